@@ -1,0 +1,18 @@
+// Package rddp is the root of a user-space iWARP stack: RDMA over plain TCP, in Go.
+//
+// It holds no code. The packages, from the application down to the wire:
+//
+//	extsock  the extended socket: a net.Conn that a program can switch into DDP mode
+//	rdmap    RDMAP (RFC 5040, RFC 7306): operations, queue pairs, completions, Terminate
+//	ddp      DDP (RFC 5041): segments, registered memory, placement and delivery
+//	mpa      MPA (RFC 5044, RFC 6581): startup, FPDUs, markers, CRC32C
+//	toe      the TCP under it all: kernel TCP, a simulator, any net.Conn
+//
+// Data flows one way through them. On the way down a Work Request becomes a Message, a Message
+// becomes Segments, a Segment becomes an FPDU, and many FPDUs become one Batch that is written
+// with a single call. On the way up the stream's octets become verified ULPDUs, ULPDUs are placed
+// in their final memory, and messages are delivered in stream order.
+//
+// The layers do no I/O. The one file that sees them all is extsock/pump.go: read it first, then
+// DESIGN.md.
+package rddp
