@@ -1,0 +1,62 @@
+package toe_test
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// nowhere is a net.Conn that takes every octet and gives zeros for ever.
+type nowhere struct{ net.Conn }
+
+func (nowhere) Read(p []byte) (int, error)  { return len(p), nil }
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestWrapAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := toe.Wrap(nowhere{})
+	vectored, peer := unixPair(t)
+	v := toe.Wrap(vectored)
+	defer v.Close()
+	defer peer.Close()
+	go io.Copy(io.Discard, peer)
+
+	p, small, large := make([]byte, 8192), make([]byte, 20), make([]byte, 20_000)
+	bufs := make([][]byte, 3)
+	for _, test := range []struct {
+		desc string
+		f    func() error
+	}{
+		{"Readable and ReadSegment", func() error {
+			if err := s.Readable(); err != nil {
+				return err
+			}
+			_, _, err := s.ReadSegment(p)
+			return err
+		}},
+		{"WriteBatch, gathered", func() error {
+			return s.WriteBatch(append(bufs[:0], small, large, small))
+		}},
+		{"WriteBatch, vectored", func() error {
+			return v.WriteBatch(append(bufs[:0], small, large, small))
+		}},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			var failed error
+			if n := testing.AllocsPerRun(100, func() {
+				if err := test.f(); err != nil {
+					failed = err
+				}
+			}); n != 0 {
+				t.Errorf("%v allocations, want 0", n)
+			}
+			if failed != nil {
+				t.Error(failed)
+			}
+		})
+	}
+}

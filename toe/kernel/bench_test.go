@@ -1,0 +1,159 @@
+package kernel_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+)
+
+// fpdus returns the slices of a batch of n FPDUs as mpa makes them: scratch with
+// the trailer of one and the header of the next, and the payload.
+func fpdus(n, payload int) (bufs [][]byte, size int) {
+	scratch, data := make([]byte, 24), make([]byte, payload)
+	for range n {
+		bufs = append(bufs, scratch, data)
+		size += len(scratch) + len(data)
+	}
+	return bufs, size
+}
+
+var batches = []struct{ n, payload int }{{1, 64}, {1, 1448}, {32, 1448}, {1, 65_512}, {4, 65_512}, {16, 65_512}}
+
+// BenchmarkWriteBatch sends batches of FPDUs to a peer that reads and drops
+// them.
+func BenchmarkWriteBatch(b *testing.B) {
+	for _, batch := range batches {
+		bufs, size := fpdus(batch.n, batch.payload)
+		b.Run(fmt.Sprintf("%dx%d", batch.n, batch.payload), func(b *testing.B) {
+			x, y := pair(b)
+			done := drain(y)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := x.WriteBatch(bufs); err != nil {
+					b.Fatal(err)
+				}
+			}
+			x.Close()
+			<-done
+		})
+	}
+}
+
+// BenchmarkNetBuffers is BenchmarkWriteBatch with net.Buffers on the
+// *net.TCPConn: what it is to be compared with.
+func BenchmarkNetBuffers(b *testing.B) {
+	for _, batch := range batches {
+		bufs, size := fpdus(batch.n, batch.payload)
+		b.Run(fmt.Sprintf("%dx%d", batch.n, batch.payload), func(b *testing.B) {
+			x, y := pair(b)
+			c := x.(*kernel.Stream).TCPConn
+			done := drain(y)
+			eaten, v := make([][]byte, len(bufs)), new(net.Buffers)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				copy(eaten, bufs)
+				*v = eaten
+				if _, err := v.WriteTo(c); err != nil {
+					b.Fatal(err)
+				}
+			}
+			x.Close()
+			<-done
+		})
+	}
+}
+
+// drain reads s to its end in a goroutine.
+func drain(s toe.Stream) (done chan error) {
+	done = make(chan error, 1)
+	go func() {
+		p := make([]byte, 256<<10)
+		for {
+			err := s.Readable()
+			if err == nil {
+				_, _, err = s.ReadSegment(p)
+			}
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// BenchmarkReadSegment reads what a peer sends as fast as it can, with Readable
+// before each read and without.
+func BenchmarkReadSegment(b *testing.B) {
+	for _, wait := range []bool{false, true} {
+		for _, size := range []int{4 << 10, 64 << 10, 256 << 10} {
+			b.Run(fmt.Sprintf("readable=%v/%d", wait, size), func(b *testing.B) {
+				x, y := pair(b)
+				go func() {
+					bufs := [][]byte{make([]byte, 256<<10)}
+					for x.WriteBatch(bufs) == nil {
+					}
+				}()
+				p := make([]byte, size)
+				var total int64
+				b.ReportAllocs()
+				for b.Loop() {
+					if wait {
+						if err := y.Readable(); err != nil {
+							b.Fatal(err)
+						}
+					}
+					n, _, err := y.ReadSegment(p)
+					if err != nil {
+						b.Fatal(err)
+					}
+					total += int64(n)
+				}
+				b.SetBytes(total / int64(b.N))
+			})
+		}
+	}
+}
+
+// BenchmarkPingPong sends one small batch each way: the half round trip is half
+// of what it says.
+func BenchmarkPingPong(b *testing.B) {
+	x, y := pair(b)
+	done := make(chan error, 1)
+	go func() {
+		var p [64]byte
+		for {
+			if err := y.Readable(); err != nil {
+				done <- err
+				return
+			}
+			n, _, err := y.ReadSegment(p[:])
+			if err != nil {
+				done <- err
+				return
+			}
+			if err := y.WriteBatch([][]byte{p[:n]}); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	out, in := [][]byte{make([]byte, 64)}, make([]byte, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := x.WriteBatch(out); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(x, in); err != nil {
+			b.Fatal(err)
+		}
+	}
+	x.Close()
+	<-done
+}

@@ -1,0 +1,102 @@
+package kernel_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/nettest"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pair returns the two sides of a connection over loopback.
+func pair(t testing.TB) (a, b toe.Stream) {
+	t.Helper()
+	var backend kernel.Backend
+	l, err := backend.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if a, err = backend.Dial(context.Background(), "tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = l.Accept(); err != nil {
+		a.Close()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		a.Close()
+		b.Close()
+	})
+	return a, b
+}
+
+func TestContract(t *testing.T) {
+	toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pair(t) })
+}
+
+func TestNetConn(t *testing.T) {
+	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+		a, b := pair(t)
+		return a, b, func() { a.Close(); b.Close() }, nil
+	})
+}
+
+func TestBackendRefusesOtherNetworks(t *testing.T) {
+	var b kernel.Backend
+	for _, network := range []string{"", "unix", "udp", "tcp5"} {
+		var unknown net.UnknownNetworkError
+		if s, err := b.Dial(context.Background(), network, "127.0.0.1:1"); !errors.As(err, &unknown) {
+			t.Errorf("Dial(%q) = %v, %v, want net.UnknownNetworkError", network, s, err)
+		}
+		if l, err := b.Listen(context.Background(), network, "127.0.0.1:0"); !errors.As(err, &unknown) {
+			t.Errorf("Listen(%q) = %v, %v, want net.UnknownNetworkError", network, l, err)
+		}
+	}
+}
+
+// TestBackendErrors: a failure gives a nil interface, not a nil *Stream.
+func TestBackendErrors(t *testing.T) {
+	var b kernel.Backend
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s, err := b.Dial(ctx, "tcp", "127.0.0.1:1"); s != nil || err == nil {
+		t.Errorf("Dial = %v, %v, want nil and an error", s, err)
+	}
+	if l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:-1"); l != nil || err == nil {
+		t.Errorf("Listen = %v, %v, want nil and an error", l, err)
+	}
+	l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if s, err := l.Accept(); s != nil || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept after Close = %v, %v, want nil and net.ErrClosed", s, err)
+	}
+}
+
+func TestListenerCloseWakesAccept(t *testing.T) {
+	var b kernel.Backend
+	l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.Accept()
+		done <- err
+	}()
+	l.Close()
+	if err := <-done; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept during Close = %v, want net.ErrClosed", err)
+	}
+}

@@ -1,0 +1,163 @@
+package kernel
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// emssEvery is after how many calls of EMSS the kernel is asked again. Asking
+// is a system call.
+const emssEvery = 64
+
+// Stream is a TCP connection of the operating system. The methods of
+// net.TCPConn remain reachable; SyscallConn and the socket options do no harm.
+// It implements toe.Stream, toe.TryWriter and toe.Pender.
+type Stream struct {
+	*net.TCPConn
+	raw syscall.RawConn // of the same connection
+
+	// The methods that RawConn calls, made into functions once so that passing
+	// them costs no allocation.
+	pollFunc              func(fd uintptr) bool
+	pendingFunc, emssFunc func(fd uintptr)
+
+	// Only the one reader uses these.
+	off          uint64         // octets that ReadSegment has given
+	polled       [1]unix.PollFd // poll's
+	pollErr      error
+	pendingCount uint32 // countPending's
+	pendingErr   error
+
+	emss      atomic.Int32
+	emssCalls atomic.Uint32
+
+	// broken is the errno that ended the connection, as the first system call
+	// after that told. Linux tells once; later ones see a plain end of stream.
+	broken atomic.Uint32
+}
+
+var (
+	_ toe.TryWriter = (*Stream)(nil)
+	_ toe.Pender    = (*Stream)(nil)
+)
+
+func newStream(c *net.TCPConn) *Stream {
+	s := &Stream{TCPConn: c}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		panic("BUG: kernel.New of a nil *net.TCPConn")
+	}
+	s.raw = raw
+	s.pollFunc = s.poll
+	s.pendingFunc = s.countPending
+	s.emssFunc = s.askEMSS
+	s.emss.Store(toe.DefaultEMSS)
+	s.raw.Control(s.emssFunc) // an error: the connection is closed and the guess will do
+	return s
+}
+
+// ReadSegment reads in order: off is the number of octets given before.
+func (s *Stream) ReadSegment(p []byte) (n int, off uint64, err error) {
+	off = s.off
+	n, err = s.TCPConn.Read(p)
+	s.off += uint64(n)
+	if err != nil {
+		err = s.readErr(err)
+	}
+	return n, off, err
+}
+
+// readErr remembers a failure of the connection, and tells it again where the
+// kernel shows a plain end of stream after it.
+func (s *Stream) readErr(err error) error {
+	if err == io.EOF {
+		if errno := s.broken.Load(); errno != 0 {
+			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
+		}
+		return io.EOF
+	}
+	s.breakWith(err)
+	return err
+}
+
+// breakWith remembers the errno in err, if it is one that the connection does
+// not survive and did not bring about itself.
+func (s *Stream) breakWith(err error) {
+	var errno syscall.Errno
+	if errors.As(err, &errno) && errno != unix.EPIPE {
+		s.broken.CompareAndSwap(0, uint32(errno))
+	}
+}
+
+// Readable polls the socket and waits as long as there is nothing. It is nil
+// for a failed connection too: ReadSegment is to tell of that.
+func (s *Stream) Readable() error {
+	if err := s.raw.Read(s.pollFunc); err != nil { // the deadline or Close
+		return err
+	}
+	if s.pollErr != nil {
+		return s.opError("read", os.NewSyscallError("poll", s.pollErr))
+	}
+	return nil
+}
+
+// poll looks whether there are octets, a FIN or an error, and takes none of
+// them. It returns false if not.
+func (s *Stream) poll(fd uintptr) bool {
+	for {
+		s.polled[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+		n, err := unix.Poll(s.polled[:], 0)
+		if err != unix.EINTR {
+			s.pollErr = err
+			return n > 0 || err != nil
+		}
+	}
+}
+
+// Pending asks the kernel how much it has received in order (SIOCINQ).
+func (s *Stream) Pending() (int, error) {
+	if err := s.raw.Control(s.pendingFunc); err != nil {
+		return 0, err
+	}
+	if s.pendingErr != nil {
+		return 0, s.opError("pending", os.NewSyscallError("ioctl", s.pendingErr))
+	}
+	return int(s.pendingCount), nil
+}
+
+func (s *Stream) countPending(fd uintptr) {
+	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
+}
+
+// EMSS is what the kernel says every 64 calls:
+// "If the TCP implementation allows EMSS to be determined by MPA, that value
+// should be used" (RFC 5044 §5.1)
+func (s *Stream) EMSS() int {
+	if s.emssCalls.Add(1)%emssEvery == 0 {
+		s.raw.Control(s.emssFunc)
+	}
+	return int(s.emss.Load())
+}
+
+// askEMSS reads TCP_MAXSEG. Of a connection that is the segment size used now,
+// path MTU and TCP options taken into account: the tcpi_snd_mss of TCP_INFO
+// without the rest of it.
+func (s *Stream) askEMSS(fd uintptr) {
+	n, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	if err == nil && n > 0 {
+		s.emss.Store(int32(n))
+	}
+}
+
+// opError makes err a *net.OpError, as package net does.
+func (s *Stream) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+}

@@ -1,0 +1,278 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// pairOf returns the two sides of a connection over loopback that b makes.
+func pairOf(t testing.TB, b *Backend) (x, y *Stream) {
+	t.Helper()
+	l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	xs, err := b.Dial(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ys, err := l.Accept()
+	if err != nil {
+		xs.Close()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		xs.Close()
+		ys.Close()
+	})
+	return xs.(*Stream), ys.(*Stream)
+}
+
+// control calls f with the file descriptor of s.
+func control(t *testing.T, s *Stream, f func(fd int) error) {
+	t.Helper()
+	raw, err := s.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+}
+
+// "EMSS is the smaller of the TCP maximum segment size (MSS) as defined in RFC
+// 793 [RFC793], and the current path Maximum Transmission Unit (MTU)"
+// (RFC 5044 §2)
+// "If the TCP implementation allows EMSS to be determined by MPA, that value
+// should be used." (RFC 5044 §5.1)
+// MPA-5044-2-1 MPA-5044-5.1-2
+func TestRFC5044_2_EMSSIsThatOfTCP(t *testing.T) {
+	maxSeg := func(n int) func(string, string, syscall.RawConn) error {
+		return func(_, _ string, c syscall.RawConn) (err error) {
+			c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, n) })
+			return err
+		}
+	}
+	for _, test := range []struct {
+		desc string
+		b    *Backend
+		min  int
+		max  int
+	}{
+		{"loopback: path MTU, or half the window", &Backend{}, 1449, 65536 - 40},
+		{"MSS of the peer", &Backend{ListenConfig: net.ListenConfig{Control: maxSeg(1000)}}, 960, 1000},
+		{"MSS of our own", &Backend{Dialer: net.Dialer{Control: maxSeg(600)}}, 560, 600},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := pairOf(t, test.b)
+			for _, s := range []*Stream{x, y} {
+				var info *unix.TCPInfo
+				control(t, s, func(fd int) (err error) {
+					info, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+					return err
+				})
+				if got := s.EMSS(); got != int(info.Snd_mss) || got < test.min || got > test.max {
+					t.Errorf("EMSS() = %d, want tcpi_snd_mss = %d, in %d to %d", got, info.Snd_mss, test.min, test.max)
+				}
+			}
+		})
+	}
+}
+
+// TestEMSSIsRefreshed: a new value shows after at most 64 calls.
+func TestEMSSIsRefreshed(t *testing.T) {
+	x, _ := pairOf(t, &Backend{})
+	want := x.EMSS()
+	x.emss.Store(1)
+	for range emssEvery {
+		x.EMSS()
+	}
+	if got := x.EMSS(); got != want {
+		t.Errorf("EMSS() = %d after %d calls, want %d", got, emssEvery, want)
+	}
+}
+
+func TestNewSwitchesNagleOff(t *testing.T) {
+	x, _ := pairOf(t, &Backend{})
+	if err := x.SetNoDelay(false); err != nil {
+		t.Fatal(err)
+	}
+	control(t, New(x.TCPConn).(*Stream), func(fd int) error {
+		on, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY)
+		if on == 0 {
+			t.Error("TCP_NODELAY is off, want on")
+		}
+		return err
+	})
+}
+
+func TestNewOfClosedConn(t *testing.T) {
+	x, _ := pairOf(t, &Backend{})
+	x.Close()
+	s := New(x.TCPConn)
+	if got := s.EMSS(); got != toe.DefaultEMSS {
+		t.Errorf("EMSS() = %d, want %d", got, toe.DefaultEMSS)
+	}
+	if err := s.Readable(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Readable() = %v, want net.ErrClosed", err)
+	}
+}
+
+// resetByPeer lets y reset the connection and waits until x's kernel knows.
+func resetByPeer(t *testing.T, x, y *Stream) {
+	t.Helper()
+	if err := y.SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Close(); err != nil {
+		t.Fatal(err)
+	}
+	control(t, x, func(fd int) error {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		_, err := unix.Poll(fds, int(time.Minute/time.Millisecond))
+		return err
+	})
+}
+
+// A reset connection must not look like one that has ended well, whichever call
+// the kernel tells of the reset.
+func TestResetIsNeverEOF(t *testing.T) {
+	for _, test := range []struct {
+		desc  string
+		first func(x *Stream) error
+	}{
+		{"told to ReadSegment", func(x *Stream) error { _, _, err := x.ReadSegment(make([]byte, 1)); return err }},
+		{"told to WriteBatch", func(x *Stream) error { return x.WriteBatch([][]byte{{1}}) }},
+		{"told to TryWriteBatch", func(x *Stream) error { _, err := x.TryWriteBatch([][]byte{{1}}); return err }},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := pairOf(t, &Backend{})
+			resetByPeer(t, x, y)
+			if err := test.first(x); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("first call = %v, want ECONNRESET", err)
+			}
+			for range 2 {
+				if err := x.Readable(); err != nil { // there is something for ReadSegment
+					t.Errorf("Readable() = %v, want nil", err)
+				}
+				if _, _, err := x.ReadSegment(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("ReadSegment = %v, want ECONNRESET", err)
+				}
+			}
+		})
+	}
+}
+
+// A write after our own half-close fails; the peer's FIN is still a FIN.
+func TestWriteAfterCloseWriteLeavesEOF(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	if err := x.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.WriteBatch([][]byte{{1}}); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("WriteBatch = %v, want EPIPE", err)
+	}
+	if err := y.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := x.ReadSegment(make([]byte, 1)); err != io.EOF {
+		t.Errorf("ReadSegment = %v, want io.EOF", err)
+	}
+}
+
+// TestWriteHappensBeforeRead is for the race detector: it must know that writev
+// on one side comes before the read on the other, as it does for net.Conn.
+func TestWriteHappensBeforeRead(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	shared := 0
+	done := make(chan error, 1)
+	go func() {
+		shared = 1
+		done <- x.WriteBatch([][]byte{{1}})
+	}()
+	if _, _, err := y.ReadSegment(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	if shared != 1 {
+		t.Error("shared is not written")
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWriterForgets: the pool keeps no pointer to a caller's memory.
+func TestWriterForgets(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	w := writers.New().(*writer)
+	w.bufs = [][]byte{make([]byte, 64<<20), make([]byte, 10)} // more than is taken
+	if err := x.raw.Control(w.untilFull); err != nil || w.first == w.end {
+		t.Fatalf("%v, %d iovecs left, want some", err, w.end-w.first)
+	}
+	if _, err := x.finish(w, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range w.iovecs {
+		if v.Base != nil {
+			t.Errorf("iovec %d is kept", i)
+		}
+	}
+	if w.bufs != nil || w.n != 0 || w.errno != 0 {
+		t.Errorf("%d slices, n = %d, errno = %v are kept", len(w.bufs), w.n, w.errno)
+	}
+	y.Close()
+}
+
+// TestNoDescriptorLeaks counts the file descriptors of the process.
+func TestNoDescriptorLeaks(t *testing.T) {
+	count := func() int {
+		t.Helper()
+		d, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(d)
+	}
+	round := func() {
+		b := &Backend{}
+		l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := b.Dial(context.Background(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.WriteBatch([][]byte{{1}})
+		y.Readable()
+		for _, c := range []io.Closer{x, y, l} {
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	round() // the poller has descriptors of its own
+	before := count()
+	for range 50 {
+		round()
+	}
+	if after := count(); after != before {
+		t.Errorf("%d descriptors, were %d", after, before)
+	}
+}

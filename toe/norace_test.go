@@ -1,0 +1,5 @@
+//go:build !race
+
+package toe_test
+
+const raceEnabled = false

@@ -1,0 +1,43 @@
+package simtoe_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// BenchmarkTransfer writes and reads in one goroutine: the cost of the
+// simulator itself.
+func BenchmarkTransfer(b *testing.B) {
+	for _, cfg := range []simtoe.Config{
+		{},
+		{Split: true},
+		{Split: true, Early: 0.5},
+		{MaxSegment: 1},
+	} {
+		b.Run(fmt.Sprintf("max=%d,split=%v,early=%v", cfg.MaxSegment, cfg.Split, cfg.Early), func(b *testing.B) {
+			x, y := pair(b, cfg, cfg)
+			bufs := [][]byte{make([]byte, 64<<10)}
+			p := make([]byte, 64<<10)
+			b.SetBytes(int64(len(bufs[0])))
+			b.ReportAllocs()
+			in := uint64(0)
+			for b.Loop() {
+				if err := x.WriteBatch(bufs); err != nil {
+					b.Fatal(err)
+				}
+				for left := len(bufs[0]); left > 0; {
+					n, off, err := y.ReadSegment(p)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if off == in {
+						in += uint64(n)
+						left -= n
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package simtoe
+
+import (
+	"sync"
+	"time"
+)
+
+// A deadline is a point in time after which waits end. The connection's lock is
+// held in its methods.
+type deadline struct {
+	passed bool
+	timer  *time.Timer
+	moves  uint // counts set and stop: a timer that fires late knows that it is stale
+}
+
+// set moves the deadline to t, or away if t is zero, and wakes those who
+// wait on c, now if t has passed and else when it does.
+func (d *deadline) set(t time.Time, c *sync.Cond) {
+	d.stop()
+	if t.IsZero() {
+		return
+	}
+	left := time.Until(t)
+	if left <= 0 {
+		d.passed = true
+		c.Broadcast()
+		return
+	}
+	moves := d.moves
+	d.timer = time.AfterFunc(left, func() {
+		c.L.Lock()
+		defer c.L.Unlock()
+		if d.moves == moves {
+			d.passed = true
+			c.Broadcast()
+		}
+	})
+}
+
+// stop takes the deadline away.
+func (d *deadline) stop() {
+	d.moves++
+	d.passed = false
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+}

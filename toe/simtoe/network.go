@@ -1,0 +1,134 @@
+package simtoe
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// firstPort is the first port that the network chooses by itself.
+const firstPort = 49152
+
+// A Network is a set of addresses to listen at and to dial. Every connection
+// in it goes, both ways, as one Config says, each with splits, delays and early
+// runs of its own. It implements toe.Backend.
+type Network struct {
+	cfg Config
+
+	mu sync.Mutex
+	// +checklocks:mu
+	listeners map[string]*listener
+	// +checklocks:mu
+	connections uint64 // made so far
+	// +checklocks:mu
+	port int // last one chosen
+}
+
+var _ toe.Backend = (*Network)(nil)
+
+// New returns a Network without listeners. Connections made one after the other
+// behave the same in every Network with the same Config.
+func New(c Config) *Network {
+	return &Network{cfg: c, listeners: make(map[string]*listener), port: firstPort - 1}
+}
+
+// Listen begins to listen at address, which may be any string; port 0 chooses a
+// port. Of network only the addresses tell.
+func (n *Network) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: Addr{network, address}, Err: err}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if host, ok := strings.CutSuffix(address, ":0"); ok {
+		address = host + ":" + n.choosePortLocked()
+	}
+	l := &listener{network: n, addr: Addr{network, address}}
+	l.changed.L = &n.mu
+	if n.listeners[address] != nil {
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: l.addr, Err: syscall.EADDRINUSE}
+	}
+	n.listeners[address] = l
+	return l, nil
+}
+
+// Dial connects to the listener at exactly address and does not wait for its
+// Accept.
+// Without a listener the error is ECONNREFUSED.
+func (n *Network) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
+	remote := Addr{network, address}
+	if err := ctx.Err(); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: remote, Err: err}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.listeners[address]
+	if l == nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: remote, Err: syscall.ECONNREFUSED}
+	}
+	local := Addr{network, "sim:" + n.choosePortLocked()}
+	client, server := newPair(n.cfg, n.cfg, n.connections, local, l.addr)
+	n.connections++
+	l.backlog = append(l.backlog, server)
+	l.changed.Signal()
+	return client, nil
+}
+
+// choosePortLocked returns a port that was not chosen before.
+//
+// +checklocks:n.mu
+func (n *Network) choosePortLocked() string {
+	n.port++
+	return strconv.Itoa(n.port)
+}
+
+// listener is an address of a Network. The Network's lock guards it.
+type listener struct {
+	network *Network
+	addr    Addr
+
+	changed sync.Cond // of backlog or closed
+	// +checklocks:network.mu
+	backlog []*Stream // dialled and not accepted
+	// +checklocks:network.mu
+	closed bool
+}
+
+func (l *listener) Accept() (toe.Stream, error) {
+	l.network.mu.Lock()
+	defer l.network.mu.Unlock()
+	for len(l.backlog) == 0 && !l.closed {
+		l.changed.Wait()
+	}
+	if l.closed {
+		return nil, &net.OpError{Op: "accept", Net: l.addr.Net, Addr: l.addr, Err: net.ErrClosed}
+	}
+	s := l.backlog[0]
+	l.backlog = l.backlog[1:]
+	return s, nil
+}
+
+// Close frees the address and closes the connections that nobody accepted.
+// Closing again does nothing.
+func (l *listener) Close() error {
+	l.network.mu.Lock()
+	defer l.network.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	delete(l.network.listeners, l.addr.Address)
+	for _, s := range l.backlog {
+		s.Close()
+	}
+	l.backlog = nil
+	l.changed.Broadcast()
+	return nil
+}
+
+func (l *listener) Addr() net.Addr { return l.addr }

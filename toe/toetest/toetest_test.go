@@ -1,0 +1,88 @@
+package toetest
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/toe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// broken is a Stream whose ReadSegment breaks the contract.
+type broken struct {
+	toe.Stream
+	how   func(p []byte, n int, off uint64, calls int) (int, uint64)
+	calls int
+}
+
+func (b *broken) ReadSegment(p []byte) (int, uint64, error) {
+	n, off, err := b.Stream.ReadSegment(p)
+	b.calls++
+	if err == nil {
+		n, off = b.how(p, n, off, b.calls)
+	}
+	return n, off, err
+}
+
+// TestTransferFinds: a Stream that is not in order is found out.
+func TestTransferFinds(t *testing.T) {
+	const size = 1 << 20
+	const aLostOctet = "a lost octet"
+	for _, test := range []struct {
+		desc string
+		ok   bool
+		how  func(p []byte, n int, off uint64, calls int) (int, uint64)
+	}{
+		{"nothing", true, func(_ []byte, n int, off uint64, _ int) (int, uint64) { return n, off }},
+		{"a wrong octet", false, func(p []byte, n int, off uint64, calls int) (int, uint64) {
+			if calls == 9 {
+				p[n-1] ^= 1
+			}
+			return n, off
+		}},
+		{"an offset too high", false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
+			if calls >= 9 {
+				off++
+			}
+			return n, off
+		}},
+		{"an offset too low", false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
+			if calls == 9 {
+				off--
+			}
+			return n, off
+		}},
+		{aLostOctet, false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
+			if calls == 9 {
+				n--
+			}
+			return n, off
+		}},
+		{"nothing read", false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
+			if calls == 9 {
+				n = 0
+			}
+			return n, off
+		}},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := net.Pipe()
+			a, b := toe.Wrap(x), toe.Wrap(y)
+			defer a.Close()
+			defer b.Close()
+			limit := time.Now().Add(patience)
+			if test.desc == aLostOctet {
+				limit = time.Now().Add(20 * soon) // all that shows is that the stream never ends
+			}
+			a.SetDeadline(limit)
+			b.SetDeadline(limit)
+			if err := Transfer(a, &broken{Stream: b, how: test.how}, size, 1); (err == nil) != test.ok {
+				t.Errorf("Transfer = %v, want nil: %v", err, test.ok)
+			}
+		})
+	}
+}

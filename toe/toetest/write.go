@@ -1,0 +1,279 @@
+package toetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// transferSize is large enough to fill every buffer on the way many times.
+const transferSize = 16 << 20
+
+// past is a deadline that ends waits at once.
+var past = time.Unix(1, 0)
+
+// Transfer sends size octets from a to b in batches of all shapes, closes a's
+// direction if it can, and checks every octet and offset that b gets. Early runs
+// must agree with what comes in order. seed chooses octets and shapes. A
+// Transfer that fails leaves deadlines behind that have passed.
+func Transfer(a, b toe.Stream, size int, seed uint64) error {
+	data := make([]byte, size)
+	rand.NewChaCha8([32]byte{byte(seed)}).Read(data)
+	sent := inBackground(func() error {
+		err := send(a, data, seed)
+		if err != nil {
+			b.SetReadDeadline(past)
+		}
+		return err
+	})
+	received := receive(b, data)
+	if received != nil {
+		a.SetWriteDeadline(past)
+	}
+	if err := errors.Join(sent(), received); err != nil {
+		return err
+	}
+	err := a.CloseWrite()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("CloseWrite: %w", err)
+	}
+	if n, err := readInOrder(b, make([]byte, 1), uint64(size)); err != io.EOF {
+		return fmt.Errorf("read behind the end = %d, %v, want io.EOF", n, err)
+	}
+	return nil
+}
+
+// send writes data in batches: small and large slices, empty ones, and without
+// waiting where the stream can.
+func send(s toe.Stream, data []byte, seed uint64) error {
+	random := rand.New(rand.NewPCG(seed, 0))
+	try, canTry := s.(toe.TryWriter)
+	var bufs [][]byte
+	for len(data) > 0 {
+		bufs = bufs[:0]
+		rest := data
+		for range random.IntN(64) {
+			n := min(random.IntN(1<<random.IntN(18)), len(rest))
+			bufs = append(bufs, rest[:n])
+			rest = rest[n:]
+		}
+		if canTry && random.IntN(2) == 0 {
+			n, err := try.TryWriteBatch(bufs)
+			if err != nil {
+				return fmt.Errorf("write without waiting: %w", err)
+			}
+			data = data[n:]
+			continue
+		}
+		if err := s.WriteBatch(bufs); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		data = rest
+	}
+	return nil
+}
+
+// receive reads as many octets as want has and compares them.
+func receive(s toe.Stream, want []byte) error {
+	sum, p := crc32.NewIEEE(), make([]byte, 64<<10)
+	for in := 0; in < len(want); {
+		if err := s.Readable(); err != nil {
+			return fmt.Errorf("waiting at offset %d: %w", in, err)
+		}
+		n, off, err := s.ReadSegment(p)
+		switch {
+		case err != nil:
+			return fmt.Errorf("reading at offset %d: %w", in, err)
+		case n == 0:
+			return fmt.Errorf("read at offset %d gave nothing", in)
+		case off < uint64(in), off+uint64(n) > uint64(len(want)):
+			return fmt.Errorf("read at offset %d gave %d octets at %d of %d", in, n, off, len(want))
+		case !bytes.Equal(p[:n], want[off:][:n]):
+			return fmt.Errorf("read at offset %d gave %d wrong octets at %d", in, n, off)
+		}
+		if off == uint64(in) {
+			sum.Write(p[:n])
+			in += n
+		}
+	}
+	if got, want := sum.Sum32(), crc32.ChecksumIEEE(want); got != want {
+		return fmt.Errorf("checksum %08x, want %08x", got, want)
+	}
+	return nil
+}
+
+func testTransfer(t *testing.T, a, b toe.Stream) {
+	if err := Transfer(a, b, transferSize, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func testTransferBothWays(t *testing.T, a, b toe.Stream) {
+	back := inBackground(func() error { return Transfer(b, a, transferSize/4, 2) })
+	if err := Transfer(a, b, transferSize/4, 3); err != nil {
+		t.Error(err)
+	}
+	if err := back(); err != nil {
+		t.Error("way back:", err)
+	}
+}
+
+func testEmptyBuffers(t *testing.T, a, b toe.Stream) {
+	write := inBackground(func() error {
+		for _, bufs := range [][][]byte{
+			nil,
+			{nil, {}},
+			{{}, []byte("he"), {}, nil, []byte("llo")},
+			{[]byte(", "), {}},
+			{{}},
+			{[]byte("world")},
+		} {
+			if err := a.WriteBatch(bufs); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := readString(t, b, 0, 12); got != "hello, world" {
+		t.Errorf("read %q, want %q", got, "hello, world")
+	}
+	wantErr(t, "WriteBatch", write(), nil)
+}
+
+// testManyBuffers writes more slices than one system call takes.
+func testManyBuffers(t *testing.T, a, b toe.Stream) {
+	const many = 5000
+	var bufs [][]byte
+	var want []byte
+	for i := range many {
+		p := bytes.Repeat([]byte{byte(i)}, i%23)
+		bufs, want = append(bufs, p), append(want, p...)
+	}
+	write := inBackground(func() error { return a.WriteBatch(bufs) })
+	if got := readString(t, b, 0, len(want)); got != string(want) {
+		t.Errorf("%d slices in a batch did not come in order", many)
+	}
+	wantErr(t, "WriteBatch", write(), nil)
+}
+
+// testBatchKeepsOctets looks whether WriteBatch leaves the octets alone and is
+// done with them when it returns.
+func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
+	const rounds = 50
+	write := inBackground(func() error {
+		p := make([]byte, 3000)
+		for i := range rounds {
+			for j := range p {
+				p[j] = byte(i)
+			}
+			if err := a.WriteBatch([][]byte{p[:1000], p[1000:2000], p[2000:]}); err != nil {
+				return err
+			}
+			if !bytes.Equal(p, bytes.Repeat([]byte{byte(i)}, len(p))) {
+				return errors.New("changed the octets")
+			}
+		}
+		return nil
+	})
+	for i := range rounds {
+		want := string(bytes.Repeat([]byte{byte(i)}, 3000))
+		if got := readString(t, b, uint64(i)*3000, 3000); got != want {
+			t.Fatalf("round %d: octets were changed after WriteBatch returned", i)
+		}
+	}
+	wantErr(t, "WriteBatch", write(), nil)
+}
+
+// testTryWriteBatch fills the send buffer without a reader, in pieces that do
+// not fit it evenly, and then looks what arrives.
+func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(toe.TryWriter)
+	if !ok {
+		t.Skip("no TryWriter")
+	}
+	piece := make([]byte, 30_011)
+	rand.NewChaCha8([32]byte{4}).Read(piece)
+	bufs := make([][]byte, 1100)
+	for i := range bufs {
+		bufs[i] = piece
+	}
+	taken := 0
+	for {
+		n, err := w.TryWriteBatch(bufs)
+		if err != nil {
+			t.Fatalf("TryWriteBatch = %d, %v", n, err)
+		}
+		for i := range bufs {
+			if len(bufs[i]) != len(piece) {
+				t.Fatalf("TryWriteBatch changed slice %d of the batch", i)
+			}
+		}
+		taken += n
+		if n < total(bufs) {
+			break
+		}
+		if taken > tooMuch {
+			t.Fatalf("TryWriteBatch took %d octets without a reader", taken)
+		}
+	}
+	// The whole batches, and of the last one a beginning.
+	batch := bytes.Repeat(piece, len(bufs))
+	for in := 0; in < taken; {
+		want := batch[in%len(batch):]
+		p := make([]byte, min(64<<10, taken-in, len(want)))
+		n, err := readInOrder(b, p, uint64(in))
+		if err != nil {
+			t.Fatalf("ReadSegment at offset %d = %v", in, err)
+		}
+		if !bytes.Equal(p[:n], want[:n]) {
+			t.Fatalf("wrong octets at offset %d of %d", in, taken)
+		}
+		in += n
+	}
+}
+
+// testTryWriteBatchDeadline: nothing waits, so no deadline counts.
+func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(toe.TryWriter)
+	if !ok {
+		t.Skip("no TryWriter")
+	}
+	a.SetWriteDeadline(past)
+	if n, err := w.TryWriteBatch([][]byte{[]byte("la"), []byte("te")}); n != 4 || err != nil {
+		t.Errorf("TryWriteBatch behind the deadline = %d, %v, want 4, nil", n, err)
+	}
+	if got := readString(t, b, 0, 4); got != "late" {
+		t.Errorf("read %q, want %q", got, "late")
+	}
+}
+
+// testTryWriteBatchThenWriteBatch goes on with WriteBatch where TryWriteBatch
+// stopped, as a transmitter does that has found the send buffer full.
+func testTryWriteBatchThenWriteBatch(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(toe.TryWriter)
+	if !ok {
+		t.Skip("no TryWriter")
+	}
+	data := make([]byte, 24<<20)
+	rand.NewChaCha8([32]byte{5}).Read(data)
+	write := inBackground(func() error {
+		n, err := w.TryWriteBatch([][]byte{data[:12<<20], data[12<<20:]})
+		if err != nil {
+			return err
+		}
+		return a.WriteBatch([][]byte{data[n:]})
+	})
+	if err := receive(b, data); err != nil {
+		t.Error(err)
+	}
+	wantErr(t, "write", write(), nil)
+}
