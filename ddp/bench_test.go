@@ -1,0 +1,132 @@
+package ddp
+
+import (
+	"fmt"
+	"testing"
+)
+
+func BenchmarkSender(b *testing.B) {
+	for _, size := range []int{64, 1400, 64 << 10, 1 << 20} {
+		for _, mulpdu := range []int{1448, 64768} {
+			b.Run(fmt.Sprintf("size=%d/mulpdu=%d", size, mulpdu), func(b *testing.B) {
+				var s Sender
+				m := send(make([]byte, size))
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					for s.Start(&m); s.Next(mulpdu); s.Release() {
+						_ = s.Segment()
+					}
+				}
+			})
+		}
+	}
+}
+
+// The payload is small in the first, so that what is not copying shows.
+var benchPayloads = []int{8, 1400, 64 << 10}
+
+func BenchmarkPlaceTagged(b *testing.B) {
+	for _, size := range benchPayloads {
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			p := newPair(b)
+			r := p.register(make([]byte, size), RemoteWrite)
+			ulpdu := append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				p.place(ulpdu)
+				if !p.r.Deliver(p.off) {
+					b.Fatal(p.r.Err())
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPlaceUntagged(b *testing.B) {
+	for _, size := range benchPayloads {
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			p := newPair(b)
+			h := UntaggedHeader{Last: true, MSN: 1}
+			ulpdu := append(h.AppendTo(nil), make([]byte, size)...)
+			buffer := make([]byte, size)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := p.queues[0].Post(buffer, 1); err != nil {
+					b.Fatal(err)
+				}
+				h.AppendTo(ulpdu[:0])
+				h.MSN++
+				p.place(ulpdu)
+				if !p.r.Deliver(p.off) {
+					b.Fatal(p.r.Err())
+				}
+			}
+		})
+	}
+}
+
+// Segments in order while as many as may be have been placed early.
+func BenchmarkPlaceAmongEarly(b *testing.B) {
+	p := newPair(b)
+	r := p.register(make([]byte, 4096), RemoteWrite)
+	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
+	for i := range uint64(maxEarly) {
+		early := TaggedHeader{STag: r.STag(), TO: r.TO() + 8 + i}.AppendTo(nil)
+		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
+			b.Fatal("not placed early")
+		}
+	}
+	ulpdu := append(h.AppendTo(nil), make([]byte, 8)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.place(ulpdu)
+		if !p.r.Deliver(p.off) {
+			b.Fatal(p.r.Err())
+		}
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	for _, regions := range []int{1, 10000} {
+		b.Run(fmt.Sprintf("regions=%d", regions), func(b *testing.B) {
+			d := NewDomain(nil)
+			var all []*Region
+			for range regions {
+				all = append(all, register(b, d, make([]byte, 8), RemoteRead, stream))
+			}
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				r := all[i%regions]
+				i++
+				if _, err := d.Check(r.stag, r.base, 8, RemoteRead, stream); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRegister(b *testing.B) {
+	d := NewDomain(nil)
+	mem := make([]byte, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		register(b, d, mem, RemoteRead, stream).Deregister()
+	}
+}
+
+func BenchmarkUpdate64(b *testing.B) {
+	mem := make([]byte, 16)
+	r := register(b, NewDomain(nil), mem, RemoteAtomic, stream)
+	to := r.TO() + -misalignment(mem)&7
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Update64(to, func(v uint64) uint64 { return v + 1 }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package ddp
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// A Domain is a Protection Domain: the table of the Regions that its streams may name. An STag of
+// another Domain is, here, one that does not exist. Its methods may be called from any goroutine.
+type Domain struct {
+	keys keySource
+
+	mu      sync.RWMutex
+	regions map[STag]*Region // +checklocks:mu
+}
+
+// NewDomain returns an empty Domain. STags and TOs are drawn from random, which must be
+// unpredictable; nil means crypto/rand.
+func NewDomain(random io.Reader) *Domain {
+	if random == nil {
+		random = rand.Reader
+	}
+	return &Domain{keys: keySource{random: random}, regions: make(map[STag]*Region)}
+}
+
+// Register makes b a Region that grants access on the given stream, or with stream 0 on every stream
+// of the Domain. It keeps b until Deregister. b must have 1 to 2^32-1 octets, else the error is
+// [ErrRegionLength]; any other error is the random source's.
+//
+// The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first octet is random
+// too, so neither tells the peer an address, except that TO and address agree modulo 8: aligned for
+// the peer is aligned here (RFC 7306 §5 has Atomic Operations depend on that).
+func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, error) {
+	if len(b) == 0 || uint64(len(b)) > MaxMessageLen {
+		return nil, ErrRegionLength
+	}
+	// A source that repeats itself must not make this loop for ever. With a good one and a million
+	// Regions one try in 4000 hits a used STag.
+	for range 100 {
+		stag, base, err := d.keys.draw()
+		if err != nil {
+			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
+		}
+		r := &Region{domain: d, stag: stag, base: base | misalignment(b), mem: b, access: access, stream: stream}
+		if stag != 0 && d.add(r) {
+			return r, nil
+		}
+	}
+	return nil, errNoSTag
+}
+
+var errNoSTag = errors.New("ddp: no unused STag found: the random source repeats itself")
+
+// Check reports whether the n octets at TO to of the Region named s may be accessed on the stream
+// with the rights in need, and returns the Region. The error is an [*AccessError] whose Kind is the
+// first check that failed, in the order in which the Kinds are declared.
+//
+// The answer may be out of date as soon as it is given. What then reads or writes the Region checks
+// again under its lock.
+func (d *Domain) Check(s STag, to, n uint64, need Access, stream uint64) (*Region, error) {
+	r, _, err := d.hold(s, to, n, need, stream)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.RUnlock()
+	return r, nil
+}
+
+// Invalidate does what Deregister does, at the wish of the peer on the given stream. Only a Region
+// that is registered for just that stream, and is not the sink of an RDMA Read of ours, can be
+// invalidated. The error is [ErrUnknownSTag], [ErrWrongStream] or [ErrNotInvalidatable].
+//
+// A peer must not be able to invalidate an STag that is shared on multiple streams (RFC 5040
+// §8.1.1, requirement 7).
+func (d *Domain) Invalidate(s STag, stream uint64) error {
+	r := d.lookup(s)
+	switch {
+	case r == nil:
+		return ErrUnknownSTag
+	case r.stream == 0:
+		return ErrNotInvalidatable
+	case r.stream != stream:
+		return ErrWrongStream
+	case r.access&ReadSink != 0:
+		return ErrNotInvalidatable
+	}
+	r.Deregister()
+	return nil
+}
+
+// hold finds the Region named s and does what Region.hold does.
+//
+// +checklocksignore
+func (d *Domain) hold(s STag, to, n uint64, need Access, stream uint64) (*Region, []byte, error) {
+	r := d.lookup(s)
+	if r == nil {
+		return nil, nil, &AccessError{Kind: KindInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
+	}
+	mem, err := r.hold(to, n, need, stream)
+	return r, mem, err
+}
+
+func (d *Domain) lookup(s STag) *Region {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.regions[s]
+}
+
+// add enters r in the table, unless its STag is taken.
+func (d *Domain) add(r *Region) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.regions[r.stag] != nil {
+		return false
+	}
+	d.regions[r.stag] = r
+	return true
+}
+
+// remove takes r out of the table. The STag may have been drawn again for another Region since.
+func (d *Domain) remove(s STag, r *Region) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.regions[s] == r {
+		delete(d.regions, s)
+	}
+}
+
+// keyLen is how many random octets one Region takes: 4 for the STag and 8 for the TO.
+const keyLen = 12
+
+// A keySource draws STags and TOs. It reads random octets for several Regions at a time, because one
+// read costs more than all else in Register.
+type keySource struct {
+	mu     sync.Mutex
+	random io.Reader
+	pool   [32 * keyLen]byte // +checklocks:mu
+	left   int               // +checklocks:mu  octets at the end of pool that have not been used
+}
+
+// draw returns a random STag, which may be 0 or in use, and a random multiple of 8 from 2^62 to
+// 2^63-1 as base TO. Not even the longest Region wraps there, and no user address lies there on the
+// systems that Go runs on, so that a base can't be mistaken for one.
+func (k *keySource) draw() (s STag, base uint64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.left == 0 {
+		if _, err := io.ReadFull(k.random, k.pool[:]); err != nil {
+			return 0, 0, err
+		}
+		k.left = len(k.pool)
+	}
+	key := k.pool[len(k.pool)-k.left:][:keyLen]
+	k.left -= keyLen
+	s = STag(binary.BigEndian.Uint32(key))
+	base = binary.BigEndian.Uint64(key[4:])>>2 | 1<<62
+	clear(key) // it is in the Region now and needs no second place
+	return s, base &^ (wordLen - 1), nil
+}

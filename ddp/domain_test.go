@@ -1,0 +1,121 @@
+package ddp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+)
+
+func TestRegisterLength(t *testing.T) {
+	d := NewDomain(nil)
+	for _, b := range [][]byte{nil, {}, make([]byte, 5)[:0]} {
+		if r, err := d.Register(b, RemoteWrite, stream); r != nil || !errors.Is(err, ErrRegionLength) {
+			t.Errorf("Register(%v) = %v, %v, want ErrRegionLength", b, r, err)
+		}
+	}
+	b := make([]byte, 1, 100)
+	r := register(t, d, b, RemoteWrite|RemoteRead, stream)
+	if r.Len() != 1 || &r.Bytes()[0] != &b[0] || r.Access() != RemoteWrite|RemoteRead {
+		t.Errorf("Region of %d octets with %v, want 1 with both", r.Len(), r.Access())
+	}
+	// The capacity of the slice is not part of the Region.
+	if _, err := d.Check(r.STag(), r.TO(), 2, RemoteWrite, stream); err == nil {
+		t.Error("two octets of a Region of one may be written")
+	}
+}
+
+// keys is a random source that gives these STags, each with a TO of all ones.
+func keys(stags ...uint32) io.Reader {
+	var b []byte
+	for _, s := range stags {
+		b = binary.BigEndian.AppendUint32(b, s)
+		b = append(b, bytes.Repeat([]byte{0xFF}, 8)...)
+	}
+	return io.MultiReader(bytes.NewReader(b), zeros{})
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func TestRegisterDraws(t *testing.T) {
+	d := NewDomain(keys(0, 7, 7, 7, 0, 9))
+	mem := make([]byte, 16)
+	for _, want := range []STag{7, 9} { // never 0, never one in use
+		r := register(t, d, mem, RemoteWrite, stream)
+		if r.STag() != want {
+			t.Errorf("STag = %v, want %v", r.STag(), want)
+		}
+		if end := r.TO() + uint64(r.Len()); r.TO()&7 != misalignment(mem) || end < r.TO() || r.TO()>>62 != 1 {
+			t.Errorf("TO = %#x", r.TO())
+		}
+	}
+	if _, err := d.Register(mem, RemoteWrite, stream); !errors.Is(err, errNoSTag) {
+		t.Errorf("Register with a source of zeros: %v, want errNoSTag", err)
+	}
+	broken := errors.New("broken")
+	if _, err := NewDomain(iotest.ErrReader(broken)).Register(mem, RemoteWrite, stream); !errors.Is(err, broken) {
+		t.Errorf("Register with a broken source: %v, want its error", err)
+	}
+}
+
+// TO and address agree modulo 8, and agree in nothing else.
+// P8: no address on the wire.
+func TestRegisterAlignment(t *testing.T) {
+	d := NewDomain(nil)
+	mem := make([]byte, 64)
+	for off := range 16 {
+		r := register(t, d, mem[off:], RemoteAtomic, stream)
+		if r.TO()%8 != misalignment(mem[off:]) {
+			t.Errorf("TO = %#x for an address that is %d modulo 8", r.TO(), misalignment(mem[off:]))
+		}
+	}
+}
+
+// P5: STags can't be predicted from others. DDP-5041 §8.1, SEC-5042-6.1.1-7, -9
+func TestSTagsUnpredictable(t *testing.T) {
+	n := 200_000
+	if testing.Short() {
+		n = 20_000
+	}
+	d := NewDomain(nil)
+	mem := make([]byte, 1)
+	var octets [4][256]int
+	steps := make(map[STag]int)
+	tos := make(map[uint64]bool)
+	var last STag
+	for range n {
+		r := register(t, d, mem, RemoteRead, stream)
+		s := r.STag()
+		if s == 0 || tos[r.TO()] {
+			t.Fatalf("STag %v, TO %#x given out twice or 0", s, r.TO())
+		}
+		tos[r.TO()] = true
+		for i := range octets {
+			octets[i][byte(s>>(8*i))]++
+		}
+		steps[s-last]++
+		last = s
+	}
+	if len(d.regions) != n {
+		t.Errorf("%d Regions in the table, want %d", len(d.regions), n)
+	}
+	for s, times := range steps {
+		if times > 4 {
+			t.Errorf("STags differ by %v from the one before %d times", s, times)
+		}
+	}
+	for i := range octets { // chi-square with 255 degrees of freedom: above 360 once in 50000 runs
+		var chi float64
+		for _, times := range octets[i] {
+			diff := float64(times) - float64(n)/256
+			chi += diff * diff / (float64(n) / 256)
+		}
+		if chi > 380 {
+			t.Errorf("octet %d of the STags: chi-square %.0f", i, chi)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package ddp_test
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// One message into the peer's registered memory and one into a buffer that it has posted. The LLP that
+// would carry the segments is left out: each goes straight from the Sender to the Receiver.
+func Example() {
+	// The Data Sink: a Region, a posted buffer, and a Receiver that may reach both.
+	domain := ddp.NewDomain(nil)
+	memory := make([]byte, 16)
+	region, err := domain.Register(memory, ddp.RemoteWrite, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	queue := ddp.NewQueue(4)
+	if err := queue.Post(make([]byte, 100), 42); err != nil {
+		fmt.Println(err)
+		return
+	}
+	receiver := ddp.NewReceiver(ddp.ReceiverConfig{Domain: domain, Stream: 1, Queues: [4]*ddp.Queue{ddp.QNSend: queue}})
+
+	// The Data Source has been told STag and TO by some other way.
+	messages := []ddp.Message{
+		{Tagged: true, STag: region.STag(), TO: region.TO() + 3, Payload: [][]byte{[]byte("into "), []byte("memory")}, Len: 11},
+		{QN: ddp.QNSend, Payload: [][]byte{[]byte("into a buffer")}, Len: 13},
+	}
+	var sender ddp.Sender
+	var off uint64
+	for i := range messages {
+		sender.Start(&messages[i])
+		for sender.Next(20) {
+			s := sender.Segment()
+			ulpdu := append(bytes.Clone(s.Header), bytes.Join(s.Payload, nil)...)
+			sender.Release()
+			receiver.Place(off, ulpdu)
+			off += uint64(len(ulpdu))
+			for receiver.Deliver(off) {
+				m := receiver.Message()
+				fmt.Printf("message of %d octets, tagged %t, buffer %d %q\n", m.Len, m.Tagged, m.ID, m.Buffer)
+			}
+		}
+	}
+	fmt.Printf("%q %v\n", memory[3:14], receiver.Err())
+	// Output:
+	// message of 11 octets, tagged true, buffer 0 ""
+	// message of 13 octets, tagged false, buffer 42 "into a buffer"
+	// "into memory" <nil>
+}
+
+// After Deregister the memory is the application's alone.
+func ExampleRegion_Deregister() {
+	domain := ddp.NewDomain(nil)
+	region, err := domain.Register(make([]byte, 16), ddp.RemoteRead|ddp.RemoteWrite, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = domain.Check(region.STag(), region.TO(), 16, ddp.RemoteWrite, 1)
+	fmt.Println(err)
+	region.Deregister()
+	_, err = domain.Check(region.STag(), region.TO(), 16, ddp.RemoteWrite, 1)
+	fmt.Println(err.(*ddp.AccessError).Kind)
+	// Output:
+	// <nil>
+	// invalid STag
+}

@@ -1,0 +1,158 @@
+package ddp
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Lengths of the two DDP Headers, in octets.
+const (
+	TaggedHeaderLen   = 14 // RFC 5041 §4.2, Figure 4
+	UntaggedHeaderLen = 18 // RFC 5041 §4.3, Figure 5
+)
+
+// Version is the DDP Version (DV) of RFC 5041, the only one spoken here.
+const Version = 1
+
+// The DDP Control Field, octet 0 of both headers (RFC 5041 §4.1). The four bits between L and DV
+// are reserved: zero when sent, not looked at when received.
+//
+//	+---+---+-------------------+-------+
+//	| T | L |       Rsvd        |  DV   |
+//	+---+---+-------------------+-------+
+const (
+	flagTagged  = 0x80 // T: the payload goes to a Tagged Buffer
+	flagLast    = 0x40 // L: the segment is the last one of its message
+	maskVersion = 0x03 // DV
+)
+
+// An STag (Steering Tag) names a Tagged Buffer, here a [Region]. It is good on the streams that the
+// Region is associated with and means nothing anywhere else.
+type STag uint32
+
+func (s STag) String() string { return fmt.Sprintf("0x%08X", uint32(s)) }
+
+// A QN (Queue Number) names a queue of Untagged Buffers. Each has its own Message Sequence Numbers in
+// each direction.
+type QN uint32
+
+// The queues. DDP gives them no meaning; the names say what RDMAP uses them for (RFC 5040 §4.2,
+// RFC 7306 §4.1).
+const (
+	QNSend           QN = 0
+	QNReadRequest    QN = 1
+	QNTerminate      QN = 2
+	QNAtomicResponse QN = 3
+
+	numQueues = 4
+)
+
+// A TaggedHeader is the DDP Header of a segment whose payload goes to a Tagged Buffer (RFC 5041
+// §4.2).
+//
+//	 0        1        2                 6                                  14
+//	+--------+--------+-----------------+----------------------------------+---------+
+//	| T=1    | Rsvd-  |      STag       |     TO, where in the buffer      | payload |
+//	| L, DV  | ULP    |     32 bits     |     the payload goes, 64 bits    |         |
+//	+--------+--------+-----------------+----------------------------------+---------+
+type TaggedHeader struct {
+	Last    bool
+	RsvdULP uint8 // the ULP's: RDMAP puts its control field there
+	STag    STag
+	TO      uint64
+}
+
+// AppendTo appends the 14 octets of h to b.
+func (h TaggedHeader) AppendTo(b []byte) []byte {
+	b = append(b, flagTagged|control(h.Last), h.RsvdULP)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
+	return binary.BigEndian.AppendUint64(b, h.TO)
+}
+
+// ParseTagged parses the Tagged Header at the front of b; rest, the payload, aliases b. The error is
+// an [*Error], or [ErrBufferModel] when the T bit is not set.
+func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
+	if len(b) < TaggedHeaderLen {
+		return h, nil, &Error{Type: TypeLocalCatastrophic, Code: CodeLocalCatastrophic, SegmentLen: len(b)}
+	}
+	if !IsTagged(b) {
+		return h, nil, ErrBufferModel
+	}
+	if b[0]&maskVersion != Version {
+		return h, nil, &Error{Type: TypeTagged, Code: CodeTaggedVersion}
+	}
+	h.Last = b[0]&flagLast != 0
+	h.RsvdULP = b[1]
+	h.STag = STag(binary.BigEndian.Uint32(b[2:]))
+	h.TO = binary.BigEndian.Uint64(b[6:])
+	return h, b[TaggedHeaderLen:], nil
+}
+
+// An UntaggedHeader is the DDP Header of a segment whose payload goes to an Untagged Buffer (RFC 5041
+// §4.3).
+//
+//	 0        1        2           6           10          14          18
+//	+--------+--------+-----------+-----------+-----------+-----------+---------+
+//	| T=0    | Rsvd-  | RsvdULP32 |    QN     |    MSN    |    MO     | payload |
+//	| L, DV  | ULP    |  32 bits  |  32 bits  |  32 bits  |  32 bits  |         |
+//	+--------+--------+-----------+-----------+-----------+-----------+---------+
+//
+// RsvdULP and RsvdULP32 together are the RFC's 40-bit RsvdULP field.
+type UntaggedHeader struct {
+	Last      bool
+	RsvdULP   uint8  // the ULP's: RDMAP puts its control field there
+	RsvdULP32 uint32 // the ULP's: RDMAP puts an STag to invalidate there
+	QN        QN
+	MSN       uint32 // number of the message in its queue; the first is 1, and 0 follows 2^32-1
+	MO        uint32 // where in the message the payload goes, octets
+}
+
+// AppendTo appends the 18 octets of h to b.
+func (h UntaggedHeader) AppendTo(b []byte) []byte {
+	b = append(b, control(h.Last), h.RsvdULP)
+	b = binary.BigEndian.AppendUint32(b, h.RsvdULP32)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.QN))
+	b = binary.BigEndian.AppendUint32(b, h.MSN)
+	return binary.BigEndian.AppendUint32(b, h.MO)
+}
+
+// ParseUntagged parses the Untagged Header at the front of b; rest, the payload, aliases b. The error
+// is an [*Error], or [ErrBufferModel] when the T bit is set.
+func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
+	if len(b) < UntaggedHeaderLen {
+		return h, nil, &Error{Type: TypeLocalCatastrophic, Code: CodeLocalCatastrophic, SegmentLen: len(b)}
+	}
+	if IsTagged(b) {
+		return h, nil, ErrBufferModel
+	}
+	if b[0]&maskVersion != Version {
+		return h, nil, &Error{Type: TypeUntagged, Code: CodeUntaggedVersion}
+	}
+	h.Last = b[0]&flagLast != 0
+	h.RsvdULP = b[1]
+	h.RsvdULP32 = binary.BigEndian.Uint32(b[2:])
+	h.QN = QN(binary.BigEndian.Uint32(b[6:]))
+	h.MSN = binary.BigEndian.Uint32(b[10:])
+	h.MO = binary.BigEndian.Uint32(b[14:])
+	return h, b[UntaggedHeaderLen:], nil
+}
+
+// IsTagged reports whether ulpdu says, by its T bit, that it has a Tagged Header. It is false for an
+// empty one.
+func IsTagged(ulpdu []byte) bool { return len(ulpdu) > 0 && ulpdu[0]&flagTagged != 0 }
+
+// headerLen returns how long the DDP Header of ulpdu is by its T bit.
+func headerLen(ulpdu []byte) int {
+	if IsTagged(ulpdu) {
+		return TaggedHeaderLen
+	}
+	return UntaggedHeaderLen
+}
+
+// control returns the DDP Control Field without its T bit.
+func control(last bool) byte {
+	if last {
+		return flagLast | Version
+	}
+	return Version
+}

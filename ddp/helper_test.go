@@ -1,0 +1,199 @@
+package ddp
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+)
+
+// A pair is a Sender, and the Receiver that gets its segments, in one goroutine. Control octets are
+// free: the Receiver admits all, and tagged segments need RemoteWrite.
+type pair struct {
+	testing.TB
+	s      Sender
+	r      *Receiver
+	domain *Domain
+	queues [numQueues]*Queue
+	off    uint64 // where the next segment begins
+}
+
+// stream is the number of the stream that a pair's Receiver receives.
+const stream = 5
+
+func newPair(t testing.TB) *pair { return newPairWith(t, func(*ReceiverConfig) {}) }
+
+func newPairWith(t testing.TB, change func(*ReceiverConfig)) *pair {
+	p := &pair{TB: t, domain: NewDomain(nil)}
+	for qn := range p.queues {
+		p.queues[qn] = NewQueue(64)
+	}
+	c := ReceiverConfig{Domain: p.domain, Stream: stream, Queues: p.queues}
+	change(&c)
+	p.r = NewReceiver(c)
+	return p
+}
+
+func (p *pair) register(b []byte, a Access) *Region { return register(p, p.domain, b, a, stream) }
+
+func register(t testing.TB, d *Domain, b []byte, a Access, stream uint64) *Region {
+	t.Helper()
+	r, err := d.Register(b, a, stream)
+	if err != nil {
+		t.Fatalf("Register: %v", err)
+	}
+	return r
+}
+
+// move gives a Region an STag and a TO of the test's choice.
+func (p *pair) move(r *Region, s STag, to uint64) {
+	delete(p.domain.regions, r.stag)
+	r.stag, r.base = s, to
+	p.domain.regions[s] = r
+}
+
+// post posts a buffer of n octets with guard octets around it.
+func (p *pair) post(qn QN, n int, id uint64) guarded {
+	p.Helper()
+	g := newGuarded(n)
+	if err := p.queues[qn].Post(g.mem, id); err != nil {
+		p.Fatalf("Post: %v", err)
+	}
+	return g
+}
+
+// cut returns m's segments as they are on the wire.
+func cut(s *Sender, m *Message, mulpdu int) (ulpdus [][]byte) {
+	s.Start(m)
+	for s.Next(mulpdu) {
+		ulpdus = append(ulpdus, wire(s))
+		s.Release()
+	}
+	return ulpdus
+}
+
+// wire returns a copy of the Sender's Segment.
+func wire(s *Sender) []byte {
+	seg := s.Segment()
+	b := bytes.Clone(seg.Header)
+	for _, piece := range seg.Payload {
+		b = append(b, piece...)
+	}
+	return b
+}
+
+// place gives the Receiver a segment at the next offset.
+func (p *pair) place(ulpdu []byte) {
+	p.r.Place(p.off, ulpdu)
+	p.off += fpduLen(ulpdu)
+}
+
+// fpduLen is how much of the stream a segment takes.
+func fpduLen(ulpdu []byte) uint64 { return uint64(len(ulpdu)+2+4+3) &^ 3 }
+
+// send carries m over in segments of mulpdu octets.
+func (p *pair) send(m Message, mulpdu int) {
+	p.s.Start(&m)
+	for p.s.Next(mulpdu) {
+		ulpdu := wire(&p.s)
+		p.s.Release()
+		p.place(ulpdu)
+	}
+}
+
+func write(r *Region, off uint64, b []byte) Message {
+	return Message{Tagged: true, RsvdULP: 0x40, STag: r.STag(), TO: r.TO() + off, Payload: [][]byte{b}, Len: uint32(len(b))}
+}
+
+func send(b []byte) Message {
+	return Message{RsvdULP: 0x43, Payload: [][]byte{b}, Len: uint32(len(b))}
+}
+
+// wantMessage returns the next message that is delivered.
+func (p *pair) wantMessage(desc string) *Message {
+	p.Helper()
+	if !p.r.Deliver(p.off) {
+		p.Fatalf("%s: nothing delivered; error: %v", desc, p.r.Err())
+	}
+	return p.r.Message()
+}
+
+// wantIdle checks that nothing is delivered and no error told.
+func (p *pair) wantIdle(desc string) {
+	p.Helper()
+	if p.r.Deliver(p.off) {
+		p.Errorf("%s: message delivered: %+v", desc, p.r.Message())
+	}
+	if err := p.r.Err(); err != nil {
+		p.Errorf("%s: error %v", desc, err)
+	}
+}
+
+// wantFailure checks that the stream has ended with the given error number, for the segment bad, and
+// that nothing more is delivered.
+func (p *pair) wantFailure(bad []byte, etype, code uint8) {
+	p.Helper()
+	if p.r.Deliver(p.off) {
+		p.Errorf("message delivered: %+v", p.r.Message())
+	}
+	e := wantError(p, p.r.Err(), etype, code)
+	want := bad[:min(len(bad), headerLen(bad))]
+	if etype == TypeLocalCatastrophic {
+		want = nil
+	}
+	if header, n := e.Segment(); !bytes.Equal(header, want) || n != len(bad) {
+		p.Errorf("error names segment %x of %d octets, want %x of %d", header, n, want, len(bad))
+	}
+}
+
+func wantError(t testing.TB, err error, etype, code uint8) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error = %v, want *Error of type %d code %d", err, etype, code)
+	}
+	if l, ty, c := e.TerminateCode(); l != 1 || ty != etype || c != code {
+		t.Errorf("error = %d/%d/%d (%v), want 1/%d/%d", l, ty, c, e, etype, code)
+	}
+	return e
+}
+
+// A guarded buffer has octets around it, and in it at first, that must not change.
+type guarded struct{ mem, all []byte }
+
+const guard = 0xA5
+
+func newGuarded(n int) guarded {
+	all := bytes.Repeat([]byte{guard}, n+128)
+	return guarded{mem: all[64 : 64+n : 64+n], all: all}
+}
+
+// intact reports whether the guard octets around the buffer are as they were.
+func (g guarded) intact() bool {
+	return untouched(g.all[:64]) && untouched(g.all[64+len(g.mem):])
+}
+
+// untouched reports whether b still holds nothing but guard octets.
+func untouched(b []byte) bool {
+	for _, o := range b {
+		if o != guard {
+			return false
+		}
+	}
+	return true
+}
+
+// random returns a source of random numbers, and logs its seed.
+func random(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func randomBytes(r *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}

@@ -1,0 +1,157 @@
+package ddp
+
+// This file holds the checks of RFC 5041 §7.1. Both kinds of segment are looked at in the same order:
+// header, then what the ULP says of it, then where it goes; only then is an octet written.
+
+// inMessageLen is the longest payload that a Message brings in itself, in octets.
+const inMessageLen = 8
+
+// A taggedMessage is the tagged Message of the stream whose last segment has not come yet. One at a
+// time is in progress: segments of messages of a kind do not interleave.
+type taggedMessage struct {
+	Message
+	begun bool
+}
+
+// An untaggedMessage is the same for one QN. Between messages its MSN is the one to come next.
+type untaggedMessage struct {
+	Message
+	begun     bool
+	inMessage bool // the payload goes to inline, not to the posted buffer
+	inline    [inMessageLen]byte
+}
+
+// placeTagged judges and places a segment for a Tagged Buffer.
+func (r *Receiver) placeTagged(s *segment) error {
+	h, _, err := ParseTagged(s.header)
+	if err != nil {
+		return err
+	}
+	need, err := r.config.Admit(true, h.RsvdULP, 0)
+	if err != nil {
+		return err
+	}
+	m := &r.tagged
+	if !m.begun {
+		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
+		m.begun = true
+	} else if m.RsvdULP != h.RsvdULP {
+		return ErrRsvdULPChanged
+	}
+	// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
+	// §5.2) No more is validated of a segment without payload in a longer message (RFC 5041 §7.1).
+	if n := s.n(); n > 0 {
+		if err := r.putTagged(s, h, need); err != nil {
+			return err
+		}
+		if m.Len == 0 {
+			m.STag, m.TO = h.STag, h.TO
+		} else if h.STag != m.STag || h.TO != m.TO+uint64(m.Len) {
+			m.Contiguous = false
+		}
+		m.Len += uint32(n)
+	}
+	if h.Last {
+		m.setSegment(s)
+		m.begun = false
+		r.ready.push(delivery{off: s.off, message: m.Message})
+	}
+	return nil
+}
+
+// putTagged places the payload of a segment that has some.
+func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
+	// A Region can't hold more than a message may have; a message that is longer writes to one place
+	// again and again. DDP has no error number for that; what is out of range is the message.
+	if uint64(r.tagged.Len)+s.n() > MaxMessageLen {
+		return &AccessError{Kind: KindBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+	}
+	region, mem, err := r.config.Domain.hold(h.STag, h.TO, s.n(), need, r.config.Stream)
+	if err != nil {
+		return err
+	}
+	if s.payload != nil {
+		copyAround(mem, s.payload, taggedSpan(h, s.n()), r.early)
+	}
+	region.mu.RUnlock()
+	return nil
+}
+
+// placeUntagged judges and places a segment for an Untagged Buffer. Other than for tagged ones all
+// checks apply to segments without payload too, for they use up a buffer.
+func (r *Receiver) placeUntagged(s *segment) error {
+	h, _, err := ParseUntagged(s.header)
+	if err != nil {
+		return err
+	}
+	if _, err := r.config.Admit(false, h.RsvdULP, h.QN); err != nil {
+		return err
+	}
+	// "The QN is valid for this stream." (RFC 5041 §7.1)
+	if h.QN >= numQueues || r.config.Queues[h.QN] == nil {
+		return &Error{Type: TypeUntagged, Code: CodeInvalidQN}
+	}
+	m := &r.untagged[h.QN]
+	if m.begun && m.RsvdULP != h.RsvdULP {
+		return ErrRsvdULPChanged
+	}
+	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for
+	// the queue defined by the QN." (RFC 5041 §7.1) Segments come in order here, so there is just one legal number.
+	if h.MSN != m.MSN {
+		return &Error{Type: TypeUntagged, Code: CodeMSNRange}
+	}
+	if !m.begun {
+		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN}
+		m.begun = true
+		m.inMessage = r.config.InMessage(h.RsvdULP, h.QN)
+	}
+	if err := m.put(r.config.Queues[h.QN], s, h); err != nil {
+		return err
+	}
+	if h.Last {
+		m.setSegment(s)
+		r.ready.push(delivery{off: s.off, message: m.Message, inMessage: m.inMessage, inline: m.inline})
+		m.begun = false
+		m.MSN++ // "MUST wrap to 0 after a value of 0xFFFFFFFF" (RFC 5041 §4.3)
+	}
+	return nil
+}
+
+// put places the segment's payload in the buffer of the message, which is the first of q that is not
+// full. A Flush waits meanwhile.
+func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	// "The QN and MSN have an associated buffer that allows Placement of the payload." (RFC 5041
+	// §7.1)
+	b, ok := q.atLocked(0)
+	if !ok {
+		return &Error{Type: TypeUntagged, Code: CodeNoBuffer}
+	}
+	if m.inMessage {
+		b = m.inline[:]
+	}
+	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
+	// §7.1) In order only the offset that follows the octets before is legal.
+	if h.MO != m.Len {
+		return &Error{Type: TypeUntagged, Code: CodeInvalidMO}
+	}
+	// "The sum of the DDP Segment payload length and the MO falls in the range of legal offsets
+	// associated with the Untagged Buffer." (RFC 5041 §7.1)
+	end := uint64(h.MO) + s.n()
+	if end > uint64(len(b)) {
+		return &Error{Type: TypeUntagged, Code: CodeTooLong}
+	}
+	copy(b[h.MO:end], s.payload)
+	m.Len = uint32(end)
+	if h.Last {
+		q.full++
+	}
+	return nil
+}
+
+// setSegment notes s as the last segment of m.
+func (m *Message) setSegment(s *segment) {
+	m.HeaderLen = copy(m.Header[:], s.header)
+	m.SegmentLen = s.length
+}

@@ -1,0 +1,102 @@
+package ddp
+
+import "sync"
+
+// A Queue holds the Untagged Buffers of one QN of one stream. The buffer posted k-th receives the
+// message with the k-th MSN. Its methods may be called from any goroutine; the [Receiver] takes the
+// buffers out.
+//
+// A buffer belongs to the Queue from Post until the Message that names it is delivered, or until
+// Flush has returned.
+type Queue struct {
+	mu sync.Mutex
+	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
+	// that wait to be delivered, the next is the one being filled.
+	buffers     []buffer // +checklocks:mu
+	head, count int      // +checklocks:mu
+	full        int      // +checklocks:mu
+	closed      bool     // +checklocks:mu
+}
+
+// A buffer is one posted Untagged Buffer.
+type buffer struct {
+	b  []byte
+	id uint64
+}
+
+// NewQueue returns an empty Queue that holds at most depth buffers.
+func NewQueue(depth int) *Queue { return &Queue{buffers: make([]buffer, depth)} }
+
+// Post appends b, which may be empty. id comes back with the Message that fills b, or from Flush.
+// The error is [ErrQueueFull], [ErrQueueClosed] after a Flush, or [ErrBufferLength].
+func (q *Queue) Post(b []byte, id uint64) error {
+	if uint64(len(b)) > MaxMessageLen {
+		return ErrBufferLength
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return ErrQueueClosed
+	case q.count == len(q.buffers):
+		return ErrQueueFull
+	}
+	q.buffers[(q.head+q.count)%len(q.buffers)] = buffer{b, id}
+	q.count++
+	return nil
+}
+
+// Len returns how many buffers can still receive octets: those that no message has been placed in
+// yet and the one being filled.
+func (q *Queue) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.count - q.full
+}
+
+// Flush takes back all buffers and returns their IDs, oldest first, those included whose message has
+// not been delivered. When it returns no octet is copied into any of them any more. The Queue is
+// then closed: Post fails, and the peer finds no buffer.
+func (q *Queue) Flush() []uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var ids []uint64
+	for range q.count {
+		ids = append(ids, q.popLocked().id)
+	}
+	q.full = 0
+	q.closed = true
+	return ids
+}
+
+// take removes the oldest buffer that holds a whole message. There is none after a Flush.
+func (q *Queue) take() (b buffer, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.full == 0 {
+		return buffer{}, false
+	}
+	q.full--
+	return q.popLocked(), true
+}
+
+// atLocked returns the buffer for the message k after the one being filled, if it is posted.
+//
+// +checklocks:q.mu
+func (q *Queue) atLocked(k uint32) (b []byte, ok bool) {
+	if uint64(k) >= uint64(q.count-q.full) {
+		return nil, false
+	}
+	return q.buffers[(q.head+q.full+int(k))%len(q.buffers)].b, true
+}
+
+// popLocked removes the oldest buffer.
+//
+// +checklocks:q.mu
+func (q *Queue) popLocked() buffer {
+	b := q.buffers[q.head]
+	q.buffers[q.head] = buffer{}
+	q.head = (q.head + 1) % len(q.buffers)
+	q.count--
+	return b
+}

@@ -1,0 +1,178 @@
+package ddp
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+)
+
+func TestQueuePost(t *testing.T) {
+	q := NewQueue(2)
+	for id := range uint64(2) {
+		if err := q.Post(nil, id); err != nil {
+			t.Errorf("Post: %v", err)
+		}
+	}
+	if err := q.Post(nil, 2); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("Post to a full queue = %v, want ErrQueueFull", err)
+	}
+	if got := q.Flush(); !slices.Equal(got, []uint64{0, 1}) {
+		t.Errorf("Flush = %v, want [0 1]", got)
+	}
+	if got := q.Flush(); got != nil || q.Len() != 0 {
+		t.Errorf("second Flush = %v, Len = %d, want none", got, q.Len())
+	}
+	if err := q.Post(nil, 3); !errors.Is(err, ErrQueueClosed) {
+		t.Errorf("Post after Flush = %v, want ErrQueueClosed", err)
+	}
+	if err := NewQueue(0).Post(nil, 0); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("Post to a queue of depth 0 = %v, want ErrQueueFull", err)
+	}
+}
+
+// Len falls when a message has been placed, depth counts until it is delivered.
+func TestQueueLen(t *testing.T) {
+	p := newPair(t)
+	q := NewQueue(2)
+	p.queues[0], p.r.config.Queues[0] = q, q
+	p.post(0, 300, 1)
+	p.post(0, 300, 2)
+	segments := cut(&p.s, &Message{Payload: [][]byte{make([]byte, 200)}, Len: 200}, 118)
+	steps := []struct {
+		desc string
+		do   func()
+		len  int
+		post error
+	}{
+		{"both posted", func() {}, 2, ErrQueueFull},
+		{"first segment placed", func() { p.place(segments[0]) }, 2, ErrQueueFull},
+		{"message placed", func() { p.place(segments[1]) }, 1, ErrQueueFull},
+		{"message delivered", func() { p.wantMessage("the Send") }, 1, nil},
+		{"another posted", func() {}, 2, ErrQueueFull},
+	}
+	for _, s := range steps {
+		s.do()
+		if got := q.Len(); got != s.len {
+			t.Errorf("%s: Len = %d, want %d", s.desc, got, s.len)
+		}
+		if err := q.Post(nil, 3); err != s.post {
+			t.Errorf("%s: Post = %v, want %v", s.desc, err, s.post)
+		}
+	}
+}
+
+// Buffers come back from Flush whatever had become of them, and only those that were not delivered.
+func TestQueueFlushOrder(t *testing.T) {
+	p := newPair(t)
+	for id := range uint64(5) {
+		p.post(0, 300, id)
+	}
+	p.send(send([]byte("delivered")), 128)
+	p.wantMessage("message 0")
+	p.send(send([]byte("placed")), 128)
+	segments := cut(&p.s, &Message{Payload: [][]byte{make([]byte, 200)}, Len: 200}, 118)
+	p.place(segments[0])
+	if got := p.queues[0].Flush(); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
+		t.Errorf("Flush = %v, want [1 2 3 4]", got)
+	}
+	p.wantIdle("message 1, whose buffer was taken back")
+	p.place(segments[1])
+	p.wantFailure(segments[1], TypeUntagged, CodeNoBuffer)
+}
+
+// The ring comes round many times with all depths.
+func TestQueueRing(t *testing.T) {
+	rnd := random(t)
+	for depth := 1; depth < 6; depth++ {
+		p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[0] = NewQueue(depth) })
+		p.queues = p.r.config.Queues
+		var posted, sent, delivered uint64
+		for range 1000 {
+			switch rnd.IntN(3) {
+			case 0:
+				if err := p.queues[0].Post(make([]byte, 1), posted); (err == nil) != (posted-delivered < uint64(depth)) {
+					t.Fatalf("depth %d, %d posted, %d delivered: Post = %v", depth, posted, delivered, err)
+				} else if err == nil {
+					posted++
+				}
+			case 1:
+				if sent < posted {
+					p.send(send([]byte{byte(sent)}), 128)
+					sent++
+				}
+			case 2:
+				if delivered < sent {
+					m := p.wantMessage("next")
+					if m.ID != delivered || m.Buffer[0] != byte(delivered) || uint64(m.MSN) != delivered+1 {
+						t.Fatalf("message %+v, want number %d", m, delivered)
+					}
+					delivered++
+				}
+			}
+		}
+		p.wantRest(depth, posted, delivered)
+	}
+}
+
+func (p *pair) wantRest(depth int, posted, delivered uint64) {
+	p.Helper()
+	ids := p.queues[0].Flush()
+	if uint64(len(ids)) != posted-delivered || len(ids) > 0 && ids[0] != delivered {
+		p.Errorf("depth %d: Flush = %v, want %d from %d on", depth, ids, posted-delivered, delivered)
+	}
+}
+
+// Each posted buffer comes back once, by delivery or by Flush, and is not written afterwards (the
+// race detector looks on), however the two meet.
+func TestQueueFlushRacesReceiver(t *testing.T) {
+	for range 200 {
+		const n = 8
+		p := newPair(t)
+		var back [n]int
+		buffers := make([][]byte, n)
+		for id := range buffers {
+			buffers[id] = make([]byte, 1000)
+			if err := p.queues[0].Post(buffers[id], uint64(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var flushed []uint64
+		var wg sync.WaitGroup
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range rand.IntN(100) {
+				runtime.Gosched()
+			}
+			flushed = p.queues[0].Flush()
+			for _, id := range flushed {
+				clear(buffers[id])
+			}
+		}()
+		for range n {
+			p.send(send(make([]byte, 1000)), 300)
+			if rand.IntN(2) == 0 {
+				continue
+			}
+			for p.r.Deliver(p.off) {
+				back[p.r.Message().ID]++
+				clear(p.r.Message().Buffer)
+			}
+		}
+		for p.r.Deliver(p.off) {
+			back[p.r.Message().ID]++
+		}
+		wg.Wait()
+		for _, id := range flushed {
+			back[id]++
+		}
+		for id, times := range back {
+			if times != 1 {
+				t.Fatalf("buffer %d came back %d times", id, times)
+			}
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package ddp
+
+import (
+	"math/bits"
+	"strings"
+	"sync"
+)
+
+// Access is what may be done to a Region through its STag: a set of rights.
+type Access uint8
+
+const (
+	RemoteRead   Access = 1 << iota // source of an RDMA Read
+	RemoteWrite                     // target of an RDMA Write
+	RemoteAtomic                    // target of an Atomic Operation
+	ReadSink                        // target of RDMA Read Responses; no right of the peer's own
+)
+
+func (a Access) String() string {
+	names := [...]string{"remote read", "remote write", "remote atomic", "read sink"}
+	var set []string
+	for i, name := range names {
+		if a&(1<<i) != 0 {
+			set = append(set, name)
+		}
+	}
+	if len(set) == 0 {
+		return "none"
+	}
+	return strings.Join(set, "|")
+}
+
+// A Region is a Tagged Buffer: memory that a peer names by STag and TO. It is made by
+// [Domain.Register]. Its methods may be called from any goroutine.
+//
+// The memory belongs to the application, which may read and write it at any time; so may peers, as
+// far as access goes, until Deregister has returned. Nothing orders them, or two peers, but the
+// delivery of a later message: what overlaps before that is a race, which the race detector reports.
+type Region struct {
+	domain *Domain
+	stag   STag
+	base   uint64 // TO of the first octet; base + len(mem) < 2^63
+	mem    []byte
+	access Access
+	stream uint64 // 0: every stream of the domain
+
+	// mu is held for reading while octets are copied into or out of mem, so that Deregister, which
+	// takes it for writing, waits for them.
+	mu   sync.RWMutex
+	gone bool // +checklocks:mu
+}
+
+// STag returns the name of the Region on the wire.
+func (r *Region) STag() STag { return r.stag }
+
+// TO returns the Tagged Offset of the Region's first octet.
+func (r *Region) TO() uint64 { return r.base }
+
+// Len returns the length of the Region in octets: 1 to 2^32-1.
+func (r *Region) Len() int { return len(r.mem) }
+
+// Access returns the rights that the Region grants.
+func (r *Region) Access() Access { return r.access }
+
+// Bytes returns the memory that was registered, not a copy of it.
+func (r *Region) Bytes() []byte { return r.mem }
+
+// Deregister ends all access through the STag. When it returns no copy into or out of the memory is
+// under way, and not one octet is changed by a peer ever after. It may be called more than once.
+//
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no
+// longer modify the buffer after the ULP revokes remote access rights for the specific STag."
+// (RFC 5042 §6.2.2)
+func (r *Region) Deregister() {
+	r.domain.remove(r.stag, r)
+	r.mu.Lock()
+	r.gone = true
+	r.mu.Unlock()
+}
+
+// Update64 replaces the 64-bit word at TO to by f of it, atomically with regard to every other
+// Update64, Load64 and Store64 and to all users of sync/atomic, and returns what it was before. The
+// word is in the byte order of this machine. f may be called several times and must not use the
+// Region. The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8,
+// [ErrMisaligned]; rights and stream are not looked at: that is [Domain.Check]'s business.
+func (r *Region) Update64(to uint64, f func(uint64) uint64) (old uint64, err error) {
+	mem, err := r.hold(to, 8, 0, r.stream)
+	if err != nil {
+		return 0, err
+	}
+	defer r.mu.RUnlock()
+	return updateWord(mem, f)
+}
+
+// Load64 reads the 64-bit word at offset off, in octets from the start of the Region, atomically
+// with regard to Update64 and Store64. The errors are those of Update64.
+func (r *Region) Load64(off int) (uint64, error) {
+	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
+	if err != nil {
+		return 0, err
+	}
+	defer r.mu.RUnlock()
+	return loadWord(mem)
+}
+
+// Store64 writes the 64-bit word at offset off, in octets from the start of the Region, atomically
+// with regard to Update64 and Load64. The errors are those of Update64.
+func (r *Region) Store64(off int, v uint64) error {
+	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
+	if err != nil {
+		return err
+	}
+	defer r.mu.RUnlock()
+	return storeWord(mem, v)
+}
+
+// hold returns the n octets at TO to and keeps them registered: when the error is nil r.mu is held
+// for reading, and the caller unlocks it. This is the one place that decides whether memory may be
+// touched; an error is an *AccessError.
+//
+// The order is: valid, associated with the stream, right granted, no wrap, inside the bounds.
+//
+// +checklocksignore
+func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) {
+	r.mu.RLock()
+	kind, ok := r.judgeLocked(to, n, need, stream)
+	if !ok {
+		r.mu.RUnlock()
+		return nil, &AccessError{Kind: kind, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
+	}
+	start := to - r.base
+	return r.mem[start : start+n : start+n], nil
+}
+
+// +checklocksread:r.mu
+func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) (failed Kind, ok bool) {
+	// "The STag is valid for this stream." (RFC 5041 §7.1)
+	if r.gone {
+		return KindInvalidSTag, false
+	}
+	if r.stream != 0 && r.stream != stream {
+		return KindNotAssociated, false
+	}
+	// "The STag has an associated buffer that allows Placement of the payload." (RFC 5041 §7.1)
+	if r.access&need != need {
+		return KindAccess, false
+	}
+	// "A 64-bit unsigned sum of the DDP Segment payload length and the TO does not wrap."
+	// (RFC 5041 §7.1) A sum of exactly 2^64 does. Before the bounds, which every wrap breaks too.
+	end, carry := bits.Add64(to, n, 0)
+	if carry != 0 {
+		return KindWrap, false
+	}
+	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
+	// Segment payload length and the TO falls in the range of legal offsets registered for the STag."
+	// (RFC 5041 §7.1) The sum of base and length can't wrap.
+	if to < r.base || end > r.base+uint64(len(r.mem)) {
+		return KindBounds, false
+	}
+	return 0, true
+}

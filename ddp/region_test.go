@@ -1,0 +1,254 @@
+package ddp
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// oracle says by big-integer arithmetic what Check must say of bounds and wrap.
+func oracle(base, length, to, n uint64) (Kind, bool) {
+	b, l, t, c := big.NewInt(0).SetUint64(base), big.NewInt(0).SetUint64(length), big.NewInt(0).SetUint64(to), big.NewInt(0).SetUint64(n)
+	end := new(big.Int).Add(t, c)
+	switch {
+	case end.BitLen() > 64:
+		return KindWrap, false
+	case t.Cmp(b) < 0 || end.Cmp(new(big.Int).Add(b, l)) > 0:
+		return KindBounds, false
+	}
+	return 0, true
+}
+
+// Check against an oracle, on all boundaries and at random.
+// P2: overrun and wrap.
+func TestCheckOracle(t *testing.T) {
+	rnd := random(t)
+	domain := NewDomain(nil)
+	cases := 2_000_000
+	if testing.Short() || raceEnabled {
+		cases = 100_000
+	}
+	try := func(r *Region, to, n uint64) {
+		want, ok := oracle(r.base, uint64(len(r.mem)), to, n)
+		got, err := domain.Check(r.stag, to, n, RemoteWrite, stream)
+		var e *AccessError
+		switch {
+		case ok && (got != r || err != nil):
+			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want success", to, n, r.base, len(r.mem), err)
+		case !ok && (got != nil || !errors.As(err, &e) || e.Kind != want || e.TO != to || e.N != n):
+			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want %v", to, n, r.base, len(r.mem), err, want)
+		}
+	}
+	for _, length := range []int{1, 2, 7, 8, 255, 256, 4096, 70000} {
+		for _, base := range []uint64{0, 1, 1 << 31, 1<<32 - 1, 1 << 32, 1 << 62, 1 << 63, math.MaxUint64 - uint64(length)} {
+			r := register(t, domain, make([]byte, length), RemoteWrite, stream)
+			r.base = base
+			l := uint64(length)
+			edges := []uint64{
+				0, 1, base - 1, base, base + 1, base + l - 1, base + l, base + l + 1, 1 << 31, 1<<32 - 1, 1 << 32, 1 << 63,
+				math.MaxUint64 - l, math.MaxUint64 - l + 1, math.MaxUint64 - 1, math.MaxUint64,
+			}
+			for _, to := range edges {
+				for _, n := range append(edges, l-1, l, l+1, -to-1, -to, -to+1, base+l-to) {
+					try(r, to, n)
+				}
+			}
+			for range cases / 64 {
+				to := base + rnd.Uint64N(3*l) - l
+				if rnd.IntN(8) == 0 {
+					to = rnd.Uint64() >> rnd.IntN(64)
+				}
+				n := rnd.Uint64N(2 * l)
+				if rnd.IntN(8) == 0 {
+					n = rnd.Uint64() >> rnd.IntN(64)
+				}
+				try(r, to, n)
+			}
+			r.Deregister()
+		}
+	}
+}
+
+// P3: every right, from every place.
+func TestCheckRights(t *testing.T) {
+	rights := []Access{RemoteRead, RemoteWrite, RemoteAtomic, ReadSink}
+	mine, other := NewDomain(nil), NewDomain(nil)
+	for granted := range Access(16) {
+		for _, scope := range []uint64{0, stream, stream + 1} {
+			r := register(t, mine, make([]byte, 8), granted, scope)
+			for _, need := range rights {
+				want := []Kind(nil)
+				switch {
+				case scope == stream+1:
+					want = []Kind{KindNotAssociated}
+				case granted&need == 0:
+					want = []Kind{KindAccess}
+				}
+				_, err := mine.Check(r.STag(), r.TO(), 8, need, stream)
+				if got := kinds(err); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("Check(%v) of a Region with %v of stream %d = %v, want %v", need, granted, scope, err, want)
+				}
+				if _, err := other.Check(r.STag(), r.TO(), 8, need, stream); fmt.Sprint(kinds(err)) != fmt.Sprint([]Kind{KindInvalidSTag}) {
+					t.Errorf("Check from another Domain = %v, want an invalid STag", err)
+				}
+			}
+			r.Deregister()
+		}
+	}
+}
+
+func kinds(err error) []Kind {
+	var e *AccessError
+	if errors.As(err, &e) {
+		return []Kind{e.Kind}
+	}
+	return nil
+}
+
+// The checks are made in a fixed order: of two that fail the first one is told.
+func TestCheckOrder(t *testing.T) {
+	d := NewDomain(nil)
+	r := register(t, d, make([]byte, 8), RemoteRead, stream)
+	tests := []struct {
+		desc   string
+		s      STag
+		to, n  uint64
+		need   Access
+		stream uint64
+		want   Kind
+	}{
+		{"unknown, before all", r.STag() + 1, math.MaxUint64, 2, RemoteWrite, 1, KindInvalidSTag},
+		{"of another stream, before rights", r.STag(), math.MaxUint64, 2, RemoteWrite, 1, KindNotAssociated},
+		{"rights, before wrap", r.STag(), math.MaxUint64, 2, RemoteWrite, stream, KindAccess},
+		{"wrap, before bounds", r.STag(), math.MaxUint64, 2, RemoteRead, stream, KindWrap},
+		{"a sum of 2^64 wraps", r.STag(), math.MaxUint64, 1, RemoteRead, stream, KindWrap},
+		{"a sum of 2^64-1 does not", r.STag(), math.MaxUint64 - 1, 1, RemoteRead, stream, KindBounds},
+	}
+	for _, tt := range tests {
+		_, err := d.Check(tt.s, tt.to, tt.n, tt.need, tt.stream)
+		if got := kinds(err); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+		}
+	}
+}
+
+func TestDeregister(t *testing.T) {
+	p := newPair(t)
+	r := p.register(make([]byte, 64), RemoteWrite|RemoteAtomic)
+	again := p.register(r.Bytes(), RemoteWrite) // the same memory under another name
+	r.Deregister()
+	r.Deregister()
+	if _, err := p.domain.Check(r.STag(), r.TO(), 1, 0, stream); fmt.Sprint(kinds(err)) != fmt.Sprint([]Kind{KindInvalidSTag}) {
+		t.Errorf("Check = %v, want an invalid STag", err)
+	}
+	if _, err := r.Update64(r.TO(), func(uint64) uint64 { return 1 }); fmt.Sprint(kinds(err)) != fmt.Sprint([]Kind{KindInvalidSTag}) {
+		t.Errorf("Update64 = %v, want an invalid STag", err)
+	}
+	if _, err := r.Load64(0); err == nil {
+		t.Error("Load64 works on")
+	}
+	if err := r.Store64(0, 1); err == nil {
+		t.Error("Store64 works on")
+	}
+	p.send(write(again, 0, []byte{1}), 128)
+	p.wantMessage("a Write to the other Region")
+	// Deregistering an old Region must not take away a new one that has drawn its STag.
+	p.move(again, r.stag, again.base)
+	r.Deregister()
+	if _, err := p.domain.Check(again.STag(), again.TO(), 1, RemoteWrite, stream); err != nil {
+		t.Errorf("Check of the Region that has the STag now: %v", err)
+	}
+}
+
+// A peer writes while the application deregisters and then uses the memory itself: the race detector
+// sees it if one octet comes late, and so does the application.
+// P4: use after revoke. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+func TestDeregisterRacesPlace(t *testing.T) {
+	const rounds, streams = 100, 3
+	domain := NewDomain(nil)
+	for range rounds {
+		mem := make([]byte, 4096)
+		r := register(t, domain, mem, RemoteWrite, 0)
+		var placed atomic.Int64
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for n := range streams {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				// Each stream has octets of its own; the application waits for none of them.
+				m := write(r, uint64(n*1024), make([]byte, 1024))
+				for i := range m.Payload[0] {
+					m.Payload[0][i] = 0xFF
+				}
+				for !stop.Load() {
+					p := &pair{TB: t, r: NewReceiver(ReceiverConfig{Domain: domain, Stream: 1})}
+					for range 10 {
+						p.send(m, 300)
+					}
+					for p.r.Deliver(p.off) {
+						placed.Add(1)
+					}
+				}
+			}()
+		}
+		for placed.Load() == 0 { // a Write must have come before
+			runtime.Gosched()
+		}
+		if n := rand.IntN(3); n > 0 {
+			domain.Invalidate(r.STag(), 1) // refused: the Region is every stream's
+		}
+		r.Deregister()
+		for i := range mem {
+			mem[i] = guard
+		}
+		before := placed.Load()
+		for range 1000 { // give late octets a chance
+			if placed.Load() != before {
+				break
+			}
+			runtime.Gosched()
+		}
+		stop.Store(true)
+		wg.Wait()
+		if !untouched(mem) {
+			t.Fatal("memory changed after Deregister had returned")
+		}
+	}
+}
+
+func TestInvalidate(t *testing.T) {
+	d := NewDomain(nil)
+	mem := make([]byte, 8)
+	gone := register(t, d, mem, RemoteWrite, stream)
+	gone.Deregister()
+	tests := []struct {
+		desc string
+		s    STag
+		want error
+	}{
+		{"of this stream", register(t, d, mem, RemoteWrite, stream).STag(), nil},
+		{"of this stream, no rights", register(t, d, mem, 0, stream).STag(), nil},
+		{"never registered", 0, ErrUnknownSTag},
+		{"already invalid", gone.STag(), ErrUnknownSTag},
+		{"of another stream", register(t, d, mem, RemoteWrite, stream+1).STag(), ErrWrongStream},
+		{"of all streams", register(t, d, mem, RemoteWrite, 0).STag(), ErrNotInvalidatable},
+		{"of another Domain", register(t, NewDomain(nil), mem, RemoteWrite, stream).STag(), ErrUnknownSTag},
+		{"sink of a Read", register(t, d, mem, ReadSink, stream).STag(), ErrNotInvalidatable},
+	}
+	for _, tt := range tests {
+		r := d.lookup(tt.s)
+		if err := d.Invalidate(tt.s, stream); err != tt.want {
+			t.Errorf("%s: Invalidate = %v, want %v", tt.desc, err, tt.want)
+		}
+		if r != nil && (d.lookup(tt.s) == nil) != (tt.want == nil) {
+			t.Errorf("%s: STag valid afterwards: %t", tt.desc, d.lookup(tt.s) != nil)
+		}
+	}
+}

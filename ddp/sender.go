@@ -1,0 +1,170 @@
+package ddp
+
+import "fmt"
+
+// A Segment is one DDP Segment on its way down. Header and Payload are good until the next call of
+// the Sender's Next, Start or Release.
+type Segment struct {
+	Header   []byte
+	Payload  [][]byte // pieces, in order
+	Last     bool     // the last segment of its Message
+	Snapshot bool     // Payload can change at any time: copy it before a CRC is computed
+}
+
+// A Sender cuts Messages into Segments. The zero value is one for a new stream. It is used by one
+// goroutine at a time.
+//
+//	s.Start(m)
+//	for s.Next(mulpdu) {
+//		… copy s.Segment() …
+//		s.Release()
+//	}
+//	if err := s.Err(); err != nil { … }
+type Sender struct {
+	sent [numQueues]uint32 // by QN: messages started, modulo 2^32
+
+	m       *Message // nil: none, or cut to its end
+	done    uint64   // payload octets of m that have been cut
+	piece   int      // m.Payload[piece][skip:] comes next
+	skip    int
+	segment Segment
+	held    *Region // locked for reading: segment.Payload is its memory
+	err     error
+
+	header  [UntaggedHeaderLen]byte
+	payload [][]byte // segment.Payload, kept for its capacity
+}
+
+// Start begins to send m, which it keeps until Next returns false, and gives it its MSN if it is
+// untagged. A Message that has not been cut to its end is given up.
+func (s *Sender) Start(m *Message) {
+	s.Release()
+	s.m, s.done, s.piece, s.skip, s.err = m, 0, 0, 0, nil
+	if m.Source == nil {
+		var n uint64
+		for _, p := range m.Payload {
+			n += uint64(len(p))
+		}
+		if n < uint64(m.Len) {
+			panic(fmt.Sprintf("BUG: DDP Message of %d octets with a payload of %d", m.Len, n))
+		}
+	}
+	if m.Tagged {
+		return
+	}
+	if m.QN >= numQueues {
+		panic(fmt.Sprintf("BUG: DDP Message for QN %d", m.QN))
+	}
+	// "The Message Sequence Number specifies a sequence number that MUST be increased by one (modulo
+	// 2^32) with each DDP Message targeting the specific Queue Number" and "The initial value for MSN
+	// MUST be one." (RFC 5041 §4.3)
+	s.sent[m.QN]++
+	m.MSN = s.sent[m.QN]
+}
+
+// Next cuts the next Segment, whose header and payload are together at most mulpdu octets. It
+// returns false after the last one, and when the Message's source Region is not there any more:
+// then Err tells. mulpdu may change from call to call; it must have room for a header and one octet.
+func (s *Sender) Next(mulpdu int) bool {
+	s.Release()
+	m := s.m
+	if m == nil {
+		s.forget()
+		return false
+	}
+	headerLen := UntaggedHeaderLen
+	if m.Tagged {
+		headerLen = TaggedHeaderLen
+	}
+	if mulpdu <= headerLen {
+		panic(fmt.Sprintf("BUG: MULPDU of %d octets", mulpdu))
+	}
+	n := min(uint64(mulpdu-headerLen), uint64(m.Len)-s.done)
+	if !s.cut(n) {
+		s.m = nil
+		return false
+	}
+	// "It MUST be set to one on the last DDP Segment of every DDP Message. It MUST NOT be set to one
+	// on any other DDP Segment." (RFC 5041 §4.1) And "A zero-length DDP Message is allowed and MUST
+	// consume exactly one DDP Segment." (RFC 5041 §5.2)
+	last := s.done+n == uint64(m.Len)
+	s.segment = Segment{Header: s.appendHeader(last), Payload: s.payload, Last: last, Snapshot: m.Source != nil}
+	s.done += n
+	if last {
+		s.m = nil
+	}
+	return true
+}
+
+// Segment returns what the last Next has cut.
+func (s *Sender) Segment() Segment { return s.segment }
+
+// Release lets go of the Region that the Segment's payload lies in, if any, which [Region.Deregister]
+// waits for. Call it once the payload has been copied and before anything that can block.
+func (s *Sender) Release() {
+	if s.held == nil {
+		return
+	}
+	s.held.mu.RUnlock()
+	s.held = nil
+	s.forget()
+}
+
+// forget drops what the last Segment refers to, so that it isn't kept from the garbage collector.
+func (s *Sender) forget() {
+	clear(s.payload)
+	s.payload = s.payload[:0]
+	s.segment = Segment{}
+}
+
+// Err returns why Next ended before the Message did: an [*AccessError], whose TO says how far it
+// came. The Message is then without its end on the stream, which can carry no other but a Terminate.
+func (s *Sender) Err() error { return s.err }
+
+// cut sets s.payload to the next n octets of the Message. It returns false when they are gone.
+func (s *Sender) cut(n uint64) bool {
+	s.forget()
+	m := s.m
+	if m.Source != nil {
+		if n == 0 {
+			return true
+		}
+		mem, err := m.Source.hold(m.SourceTO+s.done, n, 0, m.Source.stream)
+		if err != nil {
+			s.err = err
+			return false
+		}
+		s.held = m.Source
+		s.payload = append(s.payload, mem)
+		return true
+	}
+	for n > 0 {
+		p := m.Payload[s.piece][s.skip:]
+		if uint64(len(p)) > n {
+			p = p[:n]
+			s.skip += len(p)
+		} else {
+			s.piece++
+			s.skip = 0
+		}
+		if len(p) > 0 {
+			s.payload = append(s.payload, p)
+			n -= uint64(len(p))
+		}
+	}
+	return true
+}
+
+// appendHeader writes the DDP Header of the segment that begins at s.done.
+func (s *Sender) appendHeader(last bool) []byte {
+	m := s.m
+	if m.Tagged {
+		// "the TO MUST be set to the octet offset from the first octet in the associated ULP Message to
+		// the first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the
+		// first octet in the associated ULP Message." (RFC 5041 §5.2)
+		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: m.STag, TO: m.TO + s.done}.AppendTo(s.header[:0])
+	}
+	return UntaggedHeader{
+		Last: last, RsvdULP: m.RsvdULP, RsvdULP32: m.RsvdULP32, QN: m.QN, MSN: m.MSN, MO: uint32(s.done),
+	}.AppendTo(s.header[:0])
+}
