@@ -1,0 +1,76 @@
+package mpa
+
+const (
+	scratchLen = 512 << 10 // octets of what a Batch holds itself
+	maxBufs    = 1024      // what one vectored write takes
+	fullLen    = 1 << 20   // octets: more in one write gains nothing
+
+	// byReference is the length in octets from which a piece of payload is referred to rather than
+	// copied. Below, the copy is cheaper than one more entry in the vector.
+	byReference = 8 << 10
+
+	// bufsPerFPDU is the most entries that one FPDU adds: referred pieces, and what is before,
+	// between and behind them.
+	bufsPerFPDU = 2*(MaxULPDU/byReference) + 2
+)
+
+// A Batch holds FPDUs for one vectored write. Headers, Markers, pads, CRCs and short payload lie in
+// its own memory, scratch; long payload is referred to and belongs to whoever gave it.
+//
+// Scratch is made once and never moved, because bufs point into it. Batches are worth pooling.
+type Batch struct {
+	scratch []byte
+	used    int      // scratch[:used] is taken
+	joined  int      // scratch[:joined] is in bufs, scratch[joined:used] not yet
+	bufs    [][]byte // cap maxBufs
+	refs    int      // octets referred to
+}
+
+// NewBatch returns an empty Batch. It takes half a mebibyte.
+func NewBatch() *Batch {
+	return &Batch{scratch: make([]byte, scratchLen), bufs: make([][]byte, 0, maxBufs)}
+}
+
+// Bufs returns the octets of the Batch as a vector, in order. They are valid until Reset. The caller
+// may change the slices, but then must not append any more.
+func (b *Batch) Bufs() [][]byte {
+	b.join()
+	return b.bufs
+}
+
+// Len returns the octets of the Batch.
+func (b *Batch) Len() int { return b.used + b.refs }
+
+// Full reports whether the Batch has to be written and Reset before the next Append.
+func (b *Batch) Full() bool {
+	return len(b.scratch)-b.used < maxSent || len(b.bufs)+bufsPerFPDU > maxBufs || b.Len() >= fullLen
+}
+
+// Reset empties the Batch and forgets all payload.
+func (b *Batch) Reset() {
+	clear(b.bufs)
+	b.bufs = b.bufs[:0]
+	b.used, b.joined, b.refs = 0, 0, 0
+}
+
+// room takes n octets of scratch for the caller to write.
+func (b *Batch) room(n int) []byte {
+	p := b.scratch[b.used : b.used+n]
+	b.used += n
+	return p
+}
+
+// refer adds p without copying it.
+func (b *Batch) refer(p []byte) {
+	b.join()
+	b.bufs = append(b.bufs, p)
+	b.refs += len(p)
+}
+
+// join puts the scratch that has been written since the last call into bufs, as one entry.
+func (b *Batch) join() {
+	if b.joined < b.used {
+		b.bufs = append(b.bufs, b.scratch[b.joined:b.used])
+		b.joined = b.used
+	}
+}

@@ -1,0 +1,92 @@
+package mpa
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestBatchJoinsNeighbours: what lies side by side in scratch is one entry of the vector.
+func TestBatchJoinsNeighbours(t *testing.T) {
+	b, s := NewBatch(), NewSender(true, false)
+	for range 10 {
+		s.Append(b, false, figure5)
+	}
+	if n := len(b.Bufs()); n != 1 {
+		t.Errorf("10 short FPDUs are %d entries, want 1", n)
+	}
+	long := make([]byte, byReference)
+	for range 10 {
+		s.Append(b, false, figure5, long)
+	}
+	// The short ones have been handed out; then header, payload, trailer and header, payload, …
+	if n := len(b.Bufs()); n != 1+2*10+1 {
+		t.Errorf("with 10 long FPDUs there are %d entries, want 22", n)
+	}
+	if got := len(bytes.Join(b.Bufs(), nil)); got != b.Len() || uint64(got) != s.Off() {
+		t.Errorf("the vector has %d octets, Len is %d, Off %d", got, b.Len(), s.Off())
+	}
+}
+
+// TestBatchFull: until Full says so, the worst FPDU fits, by octets and by entries.
+func TestBatchFull(t *testing.T) {
+	long := make([]byte, MaxULPDU)
+	pieces := make([][]byte, 0, 64)
+	for left := long; len(left) > 0; {
+		n := min(byReference, len(left))
+		pieces = append(pieces, left[:n:n])
+		left = left[n:]
+	}
+	tests := []struct {
+		desc              string
+		snapshot, markers bool
+		payload           [][]byte
+		least             int // octets
+	}{
+		{"short, copied", false, false, [][]byte{figure5}, scratchLen - 2*maxSent},
+		{"long, copied", true, false, [][]byte{long}, scratchLen - 2*maxSent},
+		{"long, with Markers", false, true, [][]byte{long}, scratchLen - 2*maxSent},
+		{"long, referred", false, false, [][]byte{long}, fullLen},
+		{"long, referred in pieces", false, false, pieces, fullLen},
+		{"as many entries as can be", false, false, [][]byte{long[:byReference]}, fullLen},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			b, s := NewBatch(), NewSender(false, tt.markers)
+			before := &b.Bufs()[:1][0]
+			for !b.Full() {
+				s.Append(b, tt.snapshot, nil, tt.payload...)
+			}
+			if b.Len() < tt.least || b.Len() > fullLen+maxSent {
+				t.Errorf("full with %d octets, want at least %d", b.Len(), tt.least)
+			}
+			if n := len(b.Bufs()); n > maxBufs || &b.Bufs()[0] != before {
+				t.Errorf("%d entries, or they were moved", n)
+			}
+			if got := len(bytes.Join(b.Bufs(), nil)); got != b.Len() {
+				t.Errorf("the vector has %d octets, Len is %d", got, b.Len())
+			}
+			wantPanic(t, func() { s.Append(b, false, figure5) })
+			b.Reset()
+			if b.Len() != 0 || b.Full() || len(b.Bufs()) != 0 {
+				t.Errorf("after Reset: %d octets, full %v, %d entries", b.Len(), b.Full(), len(b.Bufs()))
+			}
+			for i, p := range b.Bufs()[:maxBufs] {
+				if p != nil {
+					t.Errorf("after Reset entry %d still refers to payload", i)
+				}
+			}
+		})
+	}
+}
+
+// TestBatchFullByEntries: pieces of 8 KiB fill a mebibyte before they fill the vector, so the limit of
+// entries is shown by itself.
+func TestBatchFullByEntries(t *testing.T) {
+	b := NewBatch()
+	for !b.Full() {
+		b.refer(figure5)
+	}
+	if got := len(b.Bufs()); got != maxBufs-bufsPerFPDU+1 {
+		t.Errorf("full with %d entries, want %d", got, maxBufs-bufsPerFPDU+1)
+	}
+}

@@ -1,0 +1,267 @@
+package mpa
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// show gives a run to the sink as an early one, and unreads each ULPDU that refuse is true for.
+func (s *sink) show(off uint64, run []byte, refuse func() bool) {
+	s.Fill(off, copy(s.Free(), run))
+	for s.Next() {
+		u := s.ULPDU()
+		if u.Early && refuse() {
+			s.Unread()
+			continue
+		}
+		u.Data = bytes.Clone(u.Data)
+		s.got = append(s.got, u)
+	}
+}
+
+func never() bool { return false }
+
+// TestEarlyRunsChangeNothing gives the same stream with and without early runs: the same ULPDUs come,
+// each once, and those in order in order.
+// MPA-5044-1.2-1, MPA-5044-3-10, MPA-5044-3-11, MPA-5044-3-12
+func TestEarlyRunsChangeNothing(t *testing.T) {
+	const seed = 3
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 5044))
+	early := 0
+	for round := range 150 {
+		ulpdus := randomULPDUs(rnd, 60, []int{30, 300, 3000}[round%3])
+		stream, begins := refStream(ulpdus, true, true)
+		s := newSink(true, true)
+		for int(s.in) < len(stream) {
+			for rnd.IntN(2) == 0 {
+				from := int(s.in) + rnd.IntN(len(stream)-int(s.in))
+				n := rnd.IntN(min(len(stream)-from, 20000) + 1)
+				s.show(uint64(from), stream[from:from+n], func() bool { return rnd.IntN(3) == 0 })
+			}
+			n := min(1+rnd.IntN(4000), len(stream)-int(s.in))
+			s.feed(stream[s.in:int(s.in)+n], 0)
+		}
+		if s.Err() != nil || s.Edge() != uint64(len(stream)) || len(s.early.shown) != 0 {
+			t.Fatalf("round %d: Err %v, Edge %d of %d, %d FPDUs still remembered", round, s.Err(), s.Edge(), len(stream), len(s.early.shown))
+		}
+		last := uint64(0)
+		for _, u := range s.got {
+			if u.Early {
+				early++
+				continue
+			}
+			if u.Off < last {
+				t.Fatalf("round %d: ULPDU at %d comes after the one at %d", round, u.Off, last)
+			}
+			last = u.Off
+		}
+		slices.SortFunc(s.got, func(a, b ULPDU) int { return int(a.Off) - int(b.Off) })
+		for i := range s.got {
+			s.got[i].Early = false
+		}
+		s.want(t, ulpdus, begins)
+	}
+	if early < 1000 {
+		t.Errorf("only %d ULPDUs were shown early", early)
+	}
+}
+
+// TestEarlyFindsAll: behind a gap, all whole FPDUs are found from the first that a Marker points to.
+// MPA-5044-6-4
+func TestEarlyFindsAll(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	tests := []struct {
+		desc     string
+		from, to int
+		want     []int // indices of ULPDUs
+	}{
+		{"from B on: no Marker points into it, the one at 512 is C's", 52, len(stream), []int{2, 3, 4, 5, 6}},
+		{"from C's Marker on", 512, len(stream), []int{2, 3, 4, 5, 6}},
+		{"from C's ULPDU_Length on: its Marker is missing, D is next", 516, len(stream), []int{3, 4, 5, 6}},
+		{"from D on, found by its own Marker", 1032, 2496, []int{3, 4}},
+		{"from behind D's beginning: next is G, by its Marker", 1033, len(stream), []int{6}},
+		{"G without its end", 2500, len(stream) - 1, nil},
+		{"no Marker", 1028, 1536, nil},
+		{"a Marker and nothing else", 512, 516, nil},
+		{"nothing", 700, 700, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := newSink(true, true)
+			s.show(uint64(tt.from), stream[tt.from:tt.to], never)
+			if s.Edge() != 0 || s.Err() != nil {
+				t.Errorf("Edge %d, Err %v", s.Edge(), s.Err())
+			}
+			var got []int
+			for _, u := range s.got {
+				i := slices.Index(begins, u.Off)
+				if got = append(got, i); !u.Early || !bytes.Equal(u.Data, worked()[i]) {
+					t.Errorf("ULPDU at %d, early %v: %x, want %x", u.Off, u.Early, u.Data, worked()[i])
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("found %v, want %v", got, tt.want)
+			}
+			// Shown again, early or in order, they are passed.
+			s.got = nil
+			s.show(uint64(tt.from), stream[tt.from:tt.to], never)
+			s.feed(stream, 0)
+			if len(s.got) != len(worked())-len(tt.want) || s.Edge() != uint64(len(stream)) {
+				t.Errorf("in order %d ULPDUs came, want %d; Edge %d, want %d", len(s.got), len(worked())-len(tt.want), s.Edge(), len(stream))
+			}
+		})
+	}
+}
+
+// TestFirstValidOctetWins: what was shown early stays, whatever comes in its place later.
+func TestFirstValidOctetWins(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	c, d := begins[2], begins[3]
+	s := newSink(true, true)
+	s.show(c, stream[c:d], never)
+	if len(s.got) != 1 || s.got[0].Off != c {
+		t.Fatalf("early: %+v, want the ULPDU at %d", s.got, c)
+	}
+	later := bytes.Clone(stream)
+	for i := c; i < d; i++ {
+		later[i] ^= 0xff
+	}
+	s.feed(later, 100)
+	if len(s.got) != len(worked()) || s.Err() != nil || s.Edge() != uint64(len(stream)) {
+		t.Errorf("%d ULPDUs, Err %v, Edge %d", len(s.got), s.Err(), s.Edge())
+	}
+}
+
+// TestEdgeWaitsForOrder: an FPDU that was shown early counts only when all its octets have come.
+func TestEdgeWaitsForOrder(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	s := newSink(true, true)
+	s.show(begins[2], stream[begins[2]:begins[4]], never)
+	edge := uint64(0)
+	for i := range stream {
+		s.feed(stream[i:i+1], 0)
+		if at := slices.Index(append(begins, uint64(len(stream))), uint64(i+1)); at >= 0 {
+			edge = uint64(i + 1)
+		}
+		if s.Edge() != edge {
+			t.Fatalf("after %d octets Edge is %d, want %d", i+1, s.Edge(), edge)
+		}
+	}
+}
+
+// TestBadHintsAreDropped: nothing that is wrong in an early run does harm, and without Markers or
+// without CRC there is no use of one.
+func TestBadHintsAreDropped(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	change := func(f func(b []byte)) []byte {
+		b := bytes.Clone(stream)
+		f(b)
+		return b
+	}
+	tests := []struct {
+		desc         string
+		crc, markers bool
+		hint         []byte
+	}{
+		{"bad CRC", true, true, change(func(b []byte) { b[700] ^= 1 })},
+		{"bad Marker, good CRC", true, true, change(func(b []byte) { b[1027] ^= 4; seal(b[512:1032]) })},
+		{"first Marker too far back", true, true, change(func(b []byte) { b[514] = 0xff; b[515] = 0xfc })},
+		{"only zeros", true, true, make([]byte, len(stream))},
+		{"only ones", true, true, bytes.Repeat([]byte{0xff}, len(stream))},
+		{"no CRC", false, true, stream},
+		{"no Markers", true, false, stream},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := newSink(tt.crc, tt.markers)
+			s.show(500, tt.hint[500:1200], never)
+			if len(s.got) != 0 || s.Err() != nil {
+				t.Errorf("got %d ULPDUs, Err %v", len(s.got), s.Err())
+			}
+			good, begins := stream, begins
+			if !tt.markers {
+				good, begins = refStream(worked(), false, true)
+			}
+			s.feed(good, 0).want(t, worked(), begins)
+		})
+	}
+}
+
+// TestEarlyIsBounded: maxShown FPDUs are remembered; the next is not shown, and comes in order.
+func TestEarlyIsBounded(t *testing.T) {
+	ulpdus := ofLengths(make([]int, 2*maxShown)...)
+	for i := range ulpdus {
+		ulpdus[i] = counting(i, 50+i%7)
+	}
+	stream, begins := refStream(ulpdus, true, true)
+	s := newSink(true, true)
+	for range 3 {
+		s.show(512, stream[512:], never)
+	}
+	if len(s.got) != maxShown {
+		t.Errorf("%d ULPDUs early, want %d", len(s.got), maxShown)
+	}
+	s.feed(stream, 0)
+	slices.SortFunc(s.got, func(a, b ULPDU) int { return int(a.Off) - int(b.Off) })
+	for i := range s.got {
+		s.got[i].Early = false
+	}
+	s.want(t, ulpdus, begins)
+}
+
+// "If the FPDU start determined from previous ULPDU Length fields does not match with the MPA Marker
+// position, MPA SHOULD deliver an error to DDP. [...] the check SHOULD be made when a gap creating an
+// out-of-order sequence is closed and any time a Marker points to an already identified FPDU."
+// MPA-5044-8-7
+func TestRFC5044_8_GapClosesOverAnotherFPDU(t *testing.T) {
+	first, _ := refStream(ofLengths(600, 600), true, true)
+	second, _ := refStream(ofLengths(1800), true, true)
+	at := len(first) - len(refFPDU(ofLengths(600, 600)[1], 616, true, true))
+	s := newSink(true, true)
+	s.show(uint64(at), first[at:], never)
+	if len(s.got) != 1 || s.got[0].Off != uint64(at) {
+		t.Fatalf("early: %d ULPDUs, want one at %d", len(s.got), at)
+	}
+	s.feed(second, 0)
+	if len(s.got) != 1 {
+		t.Errorf("an FPDU was shown that lies across one that was shown early")
+	}
+	wantCode(t, s.Err(), CodeMarker)
+}
+
+// TestOverlappingHints: of two early FPDUs that share octets the first stays.
+func TestOverlappingHints(t *testing.T) {
+	a, _ := refStream(ofLengths(600, 600, 600), true, true)
+	b, begins := refStream(ofLengths(700, 900), true, true)
+	s := newSink(true, true)
+	s.show(begins[1], b[begins[1]:], never)
+	n := len(s.got)
+	s.show(4, a[4:], never)
+	if n != 1 || len(s.got) != 1 {
+		t.Errorf("%d and %d ULPDUs, want 1 and no more", n, len(s.got))
+	}
+}
+
+// TestUnreadInOrder: what came in order has no second turn.
+func TestUnreadInOrder(t *testing.T) {
+	s := newSink(true, true).feed(refFPDU(figure5, 0, true, true), 0)
+	wantPanic(t, s.Unread)
+}
+
+// TestEarlyRunEndsWithItsInput: the rest of a run that was not drained is given up, not mixed up with
+// what is read over it.
+func TestEarlyRunEndsWithItsInput(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	s := newSink(true, true)
+	s.Fill(512, copy(s.Free(), stream[512:]))
+	if !s.Next() || s.ULPDU().Off != begins[2] {
+		t.Fatalf("early: %+v, want the ULPDU at %d", s.ULPDU(), begins[2])
+	}
+	s.feed(stream, 0)
+	if len(s.got) != len(worked())-1 || s.Err() != nil {
+		t.Errorf("%d ULPDUs in order, want %d; Err %v", len(s.got), len(worked())-1, s.Err())
+	}
+}

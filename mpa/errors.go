@@ -1,0 +1,108 @@
+package mpa
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Layer is the number of MPA in a Terminate: "the LLP" (RFC 5040 §4.8, RFC 6580 §3.3).
+const Layer = 2
+
+// What a Config asks for and cannot have.
+var (
+	ErrRevision    = errors.New("mpa: revision is neither 1 nor 2")
+	ErrDepth       = errors.New("mpa: IRD or ORD is not a number of 14 bits")
+	ErrPrivateData = errors.New("mpa: Private Data is too long")
+	ErrPeerToPeer  = errors.New("mpa: the peer-to-peer model needs the enhanced frame of revision 2")
+)
+
+// ErrSameRole says that both ends have started as Initiator, or both as Responder. It is wrapped in
+// an [*Error] with CodeFrame.
+var ErrSameRole = errors.New("mpa: the peer has started in the same role")
+
+// Code is the number of an MPA error (RFC 5044 §8, RFC 6581 §8).
+type Code uint8
+
+// The codes. The peer can be told of codes 2, 3, 5, 6 and 7, by a Terminate; after code 4 the
+// connection is closed at once, and with code 1 it is gone.
+const (
+	CodeClosed            Code = 1
+	CodeCRC               Code = 2
+	CodeMarker            Code = 3
+	CodeFrame             Code = 4
+	CodeLocalCatastrophic Code = 5
+	CodeInsufficientIRD   Code = 6
+	CodeNoRTR             Code = 7
+)
+
+// String returns the name that the code has in the registry (RFC 6580 §3.3, RFC 6581 §8).
+func (c Code) String() string {
+	switch c {
+	case CodeClosed:
+		return "TCP connection closed, terminated, or lost"
+	case CodeCRC:
+		return "MPA CRC Error"
+	case CodeMarker:
+		return "MPA Marker and ULPDU Length field mismatch"
+	case CodeFrame:
+		return "Invalid MPA Request Frame or MPA Response Frame"
+	case CodeLocalCatastrophic:
+		return "Local catastrophic"
+	case CodeInsufficientIRD:
+		return "Insufficient IRD resources"
+	case CodeNoRTR:
+		return "No matching RTR option"
+	}
+	return fmt.Sprintf("Code(%d)", uint8(c))
+}
+
+// An Error is what ends an MPA connection, or one direction of it.
+type Error struct {
+	Code   Code
+	Off    uint64 // CodeCRC, CodeMarker: stream offset where the FPDU begins
+	Reason string // what exactly was found
+	Err    error  // the cause, if it has a name; else nil
+	// Graceful says, with CodeClosed, that the FIN came between two FPDUs (RFC 5044 §7.2).
+	Graceful bool
+}
+
+// Error names the code, the place and the reason.
+func (e *Error) Error() string {
+	s := "mpa: " + e.Code.String()
+	if e.Code == CodeCRC || e.Code == CodeMarker {
+		s += fmt.Sprintf(", FPDU at stream offset %d", e.Off)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// TerminateCode returns the three numbers that stand for the error in a Terminate.
+func (e *Error) TerminateCode() (layer, etype, code uint8) { return Layer, 0, uint8(e.Code) }
+
+// A RejectError is a Reply whose R bit is set: the peer's application does not want the connection.
+// "the implementation MUST exit MPA, leaving the TCP connection open" (RFC 5044 §7.1.2)
+type RejectError struct {
+	PrivateData []byte // the peer application's; the caller's to keep
+	Enhanced    bool   // IRD and ORD were in the Reply
+	IRD, ORD    int    // the peer's; an ORD above our IRD may be the reason (RFC 6581 §9.1)
+}
+
+// Error states the rejection and the peer's Private Data.
+func (e *RejectError) Error() string {
+	s := "mpa: connection rejected by the peer"
+	if e.Enhanced {
+		s += fmt.Sprintf(" (its IRD is %d, its ORD %d)", e.IRD, e.ORD)
+	}
+	if len(e.PrivateData) > 0 {
+		s += fmt.Sprintf(": %q", e.PrivateData)
+	}
+	return s
+}

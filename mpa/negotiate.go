@@ -1,0 +1,305 @@
+package mpa
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A Config says what one end wants of MPA startup. Its methods are the rules of both parts: they read
+// and write nothing themselves. The zero value is right for a client-server connection without RDMA
+// Reads.
+type Config struct {
+	// Revision is the highest revision that this end speaks, 1 or 2, and the one that an Initiator
+	// sends. Zero means 2.
+	Revision uint8
+	// NoEnhanced says that no use is made of what RFC 6581 adds. An Initiator then sends a plain
+	// frame; a Responder takes an enhanced Request as improperly formatted (RFC 6581 §10).
+	NoEnhanced bool
+
+	// NoCRC says that this end does not want CRC. It is used all the same if the peer wants it.
+	// Set it only for connections that something else protects as well as a CRC32C from end to end
+	// (RFC 5044 §4.4).
+	NoCRC bool
+	// Markers asks for Markers in what this end receives. The peer decides about the other direction.
+	Markers bool
+
+	// IRD and ORD are how many RDMA Reads this end can serve and wants to have in flight, at most
+	// DepthULP-1. Zero means none. DepthULP means that the ULPs will see to it, so nothing is agreed.
+	// They are told to the peer, and adapted to its, by enhanced frames only.
+	IRD, ORD int
+	// PeerToPeer makes an Initiator ask for the peer-to-peer model, in which a Ready to Receive
+	// indication is its first FPDU. A Responder follows the Request.
+	PeerToPeer bool
+	// RTR is the set of indications that this end can do. Zero means RTRWrite and RTRRead. With
+	// RTRRead the depth that it takes, our ORD or IRD, is raised to at least 1.
+	RTR RTR
+
+	// PrivateData goes to the peer's ULP: at most MaxPrivateData octets, in an enhanced frame
+	// MaxEnhancedPrivateData. It is referred to by the Frame that it goes into.
+	PrivateData []byte
+}
+
+// An Agreement is what two ends have agreed on in MPA startup, as one of them sees it.
+type Agreement struct {
+	// Revision is "the protocol version negotiated with its peer" (RFC 5044 §3). Its number is not
+	// that of DDP and RDMAP: these are at version 1 with both.
+	Revision uint8
+	Enhanced bool // depths and model were negotiated
+
+	CRC       bool // FPDUs carry a CRC, both ways
+	TxMarkers bool // we send Markers
+	RxMarkers bool // we receive Markers
+
+	IRD, ORD         int // of this end, from now on; DepthULP: left to the ULP
+	PeerIRD, PeerORD int // as the peer stated them; 0 if not Enhanced
+
+	PeerToPeer bool // the Initiator's first FPDU is a Ready to Receive indication
+	// RTR is, for an Initiator, the kind that it has to send and, for a Responder, the set of kinds
+	// that may come. With RTRSend that is the only one.
+	RTR RTR
+
+	PrivateData []byte // the peer ULP's; a copy
+}
+
+// Request returns what an Initiator sends. It fails if the Config asks for what can't be.
+func (c Config) Request() (Frame, error) {
+	// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function codes
+	// when no enhanced functionality is desired." (RFC 6581 §10)
+	f := Frame{Revision: c.revision(), Enhanced: !c.unenhanced()}
+	if c.PeerToPeer && !f.Enhanced {
+		return Frame{}, ErrPeerToPeer
+	}
+	if f.Enhanced {
+		f.IRD, f.ORD = uint16(c.IRD), uint16(c.initiatorORD())
+		// "The initiator MUST set Control Flag A to 1 for the peer-to-peer model. The initiator MUST
+		// set each Control Flag B, C, and D to 1 for each of the options it supports" (RFC 6581 §9.2)
+		if c.PeerToPeer {
+			f.PeerToPeer, f.RTR = true, c.rtr()
+		}
+	}
+	return c.finish(f)
+}
+
+// HandleReply takes the Reply to req. An error is one of
+//
+//	*Error, CodeFrame        improperly formatted: the TCP connection has to be closed
+//	*RejectError             the peer does not want the connection; the TCP connection stays open
+//	*Error, other codes      agreed, but useless: the Agreement is good for the Terminate with this
+//	                         code that the Initiator sends before it closes (RFC 6581 §9)
+func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
+	if reply.Revision > req.Revision || reply.Enhanced != req.Enhanced {
+		return Agreement{}, frameErrorf("Reply of revision %d, enhanced %v, to a Request of revision %d, enhanced %v",
+			reply.Revision, reply.Enhanced, req.Revision, req.Enhanced)
+	}
+	if reply.Reject {
+		// "The initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept
+		// and Reject messages." (RFC 6581 §9.1)
+		return Agreement{}, &RejectError{
+			PrivateData: bytes.Clone(reply.PrivateData), Enhanced: reply.Enhanced, IRD: int(reply.IRD), ORD: int(reply.ORD),
+		}
+	}
+	a := c.agree(req, reply, reply)
+	if !reply.Enhanced {
+		return a, nil
+	}
+	// "the initiator MUST set its IRD at least to the responder ORD and its ORD at most to the
+	// responder IRD" (RFC 6581 §9.1)
+	a.ORD = lower(c.initiatorORD(), reply.IRD)
+	if a.PeerORD != DepthULP && a.PeerORD > a.IRD {
+		return a, &Error{Code: CodeInsufficientIRD, Reason: fmt.Sprintf("the Responder's ORD is %d, our IRD %d", a.PeerORD, a.IRD)}
+	}
+	if !req.PeerToPeer {
+		return a, nil
+	}
+	a.PeerToPeer, a.RTR = true, choose(req.RTR&reply.RTR, a.ORD)
+	// "If the initiator is not able to generate any of the responder-supported RTR indications, then
+	// it MUST send a TERM message" (RFC 6581 §9.2)
+	if a.RTR == 0 {
+		return a, &Error{Code: CodeNoRTR, Reason: fmt.Sprintf("ours are %v, the Responder's %v", req.RTR, reply.RTR)}
+	}
+	return a, nil
+}
+
+// Accept returns the Reply with which a Responder accepts req, and what is agreed then. An [*Error]
+// with CodeFrame says that this end can't serve such a Request: the TCP connection has to be closed,
+// without a Reply. Other errors are about the Config.
+func (c Config) Accept(req Frame) (Frame, Agreement, error) {
+	reply, err := c.reply(req)
+	if err != nil {
+		return Frame{}, Agreement{}, err
+	}
+	a := c.agree(req, reply, req)
+	if !req.Enhanced {
+		return reply, a, nil
+	}
+	a.IRD = c.responderIRD(req)
+	// "The responder MUST set its ORD at most to the initiator IRD." (RFC 6581 §9.1)
+	a.ORD = lower(c.ORD, req.IRD)
+	reply.ORD = uint16(answer(a.ORD, req.IRD))
+	a.PeerToPeer, a.RTR = reply.PeerToPeer, reply.RTR
+	return reply, a, nil
+}
+
+// Reject returns the Reply with which a Responder's ULP refuses req, which carries c.PrivateData and
+// the depths that this end needs. The errors are those of Accept.
+func (c Config) Reject(req Frame) (Frame, error) {
+	reply, err := c.reply(req)
+	reply.Reject = err == nil
+	return reply, err
+}
+
+// reply returns what is common to the Replies that accept and that reject req.
+func (c Config) reply(req Frame) (Frame, error) {
+	// "From a standard RDMA connection establishment point of view, the enhanced MPA Frame is
+	// improperly formatted" (RFC 6581 §10)
+	if req.Revision > c.revision() || req.Enhanced && c.unenhanced() {
+		return Frame{}, frameErrorf("Request of revision %d, enhanced %v, cannot be served", req.Revision, req.Enhanced)
+	}
+	// "If the responder receives an enhanced MPA message, it MUST respond with an enhanced MPA
+	// message." (RFC 6581 §10) And the reverse.
+	f := Frame{Reply: true, Revision: req.Revision, Enhanced: req.Enhanced}
+	if req.Enhanced {
+		// "the responder MUST set Control Flag A to 1", "MUST set Control Flag A to 0 if Control Flag
+		// A is 0 in the request" (RFC 6581 §9.2)
+		f.PeerToPeer = req.PeerToPeer
+		if req.PeerToPeer {
+			f.RTR = c.offer(req.RTR)
+		}
+		f.IRD = uint16(answer(c.responderIRD(req), req.ORD))
+		f.ORD = uint16(answer(c.ORD, req.IRD))
+	}
+	f, err := c.finish(f)
+	// The decision of both goes into the Reply, because there are Initiators that look at nothing else.
+	f.CRC = f.CRC || req.CRC
+	return f, err
+}
+
+// finish adds what every frame has, and checks that the Config fits it.
+func (c Config) finish(f Frame) (Frame, error) {
+	limit := MaxPrivateData
+	if f.Enhanced {
+		limit = MaxEnhancedPrivateData
+	}
+	switch {
+	case c.Revision > 2:
+		return Frame{}, ErrRevision
+	case !isDepth(c.IRD) || !isDepth(c.ORD):
+		return Frame{}, ErrDepth
+	case len(c.PrivateData) > limit:
+		return Frame{}, fmt.Errorf("%w: %d octets, the limit is %d", ErrPrivateData, len(c.PrivateData), limit)
+	}
+	// "The default configuration for a connection MUST be to use CRCs." (RFC 5044 §4.4)
+	f.CRC = !c.NoCRC
+	f.Markers = c.Markers
+	f.PrivateData = c.PrivateData
+	return f, nil
+}
+
+// agree returns what request and reply say together; peer is the one of the two that was received.
+// The depths are our own, not yet adapted.
+func (c Config) agree(request, reply, peer Frame) Agreement {
+	a := Agreement{
+		Revision: reply.Revision,
+		Enhanced: reply.Enhanced,
+		// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be
+		// generated and checked by both endpoints." (RFC 5044 §7.1.1)
+		CRC: request.CRC || reply.CRC,
+		// "this bit declares that Markers are REQUIRED in FPDUs sent from" the end that gets the frame
+		// (RFC 5044 §7.1.1).
+		TxMarkers:   peer.Markers,
+		RxMarkers:   request.Markers,
+		IRD:         c.IRD,
+		ORD:         c.ORD,
+		PrivateData: bytes.Clone(peer.PrivateData),
+	}
+	if !peer.Reply {
+		a.RxMarkers = reply.Markers
+	}
+	if peer.Enhanced {
+		a.PeerIRD, a.PeerORD = int(peer.IRD), int(peer.ORD)
+	}
+	return a
+}
+
+// offer returns the kinds that a Responder answers with when an Initiator can do wanted: those of them
+// that it can do, too. A Send only comes alone, for then the Responder knows whether the Initiator's
+// first message takes a receive buffer.
+// "If the responder does not support any of the initiator-specified RTR indication options, then the
+// responder MUST set at least one RTR indication type option it supports." (RFC 6581 §9.2)
+func (c Config) offer(wanted RTR) RTR {
+	kinds := c.rtr() & wanted
+	if kinds == 0 {
+		kinds = c.rtr()
+	}
+	if others := kinds &^ RTRSend; others != 0 {
+		return others
+	}
+	return kinds
+}
+
+// choose returns which of the kinds an Initiator sends: the first that is there of Write, Read and
+// Send. A Read takes an ORD.
+func choose(kinds RTR, ord int) RTR {
+	switch {
+	case kinds&RTRWrite != 0:
+		return RTRWrite
+	case kinds&RTRRead != 0 && ord > 0:
+		return RTRRead
+	}
+	return kinds & RTRSend
+}
+
+// lower returns own, or what of it the peer can serve.
+func lower(own int, peer uint16) int {
+	if peer == DepthULP {
+		return own
+	}
+	return min(own, int(peer))
+}
+
+// answer returns what a Responder states as its own depth where the Initiator has stated peer.
+// "The responder MUST respond to an initiator ORD value of 0x3FFF by leaving its local endpoint IRD
+// value unchanged and setting the IRD to 0x3FFF in its reply message." (RFC 6581 §9.1; likewise for
+// IRD and ORD)
+func answer(own int, peer uint16) int {
+	if peer == DepthULP {
+		return DepthULP
+	}
+	return own
+}
+
+// initiatorORD returns the ORD to ask for.
+func (c Config) initiatorORD() int {
+	if c.PeerToPeer && c.rtr()&RTRRead != 0 {
+		return max(c.ORD, 1)
+	}
+	return c.ORD
+}
+
+// responderIRD returns the IRD for an Initiator that has sent req.
+// "if the initiator ORD is 0 [...] and the responder supports use of a zero-length RDMA Read RTR
+// indication, then the responder IRD can be set to 1" (RFC 6581 §9.1)
+func (c Config) responderIRD(req Frame) int {
+	if req.PeerToPeer && c.offer(req.RTR)&RTRRead != 0 {
+		return max(c.IRD, 1)
+	}
+	return c.IRD
+}
+
+func isDepth(n int) bool { return 0 <= n && n <= DepthULP }
+
+func (c Config) revision() uint8 {
+	if c.Revision == 0 {
+		return 2
+	}
+	return c.Revision
+}
+
+func (c Config) unenhanced() bool { return c.NoEnhanced || c.revision() < 2 }
+
+func (c Config) rtr() RTR {
+	if c.RTR&allRTR == 0 {
+		return RTRWrite | RTRRead
+	}
+	return c.RTR & allRTR
+}

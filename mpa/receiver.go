@@ -1,0 +1,248 @@
+package mpa
+
+import (
+	"fmt"
+	"io"
+)
+
+// MinBuffer is the least length in octets of a Receiver's buffer: the longest FPDU fits.
+const MinBuffer = maxReceived
+
+// A ULPDU is what a peer's DDP has handed to its MPA in one piece.
+type ULPDU struct {
+	Off   uint64 // stream offset where its FPDU begins
+	Data  []byte // valid until the next call of Next, Free, Fill or TakeBuffer
+	Early bool   // there is a gap before it in what has arrived
+}
+
+// A Receiver takes the octets of one direction of a connection and shows the ULPDUs in it: first
+// verified, each once, in order. It is used by one goroutine at a time.
+//
+// Where octets come early, behind a gap, their ULPDUs may be shown early; see Fill.
+type Receiver struct {
+	crc, markers bool
+
+	buf   []byte
+	r, w  int    // buf[r:w] has arrived in order and is not consumed
+	off   uint64 // stream offset of buf[r]: an FPDU begins there
+	early early
+
+	ulpdu ULPDU
+	err   *Error // sticky; nil while all is well
+}
+
+// NewReceiver returns a Receiver, without a buffer, for a direction that begins now. crc and markers
+// are what startup agreed: [Agreement].CRC and RxMarkers.
+func NewReceiver(crc, markers bool) *Receiver { return &Receiver{crc: crc, markers: markers} }
+
+// SetBuffer lends buf, of MinBuffer octets or more, to the Receiver, which must have none. 256 KiB to
+// 1 MiB make reads efficient.
+func (r *Receiver) SetBuffer(buf []byte) {
+	if r.buf != nil || len(buf) < MinBuffer {
+		panic(fmt.Sprintf("BUG: SetBuffer(%d octets), has %d", len(buf), len(r.buf)))
+	}
+	r.buf = buf
+}
+
+// TakeBuffer takes the buffer back. It returns nil when there is none, or when octets are in it that
+// are still needed: those of an unfinished FPDU, or ULPDUs that Next has not shown.
+func (r *Receiver) TakeBuffer() []byte {
+	if r.r < r.w {
+		return nil
+	}
+	buf := r.buf
+	r.buf, r.r, r.w = nil, 0, 0
+	r.early.drop()
+	r.ulpdu = ULPDU{}
+	return buf
+}
+
+// Free returns the part of the buffer to read into. It is never empty if Next has returned false
+// since the last Fill.
+func (r *Receiver) Free() []byte {
+	r.early.drop()
+	if r.r == r.w {
+		r.r, r.w = 0, 0
+	} else if r.r > 0 && len(r.buf)-r.w < len(r.buf)/2 {
+		// An unfinished FPDU. It goes to the front, where there is room for all of it.
+		r.w = copy(r.buf, r.buf[r.r:r.w])
+		r.r = 0
+	}
+	return r.buf[r.w:]
+}
+
+// Fill says that n octets of the stream, from offset off, have been put to Free()[:n]. Then Next is to
+// be called until it returns false.
+//
+// Octets below what has arrived already are skipped. A run that begins beyond it is early: a hint, of
+// which no use has to be made since the same octets come again in order. It is used where Markers and
+// CRC are on: the whole, valid FPDUs in it are shown, each once, with ULPDU.Early set, and are stepped
+// over when they come in order.
+func (r *Receiver) Fill(off uint64, n int) {
+	if n > len(r.buf)-r.w {
+		panic(fmt.Sprintf("BUG: Fill of %d octets where %d are free", n, len(r.buf)-r.w))
+	}
+	r.early.drop()
+	if r.err != nil {
+		return
+	}
+	end := r.off + uint64(r.w-r.r)
+	if off > end {
+		if r.markers && r.crc {
+			r.early.begin(r.buf[r.w:r.w+n], off)
+		}
+		return
+	}
+	seen := end - off
+	if seen >= uint64(n) {
+		return
+	}
+	if seen > 0 {
+		copy(r.buf[r.w:], r.buf[r.w+int(seen):r.w+n])
+	}
+	r.w += n - int(seen)
+}
+
+// Next goes to the next ULPDU and reports whether there is one. When there is none it is time to read
+// more, unless Err says otherwise. It may have stepped over ULPDUs that were shown early, so that Edge
+// has moved.
+func (r *Receiver) Next() bool {
+	if r.err != nil {
+		return false
+	}
+	// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on
+	// that half connection." (RFC 5044 §8)
+	return r.nextInOrder() || r.err == nil && r.nextEarly()
+}
+
+// nextInOrder takes the next FPDU off the front of buf[r:w].
+// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify the
+// beginning of the next FPDU" (RFC 5044 §6)
+func (r *Receiver) nextInOrder() bool {
+	if !r.stepOver() {
+		return false
+	}
+	b := r.buf[r.r:r.w]
+	f, ok := parseFPDU(b, r.off, r.markers)
+	// "The ULPDU Length field (see Section 4) MUST be used to determine if the entire FPDU is present
+	// before forwarding the ULPDU to DDP." (RFC 5044 §6)
+	if !ok || len(b) < f.size {
+		return false
+	}
+	b = b[:f.size]
+	if err := r.verify(f, b); err != nil {
+		r.fail(err)
+		return false
+	}
+	if shown, ok := r.early.startsBefore(r.off + uint64(f.size)); ok {
+		// "the check SHOULD be made when a gap creating an out-of-order sequence is closed and any
+		// time a Marker points to an already identified FPDU" (RFC 5044 §8)
+		r.fail(&Error{Code: CodeMarker, Off: f.off, Reason: fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)})
+		return false
+	}
+	r.consume(f.size)
+	r.ulpdu = ULPDU{Off: f.off, Data: f.ulpdu(b, r.markers)}
+	return true
+}
+
+// stepOver passes the FPDUs at the front of buf[r:w] that have been shown early. It reports false when
+// not all octets of such an FPDU have come in order.
+func (r *Receiver) stepOver() bool {
+	for {
+		n, ok := r.early.shownAt(r.off)
+		if !ok {
+			return true
+		}
+		if n > r.w-r.r {
+			return false
+		}
+		r.early.forget(r.off)
+		r.consume(n)
+	}
+}
+
+// nextEarly takes the next FPDU off the early run, if there is one.
+func (r *Receiver) nextEarly() bool {
+	run, off, ok := r.early.next()
+	if !ok {
+		return false
+	}
+	f, ok := parseFPDU(run, off, true)
+	if !ok || len(run) < f.size || r.verify(f, run[:f.size]) != nil || !r.early.remember(off, f.size) {
+		r.early.drop()
+		return false
+	}
+	r.ulpdu = ULPDU{Off: off, Data: f.ulpdu(run[:f.size], true), Early: true}
+	return true
+}
+
+// verify checks the CRC of the FPDU b, then its Markers.
+func (r *Receiver) verify(f fpdu, b []byte) *Error {
+	if r.crc {
+		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found in
+		// the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU."
+		// (RFC 5044 §4.4)
+		body := f.size - crcLen
+		if got, want := getCRC(b[body:]), updateCRC(0, b[:body]); got != want {
+			return &Error{Code: CodeCRC, Off: f.off, Reason: fmt.Sprintf("received %08x, calculated %08x", got, want)}
+		}
+	}
+	if r.markers {
+		// "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length fields
+		// do not agree on the start of an FPDU." (RFC 5044 §8)
+		if at, want, ok := f.badMarker(b); ok {
+			return &Error{Code: CodeMarker, Off: f.off, Reason: fmt.Sprintf("Marker at %d has FPDUPTR %d, want %d", f.off+uint64(at), fpduptr(b[at:]), want)}
+		}
+	}
+	return nil
+}
+
+// consume passes n octets.
+func (r *Receiver) consume(n int) {
+	r.r += n
+	r.off += uint64(n)
+}
+
+// fail ends the direction for good.
+func (r *Receiver) fail(err *Error) {
+	r.err = err
+	r.r = r.w
+	r.early.drop()
+}
+
+// ULPDU returns the one that Next has gone to.
+func (r *Receiver) ULPDU() ULPDU { return r.ulpdu }
+
+// Unread forgets that the ULPDU at hand, an early one, has been shown: it comes again in order.
+func (r *Receiver) Unread() {
+	if !r.ulpdu.Early {
+		panic("BUG: Unread of a ULPDU that is not early")
+	}
+	r.early.forget(r.ulpdu.Off)
+}
+
+// Edge returns the stream offset below which every FPDU has been verified and shown: "complete
+// (Delivered to DDP)" (RFC 5044 §3).
+func (r *Receiver) Edge() uint64 { return r.off }
+
+// Err returns the *Error that ended the direction, nil if none has.
+func (r *Receiver) Err() error {
+	if r.err == nil {
+		return nil
+	}
+	return r.err
+}
+
+// EOF returns what a FIN at this point means: the *Error that has ended the direction already, or one
+// with CodeClosed, graceful if no FPDU is unfinished.
+// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of the
+// TCP connection has been received by the TCP" (RFC 5044 §7.2)
+func (r *Receiver) EOF() error {
+	if r.err != nil {
+		return r.err
+	}
+	if n := r.w - r.r; n > 0 {
+		return &Error{Code: CodeClosed, Off: r.off, Reason: fmt.Sprintf("%d octets into the FPDU at stream offset %d", n, r.off), Err: io.ErrUnexpectedEOF}
+	}
+	return &Error{Code: CodeClosed, Off: r.off, Reason: fmt.Sprintf("after the FPDU that ends at stream offset %d", r.off), Err: io.EOF, Graceful: true}
+}

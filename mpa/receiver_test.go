@@ -1,0 +1,199 @@
+package mpa
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestSplitAnywhere cuts a stream in two at every octet, and into single octets: the ULPDUs are the
+// same.
+func TestSplitAnywhere(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, begins := refStream(worked(), markers, true)
+		for at := range stream {
+			newSink(true, markers).feed(stream[:at], 0).feed(stream[at:], 0).want(t, worked(), begins)
+		}
+		newSink(true, markers).feed(stream, 1).want(t, worked(), begins)
+	})
+}
+
+// TestEveryOctetCounts spoils each octet of a stream in turn: the FPDU it is in is refused, those
+// before it have been shown, and nothing comes after it.
+func TestEveryOctetCounts(t *testing.T) {
+	// A length that has become greater is found out when as many octets have come.
+	filler := make([]byte, maxReceived)
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, begins := refStream(worked(), markers, true)
+		fpdu := 0
+		for at := range stream {
+			for fpdu+1 < len(begins) && uint64(at) >= begins[fpdu+1] {
+				fpdu++
+			}
+			bad := bytes.Clone(stream)
+			bad[at] ^= 1 << (at % 8)
+			s := newSink(true, markers).feed(bad, 0)
+			if s.Err() == nil {
+				s.feed(filler, 0)
+			}
+			s.want(t, worked()[:fpdu], begins)
+			if e := wantCode(t, s.Err(), CodeCRC); e.Off != begins[fpdu] || s.Edge() != begins[fpdu] {
+				t.Errorf("octet %d: error at %d, Edge %d, want %d", at, e.Off, s.Edge(), begins[fpdu])
+			}
+			wantDead(t, s, markers)
+		}
+	})
+}
+
+// wantDead checks that a sink that has failed stays so whatever comes, and gives its buffer back.
+func wantDead(t *testing.T, s *sink, markers bool) {
+	t.Helper()
+	before, err := len(s.got), s.Err()
+	s.feed(refFPDU(figure5, int(s.in), markers, true), 0)
+	if len(s.got) != before || s.Err() != err || s.EOF() != err || s.Next() {
+		t.Errorf("after %v: %d more ULPDUs, Err %v, EOF %v", err, len(s.got)-before, s.Err(), s.EOF())
+	}
+	if s.TakeBuffer() == nil {
+		t.Error("the buffer of a Receiver that has failed cannot be taken")
+	}
+}
+
+// TestAllLengths: FPDUs of all sizes come through buffers of the least and of a usual length, in
+// chunks of all sorts.
+func TestAllLengths(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 5044))
+	ulpdus := ofLengths(0, MaxULPDU, 1, 2, 3, 4, 0, 128, 65000, 65535-20000, 7, MaxULPDU, MaxULPDU)
+	ulpdus = append(ulpdus, randomULPDUs(rnd, 40, 20000)...)
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, begins := refStream(ulpdus, markers, true)
+		for _, size := range []int{MinBuffer, MinBuffer + 1, 256 << 10} {
+			for _, chunk := range []int{511, 1448, 65536, 0} {
+				s := &sink{Receiver: NewReceiver(true, markers)}
+				s.SetBuffer(make([]byte, size))
+				s.feed(stream, chunk).want(t, ulpdus, begins)
+				if s.Edge() != uint64(len(stream)) {
+					t.Errorf("Edge = %d, want %d", s.Edge(), len(stream))
+				}
+			}
+		}
+	})
+}
+
+// TestLongestULPDU: a Receiver takes the longest that ULPDU_Length can state where there are no
+// Markers; with them, FPDUPTR has not bits enough.
+func TestLongestULPDU(t *testing.T) {
+	ulpdus := ofLengths(maxLength, 1)
+	stream, begins := refStream(ulpdus, false, true)
+	newSink(true, false).feed(stream, 0).want(t, ulpdus, begins)
+
+	marked, _ := refStream(ulpdus, true, true)
+	wantCode(t, newSink(true, true).feed(marked, 0).Err(), CodeMarker)
+
+	// The last length of which all FPDUPTRs fit, wherever the FPDU begins.
+	marked, begins = refStream(ofLengths(MaxULPDU, MaxULPDU, 1), true, true)
+	newSink(true, true).feed(marked, 0).want(t, ofLengths(MaxULPDU, MaxULPDU, 1), begins)
+}
+
+// TestDuplicates: octets that come again are skipped, whether all or some of them have been there.
+func TestDuplicates(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	for _, back := range []int{1, 4, 100, 3000} {
+		s := newSink(true, true)
+		for at := 0; at < len(stream); at += 77 {
+			from, to := max(0, at-back), min(at+77, len(stream))
+			s.Fill(uint64(from), copy(s.Free(), stream[from:to]))
+			s.drain()
+			s.Fill(0, copy(s.Free(), stream[:at/2])) // nothing new in it
+			s.drain()
+		}
+		s.want(t, worked(), begins)
+	}
+}
+
+// TestBufferIsLent: it can be taken back when nothing in it is needed any more.
+func TestBufferIsLent(t *testing.T) {
+	fpdu := refFPDU(figure5, 0, false, true)
+	r := NewReceiver(true, false)
+	if r.TakeBuffer() != nil || len(r.Free()) != 0 || r.Next() {
+		t.Error("a new Receiver has a buffer")
+	}
+	wantPanic(t, func() { r.SetBuffer(make([]byte, MinBuffer-1)) })
+	buf := make([]byte, MinBuffer)
+	r.SetBuffer(buf)
+	wantPanic(t, func() { r.SetBuffer(make([]byte, MinBuffer)) })
+	wantPanic(t, func() { r.Fill(0, MinBuffer+1) })
+	if got := r.TakeBuffer(); &got[0] != &buf[0] {
+		t.Error("a buffer with nothing in it was not given back")
+	}
+	r.SetBuffer(buf)
+	r.Fill(0, copy(r.Free(), fpdu[:3]))
+	if r.Next() || r.TakeBuffer() != nil {
+		t.Error("the beginning of an FPDU is in the buffer, and it was given back")
+	}
+	r.Fill(3, copy(r.Free(), fpdu[3:]))
+	if r.TakeBuffer() != nil {
+		t.Error("a ULPDU has not been shown, and the buffer was given back")
+	}
+	if !r.Next() || !bytes.Equal(r.ULPDU().Data, figure5) || r.Next() {
+		t.Error("the ULPDU was not shown, or not once")
+	}
+	if got := r.TakeBuffer(); &got[0] != &buf[0] || r.ULPDU().Data != nil || r.TakeBuffer() != nil {
+		t.Error("after the last ULPDU the buffer was not given back, or is still referred to")
+	}
+}
+
+// TestFreeIsNeverEmpty: an FPDU that has begun anywhere in the buffer can be read to its end.
+func TestFreeIsNeverEmpty(t *testing.T) {
+	ulpdus := ofLengths(1, 60000, 60000, 60000, 60000)
+	stream, begins := refStream(ulpdus, false, true)
+	s := &sink{Receiver: NewReceiver(true, false)}
+	s.SetBuffer(make([]byte, MinBuffer))
+	for len(stream) > 0 {
+		free := s.Free()
+		if len(free) == 0 {
+			t.Fatalf("no room with %d octets to come", len(stream))
+		}
+		n := copy(free[:min(len(free), 9999)], stream)
+		s.Fill(s.in, n)
+		s.in += uint64(n)
+		stream = stream[n:]
+		s.drain()
+	}
+	s.want(t, ulpdus, begins)
+}
+
+// TestDataHasNoRoom: appending to a ULPDU does not write to what follows it in the buffer.
+func TestDataHasNoRoom(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, _ := refStream(worked(), markers, true)
+		r := newSink(true, markers)
+		r.Fill(0, copy(r.Free(), stream))
+		for i := 0; r.Next(); i++ {
+			u := r.ULPDU().Data
+			_ = append(u, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee)
+			if !bytes.Equal(u, worked()[i]) {
+				t.Errorf("ULPDU %d = %x, want %x", i, u, worked()[i])
+			}
+		}
+		if r.Err() != nil || r.Edge() != uint64(len(stream)) {
+			t.Errorf("Err %v, Edge %d, want %d", r.Err(), r.Edge(), len(stream))
+		}
+	})
+}
+
+// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of the
+// TCP connection has been received by the TCP (e.g., FIN is received)."
+// MPA-5044-7.2-2
+func TestRFC5044_7_2_EOF(t *testing.T) {
+	fpdu := refFPDU(figure5, 0, true, true)
+	for n := range len(fpdu) + 1 {
+		s := newSink(true, true).feed(fpdu[:n], 0)
+		e := wantCode(t, s.EOF(), CodeClosed)
+		boundary := n == 0 || n == len(fpdu)
+		if e.Graceful != boundary || errors.Is(e, io.ErrUnexpectedEOF) == boundary || errors.Is(e, io.EOF) != boundary {
+			t.Errorf("FIN after %d of %d octets: %v, graceful %v", n, len(fpdu), e, e.Graceful)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package mpa
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A Sender makes FPDUs of ULPDUs, for one direction of a connection. It is used by one goroutine at a
+// time.
+type Sender struct {
+	crc, markers bool
+	off          uint64 // stream offset of the next octet
+
+	// Of the FPDU that is being appended:
+	header uint64 // stream offset of its ULPDU_Length
+	sum    uint32 // CRC of its octets up to scratch[summed]
+	summed int
+}
+
+// NewSender returns a Sender for a direction that begins now. crc and markers are what startup agreed:
+// [Agreement].CRC and TxMarkers.
+func NewSender(crc, markers bool) *Sender { return &Sender{crc: crc, markers: markers} }
+
+// Off returns the stream offset behind the last FPDU: the octets appended so far.
+func (s *Sender) Off() uint64 { return s.off }
+
+// Append adds one FPDU to b. Its ULPDU, of 1 to MaxULPDU octets, is header followed by the pieces of
+// payload. Pieces of 8 KiB and more are referred to, unless snapshot is set or Markers are sent, and
+// must not change until b is Reset; the rest is copied. The CRC is computed over the very octets that
+// will be written: over the copy where there is one.
+func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byte) {
+	n := len(header)
+	for _, p := range payload {
+		n += len(p)
+	}
+	// "The sending DDP MUST NOT post a ULPDU larger than 64768 octets to MPA." (RFC 5044 §3)
+	if n < 1 || n > MaxULPDU {
+		panic(fmt.Sprintf("BUG: ULPDU of %d octets", n))
+	}
+	if b.Full() {
+		panic("BUG: Append to a full Batch")
+	}
+	s.begin(b, n)
+	s.copy(b, header)
+	for _, p := range payload {
+		if len(p) >= byReference && !snapshot && !s.markers {
+			s.refer(b, p)
+		} else {
+			s.copy(b, p)
+		}
+	}
+	s.end(b, n)
+}
+
+// begin writes ULPDU_Length, and in front of it the Marker that may be due.
+// "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU"
+// (RFC 5044 §7.1.2)
+func (s *Sender) begin(b *Batch, n int) {
+	s.sum, s.summed = 0, b.used
+	s.header = s.off
+	if s.markers && toMarker(s.off) == 0 {
+		s.header += MarkerSize
+	}
+	s.marker(b)
+	binary.BigEndian.PutUint16(b.room(lengthLen), uint16(n))
+	s.off += lengthLen
+}
+
+// copy copies p to the Batch, with Markers where they are due.
+func (s *Sender) copy(b *Batch, p []byte) {
+	for s.markers && len(p) > 0 {
+		s.marker(b)
+		n := min(len(p), toMarker(s.off))
+		copy(b.room(n), p)
+		s.off += uint64(n)
+		p = p[n:]
+	}
+	copy(b.room(len(p)), p)
+	s.off += uint64(len(p))
+}
+
+// refer adds p to the Batch without copying it. There are no Markers.
+func (s *Sender) refer(b *Batch, p []byte) {
+	s.sumScratch(b)
+	if s.crc {
+		s.sum = updateCRC(s.sum, p)
+	}
+	b.refer(p)
+	s.off += uint64(len(p))
+}
+
+// marker writes a Marker if one is due.
+// "When Markers are enabled, MPA senders MUST insert a Marker into the data stream at a 512-octet
+// periodic interval in the TCP Sequence Number Space." (RFC 5044 §4.3)
+func (s *Sender) marker(b *Batch) {
+	if !s.markers || toMarker(s.off) != 0 {
+		return
+	}
+	distance := 0 // in front of ULPDU_Length: it "falls exactly between FPDUs"
+	if s.off > s.header {
+		distance = int(s.off - s.header)
+	}
+	putMarker(b.room(MarkerSize), distance)
+	s.off += MarkerSize
+}
+
+// end writes the pad and the CRC of a ULPDU of n octets.
+func (s *Sender) end(b *Batch, n int) {
+	var zero [3]byte
+	// "The pad data MUST be set to zero by the sender" (RFC 5044 §4.1)
+	s.copy(b, zero[:padLen(n)])
+	// "If there is a Marker immediately following the PAD, the Marker is included in the CRC
+	// calculation for this FPDU." (RFC 5044 §4.4)
+	s.marker(b)
+	s.sumScratch(b)
+	// Without CRC the sum is 0. "When sending an FPDU, the sender MUST include a CRC field."
+	// (RFC 5044 §4.4)
+	putCRC(b.room(crcLen), s.sum)
+	s.off += crcLen
+}
+
+// sumScratch brings the CRC up to the end of scratch.
+func (s *Sender) sumScratch(b *Batch) {
+	if s.crc {
+		s.sum = updateCRC(s.sum, b.scratch[s.summed:b.used])
+	}
+	s.summed = b.used
+}

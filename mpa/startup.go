@@ -1,0 +1,274 @@
+package mpa
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+const (
+	// FrameHeaderLen is the length in octets of a Request or Reply without its Private Data.
+	FrameHeaderLen = 20
+	// MaxPrivateData is the most octets of Private Data.
+	// "The Private Data field MUST be between 0 and 512 octets in length." (RFC 5044 §7.1.1)
+	MaxPrivateData = 512
+	// MaxEnhancedPrivateData is what of them is left to the ULP in an enhanced frame.
+	MaxEnhancedPrivateData = MaxPrivateData - enhancedLen
+
+	// DepthULP as an IRD or ORD means "that automatic negotiation of the IRD or ORD is not desired,
+	// and that the ULP will be responsible for it" (RFC 6581 §9.1).
+	DepthULP = 0x3FFF
+
+	enhancedLen = 4 // the enhanced data at the beginning of the Private Data
+)
+
+// The keys tell Request and Reply apart, and MPA from everything else (RFC 5044 §7.1.1).
+const (
+	requestKey = "MPA ID Req Frame"
+	replyKey   = "MPA ID Rep Frame"
+	keyLen     = len(requestKey)
+)
+
+// Flags in the octet behind the key; the rest of it is reserved.
+const (
+	flagMarkers  = 0x80 // M
+	flagCRC      = 0x40 // C
+	flagReject   = 0x20 // R
+	flagEnhanced = 0x10 // S, of revision 2
+)
+
+// Flags of the enhanced data, taken as one number of 32 bits.
+const (
+	flagPeerToPeer = 1 << 31 // A
+	flagRTRSend    = 1 << 30 // B
+	flagRTRWrite   = 1 << 15 // C
+	flagRTRRead    = 1 << 14 // D
+	shiftIRD       = 16
+)
+
+// RTR is a set of kinds of Ready to Receive indication: the message without payload that a
+// peer-to-peer Initiator sends first, so that the Responder may send (RFC 6581 §9.2).
+type RTR uint8
+
+// The kinds.
+const (
+	RTRSend  RTR = 1 << iota // a zero-length Send; it consumes a receive buffer of the Responder
+	RTRWrite                 // a zero-length RDMA Write
+	RTRRead                  // a zero-length RDMA Read; it counts as one of the Initiator's ORD
+
+	allRTR = RTRSend | RTRWrite | RTRRead
+)
+
+// String returns the kinds, "Send|Write|Read" for all of them.
+func (k RTR) String() string {
+	if k == 0 {
+		return "none"
+	}
+	var names []string
+	for i, name := range []string{"Send", "Write", "Read"} {
+		if k&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if rest := k &^ allRTR; rest != 0 {
+		names = append(names, fmt.Sprintf("RTR(%#x)", uint8(rest)))
+	}
+	return strings.Join(names, "|")
+}
+
+// A Frame is a Request or a Reply (RFC 5044 §7.1.1, RFC 6581 §6):
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+---------------------------------------------------------------+
+//	| Key, 16 octets: "MPA ID Req Frame" or "MPA ID Rep Frame"      |
+//	+-+-+-+-+-------+---------------+-------------------------------+
+//	|M|C|R|S| Res   |     Rev       |          PD_Length            |
+//	+-+-+-+-+-------+---------------+-------------------------------+
+//	|A|B|          IRD              |C|D|          ORD              |  if S: part of the Private Data
+//	+-+-+---------------------------+-+-+---------------------------+
+//	| the ULP's Private Data                                        |
+//	+---------------------------------------------------------------+
+type Frame struct {
+	Reply    bool  // a Reply; else a Request
+	Markers  bool  // M: the sender of the frame wants Markers in what it receives
+	CRC      bool  // C: the sender of the frame wants CRC in both directions
+	Reject   bool  // R: the ULP does not want the connection; in a Reply only
+	Enhanced bool  // S: the fields below up to RTR are there; with Revision 2 only
+	Revision uint8 // 1 or 2
+
+	IRD, ORD   uint16 // depths of the sender of the frame, 14 bits; DepthULP: left to the ULP
+	PeerToPeer bool   // A: the peer-to-peer model, else client-server
+	RTR        RTR    // B, C, D: with PeerToPeer only
+
+	PrivateData []byte // the ULP's, at most MaxPrivateData, or MaxEnhancedPrivateData if Enhanced
+}
+
+// Key returns the octets that a Reply, or else a Request, begins with. Octets that are different are
+// not MPA's.
+func Key(reply bool) [keyLen]byte {
+	if reply {
+		return [keyLen]byte([]byte(replyKey))
+	}
+	return [keyLen]byte([]byte(requestKey))
+}
+
+// AppendTo appends the octets of the frame to b. It panics if a field does not fit: Config's methods
+// make no such frame.
+func (f Frame) AppendTo(b []byte) []byte {
+	n := len(f.PrivateData)
+	if f.Enhanced {
+		n += enhancedLen
+	}
+	// "To use any enhanced connection establishment feature, this MUST be set to two or higher."
+	// (RFC 6581 §6)
+	if n > MaxPrivateData || f.IRD > DepthULP || f.ORD > DepthULP || f.Enhanced && f.Revision < 2 {
+		panic(fmt.Sprintf("BUG: no such frame: %+v", f))
+	}
+	key := Key(f.Reply)
+	b = append(b, key[:]...)
+	b = append(b, f.flags(), f.Revision)
+	// "This field MUST contain the length in octets of the Private Data field." (RFC 5044 §7.1.1)
+	b = binary.BigEndian.AppendUint16(b, uint16(n))
+	if f.Enhanced {
+		// "this field MUST be sent in network byte order" (RFC 6581 §9)
+		b = binary.BigEndian.AppendUint32(b, f.enhanced())
+	}
+	return append(b, f.PrivateData...)
+}
+
+// flags returns the octet behind the key.
+// "Res: This field is reserved for future use. It MUST be set to zero when sending" (RFC 5044 §7.1.1)
+func (f Frame) flags() (b byte) {
+	if f.Markers {
+		b |= flagMarkers
+	}
+	if f.CRC {
+		b |= flagCRC
+	}
+	// "R: This bit is set to zero, and not checked on reception in the MPA Request Frame."
+	// (RFC 5044 §7.1.1)
+	if f.Reject && f.Reply {
+		b |= flagReject
+	}
+	if f.Enhanced {
+		b |= flagEnhanced
+	}
+	return b
+}
+
+// enhanced returns the enhanced data as a number.
+func (f Frame) enhanced() uint32 {
+	v := uint32(f.IRD)<<shiftIRD | uint32(f.ORD)
+	// "If Control Flag A is set to 0, then Control Flags B, C, and D MUST also be set to 0."
+	// (RFC 6581 §9.2)
+	if !f.PeerToPeer {
+		return v
+	}
+	v |= flagPeerToPeer
+	if f.RTR&RTRSend != 0 {
+		v |= flagRTRSend
+	}
+	if f.RTR&RTRWrite != 0 {
+		v |= flagRTRWrite
+	}
+	if f.RTR&RTRRead != 0 {
+		v |= flagRTRRead
+	}
+	return v
+}
+
+// FrameLen returns, from the first FrameHeaderLen octets of a frame, how long it is in octets. It
+// judges nothing but PD_Length, so that nothing is read for a frame that is too long anyway.
+func FrameLen(header []byte) (int, error) {
+	if len(header) < FrameHeaderLen {
+		return 0, frameErrorf("%d octets, want at least %d", len(header), FrameHeaderLen)
+	}
+	n := int(binary.BigEndian.Uint16(header[keyLen+2:]))
+	// "if the length of the Private Data field exceeds 512 octets, the receiver MUST close the
+	// connection and report an error locally" (RFC 5044 §7.1.1)
+	if n > MaxPrivateData {
+		return 0, frameErrorf("PD_Length is %d, the limit %d", n, MaxPrivateData)
+	}
+	return FrameHeaderLen + n, nil
+}
+
+// ParseFrame takes b as one whole frame: a Reply, or else a Request. Every error is an [*Error] with
+// CodeFrame. PrivateData aliases b.
+func ParseFrame(b []byte, reply bool) (Frame, error) {
+	n, err := FrameLen(b)
+	if err != nil {
+		return Frame{}, err
+	}
+	if err := checkKey(string(b[:keyLen]), reply); err != nil {
+		return Frame{}, err
+	}
+	flags := b[keyLen]
+	f := Frame{Reply: reply, Markers: flags&flagMarkers != 0, CRC: flags&flagCRC != 0, Revision: b[keyLen+1]}
+	f.Reject = reply && flags&flagReject != 0
+	// "If the MPA receiver cannot interoperate with the received version, then it MUST close the
+	// connection and report an error locally." (RFC 5044 §7.1.1)
+	if f.Revision != 1 && f.Revision != 2 {
+		return Frame{}, frameErrorf("revision %d", f.Revision)
+	}
+	// "If the receiver detects that the PD_Length field does not match the length of the Private Data
+	// field [...] the receiver MUST close the connection" (RFC 5044 §7.1.1)
+	if n != len(b) {
+		return Frame{}, frameErrorf("PD_Length is %d, there are %d octets of Private Data", n-FrameHeaderLen, len(b)-FrameHeaderLen)
+	}
+	f.PrivateData = b[FrameHeaderLen:]
+	// In a frame of revision 1 the bit is a reserved one, "not checked on reception".
+	if f.Revision >= 2 && flags&flagEnhanced != 0 {
+		if len(f.PrivateData) < enhancedLen {
+			return Frame{}, frameErrorf("PD_Length is %d, enhanced data take %d", len(f.PrivateData), enhancedLen)
+		}
+		f.Enhanced = true
+		f.setEnhanced(binary.BigEndian.Uint32(f.PrivateData))
+		f.PrivateData = f.PrivateData[enhancedLen:]
+	}
+	return f, nil
+}
+
+// setEnhanced is the reverse of enhanced.
+func (f *Frame) setEnhanced(v uint32) {
+	f.IRD, f.ORD = uint16(v>>shiftIRD)&DepthULP, uint16(v)&DepthULP
+	// "On reception, if Control Flag A is set to 0, then Control Flags B, C, and D MUST be ignored."
+	// (RFC 6581 §9.2)
+	if v&flagPeerToPeer == 0 {
+		return
+	}
+	f.PeerToPeer = true
+	if v&flagRTRSend != 0 {
+		f.RTR |= RTRSend
+	}
+	if v&flagRTRWrite != 0 {
+		f.RTR |= RTRWrite
+	}
+	if v&flagRTRRead != 0 {
+		f.RTR |= RTRRead
+	}
+}
+
+// checkKey compares a frame's key with the one expected.
+// "If a received "Key" does not match the expected value [...] the TCP/DDP connection MUST be closed,
+// and an error returned to the ULP." (RFC 5044 §7.1.2)
+func checkKey(key string, reply bool) error {
+	want, other := requestKey, replyKey
+	if reply {
+		want, other = replyKey, requestKey
+	}
+	switch key {
+	case want:
+		return nil
+	case other:
+		// "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply
+		// Frame to check for incorrect "Initiator/Initiator" startups." (RFC 5044 §7.1.2)
+		return &Error{Code: CodeFrame, Reason: fmt.Sprintf("key %q", key), Err: ErrSameRole}
+	}
+	return frameErrorf("key %q, want %q", key, want)
+}
+
+// frameErrorf returns the error for a frame that is improperly formatted.
+func frameErrorf(format string, args ...any) error {
+	return &Error{Code: CodeFrame, Reason: fmt.Sprintf(format, args...)}
+}
