@@ -1,0 +1,57 @@
+package rdmap
+
+// Cancel takes back the request with this completion queue and ID, so that its memory is the caller's
+// again. It then completes at once, ahead of those before it, as flushed with ErrCancelled:
+//
+//   - a request whose message has not been given out leaves the queue;
+//   - a Read or atomic that waits for its response goes on without its user: what comes for it is
+//     thrown away;
+//   - one that is done, and only waits for those before it, completes as what it is.
+//
+// Cancel reports false for a Send or Write that is under way: only the end of the stream can stop it.
+// It reports true where there is no such request, because it has completed.
+func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for pos := q.sq.head; pos < q.sq.tail; pos++ {
+		e := q.sq.at(pos)
+		if e.cq != cq || e.id != id || e.completed {
+			continue
+		}
+		switch {
+		case e.op.awaitsResponse() && !e.done && e.progress != queued:
+			q.abandonLocked(e)
+		case e.done && e.progress != given && e.sink == nil:
+			e.complete(q)
+		case e.progress != queued:
+			return false
+		default:
+			q.sq.end(e, StatusFlushed, ErrCancelled)
+			q.deregisterLocked(e)
+			if pos >= q.sq.head { // else the end of the stream has completed it just now
+				e.complete(q)
+			}
+		}
+		q.sq.retire(q)
+		q.moveOnLocked()
+		return true
+	}
+	return true
+}
+
+// abandonLocked completes a Read or atomic whose response is still to come, or is coming just now. It
+// lets go of mu while it waits for copies into the sink.
+//
+// +checklocks:q.mu
+func (q *QP) abandonLocked(e *sendEntry) {
+	// First of all, so that nobody completes it meanwhile as a success with octets missing.
+	e.completed = true
+	cq, sink, n := e.cq, e.sink, e.n
+	c := Completion{ID: e.id, QP: q, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
+	q.mu.Unlock()
+	if sink != nil {
+		sink.Redirect(make([]byte, n))
+	}
+	cq.complete(c)
+	q.mu.Lock()
+}

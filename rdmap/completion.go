@@ -1,0 +1,228 @@
+package rdmap
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A Status says how a request ended.
+type Status uint8
+
+// The statuses. All but StatusOK come with a reason in Err.
+const (
+	StatusOK               Status = iota
+	StatusFlushed                 // the stream ended first, or Cancel took the request back
+	StatusLocalLength             // the message was longer than this receive buffer
+	StatusLocalProtection         // the peer's Read Response did not fit this Read
+	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO
+	StatusRemoteOperation         // the peer could not perform this operation
+	StatusRemoteInvalidate        // the message in this buffer named an STag that can't be invalidated
+	StatusGeneral                 // another fault of this very request
+)
+
+var statusNames = [...]string{
+	"success", "flushed", "local length error", "local protection error", "remote access error",
+	"remote operation error", "remote invalidate error", "general error",
+}
+
+// String returns the status in words.
+func (s Status) String() string {
+	if int(s) < len(statusNames) {
+		return statusNames[s]
+	}
+	return fmt.Sprintf("status %d", uint8(s))
+}
+
+// A Completion is the one result of one request. Fields that the operation does not have are zero.
+type Completion struct {
+	ID             uint64 // the request's
+	QP             *QP
+	Op             WorkOp // WorkRecv for a receive buffer
+	Status         Status
+	Err            error    // why; nil if and only if Status is StatusOK
+	Len            uint32   // octets sent, read, or received into the buffer
+	Solicited      bool     // received: the sender asked for an Event
+	HasInvalidated bool     // received: Invalidated is valid
+	Invalidated    ddp.STag // the local STag that the message has made invalid
+	HasImmediate   bool     // received: Immediate is valid
+	Immediate      uint64   // the 8 octets of Immediate Data, the first one highest
+	Original       uint64   // atomics: the word's value from before
+}
+
+// String returns the completion on one line.
+func (c Completion) String() string {
+	s := fmt.Sprintf("%v %d: %v", c.Op, c.ID, c.Status)
+	if c.Err != nil {
+		return s + ": " + c.Err.Error()
+	}
+	switch {
+	case c.HasImmediate:
+		s += fmt.Sprintf(", immediate %#016x", c.Immediate)
+	case c.Op.isAtomic():
+		s += fmt.Sprintf(", original %#x", c.Original)
+	case !c.Op.isImmediate():
+		s += fmt.Sprintf(", %d octets", c.Len)
+	}
+	if c.HasInvalidated {
+		s += fmt.Sprintf(", invalidated STag %#08x", uint32(c.Invalidated))
+	}
+	if c.Solicited {
+		s += ", solicited"
+	}
+	return s
+}
+
+// wakes reports whether the Completion ends a wait for solicited ones: those, and all failures.
+func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
+
+// A CompletionQueue holds Completions until they are taken. Any number of QPs can share one, and any
+// goroutine may use it. It never overflows: a request reserves its entry when it is posted, and
+// keeps it until its Completion is taken.
+type CompletionQueue struct {
+	ready     chan struct{} // capacity 1: a value means that entries may be there
+	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
+
+	mu       sync.Mutex
+	entries  []Completion // +checklocks:mu a ring
+	head     int          // +checklocks:mu the oldest entry
+	n        int          // +checklocks:mu entries in the ring
+	reserved int          // +checklocks:mu entries promised to posted requests
+	waking   int          // +checklocks:mu entries of n that wake
+}
+
+// NewCompletionQueue returns a queue with room for depth Completions, at least 1.
+func NewCompletionQueue(depth int) *CompletionQueue {
+	return &CompletionQueue{
+		ready:     make(chan struct{}, 1),
+		solicited: make(chan struct{}, 1),
+		entries:   make([]Completion, max(depth, 1)),
+	}
+}
+
+// Len returns how many Completions are there to be taken.
+func (c *CompletionQueue) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// Ready returns a channel that gives a value when Completions may be there. Poll then tells; it gives
+// another value when it leaves some.
+func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
+
+// Poll takes up to len(dst) Completions, the oldest first, and returns how many. It never waits.
+func (c *CompletionQueue) Poll(dst []Completion) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(dst), c.n)
+	for i := range n {
+		dst[i] = c.takeLocked()
+	}
+	if c.n > 0 {
+		signal(c.ready)
+	}
+	return n
+}
+
+// Wait takes the oldest Completion, waiting for one if there is none. One that is there already is
+// returned even if ctx is done; else the error is ctx's.
+func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
+	return c.wait(ctx, c.ready, func() bool { return c.n > 0 })
+}
+
+// WaitSolicited is Wait for a consumer that sleeps until the peer wakes it: it takes the oldest
+// Completion once one of those in the queue is solicited (RFC 5040 §5.3) or a failure.
+func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
+	return c.wait(ctx, c.solicited, func() bool { return c.waking > 0 })
+}
+
+// wait takes the oldest Completion as soon as there reports true; it is called with mu held.
+func (c *CompletionQueue) wait(ctx context.Context, wake chan struct{}, there func() bool) (Completion, error) {
+	for {
+		c.mu.Lock()
+		if there() {
+			done := c.takeLocked()
+			if there() {
+				signal(wake) // for the next one who waits
+			}
+			c.mu.Unlock()
+			return done, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return Completion{}, ctx.Err()
+		}
+	}
+}
+
+// takeLocked takes the oldest entry out of the ring.
+//
+// +checklocks:c.mu
+func (c *CompletionQueue) takeLocked() Completion {
+	done := c.entries[c.head]
+	c.entries[c.head] = Completion{}
+	c.head++
+	if c.head == len(c.entries) {
+		c.head = 0
+	}
+	c.n--
+	if done.wakes() {
+		c.waking--
+	}
+	return done
+}
+
+// reserve promises an entry to a request, or reports that none is free.
+func (c *CompletionQueue) reserve() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n+c.reserved == len(c.entries) {
+		return false
+	}
+	c.reserved++
+	return true
+}
+
+// release gives a reserved entry back unused.
+func (c *CompletionQueue) release() {
+	c.mu.Lock()
+	c.reserved--
+	c.mu.Unlock()
+}
+
+// complete fills a reserved entry.
+func (c *CompletionQueue) complete(done Completion) {
+	c.mu.Lock()
+	if c.reserved == 0 {
+		panic("BUG: Completion without a reserved entry")
+	}
+	c.reserved--
+	i := c.head + c.n
+	if i >= len(c.entries) {
+		i -= len(c.entries)
+	}
+	c.entries[i] = done
+	c.n++
+	wakes := done.wakes()
+	if wakes {
+		c.waking++
+	}
+	c.mu.Unlock()
+	signal(c.ready)
+	if wakes {
+		signal(c.solicited)
+	}
+}
+
+// signal puts a value into a channel of capacity 1 unless one is there.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

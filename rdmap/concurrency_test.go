@@ -1,0 +1,277 @@
+package rdmap
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A link runs a pair as a real driver does: for each side one goroutine transmits, holding the token, and
+// one receives. Segments travel in channels, in order.
+type link struct {
+	x    *pair
+	wg   sync.WaitGroup
+	ends [2]*linkEnd
+}
+
+type linkEnd struct {
+	s    *side
+	wake chan struct{}
+	in   chan []byte
+	out  chan []byte
+	quit chan struct{}
+}
+
+func newLink(t *testing.T, p params) *link {
+	l := &link{x: newPair(t, p)}
+	ab, ba := make(chan []byte, 64), make(chan []byte, 64)
+	quit := make(chan struct{})
+	l.ends[0] = &linkEnd{l.x.a, make(chan struct{}, 1), ba, ab, quit}
+	l.ends[1] = &linkEnd{l.x.b, make(chan struct{}, 1), ab, ba, quit}
+	for _, e := range l.ends {
+		l.wg.Go(e.transmit)
+		l.wg.Go(e.receive)
+	}
+	return l
+}
+
+// stop ends the goroutines of the link.
+func (l *link) stop() {
+	close(l.ends[0].quit)
+	l.wg.Wait()
+}
+
+func (e *linkEnd) transmit() {
+	for {
+		for e.s.transmitOne() {
+			for _, u := range e.s.wire {
+				select {
+				case e.out <- u:
+				case <-e.quit:
+					return
+				}
+			}
+			e.s.wire = nil
+		}
+		select {
+		case <-e.wake:
+		case <-e.quit:
+			return
+		}
+	}
+}
+
+func (e *linkEnd) receive() {
+	for {
+		select {
+		case u := <-e.in:
+			e.s.inject(u)
+			signal(e.wake)
+		case <-e.quit:
+			return
+		}
+	}
+}
+
+// postWhenRoom posts wr as soon as the send queue has room.
+func (e *linkEnd) postWhenRoom(wr *WorkRequest) error {
+	for {
+		err := e.s.qp.PostSend(wr)
+		signal(e.wake)
+		if !errors.Is(err, ErrQueueFull) {
+			return err
+		}
+		runtime.Gosched()
+	}
+}
+
+// Posters, transmitter, receiver and pollers at the same time, both ways.
+func TestConcurrentUse(t *testing.T) {
+	const posters, each = 4, 100
+	l := newLink(t, params{depth: 16, ord: 4, ird: 4, cqDepth: 64, mulpdu: 300})
+	var wg sync.WaitGroup
+	word, err := l.x.b.domain.Register(aligned(8), ddp.RemoteAtomic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// b receives, and posts each buffer again with its Completion.
+	bufs := make([][]byte, 16)
+	for id := range bufs {
+		bufs[id] = l.x.b.recv(uint64(id), 1000)
+	}
+	last := make(map[uint32]uint32) // by poster: its last Send that arrived
+	credits := make(chan struct{}, len(bufs))
+	for range bufs {
+		credits <- struct{}{}
+	}
+	wg.Go(func() {
+		defer close(credits)
+		for range posters * each {
+			c, err := l.x.b.recvCQ.Wait(context.Background())
+			if err != nil || c.Status != StatusOK {
+				t.Errorf("receive: %v, %v", c, err)
+				return
+			}
+			buf := bufs[c.ID]
+			poster, n := binary.BigEndian.Uint32(buf), binary.BigEndian.Uint32(buf[4:])
+			if n != last[poster]+1 {
+				t.Errorf("poster %d: Send %d after %d", poster, n, last[poster])
+			}
+			last[poster] = n
+			if !bytes.Equal(buf[8:c.Len], pattern(int(c.Len)-8, int(n))) {
+				t.Errorf("poster %d: Send %d arrives changed", poster, n)
+			}
+			if err := l.x.b.qp.PostRecv(RecvRequest{ID: c.ID, Buf: buf}); err != nil {
+				t.Errorf("PostRecv: %v", err)
+			}
+			credits <- struct{}{} // a Send that finds no buffer would end the stream
+		}
+	})
+	for p := range posters {
+		r, _ := l.x.b.register(1000, allAccess)
+		wg.Go(func() { l.poster(t, uint32(p), each, r, word, credits) })
+	}
+	wg.Wait()
+	l.stop()
+	if got, err := word.Load64(0); err != nil || got != posters*each {
+		t.Errorf("the word is %d (%v), want %d", got, err, posters*each)
+	}
+	wantState(t, l.x.a.qp, StateRTS)
+	wantState(t, l.x.b.qp, StateRTS)
+}
+
+// poster sends, writes, reads back and adds, each time waiting for its own Completions.
+func (l *link) poster(t *testing.T, p uint32, n int, r, word *ddp.Region, credits chan struct{}) {
+	cq := NewCompletionQueue(4)
+	for i := range uint32(n) {
+		<-credits
+		data := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, p), i+1)
+		data = append(data, pattern(int(i)*7%900, int(i+1))...)
+		sink := make([]byte, len(data))
+		for id, wr := range []WorkRequest{
+			{Op: WorkSend, Data: data},
+			{Op: WorkWrite, Data: data, Remote: handle(r)},
+			{Op: WorkRead, Data: sink, Remote: handle(r)},
+			{Op: WorkFetchAdd, Remote: handle(word), Operand: 1},
+		} {
+			wr.CQ, wr.ID = cq, uint64(id)
+			if err := l.ends[0].postWhenRoom(&wr); err != nil {
+				t.Errorf("PostSend: %v", err)
+				return
+			}
+		}
+		for id := range uint64(4) {
+			c, err := cq.Wait(context.Background())
+			if err != nil || c.Status != StatusOK || c.ID != id {
+				t.Errorf("poster %d: %v, %v, want request %d", p, c, err, id)
+				return
+			}
+		}
+		if !bytes.Equal(sink, data) {
+			t.Errorf("poster %d: round %d reads back something else", p, i)
+		}
+	}
+}
+
+// However the stream ends under load, everything accepted completes, once.
+func TestConcurrentEnd(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		end  func(l *link)
+	}{
+		{"Fail", func(l *link) { l.x.a.qp.Fail(errTest) }},
+		{"Close", func(l *link) { l.x.a.qp.Close() }},
+		{"Fail at both", func(l *link) { l.x.a.qp.Fail(errTest); l.x.b.qp.Fail(errTest) }},
+		{"a bad Write", func(l *link) {
+			l.ends[0].postWhenRoom(&WorkRequest{Op: WorkWrite, Data: []byte{1}, Unsignaled: true})
+		}},
+	} {
+		for round := range 2 {
+			t.Run(fmt.Sprintf("%s, round %d", tt.desc, round), func(t *testing.T) {
+				testConcurrentEnd(t, tt.end)
+			})
+		}
+	}
+}
+
+func testConcurrentEnd(t *testing.T, end func(*link)) {
+	l := newLink(t, params{depth: 32, ord: 4, ird: 4, mulpdu: 300})
+	var wg sync.WaitGroup
+	counts := make([][2]int, 3) // accepted, completed
+	started := make(chan struct{}, 3)
+	cqs := make([]*CompletionQueue, 3)
+	for p := range 3 {
+		// Two regions: a Write that overtakes the answer to a Read would change what that reads.
+		target, _ := l.x.b.register(600, ddp.RemoteWrite)
+		source, _ := l.x.b.register(600, ddp.RemoteRead)
+		cq := NewCompletionQueue(64)
+		cqs[p] = cq
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				wr := WorkRequest{ID: uint64(i), Op: WorkWrite, Data: pattern(i%600, i), Remote: handle(target), CQ: cq}
+				if i%3 == 1 {
+					wr.Op, wr.Remote = WorkRead, handle(source)
+				}
+				err := l.ends[0].postWhenRoom(&wr)
+				switch {
+				case errors.Is(err, ErrCompletionQueueFull):
+					if _, err := cq.Wait(context.Background()); err != nil {
+						t.Error(err)
+					}
+					counts[p][1]++
+					continue
+				case errors.Is(err, ErrClosed):
+					return
+				case err != nil:
+					t.Errorf("PostSend: %v", err)
+					return
+				}
+				if counts[p][0]++; counts[p][0] == 30 {
+					started <- struct{}{}
+				}
+			}
+		})
+	}
+	received, filled := 0, 0
+	wg.Go(func() { // receives come and go as well, from the other side's Sends and at the end
+		for {
+			err := l.x.a.qp.PostRecv(RecvRequest{Buf: make([]byte, 8)})
+			if errors.Is(err, ErrClosed) {
+				return
+			}
+			if err == nil {
+				received++
+				l.ends[1].s.qp.PostSend(&WorkRequest{Op: WorkSend, Data: []byte{1}, Unsignaled: true})
+				signal(l.ends[1].wake)
+			}
+			filled += len(done(l.x.a.recvCQ))
+			runtime.Gosched()
+		}
+	})
+	for range 3 {
+		<-started
+	}
+	end(l)
+	wg.Wait()
+	l.stop()
+	// The transmitter has stopped, so nobody refers to any payload: what it held is flushed.
+	l.x.a.qp.Abort(errTest)
+	for p, cq := range cqs {
+		if got := counts[p][1] + len(done(cq)); got != counts[p][0] {
+			t.Errorf("poster %d: %d completions for %d requests", p, got, counts[p][0])
+		}
+	}
+	if got := filled + len(done(l.x.a.recvCQ)); got != received {
+		t.Errorf("%d completions for %d receives", got, received)
+	}
+	if got := regions(l.x.a.domain); got != 0 {
+		t.Errorf("%d sinks are still registered", got)
+	}
+}

@@ -1,0 +1,265 @@
+package rdmap
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// DefaultDepth is how many requests a queue holds where the Config does not say.
+const DefaultDepth = 128
+
+// A Config says what a QP is made of. The zero Config works.
+type Config struct {
+	SendDepth, RecvDepth int // most requests posted at a time; zero means DefaultDepth
+	// IRD and ORD are the limits of inbound and outbound Reads (and atomics) in flight that are
+	// offered in startup. What startup agreed on comes with Start.
+	IRD, ORD int
+	// SendCQ and RecvCQ receive the Completions. Nil means a queue of the QP's own, as deep as the
+	// send or receive queue.
+	SendCQ, RecvCQ *CompletionQueue
+	Domain         *ddp.Domain // Protection Domain of the stream; nil means one of its own
+	// Stream tells the RDMAP Streams of the Domain apart. It must not be 0 if Domain is set.
+	Stream uint64
+	// Extensions offers RFC 7306's operations. What was agreed on comes with Start.
+	Extensions bool
+}
+
+func orDefault(n int) int {
+	if n <= 0 {
+		return DefaultDepth
+	}
+	return n
+}
+
+// A State is where a QP is in its life:
+//
+//	Idle ──Start──▶ RTS ──Close──▶ Closing ──drained──▶ Closed
+//	  │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
+//	  └──Fail, Abort─┴──Abort (from every state but Closed)──▶ Error
+//
+// Closing can fail like RTS. Closed and Error are final: a QP is not used twice. (Close in Idle leads
+// to Closed, a Fail in Closed to Error.)
+type State uint8
+
+// The states.
+const (
+	StateIdle        State = iota // startup is not over: receives can be posted
+	StateRTS                      // ready to send
+	StateClosing                  // nothing can be posted; what is queued still goes out
+	StateTerminating              // the stream failed; all that may go out is the Terminate
+	StateError                    // over, not in order
+	StateClosed                   // over, in order
+)
+
+var stateNames = [...]string{"Idle", "RTS", "Closing", "Terminate", "Error", "Closed"}
+
+// String returns the state's name in the verbs model.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// A QP (queue pair) is one end of an RDMAP Stream: what its user posts becomes messages for DDP, and
+// what DDP delivers becomes Completions, answers to the peer, or the end of the stream.
+//
+// PostSend, PostRecv, Cancel, the getters and the calls that end the stream may come from any
+// goroutine; NextMessage, Message and Sent from one at a time, who holds what the driver has for a
+// transmit token; Handle from the one goroutine that receives. None of them waits, except that
+// memory is not given back while a segment is being copied into it.
+type QP struct {
+	cfg    Config
+	queues [4]*ddp.Queue // by QN; all but QNSend made by Start
+	// What the stream takes; set by Start.
+	admission admission
+
+	msg      ddp.Message // given out last; the transmit token guards it
+	incoming response    // to the request being judged; the goroutine that calls Handle has it
+
+	postRecvMu sync.Mutex // held from a receive's place in rq to that in DDP's queue; taken before mu
+
+	mu         sync.Mutex
+	state      State     // +checklocks:mu
+	err        error     // +checklocks:mu why the stream ended
+	peerClosed bool      // +checklocks:mu nothing more comes from the peer
+	ird, ord   int       // +checklocks:mu
+	sq         sendQueue // +checklocks:mu
+	rq         recvQueue // +checklocks:mu
+	responder  responder // +checklocks:mu
+	output     output    // +checklocks:mu
+}
+
+// NewQP returns a QP in StateIdle. PostRecv works already.
+func NewQP(c Config) *QP {
+	c.SendDepth, c.RecvDepth = orDefault(c.SendDepth), orDefault(c.RecvDepth)
+	if c.SendCQ == nil {
+		c.SendCQ = NewCompletionQueue(c.SendDepth)
+	}
+	if c.RecvCQ == nil {
+		c.RecvCQ = NewCompletionQueue(c.RecvDepth)
+	}
+	switch {
+	case c.Domain == nil:
+		c.Domain, c.Stream = ddp.NewDomain(nil), 1
+	case c.Stream == 0:
+		panic("BUG: rdmap.Config has a Domain but no Stream")
+	}
+	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
+	q.sq.init(c.SendDepth)
+	q.rq.init(c.RecvDepth)
+	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth + 1) // one more for the peer's RTR
+	return q
+}
+
+// StartParams is what MPA startup agreed on.
+type StartParams struct {
+	IRD, ORD   int  // inbound and outbound Reads and atomics in flight, together
+	Extensions bool // RFC 7306's operations are used
+	// SendRTR is the operation of length 0 that this side, the Initiator, sends first so that the
+	// Responder may send at all (RFC 6581 §9): WorkSend, WorkWrite or WorkRead; zero means none. It
+	// has no Completion.
+	SendRTR WorkOp
+	// ExpectRTRSend tells that the peer's first Send is such a one. A buffer of the QP's own takes it.
+	ExpectRTRSend bool
+}
+
+// Start takes the QP from StateIdle to StateRTS. In any other state it does nothing: the stream has
+// been given up during startup.
+func (q *QP) Start(p StartParams) {
+	q.postRecvMu.Lock()
+	defer q.postRecvMu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state != StateIdle {
+		return
+	}
+	q.setState(StateRTS)
+	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
+	q.admission = admission{extensions: p.Extensions}
+	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, p.Extensions)
+	q.queues[ddp.QNTerminate] = ddp.NewQueue(1)
+	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
+	mustPost(q.queues[ddp.QNTerminate], make([]byte, terminateBufferLen), 0)
+	if p.Extensions {
+		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
+		// (RFC 7306 §5.2.2)
+		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
+		for range q.ord {
+			mustPost(q.queues[ddp.QNAtomicResponse], make([]byte, AtomicResponseLen), 0)
+		}
+	}
+	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
+	if p.SendRTR != 0 {
+		q.sq.pushRTR(p.SendRTR)
+	}
+}
+
+// terminateBufferLen is the size of the buffer that waits for the peer's Terminate: a little more than
+// the longest one, since octets after the header are ignored.
+const terminateBufferLen = maxTerminateLen + 12
+
+// mustPost posts a buffer to a queue that is known to have room. A queue that was flushed meanwhile,
+// because the stream has ended, needs no buffers.
+func mustPost(queue *ddp.Queue, b []byte, id uint64) {
+	if err := queue.Post(b, id); err != nil && !errors.Is(err, ddp.ErrQueueClosed) {
+		panic("BUG: " + err.Error())
+	}
+}
+
+// ReceiverConfig returns what the stream's ddp.Receiver needs to know of this QP. Call it after Start.
+func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
+	return ddp.ReceiverConfig{
+		Domain: q.cfg.Domain, Stream: q.cfg.Stream, Queues: q.queues,
+		Admit: q.admission.admit, InMessage: isInMessage,
+	}
+}
+
+// State returns the QP's state.
+func (q *QP) State() State {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state
+}
+
+// Err returns why the stream ended: a *TerminateError if a Terminate was or will be sent, or has come;
+// nil as long as it is in order.
+func (q *QP) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
+}
+
+// IRD returns the most inbound Reads and atomics in flight: what startup agreed on, before it what the
+// Config offers (RFC 5040 §6.1).
+func (q *QP) IRD() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ird
+}
+
+// ORD returns the most outbound Reads and atomics in flight, as IRD does.
+func (q *QP) ORD() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ord
+}
+
+// SendCQ returns the queue of the Completions of PostSend.
+func (q *QP) SendCQ() *CompletionQueue { return q.cfg.SendCQ }
+
+// RecvCQ returns the queue of the Completions of PostRecv.
+func (q *QP) RecvCQ() *CompletionQueue { return q.cfg.RecvCQ }
+
+// setState is the one place where the state changes.
+//
+// +checklocks:q.mu
+func (q *QP) setState(s State) { q.state = s }
+
+// closedErrLocked returns the error of a post that comes too late.
+//
+// +checklocks:q.mu
+func (q *QP) closedErrLocked() error {
+	if q.err == nil {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, q.err)
+}
+
+// An admission says which messages a stream takes, by their control field alone.
+type admission struct{ extensions bool }
+
+// admit judges the control field of a segment before anything of it is placed, and says what right a
+// Tagged one needs. A queue number that is not in use is left to DDP, which has an error for it.
+func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
+	op, rv := ParseControl(rsvdULP)
+	switch {
+	case rv != version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
+		return 0, operationError(codeVersion, "RV %d", rv)
+	case int(op) >= len(opcodeNames), op.isExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
+		return 0, operationError(codeOpcode, "%v", op)
+	case op.isTagged() != tagged:
+		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
+	case op == OpWrite:
+		return ddp.RemoteWrite, nil
+	case op == OpReadResponse:
+		return ddp.ReadSink, nil
+	case qn != op.queue() && a.uses(qn):
+		return 0, operationError(codeOpcode, "%v on queue %d", op, qn)
+	}
+	return 0, nil
+}
+
+// uses reports whether the stream has the queue.
+func (a admission) uses(qn ddp.QN) bool {
+	return qn <= ddp.QNTerminate || qn == ddp.QNAtomicResponse && a.extensions
+}
+
+// isInMessage tells of Immediate Data, which comes with its message whatever buffer that uses up.
+func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
+	op, _ := ParseControl(rsvdULP)
+	return op.isImmediate()
+}

@@ -1,0 +1,105 @@
+package rdmap
+
+import (
+	"math"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A recvQueue holds the posted receive buffers until their Completions, in posting order, in which
+// messages also fill them: a ring of the positions from head to tail, which only grow. Once the
+// stream has started each buffer is in the ddp.Queue of the Sends as well, in the same order.
+type recvQueue struct {
+	entries []recvEntry
+	depth   uint64 // most buffers at a time
+	head    uint64
+	tail    uint64
+	blamed  Status // of the oldest buffer when it is flushed, if not StatusOK
+}
+
+// A recvEntry is one posted buffer.
+type recvEntry struct {
+	id    uint64
+	buf   []byte
+	isRTR bool // the QP's own buffer, for the peer's RTR
+}
+
+func (r *recvQueue) init(depth int) {
+	r.entries = make([]recvEntry, depth+1) // one more for the RTR
+	r.depth = uint64(depth)
+}
+
+func (r *recvQueue) at(pos uint64) *recvEntry { return &r.entries[pos%uint64(len(r.entries))] }
+
+func (r *recvQueue) isFull() bool { return r.tail-r.head >= r.depth }
+
+func (r *recvQueue) push(e recvEntry) {
+	*r.at(r.tail) = e
+	r.tail++
+}
+
+// start hands all buffers to DDP, behind one of length 0 for the peer's RTR if that is a Send.
+func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
+	if expectRTR {
+		r.depth++
+		r.push(recvEntry{})
+		for pos := r.tail - 1; pos > r.head; pos-- {
+			*r.at(pos) = *r.at(pos - 1)
+		}
+		*r.at(r.head) = recvEntry{isRTR: true}
+	}
+	for pos := r.head; pos < r.tail; pos++ {
+		mustPost(queue, r.at(pos).buf, r.at(pos).id)
+	}
+}
+
+// isEmpty reports whether no buffer is posted.
+func (r *recvQueue) isEmpty() bool { return r.head == r.tail }
+
+// retire completes the oldest buffer.
+func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
+	e := *r.at(r.head)
+	*r.at(r.head) = recvEntry{}
+	r.head++
+	if e.isRTR {
+		return
+	}
+	c.ID, c.Op = e.id, WorkRecv
+	cq.complete(c)
+}
+
+// PostRecv puts a buffer at the end of the receive queue; any goroutine may call it, also before Start.
+// It never waits. If it returns nil there will be exactly one Completion. It returns ErrClosed or
+// ErrPeerClosed where nothing more can come, ErrQueueFull, ErrCompletionQueueFull, or
+// ErrMessageTooLong for a buffer of more than 2^32-1 octets.
+func (q *QP) PostRecv(r RecvRequest) error {
+	if uint64(len(r.Buf)) > math.MaxUint32 {
+		return ErrMessageTooLong
+	}
+	// The two queues must have the same order, but DDP's is not to be waited for under mu: it is
+	// locked while a segment is copied.
+	q.postRecvMu.Lock()
+	defer q.postRecvMu.Unlock()
+	started, err := q.pushRecv(r)
+	if err == nil && started {
+		mustPost(q.queues[ddp.QNSend], r.Buf, r.ID)
+	}
+	return err
+}
+
+func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.state != StateIdle && q.state != StateRTS:
+		return false, q.closedErrLocked()
+	case q.peerClosed:
+		return false, ErrPeerClosed
+	case q.rq.isFull():
+		return false, ErrQueueFull
+	case !q.cfg.RecvCQ.reserve():
+		return false, ErrCompletionQueueFull
+	}
+	q.rq.push(recvEntry{id: r.ID, buf: r.Buf})
+	return q.state != StateIdle, nil
+}

@@ -1,0 +1,188 @@
+package rdmap
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A responder answers the peer's Read and Atomic Requests, strictly one after the other: a request is
+// read from memory, or performed, only when its answer is the next message. It is a ring of which
+//
+//	[oldest, next)  have been answered by messages that TCP may not have in full yet
+//	[next, tail)    wait, at most as many as the IRD
+type responder struct {
+	slots  []response
+	limit  uint64 // IRD
+	oldest uint64
+	next   uint64
+	tail   uint64
+	queue  *ddp.Queue // one buffer for each request that may come
+	bufs   [][]byte   // the buffers, by ID
+}
+
+// A response is the answer to one request.
+type response struct {
+	isAtomic   bool
+	read       ReadRequest
+	atomic     AtomicRequest
+	region     *ddp.Region // what is read or changed; nil for a Read of length 0
+	header     [ddp.UntaggedHeaderLen]byte
+	segmentLen int    // with header: the request's segment, for a Terminate
+	buf        uint64 // ID of the buffer the request came in
+	scratch    [AtomicResponseLen]byte
+	payload    [1][]byte // scratch
+}
+
+// start makes room for ird requests and returns the queue they come on.
+// "The Data Source MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA
+// Read Request Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit; one request too many finds
+// no buffer.
+func (r *responder) start(ird int, extensions bool) *ddp.Queue {
+	n := ReadRequestLen
+	if extensions {
+		n = AtomicRequestLen
+	}
+	r.limit = uint64(ird)
+	r.slots = make([]response, 2*ird)
+	r.queue = ddp.NewQueue(ird)
+	r.bufs = make([][]byte, ird)
+	for id := range r.bufs {
+		r.bufs[id] = make([]byte, n)
+		r.repost(uint64(id))
+	}
+	return r.queue
+}
+
+func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }
+
+// repost makes the buffer of a request free for another.
+func (r *responder) repost(id uint64) { mustPost(r.queue, r.bufs[id], id) }
+
+func (r *responder) push(a *response) {
+	*r.at(r.tail) = *a
+	r.tail++
+}
+
+// ready reports whether an answer can be given out. Those that TCP has not confirmed are limited, so
+// that their slots are not used again too early.
+func (r *responder) ready() bool { return r.next < r.tail && r.next-r.oldest < r.limit }
+
+// isEmpty reports whether no answer is left to be given out.
+func (r *responder) isEmpty() bool { return r.next == r.tail }
+
+// give takes the next answer. Its buffer is free from now on: once the peer has the answer, which may
+// be before we know that TCP has all of it, it may send the next request.
+func (r *responder) give() *response {
+	a := r.at(r.next)
+	r.next++
+	r.repost(a.buf)
+	return a
+}
+
+// giveBack notes that TCP has the oldest answer that was given out.
+func (r *responder) giveBack() {
+	*r.at(r.oldest) = response{}
+	r.oldest++
+}
+
+// inProgress returns the answer given out last, nil if TCP has had all.
+func (r *responder) inProgress() *response {
+	if r.oldest == r.next {
+		return nil
+	}
+	return r.at(r.next - 1)
+}
+
+// message fills in the answer, and performs an atomic request. The error is an *Error.
+func (a *response) message(m *ddp.Message) error {
+	if !a.isAtomic {
+		// "The Data Sink STag is copied" as it came, and so is its TO (RFC 5040 §4.4).
+		*m = ddp.Message{
+			Tagged: true, RsvdULP: Control(OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
+			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO,
+		}
+		return nil
+	}
+	orig, err := a.region.Update64(a.atomic.TO, a.atomic.apply)
+	if err != nil {
+		return a.error(err)
+	}
+	a.payload[0] = AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
+	*m = ddp.Message{
+		RsvdULP: Control(OpAtomicResponse), QN: ddp.QNAtomicResponse, Payload: a.payload[:], Len: AtomicResponseLen,
+	}
+	return nil
+}
+
+// error returns what a Terminate says of the request because err came from the memory it names.
+func (a *response) error(err error) *Error {
+	e := &Error{Header: bytes.Clone(a.header[:]), SegmentLen: a.segmentLen, Err: err}
+	var access *ddp.AccessError
+	switch {
+	case errors.As(err, &access):
+		e.EType, e.Code = etypeRemoteProtection, accessCodes[access.Kind]
+		if !a.isAtomic {
+			e.ReadRequest = a.read.after(a.answered(access)).AppendTo(nil)
+		}
+	case errors.Is(err, ddp.ErrMisaligned):
+		// "Catastrophic error, localized to RDMAP Stream" (RFC 7306 §8.2)
+		e.EType, e.Code = etypeRemoteOperation, codeCatastrophic
+	default:
+		e.EType, e.Code = etypeRemoteOperation, codeUnspecified
+	}
+	return e
+}
+
+// answered returns how many octets of a Read had been cut into segments when its source failed.
+func (a *response) answered(err *ddp.AccessError) uint32 {
+	if n := err.TO - a.read.SourceTO; n <= uint64(a.read.Size) {
+		return uint32(n)
+	}
+	return 0
+}
+
+// accessCodes gives the code of a remote protection error (RFC 5040 figure 9) for what was wrong.
+var accessCodes = [...]uint8{
+	ddp.KindInvalidSTag:   codeInvalidSTag,
+	ddp.KindNotAssociated: codeNotAssociated,
+	ddp.KindAccess:        codeAccess,
+	ddp.KindWrap:          codeWrap,
+	ddp.KindBounds:        codeBounds,
+}
+
+// parse reads and judges a request that DDP has delivered to stream of d. The error is an *Error.
+func (a *response) parse(op Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
+	*a = response{isAtomic: op == OpAtomicRequest, buf: m.ID}
+	header, n := m.Segment()
+	copy(a.header[:], header)
+	a.segmentLen = n
+	var rest []byte
+	if a.isAtomic {
+		a.atomic, rest, err = ParseAtomicRequest(m.Buffer)
+	} else {
+		a.read, rest, err = ParseReadRequest(m.Buffer)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return operationError(codeUnspecified, "%v of %d octets", op, len(m.Buffer))
+	case a.isAtomic:
+		a.region, err = d.Check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic, stream)
+		if err == nil {
+			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): this looks at the address.
+			_, err = a.region.Load64(int(a.atomic.TO - a.region.TO()))
+		}
+	case a.read.Size > 0:
+		// "If the Data Source receives an RDMA Read Request Header with the RDMA Read Message Size set to
+		// zero, the Data Source RDMAP: MUST NOT validate the Data Source STag and Data Source Tagged
+		// Offset" (RFC 5040 §5.2.1)
+		a.region, err = d.Check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead, stream)
+	}
+	if err != nil {
+		return a.error(err)
+	}
+	return nil
+}

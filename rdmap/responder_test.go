@@ -1,0 +1,605 @@
+package rdmap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// "The RDMA Read operation MUST consist of a single RDMA Read Request Message and a single RDMA Read Response
+// Message." "One RDMA Read Request Message MUST consume one Untagged Buffer", which is not the ULP's; "The
+// Remote Peer's RDMAP layer MUST process an RDMA Read Request Message. A valid RDMA Read Request Message MUST
+// NOT be delivered to the … ULP". "If the Data Source receives a valid RDMA Read Request Message, it MUST
+// respond with a valid RDMA Read Response Message." At the other end "The RDMAP layer MUST Deliver the RDMA
+// Read Response Message to the ULP." One request reads one buffer, one response writes one.
+//
+// RDMAP-5040-5.2-1, RDMAP-5040-5.2.1-3, RDMAP-5040-5.2.1-4, RDMAP-5040-5.2.1-5, RDMAP-5040-5.2.1-11,
+// RDMAP-5040-5.2.1-12, RDMAP-5040-5.2.1-14, RDMAP-5040-5.2.2-5, RDMAP-5040-5.2.2-10
+func TestRFC5040_5_2_Read(t *testing.T) {
+	x := newPair(t, params{mulpdu: 100})
+	r, b := x.b.register(500, ddp.RemoteRead)
+	sink := make([]byte, 500)
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
+	x.run()
+	x.a.wantOut("RDMA Read Request")
+	x.b.wantOut("RDMA Read Response")
+	wantDone(t, "reader", x.a.sendCQ, "1 success")
+	wantDone(t, "source", x.b.recvCQ, "")
+	wantDone(t, "source", x.b.sendCQ, "")
+	if !bytes.Equal(sink, b) {
+		t.Error("octets differ")
+	}
+}
+
+// "The Data Sink STag is copied without interpretation"; its TO, too, wraps or not.
+// RDMAP-5040-4.4-7, RDMAP-5040-4.4-11
+func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
+	x := newPair(t, params{mulpdu: 64})
+	r, b := x.b.register(100, ddp.RemoteRead)
+	read := ReadRequest{SinkSTag: 0xFFFFFFFF, SinkTO: ^uint64(0) - 9, Size: 100, SourceSTag: r.STag(), SourceTO: r.TO()}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
+	x.b.transmit()
+	to, got := read.SinkTO, []byte(nil)
+	for i, u := range x.b.wire {
+		h, payload, err := ddp.ParseTagged(u)
+		if err != nil || h.STag != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
+			t.Errorf("segment %d has STag %v, TO %#x (%v), want %v, %#x", i, h.STag, h.TO, err, read.SinkSTag, to)
+		}
+		to += uint64(len(payload))
+		got = append(got, payload...)
+	}
+	if !bytes.Equal(got, b) {
+		t.Error("octets differ")
+	}
+}
+
+// With Size 0 "the Data Source RDMAP: MUST NOT validate the Data Source STag and Data Source Tagged Offset …
+// and MUST respond with a zero-length RDMA Read Response Message".
+//
+// RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18
+func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
+	x := newPair(t, params{})
+	read := ReadRequest{SinkSTag: 7, SinkTO: 9, SourceSTag: 0xFFFFFFFF, SourceTO: ^uint64(0)}
+	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
+	x.b.transmit()
+	if want := tagged(OpReadResponse, 7, 9, nil); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], want) {
+		t.Errorf("answer %x, want %x", x.b.wire, want)
+	}
+	x.b.injectHex(strings.Replace(vZeroRead, "00000001 00000000 00000000", "00000002 00000000 00000000", 1))
+	x.b.transmit()
+	if len(x.b.wire) != 2 || !bytes.Equal(x.b.wire[1], unhex(t, vZeroResponse)) {
+		t.Errorf("answer %x, want %s", x.b.wire, vZeroResponse)
+	}
+}
+
+// "For non-zero length RDMA Read Request Messages: a. The Data Source STag MUST be valid. b. … MUST be
+// associated to this RDMAP Stream. c. The Data Source Tagged Offset MUST fall in the range of legal offsets …
+// d. The sum of the Data Source Tagged Offset and the RDMA Read Message Size MUST fall in the range … e. …
+// MUST NOT cause the Data Source Tagged Offset to wrap." The Terminate returns everything: M, D and R. The
+// same is checked of atomics, which return no RDMA header (RFC 7306 §8.1).
+//
+// RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-5, RDMAP-5040-7.2-6 to RDMAP-5040-7.2-14, RDMAP-5040-8.1.1-2,
+// RDMAP-5040-8.1.1-3, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-8
+func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
+	shared := ddp.NewDomain(nil)
+	memory := aligned(64)
+	register := func(d *ddp.Domain, access ddp.Access, stream uint64) Handle {
+		r, err := d.Register(memory, access, stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return handle(r)
+	}
+	mine := register(shared, ddp.RemoteRead|ddp.RemoteAtomic, 2)
+	gone, err := shared.Register(memory, allAccess, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Deregister()
+	at := func(h Handle, off int64) Handle { h.TO += uint64(off); return h }
+	for _, tt := range []struct {
+		desc   string
+		h      Handle
+		n      uint32 // of a Read; atomics have 8
+		atomic bool
+		code   uint8
+	}{
+		{"unknown STag", Handle{STag: 0xDEADBE00, TO: 0x1000}, 8, true, codeInvalidSTag},
+		{"deregistered", handle(gone), 8, true, codeInvalidSTag},
+		{"another domain", register(ddp.NewDomain(nil), allAccess, 2), 8, true, codeInvalidSTag},
+		{"another stream", register(shared, allAccess, 1), 8, true, codeNotAssociated},
+		{"no right", register(shared, ddp.RemoteWrite, 2), 8, true, codeAccess},
+		{"before the start", at(mine, -8), 8, true, codeBounds},
+		{"beyond the end", at(mine, 64), 8, true, codeBounds},
+		{"across the end", at(mine, 60), 8, false, codeBounds},
+		{"one octet too long", mine, 65, false, codeBounds},
+		{"wraps", Handle{STag: mine.STag, TO: ^uint64(0)}, 2, false, codeWrap},
+		{"sum of exactly 2^64", Handle{STag: mine.STag, TO: ^uint64(0)}, 1, false, codeWrap},
+		{"atomic wraps", Handle{STag: mine.STag, TO: ^uint64(0) - 7}, 8, true, codeWrap},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{domain: shared})
+			x.b.recv(5, 8)
+			read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: tt.n, SourceSTag: tt.h.STag, SourceTO: tt.h.TO}
+			x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
+			h := x.b.wantTerminate(fmt.Sprintf("01%02x e000 002e 4141 00000000 00000001 00000001 00000000", tt.code))
+			if !bytes.Equal(h[24:], read.AppendTo(nil)) {
+				t.Errorf("returned Read Request %x, want %x", h[24:], read.AppendTo(nil))
+			}
+			x.b.wantOut("Terminate")
+			wantDone(t, "receives", x.b.recvCQ, "5 flushed")
+			if !tt.atomic {
+				return
+			}
+			x = newPair(t, params{domain: shared})
+			request := AtomicRequest{ID: 1, STag: tt.h.STag, TO: tt.h.TO, Data: 1, CompareMask: allBits}
+			before := bytes.Clone(memory)
+			x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+			h = x.b.wantTerminate(fmt.Sprintf("01%02x c000 0046 414a 00000000 00000001 00000001 00000000", tt.code))
+			if len(h) != 24 {
+				t.Errorf("Terminate Header of %d octets, want 24", len(h))
+			}
+			if !bytes.Equal(memory, before) {
+				t.Error("memory has changed")
+			}
+		})
+	}
+	t.Run("exactly to the end", func(t *testing.T) {
+		x := newPair(t, params{domain: shared})
+		sink := make([]byte, 64)
+		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: mine})
+		x.a.post(WorkRequest{ID: 2, Op: WorkFetchAdd, Remote: at(mine, 56)})
+		x.run()
+		wantDone(t, "reader", x.a.sendCQ, "1 success, 2 success")
+	})
+	t.Run("vectors", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.b.injectHex(strings.Replace(vReadRequest, "12345601", "deadbe00", 1))
+		x.b.transmit()
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(t, vTermReadSTag)) {
+			t.Errorf("sent %x, want %s", got, vTermReadSTag)
+		}
+	})
+}
+
+// "The Remote Peer MUST process the RDMA Read Request Messages in the order they were sent", and the responses
+// "MUST be submitted to the DDP layer … in the order the RDMA Read Request Messages were Delivered by DDP", so
+// that "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read". "RDMA Read Responses are
+// Delivered to the ULP only after, and in the order" of theirs. Atomics are in the same order (RFC 7306 §5.4).
+//
+// RDMAP-5040-5.2.1-10, RDMAP-5040-5.2.2-8, RDMAP-5040-5.5-11, RDMAP-5040-5.5-22, RDMAP-5040-5.5-24,
+// RDMAPX-7306-5.2.1-26, RDMAPX-7306-5.2.2-12, RDMAPX-7306-5.4-9, RDMAPX-7306-5.4-10
+func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
+	x := newPair(t, params{mulpdu: 200})
+	r, b := x.b.register(2048, allAccess)
+	binary.NativeEndian.PutUint64(b, 0)
+	h := handle(r)
+	var want []string
+	sinks := make([][]byte, 16)
+	for i := range 16 {
+		wr := WorkRequest{ID: uint64(i), Remote: h}
+		switch i % 4 {
+		case 0:
+			wr.Op, want = WorkRead, append(want, "RDMA Read Response")
+			sinks[i] = make([]byte, 2048-i*100) // the later, the smaller
+			wr.Data = sinks[i]
+		case 1: // a chain that only works in order
+			wr.Op, want = WorkCmpSwap, append(want, "Atomic Response")
+			wr.Compare, wr.Operand = uint64(i/4*2), uint64(i/4*2+1)
+		case 2:
+			wr.Op, want = WorkFetchAdd, append(want, "Atomic Response")
+			wr.Operand = 1
+		case 3:
+			wr.Op, want = WorkRead, append(want, "RDMA Read Response")
+		}
+		x.a.post(wr)
+	}
+	x.a.transmit()
+	x.b.receive()
+	x.b.transmit()
+	x.b.wantOut(want...)
+	var msn uint32
+	for _, u := range x.b.wire { // "The first Atomic Response of a stream has MSN 1 on QN 3."
+		if !ddp.IsTagged(u) {
+			if msn++; binary.BigEndian.Uint32(u[10:]) != msn {
+				t.Errorf("Atomic Response with MSN %d, want %d", binary.BigEndian.Uint32(u[10:]), msn)
+			}
+		}
+	}
+	x.a.receive()
+	all := done(x.a.sendCQ)
+	if len(all) != 16 {
+		t.Fatalf("%d of 16 complete", len(all))
+	}
+	for i, c := range all {
+		if c.ID != uint64(i) || c.Status != StatusOK {
+			t.Errorf("completion %d is %v", i, c)
+		}
+		if wantOrig := uint64(i/4*2 + i%4 - 1); i%4 == 1 || i%4 == 2 {
+			if c.Original != wantOrig {
+				t.Errorf("%v: original %d, want %d", c, c.Original, wantOrig)
+			}
+		}
+		// Each Read sees the atomics before it and none after it.
+		if i%4 == 0 {
+			if got := binary.NativeEndian.Uint64(sinks[i]); got != uint64(i/4*2) {
+				t.Errorf("Read %d sees %d, want %d", i, got, i/4*2)
+			}
+		}
+	}
+}
+
+// "RDMA Read Request Messages, including zero-length RDMA Read Requests, MUST NOT start processing at the
+// Remote Peer until they have been Delivered to RDMAP by DDP"; the same goes for atomics. So they see what was
+// written before them on the stream. Appendix B, RFC 7306 §7.
+//
+// RDMAP-5040-5.5-12, RDMAP-5040-5.5-19, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAP-5040-B-3, RDMAP-5040-B-6
+func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
+	x := newPair(t, params{mulpdu: 70})
+	r, b := x.b.register(64, allAccess)
+	x.b.recv(1, 8)
+	want := pattern(64, 77)
+	sink := make([]byte, 64)
+	x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Data: want, Remote: handle(r)})
+	x.a.post(WorkRequest{ID: 2, Op: WorkSend})
+	x.a.post(WorkRequest{ID: 3, Op: WorkRead, Data: sink, Remote: handle(r)})
+	x.a.post(WorkRequest{ID: 4, Op: WorkFetchAdd, Remote: handle(r)})
+	x.a.transmit()
+	for len(x.a.wire) > 2 { // all but the two requests
+		x.b.inject(x.a.wire[0])
+		x.a.wire = x.a.wire[1:]
+	}
+	x.b.wantNothing()
+	wantDone(t, "the Send is complete before the response leaves", x.b.recvCQ, "1 success")
+	x.run()
+	all := wantDone(t, "requester", x.a.sendCQ, "1 success, 2 success, 3 success, 4 success")
+	if !bytes.Equal(sink, want) || !bytes.Equal(b, want) {
+		t.Error("the Read does not return what was written")
+	}
+	if len(all) == 4 && all[3].Original != binary.NativeEndian.Uint64(want) {
+		t.Error("the atomic does not return what was written")
+	}
+}
+
+// "For inbound RDMA Read Requests, the RDMAP layer MUST NOT exceed the maximum number of outstanding, inbound
+// RDMA Read Requests that were negotiated", nor have fewer buffers: "The Data Source MUST ensure that a
+// sufficient number of Untagged Buffers are available on the RDMA Read Request Queue". Reads and atomics
+// share the limit.
+//
+// RDMAP-5040-5.2.2-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9, RDMAPX-7306-5.2.1-19, RDMAPX-7306-5.2.2-8
+func TestRFC5040_6_1_IRD(t *testing.T) {
+	const ird = 4
+	request := func(msn uint32) []byte {
+		if msn%2 == 0 {
+			return untagged(OpReadRequest, 1, msn, ReadRequest{}.AppendTo(nil))
+		}
+		return nil
+	}
+	x := newPair(t, params{ird: ird})
+	if got := x.b.qp.IRD(); got != ird {
+		t.Errorf("IRD() = %d, want %d", got, ird)
+	}
+	r, _ := x.b.register(8, allAccess)
+	atomic := AtomicRequest{STag: r.STag(), TO: r.TO(), CompareMask: allBits}.AppendTo(nil)
+	inject := func(msn uint32) {
+		if u := request(msn); u != nil {
+			x.b.inject(u)
+		} else {
+			x.b.inject(untagged(OpAtomicRequest, 1, msn, atomic))
+		}
+	}
+	msn := uint32(0)
+	for range 5 { // the slots are used again and again
+		for range ird {
+			msn++
+			inject(msn)
+		}
+		x.b.transmit()
+	}
+	if len(x.b.out) != 5*ird {
+		t.Fatalf("%d answers, want %d", len(x.b.out), 5*ird)
+	}
+	for range ird {
+		msn++
+		inject(msn)
+	}
+	wantState(t, x.b.qp, StateRTS)
+	inject(msn + 1)
+	x.b.wantTerminate("1202 c000")
+	t.Run("none at all", func(t *testing.T) {
+		x := newPair(t, params{ird: -1})
+		x.b.injectHex(vZeroRead)
+		x.b.wantTerminate("1202 c000 002e 4141")
+	})
+}
+
+// A peer may send the next request as soon as it has the whole answer, even if we have not heard from TCP.
+func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
+	x := newPair(t, params{ird: 1})
+	x.b.slow = true
+	for i := range 3 {
+		x.b.inject(untagged(OpReadRequest, 1, uint32(i+1), ReadRequest{}.AppendTo(nil)))
+		if i == 0 {
+			if !x.b.transmitOne() {
+				t.Fatal("no answer")
+			}
+			continue
+		}
+		if x.b.transmitOne() {
+			t.Fatal("an answer takes the slot of one that TCP has not confirmed")
+		}
+		x.b.sent()
+		if !x.b.transmitOne() {
+			t.Fatal("no answer after Sent")
+		}
+	}
+	wantState(t, x.b.qp, StateRTS)
+}
+
+// Neither the peer's requests nor our own can keep the other waiting.
+func TestAnswersAndRequestsTakeTurns(t *testing.T) {
+	x := newPair(t, params{})
+	for msn := range uint32(4) {
+		x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
+		x.b.post(WorkRequest{Op: WorkWrite})
+	}
+	x.b.transmit()
+	r, w := "RDMA Read Response", "RDMA Write"
+	x.b.wantOut(r, w, r, w, r, w, r, w)
+}
+
+// "FetchAdd Atomic Operations that target ULP Buffer addresses that are not 64-bit aligned MUST be surfaced as
+// errors, and the Responder's memory MUST NOT be modified in such cases. Additionally, an error MUST be
+// surfaced and a terminate message MUST be generated"; for CmpSwap "The operation MUST NOT be performed". It is
+// the address that counts: "MUST represent a ULP Buffer address that is 64-bit aligned".
+//
+// RDMAPX-7306-5.1.1-5 to RDMAPX-7306-5.1.1-9, RDMAPX-7306-5.1.2-6 to RDMAPX-7306-5.1.2-10,
+// RDMAPX-7306-5.2.1-14, RDMAPX-7306-8.2-5 to RDMAPX-7306-8.2-7
+func TestRFC7306_5_1_Misaligned(t *testing.T) {
+	for _, op := range []WorkOp{WorkFetchAdd, WorkCmpSwap, WorkSwap} {
+		for shift := range 8 { // of the region
+			for off := range int64(9) {
+				b := aligned(64)[shift:]
+				copy(b, pattern(len(b), 1))
+				before := bytes.Clone(b)
+				x := newPair(t, params{})
+				r, err := x.b.domain.Register(b, allAccess, x.b.stream())
+				if err != nil {
+					t.Fatal(err)
+				}
+				h, err := handle(r).Slice(off, 8)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x.a.post(WorkRequest{
+					ID: 1, Op: op, Remote: h, Operand: ^uint64(0), Compare: binary.NativeEndian.Uint64(b[off:]),
+				})
+				x.a.transmit()
+				x.b.receive()
+				if (shift+int(off))%8 == 0 {
+					x.run()
+					if bytes.Equal(b, before) {
+						t.Errorf("%v at %d+%d has done nothing", op, shift, off)
+					}
+					wantDone(t, op.String(), x.a.sendCQ, "1 success")
+					continue
+				}
+				x.b.wantTerminate("0207 c000 0046 414a 00000000 00000001 00000001 00000000")
+				if !bytes.Equal(b, before) {
+					t.Errorf("%v at %d+%d has changed memory", op, shift, off)
+				}
+				if x.b.qp.Err() == nil {
+					t.Errorf("%v at %d+%d surfaces no error", op, shift, off)
+				}
+				x.a.receive()
+				wantDone(t, op.String(), x.a.sendCQ, "1 remote operation error")
+			}
+		}
+	}
+}
+
+func TestMisalignedVector(t *testing.T) {
+	x := newPair(t, params{domain: ddp.NewDomain(fixedKeys(0x12345601))})
+	r, _ := x.b.register(16, allAccess)
+	x.b.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil))) // MSN 1
+	request := AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
+	x.b.inject(untagged(OpAtomicRequest, 1, 2, request.AppendTo(nil)))
+	x.b.transmit()
+	if got := x.b.wire[len(x.b.wire)-1]; !bytes.Equal(got, unhex(t, vTermMisaligned)) {
+		t.Errorf("sent %x, want %s", got, vTermMisaligned)
+	}
+}
+
+// "The Responder's RDMAP layer MUST process an Atomic Operation Request Message", "MUST respond with a valid
+// Atomic Operation Response Message" and none of it is "delivered to the Responder's ULP". The response "MUST
+// consume an Untagged Buffer" of queue 3, "a sufficient number" of which there must be, and "The RDMAP layer
+// MUST Deliver the Atomic Operation Response Message to the ULP". The word is in the target's byte order.
+//
+// RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21, RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9,
+// RDMAPX-7306-5.2.2-10, RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
+func TestRFC7306_5_2_Atomics(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		wr   WorkRequest
+		orig uint64
+		want uint64
+	}{
+		{"FetchAdd", WorkRequest{Op: WorkFetchAdd, Operand: 1}, 41, 42},
+		{"FetchAdd of two fields", WorkRequest{Op: WorkFetchAdd, Operand: 1, Mask: 1<<63 | 1<<31}, 0xFFFFFFFF, 0},
+		{"FetchAdd of 0", WorkRequest{Op: WorkFetchAdd}, 41, 41},
+		{"CmpSwap, match", WorkRequest{Op: WorkCmpSwap, Compare: 41, Operand: 7}, 41, 7},
+		{"CmpSwap, no match", WorkRequest{Op: WorkCmpSwap, Compare: 40, Operand: 7}, 41, 41},
+		{"CmpSwap, masks", WorkRequest{Op: WorkCmpSwap, Compare: 1, CompareMask: 0xF, Operand: 0xAA, Mask: 0xF0}, 0x1B1, 0x1A1},
+		{"Swap", WorkRequest{Op: WorkSwap, Operand: 7}, 41, 7},
+		{"Swap, mask", WorkRequest{Op: WorkSwap, Operand: 0x77, Mask: 0xF}, 0x41, 0x47},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{ord: 2, ird: 2})
+			r, b := x.b.register(24, allAccess)
+			binary.NativeEndian.PutUint64(b[8:], tt.orig)
+			want := bytes.Clone(b)
+			binary.NativeEndian.PutUint64(want[8:], tt.want)
+			h, _ := handle(r).Slice(8, 8)
+			tt.wr.Remote = h
+			x.a.post(tt.wr)
+			x.run()
+			all := wantDone(t, "requester", x.a.sendCQ, "0 success")
+			if len(all) == 1 && (all[0].Original != tt.orig || all[0].Op != tt.wr.Op) {
+				t.Errorf("completion %v, want original %#x", all[0], tt.orig)
+			}
+			if !bytes.Equal(b, want) {
+				t.Errorf("memory %x, want %x", b, want)
+			}
+			x.b.wantOut("Atomic Response")
+			wantDone(t, "responder", x.b.recvCQ, "")
+			wantDone(t, "responder", x.b.sendCQ, "")
+			for range 10 { // more than there are buffers
+				x.a.post(tt.wr)
+				x.run()
+			}
+			wantState(t, x.a.qp, StateRTS)
+		})
+	}
+}
+
+// "FetchAdd … Compare Data field is set to zero on transmit and ignored by the receiver", Compare Mask all ones.
+// RDMAPX-7306-5.2.1-15
+func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
+	x := newPair(t, params{})
+	x.a.post(WorkRequest{Op: WorkFetchAdd, Compare: 5, CompareMask: 6, Operand: 1})
+	x.a.transmit()
+	if got := x.a.wire[0][18+36:]; !bytes.Equal(got, unhex(t, "0000000000000000 ffffffffffffffff")) {
+		t.Errorf("Compare Data and Mask are sent as %x", got)
+	}
+	r, b := x.b.register(8, allAccess)
+	binary.NativeEndian.PutUint64(b, 41)
+	request := AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1, Compare: 99, CompareMask: 98}
+	x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+	x.b.transmit()
+	if got := binary.NativeEndian.Uint64(b); got != 42 {
+		t.Errorf("the word is %d, want 42", got)
+	}
+}
+
+// "Atomicity of the Read-Modify-Write (RMW) on the Responder's node by the Atomic Operation MUST be assured in
+// the context of concurrent atomic accesses by other RDMAP Streams on the same RNIC", here also of other
+// domains and STags for the same memory, and of local atomic accesses.
+//
+// RDMAPX-7306-5-2, RDMAPX-7306-5.3-1, RDMAPX-7306-5.4-2
+func TestRFC7306_5_3_Atomicity(t *testing.T) {
+	const streams, adds = 8, 500
+	memory := aligned(8)
+	domains := []*ddp.Domain{ddp.NewDomain(nil), ddp.NewDomain(nil)}
+	var wg sync.WaitGroup
+	var local *ddp.Region
+	for i := range streams {
+		x := newPair(t, params{domain: domains[i%2]})
+		r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local = r
+		wg.Go(func() {
+			for range adds / 10 {
+				for range 10 {
+					if err := x.a.qp.PostSend(&WorkRequest{Op: WorkFetchAdd, Operand: 1, Remote: handle(r)}); err != nil {
+						t.Errorf("PostSend: %v", err)
+					}
+				}
+				x.run()
+				done(x.a.sendCQ)
+			}
+		})
+	}
+	for range adds {
+		if _, err := local.Update64(local.TO(), func(v uint64) uint64 { return v + 1 }); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if got, err := local.Load64(0); err != nil || got != (streams+1)*adds {
+		t.Errorf("the word is %d (%v), want %d", got, err, (streams+1)*adds)
+	}
+}
+
+// "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read Request Header is
+// updated to reflect the current location of the RDMA Read operation that is in process".
+//
+// RDMAP-5040-4.8-34, RDMAP-5040-4.8-35
+func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {
+	for _, segments := range []int{0, 2} {
+		t.Run(fmt.Sprintf("after %d segments of 1024", segments), func(t *testing.T) {
+			x := newPair(t, params{mulpdu: 1024 + 14})
+			r, _ := x.b.register(5000, allAccess)
+			x.b.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
+			x.b.transmitOne()
+			x.b.post(WorkRequest{ID: 2, Op: WorkSend})
+			read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 5000, SourceSTag: r.STag(), SourceTO: r.TO()}
+			x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
+			if !x.b.qp.NextMessage() {
+				t.Fatal("no answer")
+			}
+			x.b.tx.Start(x.b.qp.Message())
+			n := 0
+			for range segments {
+				if !x.b.tx.Next(x.b.mulpdu) {
+					t.Fatal("answer ends early")
+				}
+				x.b.put(&n)
+			}
+			r.Deregister()
+			if x.b.tx.Next(x.b.mulpdu) {
+				t.Fatal("a segment from a region that is gone")
+			}
+			x.b.qp.Fail(x.b.tx.Err())
+			h := x.b.wantTerminate("0100 e000 002e 4141 00000000 00000001 00000001 00000000")
+			want := ReadRequest{
+				SinkSTag: 0x0A0B0C01, SinkTO: 0x2000 + uint64(segments)*1024, Size: 5000 - uint32(segments)*1024,
+				SourceSTag: r.STag(), SourceTO: r.TO() + uint64(segments)*1024,
+			}
+			if got, _, err := ParseReadRequest(h[24:]); err != nil || got != want {
+				t.Errorf("returned %+v (%v), want %+v", got, err, want)
+			}
+			wantDone(t, "own requests", x.b.sendCQ, "1 flushed, 2 flushed")
+			if !x.b.qp.Drained() {
+				t.Error("not drained although the Terminate is sent")
+			}
+		})
+	}
+	t.Run("between request and answer", func(t *testing.T) {
+		x := newPair(t, params{})
+		r, _ := x.b.register(8, allAccess)
+		request := AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1}
+		x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
+		r.Deregister()
+		x.b.wantTerminate("0100 c000 0046 414a")
+		if !x.b.qp.Drained() {
+			t.Error("not drained although the Terminate is sent")
+		}
+	})
+	t.Run("after another error", func(t *testing.T) {
+		x := newPair(t, params{})
+		r, _ := x.b.register(8, allAccess)
+		read := ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
+		x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
+		if !x.b.qp.NextMessage() {
+			t.Fatal("no answer")
+		}
+		x.b.tx.Start(x.b.qp.Message())
+		r.Deregister()
+		x.b.inject(untagged(0xC, 0, 1, nil))
+		if x.b.tx.Next(x.b.mulpdu) {
+			t.Fatal("a segment from a region that is gone")
+		}
+		x.b.qp.Fail(x.b.tx.Err())
+		x.b.wantTerminate("0206") // the first error
+		if !x.b.qp.Drained() {
+			t.Error("not drained although the Terminate is sent")
+		}
+	})
+}

@@ -1,0 +1,399 @@
+package rdmap
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A sendQueue holds the posted requests until their Completions, in posting order: a ring of which
+//
+//	head ≤ sent ≤ next ≤ tail
+//
+// are positions that only grow. Requests before sent have been handed to TCP, those before next given
+// out as messages. A request leaves at head, when it is done and nobody refers to its memory.
+type sendQueue struct {
+	entries []sendEntry // as many as a power of two
+	depth   uint64      // most requests at a time
+	head    uint64
+	sent    uint64
+	next    uint64
+	tail    uint64
+	// The requests that await a response: awaited is at or before the oldest of those given out, and
+	// outstanding how many there are.
+	awaited     uint64
+	outstanding int
+	requestMSN  uint32 // of the last Read or Atomic Request given out, which DDP counts alike
+	atomicID    uint32 // of the last Atomic Request given out
+}
+
+// A progress is how far a request's message has come.
+type progress uint8
+
+const (
+	queued  progress = iota
+	given            // NextMessage has given it out: the transmit token's holder refers to its memory
+	handed           // TCP has all of it
+	skipped          // it will never be given out
+)
+
+// A sendEntry is one posted request.
+type sendEntry struct {
+	id         uint64
+	cq         *CompletionQueue // nil for the RTR, which is nobody's
+	op         WorkOp
+	opcode     Opcode
+	fence      bool
+	unsignaled bool
+
+	remote     Handle   // of a Write or Read
+	invalidate ddp.STag // of a Send with Invalidate
+	n          uint32   // octets of payload or sink
+	payload    [][]byte // of the message, whatever it is
+	piece      [1][]byte
+	header     [AtomicRequestLen]byte // payload of what has an RDMAP header, or of Immediate Data
+	inline     *inlineBuffer          // what payload refers to; nil if that is the user's
+
+	sink     *ddp.Region // a Read's sink, until it is deregistered; nil also where n is 0
+	sinkSTag ddp.STag
+	sinkTO   uint64
+	msn      uint32 // of a Read or Atomic Request
+	atomic   AtomicRequest
+
+	progress  progress
+	done      bool // status, err and original are final
+	completed bool // its Completion was given out ahead of its turn
+	status    Status
+	err       error
+	original  uint64
+}
+
+func (s *sendQueue) init(depth int) {
+	size := 1
+	for size < depth+1 { // one more for the RTR
+		size *= 2
+	}
+	s.entries = make([]sendEntry, size)
+	s.depth = uint64(depth)
+}
+
+func (s *sendQueue) at(pos uint64) *sendEntry { return &s.entries[pos&uint64(len(s.entries)-1)] }
+
+func (s *sendQueue) isFull() bool { return s.tail-s.head >= s.depth }
+
+// push puts a request of n octets at the tail. The queue has room, and the Completion its entry.
+func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
+	e := s.at(s.tail)
+	s.tail++
+	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
+	e.opcode, _ = wr.Op.opcode()
+	e.remote, e.invalidate, e.n, e.inline, e.sink = wr.Remote, wr.Invalidate, n, inline, sink
+	switch {
+	case sink != nil:
+		e.sinkSTag, e.sinkTO = sink.STag(), sink.TO()
+	case inline != nil:
+		e.setPiece(inline.b)
+	case wr.Op.isImmediate():
+		e.setPiece(binary.BigEndian.AppendUint64(e.header[:0], wr.Immediate))
+	case wr.Op.isAtomic():
+		e.atomic = atomicRequest(wr)
+	case len(wr.Gather) > 0:
+		e.payload = wr.Gather
+	case wr.Op != WorkRead && n > 0:
+		e.setPiece(wr.Data)
+	}
+}
+
+// setPiece makes b the whole payload of the message.
+func (e *sendEntry) setPiece(b []byte) {
+	e.piece[0] = b
+	e.payload = e.piece[:]
+}
+
+// pushRTR puts the Ready to Receive indication at the tail. It names STag 1, which stands for no
+// buffer: a length of 0 is never checked, and some peers take STag 0 for something special.
+func (s *sendQueue) pushRTR(op WorkOp) {
+	s.depth++
+	s.push(&WorkRequest{Op: op, Remote: Handle{STag: 1}}, 0, nil, nil, nil)
+	s.at(s.tail - 1).sinkSTag = 1
+}
+
+// isEmpty reports whether no request is left to be given out. It passes over those that never will be.
+func (s *sendQueue) isEmpty() bool {
+	for s.next < s.tail && s.at(s.next).done {
+		s.at(s.next).progress = skipped
+		s.next++
+	}
+	return s.next == s.tail
+}
+
+// ready reports whether the next request may go out now.
+func (s *sendQueue) ready(ord int) bool {
+	if s.isEmpty() {
+		return false
+	}
+	e := s.at(s.next)
+	switch {
+	case e.fence && s.outstanding > 0:
+		// "the Local Peer ULP must Fence the later RDMA write (or Send) by withholding the RDMA Write
+		// Message until all outstanding RDMA Read Responses have been Delivered" (RFC 5040 §5.5)
+		return false
+	case e.op.awaitsResponse() && s.outstanding >= ord && e.cq != nil:
+		// "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read
+		// Requests" (RFC 5040 §6.1). The RTR goes first, so it is within any limit.
+		return false
+	}
+	return true
+}
+
+// give takes the next request, which is ready, and fills in its message.
+func (s *sendQueue) give(m *ddp.Message) {
+	e := s.at(s.next)
+	s.next++
+	e.progress = given
+	switch e.op {
+	case WorkRead:
+		r := ReadRequest{
+			SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: e.n,
+			SourceSTag: e.remote.STag, SourceTO: e.remote.TO,
+		}
+		e.setPiece(r.AppendTo(e.header[:0]))
+	case WorkFetchAdd, WorkCmpSwap, WorkSwap:
+		s.atomicID++
+		e.atomic.ID = s.atomicID
+		e.setPiece(e.atomic.AppendTo(e.header[:0]))
+	}
+	if e.op.awaitsResponse() {
+		s.outstanding++
+		s.requestMSN++
+		e.msn = s.requestMSN
+	}
+	*m = ddp.Message{
+		Tagged: e.opcode.isTagged(), RsvdULP: Control(e.opcode), RsvdULP32: uint32(e.invalidate),
+		STag: e.remote.STag, TO: e.remote.TO, QN: e.opcode.queue(), Payload: e.payload, Len: e.n,
+	}
+	if e.op.awaitsResponse() || e.op.isImmediate() {
+		m.Len = uint32(len(e.piece[0]))
+	}
+}
+
+// giveBack notes that TCP has the oldest message that was given out.
+func (s *sendQueue) giveBack() {
+	for s.at(s.sent).progress == skipped {
+		s.sent++
+	}
+	e := s.at(s.sent)
+	s.sent++
+	e.progress = handed
+	// "A Send or RDMA Write Message MUST NOT be considered Complete at the Local Peer (Data Source) until
+	// it has been successfully completed at the DDP layer." (RFC 5040 §5.5)
+	if !e.op.awaitsResponse() {
+		s.end(e, StatusOK, nil)
+	}
+}
+
+// oldestAwaited returns the oldest request whose response is due, nil if none is.
+func (s *sendQueue) oldestAwaited() *sendEntry {
+	for s.awaited = max(s.awaited, s.head); s.awaited < s.next; s.awaited++ {
+		if e := s.at(s.awaited); e.op.awaitsResponse() && !e.done && e.progress != skipped {
+			return e
+		}
+	}
+	return nil
+}
+
+// endAwaited settles the oldest request whose response is due, if that is an op, or an atomic like it.
+func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
+	if e := s.oldestAwaited(); e != nil && e.op.isAtomic() == op.isAtomic() {
+		s.end(e, status, err)
+	}
+}
+
+// namedBy returns the Read or atomic that the peer's Terminate is about, nil if it is about none. The
+// sink's STag is the surer sign: some peers do not return the MSN that came.
+func (s *sendQueue) namedBy(t Terminate) *sendEntry {
+	if t.Layer != layerRDMAP || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
+		return nil
+	}
+	h, _, err := ddp.ParseUntagged(t.DDPHeader)
+	if err != nil || h.QN != ddp.QNReadRequest {
+		return nil
+	}
+	for pos := s.head; pos < s.next; pos++ {
+		e := s.at(pos)
+		if e.done || !e.op.awaitsResponse() {
+			continue
+		}
+		if !t.R {
+			if e.msn == h.MSN {
+				return e
+			}
+		} else if r, _, err := ParseReadRequest(t.RDMAHeader); err == nil && e.op == WorkRead && e.sinkSTag == r.SinkSTag {
+			return e
+		}
+	}
+	return nil
+}
+
+// end settles how a request ends, unless that is settled.
+func (s *sendQueue) end(e *sendEntry, status Status, err error) {
+	if e.done {
+		return
+	}
+	e.done, e.status, e.err = true, status, err
+	if e.op.awaitsResponse() && e.progress != queued {
+		s.outstanding--
+	}
+}
+
+// flush ends every request that which selects as flushed.
+func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
+	for pos := s.head; pos < s.tail; pos++ {
+		if e := s.at(pos); which(e) {
+			s.end(e, StatusFlushed, err)
+		}
+	}
+}
+
+func everyRequest(*sendEntry) bool { return true }
+
+// letGo notes that nobody refers to the memory of messages given out.
+func (s *sendQueue) letGo() {
+	for ; s.sent < s.next; s.sent++ {
+		if e := s.at(s.sent); e.progress == given {
+			e.progress = handed
+		}
+	}
+}
+
+// flushedSink returns a request that is done and whose sink is still registered, nil if there is none.
+func (s *sendQueue) flushedSink() *sendEntry {
+	for pos := s.head; pos < s.tail; pos++ {
+		if e := s.at(pos); e.done && e.sink != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// retire completes what is done, in order, and frees its places.
+// "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the ULP."
+// (RFC 5040 §5.5)
+func (s *sendQueue) retire(q *QP) {
+	for s.head < s.tail {
+		e := s.at(s.head)
+		if !e.done || e.progress == given || e.sink != nil {
+			return
+		}
+		e.complete(q)
+		*e = sendEntry{}
+		s.head++
+		s.sent, s.next = max(s.sent, s.head), max(s.next, s.head)
+	}
+}
+
+// complete gives the request's Completion out, unless nobody wants it or it has been before.
+func (e *sendEntry) complete(q *QP) {
+	if e.inline != nil {
+		e.inline.free()
+		e.inline = nil
+	}
+	switch {
+	case e.cq == nil || e.completed:
+	case e.unsignaled && e.status == StatusOK:
+		e.cq.release()
+	default:
+		c := Completion{ID: e.id, QP: q, Op: e.op, Status: e.status, Err: e.err, Original: e.original}
+		if e.status == StatusOK {
+			c.Len = e.n
+		}
+		e.cq.complete(c)
+	}
+	e.completed = true
+}
+
+// PostSend puts a request at the end of the send queue; any goroutine may call it. It never waits.
+// If it returns nil there will be exactly one Completion, or none if wr is Unsignaled and succeeds. It
+// returns ErrNotConnected, ErrClosed or ErrPeerClosed where the stream's state forbids the request,
+// ErrQueueFull, ErrCompletionQueueFull, ErrNoExtensions or ErrNoORD where its limits do, and
+// ErrBadRequest or ErrMessageTooLong where the request itself is wrong.
+func (q *QP) PostSend(wr *WorkRequest) error {
+	n, err := wr.payload()
+	if err != nil {
+		return err
+	}
+	var sink *ddp.Region
+	if wr.Op == WorkRead && n > 0 {
+		// A region of its own, just as long as the Read: the peer can write nowhere else, and no more
+		// once the response is here.
+		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.Stream); err != nil {
+			return fmt.Errorf("rdmap: sink of the Read: %w", err)
+		}
+	}
+	var inline *inlineBuffer
+	if wr.Inline && n > 0 {
+		inline = newInlineBuffer(wr)
+	}
+	q.mu.Lock()
+	err = q.pushLocked(wr, n, sink, inline)
+	q.mu.Unlock()
+	if err != nil && sink != nil {
+		sink.Deregister()
+	}
+	if err != nil && inline != nil {
+		inline.free()
+	}
+	return err
+}
+
+// +checklocks:q.mu
+func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer) error {
+	opcode, _ := wr.Op.opcode()
+	cq := wr.CQ
+	if cq == nil {
+		cq = q.cfg.SendCQ
+	}
+	switch {
+	case q.state == StateIdle:
+		return ErrNotConnected
+	case q.state != StateRTS:
+		return q.closedErrLocked()
+	case opcode.isExtension() && !q.admission.extensions:
+		return ErrNoExtensions
+	case wr.Op.awaitsResponse() && q.peerClosed:
+		return ErrPeerClosed
+	case wr.Op.awaitsResponse() && q.ord == 0:
+		return ErrNoORD
+	case q.sq.isFull():
+		return ErrQueueFull
+	case !cq.reserve():
+		return ErrCompletionQueueFull
+	}
+	q.sq.push(wr, n, sink, inline, cq)
+	return nil
+}
+
+// An inlineBuffer is the copy of an Inline payload.
+type inlineBuffer struct{ b []byte }
+
+var inlineBuffers = sync.Pool{New: func() any { return new(inlineBuffer) }}
+
+// maxPooledInline bounds the copies that are kept for the next request, in octets.
+const maxPooledInline = 64 << 10
+
+func newInlineBuffer(wr *WorkRequest) *inlineBuffer {
+	i := inlineBuffers.Get().(*inlineBuffer)
+	i.b = append(i.b[:0], wr.Data...)
+	for _, piece := range wr.Gather {
+		i.b = append(i.b, piece...)
+	}
+	return i
+}
+
+func (i *inlineBuffer) free() {
+	if cap(i.b) <= maxPooledInline {
+		inlineBuffers.Put(i)
+	}
+}

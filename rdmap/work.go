@@ -1,0 +1,196 @@
+package rdmap
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A WorkOp is an operation that a Work Request asks for, or a Completion reports.
+type WorkOp uint8
+
+// The operations. WorkRecv is only seen in Completions.
+const (
+	WorkSend             WorkOp = iota + 1 // Data goes to a receive buffer of the peer
+	WorkSendInvalidate                     // the same, and the peer's STag Invalidate becomes invalid
+	WorkSendSE                             // the same as WorkSend, and the peer may raise an Event
+	WorkSendSEInvalidate                   // all of that
+	WorkWrite                              // Data goes to the peer's memory at Remote
+	WorkRead                               // the peer's memory at Remote comes to Data
+	WorkFetchAdd                           // RFC 7306 §5.1.1: adds to a 64-bit word of the peer
+	WorkCmpSwap                            // RFC 7306 §5.1.2: compares it and swaps
+	WorkSwap                               // swaps it whatever it is: a CmpSwap that compares no bit
+	WorkImmediate                          // RFC 7306 §6: 8 octets to the peer's next Completion
+	WorkImmediateSE                        // the same, and the peer may raise an Event
+	WorkRecv                               // a receive buffer was filled
+)
+
+var workOpNames = [...]string{
+	"no operation", "Send", "Send with Invalidate", "Send with Solicited Event",
+	"Send with Solicited Event and Invalidate", "RDMA Write", "RDMA Read", "FetchAdd", "CmpSwap", "Swap",
+	"Immediate Data", "Immediate Data with Solicited Event", "Receive",
+}
+
+// String returns the RFC's name of the operation.
+func (o WorkOp) String() string {
+	if int(o) < len(workOpNames) {
+		return workOpNames[o]
+	}
+	return fmt.Sprintf("operation %d", uint8(o))
+}
+
+// workOpcodes gives the message that starts each operation.
+var workOpcodes = [...]Opcode{
+	WorkSend:             OpSend,
+	WorkSendInvalidate:   OpSendInvalidate,
+	WorkSendSE:           OpSendSE,
+	WorkSendSEInvalidate: OpSendSEInvalidate,
+	WorkWrite:            OpWrite,
+	WorkRead:             OpReadRequest,
+	WorkFetchAdd:         OpAtomicRequest,
+	WorkCmpSwap:          OpAtomicRequest,
+	WorkSwap:             OpAtomicRequest,
+	WorkImmediate:        OpImmediate,
+	WorkImmediateSE:      OpImmediateSE,
+}
+
+// opcode returns the message that starts the operation; ok is false where it cannot be posted.
+func (o WorkOp) opcode() (op Opcode, ok bool) {
+	if o == 0 || int(o) >= len(workOpcodes) {
+		return 0, false
+	}
+	return workOpcodes[o], true
+}
+
+// awaitsResponse reports whether the operation is done only when the peer has answered.
+func (o WorkOp) awaitsResponse() bool { return o == WorkRead || o.isAtomic() }
+
+func (o WorkOp) isAtomic() bool { return WorkFetchAdd <= o && o <= WorkSwap }
+
+func (o WorkOp) isImmediate() bool { return o == WorkImmediate || o == WorkImmediateSE }
+
+// A WorkRequest is one operation for a QP's send queue. The struct itself is only read by PostSend;
+// what its slices refer to is the QP's from an accepted post until the Completion.
+type WorkRequest struct {
+	ID uint64 // the caller's; comes back in the Completion
+	Op WorkOp
+
+	// Data is the payload of a Send or Write, and the sink of a Read, up to 2^32-1 octets. The
+	// others take none.
+	Data []byte
+	// Gather is the payload of a Send or Write in pieces, instead of Data. The list belongs to the QP
+	// as long as the pieces do.
+	Gather [][]byte
+	// Remote is where a Write goes, a Read comes from and an atomic acts. Only its STag and TO count:
+	// the length is that of Data.
+	Remote Handle
+	// Invalidate is the peer's STag that the two WorkSend…Invalidate end; it must not be 0.
+	Invalidate ddp.STag
+
+	// Operand is what WorkFetchAdd adds, and what WorkCmpSwap and WorkSwap store.
+	Operand uint64
+	// Compare is what WorkCmpSwap expects to find.
+	Compare uint64
+	// Mask of WorkFetchAdd marks the top bit of each field that is added on its own: zero means one
+	// field of 64 bits. Mask of WorkCmpSwap and WorkSwap selects the bits that are stored: zero means
+	// all.
+	Mask uint64
+	// CompareMask selects the bits that WorkCmpSwap compares. Zero means all.
+	CompareMask uint64
+	// Immediate is what WorkImmediate and WorkImmediateSE carry, as 8 octets, the highest first.
+	Immediate uint64
+
+	// Fence holds the request, and so all after it, until every earlier Read and atomic is answered.
+	Fence bool
+	// Inline has the payload copied when it is posted: its memory is the caller's again at once. It
+	// is for Sends and Writes.
+	Inline bool
+	// Unsignaled leaves out the Completion if the request succeeds.
+	Unsignaled bool
+
+	// CQ receives the Completion. Nil means the QP's send CQ.
+	CQ *CompletionQueue
+}
+
+// payload returns the length of what wr sends or reads, in octets, and refuses a wr that makes no
+// sense whatever state the QP is in.
+func (wr *WorkRequest) payload() (n uint32, err error) {
+	op, ok := wr.Op.opcode()
+	if !ok {
+		return 0, fmt.Errorf("%w: %v", ErrBadRequest, wr.Op)
+	}
+	total := uint64(len(wr.Data))
+	for _, piece := range wr.Gather {
+		total += uint64(len(piece))
+	}
+	mayGather := op == OpWrite || !op.isTagged() && op >= OpSend && op <= OpSendSEInvalidate
+	switch {
+	case len(wr.Gather) > 0 && (!mayGather || wr.Data != nil):
+		return 0, fmt.Errorf("%w: %v with a gather list", ErrBadRequest, wr.Op)
+	case total > 0 && !mayGather && wr.Op != WorkRead:
+		return 0, fmt.Errorf("%w: %v has no payload", ErrBadRequest, wr.Op)
+	case wr.Inline && !mayGather:
+		return 0, fmt.Errorf("%w: %v inline", ErrBadRequest, wr.Op)
+	case op.invalidates() && wr.Invalidate == 0:
+		// "MUST reference an STag" (RFC 5040 §5.3)
+		return 0, fmt.Errorf("%w: %v without an STag", ErrBadRequest, wr.Op)
+	case total > math.MaxUint32:
+		return 0, ErrMessageTooLong
+	}
+	return uint32(total), nil
+}
+
+// A RecvRequest is one buffer for one inbound Send or Immediate Data. Buf is the QP's from an accepted
+// post until the Completion. A Send longer than Buf ends the stream (RFC 5041 §7.2). Immediate Data
+// comes in the Completion, so it fits any Buf, whose octets are then indeterminate.
+type RecvRequest struct {
+	ID  uint64 // the caller's; comes back in the Completion
+	Buf []byte
+}
+
+// HandleLen is the length of a Handle on the wire, in octets.
+const HandleLen = 16
+
+// A Handle names memory that somebody has registered: what a peer needs to use it. RFC 5040 leaves
+// open how it gets there (§1.2, "Advertisement"). On the wire it is as rping and others have it:
+//
+//	| TO (8 octets) | STag (4) | length (4) |
+type Handle struct {
+	STag ddp.STag
+	TO   uint64 // of the first octet
+	Len  uint32 // octets
+}
+
+// AppendTo appends the handle's 16 octets to b.
+func (h Handle) AppendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, h.TO)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
+	return binary.BigEndian.AppendUint32(b, h.Len)
+}
+
+// ParseHandle reads a handle from the front of b and returns what follows it. The only error is that
+// b is too short.
+func ParseHandle(b []byte) (h Handle, rest []byte, err error) {
+	if len(b) < HandleLen {
+		return Handle{}, b, fmt.Errorf("rdmap: handle of %d octets, want %d", len(b), HandleLen)
+	}
+	h = Handle{
+		TO:   binary.BigEndian.Uint64(b),
+		STag: ddp.STag(binary.BigEndian.Uint32(b[8:])),
+		Len:  binary.BigEndian.Uint32(b[12:]),
+	}
+	return h, b[HandleLen:], nil
+}
+
+var errRange = errors.New("rdmap: outside the handle's memory")
+
+// Slice returns the handle of n octets from offset off on. The error is that they are not all inside h.
+func (h Handle) Slice(off int64, n int) (Handle, error) {
+	if off < 0 || n < 0 || off > int64(h.Len) || int64(n) > int64(h.Len)-off {
+		return Handle{}, fmt.Errorf("%w: %d octets at %d of %d", errRange, n, off, h.Len)
+	}
+	return Handle{STag: h.STag, TO: h.TO + uint64(off), Len: uint32(n)}, nil
+}
