@@ -1,0 +1,211 @@
+package extsock_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestClose closes a connection in every state it can be in. The bubble makes sure that no
+// goroutine is left, and each Work Request must have completed exactly once.
+func TestClose(t *testing.T) {
+	tests := []struct {
+		desc string
+		wire simtoe.Config
+		then func(t *testing.T, ci, cr *extsock.Conn) (posted int)
+		slow bool // Close may take the close timeout
+	}{
+		{desc: "idle", then: func(*testing.T, *extsock.Conn, *extsock.Conn) int { return 0 }},
+		{desc: "after traffic", then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			sends(t, ci, cr, 100, 1)
+			sends(t, cr, ci, 100, 1)
+			return 0
+		}},
+		{desc: "sends queued, the peer takes them", wire: simtoe.Config{Window: 4096, Delay: time.Second}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
+		}},
+		{desc: "sends queued, the peer takes nothing", slow: true, wire: simtoe.Config{Window: 4096, CutAfter: 10000, CutHow: simtoe.Silence}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
+		}},
+		{desc: "reads outstanding", wire: simtoe.Config{Delay: 2 * time.Second}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			r := register(t, cr, make([]byte, 1000), extsock.RemoteRead)
+			return post(t, ci, 5, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1000), Remote: r.Handle()})
+		}, slow: true},
+		{desc: "peer closed first", then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			cr.Close()
+			return 0
+		}},
+		{desc: "peer gone", wire: simtoe.Config{CutAfter: 2000, CutHow: simtoe.RST}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)})
+		}},
+		{desc: "terminated", then: func(t *testing.T, ci, cr *extsock.Conn) int {
+			n := post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 10), Remote: extsock.Handle{STag: 1, TO: 1, Len: 10}})
+			time.Sleep(time.Second)
+			return n
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const receives = 8
+				cq := rdmap.NewCompletionQueue(100)
+				i, r := postRecvs(extsock.Config{SendCQ: cq}, receives, 1<<16), postRecvs(extsock.Config{}, receives, 1<<16)
+				ci, cr := simPair(t, tt.wire, i, r)
+				posted := tt.then(t, ci, cr)
+				begin := time.Now()
+				ci.Close()
+				if d := time.Since(begin); d > 5*time.Second && !tt.slow || d > 6*time.Second {
+					t.Errorf("Close took %v", d)
+				}
+				if err := ci.Close(); err != nil {
+					t.Errorf("the second Close: %v", err)
+				}
+				time.Sleep(time.Minute)
+				if n := cq.Len(); n != posted {
+					t.Errorf("%d Work Requests posted, %d Completions", posted, n)
+				}
+				if n := ci.RecvCQ().Len(); n != receives {
+					t.Errorf("%d receives posted, %d Completions", receives, n)
+				}
+				if _, err := ci.PostSend(nil); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("PostSend after Close: %v", err)
+				}
+				if _, err := ci.Write(nil); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("Write after Close: %v", err)
+				}
+				cr.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// post posts wr n times.
+func post(t *testing.T, c *extsock.Conn, n int, wr extsock.WorkRequest) int {
+	t.Helper()
+	for range n {
+		if err := c.Post(&wr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+// TestCloseLosesNoTail: what was posted before Close arrives, and then io.EOF.
+func TestCloseLosesNoTail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, side{}, side{})
+		const messages = 20
+		for n := range messages {
+			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		go ci.Close()
+		p := make([]byte, 10_000)
+		for n := range messages {
+			if m, err := cr.Read(p); m != len(p) || err != nil {
+				t.Fatalf("message %d: %d octets, %v", n, m, err)
+			}
+		}
+		if _, err := cr.Read(p); err != io.EOF {
+			t.Errorf("after the last message: %v, want io.EOF", err)
+		}
+		cr.Close()
+		settle()
+	})
+}
+
+// TestBothCloseAtOnce ends at once, without an error at either end.
+func TestBothCloseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{Delay: 100 * time.Millisecond}, side{}, side{})
+		begin := time.Now()
+		done := make(chan error)
+		go func() { done <- cr.Close() }()
+		if err := errors.Join(ci.Close(), <-done); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(begin); d > time.Second {
+			t.Errorf("it took %v", d)
+		}
+		settle()
+	})
+}
+
+// TestCloseUnblocks: whoever waits in Read, Write or ReadAt returns with net.ErrClosed.
+func TestCloseUnblocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
+		ci, cr := switched(t, a, b, side{cfg: extsock.Config{CloseTimeout: time.Second}}, side{})
+		r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)
+		errs := make(chan error, 3)
+		go func() { _, err := ci.Read(make([]byte, 1)); errs <- err }()
+		go func() {
+			_, err := ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<20), 0)
+			for err == nil {
+				_, err = ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<20), 0)
+			}
+			errs <- err
+		}()
+		go func() {
+			_, err := ci.Write(make([]byte, 60_000))
+			for err == nil { // the peer does not read
+				_, err = ci.Write(make([]byte, 60_000))
+			}
+			errs <- err
+		}()
+		time.Sleep(time.Second)
+		ci.Close()
+		for range 3 {
+			if err := <-errs; !errors.Is(err, net.ErrClosed) {
+				t.Errorf("got %v, want net.ErrClosed", err)
+			}
+		}
+		cr.Close()
+		settle()
+	})
+}
+
+// TestPeerVanishes cuts the connection after every so many octets, in each of the three ways: all
+// calls end with a clean error.
+func TestPeerVanishes(t *testing.T) {
+	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
+		for after := int64(1); after < 400; after += 7 {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := simtoe.Pair(simtoe.Config{CutAfter: after, CutHow: how}, simtoe.Config{})
+				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+				done := make(chan error, 1)
+				go func() {
+					err := cr.EnableDDP(t.Context(), nil)
+					cr.SetReadDeadline(time.Now().Add(time.Minute))
+					p := make([]byte, 1000)
+					for err == nil {
+						_, err = cr.Read(p)
+					}
+					cr.Close()
+					done <- err
+				}()
+				err := ci.EnableDDP(t.Context(), nil)
+				ci.SetWriteDeadline(time.Now().Add(time.Minute))
+				for range 10 {
+					if err == nil {
+						_, err = ci.Write(make([]byte, 50))
+					}
+				}
+				ci.Close()
+				if err := <-done; err == nil || how == simtoe.RST && err == io.EOF {
+					t.Errorf("cut by %v after %d octets: the other end saw %v", how, after, err)
+				}
+				settle()
+			})
+		}
+	}
+}

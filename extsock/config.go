@@ -1,0 +1,136 @@
+package extsock
+
+import (
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+)
+
+// A Config says how connections behave. The zero value works, and nil stands for it. It is not
+// changed by this package, and must not be changed by the caller once a connection uses it.
+type Config struct {
+	// Backend is the TCP under the connections. Nil means kernel TCP.
+	Backend toe.Backend
+
+	// Startup says when a connection enters DDP mode by itself. Zero means never: the program
+	// switches with EnableDDP or SetsockoptInt.
+	Startup Startup
+
+	// Revision is the MPA revision that an Initiator asks for: 1 or 2. Zero means 2. A Responder
+	// follows the Request.
+	Revision int
+	// NoEnhanced makes a revision 2 Initiator ask without the enhanced header of RFC 6581.
+	NoEnhanced bool
+	// NoCRC says that this end does not want CRC32C on its FPDUs. It stays on if the peer wants it.
+	NoCRC bool
+	// Markers asks the peer to put markers into what this end receives (RFC 5044 §4.3).
+	Markers bool
+	// IRD and ORD are the most RDMA Reads and atomics in flight towards this end and from it.
+	// Zero means 16, negative means none; the largest is 16382 (RFC 6581 §9.1).
+	IRD, ORD int
+	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5): the Initiator's first FPDU is a
+	// Ready to Receive indication of one of the kinds in RTR, after which both ends may send.
+	PeerToPeer bool
+	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
+	RTR mpa.RTR
+	// PrivateData is what the peer's application gets with the Request or Reply, at most 496
+	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 239 of them.
+	PrivateData []byte
+	// NoCapabilities leaves out the capability record with which two rddp ends know each other.
+	// It stands in front of PrivateData, where a foreign peer's application would see it.
+	NoCapabilities bool
+	// Extensions sends the operations of RFC 7306 (atomics, Immediate Data) even to a peer that
+	// has not announced them, and answers its. Without it they work between two rddp ends only.
+	Extensions bool
+
+	// SendDepth and RecvDepth are the most Work Requests outstanding in the send and the receive
+	// queue. Zero means 128 and 16.
+	SendDepth, RecvDepth int
+	// RecvSize is the length in octets of each of the RecvDepth buffers that a Conn posts for
+	// Read, and so the longest message it can get. Zero means 64 KiB.
+	RecvSize int
+	// SendCQ and RecvCQ take the completions; connections may share them. Nil means one of the
+	// connection's own. Giving a RecvCQ makes the application the owner of the receive queue.
+	SendCQ, RecvCQ *rdmap.CompletionQueue
+	// Domain is the Protection Domain of the connection's registered memory; connections may share
+	// it. Nil means one of the connection's own.
+	Domain *ddp.Domain
+
+	// HandshakeTimeout bounds the whole MPA startup. Zero means 10 s for an Initiator and 5 s for a
+	// Responder.
+	HandshakeTimeout time.Duration
+	// CloseTimeout bounds what Close and a failed connection wait for: what is queued to be handed
+	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
+	CloseTimeout time.Duration
+
+	// Trace gets an event for each startup, failure and close. Nil is off.
+	Trace *slog.Logger
+	// Tap, called once for each connection, returns what is to see all its octets, or nil.
+	Tap func(local, remote net.Addr, initiator bool) Tap
+}
+
+// Startup is when a connection enters DDP mode.
+type Startup int
+
+const (
+	// StartupOff leaves the connection in TCP mode until the program switches it.
+	StartupOff Startup = iota
+	// StartupRequire switches in Dial, which fails when the peer does not follow. If the peer closes
+	// without a Reply to a revision 2 Request, Dial tries once more in revision 1 on a new
+	// connection (RFC 6581 §10). A Listener's connections switch at their first use.
+	StartupRequire
+)
+
+// A Tap sees every octet of a connection, for a capture. Its methods are called in stream order
+// for each direction, from any goroutine, and must not keep p.
+type Tap interface {
+	Sent(p []byte)     // p is about to be written
+	Received(p []byte) // p was read
+	Closed()           // no more will come; called once
+}
+
+const (
+	defaultRecvDepth    = 16
+	defaultRecvSize     = 64 << 10
+	defaultDepth        = 16 // IRD and ORD
+	initiatorTimeout    = 10 * time.Second
+	responderTimeout    = 5 * time.Second
+	defaultCloseTimeout = 5 * time.Second
+)
+
+func (c *Config) backend() toe.Backend {
+	if c.Backend != nil {
+		return c.Backend
+	}
+	return &kernel.Backend{}
+}
+
+func (c *Config) recvDepth() int { return orDefault(c.RecvDepth, defaultRecvDepth) }
+func (c *Config) recvSize() int  { return orDefault(c.RecvSize, defaultRecvSize) }
+
+func (c *Config) closeTimeout() time.Duration {
+	return orDefault(c.CloseTimeout, defaultCloseTimeout)
+}
+
+func (c *Config) handshakeTimeout(initiator bool) time.Duration {
+	if initiator {
+		return orDefault(c.HandshakeTimeout, initiatorTimeout)
+	}
+	return orDefault(c.HandshakeTimeout, responderTimeout)
+}
+
+// depth gives an IRD or ORD from its Config value.
+func depth(n int) int { return max(orDefault(n, defaultDepth), 0) }
+
+func orDefault[T ~int | ~int64](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,243 @@
+package extsock
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// A Mode is what a connection speaks.
+type Mode int
+
+const (
+	ModeTCP Mode = iota // the octets of Write, as they are
+	ModeDDP             // DDP segments in FPDUs: RDMA operations, and each Write one Send
+)
+
+func (m Mode) String() string {
+	if m == ModeDDP {
+		return "DDP"
+	}
+	return "TCP"
+}
+
+// A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP mode,
+// and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
+type Conn struct {
+	stream    toe.Stream
+	cfg       *Config
+	initiator bool
+	tap       Tap
+
+	readDeadline, writeDeadline deadline
+
+	mu        sync.Mutex
+	mode      Mode          // +checklocks:mu
+	switching chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
+	reading   int           // +checklocks:mu; plain Reads under way
+	writing   int           // +checklocks:mu; plain Writes under way
+	closed    bool          // +checklocks:mu
+	peer      peer          // +checklocks:mu; what startup told of the peer
+
+	verbsOnce sync.Once
+	verbs     verbs // see endpoint
+
+	inbox inbox // DDP mode: messages on their way to Read
+}
+
+var _ net.Conn = (*Conn)(nil)
+
+// NewConn makes an extended socket of a connection that something else has made: a *net.TCPConn,
+// *tls.Conn, *net.UnixConn or any other net.Conn. The Conn owns it from now on: nobody else may read
+// from it, write to it or close it. initiator says which part it takes in MPA startup; of the two
+// ends exactly one must be the Initiator. A nil cfg means the zero Config.
+func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
+	return newConn(streamOf(c), initiator, cfg)
+}
+
+func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	c := &Conn{stream: s, cfg: cfg, initiator: initiator}
+	if cfg.Tap != nil {
+		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
+	}
+	return c
+}
+
+// Mode tells what the connection speaks now.
+func (c *Conn) Mode() Mode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mode
+}
+
+// Read reads into p. In TCP mode it is TCP's Read. In DDP mode it returns the octets of one message:
+// what does not fit into p comes with the next Read, never together with another message, and a
+// message of length 0 gives 0 octets and no error. io.EOF means that the peer has closed properly.
+//
+// Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
+// error is ErrReceiveOwner.
+func (c *Conn) Read(p []byte) (int, error) {
+	ddp, err := c.enter(&c.reading, &c.readDeadline)
+	if err != nil {
+		return 0, c.opError("read", err)
+	}
+	if ddp {
+		n, err := c.readMessage(p)
+		return n, c.opError("read", err)
+	}
+	defer c.leave(&c.reading)
+	n, err := c.stream.Read(p)
+	if c.tap != nil && n > 0 {
+		c.tap.Received(p[:n])
+	}
+	return n, err
+}
+
+// Write writes p. In TCP mode it is TCP's Write. In DDP mode it sends p as one message and returns
+// when TCP has taken all of it; p is not copied, and is the caller's again when Write returns.
+//
+// A Write whose deadline passes while it waits in the queue is taken back. One that has begun to go
+// out cannot be: then the connection fails, as a TLS connection does.
+func (c *Conn) Write(p []byte) (int, error) {
+	ddp, err := c.enter(&c.writing, &c.writeDeadline)
+	if err != nil {
+		return 0, c.opError("write", err)
+	}
+	if ddp {
+		n, err := c.writeMessage(p)
+		return n, c.opError("write", err)
+	}
+	defer c.leave(&c.writing)
+	if c.tap != nil {
+		c.tap.Sent(p)
+	}
+	return c.stream.Write(p)
+}
+
+// enter begins a Read or Write: it waits for a switch under way and tells whether the connection is
+// in DDP mode. In TCP mode the call is counted in n until leave.
+func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
+	for {
+		c.mu.Lock()
+		switch {
+		case c.closed:
+			c.mu.Unlock()
+			return false, net.ErrClosed
+		case c.mode == ModeDDP:
+			c.mu.Unlock()
+			return true, nil
+		case c.switching == nil && c.cfg.Startup == StartupOff:
+			*n++
+			c.mu.Unlock()
+			return false, nil
+		}
+		over := c.switching
+		c.mu.Unlock()
+		if over == nil { // StartupRequire, and this is the first use
+			if err := c.EnableDDP(context.Background(), nil); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSwitched) {
+				return false, err
+			}
+			continue
+		}
+		select {
+		case <-over:
+		case <-d.done():
+			return false, errDeadline
+		}
+	}
+}
+
+func (c *Conn) leave(n *int) {
+	c.mu.Lock()
+	*n--
+	c.mu.Unlock()
+}
+
+// Close closes the connection. In DDP mode it lets what is queued go out first, waiting at most
+// Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed.
+// The peer's FIN is awaited in the background, for at most the same time again. Close may be called
+// more than once.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil
+	}
+	c.closed = true
+	inDDP := c.mode == ModeDDP
+	c.mu.Unlock()
+	if inDDP {
+		return c.opError("close", c.verbs.pump.close())
+	}
+	err := c.stream.Close()
+	if c.tap != nil {
+		c.tap.Closed()
+	}
+	c.abandonVerbs()
+	return err
+}
+
+// CloseWrite sends a FIN and leaves the way in open. In DDP mode the error is
+// errors.ErrUnsupported.
+func (c *Conn) CloseWrite() error {
+	c.mu.Lock()
+	mode := c.mode
+	c.mu.Unlock()
+	if mode == ModeDDP {
+		return c.opError("close", errors.ErrUnsupported)
+	}
+	return c.stream.CloseWrite()
+}
+
+// LocalAddr returns the address of this end.
+func (c *Conn) LocalAddr() net.Addr { return c.stream.LocalAddr() }
+
+// RemoteAddr returns the address of the peer.
+func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
+
+// SetDeadline sets both deadlines. It has no effect on Work Requests that were posted.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline bounds Read and RemoteMemory.ReadAt, those under way included.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	return c.setDeadline(&c.readDeadline, t, c.stream.SetReadDeadline)
+}
+
+// SetWriteDeadline bounds Write, RemoteMemory.WriteAt and the atomics, those under way included.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	return c.setDeadline(&c.writeDeadline, t, c.stream.SetWriteDeadline)
+}
+
+// setDeadline moves d and, as long as Read and Write go straight to the stream, its deadline. In
+// DDP mode the pump reads and writes for everybody, so the stream's own deadlines are left alone.
+func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.opError("set", net.ErrClosed)
+	}
+	d.set(t)
+	if c.mode == ModeTCP && c.switching == nil {
+		return stream(t)
+	}
+	return nil
+}
+
+// SyscallConn gives access to the file descriptor where the backend has one; else the error is
+// errors.ErrUnsupported. Reading or writing through it in DDP mode destroys the stream.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.stream.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, c.opError("raw", errors.ErrUnsupported)
+}

@@ -1,0 +1,408 @@
+package extsock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A peer is what MPA startup told of the other end.
+type peer struct {
+	agreement    mpa.Agreement
+	capabilities capabilities
+	isRDDP       bool   // it has sent a capability record
+	privateData  []byte // its application's
+}
+
+// EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
+// connection carries RDMA. Both programs call it at the same point of their protocol; the one that
+// dialled is the Initiator. privateData goes to the peer's application with the Request or Reply;
+// nil means Config.PrivateData. It is not kept.
+//
+// The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
+// peer rejects the connection the error is a *mpa.RejectError with its private data, and the
+// connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
+// error says that the switch could not begin: ErrSwitched, ErrBusy, ErrPrivateData, net.ErrClosed.
+func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
+	if !c.initiator {
+		req, err := c.ReceiveRequest(ctx)
+		if err != nil {
+			return err
+		}
+		return req.Accept(ctx, privateData)
+	}
+	mine, err := c.beginSwitch(privateData)
+	if err != nil {
+		return c.opError("ddp", err)
+	}
+	return c.opError("ddp", c.endSwitch(c.bounded(ctx, func() error { return c.initiate(mine) })))
+}
+
+// initiate is the Initiator's side of startup.
+func (c *Conn) initiate(mine mpa.Config) error {
+	request, err := mine.Request()
+	if err != nil {
+		return err
+	}
+	if err := c.armReceiver(); err != nil {
+		return err
+	}
+	if err := c.writeFrame(request); err != nil {
+		return err
+	}
+	reply, err := c.readFrame(true)
+	if err != nil {
+		return err
+	}
+	agreed, err := mine.HandleReply(request, reply)
+	if e := (*mpa.Error)(nil); errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic {
+		// The connection enters Full Operation for the one FPDU that says why it can't be used
+		// (RFC 6581 §8).
+		c.learn(agreed)
+		c.start(err)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	c.learn(agreed)
+	c.start(nil)
+	return nil
+}
+
+// A Request is an Initiator's MPA Request that waits for its answer. Exactly one of Accept and Reject
+// is to be called.
+type Request struct {
+	c     *Conn
+	frame mpa.Frame
+
+	// PrivateData is the peer application's.
+	PrivateData []byte
+	// IRD and ORD are the depths the peer states, in RDMA Reads; 0 and 0 where it states none.
+	IRD, ORD int
+}
+
+// ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the peer's
+// private data whether it wants the connection. The context and HandshakeTimeout bound the wait.
+func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
+	if _, err := c.beginSwitch(nil); err != nil {
+		return nil, c.opError("ddp", err)
+	}
+	r := &Request{c: c}
+	err := c.bounded(ctx, func() (err error) {
+		r.frame, err = c.readFrame(false)
+		if err != nil {
+			return err
+		}
+		return c.nothingBehind()
+	})
+	if err != nil {
+		return nil, c.opError("ddp", c.endSwitch(err))
+	}
+	caps, rest, isRDDP := parseCapabilities(r.frame.PrivateData)
+	c.mu.Lock()
+	c.peer = peer{capabilities: caps, isRDDP: isRDDP, privateData: rest}
+	c.mu.Unlock()
+	r.PrivateData = rest
+	if r.frame.Enhanced {
+		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
+	}
+	return r, nil
+}
+
+// nothingBehind checks that the Initiator has sent nothing after its Request.
+// "It MUST NOT send any FPDUs" in effect before the Reply (RFC 5044 §7.1.2).
+func (c *Conn) nothingBehind() error {
+	p, ok := c.stream.(toe.Pender)
+	if !ok {
+		return nil
+	}
+	if n, err := p.Pending(); err == nil && n > 0 {
+		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d octets follow the Request", n)}
+	}
+	return nil
+}
+
+// Accept answers the Request and switches the connection into DDP mode. See EnableDDP.
+func (r *Request) Accept(ctx context.Context, privateData []byte) error {
+	c := r.c
+	err := c.bounded(ctx, func() error {
+		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
+		if err != nil {
+			return err
+		}
+		reply, agreed, err := mine.Accept(r.frame)
+		if err != nil {
+			return err
+		}
+		if err := c.armReceiver(); err != nil { // before the Reply: the first FPDU may come at once
+			return err
+		}
+		if err := c.writeFrame(reply); err != nil {
+			return err
+		}
+		c.learn(agreed)
+		c.start(nil)
+		return nil
+	})
+	return c.opError("ddp", c.endSwitch(err))
+}
+
+// Reject answers the Request with a rejection that carries privateData. The connection stays in
+// TCP mode; a peer that is not rddp closes it.
+func (r *Request) Reject(ctx context.Context, privateData []byte) error {
+	c := r.c
+	err := c.bounded(ctx, func() error {
+		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
+		if err != nil {
+			return err
+		}
+		reply, err := mine.Reject(r.frame)
+		if err != nil {
+			return err
+		}
+		if err := c.writeFrame(reply); err != nil {
+			return err
+		}
+		return &mpa.RejectError{}
+	})
+	if e := (*mpa.RejectError)(nil); errors.As(c.endSwitch(err), &e) {
+		return nil
+	}
+	return c.opError("ddp", err)
+}
+
+// beginSwitch makes Read and Write wait and returns our side of the negotiation.
+func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
+	mine, err := c.mpaConfig(privateData, !c.cfg.NoCapabilities)
+	if err != nil {
+		return mine, err
+	}
+	c.endpoint()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return mine, net.ErrClosed
+	case c.mode == ModeDDP:
+		return mine, ErrSwitched
+	case c.switching != nil || c.reading > 0 || c.writing > 0:
+		return mine, ErrBusy
+	}
+	c.switching = make(chan struct{})
+	return mine, nil
+}
+
+// endSwitch lets Read and Write go on, in DDP mode or, after a rejection, in TCP mode. After every
+// other error the connection is closed. It returns err.
+func (c *Conn) endSwitch(err error) error {
+	var rejected *mpa.RejectError
+	c.mu.Lock()
+	if c.verbs.pump != nil {
+		c.mode = ModeDDP
+	}
+	c.stream.SetDeadline(time.Time{})
+	close(c.switching)
+	c.switching = nil
+	closed := c.closed
+	c.mu.Unlock()
+	c.traceSwitch(err)
+	switch {
+	case c.verbs.pump != nil:
+		go c.verbs.pump.receive()
+		c.verbs.pump.transmit()
+		if closed || err != nil {
+			_ = c.verbs.pump.close() // err says more
+		}
+	case err != nil && !errors.As(err, &rejected):
+		c.Close()
+	}
+	return err
+}
+
+func (c *Conn) traceSwitch(err error) {
+	if c.cfg.Trace == nil {
+		return
+	}
+	if err != nil {
+		c.cfg.Trace.Info("rddp: no DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "err", err)
+		return
+	}
+	a := c.peer.agreement
+	c.cfg.Trace.Info("rddp: DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "revision", a.Revision,
+		"crc", a.CRC, "tx-markers", a.TxMarkers, "rx-markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD, "rddp", c.peer.isRDDP)
+}
+
+// bounded runs f, whose reads and writes on the stream fail once ctx is done or HandshakeTimeout
+// has passed.
+func (c *Conn) bounded(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.handshakeTimeout(c.initiator))
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.stream.SetDeadline(time.Time{})
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.stream.SetDeadline(time.Unix(1, 0))
+		close(fired)
+	})
+	err := f()
+	if !stop() {
+		<-fired
+		if err != nil {
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+// mpaConfig is what this end wants of MPA startup.
+func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) {
+	cfg := c.cfg
+	if privateData == nil {
+		privateData = cfg.PrivateData
+	}
+	if announce && !cfg.NoCapabilities {
+		own := capabilities{extensions: true, largeFPDU: true}
+		if cfg.RecvCQ == nil && !c.appReceives() {
+			own.maxMessage = uint32(cfg.recvSize())
+		}
+		privateData = append(own.appendTo(nil), privateData...)
+	}
+	if len(privateData) > mpa.MaxEnhancedPrivateData {
+		return mpa.Config{}, ErrPrivateData
+	}
+	return mpa.Config{
+		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC, Markers: cfg.Markers,
+		IRD: depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
+	}, nil
+}
+
+// learn notes what startup told of the peer.
+func (c *Conn) learn(a mpa.Agreement) {
+	caps, rest, isRDDP := parseCapabilities(a.PrivateData)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.peer = peer{agreement: a, capabilities: caps, isRDDP: isRDDP && !c.cfg.NoCapabilities, privateData: rest}
+}
+
+// armReceiver posts the buffers for Read, unless the application posts its own.
+func (c *Conn) armReceiver() error {
+	if c.cfg.RecvCQ != nil || c.appReceives() {
+		return nil
+	}
+	return c.fillInbox()
+}
+
+// start binds the layers together as startup agreed. A cause is what the connection is to fail for
+// at once.
+func (c *Conn) start(cause error) {
+	a, v := c.peer.agreement, &c.verbs
+	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
+	p := &pump{
+		stream: c.stream, tap: c.tap, trace: c.cfg.Trace, qp: v.qp, closeTimeout: c.cfg.closeTimeout(),
+		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), mtx: mpa.NewSender(a.CRC, a.TxMarkers),
+		markers: a.TxMarkers, large: c.peer.isRDDP && c.peer.capabilities.largeFPDU,
+		posted: make(chan struct{}, 1), stopped: make(chan struct{}), flushed: make(chan struct{}), halves: 2,
+	}
+	p.try, _ = c.stream.(toe.TryWriter)
+	params := rdmap.StartParams{IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
+	if c.initiator {
+		params.SendRTR = c.rtrOp()
+	} else {
+		p.fenced.Store(true)
+		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
+	}
+	v.qp.Start(params)
+	rc := v.qp.ReceiverConfig()
+	if c.inbox.own {
+		p.queue = rc.Queues[ddp.QNSend]
+	}
+	p.drx = ddp.NewReceiver(rc)
+	if cause != nil {
+		p.setReason(cause)
+		v.qp.Fail(cause)
+	}
+	v.pump = p
+}
+
+// rtrOp is the operation of length 0 that the Initiator sends first, 0 for none: the Ready to Receive
+// indication that startup agreed on, and towards another rddp end always one, because the user of a
+// net.Conn expects that a server may write first.
+func (c *Conn) rtrOp() rdmap.WorkOp {
+	a := c.peer.agreement
+	switch {
+	case !a.PeerToPeer && !c.peer.isRDDP:
+		return 0
+	case !a.PeerToPeer || a.RTR&mpa.RTRWrite != 0:
+		return rdmap.WorkWrite
+	case a.RTR&mpa.RTRRead != 0:
+		return rdmap.WorkRead
+	default:
+		return rdmap.WorkSend
+	}
+}
+
+func (c *Conn) writeFrame(f mpa.Frame) error {
+	b := f.AppendTo(nil)
+	if c.tap != nil {
+		c.tap.Sent(b)
+	}
+	_, err := c.stream.Write(b)
+	return err
+}
+
+// readFrame reads one startup frame and not an octet more: what follows it is FPDUs.
+func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
+	b := make([]byte, mpa.FrameHeaderLen, mpa.FrameHeaderLen+mpa.MaxPrivateData)
+	key := mpa.Key(reply)
+	for n := 0; n < len(b); {
+		m, err := c.stream.Read(b[n:])
+		n += m
+		// A peer that sends something else is told apart at its first octet, not by a time-out.
+		if k := min(n, len(key)); !bytes.Equal(b[:k], key[:k]) {
+			return mpa.Frame{}, errors.Join(ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
+		}
+		if err != nil {
+			return mpa.Frame{}, frameError(err, n, reply)
+		}
+	}
+	total, err := mpa.FrameLen(b)
+	if err != nil {
+		return mpa.Frame{}, err
+	}
+	n, err := io.ReadFull(c.stream, b[len(b):total])
+	if c.tap != nil {
+		c.tap.Received(b[:len(b)+n])
+	}
+	if err != nil {
+		return mpa.Frame{}, frameError(err, len(b)+n, reply)
+	}
+	return mpa.ParseFrame(b[:total], reply)
+}
+
+// frameError says what the end of the stream inside a startup frame, after n octets, means.
+func frameError(err error, n int, reply bool) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+		return err // not the peer's doing; everything else is: a FIN, or a reset where it left octets unread
+	}
+	if err == io.EOF { //nolint:errorlint // as io.ReadFull has it: inside a frame it is not expected
+		err = io.ErrUnexpectedEOF
+	}
+	missing := ErrNoRequest
+	if reply {
+		missing = ErrNoReply
+	}
+	return errors.Join(missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d octets of the frame", n), Err: err})
+}

@@ -1,0 +1,56 @@
+package extsock
+
+import (
+	"sync"
+	"time"
+)
+
+// A deadline is a point in time that waiters can select on and that can be moved while they wait.
+// The zero value is no deadline.
+type deadline struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	expired chan struct{} // closed when the deadline has passed; replaced when it is moved
+}
+
+// set moves the deadline; the zero time takes it away.
+func (d *deadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && !d.timer.Stop() {
+		<-d.expired // the timer has fired: wait until its function has closed the channel
+	}
+	d.timer = nil
+	if d.expired == nil || isClosed(d.expired) {
+		d.expired = make(chan struct{})
+	}
+	if t.IsZero() {
+		return
+	}
+	wait := time.Until(t)
+	if wait <= 0 {
+		close(d.expired)
+		return
+	}
+	expired := d.expired
+	d.timer = time.AfterFunc(wait, func() { close(expired) })
+}
+
+// done returns a channel that is closed once the deadline has passed.
+func (d *deadline) done() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.expired == nil {
+		d.expired = make(chan struct{})
+	}
+	return d.expired
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,172 @@
+package extsock
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// How a pump ends. Each direction comes to its end by itself, and the last of the two closes the
+// stream:
+//
+//	down  fin, called with the token: the FIN has followed the last FPDU
+//	up    receive returns: the peer's FIN, an error, or the deadline that fin has set
+//
+// What sets it off is close (the application), fail (a fault in the stream), ended (the peer or the
+// network), or lost (TCP takes no more). kill is the impatient end of all of these.
+
+// fin sends the FIN once the last FPDU of a connection that is closing has been written. The token
+// is held.
+func (p *pump) fin() {
+	if p.abortDue() {
+		p.qp.Abort(p.why()) // nothing of a Work Request is being written now
+	}
+	if !p.finDue() {
+		return
+	}
+	if !p.failed.Load() {
+		if err := p.stream.CloseWrite(); errors.Is(err, errors.ErrUnsupported) {
+			p.stream.Close() // no half-close: the peer's FIN would wait for ours
+		}
+	}
+	// The peer's FIN ends receive, and this deadline where it does not come.
+	p.stream.SetReadDeadline(time.Now().Add(p.closeTimeout))
+	close(p.flushed)
+	p.half()
+}
+
+// closing reports whether nothing new will be sent: the connection has been closed or has failed.
+func (p *pump) closing() bool {
+	switch p.qp.State() {
+	case rdmap.StateIdle, rdmap.StateRTS:
+		return false
+	}
+	return true
+}
+
+// fail ends the connection because of what a layer found wrong in the stream; the peer gets a
+// Terminate where the RFC allows one.
+func (p *pump) fail(err error) {
+	p.setReason(err)
+	if p.fenced.Load() {
+		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
+		p.qp.Abort(err)
+	} else {
+		p.qp.Fail(err)
+	}
+	p.transmit()
+}
+
+// lost is the end of the way down: TCP takes no more. What the peer may have sent before, such as
+// the Terminate that says why, is still read.
+func (p *pump) lost(err error) {
+	p.failed.Store(true)
+	p.setReason(err)
+	p.stream.SetReadDeadline(time.Now().Add(p.closeTimeout))
+	if p.readEnded.Load() {
+		p.killed.Store(true) // nobody is left to notice
+	}
+	p.wake()
+}
+
+// ended is the end of the way up, while the connection was in use.
+func (p *pump) ended(err error) {
+	if errors.Is(err, io.EOF) {
+		end := p.mrx.EOF()
+		if e := (*mpa.Error)(nil); errors.As(end, &e) && e.Graceful {
+			p.setReason(io.EOF)
+			p.qp.PeerClosed(end)
+			return
+		}
+		err = end
+	}
+	p.kill(err)
+}
+
+// kill ends both ways at once: the stream is closed and, as soon as nobody is writing from them,
+// all Work Requests are flushed.
+func (p *pump) kill(err error) {
+	p.setReason(err)
+	p.failed.Store(true)
+	p.killed.Store(true)
+	p.stream.Close()
+	p.wake()
+	p.transmit()
+}
+
+// discard reads what still comes, up to the peer's FIN. Closing the stream with octets unread
+// would make TCP send a reset, which can destroy our last FPDUs on their way.
+func (p *pump) discard() {
+	b := buffers.Get()
+	defer buffers.Put(b)
+	for {
+		if _, _, err := p.stream.ReadSegment(b); err != nil {
+			return
+		}
+	}
+}
+
+// close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
+// has failed, and after the close timeout with an error.
+func (p *pump) close() error {
+	p.setReason(net.ErrClosed)
+	p.qp.Close()
+	p.wake()
+	p.transmit()
+	t := time.NewTimer(p.closeTimeout)
+	defer t.Stop()
+	select {
+	case <-p.flushed:
+		return nil
+	case <-t.C:
+		p.kill(errCloseTimeout)
+		return errCloseTimeout
+	}
+}
+
+// half notes that one direction is done with the stream; the last one closes it.
+func (p *pump) half() {
+	p.mu.Lock()
+	p.halves--
+	last := p.halves == 0
+	p.mu.Unlock()
+	if last {
+		p.stream.Close()
+		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
+		if p.tap != nil {
+			p.tap.Closed()
+		}
+	}
+}
+
+// wake lets receive see that the connection has ended, or that a buffer was posted.
+func (p *pump) wake() {
+	select {
+	case p.posted <- struct{}{}:
+	default:
+	}
+	p.freed.broadcast()
+}
+
+// setReason notes why the connection ended; the first reason stays.
+func (p *pump) setReason(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reason == nil {
+		p.reason = err
+		if p.trace != nil {
+			p.trace.Info("rddp: connection ends", "reason", err)
+		}
+	}
+}
+
+// why returns the reason noted, nil while there is none.
+func (p *pump) why() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
+}

@@ -1,0 +1,77 @@
+package extsock
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Errors that this package returns, inside a *net.OpError. Those of the layers below pass through it
+// unchanged: *mpa.Error, *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
+var (
+	// ErrMode means that the call needs DDP mode, and the connection is not in it.
+	ErrMode = errors.New("not in DDP mode")
+	// ErrSwitched means that the connection is in DDP mode already; there is no way back.
+	ErrSwitched = errors.New("already in DDP mode")
+	// ErrBusy means that a Read, a Write or another switch was under way when the connection was to
+	// be switched; octets of the startup could have got into it.
+	ErrBusy = errors.New("a Read, a Write or a switch to DDP mode is under way")
+	// ErrNotMPA means that the peer has sent something else than an MPA frame: it has not switched,
+	// or has data of its own under way, or does not know MPA at all.
+	ErrNotMPA = errors.New("the peer does not speak MPA: what it sent is no MPA frame")
+	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
+	ErrNoReply = errors.New("the peer closed the connection without an MPA Reply")
+	// ErrNoRequest means that the peer closed the connection before its MPA Request was whole.
+	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")
+	// ErrPrivateData means that the private data is longer than a Request or Reply can carry.
+	ErrPrivateData = errors.New("private data too long")
+	// ErrMessageTooLong means that a Write is longer than the buffers the peer has posted, or a
+	// receive buffer longer than DDP can count.
+	ErrMessageTooLong = errors.New("message longer than the peer's receive buffers")
+	// ErrReceiveOwner means that the application posts the receive buffers, so Read has none; or
+	// that the connection does, so the application must not.
+	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
+	// ErrRange means that an offset or length is not inside the remote memory.
+	ErrRange = errors.New("outside the remote memory")
+
+	errCloseTimeout = errors.New("close: the peer does not take what is queued")
+)
+
+// opError wraps err as the net package does.
+func (c *Conn) opError(op string, err error) error {
+	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF is returned as it is, like TCP's
+		return err
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &timeoutError{err}
+	}
+	return &net.OpError{Op: op, Net: "rddp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// A timeoutError is a context's deadline in the words of package net.
+type timeoutError struct{ err error }
+
+func (e *timeoutError) Error() string   { return e.err.Error() }
+func (e *timeoutError) Timeout() bool   { return true }
+func (e *timeoutError) Temporary() bool { return true }
+func (e *timeoutError) Unwrap() []error { return []error{e.err, os.ErrDeadlineExceeded} }
+
+// completionError gives what a blocking call returns for a Completion that did not succeed.
+func (c *Conn) completionError(done rdmap.Completion) error {
+	if done.Status == rdmap.StatusOK {
+		return nil
+	}
+	if done.Status == rdmap.StatusFlushed {
+		if err := c.ended(); err != nil {
+			return err
+		}
+	}
+	return done.Err
+}

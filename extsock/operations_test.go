@@ -1,0 +1,199 @@
+package extsock_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// sizes of messages: around everything that has an edge, for the given EMSS.
+func sizes(emss int) []int {
+	m := mpa.MULPDU(emss, false)
+	return []int{0, 1, 2, 3, 4, 5, 127, 128, m - 19, m - 18, m - 17, m - 15, m - 14, m - 13, m - 1, m, m + 1, 65536}
+}
+
+const longest = 16<<20 + 1
+
+// TestOperations runs every operation, in both directions, in all sizes, with markers on and off for
+// each direction, with and without CRC.
+func TestOperations(t *testing.T) {
+	for _, crc := range []bool{true, false} {
+		for markers := range 4 {
+			t.Run(fmt.Sprintf("crc=%v/markers=%02b", crc, markers), func(t *testing.T) {
+				t.Parallel()
+				cfg := extsock.Config{NoCRC: !crc}
+				i, r := postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17)
+				i.cfg.Markers, r.cfg.Markers = markers&1 != 0, markers&2 != 0
+				ci, cr := simPair(t, simtoe.Config{}, i, r)
+				operations(t, ci, cr, sizes(1448))
+				operations(t, cr, ci, sizes(1448))
+			})
+		}
+	}
+}
+
+// TestOperationsOverLoopback does the same over the kernel's TCP, with one long message.
+func TestOperationsOverLoopback(t *testing.T) {
+	for _, crc := range []bool{true, false} {
+		t.Run(fmt.Sprintf("crc=%v", crc), func(t *testing.T) {
+			cfg := extsock.Config{NoCRC: !crc}
+			ci, cr := tcpPair(t, postRecvs(cfg, 2, longest), postRecvs(cfg, 2, longest))
+			operations(t, ci, cr, append(sizes(65483), longest))
+			operations(t, cr, ci, append(sizes(65483), longest))
+		})
+	}
+}
+
+// TestOperationsSplitAtEveryOctet has the wire give one octet at a time.
+func TestOperationsSplitAtEveryOctet(t *testing.T) {
+	for _, markers := range []bool{false, true} {
+		t.Run(fmt.Sprintf("markers=%v", markers), func(t *testing.T) {
+			t.Parallel()
+			cfg := extsock.Config{Markers: markers}
+			ci, cr := simPair(t, simtoe.Config{MaxSegment: 1}, postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17))
+			operations(t, ci, cr, []int{0, 1, 3, 128, 1433, 3000})
+		})
+	}
+}
+
+// TestOperationsWithEarlyRuns has the wire show octets out of order, too.
+func TestOperationsWithEarlyRuns(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			cfg := extsock.Config{Markers: true}
+			wire := simtoe.Config{Seed: seed, Split: true, MaxSegment: 4000, Early: 0.5}
+			ci, cr := simPair(t, wire, postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17))
+			operations(t, ci, cr, []int{0, 1, 128, 1433, 3000, 65536})
+		})
+	}
+}
+
+// TestOperationsWithForeignPeer has one end hide that it is rddp: FPDUs keep to the EMSS.
+func TestOperationsWithForeignPeer(t *testing.T) {
+	i, r := postRecvs(extsock.Config{NoCapabilities: true, Extensions: true}, 8, 1<<17), postRecvs(extsock.Config{Extensions: true}, 8, 1<<17)
+	ci, cr := simPair(t, simtoe.Config{EMSS: 536}, i, r)
+	operations(t, ci, cr, sizes(536))
+	operations(t, cr, ci, sizes(536))
+}
+
+// TestOperationsWithoutTryWriter uses a stream whose every write may wait.
+func TestOperationsWithoutTryWriter(t *testing.T) {
+	a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{Window: 1000})
+	ci, cr := switched(t, noTryWrite{a}, noTryWrite{b}, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
+	operations(t, ci, cr, sizes(1448))
+}
+
+// TestOperationsOverAnyConn runs over a net.Conn that is nothing but that.
+func TestOperationsOverAnyConn(t *testing.T) {
+	a, b := net.Pipe()
+	ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
+	operations(t, ci, cr, sizes(1448))
+}
+
+// operations runs each operation from a to b once per size. Both sides post their own receives.
+func operations(t *testing.T, a, b *extsock.Conn, sizes []int) {
+	t.Helper()
+	for n, size := range sizes {
+		sends(t, a, b, size, byte(n))
+		writeAndRead(t, a, b, size, byte(n))
+	}
+	atomics(t, a, b)
+	immediates(t, a, b)
+}
+
+// sends runs the four Sends; the Invalidate ones end a Region of the receiver.
+func sends(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
+	t.Helper()
+	for _, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendSE, rdmap.WorkSendInvalidate, rdmap.WorkSendSEInvalidate} {
+		wr := extsock.WorkRequest{Op: op, Data: pattern(size, seed)}
+		var r extsock.Region
+		invalidates := op == rdmap.WorkSendInvalidate || op == rdmap.WorkSendSEInvalidate
+		if invalidates {
+			r = register(t, b, make([]byte, 8), extsock.RemoteWrite)
+			wr.Invalidate = r.STag()
+		}
+		do(t, a, wr)
+		d := complete(t, b.RecvCQ())
+		if int(d.Len) != size || d.Solicited != (op == rdmap.WorkSendSE || op == rdmap.WorkSendSEInvalidate) {
+			t.Fatalf("%v of %d octets arrived as %v", op, size, d)
+		}
+		if invalidates && (!d.HasInvalidated || d.Invalidated != r.STag()) {
+			t.Fatalf("%v did not invalidate %v: %v", op, r.STag(), d)
+		}
+		buf := recvBuffers.get(b, d.ID)
+		if !bytes.Equal(buf[:size], wr.Data) {
+			t.Fatalf("%v of %d octets arrived changed", op, size)
+		}
+		repost(t, b, d.ID)
+	}
+}
+
+// writeAndRead moves octets into b's memory and back.
+func writeAndRead(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
+	t.Helper()
+	const guard = 64
+	memory := pattern(size+2*guard, 0xee)
+	want := bytes.Clone(memory)
+	p := pattern(size, seed)
+	copy(want[guard:], p)
+	r := register(t, b, memory, extsock.RemoteRead|extsock.RemoteWrite)
+	h, err := r.Handle().Slice(guard, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, a, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h})
+	back := make([]byte, size)
+	do(t, a, extsock.WorkRequest{Op: rdmap.WorkRead, Data: back, Remote: h})
+	r.Deregister()
+	if !bytes.Equal(back, p) {
+		t.Fatalf("%d octets written and read back differ", size)
+	}
+	if !bytes.Equal(memory, want) {
+		t.Fatalf("a Write of %d octets changed others", size)
+	}
+}
+
+func atomics(t *testing.T, a, b *extsock.Conn) {
+	t.Helper()
+	r := register(t, b, make([]byte, 16), extsock.RemoteAtomic)
+	h, err := r.Handle().Slice(8, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		wr       extsock.WorkRequest
+		original uint64
+	}{
+		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5}, 0},
+		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 1 << 40}, 5},
+		{extsock.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 6, Operand: 1}, 1<<40 + 5},
+		{extsock.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 1<<40 + 5, Operand: 9}, 1<<40 + 5},
+		{extsock.WorkRequest{Op: rdmap.WorkSwap, Operand: 77}, 9},
+		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd}, 77},
+	} {
+		step.wr.Remote = h
+		if d := do(t, a, step.wr); d.Original != step.original {
+			t.Fatalf("%v found %d, want %d", step.wr.Op, d.Original, step.original)
+		}
+	}
+	r.Deregister()
+}
+
+func immediates(t *testing.T, a, b *extsock.Conn) {
+	t.Helper()
+	for _, op := range []rdmap.WorkOp{rdmap.WorkImmediate, rdmap.WorkImmediateSE} {
+		do(t, a, extsock.WorkRequest{Op: op, Immediate: 0x0123456789abcdef})
+		d := complete(t, b.RecvCQ())
+		if !d.HasImmediate || d.Immediate != 0x0123456789abcdef || d.Solicited != (op == rdmap.WorkImmediateSE) {
+			t.Fatalf("%v arrived as %v", op, d)
+		}
+		repost(t, b, d.ID)
+	}
+}

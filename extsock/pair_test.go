@@ -1,0 +1,198 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(benchPeerEnv) != "" {
+		if err := runBenchPeer(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// ctx bounds everything in these tests that waits.
+func timeLimit(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A side is one end of a pair before its switch.
+type side struct {
+	cfg    extsock.Config
+	before func(c *extsock.Conn) error // what the application does before the switch; may be nil
+}
+
+// kernelStreams makes a connection over loopback.
+func kernelStreams(t testing.TB) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err = net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err = l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// switched makes two connections of the streams and switches both. Their Close is the cleanup.
+func switched(t testing.TB, a, b net.Conn, i, r side) (ci, cr *extsock.Conn) {
+	t.Helper()
+	ci, cr = extsock.NewConn(a, true, &i.cfg), extsock.NewConn(b, false, &r.cfg)
+	t.Cleanup(func() { ci.Close(); cr.Close() })
+	for _, s := range []struct {
+		c      *extsock.Conn
+		before func(*extsock.Conn) error
+	}{{ci, i.before}, {cr, r.before}} {
+		if s.before != nil {
+			if err := s.before(s.c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := switchBoth(timeLimit(t), ci, cr); err != nil {
+		t.Fatal(err)
+	}
+	return ci, cr
+}
+
+func switchBoth(ctx context.Context, ci, cr *extsock.Conn) error {
+	responder := make(chan error, 1)
+	go func() { responder <- cr.EnableDDP(ctx, nil) }()
+	err := ci.EnableDDP(ctx, nil)
+	return errors.Join(err, <-responder)
+}
+
+// simPair is switched over a simulated TCP.
+func simPair(t testing.TB, wire simtoe.Config, i, r side) (ci, cr *extsock.Conn) {
+	t.Helper()
+	a, b := simtoe.Pair(wire, wire)
+	return switched(t, a, b, i, r)
+}
+
+// tcpPair is switched over loopback.
+func tcpPair(t testing.TB, i, r side) (ci, cr *extsock.Conn) {
+	t.Helper()
+	a, b := kernelStreams(t)
+	return switched(t, a, b, i, r)
+}
+
+// postRecvs gives a side whose application posts n buffers of size octets, with IDs from 0.
+func postRecvs(cfg extsock.Config, n, size int) side {
+	cfg.RecvDepth = n
+	return side{cfg: cfg, before: func(c *extsock.Conn) error {
+		for i := range n {
+			b := make([]byte, size)
+			recvBuffers.add(c, b)
+			if err := c.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: b}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// recvBuffers are the buffers that postRecvs has posted, by connection and ID.
+var recvBuffers bufferTable
+
+type bufferTable struct {
+	mu sync.Mutex
+	m  map[*extsock.Conn][][]byte
+}
+
+func (b *bufferTable) add(c *extsock.Conn, p []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.m == nil {
+		b.m = map[*extsock.Conn][][]byte{}
+	}
+	b.m[c] = append(b.m[c], p)
+}
+
+func (b *bufferTable) get(c *extsock.Conn, id uint64) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.m[c][id]
+}
+
+// repost posts a buffer of postRecvs again.
+func repost(t testing.TB, c *extsock.Conn, id uint64) {
+	t.Helper()
+	if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: recvBuffers.get(c, id)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// complete takes the next completion and fails the test unless it is a success.
+func complete(t testing.TB, cq *extsock.CompletionQueue) extsock.Completion {
+	t.Helper()
+	d, err := cq.Wait(timeLimit(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Status != rdmap.StatusOK {
+		t.Fatalf("completion %v", d)
+	}
+	return d
+}
+
+// do posts wr and waits for its success.
+func do(t testing.TB, c *extsock.Conn, wr extsock.WorkRequest) extsock.Completion {
+	t.Helper()
+	if err := c.Post(&wr); err != nil {
+		t.Fatalf("Post %v: %v", wr.Op, err)
+	}
+	return complete(t, c.SendCQ())
+}
+
+// register registers b or fails the test.
+func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock.Region {
+	t.Helper()
+	r, err := c.Register(b, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// pattern is n octets that differ along the way and from other seeds.
+func pattern(n int, seed byte) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i) ^ byte(i>>8) ^ byte(i>>16) ^ seed
+	}
+	return p
+}
+
+// noTryWrite hides from a Stream that it has writes that never wait, and what is pending.
+type noTryWrite struct{ toe.Stream }
+
+// settle gives a bubble the time that connections take to end; time stands still when the test
+// function of a bubble has returned.
+func settle() { time.Sleep(time.Minute) }

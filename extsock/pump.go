@@ -1,0 +1,362 @@
+package extsock
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// A pump moves one connection's data between its Stream and its queue pair. It is the one place
+// that sees all the layers.
+//
+// Up, one goroutine runs receive for as long as the connection lives. It alone owns mrx and drx.
+//
+// Down, there is no goroutine to hand work to: whoever has posted takes the transmit token, if it
+// is free, and writes everything that is queued; if it is not, its holder finds the new work before
+// it lets go. The holder alone owns dtx, mtx and batch. Nobody who takes the token that way waits
+// for TCP: what the send buffer does not take at once is finished by a goroutine that gets the
+// token and ends when the queue is empty. So posting never blocks, and neither does receive when it
+// answers a Read, or two peers with full windows would wait for each other.
+type pump struct {
+	stream       toe.Stream
+	try          toe.TryWriter // nil where the stream has no write that never waits
+	tap          Tap           // nil: no capture
+	trace        *slog.Logger  // nil: no trace
+	qp           *rdmap.QP
+	closeTimeout time.Duration
+
+	mrx  *mpa.Receiver
+	drx  *ddp.Receiver
+	read uint64 // octets read in order
+	// queue, where it is not nil, is the receive queue that the connection fills for Read: while it
+	// is empty receive waits for Read to post, which is back-pressure to the peer.
+	queue   *ddp.Queue
+	posted  chan struct{} // capacity 1: a buffer was posted, or the end has come
+	freed   signal        // Work Requests have completed, so a queue may have room
+	stopped chan struct{} // closed when receive has ended
+
+	token   atomic.Bool // the transmit token: true while somebody holds it
+	dtx     ddp.Sender
+	mtx     *mpa.Sender
+	batch   *mpa.Batch // taken from batches while the token is held and there is output
+	markers bool       // we send markers
+	large   bool       // the peer takes FPDUs longer than its segments
+	middle  bool       // dtx has begun a message that is not in the batch to its end
+	left    [][]byte   // what TCP has not taken yet of the batch
+	done    int        // messages that are in the batch to their end
+
+	// fenced holds back all output until the Initiator's first FPDU is here.
+	// "MUST NOT send any FPDUs until it has received and validated the first FPDU" in effect:
+	// RFC 5044 §7.1.2, rule 4 of the Responder.
+	fenced atomic.Bool
+	failed atomic.Bool // TCP takes no more from us
+	killed atomic.Bool // the queues are to be flushed without further ado
+	// readEnded says that receive looks at nothing more, failed included.
+	readEnded atomic.Bool
+	flushed   chan struct{} // closed when the FIN has gone out or never will
+
+	mu     sync.Mutex
+	reason error // why the connection ended; nil while it has not
+	halves int   // directions that still use the stream; at 0 it is closed
+}
+
+// Buffers and batches are lent to whichever connection is busy; an idle one holds neither.
+var (
+	buffers bufpool.Pool
+	batches = sync.Pool{New: func() any { return mpa.NewBatch() }}
+)
+
+// maxTurns is how many batches a poster, or receive, writes on behalf of others before a goroutine
+// takes over from it.
+const maxTurns = 4
+
+// receive is the way up: octets to FPDUs to segments to messages.
+func (p *pump) receive() {
+	defer close(p.stopped)
+	err := p.run()
+	if p.closing() {
+		p.discard()
+	} else {
+		p.ended(err)
+	}
+	p.readEnded.Store(true)
+	if p.failed.Load() {
+		p.kill(p.why())
+	}
+	p.transmit()
+	p.half()
+}
+
+// run reads until the stream ends, and says why, or until the protocol has: then it returns nil.
+func (p *pump) run() error {
+	defer func() {
+		if b := p.mrx.TakeBuffer(); b != nil {
+			buffers.Put(b)
+		}
+	}()
+	held := false
+	for {
+		if !held {
+			if err := p.stream.Readable(); err != nil { // only now is a pooled buffer taken
+				return err
+			}
+			p.mrx.SetBuffer(buffers.Get())
+			held = true
+		}
+		free := p.mrx.Free()
+		n, off, err := p.stream.ReadSegment(free)
+		if n > 0 {
+			p.capture(off, free[:n])
+			p.mrx.Fill(off, n)
+			if !p.place() {
+				return nil
+			}
+			p.transmit() // Read Responses, and what the completions have let go
+			p.freed.broadcast()
+		}
+		if err != nil {
+			return err
+		}
+		if b := p.mrx.TakeBuffer(); b != nil { // an FPDU that has only begun keeps the buffer
+			buffers.Put(b)
+			held = false
+		}
+	}
+}
+
+// place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
+// the stream is still sound.
+func (p *pump) place() bool {
+	for p.mrx.Next() { // one verified ULPDU, each exactly once
+		u := p.mrx.ULPDU()
+		if u.Early {
+			if !p.drx.TryPlace(u.Off, u.Data) {
+				p.mrx.Unread() // not placeable yet: it comes again in order
+			}
+			continue
+		}
+		if !p.awaitBuffer(u.Data) {
+			return false
+		}
+		p.drx.Place(u.Off, u.Data)
+		if !p.deliver() {
+			return false
+		}
+	}
+	if !p.deliver() { // the edge may have passed what was placed early
+		return false
+	}
+	if err := p.mrx.Err(); err != nil {
+		p.fail(err)
+		return false
+	}
+	return true
+}
+
+// deliver has the messages handled whose last octet lies below the edge. It reports whether the stream
+// is still sound.
+func (p *pump) deliver() bool {
+	if p.mrx.Edge() > 0 {
+		p.fenced.Store(false)
+	}
+	for p.drx.Deliver(p.mrx.Edge()) {
+		p.qp.Handle(p.drx.Message()) // completions and responses, in stream order
+	}
+	if err := p.drx.Err(); err != nil {
+		p.fail(err)
+		return false
+	}
+	if p.closing() {
+		p.setReason(p.qp.Err())
+		p.transmit()
+		return false
+	}
+	return true
+}
+
+// awaitBuffer waits, where Read is the owner of the receive queue, until a buffer is posted for the
+// Send that begins with this segment: in DDP mode the connection is the ULP whose job that is
+// (RFC 5041 §7.2). It reports false when the connection is closed meanwhile.
+func (p *pump) awaitBuffer(ulpdu []byte) bool {
+	if p.queue == nil || p.queue.Len() > 0 || ddp.IsTagged(ulpdu) {
+		return true
+	}
+	h, _, err := ddp.ParseUntagged(ulpdu)
+	if err != nil || h.QN != ddp.QNSend || h.MO != 0 {
+		return true
+	}
+	p.transmit() // nothing that is already due may wait with us
+	p.freed.broadcast()
+	for p.queue.Len() == 0 {
+		<-p.posted
+		if p.failed.Load() || p.closing() {
+			return false
+		}
+	}
+	return true
+}
+
+// capture shows the tap a run that was read. A run shown early comes again, so it is left out.
+func (p *pump) capture(off uint64, run []byte) {
+	if p.tap != nil && off == p.read {
+		p.read += uint64(len(run))
+		p.tap.Received(run)
+	}
+}
+
+// transmit is the way down. It writes what the queue pair has to send, unless somebody else is
+// already doing so, and never waits for TCP.
+func (p *pump) transmit() {
+	for p.wanted() {
+		if !p.token.CompareAndSwap(false, true) {
+			return // the holder looks again after it has let go
+		}
+		if !p.drain(maxTurns) {
+			go p.finish()
+			return
+		}
+		p.token.Store(false)
+	}
+}
+
+// finish goes on with the token where transmit would have had to wait.
+func (p *pump) finish() {
+	for !p.drain(0) {
+	}
+	p.token.Store(false)
+	p.transmit()
+}
+
+// wanted reports whether there is something to write: output, or the FIN that follows it.
+func (p *pump) wanted() bool {
+	if p.fenced.Load() && !p.closing() {
+		return false
+	}
+	return !p.failed.Load() && p.qp.HasOutput() || p.finDue() || p.abortDue()
+}
+
+// abortDue reports whether kill waits for the token to flush the queues.
+func (p *pump) abortDue() bool {
+	s := p.qp.State()
+	return p.killed.Load() && s != rdmap.StateError && s != rdmap.StateClosed
+}
+
+func (p *pump) finDue() bool {
+	return p.closing() && !isClosed(p.flushed) && (p.failed.Load() || p.fenced.Load() || p.qp.Drained())
+}
+
+// drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
+// many, and reports false when it had to stop; with turns 0 it waits for TCP.
+func (p *pump) drain(turns int) bool {
+	wait := turns == 0
+	if p.batch == nil {
+		p.batch = batches.Get().(*mpa.Batch)
+	}
+	for n := 0; wait || n < turns; n++ {
+		if len(p.left) == 0 && !p.fill() {
+			batches.Put(p.batch)
+			p.batch = nil
+			p.fin()
+			return true
+		}
+		whole, err := p.write(wait)
+		if err != nil {
+			p.left = nil
+			p.batch.Reset()
+			p.lost(err)
+			continue
+		}
+		if !whole {
+			return false
+		}
+		p.batch.Reset()
+		done := p.done
+		p.done = 0
+		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
+		p.freed.broadcast()
+	}
+	return false
+}
+
+// fill cuts messages into segments and segments into FPDUs until the batch is full or there is
+// nothing to send. It reports whether the batch holds anything.
+func (p *pump) fill() bool {
+	if p.failed.Load() || p.fenced.Load() {
+		return false
+	}
+	mulpdu := p.mulpdu()
+	for !p.batch.Full() {
+		if !p.middle {
+			if !p.qp.NextMessage() {
+				break
+			}
+			p.dtx.Start(p.qp.Message())
+			p.middle = true
+		}
+		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
+			p.middle = false
+			p.qp.Fail(p.dtx.Err())
+			continue
+		}
+		s := p.dtx.Segment()
+		p.mtx.Append(p.batch, s.Snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		p.dtx.Release()
+		if s.Last {
+			p.middle = false
+			p.done++
+		}
+	}
+	if p.batch.Len() == 0 {
+		return false
+	}
+	p.left = p.batch.Bufs()
+	if p.tap != nil {
+		for _, b := range p.left {
+			p.tap.Sent(b)
+		}
+	}
+	return true
+}
+
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
+func (p *pump) mulpdu() int {
+	if p.large {
+		return mpa.MaxULPDU
+	}
+	return mpa.MULPDU(p.stream.EMSS(), p.markers)
+}
+
+// write hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
+// all of it.
+func (p *pump) write(wait bool) (whole bool, err error) {
+	if wait {
+		err = p.stream.WriteBatch(p.left)
+		p.left = nil
+		return true, err
+	}
+	if p.try == nil {
+		return false, nil
+	}
+	n, err := p.try.TryWriteBatch(p.left)
+	p.left = skip(p.left, n)
+	return len(p.left) == 0, err
+}
+
+// skip takes n octets off the front of bufs.
+func skip(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}

@@ -1,0 +1,37 @@
+package extsock
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A signal is a condition that many can wait for with a select.
+type signal struct {
+	waiting atomic.Bool
+	mu      sync.Mutex
+	c       chan struct{}
+}
+
+// wait returns a channel that the next broadcast closes.
+func (s *signal) wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c == nil {
+		s.c = make(chan struct{})
+	}
+	s.waiting.Store(true)
+	return s.c
+}
+
+func (s *signal) broadcast() {
+	if !s.waiting.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c != nil {
+		close(s.c)
+		s.c = nil
+	}
+	s.waiting.Store(false)
+}

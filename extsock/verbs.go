@@ -1,0 +1,241 @@
+package extsock
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// The words of the layers below that a user of this package needs.
+type (
+	WorkRequest     = rdmap.WorkRequest
+	RecvRequest     = rdmap.RecvRequest
+	Completion      = rdmap.Completion
+	CompletionQueue = rdmap.CompletionQueue
+	Handle          = rdmap.Handle
+	Access          = ddp.Access
+	Domain          = ddp.Domain
+)
+
+// What a peer may do with a Region.
+const (
+	RemoteRead   = ddp.RemoteRead
+	RemoteWrite  = ddp.RemoteWrite
+	RemoteAtomic = ddp.RemoteAtomic
+)
+
+// A Region is registered memory. The peer reads and writes it as its Access allows, whenever it
+// likes, until Deregister has returned; the connection's close ends that too.
+type Region struct{ *ddp.Region }
+
+// Handle returns what the peer needs to use the whole Region: 16 octets to send by any means.
+func (r Region) Handle() Handle {
+	return Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
+}
+
+// verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if
+// the application registers memory or posts receives, so that a connection in TCP mode stays small.
+type verbs struct {
+	made           atomic.Bool // all but pump is set
+	qp             *rdmap.QP
+	pump           *pump // not nil from the end of startup
+	domain         *ddp.Domain
+	stream         uint64
+	sendCQ, recvCQ *rdmap.CompletionQueue
+	ids            atomic.Uint64
+	waiters        sync.Pool   // of completion queues, see waiter
+	appReceives    atomic.Bool // the application has posted a receive buffer
+}
+
+// streams numbers the connections of the process, so that several can share a Protection Domain and
+// each memory Region still be one connection's only.
+var streams atomic.Uint64
+
+func (c *Conn) endpoint() *verbs {
+	v := &c.verbs
+	c.verbsOnce.Do(func() {
+		cfg := c.cfg
+		v.stream = streams.Add(1)
+		v.domain = cfg.Domain
+		if v.domain == nil {
+			v.domain = ddp.NewDomain(nil)
+		}
+		v.sendCQ, v.recvCQ = cfg.SendCQ, cfg.RecvCQ
+		if v.sendCQ == nil {
+			v.sendCQ = rdmap.NewCompletionQueue(orDefault(cfg.SendDepth, rdmap.DefaultDepth))
+		}
+		if v.recvCQ == nil {
+			v.recvCQ = rdmap.NewCompletionQueue(cfg.recvDepth())
+		}
+		v.qp = rdmap.NewQP(rdmap.Config{
+			SendDepth: cfg.SendDepth, RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
+			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
+		})
+		v.made.Store(true)
+	})
+	return v
+}
+
+// abandonVerbs flushes what was posted on a connection that never entered DDP mode.
+func (c *Conn) abandonVerbs() {
+	if v := &c.verbs; v.made.Load() && v.pump == nil {
+		v.qp.Abort(net.ErrClosed)
+	}
+}
+
+func (c *Conn) appReceives() bool { return c.verbs.appReceives.Load() }
+
+// inDDP returns the verbs of a connection that is, or was, in DDP mode.
+func (c *Conn) inDDP() (*verbs, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, net.ErrClosed
+	case c.mode != ModeDDP:
+		return nil, ErrMode
+	}
+	return &c.verbs, nil
+}
+
+// SendCQ returns the completion queue of posted operations.
+func (c *Conn) SendCQ() *CompletionQueue { return c.endpoint().sendCQ }
+
+// RecvCQ returns the completion queue of posted receive buffers.
+func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
+
+// Register makes b accessible to this connection's peer, as far as access says. It may be called in
+// either mode. b stays the caller's, but the peer may change or read it at any time until Deregister
+// returns. b must hold 1 to 2^32-1 octets; atomics need 8-octet alignment.
+func (c *Conn) Register(b []byte, access Access) (Region, error) {
+	v := c.endpoint()
+	r, err := v.domain.Register(b, access, v.stream)
+	if err != nil {
+		return Region{}, c.opError("register", err)
+	}
+	return Region{r}, nil
+}
+
+// Post posts wr to the send queue and returns at once. wr itself is the caller's again; what its
+// slices refer to is the connection's until the Completion, which comes exactly once for each wr
+// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode, rdmap.ErrQueueFull,
+// rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
+// has not announced RFC 7306's operations), and those of a wr that makes no sense.
+func (c *Conn) Post(wr *WorkRequest) error {
+	v, err := c.inDDP()
+	if err != nil {
+		return c.opError("post", err)
+	}
+	if err := v.qp.PostSend(wr); err != nil {
+		return c.opError("post", c.postError(err))
+	}
+	v.pump.transmit()
+	return nil
+}
+
+// PostBatch posts wrs in order with one write to TCP for as many as it takes. It returns how many
+// were accepted; when that is not all of them, the error is of the first that was not.
+func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
+	v, err := c.inDDP()
+	if err != nil {
+		return 0, c.opError("post", err)
+	}
+	defer v.pump.transmit()
+	for i := range wrs {
+		if err := v.qp.PostSend(&wrs[i]); err != nil {
+			return i, c.opError("post", c.postError(err))
+		}
+	}
+	return len(wrs), nil
+}
+
+// postError says of a connection that has ended why it has.
+func (c *Conn) postError(err error) error {
+	if err != nil && !isFull(err) {
+		if why := c.ended(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, rdmap.ErrQueueFull)
+}
+
+// PostSend posts a Send of data and returns the ID that its Completion will have. See Post.
+func (c *Conn) PostSend(data []byte) (id uint64, err error) {
+	return c.post(WorkRequest{Op: rdmap.WorkSend, Data: data})
+}
+
+// PostWrite posts an RDMA Write of data to the front of h. See Post.
+func (c *Conn) PostWrite(h Handle, data []byte) (id uint64, err error) {
+	if uint64(len(data)) > uint64(h.Len) {
+		return 0, c.opError("post", ErrRange)
+	}
+	return c.post(WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
+}
+
+// PostRead posts an RDMA Read from the front of h into sink, as many octets as sink holds. See Post.
+func (c *Conn) PostRead(h Handle, sink []byte) (id uint64, err error) {
+	if uint64(len(sink)) > uint64(h.Len) {
+		return 0, c.opError("post", ErrRange)
+	}
+	return c.post(WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
+}
+
+// PostFetchAdd posts an atomic addition of delta to the 64-bit word at the front of h; the Completion
+// has its value from before in Original. See Post.
+func (c *Conn) PostFetchAdd(h Handle, delta uint64) (id uint64, err error) {
+	return c.post(WorkRequest{Op: rdmap.WorkFetchAdd, Remote: h, Operand: delta})
+}
+
+// PostCmpSwap posts an atomic compare-and-swap of the 64-bit word at the front of h; the Completion
+// has its value from before in Original. See Post.
+func (c *Conn) PostCmpSwap(h Handle, old, new uint64) (id uint64, err error) {
+	return c.post(WorkRequest{Op: rdmap.WorkCmpSwap, Remote: h, Compare: old, Operand: new})
+}
+
+func (c *Conn) post(wr WorkRequest) (uint64, error) {
+	wr.ID = c.endpoint().ids.Add(1)
+	return wr.ID, c.Post(&wr)
+}
+
+// PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
+// to DDP mode, makes the application the owner of the receive queue: it keeps enough buffers
+// posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
+// Read can't be used. Config.RecvCQ does the same.
+func (c *Conn) PostRecv(r RecvRequest) error {
+	v := c.endpoint()
+	if c.cfg.RecvCQ == nil && !v.appReceives.Load() {
+		c.mu.Lock()
+		late := c.mode == ModeDDP || c.switching != nil
+		c.mu.Unlock()
+		if late {
+			return c.opError("post", ErrReceiveOwner)
+		}
+		v.appReceives.Store(true)
+	}
+	return c.opError("post", v.qp.PostRecv(r))
+}
+
+// PeerPrivateData returns the private data of the peer's application from MPA startup; nil before it.
+func (c *Conn) PeerPrivateData() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer.privateData
+}
+
+// PeerDepths returns the IRD and ORD in force for this end, in RDMA Reads (RFC 6581 §9).
+func (c *Conn) PeerDepths() (ird, ord int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer.agreement.IRD, c.peer.agreement.ORD
+}
+
+// ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.
+func ParseHandle(b []byte) (h Handle, rest []byte, err error) { return rdmap.ParseHandle(b) }
