@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/internal/dissect"
+)
+
+func dumpCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "dump",
+		Usage:     "decode the iWARP connections in a capture",
+		ArgsUsage: "FILE",
+		Description: "Prints one line for each MPA frame and FPDU in FILE, a pcap or pcapng file; - is the standard input.\n" +
+			"What is wrong with one connection is a line too; a file that can't be read to its end is an error.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on each line"},
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.NArg() != 1 {
+				return usage("give one FILE, or - for the standard input")
+			}
+			in, err := openFile(c, c.Args().First())
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			out := bufio.NewWriter(c.Root().Writer)
+			emit := func(r dissect.Record) error {
+				_, err := fmt.Fprintln(out, r)
+				return err
+			}
+			if c.Bool("json") {
+				encoder := json.NewEncoder(out)
+				encoder.SetEscapeHTML(false)
+				emit = func(r dissect.Record) error { return encoder.Encode(r) }
+			}
+			err = dissect.Read(in, emit)
+			return errors.Join(err, out.Flush())
+		},
+	}
+}
+
+// openFile opens a file; "-" is the standard input.
+func openFile(c *cli.Command, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.Root().Reader), nil
+	}
+	return os.Open(name)
+}

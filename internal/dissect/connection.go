@@ -1,0 +1,362 @@
+package dissect
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+)
+
+// The keys that MPA frames begin with (RFC 5044 §7.1.1).
+var (
+	requestKey = []byte("MPA ID Req Frame")
+	replyKey   = []byte("MPA ID Rep Frame")
+)
+
+const (
+	// maxBeforeReply bounds the octets that an Initiator may have sent before the Reply is seen. It
+	// must not send any, but the capture may hold the packets in another order.
+	maxBeforeReply = 256 << 10
+	// maxBadInARow is the number of FPDUs with a bad CRC after which the lengths aren't believed any more.
+	maxBadInARow = 8
+)
+
+// phase is how far a direction has come:
+//
+//	streaming → requested → framing → lost    (the side that sent the Request)
+//	    ↑___________|                         (a Reply that rejects)
+//	streaming → framing → lost                (the side that sent the Reply)
+type phase uint8
+
+const (
+	streaming phase = iota // octets of the application; an MPA frame may come at any place in them
+	requested              // behind a Request: octets wait for the Reply
+	framing                // Full Operation: FPDUs
+	lost                   // nothing more can be made of it
+)
+
+// connection is one TCP connection of the capture.
+type connection struct {
+	d       *dissector
+	number  int       // in order of appearance
+	now     time.Time // of the packet at hand
+	halves  [2]half
+	request *mpa.Frame // nil: none yet
+	crc     bool       // what the two frames agree on
+	over    bool       // both directions have ended, or it was reset
+}
+
+// half is one direction of a connection.
+type half struct {
+	src, dst netip.AddrPort
+	tcp      reassembly
+	syn      bool   // its SYN was seen: the capture has its beginning
+	isn      uint32 // sequence number of the SYN
+	cut      bool   // packets of it were captured in part
+	phase    phase
+	framer   framer
+	held     []byte // octets in order that wait for more
+	bad      int    // FPDUs with a bad CRC in a row
+}
+
+// replacedBy reports whether a SYN with this sequence number opens a new connection between the two ends.
+func (c *connection) replacedBy(from int, seq uint32) bool {
+	h := &c.halves[from]
+	if h.syn {
+		return h.isn != seq // else it is a retransmission
+	}
+	return c.over || h.tcp.known
+}
+
+// take takes in one segment of half i.
+func (c *connection) take(i int, s segment, t time.Time) {
+	if c.over {
+		return
+	}
+	c.now = t
+	h := &c.halves[i]
+	h.cut = h.cut || s.cut
+	if s.syn {
+		if !h.tcp.known {
+			h.syn, h.isn = true, s.seq
+			h.tcp.start(s.seq + 1)
+		}
+		s.seq++
+	}
+	if len(s.payload) > 0 {
+		c.guess(i, s)
+	}
+	for len(s.payload) > 0 && h.phase != lost {
+		if h.tcp.add(s.seq, s.payload, &c.d.waiting, func(b []byte) { c.feed(i, b) }) {
+			break
+		}
+		c.gap(i, s.seq) // there is no room for s behind the gap
+	}
+	if s.fin {
+		h.tcp.finish(s.seq + uint32(len(s.payload)))
+	}
+	if s.rst || c.halves[0].ended() && c.halves[1].ended() {
+		c.finish("the connection ends")
+	}
+}
+
+// ended reports whether nothing more is to come in this direction.
+func (h *half) ended() bool { return h.tcp.complete() || h.phase == lost && h.tcp.ended }
+
+// feed takes in octets of half i, in order.
+func (c *connection) feed(i int, data []byte) {
+	h := &c.halves[i]
+	if h.phase == lost {
+		return
+	}
+	b := data
+	if len(h.held) > 0 {
+		c.d.waiting += len(data)
+		h.held = append(h.held, data...)
+		b = h.held
+	}
+	used := 0
+	for more := true; more && h.phase != lost; {
+		var n int
+		n, more = c.step(i, b[used:])
+		used += n
+	}
+	c.hold(i, b[used:])
+	if len(h.held) > maxBeforeReply && h.phase == requested || c.d.waiting > maxWaitingAll {
+		c.lose(i, fmt.Sprintf("%d octets wait for what the capture does not hold", len(h.held)))
+	}
+}
+
+// hold keeps what is left of a half's octets; rest may alias what was held so far.
+func (c *connection) hold(i int, rest []byte) {
+	h := &c.halves[i]
+	if h.phase == lost {
+		rest = nil
+	}
+	c.d.waiting += len(rest) - len(h.held)
+	if len(rest) == 0 {
+		h.held = nil
+		return
+	}
+	h.held = append(h.held[:0], rest...)
+}
+
+// step decodes what stands at the beginning of b and returns how much that was. more is false when b
+// holds nothing else that can be decoded now.
+func (c *connection) step(i int, b []byte) (n int, more bool) {
+	h := &c.halves[i]
+	switch h.phase {
+	case streaming:
+		return c.findFrame(i, b)
+	case framing:
+		p, ok := h.framer.next(b)
+		if ok {
+			c.fpdu(i, p)
+		}
+		return p.size, ok
+	}
+	return 0, false
+}
+
+// findFrame looks for an MPA frame anywhere in b, because a connection may switch to MPA at any place.
+func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
+	at, reply := findKey(b)
+	if at < 0 {
+		return max(0, len(b)-len(requestKey)+1), false // the end may be the beginning of a key
+	}
+	b = b[at:]
+	if len(b) < mpa.FrameHeaderLen {
+		return at, false
+	}
+	size, err := mpa.FrameLen(b[:mpa.FrameHeaderLen])
+	if err == nil && len(b) < size {
+		return at, false
+	}
+	var f mpa.Frame
+	if err == nil {
+		f, err = mpa.ParseFrame(b[:size], reply)
+	}
+	if err != nil {
+		c.report(i, "an MPA frame that can't be used: "+err.Error())
+		return at + len(requestKey), true
+	}
+	f.PrivateData = bytes.Clone(f.PrivateData)
+	if reply {
+		c.reply(i, f)
+	} else {
+		c.requestFrame(i, f)
+	}
+	return at + size, true
+}
+
+// findKey returns the place of the first key in b, or -1.
+func findKey(b []byte) (at int, reply bool) {
+	request, rep := bytes.Index(b, requestKey), bytes.Index(b, replyKey)
+	if rep >= 0 && (request < 0 || rep < request) {
+		return rep, true
+	}
+	return request, false
+}
+
+func (c *connection) requestFrame(i int, f mpa.Frame) {
+	c.request = &f
+	c.halves[i].phase = requested
+	c.record(i, Record{Kind: KindRequest, Startup: newStartup(f)})
+}
+
+// reply ends the startup: from here on both directions are FPDUs, unless the Reply rejects.
+func (c *connection) reply(i int, reply mpa.Frame) {
+	responder, initiator := &c.halves[i], &c.halves[1-i]
+	for initiator.phase == streaming && len(initiator.tcp.waiting) > 0 {
+		c.gap(1-i, initiator.tcp.next) // what is missing won't come: the Responder has had the Request
+	}
+	if asked := initiator.phase == requested || initiator.phase == lost && c.request != nil; !asked {
+		initiator.tcp.known = false // decoding begins with the next segment
+		c.report(i, "an MPA Reply without an MPA Request before it: "+
+			"the Request is taken to have asked for CRC as the Reply does, and for no markers")
+		c.request = &mpa.Frame{CRC: reply.CRC}
+	}
+	c.record(i, Record{Kind: KindReply, Startup: newStartup(reply)})
+	// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated
+	// and checked by both endpoints." (RFC 5044 §7.1.1) An M bit speaks of what its sender receives.
+	c.crc = c.request.CRC || reply.CRC
+	next := framing
+	if reply.Reject {
+		next = streaming
+	}
+	responder.enter(next, c.request.Markers)
+	initiator.enter(next, reply.Markers)
+	c.feed(1-i, nil) // what it has held back
+}
+
+// enter begins a phase behind the startup frames.
+func (h *half) enter(p phase, markers bool) {
+	if h.phase != lost {
+		h.phase, h.framer = p, framer{markers: markers}
+	}
+}
+
+// guess looks at a segment of a connection whose beginning the capture does not have. If it can only be
+// made of FPDUs, decoding begins with it. Once one direction is known, the other needs less proof: siw
+// may send a CRC in a segment of its own.
+func (c *connection) guess(i int, s segment) {
+	h := &c.halves[i]
+	if h.syn || h.phase != streaming || h.tcp.known && h.tcp.next != s.seq {
+		return
+	}
+	crc, ok := onlyFPDUs(s.payload, c.request != nil)
+	if !ok {
+		return
+	}
+	if c.request == nil {
+		c.request, c.crc = &mpa.Frame{CRC: crc}, crc
+		c.report(i, "the capture does not have the beginning of this connection: "+
+			"decoded as FPDUs without markers")
+	}
+	h.phase = framing
+	c.hold(i, nil)
+}
+
+// fpdu emits one FPDU.
+func (c *connection) fpdu(i int, p framed) {
+	h := &c.halves[i]
+	r := Record{CRC: CRCOff}
+	switch {
+	case c.crc && p.crcGood:
+		r.CRC = CRCGood
+		h.bad = 0
+	case c.crc:
+		r.CRC = CRCBad
+		h.bad++
+	}
+	err := r.setFPDU(p)
+	r.Error = words(p.fault, err)
+	c.record(i, r)
+	if h.bad == maxBadInARow {
+		c.lose(i, fmt.Sprintf("%d FPDUs in a row with a bad CRC: the rest is not decoded", h.bad))
+	}
+}
+
+// words joins what is wrong with the markers and with the headers of an FPDU.
+func words(fault string, err error) string {
+	switch {
+	case err == nil:
+		return fault
+	case fault == "":
+		return err.Error()
+	}
+	return fault + "; " + err.Error()
+}
+
+// gap deals with octets that the capture does not have. Before the startup they are stepped over, as far
+// as the first run that waits, or to seq if none does; among FPDUs the boundaries are lost with them.
+func (c *connection) gap(i int, seq uint32) {
+	h := &c.halves[i]
+	if h.phase == streaming {
+		c.hold(i, nil)
+		h.tcp.skip(seq, &c.d.waiting, func(b []byte) { c.feed(i, b) })
+		return
+	}
+	why := "the capture does not have"
+	if h.cut {
+		why = "packets were captured only in part, and the capture does not have"
+	}
+	c.lose(i, fmt.Sprintf("%s %d octets of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
+}
+
+// finish says what is left unfinished when the connection or the capture ends.
+func (c *connection) finish(event string) {
+	if c.over {
+		return
+	}
+	for i := range c.halves {
+		h := &c.halves[i]
+		for h.phase != lost && len(h.tcp.waiting) > 0 {
+			c.gap(i, h.tcp.next)
+		}
+		if h.phase > streaming && h.phase < lost && h.tcp.ended && !h.tcp.complete() {
+			c.gap(i, h.tcp.end)
+		}
+	}
+	for i := range c.halves {
+		h := &c.halves[i]
+		at, _ := findKey(h.held)
+		switch {
+		case h.phase == streaming && at >= 0:
+			c.report(i, event+" inside an MPA frame")
+		case h.phase == requested:
+			c.report(i, event+" without an MPA Reply")
+		case h.phase == framing && len(h.held) > 0:
+			c.report(i, fmt.Sprintf("%s inside an FPDU, %d octets after it began", event, len(h.held)))
+		}
+	}
+	c.release()
+	c.over = true
+}
+
+// lose gives half i up.
+func (c *connection) lose(i int, why string) {
+	c.report(i, why)
+	c.halves[i].phase = lost
+	c.hold(i, nil)
+	c.halves[i].tcp.drop(&c.d.waiting)
+}
+
+// release drops all octets that wait.
+func (c *connection) release() {
+	for i := range c.halves {
+		c.hold(i, nil)
+		c.halves[i].tcp.drop(&c.d.waiting)
+	}
+}
+
+func (c *connection) report(i int, why string) {
+	c.record(i, Record{Kind: KindError, Error: why})
+}
+
+func (c *connection) record(i int, r Record) {
+	r.Time, r.Src, r.Dst = c.now, c.halves[i].src, c.halves[i].dst
+	c.d.record(r)
+}

@@ -1,0 +1,139 @@
+package dissect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// maxConnections bounds the number of connections that are remembered at a time.
+const maxConnections = 1 << 16
+
+// Read decodes a capture in pcap or pcapng format and calls emit with each record, in the order in
+// which the packets that complete them were captured. What a Record points to is the callee's to keep,
+// except FPDU.Payload.
+//
+// An error of emit ends it and is returned as it is. A file that is not a capture, or is damaged or cut
+// off, gives a *FileError, after the records of the packets before that place. What is wrong with a
+// single connection is no error of Read: it is emitted as a record of KindError.
+func Read(r io.Reader, emit func(Record) error) error {
+	d := &dissector{emit: emit, decoder: newDecoder(), connections: map[pair]*connection{}}
+	fileErr := d.readPackets(r)
+	if d.err == nil {
+		d.finish()
+	}
+	if d.err != nil {
+		return d.err
+	}
+	return fileErr
+}
+
+// dissector is the state of one Read.
+type dissector struct {
+	emit    func(Record) error
+	err     error // what emit returned; nothing is emitted after it
+	decoder *decoder
+
+	start       time.Time // of the first packet
+	connections map[pair]*connection
+	opened      int // connections so far
+	overflowed  bool
+	waiting     int // octets that wait for others, in all connections
+}
+
+// pair names a connection by its two ends, the lesser one first.
+type pair [2]netip.AddrPort
+
+func (d *dissector) readPackets(r io.Reader) error {
+	source, err := openCapture(r)
+	if err != nil {
+		return &FileError{Err: err}
+	}
+	for n := 0; d.err == nil; n++ {
+		p, err := source.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &FileError{Packet: n, Err: err}
+		}
+		if !knownLink(p.link) {
+			return &FileError{Packet: n, Err: fmt.Errorf("%w: %d", ErrLinkType, p.link)}
+		}
+		if n == 0 {
+			d.start = p.time
+		}
+		if s, ok := d.decoder.segment(p); ok {
+			if c, from := d.connection(s, p.time); c != nil {
+				c.take(from, s, p.time)
+			}
+		}
+	}
+	return nil
+}
+
+// connection returns the connection that s belongs to, and which of its directions.
+func (d *dissector) connection(s segment, t time.Time) (c *connection, from int) {
+	key := pair{s.src, s.dst}
+	if s.dst.Compare(s.src) < 0 {
+		key, from = pair{s.dst, s.src}, 1
+	}
+	c = d.connections[key]
+	if c != nil && s.syn && !s.ack && c.replacedBy(from, s.seq) {
+		c.finish("the connection ends")
+		c = nil
+	}
+	if c != nil {
+		return c, from
+	}
+	if len(d.connections) >= maxConnections {
+		d.forget()
+	}
+	if len(d.connections) >= maxConnections {
+		if !d.overflowed {
+			d.overflowed = true
+			d.record(Record{Time: t, Src: s.src, Dst: s.dst, Kind: KindError,
+				Error: "too many connections at a time: this one and others after it are not decoded"})
+		}
+		return nil, 0
+	}
+	c = &connection{d: d, number: d.opened}
+	d.opened++
+	c.halves[0] = half{src: key[0], dst: key[1]}
+	c.halves[1] = half{src: key[1], dst: key[0]}
+	d.connections[key] = c
+	return c, from
+}
+
+// forget makes room: it drops the connections that are over, or have shown no MPA frame so far.
+func (d *dissector) forget() {
+	for key, c := range d.connections {
+		if c.over || c.request == nil {
+			c.release()
+			delete(d.connections, key)
+		}
+	}
+}
+
+// finish is the end of the capture.
+func (d *dissector) finish() {
+	open := make([]*connection, 0, len(d.connections))
+	for _, c := range d.connections {
+		open = append(open, c)
+	}
+	slices.SortFunc(open, func(a, b *connection) int { return a.number - b.number })
+	for _, c := range open {
+		c.finish("the capture ends")
+	}
+}
+
+func (d *dissector) record(r Record) {
+	if d.err != nil {
+		return
+	}
+	r.T = Seconds(r.Time.Sub(d.start))
+	d.err = d.emit(r)
+}

@@ -1,0 +1,461 @@
+package dissect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReadScript(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		play func(s *script)
+		want []string
+	}{
+		{"startup, one FPDU each way", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+			s.send(1, terminateBadSTag)
+			s.fin(0)
+			s.fin(1)
+		}, []string{"mpa-request", "mpa-reply", "send good", "terminate good"}},
+		{"single octets", func(s *script) {
+			for _, b := range unhex(t, helloRequest) {
+				s.sendOctets(0, []byte{b})
+			}
+			s.send(1, helloReply)
+			for _, b := range unhex(t, sendHello+writeEight) {
+				s.sendOctets(0, []byte{b})
+			}
+		}, []string{"mpa-request", "mpa-reply", "send good", "rdma-write good"}},
+		{"FPDUs in the segments of the startup frames", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply+writeEight)
+			s.send(0, sendHello+writeEight)
+		}, []string{"mpa-request", "mpa-reply", "rdma-write good", "send good", "rdma-write good"}},
+		{"plain TCP before the startup", func(s *script) {
+			s.sendOctets(0, []byte("STARTRDMA MPA ID\r\n"))
+			s.sendOctets(1, []byte("GO MPA ID Rep\r\n"))
+			s.sendOctets(0, append([]byte("more"), unhex(t, helloRequest)...))
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+		}, []string{"mpa-request", "mpa-reply", "send good"}},
+		{"no CRC", func(s *script) {
+			s.send(0, helloRequestNoCRC)
+			s.send(1, helloReplyNoCRC)
+			s.send(0, sendHello)
+			s.send(0, strings.Replace(sendHello, "b990b10c", "00000000", 1))
+		}, []string{"mpa-request", "mpa-reply", "send off", "send off"}},
+		{"one side is enough for CRC", func(s *script) {
+			s.send(0, helloRequestNoCRC)
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+			s.send(0, strings.Replace(sendHello, "b990b10c", "00000000", 1))
+		}, []string{"mpa-request", "mpa-reply", "send good", "send bad"}},
+		{"the other side is enough, too", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReplyNoCRC)
+			s.send(1, sendHello)
+		}, []string{"mpa-request", "mpa-reply", "send good"}},
+		{"rejected, then plain TCP, then accepted", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReplyRejects)
+			s.sendOctets(0, []byte("what now"))
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, writeEight)
+		}, []string{"mpa-request", "mpa-reply", "mpa-request", "mpa-reply", "rdma-write good"}},
+		{"the Reply comes late in the capture", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(0, sendHello)
+			s.send(1, helloReply)
+		}, []string{"mpa-request", "mpa-reply", "send good"}},
+		{"unusable Request", func(s *script) {
+			s.send(0, "4d50412049442052 6571204672616d65 4009 0000")
+			s.fin(1)
+		}, []string{"error"}},
+		{"half a Request", func(s *script) {
+			s.send(0, helloRequest[:38])
+			s.fin(0)
+			s.fin(1)
+		}, []string{"error"}},
+		{"no Reply", func(s *script) {
+			s.send(0, helloRequest)
+			s.fin(1)
+			s.fin(0)
+		}, []string{"mpa-request", "error"}},
+		{"no Request", func(s *script) {
+			s.seq[0] += 20
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+		}, []string{"error", "mpa-reply", "send good"}},
+		{"ends inside an FPDU", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, sendHello[:14])
+			s.fin(0)
+			s.fin(1)
+		}, []string{"mpa-request", "mpa-reply", "error"}},
+		{"reset inside an FPDU", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, sendHello[:14])
+			s.add(1, s.seq[1], "R", nil)
+			s.send(0, sendHello[14:]) // not heard any more
+		}, []string{"mpa-request", "mpa-reply", "error"}},
+		{"a gap, the other direction goes on", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.seq[0] += 100
+			s.send(0, sendHello)
+			s.send(1, writeEight)
+			s.fin(0)
+			s.send(1, writeEight)
+			s.fin(1)
+		}, []string{"mpa-request", "mpa-reply", "rdma-write good", "rdma-write good", "error"}},
+		{"a gap before the startup", func(s *script) {
+			s.sendOctets(0, []byte("hello"))
+			s.seq[0] += 100
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.send(0, sendHello)
+		}, []string{"mpa-request", "mpa-reply", "send good"}},
+		{"the FIN tells of a gap", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.seq[0] += 100
+			s.fin(0)
+			s.fin(1)
+		}, []string{"mpa-request", "mpa-reply", "error"}},
+		{"ports used again", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			s.seq = [2]uint32{70000, 80000}
+			s.add(0, s.seq[0], "S", nil)
+			s.add(0, s.seq[0], "S", nil) // a retransmission
+			s.add(1, s.seq[1], "SA", nil)
+			s.seq = [2]uint32{70001, 80001}
+			s.send(0, helloRequestNoCRC)
+			s.send(1, helloReplyNoCRC)
+			s.send(0, sendHello)
+		}, []string{"mpa-request", "mpa-reply", "mpa-request", "mpa-reply", "send off"}},
+		{"a new connection after one without its beginning", func(s *script) {
+			s.packets = nil
+			s.send(0, sendHello)
+			s.seq = [2]uint32{70000, 80000}
+			s.add(0, s.seq[0], "S", nil)
+			s.add(1, s.seq[1], "SA", nil)
+			s.seq = [2]uint32{70001, 80001}
+			s.send(0, helloRequestNoCRC)
+			s.send(1, helloReplyNoCRC)
+			s.send(0, sendHello)
+		}, []string{"error", "send good", "mpa-request", "mpa-reply", "send off"}},
+		{"too much before the Reply", func(s *script) {
+			s.send(0, helloRequest)
+			for range maxBeforeReply/50_000 + 1 {
+				s.sendOctets(0, make([]byte, 50_000))
+			}
+			s.send(1, helloReply)
+			s.send(0, sendHello) // given up
+			s.send(1, writeEight)
+		}, []string{"mpa-request", "error", "mpa-reply", "rdma-write good"}},
+		{"bad CRCs, but not in a row", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			for range 2 {
+				for range maxBadInARow - 1 {
+					s.send(0, strings.Replace(sendHello, "b990b10c", "00000000", 1))
+				}
+				s.send(0, sendHello)
+			}
+		}, append([]string{"mpa-request", "mpa-reply"}, slices.Repeat(
+			append(slices.Repeat([]string{"send bad"}, maxBadInARow-1), "send good"), 2)...)},
+		{"a row of bad CRCs", func(s *script) {
+			s.send(0, helloRequest)
+			s.send(1, helloReply)
+			for range maxBadInARow + 3 {
+				s.send(0, strings.Replace(sendHello, "b990b10c", "00000000", 1))
+			}
+		}, append(append([]string{"mpa-request", "mpa-reply"}, slices.Repeat([]string{"send bad"}, maxBadInARow)...), "error")},
+		{"another protocol", func(s *script) {
+			s.sendOctets(0, []byte("GET / HTTP/1.1\r\n\r\n"))
+			s.sendOctets(1, []byte("HTTP/1.1 200 OK\r\n\r\n"))
+			s.fin(0)
+			s.fin(1)
+		}, nil},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := newScript(t)
+			tt.play(s)
+			wantOps(t, s.read(), tt.want...)
+		})
+	}
+}
+
+// TestReadMarkers: the two M bits are about one direction each.
+func TestReadMarkers(t *testing.T) {
+	s := newScript(t)
+	s.send(0, helloRequest)
+	s.send(1, helloReplyMarkers) // only the server wants markers, in what the client sends
+	stream := markStream(0, true, unhex(t, sendHelloULPDU), append(unhex(t, sendHelloULPDU), make([]byte, 1400)...), unhex(t, sendHelloULPDU))
+	s.sendOctets(0, stream)
+	s.send(1, writeEight)
+	records := s.read()
+	wantOps(t, records, "mpa-request", "mpa-reply", "send good", "send good", "send good", "rdma-write good")
+	var markers []int
+	for _, r := range records[2:] {
+		markers = append(markers, r.Markers)
+	}
+	if want := []int{1, 2, 0, 0}; !slices.Equal(markers, want) {
+		t.Errorf("markers = %v, want %v", markers, want)
+	}
+}
+
+// TestReadAnyPackets sends what siw sent in other packets: cut anew, out of order, repeated.
+func TestReadAnyPackets(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for _, name := range captures(t) {
+		file := load(t, name)
+		want := lines(t, mustRead(t, file))
+		packets := splitFile(t, file)
+		for i := 0; i+1 < len(packets); i++ {
+			switch random.IntN(6) {
+			case 0: // a neighbour from the same sender comes first; between SYN and data order matters
+				a, b := sender(t, packets[i]), sender(t, packets[i+1])
+				if a.src == b.src && a.dst == b.dst && !a.syn {
+					packets[i].data, packets[i+1].data = packets[i+1].data, packets[i].data
+				}
+			case 1: // again
+				packets = slices.Insert(packets, i+1, packets[i])
+				i++
+			}
+		}
+		diff(t, name, lines(t, mustRead(t, joinFile(t, packets))), want)
+	}
+}
+
+func sender(t *testing.T, p packet) segment {
+	t.Helper()
+	s, ok := newDecoder().segment(p)
+	if !ok {
+		t.Fatal("a packet without TCP")
+	}
+	return s
+}
+
+// TestReadTwoFlows interleaves the packets of captures of different connections.
+func TestReadTwoFlows(t *testing.T) {
+	names := captures(t)
+	for i := range len(names) - 1 {
+		files := [2][]byte{load(t, names[i]), load(t, names[i+1])}
+		packets := [2][]packet{splitFile(t, files[0]), splitFile(t, files[1])}
+		var both []packet
+		for k := range max(len(packets[0]), len(packets[1])) {
+			for _, side := range packets {
+				if k < len(side) {
+					both = append(both, side[k])
+				}
+			}
+		}
+		got := lines(t, mustRead(t, joinFile(t, both)))
+		want := append(lines(t, mustRead(t, files[0])), lines(t, mustRead(t, files[1]))...)
+		slices.Sort(got)
+		slices.Sort(want)
+		diff(t, names[i], got, want)
+	}
+}
+
+// TestReadMissingBeginning leaves the handshake and the startup out.
+func TestReadMissingBeginning(t *testing.T) {
+	for _, name := range captures(t) {
+		file := load(t, name)
+		all := mustRead(t, file)
+		var fpdus []Record
+		ends := map[string]bool{}
+		for _, r := range all {
+			if r.Kind == KindFPDU {
+				fpdus = append(fpdus, r)
+			}
+			ends[r.Src.String()] = true
+		}
+		if len(ends) != 2 || strings.Contains(name, "65536-nocrc") {
+			continue // several connections: the packets to leave out are not the first; large FPDUs: not whole in a segment
+		}
+		t.Run(name, func(t *testing.T) {
+			packets := splitFile(t, file)
+			for i, p := range packets {
+				if s := sender(t, p); len(s.payload) > 0 && !bytes.HasPrefix(s.payload, []byte("MPA ID Re")) {
+					packets = packets[i:]
+					break
+				}
+			}
+			if len(fpdus) == 0 {
+				return
+			}
+			got := mustRead(t, joinFile(t, packets))
+			if len(got) == 0 || got[0].Kind != KindError || !strings.Contains(got[0].Error, "does not have the beginning") {
+				t.Fatalf("first record = %v, want the note", got)
+			}
+			diff(t, name, lines(t, got[1:]), lines(t, fpdus))
+		})
+	}
+}
+
+// TestReadCutPackets: a capture with short packets says so.
+func TestReadCutPackets(t *testing.T) {
+	packets := splitFile(t, load(t, captureDir+"/peer-4096-v1-crc.pcap"))
+	for i := range packets {
+		if len(packets[i].data) > 200 {
+			packets[i].data, packets[i].cut = packets[i].data[:200], true
+		}
+	}
+	records := mustRead(t, joinFile(t, packets))
+	n := 0
+	for _, r := range records {
+		if r.Kind == KindError && strings.Contains(r.Error, "captured only in part") {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d notes about packets captured in part, want one for each direction", n)
+	}
+}
+
+func TestReadReturnsErrorOfEmit(t *testing.T) {
+	stop := errors.New("stop")
+	n := 0
+	err := Read(bytes.NewReader(load(t, captures(t)[0])), func(Record) error {
+		n++
+		return stop
+	})
+	if err != stop || n != 1 { //nolint:errorlint // the very error is promised
+		t.Errorf("Read = %v after %d records, want %v after 1", err, n, stop)
+	}
+}
+
+// TestReadTruncatedFile cuts each capture at many places: an error, and the records before it.
+func TestReadTruncatedFile(t *testing.T) {
+	for _, name := range captures(t) {
+		file := load(t, name)
+		want := lines(t, mustRead(t, file))
+		boundary := map[int]bool{24: true}
+		at := 24
+		for _, p := range splitFile(t, file) {
+			at += 16 + len(p.data)
+			boundary[at] = true
+		}
+		step := max(1, len(file)/60)
+		for n := 0; n < len(file); n += step {
+			records, err := readAll(file[:n])
+			var fe *FileError
+			switch {
+			case boundary[n]:
+				if err != nil {
+					t.Errorf("%s: the first %d octets, whole packets: %v", name, n, err)
+				}
+			case n < 4:
+				if !errors.As(err, &fe) || !errors.Is(err, ErrNotCapture) {
+					t.Errorf("%s: the first %d octets: error %v, want ErrNotCapture", name, n, err)
+				}
+			case !errors.As(err, &fe) || !errors.Is(err, ErrTruncated):
+				t.Errorf("%s: the first %d octets: error %v, want ErrTruncated", name, n, err)
+			}
+			var good []Record
+			for _, r := range records {
+				if r.Kind != KindError {
+					good = append(good, r)
+				}
+			}
+			if got := lines(t, good); !slices.Equal(got, want[:len(got)]) {
+				t.Errorf("%s: the first %d octets give other records than the whole", name, n)
+			}
+		}
+	}
+}
+
+// TestReadManyConnections goes beyond the number of connections that are remembered.
+func TestReadManyConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes 66000 packets")
+	}
+	s := newScript(t)
+	s.send(0, helloRequest)
+	s.send(1, helloReply)
+	template := s.packets[0]
+	for i := range maxConnections + 500 {
+		p := template
+		p.data = bytes.Clone(p.data)
+		p.data[14+12+1], p.data[14+12+2] = byte(i>>16)+20, byte(i>>8) // source address
+		p.data[14+12+3] = byte(i)
+		s.packets = append(s.packets, p)
+	}
+	s.send(0, sendHello)
+	wantOps(t, s.read(), "mpa-request", "mpa-reply", "send good")
+}
+
+// TestReadGapFillsMemory sends so much behind a gap that the direction is given up.
+func TestReadGapFillsMemory(t *testing.T) {
+	s := newScript(t)
+	s.send(0, helloRequest)
+	s.send(1, helloReply)
+	s.seq[0] += 100
+	for range maxWaiting/60000 + 1 {
+		s.sendOctets(0, make([]byte, 60000))
+	}
+	s.send(1, writeEight)
+	records := s.read()
+	wantOps(t, records, "mpa-request", "mpa-reply", "error", "rdma-write good")
+	if want := "the capture does not have 100 octets of this direction"; len(records) > 2 && !strings.Contains(records[2].Error, want) {
+		t.Errorf("error = %q, want %q in it", records[2].Error, want)
+	}
+}
+
+// TestConnectionBudget: when all connections together hold too much, the one that asks for more is given up.
+func TestConnectionBudget(t *testing.T) {
+	var records []Record
+	d := &dissector{emit: func(r Record) error { records = append(records, r); return nil }, waiting: maxWaitingAll - 100}
+	c := &connection{d: d}
+	c.halves[0].phase = framing
+	c.feed(0, bigWrite(t, 1000)[:100])
+	if len(records) != 0 || d.waiting != maxWaitingAll {
+		t.Fatalf("%v, %d octets wait", records, d.waiting)
+	}
+	c.feed(0, []byte{0})
+	if len(records) != 1 || records[0].Kind != KindError || c.halves[0].phase != lost || d.waiting != maxWaitingAll-100 {
+		t.Errorf("%v, phase %d, %d octets wait; want an error, and the octets gone", records, c.halves[0].phase, d.waiting)
+	}
+}
+
+// failingReader fails behind some octets.
+type failingReader struct {
+	r   io.Reader
+	err error
+}
+
+func (f failingReader) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = f.err
+	}
+	return n, err
+}
+
+func TestReadReturnsErrorOfReader(t *testing.T) {
+	failure := fmt.Errorf("disk on fire")
+	file := load(t, captures(t)[0])
+	for _, n := range []int{0, 3, 20, 24, 30, len(file)} {
+		err := Read(failingReader{bytes.NewReader(file[:n]), failure}, func(Record) error { return nil })
+		var fe *FileError
+		if !errors.Is(err, failure) || !errors.As(err, &fe) {
+			t.Errorf("after %d octets: %v, want a *FileError with %v", n, err, failure)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package dissect
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/rddp/rddp/mpa"
+)
+
+// crcLen is the length of the CRC field, lengthLen that of ULPDU_Length.
+const (
+	crcLen    = 4
+	lengthLen = 2
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// framed is one FPDU taken out of a stream.
+type framed struct {
+	size    int    // octets that it takes in the stream, with markers
+	ulpdu   []byte // without markers; aliases the stream or the framer's scratch
+	markers int
+	crcGood bool   // over everything before the CRC field, markers included
+	padSet  bool   // a pad octet is not zero
+	fault   string // a marker that does not point to this FPDU; "" if there is none
+}
+
+// framer cuts one direction of a connection into FPDUs.
+//
+// It is not mpa.Receiver, because their duties differ: a receiver stops for good at the first octet
+// that is wrong, while this one shows what is wrong and goes on, and it is a second opinion on the
+// same stream. A test holds the two against each other.
+type framer struct {
+	markers bool   // this direction carries markers
+	off     uint64 // stream offset of the next FPDU; the first octet after startup has offset 0
+	scratch []byte
+}
+
+// next takes the FPDU at the beginning of b. ok is false when b doesn't hold all of it.
+func (f *framer) next(b []byte) (p framed, ok bool) {
+	size, ok := f.size(b)
+	if !ok || len(b) < size {
+		return framed{}, false
+	}
+	b = b[:size]
+	p.size = size
+	// "All MPA Markers are included in the containing FPDU CRC calculation" (RFC 5044 §4.3)
+	p.crcGood = crc32.Checksum(b[:size-crcLen], castagnoli) == binary.LittleEndian.Uint32(b[size-crcLen:])
+	body := b[:size-crcLen]
+	if f.markers {
+		body = f.squeeze(&p, body)
+	}
+	end := lengthLen + int(binary.BigEndian.Uint16(body))
+	p.ulpdu = body[lengthLen:end]
+	for _, pad := range body[end:] {
+		p.padSet = p.padSet || pad != 0
+	}
+	f.off += uint64(size)
+	return p, true
+}
+
+// size returns the octets that the FPDU at the beginning of b takes; ok is false when b is too short to
+// tell.
+func (f *framer) size(b []byte) (size int, ok bool) {
+	header := 0 // place of ULPDU_Length
+	if f.markers && f.off%mpa.MarkerInterval == 0 {
+		header = mpa.MarkerSize
+	}
+	if len(b) < header+lengthLen {
+		return 0, false
+	}
+	plain := mpa.FPDULen(int(binary.BigEndian.Uint16(b[header:])))
+	if !f.markers {
+		return plain, true
+	}
+	// Between two markers there are 508 octets of FPDUs. One that would come directly behind this
+	// FPDU belongs to the next.
+	first := int(-f.off % mpa.MarkerInterval) // octets before the first marker
+	if plain <= first {
+		return plain, true
+	}
+	count := 1 + (plain-first-1)/(mpa.MarkerInterval-mpa.MarkerSize)
+	return plain + count*mpa.MarkerSize, true
+}
+
+// squeeze copies b without its markers to the scratch, and looks at each FPDUPTR on the way.
+func (f *framer) squeeze(p *framed, b []byte) []byte {
+	f.scratch = f.scratch[:0]
+	header := 0 // place of ULPDU_Length: FPDUPTRs count from there
+	for at := 0; at < len(b); {
+		pos := f.off + uint64(at)
+		if pos%mpa.MarkerInterval == 0 {
+			if at == 0 {
+				header = mpa.MarkerSize
+			}
+			want := max(at-header, 0)
+			if got := int(binary.BigEndian.Uint16(b[at+2:]) &^ 3); got != want && p.fault == "" {
+				p.fault = fmt.Sprintf("marker at stream offset %d has FPDUPTR %d, want %d", pos, got, want)
+			}
+			p.markers++
+			at += mpa.MarkerSize
+			continue
+		}
+		end := min(len(b), at+int(-pos%mpa.MarkerInterval))
+		f.scratch = append(f.scratch, b[at:end]...)
+		at = end
+	}
+	return f.scratch
+}

@@ -1,0 +1,180 @@
+package dissect
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/netip"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// The kinds of records.
+const (
+	KindRequest = "mpa-request"
+	KindReply   = "mpa-reply"
+	KindFPDU    = "fpdu"
+	KindError   = "error" // a flow that can't be decoded, or not any further; Error has the words
+)
+
+// What was found in the CRC field of an FPDU.
+const (
+	CRCGood = "good"
+	CRCBad  = "bad"
+	CRCOff  = "off" // neither side asked for CRC: the field is not looked at
+)
+
+// Record is one thing found in a capture: an MPA frame, an FPDU, or what is wrong with a flow. Its JSON
+// form is one flat object; numbers are JSON numbers, so a TO needs a reader with 64-bit integers.
+type Record struct {
+	Time time.Time      `json:"-"`             // when the packet that completed it was captured
+	T    Seconds        `json:"t"`             // the same, counted from the capture's first packet
+	Src  netip.AddrPort `json:"src"`           // sender of the octets
+	Dst  netip.AddrPort `json:"dst"`           // receiver
+	Kind string         `json:"kind"`          // one of the constants
+	Op   string         `json:"op,omitempty"`  // KindFPDU: the RDMAP message, "rdma-write", "send-se" …
+	CRC  string         `json:"crc,omitempty"` // KindFPDU: one of the constants
+
+	*Startup // KindRequest and KindReply, else nil
+	*FPDU    // KindFPDU, else nil
+
+	// Error has the words of a KindError. In an FPDU it says what is wrong with that FPDU besides its CRC.
+	Error string `json:"error,omitempty"`
+}
+
+// Seconds is a time span that JSON shows as a number of seconds with all its nanoseconds.
+type Seconds time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Seconds) UnmarshalJSON(b []byte) error {
+	var f float64
+	err := json.Unmarshal(b, &f)
+	*s = Seconds(f * float64(time.Second))
+	return err
+}
+
+// Hex is a string of octets that JSON shows as hexadecimal digits.
+type Hex []byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hex) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h)), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hex) UnmarshalText(b []byte) error {
+	var err error
+	*h, err = hex.DecodeString(string(b))
+	return err
+}
+
+// Startup is an MPA Request or Reply Frame (RFC 5044 §7.1.1, RFC 6581 §6).
+type Startup struct {
+	Revision    uint8 `json:"rev"`
+	WantMarkers bool  `json:"want_markers"` // M: the sender wants markers in what it receives
+	WantCRC     bool  `json:"want_crc"`     // C
+	Reject      bool  `json:"reject"`       // R
+	PrivateData Hex   `json:"private_data"` // the ULP's, without the four octets of the enhanced form
+
+	*Enhanced // nil when the frame has not got S, or revision 1
+}
+
+// Enhanced is what revision 2 adds to a frame with the S bit.
+type Enhanced struct {
+	IRD        uint16 `json:"ird"` // 16383: left to the ULP
+	ORD        uint16 `json:"ord"`
+	PeerToPeer bool   `json:"peer_to_peer"` // A
+	RTRSend    bool   `json:"rtr_send"`     // B
+	RTRWrite   bool   `json:"rtr_write"`    // C
+	RTRRead    bool   `json:"rtr_read"`     // D
+}
+
+// FPDU is one FPDU and the DDP Segment in it. Headers that it doesn't have are nil; so are all that can't be
+// parsed, which the Record's Error tells then.
+type FPDU struct {
+	ULPDULen   int  `json:"ulpdu_len"`
+	Last       bool `json:"last"`        // L: the DDP Message ends with this segment
+	PayloadLen int  `json:"payload_len"` // octets behind the DDP header
+	Markers    int  `json:"markers,omitempty"`
+	PadSet     bool `json:"pad_set,omitempty"` // a pad octet is not zero, as it should be
+
+	*Tagged
+	*Untagged
+	Invalidate *ddp.STag `json:"invalidate_stag,omitempty"`
+	*ReadRequest
+	*AtomicRequest
+	*AtomicResponse
+	Immediate Hex `json:"immediate,omitempty"`
+	*Terminate
+
+	Payload []byte `json:"-"` // behind the DDP header; valid until the callback it was passed to returns
+}
+
+// Tagged is what only a tagged DDP header has (RFC 5041 §4.2).
+type Tagged struct {
+	STag ddp.STag `json:"stag"`
+	TO   uint64   `json:"to"`
+}
+
+// Untagged is what only an untagged DDP header has (RFC 5041 §4.3).
+type Untagged struct {
+	QN  ddp.QN `json:"qn"`
+	MSN uint32 `json:"msn"`
+	MO  uint32 `json:"mo"`
+}
+
+// ReadRequest is the header of an RDMA Read Request (RFC 5040 §4.4).
+type ReadRequest struct {
+	SinkSTag   ddp.STag `json:"sink_stag"`
+	SinkTO     uint64   `json:"sink_to"`
+	ReadSize   uint32   `json:"read_size"`
+	SourceSTag ddp.STag `json:"source_stag"`
+	SourceTO   uint64   `json:"source_to"`
+}
+
+// AtomicRequest is the header of an Atomic Request (RFC 7306 §5.2.1).
+type AtomicRequest struct {
+	AtomicOp    rdmap.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
+	RequestID   uint32         `json:"request_id"`
+	RemoteSTag  ddp.STag       `json:"remote_stag"`
+	RemoteTO    uint64         `json:"remote_to"`
+	Data        uint64         `json:"data"`
+	Mask        uint64         `json:"mask"`
+	Compare     uint64         `json:"compare"`
+	CompareMask uint64         `json:"compare_mask"`
+}
+
+// AtomicResponse is the header of an Atomic Response (RFC 7306 §5.2.2).
+type AtomicResponse struct {
+	OriginalRequestID uint32 `json:"original_request_id"`
+	Original          uint64 `json:"original"`
+}
+
+// Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as it came.
+type Terminate struct {
+	Words     string `json:"terminate"`
+	Layer     uint8  `json:"layer"`
+	ErrorType uint8  `json:"error_type"`
+	ErrorCode uint8  `json:"error_code"`
+	// HostOrder is set when the control bits came in the order of Linux's siw, which is not the RFC's.
+	HostOrder bool `json:"host_order,omitempty"`
+	Raw       Hex  `json:"terminate_hex"`
+}
+
+// opNames are the names of opcodes in JSON: those of the RFCs in lower case with dashes.
+var opNames = map[rdmap.Opcode]string{
+	rdmap.OpWrite:            "rdma-write",
+	rdmap.OpReadRequest:      "rdma-read-request",
+	rdmap.OpReadResponse:     "rdma-read-response",
+	rdmap.OpSend:             "send",
+	rdmap.OpSendInvalidate:   "send-invalidate",
+	rdmap.OpSendSE:           "send-se",
+	rdmap.OpSendSEInvalidate: "send-se-invalidate",
+	rdmap.OpTerminate:        "terminate",
+	rdmap.OpImmediate:        "immediate",
+	rdmap.OpImmediateSE:      "immediate-se",
+	rdmap.OpAtomicRequest:    "atomic-request",
+	rdmap.OpAtomicResponse:   "atomic-response",
+}

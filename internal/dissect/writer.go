@@ -1,0 +1,161 @@
+package dissect
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
+)
+
+const (
+	writeBuffer = 64 << 10 // octets between the Writer and its io.Writer
+	maxSegment  = 32 << 10 // payload octets of one made-up packet
+	ackEvery    = 1 << 20  // octets that may go unacknowledged; far below the window
+	window      = 0xFFFF   // with windowScale: 16 MiB less 256
+	windowScale = 8
+)
+
+// Made-up ends for connections whose addresses are not IP addresses: documentation addresses (RFC
+// 5737, RFC 3849), and ports that give each connection a pair of its own.
+const (
+	madeUpPort  = 7174
+	madeUpPorts = 49152 // the first of the 16384 dynamic ports
+)
+
+var (
+	madeUp4 = [2]netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
+	madeUp6 = [2]netip.Addr{netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")}
+)
+
+// Writer writes the octets of connections as a capture in pcapng format, with Ethernet, IP and TCP
+// headers made up around them. All methods, and those of its Flows, may be called from any goroutine.
+//
+// It never fails a caller's connection: the first error of the io.Writer ends the capture, and Close
+// returns it. At most 64 KiB wait in memory; they are written out when a Flow is closed.
+type Writer struct {
+	now func() time.Time
+
+	mu sync.Mutex // held across writes to the file, so that packets stay whole and in order of time
+
+	ng     *pcapgo.NgWriter         // +checklocks:mu
+	layers gopacket.SerializeBuffer // +checklocks:mu
+	flows  uint32                   // +checklocks:mu
+	err    error                    // +checklocks:mu
+	closed bool                     // +checklocks:mu
+}
+
+// NewWriter returns a Writer whose file has begun in w. The caller closes w after the Writer.
+func NewWriter(w io.Writer) (*Writer, error) {
+	// The NgWriter uses the bufio.Writer that it is given, because it is larger than its own.
+	ng, err := pcapgo.NewNgWriterInterface(bufio.NewWriterSize(w, writeBuffer),
+		pcapgo.NgInterface{Name: "rddp", LinkType: layers.LinkTypeEthernet, TimestampResolution: 9},
+		pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: "rddp"}})
+	if err != nil {
+		return nil, err
+	}
+	if err := ng.Flush(); err != nil {
+		return nil, err
+	}
+	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer()}, nil
+}
+
+// Close ends the capture and returns the first error that occurred in writing it. Flows still open stay
+// without a FIN. Further calls return the same.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.flushLocked()
+		w.closed = true
+	}
+	return w.err
+}
+
+// Flow begins a connection: its handshake is written now. initiator says that the local end opened the
+// connection. Addresses that are not IP addresses with a port, of both ends in the same family, are
+// replaced by made-up ones.
+func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flows++
+	f := &Flow{w: w}
+	f.local.addr, f.remote.addr = ends(local, remote, initiator, w.flows)
+	// Every connection gets sequence numbers of its own: the same two ports may come again.
+	f.local.seq = w.flows << 20
+	f.remote.seq = f.local.seq + 1<<19
+	for i, e := range []*end{&f.local, &f.remote} {
+		e.mac = net.HardwareAddr{2, 0, 0, 0, 0, byte(i + 1)} // locally administered
+	}
+	first, second := &f.remote, &f.local
+	if initiator {
+		first, second = second, first
+	}
+	f.writeLocked(first, second, layers.TCP{SYN: true}, nil)
+	f.writeLocked(second, first, layers.TCP{SYN: true, ACK: true}, nil)
+	f.writeLocked(first, second, layers.TCP{ACK: true}, nil)
+	return f
+}
+
+// ends returns the addresses to write for both ends of the connection with this number.
+func ends(local, remote net.Addr, initiator bool, number uint32) (l, r netip.AddrPort) {
+	l, r = addrPort(local), addrPort(remote)
+	if l == r { // both have none, or it is no TCP connection
+		l, r = netip.AddrPort{}, netip.AddrPort{}
+	}
+	made := madeUp4
+	if l.Addr().Is6() || !l.IsValid() && r.Addr().Is6() {
+		made = madeUp6
+	}
+	localPort, remotePort := uint16(madeUpPort), madeUpPorts+uint16(number%(1<<16-madeUpPorts))
+	if initiator {
+		localPort, remotePort = remotePort, localPort
+	}
+	if !l.IsValid() {
+		l = netip.AddrPortFrom(made[0], localPort)
+	}
+	if !r.IsValid() || l.Addr().Is4() != r.Addr().Is4() {
+		r = netip.AddrPortFrom(made[1], remotePort)
+	}
+	return l, r
+}
+
+// addrPort returns the IP address and port in a, or the zero AddrPort if it has none.
+func addrPort(a net.Addr) netip.AddrPort {
+	if a == nil {
+		return netip.AddrPort{}
+	}
+	ap, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
+}
+
+// packetLocked appends one packet to the file, with the time of now: under the lock it can't run backwards.
+//
+// +checklocks:w.mu
+func (w *Writer) packetLocked(stack ...gopacket.SerializableLayer) {
+	if w.err != nil || w.closed {
+		return
+	}
+	options := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	w.err = gopacket.SerializeLayers(w.layers, options, stack...)
+	if w.err != nil {
+		return
+	}
+	b := w.layers.Bytes()
+	w.err = w.ng.WritePacket(gopacket.CaptureInfo{Timestamp: w.now(), CaptureLength: len(b), Length: len(b)}, b)
+}
+
+// +checklocks:w.mu
+func (w *Writer) flushLocked() {
+	if w.err == nil && !w.closed {
+		w.err = w.ng.Flush()
+	}
+}
