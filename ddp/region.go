@@ -78,6 +78,19 @@ func (r *Region) Deregister() {
 	r.mu.Unlock()
 }
 
+// Redirect has all further access go to b instead of the memory that was registered, which is the
+// caller's alone again when Redirect returns: no copy into or out of it is under way, and none begins.
+// It is how a Read that nobody waits for any more can still be answered. b must be as long as the
+// Region, and is kept until Deregister. It must not be called together with Len or Bytes.
+func (r *Region) Redirect(b []byte) {
+	if len(b) != len(r.mem) {
+		panic("BUG: Region redirected to memory of another length")
+	}
+	r.mu.Lock()
+	r.mem = b
+	r.mu.Unlock()
+}
+
 // Update64 replaces the 64-bit word at TO to by f of it, atomically with regard to every other
 // Update64, Load64 and Store64 and to all users of sync/atomic, and returns what it was before. The
 // word is in the byte order of this machine. f may be called several times and must not use the

@@ -107,12 +107,12 @@ func (r *Receiver) Fill(off uint64, n int) {
 // more, unless Err says otherwise. It may have stepped over ULPDUs that were shown early, so that Edge
 // has moved.
 func (r *Receiver) Next() bool {
+	// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on
+	// that half connection." (RFC 5044 §8)
 	if r.err != nil {
 		return false
 	}
-	// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on
-	// that half connection." (RFC 5044 §8)
-	return r.nextInOrder() || r.err == nil && r.nextEarly()
+	return r.nextInOrder() || r.nextEarly()
 }
 
 // nextInOrder takes the next FPDU off the front of buf[r:w].
@@ -203,7 +203,7 @@ func (r *Receiver) consume(n int) {
 	r.off += uint64(n)
 }
 
-// fail ends the direction for good.
+// fail ends the direction for good. What is in the buffer, in order and early, is given up.
 func (r *Receiver) fail(err *Error) {
 	r.err = err
 	r.r = r.w

@@ -52,6 +52,8 @@ func wantDead(t *testing.T, s *sink, markers bool) {
 	t.Helper()
 	before, err := len(s.got), s.Err()
 	s.feed(refFPDU(figure5, int(s.in), markers, true), 0)
+	s.Fill(s.Edge(), copy(s.Free(), refFPDU(figure5, int(s.Edge()), markers, true)))
+	s.drain()
 	if len(s.got) != before || s.Err() != err || s.EOF() != err || s.Next() {
 		t.Errorf("after %v: %d more ULPDUs, Err %v, EOF %v", err, len(s.got)-before, s.Err(), s.EOF())
 	}
