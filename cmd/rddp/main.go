@@ -1,0 +1,120 @@
+// Command rddp shows and uses the stack of this module: it pings, copies files and decodes captures by
+// RDMA over plain TCP. `rddp help` lists its commands.
+//
+// The exit status is 0 if all went well, 1 after a failure, and 2 if the command line was wrong. A
+// failure is told once, on standard error.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+)
+
+const (
+	exitOK = iota
+	exitFailure
+	exitUsage
+)
+
+// sameInterrupt is how long after an interrupt another one still counts as the same.
+const sameInterrupt = time.Second / 2
+
+func main() {
+	// The first interrupt ends the command in an orderly way, a second one at once. One that comes with
+	// the first is the same: timeout(1) and others signal a process both by itself and in its group.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameInterrupt, stop) })
+	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr, commands()))
+}
+
+func commands() []*cli.Command {
+	return []*cli.Command{demoCommand(), pingCommand(), serveCommand(), cpCommand(), dumpCommand()}
+}
+
+// run runs the command line args and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands []*cli.Command) int {
+	err := app(stdout, stderr, commands).Run(ctx, args)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "%v\n", err)
+	if coder := cli.ExitCoder(nil); errors.As(err, &coder) && coder.ExitCode() == exitUsage {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// app makes the command line of commands. Its errors are *commandErrors, and run alone prints them.
+func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
+	for _, c := range commands {
+		name, action := "rddp "+c.Name, c.Action
+		c.UseShortOptionHandling = true
+		c.OnUsageError = func(_ context.Context, _ *cli.Command, err error, _ bool) error {
+			return &commandError{name, &usageError{err}}
+		}
+		c.Action = func(ctx context.Context, c *cli.Command) error {
+			if err := action(ctx, c); err != nil {
+				return &commandError{name, err}
+			}
+			return nil
+		}
+	}
+	return &cli.Command{
+		Name: "rddp", Usage: "RDMA over plain TCP: DDP (RFC 5041) in user space", Version: version(),
+		Commands: commands, Writer: stdout, ErrWriter: stderr,
+		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run does it
+		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
+			return &commandError{"rddp", &usageError{err}}
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			what := "no command given"
+			if c.Args().Present() {
+				what = fmt.Sprintf("there is no command %q", c.Args().First())
+			}
+			return &commandError{"rddp", usage("%s", what)}
+		},
+	}
+}
+
+// version is the module's as the build recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// A commandError says which command failed.
+type commandError struct {
+	name string
+	err  error
+}
+
+func (e *commandError) Error() string {
+	text := e.name + ": " + e.err.Error()
+	if u := (*usageError)(nil); errors.As(e.err, &u) {
+		text += "\n`" + e.name + " --help` shows the usage."
+	}
+	return text
+}
+
+func (e *commandError) Unwrap() error { return e.err }
+
+// A usageError is a command line that makes no sense. As a cli.ExitCoder it asks for exit status 2; a
+// command may also return cli.Exit(message, 2).
+type usageError struct{ err error }
+
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) ExitCode() int { return exitUsage }

@@ -1,0 +1,180 @@
+package ping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A client is a session with the two buffers that its server reads and writes.
+type client struct {
+	*session
+	source, sink extsock.Region
+}
+
+// Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns how
+// the pings went that were made, also with an error. When ctx is done before all are made, the error is
+// ErrInterrupted, or nil if Count is 0 and there was a ping. A nil cfg means the zero Config.
+func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	sum := Summary{Size: cfg.size()}
+	if err := cfg.check(); err != nil {
+		return sum, err
+	}
+	s, err := dial(ctx, address, cfg)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w while connecting to %s", ErrInterrupted, address)
+		}
+		return sum, err
+	}
+	c := &client{session: s}
+	err = c.register(cfg.size())
+	if err == nil {
+		err = c.run(ctx, &sum)
+	}
+	return sum, s.close(err)
+}
+
+// dial connects and runs MPA startup.
+// "the initiator MAY attempt to establish an RDMA connection using the unenhanced MPA protocol as
+// defined in [RFC5044]" (RFC 6581 §10), if the peer has closed at the enhanced Request.
+func dial(ctx context.Context, address string, cfg *Config) (*session, error) {
+	socket := cfg.socket()
+	s, err := dialOnce(ctx, address, cfg, socket)
+	if !errors.Is(err, extsock.ErrNoReply) || socket.Revision != 0 {
+		return s, err
+	}
+	cfg.trace(ctx, "no MPA Reply to revision 2, trying revision 1", -1)
+	older := *socket
+	older.Revision = 1
+	return dialOnce(ctx, address, cfg, &older)
+}
+
+func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.Config) (*session, error) {
+	connecting, cancel := context.WithTimeout(ctx, cfg.timeout())
+	defer cancel()
+	conn, err := extsock.DialContext(connecting, "tcp", address, socket)
+	if err != nil {
+		return nil, &Error{Ping: -1, Step: "connecting to " + address, Err: bounded(err, cfg.timeout())}
+	}
+	s, err := newSession(conn, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// register makes the buffers. The peer gets no more rights than a ping needs: it reads the source and
+// writes the sink.
+func (c *client) register(size int) (err error) {
+	if c.source, err = c.conn.Register(make([]byte, size), extsock.RemoteRead); err != nil {
+		return err
+	}
+	c.sink, err = c.conn.Register(make([]byte, size), extsock.RemoteWrite)
+	return err
+}
+
+// run makes the pings and counts them in sum.
+func (c *client) run(ctx context.Context, sum *Summary) error {
+	late, cancel := graceful(ctx)
+	defer cancel()
+	for n := 0; c.cfg.Count == 0 || n < c.cfg.Count; n++ {
+		if ctx.Err() != nil {
+			return c.interrupted(n)
+		}
+		c.n = n
+		rtt, err := c.ping(late)
+		if late.Err() != nil {
+			return c.interrupted(n)
+		}
+		if err != nil {
+			return err
+		}
+		sum.add(rtt)
+		if c.cfg.Validate {
+			if err := compare(c.sink.Bytes(), c.source.Bytes()); err != nil {
+				return c.fail("validating", err)
+			}
+		}
+		c.cfg.show("ping data: ", c.sink.Bytes())
+	}
+	return nil
+}
+
+// interrupted gives the result of a client that made n pings until its context was done.
+func (c *client) interrupted(n int) error {
+	switch {
+	case c.cfg.Count > 0:
+		return fmt.Errorf("%w after %d of %d pings", ErrInterrupted, n, c.cfg.Count)
+	case n == 0:
+		return fmt.Errorf("%w before the first ping was answered", ErrInterrupted)
+	}
+	return nil
+}
+
+// ping makes one ping and returns the time it took.
+func (c *client) ping(ctx context.Context) (time.Duration, error) {
+	fill(c.source.Bytes(), c.n)
+	begin := time.Now()
+	if err := c.offer(ctx, "source", c.source); err != nil {
+		return 0, err
+	}
+	if c.n == 0 {
+		defer c.nudge().Stop()
+	}
+	if err := c.awaitGoAhead(ctx, "RDMA Read"); err != nil {
+		return 0, err
+	}
+	if err := c.offer(ctx, "sink", c.sink); err != nil {
+		return 0, err
+	}
+	if err := c.awaitGoAhead(ctx, "RDMA Write"); err != nil {
+		return 0, err
+	}
+	return time.Since(begin), nil
+}
+
+// offer tells the server where a buffer is.
+func (c *client) offer(ctx context.Context, name string, r extsock.Region) error {
+	h := r.Handle()
+	c.traceHandle(ctx, "offer the "+name, h)
+	if err := c.send(ctx, h.AppendTo(nil)); err != nil {
+		return c.fail("offering the "+name+" buffer", err)
+	}
+	return nil
+}
+
+// awaitGoAhead waits until the server has done its part. What the message holds does not matter.
+func (c *client) awaitGoAhead(ctx context.Context, after string) error {
+	if _, err := c.receive(ctx); err != nil {
+		return c.fail("waiting for the go-ahead after the "+after, err)
+	}
+	c.cfg.trace(ctx, "go-ahead after the "+after, c.n)
+	return nil
+}
+
+// nudgeAfter is longer than any server takes for a first answer unless it is far away or very busy.
+const nudgeAfter = 250 * time.Millisecond
+
+// nudge sends an RDMA Write of length 0, which no program sees, if the first answer does not come
+// soon. Linux's siw as a Responder may leave an FPDU unread that arrives in the first milliseconds
+// after its Reply, until more octets come; the client would wait for its server for ever. To every
+// other server it is harmless.
+// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041 §5.2)
+func (c *client) nudge() *time.Timer {
+	return time.AfterFunc(nudgeAfter, func() {
+		// The error of a connection that has ended meanwhile is whatever the wait returns.
+		_ = c.conn.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+	})
+}

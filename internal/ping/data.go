@@ -1,0 +1,43 @@
+package ping
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// The printable octets that ping data run through, over and over.
+const (
+	firstLetter = 'A'
+	lastLetter  = 'z'
+)
+
+// fill writes the data of ping n into p: "rdma-ping-", the number, ": ", then the octets from 'A' to
+// 'z' in turn, one further on with each ping, and a NUL at the end. It is a C string, which rping's
+// server relies on: it sends back what stands before the NUL, and the NUL.
+func fill(p []byte, n int) {
+	const letters = lastLetter - firstLetter + 1
+	at := copy(p, fmt.Sprintf("rdma-ping-%d: ", n))
+	for i := range p[at:] {
+		p[at+i] = firstLetter + byte((n+i)%letters)
+	}
+	p[len(p)-1] = 0
+}
+
+// text returns data up to its first NUL.
+func text(data []byte) []byte {
+	before, _, _ := bytes.Cut(data, []byte{0})
+	return before
+}
+
+// compare returns nil or a *MismatchError.
+func compare(got, want []byte) error {
+	if bytes.Equal(got, want) {
+		return nil
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			return &MismatchError{Off: i, Got: got[i], Want: want[i]}
+		}
+	}
+	panic("BUG: unequal octets, but no octet differs")
+}

@@ -1,0 +1,117 @@
+package ping
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// slow is a network on which a ping takes some time, so that it can be interrupted.
+func slow() extsock.Config {
+	return extsock.Config{Backend: simtoe.New(simtoe.Config{Seed: 1, Delay: 50 * time.Millisecond})}
+}
+
+// A client without a count that is interrupted has done its job; the ping under way ends, so that the
+// server sees a proper end too.
+func TestInterruptedClient(t *testing.T) {
+	for _, count := range []int{0, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			socket := slow()
+			addr, end := serve(t.Context(), t, "server:1", &Config{Socket: socket})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			sum, err := Client(ctx, addr, &Config{Socket: socket, Count: count})
+			if sum.Pings == 0 || sum.Pings >= 1000 {
+				t.Errorf("count %d: %d pings in ten seconds", count, sum.Pings)
+			}
+			if want := count != 0; errors.Is(err, ErrInterrupted) != want || !want && err != nil {
+				t.Errorf("count %d: error %v", count, err)
+			}
+			if err := end(); err != nil {
+				t.Errorf("count %d: the server: %v", count, err)
+			}
+		})
+	}
+}
+
+// With a peer that is silent in the middle of a ping, the end comes after the grace.
+func TestInterruptedInPing(t *testing.T) {
+	const timeout = time.Hour
+	t.Run("client", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			socket := slow()
+			addr, end := silentServer(t, socket)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			begin := time.Now()
+			_, err := Client(ctx, addr, &Config{Socket: socket, Count: 1, Timeout: timeout})
+			if !errors.Is(err, ErrInterrupted) {
+				t.Errorf("error %v, want ErrInterrupted", err)
+			}
+			if took := time.Since(begin); took > 10*time.Second+grace+maxClose {
+				t.Errorf("the client ends after %v", took)
+			}
+			end()
+		})
+	})
+	t.Run("server", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			socket := slow()
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			addr, end := serve(ctx, t, "server:1", &Config{Socket: socket, Timeout: timeout})
+			s, err := dial(t.Context(), addr, &Config{Socket: socket, Timeout: timeout})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &client{session: s}
+			if err := c.register(64); err != nil {
+				t.Fatal(err)
+			}
+			c.offer(t.Context(), "source", c.source)
+			c.receive(t.Context()) // the go-ahead
+			if _, err := c.receive(t.Context()); !isClosed(err) {
+				t.Errorf("the client gets %v, want the server's close", err)
+			}
+			s.conn.Close()
+			if err := end(); err != nil {
+				t.Errorf("Serve = %v, want nil: its context was done", err)
+			}
+		})
+	})
+}
+
+// silentServer takes one connection through startup and no further. end waits for its end.
+func silentServer(t *testing.T, socket extsock.Config) (addr string, end func()) {
+	l, err := extsock.Listen("tcp", "server:1", (&Config{Socket: socket}).socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer l.Close()
+		conn, err := l.AcceptDDP()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s, err := newSession(conn, &Config{Timeout: time.Hour})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := s.start(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.receive(t.Context())
+		s.receive(t.Context())
+		conn.Close()
+	}()
+	return l.Addr().String(), func() { <-done }
+}

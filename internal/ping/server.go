@@ -1,0 +1,183 @@
+package ping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A Server answers pings.
+type Server struct {
+	l   *extsock.Listener
+	cfg *Config
+}
+
+// Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg means
+// the zero Config. A client may choose any kind of RTR unless Config.Socket says otherwise. The caller
+// calls Serve or Close.
+func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	socket := cfg.socket()
+	if socket.RTR == 0 {
+		socket.RTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
+	}
+	l, err := extsock.ListenContext(ctx, "tcp", address, socket)
+	if err != nil {
+		return nil, &Error{Ping: -1, Step: "listening at " + address, Err: err}
+	}
+	return &Server{l: l, cfg: cfg}, nil
+}
+
+// Addr returns the address that the server listens at.
+func (s *Server) Addr() net.Addr { return s.l.Addr() }
+
+// Close stops listening. Serve returns when the connections that are under way have ended.
+func (s *Server) Close() error { return s.l.Close() }
+
+// Serve takes connections until ctx is done, or one that gets through MPA startup if the server is not
+// Persistent: then the error is that connection's. When Serve returns the server is closed, and so
+// are its connections. A ctx that is done, or a Close, is no error.
+func (s *Server) Serve(ctx context.Context) error {
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	stop := context.AfterFunc(ctx, func() { s.l.Close() })
+	defer stop()
+	defer s.l.Close()
+	for {
+		conn, err := s.l.AcceptDDP()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return &Error{Ping: -1, Step: "waiting for a connection", Err: err}
+		}
+		if s.cfg.Persistent {
+			connections.Go(func() {
+				if _, err := s.serve(ctx, conn); err != nil {
+					s.failed(conn, err)
+				}
+			})
+			continue
+		}
+		started, err := s.serve(ctx, conn)
+		if started || ctx.Err() != nil {
+			return err
+		}
+		s.failed(conn, err)
+	}
+}
+
+func (s *Server) failed(conn *extsock.Conn, err error) {
+	if s.cfg.Failed != nil {
+		s.cfg.Failed(conn.RemoteAddr(), err)
+	}
+}
+
+// serve answers the pings of one connection until the client closes it or ctx is done. It reports
+// whether the connection got through MPA startup.
+func (s *Server) serve(ctx context.Context, conn *extsock.Conn) (started bool, err error) {
+	a, err := newSession(conn, s.cfg)
+	if err != nil {
+		return false, err
+	}
+	err = a.start(ctx)
+	if started = err == nil; started {
+		err = (&answerer{session: a}).run(ctx)
+	}
+	err = a.close(err)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return started, err
+}
+
+// An answerer is the server's end of a connection.
+type answerer struct {
+	*session
+	data []byte // of the ping under way; grows to the longest
+}
+
+func (a *answerer) run(ctx context.Context) error {
+	if _, ord := a.conn.PeerDepths(); ord == 0 {
+		return a.fail("starting", ErrNoReads)
+	}
+	late, cancel := graceful(ctx)
+	defer cancel()
+	for a.n = 0; ; a.n++ {
+		source, err := a.receiveHandle(ctx)
+		switch {
+		case isClosed(err):
+			a.cfg.trace(ctx, "the client has closed the connection", a.n)
+			return nil
+		case err != nil:
+			return a.fail("waiting for the client's source buffer", err)
+		}
+		if err := a.answer(late, source); err != nil {
+			return err
+		}
+	}
+}
+
+// answer does the server's part of one ping.
+func (a *answerer) answer(ctx context.Context, source extsock.Handle) error {
+	if err := a.read(ctx, source); err != nil {
+		return err
+	}
+	a.cfg.show("server ping data: ", a.data)
+	if err := a.send(ctx, goAhead[:]); err != nil {
+		return a.fail("sending the go-ahead after the RDMA Read", err)
+	}
+	sink, err := a.receiveHandle(ctx)
+	if err != nil {
+		return a.fail("waiting for the client's sink buffer", err)
+	}
+	if err := a.write(ctx, sink); err != nil {
+		return err
+	}
+	if err := a.send(ctx, goAhead[:]); err != nil {
+		return a.fail("sending the go-ahead after the RDMA Write", err)
+	}
+	return nil
+}
+
+// read gets the ping data from the client's source buffer.
+func (a *answerer) read(ctx context.Context, source extsock.Handle) error {
+	const step = "RDMA Read of the source buffer"
+	a.traceHandle(ctx, step, source)
+	if source.Len == 0 || uint64(source.Len) > uint64(a.cfg.limit()) {
+		return a.fail(step, fmt.Errorf("the client's buffer has %d octets; this server takes 1 to %d", source.Len, a.cfg.limit()))
+	}
+	if n := int(source.Len); n > cap(a.data) {
+		a.data = make([]byte, n)
+	} else {
+		a.data = a.data[:n]
+	}
+	if err := a.do(ctx, extsock.WorkRequest{Op: rdmap.WorkRead, Data: a.data, Remote: source}); err != nil {
+		return a.fail(step, err)
+	}
+	return nil
+}
+
+// write puts the same octets into the client's sink buffer.
+func (a *answerer) write(ctx context.Context, sink extsock.Handle) error {
+	const step = "RDMA Write to the sink buffer"
+	a.traceHandle(ctx, step, sink)
+	if uint64(sink.Len) < uint64(len(a.data)) {
+		return a.fail(step, fmt.Errorf("%w: it has %d octets, the ping data %d", ErrProtocol, sink.Len, len(a.data)))
+	}
+	if err := a.do(ctx, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: sink}); err != nil {
+		return a.fail(step, err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package ping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// messageLen is the length of every message, either way: a Handle, or a go-ahead.
+const messageLen = 16
+
+// goAhead is the content of the server's messages.
+var goAhead [messageLen]byte
+
+// A session is one end of a connection: one operation at a time, each waited for. One goroutine uses
+// it.
+type session struct {
+	conn *extsock.Conn
+	cfg  *Config
+	n    int // the ping under way, counted from 0; -1 before the first
+	// recv are the posted buffers, by the ID of their Recv.
+	recv [receives][messageLen]byte
+}
+
+// newSession posts the receive buffers: they must be there before the peer's first Send, so before the
+// switch to DDP mode. The session owns conn from now on, also after an error.
+func newSession(conn *extsock.Conn, cfg *Config) (*session, error) {
+	s := &session{conn: conn, cfg: cfg, n: -1}
+	for id := range s.recv {
+		if err := s.post(uint64(id)); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *session) post(id uint64) error {
+	return s.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: s.recv[id][:]})
+}
+
+// start runs MPA startup.
+func (s *session) start(ctx context.Context) error {
+	if err := s.conn.EnableDDP(ctx, nil); err != nil {
+		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
+	}
+	ird, ord := s.conn.PeerDepths()
+	s.cfg.trace(ctx, "connected", s.n, "peer", s.conn.RemoteAddr(), "ird", ird, "ord", ord)
+	return nil
+}
+
+// fail makes an *Error of what went wrong at a step.
+func (s *session) fail(step string, err error) error {
+	return &Error{Ping: s.n, Step: step, Err: bounded(err, s.cfg.timeout())}
+}
+
+// receive waits for the peer's next message and returns its octets; its buffer is posted again.
+// An error that isClosed reports means that the peer has closed properly.
+func (s *session) receive(ctx context.Context) (message [messageLen]byte, err error) {
+	done, err := s.wait(ctx, s.conn.RecvCQ())
+	if err != nil {
+		return message, err
+	}
+	if done.Len != messageLen {
+		return message, fmt.Errorf("%w: a message of %d octets instead of %d", ErrProtocol, done.Len, messageLen)
+	}
+	message = s.recv[done.ID]
+	return message, s.post(done.ID)
+}
+
+// receiveHandle is receive where the message is a Handle.
+func (s *session) receiveHandle(ctx context.Context) (extsock.Handle, error) {
+	message, err := s.receive(ctx)
+	if err != nil {
+		return extsock.Handle{}, err
+	}
+	h, _, err := rdmap.ParseHandle(message[:])
+	return h, err
+}
+
+// do runs one operation of the send queue.
+func (s *session) do(ctx context.Context, wr extsock.WorkRequest) error {
+	if err := s.conn.Post(&wr); err != nil {
+		return err
+	}
+	_, err := s.wait(ctx, s.conn.SendCQ())
+	return err
+}
+
+// send sends a message. It returns when TCP has taken it.
+func (s *session) send(ctx context.Context, message []byte) error {
+	return s.do(ctx, extsock.WorkRequest{Op: rdmap.WorkSend, Data: message})
+}
+
+// wait waits for the next completion on cq, at most for Config.Timeout.
+func (s *session) wait(ctx context.Context, cq *extsock.CompletionQueue) (extsock.Completion, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
+	defer cancel()
+	done, err := cq.Wait(ctx)
+	if err != nil {
+		return done, err
+	}
+	if done.Status != rdmap.StatusOK {
+		return done, done.Err
+	}
+	return done, nil
+}
+
+// traceHandle notes a step that is about the client's memory.
+func (s *session) traceHandle(ctx context.Context, step string, h extsock.Handle) {
+	if s.cfg.Trace != nil {
+		s.cfg.trace(ctx, step, s.n, "stag", fmt.Sprintf("%#08x", uint32(h.STag)), "to", fmt.Sprintf("%#016x", h.TO), "len", h.Len)
+	}
+}
+
+// close ends the connection. A close after a failure has nothing to add to it.
+func (s *session) close(err error) error {
+	if e := s.conn.Close(); err == nil && e != nil {
+		return s.fail("closing the connection", e)
+	}
+	return err
+}
+
+// graceful gives a context that is done a while after ctx is, so that a ping under way can end.
+func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(grace, cancel)
+		context.AfterFunc(late, func() { t.Stop() })
+	})
+	return late, func() { stop(); cancel() }
+}
+
+// isClosed reports whether err is the peer's proper close: a FIN that is not inside an FPDU.
+func isClosed(err error) bool {
+	fin := (*mpa.Error)(nil)
+	return errors.Is(err, io.EOF) || errors.Is(err, rdmap.ErrPeerClosed) || errors.As(err, &fin) && fin.Graceful
+}
