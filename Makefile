@@ -1,0 +1,73 @@
+# make demo      the whole story on this machine in under a minute: needs nothing but Go
+# make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
+# make check     what a change must pass besides: format, vet, staticcheck, cross builds, fuzzing, tshark
+# make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
+# make bench     throughput and latency next to plain TCP in the same run
+# make fuzz      every fuzz target for FUZZTIME
+
+GO        ?= go
+FUZZTIME  ?= 60s
+BENCHTIME ?= 7x
+TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
+
+.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools
+
+demo: build
+	./bin/rddp demo
+
+build:
+	$(GO) build -o bin/rddp ./cmd/rddp
+
+test:
+	$(GO) test -race -shuffle=on -timeout=5m ./...
+	$(GO) test -run='Alloc' ./...
+
+check: format vet lint cross oldest benchonce tshark
+	$(MAKE) fuzz FUZZTIME=10s
+
+format:
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags=interop,tshark ./...
+
+lint:
+	$(GO) tool staticcheck -tags=interop,tshark ./...
+
+# Everything builds, tests included, for each target.
+cross:
+	@for t in $(TARGETS); do \
+		echo "building for $$t"; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/rddp || exit 1; \
+	done
+
+# The oldest Go release that go.mod states builds everything.
+oldest:
+	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) $(GO) build ./...
+
+# Wireshark's own decoder as judge of our captures and of our decoder.
+tshark: tools
+	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./internal/demo/...
+
+tools:
+	@command -v tshark >/dev/null || ./.ci/install tshark
+
+benchonce:
+	$(GO) test -run='^$$' -bench=. -benchtime=1x ./...
+
+interop: build
+	$(GO) test -count=1 -v -tags=interop -timeout=6m ./conformance/interop/...
+
+bench:
+	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
+
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+		dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
+		for f in $$(cat $$dir/*_test.go 2>/dev/null | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); do \
+			echo "fuzzing $$pkg $$f for $(FUZZTIME)"; \
+			$(GO) test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/rddp/rddp/internal/demo"
+)
+
+func demoCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "demo",
+		Usage: "move a real file between two processes by RDMA over TCP, next to plain TCP",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "file", Usage: "the file to move (default: one of random octets is made)"},
+			&cli.Int64Flag{Name: "size", Usage: "MiB of the file that is made", Value: 256},
+			&cli.IntFlag{Name: "rounds", Usage: "how often it crosses", Value: 3},
+			&cli.StringFlag{Name: "capture", Usage: "name of the capture (default: demo.pcapng in a temporary directory)"},
+			&cli.BoolFlag{Name: "server", Hidden: true},
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if c.Bool("server") {
+				return demo.Serve(os.Stdin, os.Stdout)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			o := demo.Options{
+				File: c.String("file"), Size: c.Int64("size") << 20, Rounds: c.Int("rounds"), Capture: c.String("capture"),
+				Server: []string{self, "demo", "--server"},
+			}
+			if term.IsTerminal(int(os.Stderr.Fd())) {
+				o.Progress = showProgress()
+			}
+			return demo.Run(ctx, o, os.Stdout)
+		},
+	}
+}
+
+// showProgress draws a bar of the octets that have crossed.
+func showProgress() func(n, total int64) {
+	var bar *progressbar.ProgressBar
+	return func(n, total int64) {
+		if bar == nil {
+			bar = progressbar.DefaultBytes(total, "RDMA")
+		}
+		_ = bar.Add64(n) // a bar that can't be drawn is no reason to stop
+	}
+}

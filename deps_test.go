@@ -1,0 +1,106 @@
+package rddp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/rddp/rddp"
+
+// mayImport states, for each package, which packages of ours it may import: the layers only
+// import downward, and mpa, ddp and toe do not know one another.
+var mayImport = map[string][]string{
+	"":                    {},
+	"toe":                 {},
+	"toe/kernel":          {"toe"},
+	"toe/simtoe":          {"toe"},
+	"toe/toetest":         {"toe"},
+	"mpa":                 {},
+	"ddp":                 {},
+	"rdmap":               {"ddp"},
+	"internal/bufpool":    {},
+	"internal/dissect":    {"mpa", "ddp", "rdmap"},
+	"extsock":             {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool"},
+	"internal/ping":       {"extsock", "mpa", "rdmap"},
+	"internal/filecopy":   {"extsock", "mpa", "rdmap"},
+	"internal/demo":       {"extsock", "rdmap", "internal/dissect"},
+	"cmd/rddp":            {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/demo"},
+	"conformance":         {"*"},
+	"conformance/interop": {"*"},
+}
+
+// door names the packages that may import a foreign module; every other package must not.
+var door = map[string][]string{
+	"github.com/klauspost/crc32":  {"mpa"},
+	"github.com/google/gopacket":  {"internal/dissect"},
+	"golang.org/x/sys":            {"toe/kernel"},
+	"github.com/urfave/cli":       {"cmd/rddp"},
+	"github.com/schollz/progress": {"cmd/rddp"},
+	"gvisor.dev/gvisor":           {"toe/usertcp"},
+}
+
+// pure are the layers that do no I/O and know no time.
+var (
+	pure      = []string{"mpa", "ddp", "rdmap"}
+	forbidden = []string{"time", "net", "os"}
+)
+
+func TestImportsOnlyPointDown(t *testing.T) {
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("package %q has no row in mayImport: say which layers it may see", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if own, isOurs := strings.CutPrefix(imp, module+"/"); isOurs {
+				if !slices.Contains(allowed, own) && !slices.Contains(allowed, "*") {
+					t.Errorf("%s imports %s, which is not below it", name, own)
+				}
+				continue
+			}
+			for mod, doors := range door {
+				if strings.HasPrefix(imp, mod) && !slices.Contains(doors, name) {
+					t.Errorf("%s imports %s; its only door is %v", name, imp, doors)
+				}
+			}
+			if slices.Contains(pure, name) && slices.Contains(forbidden, imp) {
+				t.Errorf("%s imports %s: the protocol layers do no I/O and know no time", name, imp)
+			}
+		}
+	}
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	if len(pkgs) < 5 {
+		t.Fatalf("go list shows only %d packages", len(pkgs))
+	}
+	return pkgs
+}

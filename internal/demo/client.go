@@ -1,0 +1,202 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+const (
+	chunk = 1 << 20 // octets of one RDMA Write or Read
+	depth = 16      // of them under way at once
+)
+
+// A session is the client's end of one connection.
+type session struct {
+	c       *extsock.Conn
+	message []byte
+}
+
+func dial(ctx context.Context, address string, cfg extsock.Config) (*session, error) {
+	cfg.Startup = extsock.StartupRequire
+	c, err := extsock.DialContext(ctx, "tcp", address, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &session{c: c, message: make([]byte, 64<<10)}, nil
+}
+
+// ask sends one message and returns the answer, which is valid until the next ask.
+func (s *session) ask(verb byte, arg ...byte) ([]byte, error) {
+	s.c.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := s.c.Write(append([]byte{verb}, arg...)); err != nil {
+		return nil, err
+	}
+	n, err := s.c.Read(s.message)
+	return s.message[:n], err
+}
+
+// askHandle is ask where the answer is a handle.
+func (s *session) askHandle(verb byte, arg ...byte) (extsock.Handle, error) {
+	answer, err := s.ask(verb, arg...)
+	if err != nil {
+		return extsock.Handle{}, err
+	}
+	h, _, err := rdmap.ParseHandle(answer)
+	return h, err
+}
+
+// offer has the server register n octets.
+func (s *session) offer(n int) (extsock.Handle, error) {
+	return s.askHandle(verbOffer, binary.BigEndian.AppendUint64(nil, uint64(n))...)
+}
+
+// move transfers all of p to or from the server's memory h, chunk by chunk with depth of them under
+// way, and returns when the last has completed.
+func (s *session) move(ctx context.Context, op rdmap.WorkOp, h extsock.Handle, p []byte, progress func(n int)) error {
+	var done [depth]extsock.Completion
+	for sent, completed := 0, 0; completed < len(p); {
+		for sent < len(p) && sent-completed < depth*chunk {
+			n := min(chunk, len(p)-sent)
+			at, err := h.Slice(int64(sent), n)
+			if err != nil {
+				return err
+			}
+			if err := s.c.Post(&extsock.WorkRequest{ID: uint64(n), Op: op, Data: p[sent : sent+n], Remote: at}); err != nil {
+				return err
+			}
+			sent += n
+		}
+		first, err := s.c.SendCQ().Wait(ctx)
+		if err != nil {
+			return err
+		}
+		done[0] = first
+		k := 1 + s.c.SendCQ().Poll(done[1:])
+		for _, d := range done[:k] {
+			if d.Status != rdmap.StatusOK {
+				return fmt.Errorf("%v: %w", d.Op, d.Err)
+			}
+			completed += int(d.ID)
+			progress(int(d.ID))
+		}
+	}
+	return nil
+}
+
+// verbs exchanges messages and atomics and checks the answers.
+func (s *session) verbs(messages int) error {
+	for i := range messages {
+		text := fmt.Sprintf("message %d over RDMA", i)
+		answer, err := s.ask(verbEcho, []byte(text)...)
+		if err != nil {
+			return err
+		}
+		if string(answer) != text {
+			return fmt.Errorf("sent %q, got %q back", text, answer)
+		}
+	}
+	h, err := s.askHandle(verbCounter)
+	if err != nil {
+		return err
+	}
+	word := s.c.Remote(h)
+	s.c.SetDeadline(time.Now().Add(time.Minute))
+	if old, err := word.FetchAdd(0, 42); err != nil || old != 0 {
+		return errors.Join(err, fmt.Errorf("FetchAdd on a new word gave %d", old))
+	}
+	if old, err := word.CompareAndSwap(0, 42, 7); err != nil || old != 42 {
+		return errors.Join(err, fmt.Errorf("CmpSwap of 42 gave %d", old))
+	}
+	if old, err := word.FetchAdd(0, 0); err != nil || old != 7 {
+		return errors.Join(err, fmt.Errorf("the word is %d, not 7", old))
+	}
+	return nil
+}
+
+// transfer is the main job: p to the server by RDMA Write, stored there under path, and back by
+// RDMA Read. It returns how long each way took.
+func (s *session) transfer(ctx context.Context, p []byte, path string, progress func(n int)) (write, read time.Duration, err error) {
+	h, err := s.offer(len(p))
+	if err != nil {
+		return 0, 0, err
+	}
+	begin := time.Now()
+	if err := s.move(ctx, rdmap.WorkWrite, h, p, progress); err != nil {
+		return 0, 0, err
+	}
+	// A Write completes when TCP has it. That all is placed is known from the answer to a message
+	// behind it: here an echo, so that hashing and storing are not timed.
+	if _, err := s.ask(verbEcho, '!'); err != nil {
+		return 0, 0, err
+	}
+	write = time.Since(begin)
+	sum := sha256.Sum256(p)
+	theirs, err := s.ask(verbStored, []byte(path)...)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !bytes.Equal(theirs, sum[:]) {
+		return 0, 0, fmt.Errorf("SHA-256 after RDMA Write is %x, not %x", theirs, sum)
+	}
+	back := make([]byte, len(p))
+	touch(back)
+	begin = time.Now()
+	if err := s.move(ctx, rdmap.WorkRead, h, back, progress); err != nil {
+		return 0, 0, err
+	}
+	read = time.Since(begin)
+	if got := sha256.Sum256(back); got != sum {
+		return 0, 0, fmt.Errorf("SHA-256 after RDMA Read is %x, not %x", got, sum)
+	}
+	return write, read, nil
+}
+
+// touch makes the kernel give the pages of p now, so that this is not timed.
+func touch(p []byte) {
+	for i := 0; i < len(p); i += 4096 {
+		p[i] = 0
+	}
+}
+
+// plainTCP moves p to the server and back by plain TCP and returns how long each way took.
+func plainTCP(ctx context.Context, address string, p []byte) (write, read time.Duration, err error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	back := make([]byte, len(p))
+	touch(back)
+	begin := time.Now()
+	if _, err := c.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p)))); err != nil {
+		return 0, 0, err
+	}
+	if err := writeChunks(c, p); err != nil {
+		return 0, 0, err
+	}
+	if _, err := io.ReadFull(c, back[:1]); err != nil {
+		return 0, 0, err
+	}
+	write = time.Since(begin)
+	begin = time.Now()
+	if _, err := io.ReadFull(c, back); err != nil {
+		return 0, 0, err
+	}
+	read = time.Since(begin)
+	if !bytes.Equal(back, p) {
+		return 0, 0, errors.New("plain TCP brought back other octets")
+	}
+	return write, read, nil
+}

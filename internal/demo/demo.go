@@ -1,0 +1,229 @@
+package demo
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Options say what to show. The zero value of each field has a default.
+type Options struct {
+	File    string   // the file to move; "" makes one of Size octets
+	Size    int64    // octets of the file that is made; 0 means 256 MiB
+	Rounds  int      // how often the file crosses, each time next to plain TCP; 0 means 3
+	Dir     string   // where the files and the capture go; "" means a new temporary directory
+	Capture string   // name of the capture; "" means Dir/demo.pcapng
+	Server  []string // the command that runs Serve
+	// Progress is called as octets of the file cross by RDMA; total is how many will in all. It may
+	// be nil.
+	Progress func(n, total int64)
+}
+
+const (
+	defaultSize   = 256 << 20
+	defaultRounds = 3
+)
+
+// Run runs the demo and prints what it sees on out.
+func Run(ctx context.Context, o Options, out io.Writer) error {
+	if o.Dir == "" {
+		dir, err := os.MkdirTemp("", "rddp-demo-")
+		if err != nil {
+			return err
+		}
+		o.Dir = dir
+	}
+	if o.Capture == "" {
+		o.Capture = filepath.Join(o.Dir, "demo.pcapng")
+	}
+	file, err := o.file()
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if len(content) == 0 {
+		return fmt.Errorf("%s is empty", file)
+	}
+	fmt.Fprintf(out, "file       %s, %.1f MiB\n", file, float64(len(content))/(1<<20))
+	s, err := start(ctx, o.Server)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	fmt.Fprintf(out, "server     process %d at %s\n", s.cmd.Process.Pid, s.rdma)
+	if err := mainJob(ctx, o, s, content, out); err != nil {
+		return err
+	}
+	return captured(ctx, o.Capture, s.rdma, out)
+}
+
+// file makes the file to move, unless one is given. Its octets are random: nothing on the way can
+// get them right by accident.
+func (o Options) file() (string, error) {
+	if o.File != "" {
+		return o.File, nil
+	}
+	size := o.Size
+	if size == 0 {
+		size = defaultSize
+	}
+	var seed [32]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return "", err
+	}
+	f, err := os.Create(filepath.Join(o.Dir, "original"))
+	if err != nil {
+		return "", err
+	}
+	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), size)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// mainJob moves the file, in rounds next to plain TCP, then exchanges messages and atomics.
+func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.Writer) error {
+	c, err := dial(ctx, s.rdma, extsock.Config{})
+	if err != nil {
+		return err
+	}
+	defer c.c.Close()
+	rounds := o.Rounds
+	if rounds == 0 {
+		rounds = defaultRounds
+	}
+	total := int64(rounds) * 2 * int64(len(content))
+	progress := func(n int) {
+		if o.Progress != nil {
+			o.Progress(int64(n), total)
+		}
+	}
+	var write, read, plainWrite, plainRead []time.Duration
+	for range rounds {
+		w, r, err := plainTCP(ctx, s.plain, content)
+		if err != nil {
+			return fmt.Errorf("plain TCP: %w", err)
+		}
+		plainWrite, plainRead = append(plainWrite, w), append(plainRead, r)
+		w, r, err = c.transfer(ctx, content, filepath.Join(o.Dir, "stored-by-server"), progress)
+		if err != nil {
+			return err
+		}
+		write, read = append(write, w), append(read, r)
+	}
+	n := float64(len(content))
+	fmt.Fprintf(out, "RDMA Write %s, SHA-256 equal at the server\n", compare(n, write, plainWrite))
+	fmt.Fprintf(out, "RDMA Read  %s, SHA-256 equal back here\n", compare(n, read, plainRead))
+	const messages = 1000
+	begin := time.Now()
+	if err := c.verbs(messages); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "messages   %d there and back, %.1f µs each; FetchAdd and CmpSwap right\n", messages,
+		float64(time.Since(begin).Microseconds())/messages)
+	return c.c.Close()
+}
+
+// compare words the medians of the durations that n octets took.
+func compare(n float64, rdma, plain []time.Duration) string {
+	a, b := n/median(rdma).Seconds()/1e9, n/median(plain).Seconds()/1e9
+	return fmt.Sprintf("%.2f GB/s with CRC, plain TCP %.2f GB/s: ratio %.2f (medians of %d)", a, b, a/b, len(rdma))
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return d[len(d)/2]
+}
+
+// captured runs a short connection and writes all its octets to a capture.
+func captured(ctx context.Context, path, address string, out io.Writer) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w, err := dissect.NewWriter(f)
+	if err != nil {
+		return err
+	}
+	c, err := dial(ctx, address, extsock.Config{Tap: func(local, remote net.Addr, initiator bool) extsock.Tap {
+		return w.Flow(local, remote, initiator)
+	}})
+	if err != nil {
+		return err
+	}
+	defer c.c.Close()
+	p := make([]byte, 300_000)
+	mathrand.NewChaCha8([32]byte{1}).Read(p)
+	h, err := c.offer(len(p))
+	if err != nil {
+		return err
+	}
+	quiet := func(int) {}
+	if err := c.move(ctx, rdmap.WorkWrite, h, p, quiet); err != nil {
+		return err
+	}
+	if err := c.move(ctx, rdmap.WorkRead, h, p, quiet); err != nil {
+		return err
+	}
+	if err := c.verbs(3); err != nil {
+		return err
+	}
+	if err := errors.Join(c.c.Close(), w.Close(), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "capture    %s (open it with Wireshark, or `rddp dump %s`)\n", path, path)
+	return nil
+}
+
+// A server is the other process.
+type server struct {
+	cmd         *exec.Cmd
+	hold        io.Closer // closing it ends the process
+	rdma, plain string    // its addresses
+}
+
+func start(ctx context.Context, command []string) (*server, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	hold, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{cmd: cmd, hold: hold}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err == nil {
+		_, err = fmt.Sscan(line, &s.rdma, &s.plain)
+	}
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("the server process did not say where it listens: %w", err)
+	}
+	return s, nil
+}
+
+func (s *server) stop() {
+	s.hold.Close()
+	_ = s.cmd.Wait() // it ends when its standard input does
+}

@@ -1,0 +1,167 @@
+package demo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// What the two ends say to each other in messages: a verb of one octet and its argument.
+//
+//	client: offer    size(8)   the server registers so many octets
+//	server:          handle(16)
+//	client: stored   path      the octets are there: store them in this file
+//	server:          sha256(32)
+//	client: echo     any       the same octets come back
+//	client: counter            the server registers a word for atomics
+//	server:          handle(16)
+const (
+	verbOffer   = 'o'
+	verbStored  = 's'
+	verbEcho    = 'e'
+	verbCounter = 'c'
+)
+
+// maxOffer bounds what a client can make the server allocate, in octets.
+const maxOffer = 4 << 30
+
+// Serve is the server process: it listens on a free port of the loopback interface, prints its two
+// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends.
+func Serve(in io.Reader, out io.Writer) error {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	go accept(l, serveRDMA)
+	go accept(plain, servePlain)
+	fmt.Fprintln(out, l.Addr(), plain.Addr())
+	_, err = io.Copy(io.Discard, in) // the client holds the other end for as long as it lives
+	return err
+}
+
+func accept(l net.Listener, serve func(net.Conn) error) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			if err := serve(c); err != nil && !errors.Is(err, io.EOF) {
+				fmt.Fprintln(os.Stderr, "rddp demo: server:", err)
+			}
+		}()
+	}
+}
+
+// serveRDMA answers the messages of one connection.
+func serveRDMA(nc net.Conn) error {
+	c := nc.(*extsock.Conn)
+	if err := c.EnableDDP(context.Background(), nil); err != nil {
+		return err
+	}
+	var memory []byte
+	message := make([]byte, 64<<10)
+	for {
+		n, err := c.Read(message)
+		if err != nil || n == 0 {
+			return err
+		}
+		var answer []byte
+		switch arg := message[1:n]; message[0] {
+		case verbOffer:
+			memory, answer, err = grant(c, arg)
+		case verbStored:
+			answer, err = store(string(arg), memory)
+		case verbEcho:
+			answer = arg
+		case verbCounter:
+			answer, err = register(c, make([]byte, 8), extsock.RemoteAtomic|extsock.RemoteRead)
+		default:
+			err = fmt.Errorf("unknown verb %q", message[0])
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := c.Write(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// grant registers the memory that an offer asks for.
+func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
+	if len(arg) != 8 {
+		return nil, nil, errors.New("an offer has 8 octets")
+	}
+	size := binary.BigEndian.Uint64(arg)
+	if size == 0 || size >= maxOffer {
+		return nil, nil, fmt.Errorf("an offer of %d octets", size)
+	}
+	memory = make([]byte, size)
+	handle, err = register(c, memory, extsock.RemoteRead|extsock.RemoteWrite)
+	return memory, handle, err
+}
+
+func register(c *extsock.Conn, memory []byte, access extsock.Access) ([]byte, error) {
+	r, err := c.Register(memory, access)
+	if err != nil {
+		return nil, err
+	}
+	return r.Handle().AppendTo(nil), nil
+}
+
+// store writes what has arrived to a file and returns its SHA-256.
+func store(path string, memory []byte) ([]byte, error) {
+	if err := os.WriteFile(path, memory, 0o600); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(memory)
+	return sum[:], nil
+}
+
+// servePlain is the yardstick: it reads size(8) and so many octets by plain TCP, and answers with
+// one octet; then it sends the same number back.
+func servePlain(c net.Conn) error {
+	var size [8]byte
+	if _, err := io.ReadFull(c, size[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint64(size[:])
+	if n == 0 || n >= maxOffer {
+		return fmt.Errorf("a plain transfer of %d octets", n)
+	}
+	memory := make([]byte, n)
+	if _, err := io.ReadFull(c, memory); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte{1}); err != nil {
+		return err
+	}
+	return writeChunks(c, memory)
+}
+
+// writeChunks writes p in the same pieces as the RDMA Writes have.
+func writeChunks(w io.Writer, p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), chunk)
+		if _, err := w.Write(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
