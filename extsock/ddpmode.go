@@ -317,6 +317,8 @@ func (c *Conn) start(cause error) {
 		posted: make(chan struct{}, 1), stopped: make(chan struct{}), flushed: make(chan struct{}), halves: 2,
 	}
 	p.try, _ = c.stream.(toe.TryWriter)
+	p.lazy, _ = c.stream.(toe.LazyReader)
+	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
 	params := rdmap.StartParams{IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()

@@ -26,15 +26,20 @@ import (
 // answers a Read, or two peers with full windows would wait for each other.
 type pump struct {
 	stream       toe.Stream
-	try          toe.TryWriter // nil where the stream has no write that never waits
-	tap          Tap           // nil: no capture
-	trace        *slog.Logger  // nil: no trace
+	try          toe.TryWriter  // nil where the stream has no write that never waits
+	lazy         toe.LazyReader // nil where it has no read that borrows its buffer late
+	tap          Tap            // nil: no capture
+	trace        *slog.Logger   // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
 
 	mrx  *mpa.Receiver
 	drx  *ddp.Receiver
-	read uint64 // octets read in order
+	free []byte // where in the buffer to read to; nil while no buffer is out
+	seen uint64 // octets that the tap has seen
+	// lend and giveBack as functions, made once so that passing them costs no allocation.
+	lendFunc     func() []byte
+	giveBackFunc func()
 	// queue, where it is not nil, is the receive queue that the connection fills for Read: while it
 	// is empty receive waits for Read to post, which is back-pressure to the peer.
 	queue   *ddp.Queue
@@ -96,24 +101,11 @@ func (p *pump) receive() {
 
 // run reads until the stream ends, and says why, or until the protocol has: then it returns nil.
 func (p *pump) run() error {
-	defer func() {
-		if b := p.mrx.TakeBuffer(); b != nil {
-			buffers.Put(b)
-		}
-	}()
-	held := false
+	defer p.giveBack()
 	for {
-		if !held {
-			if err := p.stream.Readable(); err != nil { // only now is a pooled buffer taken
-				return err
-			}
-			p.mrx.SetBuffer(buffers.Get())
-			held = true
-		}
-		free := p.mrx.Free()
-		n, off, err := p.stream.ReadSegment(free)
+		n, off, err := p.read()
 		if n > 0 {
-			p.capture(off, free[:n])
+			p.capture(off, p.free[:n])
 			p.mrx.Fill(off, n)
 			if !p.place() {
 				return nil
@@ -124,10 +116,38 @@ func (p *pump) run() error {
 		if err != nil {
 			return err
 		}
-		if b := p.mrx.TakeBuffer(); b != nil { // an FPDU that has only begun keeps the buffer
-			buffers.Put(b)
-			held = false
+		p.giveBack()
+	}
+}
+
+// read reads what has come. It waits without a buffer, unless an FPDU that has only begun is in one.
+func (p *pump) read() (n int, off uint64, err error) {
+	switch {
+	case p.free != nil:
+		p.free = p.mrx.Free()
+	case p.lazy != nil:
+		return p.lazy.ReadLazily(p.lendFunc, p.giveBackFunc)
+	default:
+		if err := p.stream.Readable(); err != nil {
+			return 0, 0, err
 		}
+		p.lend()
+	}
+	return p.stream.ReadSegment(p.free)
+}
+
+// lend borrows a buffer and returns where to read to.
+func (p *pump) lend() []byte {
+	p.mrx.SetBuffer(buffers.Get())
+	p.free = p.mrx.Free()
+	return p.free
+}
+
+// giveBack gives the buffer back, unless an FPDU that has only begun is in it.
+func (p *pump) giveBack() {
+	if b := p.mrx.TakeBuffer(); b != nil {
+		buffers.Put(b)
+		p.free = nil
 	}
 }
 
@@ -205,8 +225,8 @@ func (p *pump) awaitBuffer(ulpdu []byte) bool {
 
 // capture shows the tap a run that was read. A run shown early comes again, so it is left out.
 func (p *pump) capture(off uint64, run []byte) {
-	if p.tap != nil && off == p.read {
-		p.read += uint64(len(run))
+	if p.tap != nil && off == p.seen {
+		p.seen += uint64(len(run))
 		p.tap.Received(run)
 	}
 }

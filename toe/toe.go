@@ -83,6 +83,18 @@ type Pender interface {
 	Pending() (n int, err error)
 }
 
+// A LazyReader is what a [Stream] may offer besides: Readable and ReadSegment in
+// one call, with one system call where that needs two.
+type LazyReader interface {
+	// ReadLazily waits until there is something to read and then reads it, as
+	// ReadSegment does, into the buffer that lend returns. It calls lend each
+	// time it is about to try, and giveBack when there was nothing, so that no
+	// buffer is held while it waits. When it returns, the buffer lent last is
+	// out, unless it has not called lend since giveBack. Both functions are
+	// called in the caller's goroutine and must not use the Stream.
+	ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error)
+}
+
 // A Listener accepts Streams. Its methods may be called from any goroutine;
 // Close ends a blocked Accept with net.ErrClosed.
 type Listener interface {

@@ -26,13 +26,17 @@ type Stream struct {
 
 	// The methods that RawConn calls, made into functions once so that passing
 	// them costs no allocation.
-	pollFunc              func(fd uintptr) bool
+	pollFunc, readFunc    func(fd uintptr) bool
 	pendingFunc, emssFunc func(fd uintptr)
 
 	// Only the one reader uses these.
 	off          uint64         // octets that ReadSegment has given
 	polled       [1]unix.PollFd // poll's
 	pollErr      error
+	lend         func() []byte // tryRead's, during ReadLazily
+	giveBack     func()
+	lazyN        int
+	lazyErr      error
 	pendingCount uint32 // countPending's
 	pendingErr   error
 
@@ -45,8 +49,9 @@ type Stream struct {
 }
 
 var (
-	_ toe.TryWriter = (*Stream)(nil)
-	_ toe.Pender    = (*Stream)(nil)
+	_ toe.TryWriter  = (*Stream)(nil)
+	_ toe.LazyReader = (*Stream)(nil)
+	_ toe.Pender     = (*Stream)(nil)
 )
 
 func newStream(c *net.TCPConn) *Stream {
@@ -57,6 +62,7 @@ func newStream(c *net.TCPConn) *Stream {
 	}
 	s.raw = raw
 	s.pollFunc = s.poll
+	s.readFunc = s.tryRead
 	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
 	s.emss.Store(toe.DefaultEMSS)
@@ -73,6 +79,44 @@ func (s *Stream) ReadSegment(p []byte) (n int, off uint64, err error) {
 		err = s.readErr(err)
 	}
 	return n, off, err
+}
+
+// ReadLazily tries to read before it waits, as TCPConn.Read does, and holds no
+// buffer while it waits.
+func (s *Stream) ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error) {
+	off = s.off
+	s.lend, s.giveBack, s.lazyN, s.lazyErr = lend, giveBack, 0, nil
+	err = s.raw.Read(s.readFunc) // an error here is the deadline or Close
+	s.lend, s.giveBack = nil, nil
+	if err != nil {
+		return 0, off, err
+	}
+	s.off += uint64(s.lazyN)
+	if s.lazyErr != nil {
+		return 0, off, s.readErr(s.lazyErr)
+	}
+	return s.lazyN, off, nil
+}
+
+// tryRead reads what there is and returns false if that is nothing.
+func (s *Stream) tryRead(fd uintptr) bool {
+	p := s.lend()
+	for {
+		n, err := unix.Read(int(fd), p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			s.giveBack()
+			return false
+		case err != nil:
+			s.lazyErr = s.opError("read", os.NewSyscallError("read", err))
+		case n == 0 && len(p) > 0:
+			s.lazyErr = io.EOF
+		}
+		s.lazyN = max(n, 0)
+		return true
+	}
 }
 
 // readErr remembers a failure of the connection, and tells it again where the
