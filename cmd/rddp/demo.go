@@ -19,7 +19,7 @@ func demoCommand() *cli.Command {
 			&cli.StringFlag{Name: "file", Usage: "the file to move (default: one of random octets is made)"},
 			&cli.Int64Flag{Name: "size", Usage: "MiB of the file that is made", Value: 256},
 			&cli.IntFlag{Name: "rounds", Usage: "how often it crosses", Value: 3},
-			&cli.StringFlag{Name: "capture", Usage: "name of the capture (default: demo.pcapng in a temporary directory)"},
+			&cli.StringFlag{Name: "capture", Usage: "name of the capture", Value: "rddp-demo.pcapng"},
 			&cli.BoolFlag{Name: "server", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {

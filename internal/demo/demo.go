@@ -25,8 +25,8 @@ type Options struct {
 	File    string   // the file to move; "" makes one of Size octets
 	Size    int64    // octets of the file that is made; 0 means 256 MiB
 	Rounds  int      // how often the file crosses, each time next to plain TCP; 0 means 3
-	Dir     string   // where the files and the capture go; "" means a new temporary directory
-	Capture string   // name of the capture; "" means Dir/demo.pcapng
+	Dir     string   // where the files go; "" means a temporary directory that is removed at the end
+	Capture string   // name of the capture; "" means rddp-demo.pcapng
 	Server  []string // the command that runs Serve
 	// Progress is called as octets of the file cross by RDMA; total is how many will in all. It may
 	// be nil.
@@ -45,10 +45,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		if err != nil {
 			return err
 		}
+		defer os.RemoveAll(dir)
 		o.Dir = dir
 	}
 	if o.Capture == "" {
-		o.Capture = filepath.Join(o.Dir, "demo.pcapng")
+		o.Capture = "rddp-demo.pcapng"
 	}
 	file, err := o.file()
 	if err != nil {
@@ -186,7 +187,7 @@ func captured(ctx context.Context, path, address string, out io.Writer) error {
 	if err := errors.Join(c.c.Close(), w.Close(), f.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "capture    %s (open it with Wireshark, or `rddp dump %s`)\n", path, path)
+	fmt.Fprintf(out, "capture    %s (open it with Wireshark, or with rddp dump)\n", path)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func TestDemoMovesTheFile(t *testing.T) {
 	var out bytes.Buffer
 	var moved, total int64
 	err = Run(t.Context(), Options{
-		Size: 5<<20 + 1, Rounds: 1, Dir: dir, Server: []string{self, "demo-server"},
+		Size: 5<<20 + 1, Rounds: 1, Dir: dir, Capture: filepath.Join(dir, "demo.pcapng"), Server: []string{self, "demo-server"},
 		Progress: func(n, all int64) { moved, total = moved+n, all },
 	}, &out)
 	if err != nil {

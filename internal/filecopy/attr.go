@@ -1,0 +1,79 @@
+package filecopy
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"math"
+	"time"
+)
+
+// A fileType is all that this package tells apart. Its values go over the wire.
+type fileType uint8
+
+const (
+	typeFile  fileType = iota + 1 // a regular file
+	typeDir                       // a directory
+	typeOther                     // a symbolic link, device, socket …; never copied
+)
+
+// An attr is what is kept of a file beside its content.
+type attr struct {
+	Type fileType
+	Perm uint16 // permission bits, 0 to 0777
+	Size uint64 // octets, at most 2^63-1; 0 unless it is a regular file
+	Sec  int64  // modification time, seconds since 1970 UTC
+	Nsec uint32 // and nanoseconds, 0 to 999,999,999
+}
+
+// attrLen is the length of an attr on the wire, in octets:
+//
+//	| type (1 octet) | permission bits (2) | size (8) | seconds (8, signed) | nanoseconds (4) |
+const attrLen = 1 + 2 + 8 + 8 + 4
+
+func (a attr) appendTo(b []byte) []byte {
+	b = append(b, byte(a.Type))
+	b = binary.BigEndian.AppendUint16(b, a.Perm)
+	b = binary.BigEndian.AppendUint64(b, a.Size)
+	b = binary.BigEndian.AppendUint64(b, uint64(a.Sec))
+	return binary.BigEndian.AppendUint32(b, a.Nsec)
+}
+
+var errAttr = errors.New("malformed attributes")
+
+func parseAttr(b []byte) (a attr, rest []byte, err error) {
+	if len(b) < attrLen {
+		return attr{}, b, errAttr
+	}
+	a = attr{
+		Type: fileType(b[0]), Perm: binary.BigEndian.Uint16(b[1:]), Size: binary.BigEndian.Uint64(b[3:]),
+		Sec: int64(binary.BigEndian.Uint64(b[11:])), Nsec: binary.BigEndian.Uint32(b[19:]),
+	}
+	if a.Type < typeFile || a.Type > typeOther || a.Perm > 0o777 || a.Size > math.MaxInt64 || a.Nsec >= 1e9 ||
+		a.Type != typeFile && a.Size > 0 {
+		return attr{}, b, errAttr
+	}
+	return a, b[attrLen:], nil
+}
+
+// attrOf returns what is kept of the file that info is about.
+func attrOf(info fs.FileInfo) attr {
+	m := info.ModTime()
+	a := attr{Type: typeOther, Perm: uint16(info.Mode().Perm()), Sec: m.Unix(), Nsec: uint32(m.Nanosecond())}
+	switch {
+	case info.Mode().IsRegular():
+		a.Type, a.Size = typeFile, uint64(info.Size())
+	case info.IsDir():
+		a.Type = typeDir
+	}
+	return a
+}
+
+// sameContent reports whether a and b can be of the same content: size and modification time are equal.
+func (a attr) sameContent(b attr) bool {
+	return a.Type == b.Type && a.Size == b.Size && a.Sec == b.Sec && a.Nsec == b.Nsec
+}
+
+func (a attr) perm() fs.FileMode  { return fs.FileMode(a.Perm) }
+func (a attr) modTime() time.Time { return time.Unix(a.Sec, int64(a.Nsec)) }
+func (a attr) size() int64        { return int64(a.Size) }

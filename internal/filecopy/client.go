@@ -1,0 +1,259 @@
+package filecopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+// A Config says how Copy works. The zero value works, and nil stands for it.
+type Config struct {
+	// Recursive copies directories with all that is in them.
+	Recursive bool
+	// IdleTimeout is how long the server may be silent. Zero means DefaultIdleTimeout.
+	IdleTimeout time.Duration
+	// Socket says how the connections behave. What concerns messages and startup data is overridden.
+	Socket extsock.Config
+	// Progress, if not nil, is called after each chunk and each file, by the goroutine of Copy.
+	Progress func(Progress)
+	// Failed, if not nil, is called for each file or directory that could not be copied.
+	Failed func(name string, err error)
+	// Skipped, if not nil, is called for each name below a directory that is left out, since it is
+	// neither a regular file nor a directory.
+	Skipped func(name string)
+
+	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+}
+
+// A Progress says how far a Copy has come. The totals do not change; what fails keeps Octets below its
+// total.
+type Progress struct {
+	Name                string // the file being copied
+	Files, TotalFiles   int
+	Octets, TotalOctets int64 // including what was there already
+}
+
+// A Summary says what a Copy has done.
+type Summary struct {
+	Files   int   // copied, or found to be there already
+	Failed  int   // files and directories that Failed was told of
+	Skipped int   // names that Skipped was told of
+	Octets  int64 // moved by RDMA, those of failed copies included
+	Resumed int64 // not moved because they were there already
+}
+
+// Copy copies the sources to dst. Either all sources are remote and dst is local or the other way round;
+// sources may be on several servers. A directory needs Config.Recursive. If dst is a directory the sources
+// get their own last names in it, and dst must be one if there are several. A source without a
+// last name of its own, as "." or a server's whole tree, is copied as its content.
+//
+// Files that fail do not keep the others from being copied: each one's reason goes to Config.Failed,
+// and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the names are wrong.
+// A local file's part is kept after a failure that a second attempt can pass.
+func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, error) {
+	c := &copier{ctx: ctx}
+	if cfg != nil {
+		c.cfg = *cfg
+	}
+	if c.cfg.IdleTimeout <= 0 {
+		c.cfg.IdleTimeout = DefaultIdleTimeout
+	}
+	if len(sources) == 0 {
+		return Summary{}, fmt.Errorf("%w: no source", ErrNames)
+	}
+	for _, src := range sources {
+		switch {
+		case src.IsRemote() && dst.IsRemote():
+			return Summary{}, fmt.Errorf("%w: %v and %v are both remote", ErrNames, src, dst)
+		case !src.IsRemote() && !dst.IsRemote():
+			return Summary{}, fmt.Errorf("%w: neither %v nor %v is remote (%sHOST[:PORT]/PATH)", ErrNames, src, dst, scheme)
+		}
+	}
+	defer c.hangUp()
+	var err error
+	if dst.IsRemote() {
+		err = c.upload(sources, dst)
+	} else {
+		err = c.download(sources, dst)
+	}
+	if ctx.Err() != nil {
+		return c.summary, ctx.Err()
+	}
+	if err == nil && c.summary.Failed > 0 {
+		err = fmt.Errorf("%w: %d failed", ErrFailed, c.summary.Failed)
+	}
+	return c.summary, err
+}
+
+// A copier is one Copy under way.
+type copier struct {
+	cfg      Config
+	ctx      context.Context //nolint:containedctx // lives as long as the call of Copy
+	summary  Summary
+	progress Progress
+	names    names // of a download
+
+	*session        // with address; nil when there is none
+	address  string // the server's
+	copying  bool   // the session is in the middle of a file, so nothing else can be asked
+	buffers  [window][]byte
+}
+
+// dial makes sure that there is a session with the server.
+func (c *copier) dial(address string) error {
+	if c.session != nil && c.address == address {
+		select {
+		case <-c.over:
+		default:
+			return nil
+		}
+	}
+	c.hangUp()
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	conf := socket(c.cfg.Socket)
+	conf.Startup = extsock.StartupRequire
+	conn, err := extsock.DialContext(c.ctx, "tcp", address, &conf)
+	if err != nil {
+		return dialError(address, err)
+	}
+	if !isGreeting(conn.PeerPrivateData()) {
+		conn.Close()
+		return fmt.Errorf("%s: %w", address, ErrNotServer)
+	}
+	c.session, c.address = newSession(c.ctx, conn, c.cfg.IdleTimeout), address
+	return nil
+}
+
+// dialError says what a failed dial means to somebody who copies files.
+func dialError(address string, err error) error {
+	var rejected *mpa.RejectError
+	ne := net.Error(nil)
+	hint := ""
+	switch {
+	case errors.As(err, &rejected):
+		return fmt.Errorf("%s: %w", address, ErrNotServer)
+	case errors.Is(err, extsock.ErrNotMPA):
+		hint = ": is it another kind of server?"
+	case errors.Is(err, extsock.ErrNoReply), isErrno(err, syscall.ECONNRESET, wsaReset):
+		hint = ": is it another kind of server, or has it too many clients?"
+	case isErrno(err, syscall.ECONNREFUSED, wsaRefused):
+		hint = ": is `rddp serve` running there, at this port?"
+	case errors.As(err, &ne) && ne.Timeout():
+		hint = ": no answer in time"
+	}
+	return fmt.Errorf("%s: %w%s", address, err, hint)
+}
+
+// hangUp ends the session.
+func (c *copier) hangUp() {
+	if c.session == nil {
+		return
+	}
+	c.close()
+	c.session, c.copying = nil, false
+}
+
+// after deals with the error of a request: it ends a session of which no other can be asked.
+func (c *copier) after(err error) error {
+	if err != nil && (c.copying || isOver(err)) {
+		c.hangUp()
+	}
+	c.copying = false
+	return err
+}
+
+// fail counts and tells one failure, unless it is the end of it all.
+func (c *copier) fail(name string, err error) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	c.summary.Failed++
+	if c.cfg.Failed != nil {
+		c.cfg.Failed(printable(name), err)
+	}
+}
+
+func (c *copier) skip(name string) {
+	c.summary.Skipped++
+	if c.cfg.Skipped != nil {
+		c.cfg.Skipped(printable(name))
+	}
+}
+
+// report adds n octets to the progress.
+func (c *copier) report(n int64) {
+	c.progress.Octets += n
+	if c.cfg.Progress != nil {
+		c.cfg.Progress(c.progress)
+	}
+}
+
+// buffer returns n octets for the chunk of this index.
+func (c *copier) buffer(index uint64, n int) []byte {
+	b := &c.buffers[index%window]
+	*b = resized(*b, n)
+	return *b
+}
+
+// A job is one file of a plan.
+type job struct {
+	from, to string // as the two ends name it
+	shown    string // as the user sees the source
+	attr     attr   // the source's
+}
+
+// A plan is what there is to copy from or to one server.
+type plan struct {
+	address string
+	files   []job
+	dirs    []job // made by the plan; they get their attributes when the files are there
+}
+
+// run copies the files of the plan, one by one.
+func (c *copier) run(p plan, file func(job) error) {
+	for _, j := range p.files {
+		if c.ctx.Err() != nil {
+			return
+		}
+		c.progress.Name = printable(j.shown)
+		before := c.progress.Octets
+		err := c.dial(p.address)
+		if err == nil {
+			err = c.after(file(j))
+		}
+		c.progress.Files++
+		if err != nil {
+			c.fail(j.shown, err)
+			c.report(0)
+			continue
+		}
+		c.summary.Files++
+		c.report(j.attr.size() - (c.progress.Octets - before)) // not 0 if the file is not as it was planned
+	}
+}
+
+// announce sets the totals that Progress tells.
+func (c *copier) announce(plans []plan) {
+	for _, p := range plans {
+		c.progress.TotalFiles += len(p.files)
+		for _, j := range p.files {
+			c.progress.TotalOctets += j.attr.size()
+		}
+	}
+}
+
+// isLocalDir reports whether there is a directory of that name.
+func isLocalDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,282 @@
+package filecopy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// maxEntries bounds what a server can make the client keep of one directory.
+const maxEntries = 1 << 20
+
+// download copies remote sources to the local dst.
+func (c *copier) download(sources []Name, dst Name) error {
+	root, name, err := openDestination(dst, len(sources) > 1)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	c.names.root = root
+	defer c.names.flush()
+	var plans []plan
+	for _, src := range sources {
+		p := plan{address: src.Address}
+		to := name
+		if to == "" {
+			to = src.base()
+		}
+		if err := c.planDownload(&p, root, src, to, dst.Directory && name != ""); err != nil {
+			c.fail(src.String(), err)
+		}
+		plans = append(plans, p)
+	}
+	c.announce(plans)
+	for _, p := range plans {
+		c.run(p, func(j job) error { return c.downloadFile(root, j) })
+		for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first: a file in it would change its time
+			if err := setDirAttr(root, p.dirs[i].to, p.dirs[i].attr); err != nil {
+				c.fail(p.dirs[i].to, err)
+			}
+		}
+	}
+	return nil
+}
+
+// openDestination opens the directory that everything goes to. name is what the one source is called in
+// it, "" where each is called as it was.
+func openDestination(dst Name, several bool) (root *os.Root, name string, err error) {
+	dir := dst.Path
+	switch {
+	case isLocalDir(dst.Path):
+	case several:
+		return nil, "", fmt.Errorf("%w: several sources, and %v %w", ErrNames, dst, ErrNotDirectory)
+	default:
+		clean := filepath.Clean(dst.Path)
+		dir, name = filepath.Dir(clean), filepath.Base(clean)
+		if err := checkName(filepath.ToSlash(name)); err != nil {
+			return nil, "", err
+		}
+	}
+	root, err = os.OpenRoot(dir)
+	return root, name, err
+}
+
+// planDownload finds out what src is, and for a directory makes those below root that are needed. to is its
+// name there, "" for root itself. dirOnly says that to can't be a file's.
+func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOnly bool) error {
+	if err := c.dial(src.Address); err != nil {
+		return err
+	}
+	m, err := c.ask(message{kind: kindStat, text: src.Path}, kindAttr)
+	if err := c.after(err); err != nil {
+		return err
+	}
+	switch {
+	case m.attr.Type == typeDir && !c.cfg.Recursive:
+		return fmt.Errorf("%w (-r copies directories)", ErrIsDirectory)
+	case m.attr.Type == typeDir:
+		return c.planDownloadDir(p, root, job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
+	case m.attr.Type == typeOther:
+		return ErrNotRegular
+	case dirOnly:
+		return fmt.Errorf("%s: %w", to, ErrNotDirectory)
+	case src.Directory:
+		return ErrNotDirectory
+	}
+	p.files = append(p.files, job{from: src.Path, to: to, shown: src.String(), attr: m.attr})
+	return nil
+}
+
+// planDownloadDir makes the directory and plans what is in it. Only the failure of the whole is an error;
+// others are told one by one.
+func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if d.to != "" {
+		made, err := makeDir(root, d.to)
+		if err != nil {
+			return err
+		}
+		if made {
+			p.dirs = append(p.dirs, d)
+		}
+	}
+	entries, err := c.listRemote(p.address, d.from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		j := job{from: path.Join(d.from, e.name), to: path.Join(d.to, e.name), shown: path.Join(d.shown, e.name), attr: e.attr}
+		j.shown = Name{Address: p.address, Path: j.from}.String()
+		err := checkPath(j.from)
+		switch {
+		case err != nil:
+		case e.attr.Type == typeDir:
+			err = c.planDownloadDir(p, root, j)
+		case e.attr.Type == typeFile:
+			p.files = append(p.files, j)
+		default:
+			c.skip(j.shown)
+		}
+		if err != nil {
+			c.fail(j.shown, err)
+		}
+	}
+	return nil
+}
+
+// makeDir makes a directory below root unless it is there.
+func makeDir(root *os.Root, name string) (made bool, err error) {
+	err = root.Mkdir(name, 0o700)
+	if err == nil {
+		return true, nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return false, err
+	}
+	info, err := root.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
+	}
+	return false, err
+}
+
+// listRemote returns what the server's directory holds.
+func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
+	if err := c.dial(address); err != nil {
+		return nil, err
+	}
+	for request := (message{kind: kindList, text: dir}); ; request = (message{kind: kindNext}) {
+		m, err := c.ask(request, kindEntries)
+		if err := c.after(err); err != nil {
+			return nil, err
+		}
+		entries = append(entries, m.entries...)
+		if !m.flag {
+			return entries, nil
+		}
+		if len(entries) > maxEntries {
+			c.hangUp()
+			return nil, fmt.Errorf("more than %d entries", maxEntries)
+		}
+	}
+}
+
+// downloadFile copies one file.
+func (c *copier) downloadFile(root *os.Root, j job) error {
+	p, err := openPart(root, j.to, j.attr, disk{&c.names, c.cfg.limit})
+	if err != nil {
+		return err
+	}
+	defer func() { p.close() }() // the last of them
+	here, err := p.prefix(c.over)
+	if err != nil {
+		return err
+	}
+	m, err := c.ask(message{kind: kindGet, attr: j.attr, number: uint64(p.off), sum: here, text: j.from}, kindFile)
+	if err != nil {
+		return err
+	}
+	c.copying = true
+	if m.attr.Type != typeFile || m.number != 0 && (m.number != uint64(p.off) || !m.attr.sameContent(j.attr)) {
+		return protocolError("file from offset %d, %d octets are here", m.number, p.off)
+	}
+	if !m.attr.sameContent(j.attr) { // another file since the plan was made: what is here is of the old one
+		p.close()
+		other, err := openPart(root, j.to, m.attr, disk{&c.names, c.cfg.limit})
+		if err != nil {
+			return err
+		}
+		p = other
+	}
+	if err := p.begin(int64(m.number)); err != nil {
+		return err
+	}
+	c.summary.Resumed += int64(m.number)
+	c.report(int64(m.number))
+	whole, err := c.fetch(p)
+	if err == nil {
+		err = p.finish(whole)
+	}
+	if err != nil {
+		return resumable(err, p)
+	}
+	c.copying = false
+	return nil
+}
+
+// fetch reads the rest of the file chunk by chunk and returns the sum that the server gives. The Reads of up
+// to window chunks are under way while one that has arrived is stored.
+func (c *copier) fetch(p *part) (sum, error) {
+	var posted, arrived uint64
+	var lengths [window]int
+	for unread := p.rest(); p.rest() > 0; {
+		for unread > 0 {
+			m, ok, err := c.announced(posted == arrived)
+			if err != nil {
+				return sum{}, err
+			}
+			if !ok {
+				break
+			}
+			if err := checkChunk(m, posted, arrived, unread); err != nil {
+				return sum{}, err
+			}
+			lengths[posted%window] = int(m.handle.Len)
+			if err := c.move(rdmap.WorkRead, m.handle, c.buffer(posted, int(m.handle.Len))); err != nil {
+				return sum{}, err
+			}
+			unread -= int64(m.handle.Len)
+			posted++
+		}
+		if err := c.moved(); err != nil {
+			return sum{}, err
+		}
+		if err := c.send(message{kind: kindRelease, number: arrived}); err != nil {
+			return sum{}, err
+		}
+		n := lengths[arrived%window]
+		c.summary.Octets += int64(n)
+		if _, err := p.Write(c.buffer(arrived, n)); err != nil {
+			return sum{}, err
+		}
+		c.report(int64(n))
+		arrived++
+	}
+	m, err := c.expect(kindEnd)
+	return m.sum, err
+}
+
+// announced returns the next chunk message, waiting for it only if wait is true.
+func (c *copier) announced(wait bool) (m message, ok bool, err error) {
+	if wait {
+		m, err = c.expect(kindChunk)
+		return m, true, err
+	}
+	return c.poll(kindChunk)
+}
+
+// checkChunk checks the chunk or grant m: the next one of this index, of which since is the oldest under
+// way, in a file of which rest octets are to come.
+func checkChunk(m message, index, since uint64, rest int64) error {
+	n := int64(m.handle.Len)
+	if m.number != index || index-since >= window || n == 0 || n > maxChunk || n > rest {
+		return protocolError("%v %d of %d octets; %d is next, %d are under way, %d octets are to come",
+			m.kind, m.number, n, index, index-since, rest)
+	}
+	return nil
+}
+
+// resumable adds to an error in the middle of a copy that what is here is kept.
+func resumable(err error, p *part) error {
+	if (errors.Is(err, ErrLost) || isDiskFull(err)) && p.off > 0 && p.attr.size() > resumeMin {
+		return fmt.Errorf("%w; the same command goes on after the %d octets that are here", err, p.off)
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+package filecopy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+// Errors that Copy tells of files, wrapped. Those of the server that stand for a system's error match
+// fs.ErrNotExist, fs.ErrPermission and syscall.ENOSPC.
+var (
+	// ErrReadOnly means that the server does not take files.
+	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
+	// ErrIsDirectory means that a file was expected and a directory is there.
+	ErrIsDirectory = errors.New("is a directory")
+	// ErrNotDirectory means that a directory was expected and something else is there.
+	ErrNotDirectory = errors.New("is not a directory")
+	// ErrNotRegular means that something is neither a regular file nor a directory.
+	ErrNotRegular = errors.New("is not a regular file")
+	// ErrPath means that a path is not one that this package uses: it is empty, too long, or has
+	// elements such as "..".
+	ErrPath = errors.New("invalid path")
+	// ErrUnfinished means that the name is one of those that belong to unfinished copies.
+	ErrUnfinished = errors.New("is the name of an unfinished copy")
+	// ErrBusy means that another copy to the same name is under way.
+	ErrBusy = errors.New("another copy to this file is under way")
+	// ErrChanged means that the source was written to, cut or replaced while it was copied.
+	ErrChanged = errors.New("the source changed during the copy")
+	// ErrMismatch means that the SHA-256 of what arrived is not that of the source. The part is removed.
+	ErrMismatch = errors.New("what arrived is not what was sent: SHA-256 differs; nothing is kept")
+	// ErrLost means that the connection ended in the middle of a copy.
+	ErrLost = errors.New("connection lost")
+	// ErrProtocol means that the peer sent what the protocol does not allow at that point.
+	ErrProtocol = errors.New("protocol violation by the peer")
+	// ErrNotServer means that the peer speaks MPA, but not this package's protocol.
+	ErrNotServer = errors.New("the peer is not an rddp file server of this version")
+	// ErrFailed means that some of the files were not copied; each one's reason went to Config.Failed.
+	ErrFailed = errors.New("not everything was copied")
+	// ErrNames means that the sources and the destination make no sense together.
+	ErrNames = errors.New("bad source or destination")
+)
+
+// A code stands for an error in an error message.
+type code uint8
+
+const codeOther code = 0
+
+// codes lists the errors that have a code of their own, which is their index plus 1. New ones go to
+// the end.
+var codes = [...]error{
+	ErrReadOnly, ErrIsDirectory, ErrNotDirectory, ErrNotRegular, ErrPath, ErrUnfinished, ErrBusy, ErrChanged,
+	ErrMismatch, ErrProtocol, fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC,
+}
+
+// codeOf returns the code for err.
+func codeOf(err error) code {
+	if isDiskFull(err) {
+		err = syscall.ENOSPC
+	}
+	for i, e := range codes {
+		if errors.Is(err, e) {
+			return code(i + 1)
+		}
+	}
+	return codeOther
+}
+
+// sentinel returns the error that c stands for, nil for codeOther and codes of later versions.
+func (c code) sentinel() error {
+	if c == codeOther || int(c) > len(codes) {
+		return nil
+	}
+	return codes[c-1]
+}
+
+// What Windows calls some of the errors that package syscall has no names for there.
+const (
+	winHandleDiskFull syscall.Errno = 39
+	winDiskFull       syscall.Errno = 112
+	wsaReset          syscall.Errno = 10054
+	wsaRefused        syscall.Errno = 10061
+)
+
+// isErrno reports whether err is the system's error unix, or on Windows windows.
+func isErrno(err error, unix, windows syscall.Errno) bool {
+	var e syscall.Errno
+	return errors.As(err, &e) && (e == unix || runtime.GOOS == "windows" && e == windows)
+}
+
+// isDiskFull reports whether err means that there is no room, or no more for this user.
+func isDiskFull(err error) bool {
+	return isErrno(err, syscall.ENOSPC, winDiskFull) || isErrno(err, syscall.EDQUOT, winHandleDiskFull)
+}
+
+// A RemoteError is an error that the server has told. It matches the error of this package or the system
+// that it stands for.
+type RemoteError struct {
+	Text string // the server's words, printable
+	code code
+}
+
+func (e *RemoteError) Error() string { return "server: " + e.Text }
+
+// Unwrap returns the error that the server's stands for, nil if it is none of the known ones.
+func (e *RemoteError) Unwrap() error { return e.code.sentinel() }
+
+// protocolError is an ErrProtocol with its reason.
+func protocolError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
+}
+
+// printable returns s with everything that a terminal could take for a command replaced.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

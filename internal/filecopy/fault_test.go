@@ -1,0 +1,266 @@
+package filecopy
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// A source that changes while it is copied is told, and nothing gets its name.
+func TestSourceChanges(t *testing.T) {
+	const size = 3 << 20
+	tests := []struct {
+		desc   string
+		change func(f string) error
+		want   error
+	}{
+		{"grows", func(f string) error { return os.WriteFile(f, content(size+1, 1), 0o640) }, ErrChanged},
+		{"shrinks", func(f string) error { return os.Truncate(f, 100) }, ErrChanged},
+		{"is touched", func(f string) error { return os.Chtimes(f, time.Now(), time.Now()) }, ErrChanged},
+		{"is removed", os.Remove, nil}, // what is open stays whole
+	}
+	for _, way := range ways {
+		for _, tt := range tests {
+			t.Run(way.desc+"/"+tt.desc, func(t *testing.T) {
+				v, here := serve(t, nil), t.TempDir()
+				from, to, src, dst := side(v, way.up, here)
+				put(t, filepath.Join(from, "f"), content(size, 1))
+				changed := false
+				o := cp(t, Config{Progress: func(p Progress) {
+					if changed || p.Octets == 0 {
+						return
+					}
+					changed = true
+					if err := tt.change(filepath.Join(from, "f")); err != nil {
+						t.Error(err)
+					}
+				}}, dst, src)
+				if tt.want == nil {
+					if o.err != nil {
+						t.Errorf("Copy: %v", o.failures)
+					}
+					wantFile(t, filepath.Join(to, "f"), content(size, 1))
+					return
+				}
+				o.wantFailure(t, tt.want)
+				if _, err := os.Stat(filepath.Join(to, "f")); err == nil {
+					t.Error("a file is there")
+				}
+			})
+		}
+	}
+}
+
+// Two copies to one name are not mixed: the second is refused as long as the first goes on.
+func TestBusy(t *testing.T) {
+	const size = 2 << 20
+	for _, way := range ways {
+		t.Run(way.desc, func(t *testing.T) {
+			v, here := serve(t, nil), t.TempDir()
+			from, to, src, dst := side(v, way.up, here)
+			put(t, filepath.Join(from, "f"), content(size, 1))
+			second := outcome{}
+			mustCopy(t, Config{Progress: func(p Progress) {
+				if second.err == nil && p.Octets > 0 && p.Octets < size {
+					second = cp(t, Config{}, dst, src)
+				}
+			}}, dst, src)
+			second.wantFailure(t, ErrBusy)
+			wantFile(t, filepath.Join(to, "f"), content(size, 1))
+		})
+	}
+}
+
+// Errors of requests are told in words, match the sentinels, and leave the connection in use.
+func TestRefusals(t *testing.T) {
+	v := serve(t, nil)
+	put(t, filepath.Join(v.dir, "f"), []byte("f"))
+	put(t, filepath.Join(v.dir, "d", "f"), []byte("f"))
+	put(t, filepath.Join(v.dir, "secret"), []byte("f"))
+	if err := os.Chmod(filepath.Join(v.dir, "secret"), 0); err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	put(t, filepath.Join(here, "f"), []byte("f"))
+	file := local(filepath.Join(here, "f"))
+	readOnly := serve(t, &ServerConfig{})
+	tests := []struct {
+		desc     string
+		src, dst Name
+		want     error
+		words    string
+	}{
+		{"no such file", v.name("z"), local(here), fs.ErrNotExist, "no such file"},
+		{"directory without -r", v.name("d"), local(here), ErrIsDirectory, "-r copies directories"},
+		{"no permission", v.name("secret"), local(here), fs.ErrPermission, "permission denied"},
+		{"read-only", file, readOnly.name("f"), ErrReadOnly, "read-only"},
+		{"onto a directory", file, Name{Address: v.addr, Path: "d/f/g"}, nil, ""},
+		{"unfinished copy", file, v.name("d/.f.rddp-part"), ErrUnfinished, ""},
+		{"local directory without -r", local(here), v.name("n"), ErrIsDirectory, "-r copies directories"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			if errors.Is(tt.want, fs.ErrPermission) && os.Geteuid() == 0 {
+				t.Skip("root may read everything")
+			}
+			o := cp(t, Config{}, tt.dst, tt.src)
+			if tt.desc == "unfinished copy" || tt.desc == "onto a directory" {
+				if o.err == nil || tt.want != nil && !errors.Is(o.err, tt.want) {
+					t.Errorf("Copy: %v, want %v", o.err, tt.want)
+				}
+				return
+			}
+			o.wantFailure(t, tt.want, tt.words)
+		})
+	}
+}
+
+// What is no server of ours is told apart, each kind with a hint.
+func TestDialErrors(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := l.Addr().String()
+	l.Close()
+	tests := []struct {
+		desc  string
+		serve func(*net.TCPConn) // nil: nobody listens
+		want  error
+		words string
+	}{
+		{"nobody listens", nil, nil, "is `rddp serve` running there"},
+		{"another protocol", func(c *net.TCPConn) { io.WriteString(c, "220 mail.example.org ESMTP ready\r\n") }, extsock.ErrNotMPA, "another kind of server"},
+		{"closes", func(c *net.TCPConn) { c.CloseWrite() }, extsock.ErrNoReply, "another kind of server"},
+		{"silent", func(*net.TCPConn) {}, os.ErrDeadlineExceeded, "no answer in time"},
+		{"another use of MPA", func(c *net.TCPConn) {
+			e := extsock.NewConn(c, false, nil)
+			e.EnableDDP(t.Context(), []byte("rping"))
+			e.Close()
+		}, ErrNotServer, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			address := refused
+			if tt.serve != nil {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				address = l.Addr().String()
+				over := make(chan struct{})
+				defer func() { l.Close(); <-over }()
+				go func() {
+					defer close(over)
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					defer c.Close()
+					tt.serve(c.(*net.TCPConn))
+					io.Copy(io.Discard, c) // until the client goes
+				}()
+			}
+			cfg := Config{Socket: extsock.Config{HandshakeTimeout: 300 * time.Millisecond}}
+			o := cp(t, cfg, local(t.TempDir()), Name{Address: address, Path: "f"})
+			o.wantFailure(t, tt.want, tt.words, address)
+		})
+	}
+}
+
+// A server that falls silent is given up after the idle time-out, and so is a client.
+func TestSilence(t *testing.T) {
+	const idle = time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{CutAfter: 5 << 20, CutHow: simtoe.Silence})
+		v := serveDir(t, t.TempDir(), "v:1", &ServerConfig{IdleTimeout: idle, Socket: extsock.Config{Backend: network}})
+		put(t, filepath.Join(v.dir, "f"), content(20<<20, 1))
+		begin := time.Now()
+		var last time.Time
+		o := outcome{failures: map[string]error{}}
+		_, o.err = Copy(t.Context(), []Name{v.name("f")}, local(t.TempDir()), &Config{
+			IdleTimeout: idle, Socket: extsock.Config{Backend: network},
+			Progress: func(Progress) { last = time.Now() },
+			Failed:   func(name string, err error) { o.failures[name] = err },
+		})
+		o.wantFailure(t, ErrLost, "nothing heard", "the same command goes on")
+		if took := last.Sub(begin); took < idle || took > 2*idle {
+			t.Errorf("given up after %v", took)
+		}
+		v.stop()
+		time.Sleep(time.Minute) // the connections wait for a FIN in the background
+	})
+}
+
+// Busy messages keep a connection alive, however long an end has nothing else to say.
+func TestBusyKeepsAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		v := serveDir(t, t.TempDir(), "v:1", &ServerConfig{Writable: true, Socket: extsock.Config{Backend: network}})
+		here := t.TempDir()
+		put(t, filepath.Join(here, "f"), content(5<<20, 1))
+		slow := func(p Progress) {
+			if p.Octets < p.TotalOctets {
+				time.Sleep(10 * DefaultIdleTimeout) // a disk that sleeps, for instance
+			}
+		}
+		_, err := Copy(t.Context(), []Name{local(filepath.Join(here, "f"))}, v.name("g"),
+			&Config{Progress: slow, Socket: extsock.Config{Backend: network}})
+		if err != nil {
+			t.Error(err)
+		}
+		wantFile(t, filepath.Join(v.dir, "g"), content(5<<20, 1))
+		v.stop()
+		time.Sleep(time.Minute) // the connections wait for a FIN in the background
+	})
+}
+
+// More connections than the server takes are closed, and taken again when others have gone.
+func TestMaxConns(t *testing.T) {
+	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk})
+	put(t, filepath.Join(v.dir, "f"), content(5<<20, 1))
+	here := t.TempDir()
+	second := outcome{}
+	mustCopy(t, Config{Progress: func(p Progress) {
+		if second.err == nil && p.Octets < p.TotalOctets {
+			second = cp(t, Config{}, local(filepath.Join(here, "g")), v.name("f"))
+		}
+	}}, local(filepath.Join(here, "f")), v.name("f"))
+	if second.err == nil || !strings.Contains(second.failures[v.name("f").String()].Error(), "too many clients") {
+		t.Errorf("the second connection: %v, %v", second.err, second.failures)
+	}
+}
+
+// Names that make no sense together are refused before anything happens.
+func TestNames(t *testing.T) {
+	r, l := Name{Address: "h:1", Path: "f"}, local("f")
+	for _, tt := range []struct {
+		sources []Name
+		dst     Name
+	}{{nil, l}, {[]Name{r}, r}, {[]Name{l}, l}, {[]Name{l, r}, r}, {[]Name{l, r}, l}} {
+		if o := cp(t, Config{}, tt.dst, tt.sources...); !errors.Is(o.err, ErrNames) {
+			t.Errorf("Copy(%v, %v) = %v, want %v", tt.sources, tt.dst, o.err, ErrNames)
+		}
+	}
+}
+
+// The longest name that a file can have is copied, though that of its part can't be derived from it.
+func TestLongName(t *testing.T) {
+	v := serve(t, nil)
+	name := strings.Repeat("x", maxName)
+	put(t, filepath.Join(v.dir, name), content(3<<20, 1))
+	here := t.TempDir()
+	mustCopy(t, Config{}, local(here), v.name(name))
+	wantFile(t, filepath.Join(here, name), content(3<<20, 1))
+}

@@ -1,0 +1,289 @@
+package filecopy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// maxMessage is the longest message in octets: what each posted receive buffer holds.
+const maxMessage = 16 << 10
+
+// A kind says what a message is.
+type kind uint8
+
+// What the client sends.
+const (
+	kindStat    kind = iota + 1 // what is there under this path?
+	kindList                    // what is in this directory? The first entries, please
+	kindNext                    // the next entries of it
+	kindMkdir                   // make this directory, unless it is there
+	kindSetAttr                 // give this directory these permission bits and time
+	kindGet                     // send me this file; I have the first octets, with this sum
+	kindRelease                 // I have this chunk
+	kindPut                     // take this file
+	kindBegin                   // I send from this offset on, which is yours or 0
+	kindWritten                 // the memory granted for this chunk is filled
+)
+
+// What both send.
+const (
+	kindEnd  kind = iota + 16 // the last chunk has been announced or written; the whole file's sum
+	kindBusy                  // I am still here
+)
+
+// What the server sends.
+const (
+	kindAttr    kind = iota + 32 // answers stat
+	kindEntries                  // answers list and next; the flag says that there are more
+	kindMade                     // answers mkdir and setattr; the flag says that mkdir has made it
+	kindFile                     // answers get: what the file is, and from which offset on it comes
+	kindChunk                    // a chunk is ready to be read
+	kindReady                    // answers put: how many octets of it are here, and their sum
+	kindGrant                    // memory for a chunk
+	kindDone                     // answers end: the file is whole and in its place
+	kindError                    // answers any request, or ends a copy and with it the connection
+)
+
+// A message is one Send. The first octet is its kind, whose fields follow in this order:
+//
+//	| attr (23 octets) | number (8) | handle (16) | sum (32) | flag (1) | code (1) | entries or text (the rest) |
+//
+// Each kind has those that layouts names:
+//
+//	stat     path                        attr     attr
+//	list     path                        entries  flag entries
+//	next
+//	mkdir    path                        made     flag
+//	setattr  attr path                   made     flag
+//	get      attr offset sum path        file     attr offset
+//	                                     chunk    index handle      … as many as it takes
+//	release  index                                                  … each
+//	                                     end      sum
+//	put      attr path                   ready    offset sum
+//	begin    offset
+//	                                     grant    index handle      … as many as it takes
+//	written  index                                                  … each
+//	end      sum                         done     sum
+//	busy                                 busy
+//	                                     error    code text
+//
+// Numbers are big-endian. Chunks are numbered from 0 in each file; a handle's length is the chunk's. The
+// sums of get and ready are of the octets before the offset. A list of entries is, for each,
+//
+//	| attr (23 octets) | length of the name (1) | name |
+type message struct {
+	kind    kind
+	attr    attr
+	number  uint64 // offset or index
+	handle  extsock.Handle
+	sum     sum
+	flag    bool
+	code    code
+	entries []entry
+	text    string // path, or words
+}
+
+// An entry is what a directory holds under one name.
+type entry struct {
+	name string
+	attr attr
+}
+
+// A sum is a SHA-256.
+type sum = [sha256.Size]byte
+
+// A layout is the set of fields that a kind has.
+type layout uint8
+
+const (
+	hasAttr layout = 1 << iota
+	hasNumber
+	hasHandle
+	hasSum
+	hasFlag
+	hasCode
+	hasEntries
+	hasText
+)
+
+var layouts = map[kind]layout{
+	kindStat: hasText, kindList: hasText, kindNext: 0, kindMkdir: hasText, kindSetAttr: hasAttr | hasText,
+	kindGet: hasAttr | hasNumber | hasSum | hasText, kindRelease: hasNumber,
+	kindPut: hasAttr | hasText, kindBegin: hasNumber, kindWritten: hasNumber,
+	kindEnd: hasSum, kindBusy: 0,
+	kindAttr: hasAttr, kindEntries: hasFlag | hasEntries, kindMade: hasFlag,
+	kindFile: hasAttr | hasNumber, kindChunk: hasNumber | hasHandle,
+	kindReady: hasNumber | hasSum, kindGrant: hasNumber | hasHandle, kindDone: hasSum,
+	kindError: hasCode | hasText,
+}
+
+var kindNames = map[kind]string{
+	kindStat: "stat", kindList: "list", kindNext: "next", kindMkdir: "mkdir", kindSetAttr: "setattr", kindGet: "get",
+	kindRelease: "release", kindPut: "put", kindBegin: "begin", kindWritten: "written", kindEnd: "end",
+	kindBusy: "busy", kindAttr: "attr", kindEntries: "entries", kindMade: "made", kindFile: "file",
+	kindChunk: "chunk", kindReady: "ready", kindGrant: "grant", kindDone: "done", kindError: "error",
+}
+
+func (k kind) String() string {
+	if s, ok := kindNames[k]; ok {
+		return s
+	}
+	return fmt.Sprintf("message kind %d", uint8(k))
+}
+
+func (m message) appendTo(b []byte) []byte {
+	l := layouts[m.kind]
+	b = append(b, byte(m.kind))
+	if l&hasAttr != 0 {
+		b = m.attr.appendTo(b)
+	}
+	if l&hasNumber != 0 {
+		b = binary.BigEndian.AppendUint64(b, m.number)
+	}
+	if l&hasHandle != 0 {
+		b = m.handle.AppendTo(b)
+	}
+	if l&hasSum != 0 {
+		b = append(b, m.sum[:]...)
+	}
+	if l&hasFlag != 0 {
+		b = append(b, boolByte(m.flag))
+	}
+	if l&hasCode != 0 {
+		b = append(b, byte(m.code))
+	}
+	for _, e := range m.entries {
+		b = e.appendTo(b)
+	}
+	return append(b, m.text...)
+}
+
+func boolByte(f bool) byte {
+	if f {
+		return 1
+	}
+	return 0
+}
+
+var errMessage = errors.New("malformed message")
+
+// parseMessage reads one whole message. Paths are checked where they are used, so that a wrong one gets
+// an answer. The names of entries are single elements, but may be such as this system can't have.
+func parseMessage(b []byte) (m message, err error) {
+	if len(b) == 0 {
+		return message{}, errMessage
+	}
+	l, known := layouts[kind(b[0])]
+	if !known {
+		return message{}, fmt.Errorf("%w: unknown %v", errMessage, kind(b[0]))
+	}
+	m.kind, b = kind(b[0]), b[1:]
+	if l&hasAttr != 0 {
+		if m.attr, b, err = parseAttr(b); err != nil {
+			return message{}, err
+		}
+	}
+	if b, err = m.parseFixed(l, b); err != nil {
+		return message{}, err
+	}
+	switch {
+	case l&hasEntries != 0:
+		m.entries, err = parseEntries(b)
+	case l&hasText != 0:
+		m.text = string(b)
+	case len(b) > 0:
+		err = fmt.Errorf("%w: %d octets behind %v", errMessage, len(b), m.kind)
+	}
+	if err != nil {
+		return message{}, err
+	}
+	return m, nil
+}
+
+// parseFixed reads the fields between attr and entries or text.
+func (m *message) parseFixed(l layout, b []byte) (rest []byte, err error) {
+	if len(b) < l.fixedLen() {
+		return b, fmt.Errorf("%w: %v too short", errMessage, m.kind)
+	}
+	if l&hasNumber != 0 {
+		m.number, b = binary.BigEndian.Uint64(b), b[8:]
+	}
+	if l&hasHandle != 0 {
+		if m.handle, b, err = extsock.ParseHandle(b); err != nil {
+			return b, err
+		}
+	}
+	if l&hasSum != 0 {
+		m.sum, b = sum(b[:sha256.Size]), b[sha256.Size:]
+	}
+	if l&hasFlag != 0 {
+		if b[0] > 1 {
+			return b, fmt.Errorf("%w: flag %d", errMessage, b[0])
+		}
+		m.flag, b = b[0] == 1, b[1:]
+	}
+	if l&hasCode != 0 {
+		m.code, b = code(b[0]), b[1:]
+	}
+	return b, nil
+}
+
+// fixedLen is the length of number, handle, sum, flag and code as far as l has them.
+func (l layout) fixedLen() (n int) {
+	for _, f := range []struct {
+		field layout
+		n     int
+	}{{hasNumber, 8}, {hasHandle, handleLen}, {hasSum, sha256.Size}, {hasFlag, 1}, {hasCode, 1}} {
+		if l&f.field != 0 {
+			n += f.n
+		}
+	}
+	return n
+}
+
+// handleLen is the length of a Handle on the wire, in octets.
+const handleLen = 16
+
+func (e entry) appendTo(b []byte) []byte {
+	b = e.attr.appendTo(b)
+	b = append(b, byte(len(e.name)))
+	return append(b, e.name...)
+}
+
+func parseEntries(b []byte) (entries []entry, err error) {
+	for len(b) > 0 {
+		var e entry
+		if e.attr, b, err = parseAttr(b); err != nil {
+			return nil, err
+		}
+		if len(b) == 0 || len(b)-1 < int(b[0]) {
+			return nil, fmt.Errorf("%w: entry too short", errMessage)
+		}
+		n := 1 + int(b[0])
+		e.name, b = string(b[1:n]), b[n:]
+		if !isElement(e.name) {
+			return nil, fmt.Errorf("%w: name %q", errMessage, e.name)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// maxText is the longest text of an error message, in octets.
+const maxText = 1000
+
+// errorMessage tells the client of err.
+func errorMessage(err error) message {
+	text := err.Error()
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	return message{kind: kindError, code: codeOf(err), text: text}
+}
+
+// remoteError is what an error message means.
+func (m message) remoteError() error { return &RemoteError{Text: printable(m.text), code: m.code} }

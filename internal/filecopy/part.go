@@ -1,0 +1,227 @@
+package filecopy
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+)
+
+// resumeMin is the size in octets up to which a file that was interrupted starts over: a note would
+// cost more than it saves.
+const resumeMin = 1 << 20
+
+// A disk is what the parts of one root have in common.
+type disk struct {
+	names *names                    // where new names are noted
+	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+}
+
+// A part is a file on its way to its place. Its content collects under another name, in order:
+//
+//	openPart → [prefix] → begin → Write … → finish
+//
+// and close, at any point, leaves what is there for the next time.
+type part struct {
+	root       *os.Root
+	name       string // where it is to be, below root
+	part, note string // where it is until then, and what it is a part of
+	attr       attr   // the source's
+	disk
+
+	f      *os.File // the part; nil while whole is looked at
+	w      io.Writer
+	unlock func()
+	whole  *os.File // the file in its place already, which has the source's size and time; else nil
+	sum    hash.Hash
+	off    int64 // octets that are there
+}
+
+// openPart opens or makes the part of the file name, which is a copy of something with these attributes.
+// Then off says how many octets of it are there, if prefix shows them to be the right ones.
+func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
+	p := &part{root: root, name: name, attr: a, disk: d, sum: sha256.New()}
+	p.part, p.note = partNames(name)
+	info, err := root.Lstat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s: %w", printable(name), ErrIsDirectory)
+	case err == nil && info.Mode().IsRegular() && a.Size > 0 && attrOf(info).sameContent(a):
+		if p.whole, err = root.Open(name); err == nil {
+			p.off = a.size()
+			return p, nil
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return p, p.open()
+}
+
+// open opens the part itself.
+func (p *part) open() (err error) {
+	p.f, err = p.root.OpenFile(p.part, os.O_RDWR|os.O_CREATE|openNonBlock, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := p.lock(); err != nil {
+		p.close()
+		return fmt.Errorf("%s: %w", printable(p.name), err)
+	}
+	if info, err := p.f.Stat(); err == nil && p.isNoted() && info.Size() <= p.attr.size() {
+		p.off = info.Size()
+	}
+	return nil
+}
+
+// lock makes sure that nobody else writes the part, and that what is open is what has its name.
+func (p *part) lock() (err error) {
+	if p.unlock, err = lockFile(p.f); err != nil {
+		return err
+	}
+	opened, err := p.f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := p.root.Lstat(p.part)
+	if err != nil || !os.SameFile(opened, named) {
+		return ErrBusy // it was renamed to its place, or removed, just now
+	}
+	return checkRegular(attrOf(opened))
+}
+
+// noteText is what the note says: it is compared and never taken apart.
+func (p *part) noteText() string {
+	return fmt.Sprintf("rddp part 1: of %d octets, modified %d.%09d\n", p.attr.Size, p.attr.Sec, p.attr.Nsec)
+}
+
+// isNoted reports whether the note says that the part is one of the same source.
+func (p *part) isNoted() bool {
+	f, err := p.root.OpenFile(p.note, os.O_RDONLY|openNonBlock, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	want := p.noteText()
+	b, err := io.ReadAll(io.LimitReader(f, int64(len(want))+1))
+	return err == nil && string(b) == want
+}
+
+// prefix returns the sum of the off octets that are there.
+func (p *part) prefix(stop <-chan struct{}) (sum, error) {
+	f := p.f
+	if p.whole != nil {
+		f = p.whole
+	}
+	err := hashPrefix(p.sum, f, p.off, stop)
+	return sum(p.sum.Sum(nil)), err
+}
+
+// begin makes the part ready for octets from off on: what prefix has looked at, or 0, where it
+// starts over.
+func (p *part) begin(off int64) error {
+	if off == p.off && off > 0 {
+		p.startWriter()
+		return nil
+	}
+	if p.whole != nil {
+		p.whole.Close()
+		p.whole = nil
+		if err := p.open(); err != nil {
+			return err
+		}
+	}
+	p.sum.Reset()
+	p.off = 0
+	// The part first: its octets must never be taken for some of the source that the note names.
+	if err := p.f.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := p.f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	p.startWriter()
+	if p.attr.size() <= resumeMin {
+		p.root.Remove(p.note)
+		return nil
+	}
+	return p.root.WriteFile(p.note, []byte(p.noteText()), 0o600)
+}
+
+func (p *part) startWriter() {
+	p.w = p.f
+	if p.limit != nil {
+		p.w = p.limit(p.f)
+	}
+}
+
+// Write adds b to the part and to its sum.
+func (p *part) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.sum.Write(b[:n])
+	p.off += int64(n)
+	return n, err
+}
+
+// rest returns how many octets are missing.
+func (p *part) rest() int64 { return p.attr.size() - p.off }
+
+// finish puts the file into its place if it has the source's sum. After that error nothing is left of it.
+func (p *part) finish(want sum) error {
+	if got := sum(p.sum.Sum(nil)); p.rest() != 0 || got != want {
+		p.root.Remove(p.note)
+		if p.whole == nil {
+			p.root.Remove(p.part)
+		}
+		return ErrMismatch
+	}
+	if p.whole != nil {
+		return p.root.Chmod(p.name, p.attr.perm())
+	}
+	if err := p.f.Sync(); err != nil {
+		return err
+	}
+	if runtime.GOOS == "windows" { // an open file can't be renamed
+		p.f.Close()
+	}
+	if err := p.root.Chtimes(p.part, p.attr.modTime(), p.attr.modTime()); err != nil {
+		return err
+	}
+	if err := p.root.Chmod(p.part, p.attr.perm()); err != nil {
+		return err
+	}
+	if err := p.root.Rename(p.part, p.name); err != nil {
+		return err
+	}
+	if p.attr.size() > resumeMin {
+		p.root.Remove(p.note)
+	}
+	p.names.add(path.Dir(p.part))
+	return nil
+}
+
+// close lets go of the files, whatever state they are in. An empty part is not worth keeping. It may be
+// called more than once.
+func (p *part) close() {
+	if p.whole != nil {
+		p.whole.Close()
+	}
+	if p.f == nil {
+		return
+	}
+	if info, err := p.f.Stat(); err == nil && info.Size() == 0 && p.unlock != nil {
+		if named, err := p.root.Lstat(p.part); err == nil && os.SameFile(info, named) {
+			p.root.Remove(p.part)
+			p.root.Remove(p.note)
+		}
+	}
+	p.f.Close()
+	p.f = nil
+	if p.unlock != nil {
+		p.unlock()
+	}
+}

@@ -1,0 +1,165 @@
+package filecopy
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Longest names, in octets.
+const (
+	maxPath = 4096
+	maxName = 255
+)
+
+// DefaultPort is the TCP port of a Name that states none.
+const DefaultPort = "7174"
+
+// scheme begins every remote name.
+const scheme = "rddp://"
+
+// A Name is a source or destination of Copy.
+type Name struct {
+	// Address is the server's HOST:PORT; empty for a local name.
+	Address string
+	// Path of a remote name is slash-separated, relative to the directory served, "." for that
+	// directory itself. Of a local name it is the system's.
+	Path string
+	// Directory says that the name ended with a slash: it can't be a file's.
+	Directory bool
+}
+
+// ParseName reads a name as a user writes it. rddp://HOST[:PORT]/PATH is remote; an IPv6 address stands in
+// brackets, PATH is taken as it is, without percent-escapes, and may be empty for the directory that is
+// served. Everything else is local. The error is an ErrPath or that the host is missing or malformed.
+func ParseName(s string) (Name, error) {
+	rest, isRemote := strings.CutPrefix(s, scheme)
+	if !isRemote {
+		if s == "" {
+			return Name{}, fmt.Errorf("%w: the empty name", ErrPath)
+		}
+		return Name{Path: s, Directory: strings.HasSuffix(filepath.ToSlash(s), "/")}, nil
+	}
+	authority, rest, hasSlash := strings.Cut(rest, "/")
+	address, err := parseAddress(authority)
+	if err != nil {
+		return Name{}, fmt.Errorf("%s: %w; a remote name is %sHOST[:PORT]/PATH", printable(s), err, scheme)
+	}
+	var elements []string
+	for e := range strings.SplitSeq(rest, "/") {
+		if e != "" && e != "." {
+			elements = append(elements, e)
+		}
+	}
+	n := Name{Address: address, Path: ".", Directory: hasSlash && (rest == "" || strings.HasSuffix(rest, "/"))}
+	if len(elements) > 0 {
+		n.Path = strings.Join(elements, "/")
+	}
+	if err := checkPath(n.Path); err != nil {
+		return Name{}, fmt.Errorf("%s: %w", printable(s), err)
+	}
+	return n, nil
+}
+
+func parseAddress(authority string) (string, error) {
+	host, port := authority, DefaultPort
+	if h, p, err := net.SplitHostPort(authority); err == nil {
+		host, port = h, p
+	} else if inner, ok := strings.CutPrefix(authority, "["); ok && strings.HasSuffix(inner, "]") {
+		host = inner[:len(inner)-1]
+	} else if strings.ContainsAny(authority, ":[]") {
+		return "", fmt.Errorf("bad host %q (IPv6 addresses stand in brackets)", authority)
+	}
+	if host == "" || port == "" {
+		return "", fmt.Errorf("bad host %q", authority)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// IsRemote reports whether the name is a server's.
+func (n Name) IsRemote() bool { return n.Address != "" }
+
+// String returns the name as ParseName reads it.
+func (n Name) String() string {
+	if !n.IsRemote() {
+		return n.Path
+	}
+	if n.Path == "." {
+		return scheme + n.Address + "/"
+	}
+	return scheme + n.Address + "/" + n.Path
+}
+
+// base returns the last element of the name, "" where it has none of its own, as ".", ".." and "/".
+func (n Name) base() string {
+	b := path.Base(n.Path)
+	if !n.IsRemote() {
+		b = filepath.Base(n.Path)
+	}
+	if b == "." || b == ".." || b == "/" || b == string(filepath.Separator) {
+		return ""
+	}
+	return b
+}
+
+// checkPath checks a path as it goes over the wire: slash-separated and relative, without empty, "." and ".."
+// elements; "." alone is the directory that is served.
+func checkPath(p string) error {
+	if p == "." {
+		return nil
+	}
+	if len(p) > maxPath {
+		return fmt.Errorf("%w: %d octets, the most are %d", ErrPath, len(p), maxPath)
+	}
+	for e := range strings.SplitSeq(p, "/") {
+		if err := checkName(e); err != nil {
+			return err
+		}
+	}
+	if filepath.Separator != '/' {
+		// There are more names than these that reach elsewhere: C:x, a\b, NUL.
+		if _, err := filepath.Localize(p); err != nil {
+			return fmt.Errorf("%w: %q", ErrPath, p)
+		}
+	}
+	return nil
+}
+
+// checkName checks one element of a path.
+func checkName(e string) error {
+	if !isElement(e) {
+		return fmt.Errorf("%w: element %q", ErrPath, e)
+	}
+	if isPartName(e) {
+		return fmt.Errorf("%q: %w", e, ErrUnfinished)
+	}
+	return nil
+}
+
+// isElement reports whether e can be an element of a path and leads nowhere else.
+func isElement(e string) bool {
+	return e != "" && e != "." && e != ".." && len(e) <= maxName && !strings.ContainsAny(e, "/\x00")
+}
+
+// What the names of a part, and of the note that says what it is a part of, end in.
+const (
+	partSuffix = ".rddp-part"
+	noteSuffix = ".rddp-part-of"
+)
+
+// partNames returns the names under which an unfinished copy of the file p is kept, in its directory.
+func partNames(p string) (part, note string) {
+	dir, base := path.Split(filepath.ToSlash(p))
+	if 1+len(base)+len(noteSuffix) > maxName { // it would be too long, so a hash stands for it
+		base = fmt.Sprintf("%x", sha256.Sum256([]byte(base)))
+	}
+	return dir + "." + base + partSuffix, dir + "." + base + noteSuffix
+}
+
+// isPartName reports whether a file of that name, without its directory, is an unfinished copy's.
+func isPartName(base string) bool {
+	return strings.HasPrefix(base, ".") && (strings.HasSuffix(base, partSuffix) || strings.HasSuffix(base, noteSuffix))
+}

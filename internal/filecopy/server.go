@@ -1,0 +1,185 @@
+package filecopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// DefaultMaxConns is the most connections a Server takes at a time.
+const DefaultMaxConns = 64
+
+// A ServerConfig says how a Server behaves. The zero value works, and nil stands for it. It must not be
+// changed while the Server uses it.
+type ServerConfig struct {
+	// Writable lets clients put files and make directories.
+	Writable bool
+	// MaxConns is the most connections at a time. Each needs up to 17 MiB of memory; more are closed as
+	// they come. Zero means DefaultMaxConns.
+	MaxConns int
+	// IdleTimeout is how long a client may be silent. A client says at least four times in its own
+	// IdleTimeout that it lives. Zero means DefaultIdleTimeout.
+	IdleTimeout time.Duration
+	// Log gets an event for each connection, file and failure. Nil is off.
+	Log *slog.Logger
+	// Socket says how the connections behave. What concerns messages and startup data is overridden.
+	Socket extsock.Config
+
+	limit func(io.Writer) io.Writer // stands before the disk; nil is none
+	chunk int                       // the longest chunk; zero means maxChunk
+}
+
+// A Server lends out the files below a directory.
+type Server struct {
+	cfg  ServerConfig
+	root *os.Root
+	l    *extsock.Listener
+	conf extsock.Config
+}
+
+// Listen opens the directory dir and listens at address, as extsock.Listen does. Serve then takes the
+// connections; a Server that does not get there needs Close.
+func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Server, error) {
+	s := &Server{}
+	if cfg != nil {
+		s.cfg = *cfg
+	}
+	if s.cfg.IdleTimeout <= 0 {
+		s.cfg.IdleTimeout = DefaultIdleTimeout
+	}
+	if s.cfg.MaxConns <= 0 {
+		s.cfg.MaxConns = DefaultMaxConns
+	}
+	if s.cfg.chunk == 0 {
+		s.cfg.chunk = maxChunk
+	}
+	if s.cfg.Log == nil {
+		s.cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s.conf = socket(s.cfg.Socket)
+	s.conf.Startup = extsock.StartupOff // serveConn looks at the Request first
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.root = root
+	if s.l, err = extsock.ListenContext(ctx, "tcp", address, &s.conf); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// socket returns the configuration of the connections on both ends.
+func socket(c extsock.Config) extsock.Config {
+	c.RecvSize, c.RecvDepth, c.SendDepth = maxMessage, 4*window, 0
+	c.SendCQ, c.RecvCQ, c.Domain = nil, nil, nil
+	c.PrivateData, c.Revision = ownGreeting(), 2
+	return c
+}
+
+// Addr returns the address that the Server listens at.
+func (s *Server) Addr() net.Addr { return s.l.Addr() }
+
+// Close ends a Server for which Serve was not called.
+func (s *Server) Close() error { return errors.Join(s.l.Close(), s.root.Close()) }
+
+// Serve serves until ctx is done, then ends all connections and returns nil. Any other end of the
+// listener is an error.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.root.Close()
+	var conns sync.WaitGroup
+	defer conns.Wait()
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { s.l.Close() })()
+	defer s.l.Close()
+	places := make(chan struct{}, s.cfg.MaxConns)
+	for {
+		c, err := s.l.AcceptDDP()
+		if ctx.Err() != nil {
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		if err != nil { // too many open files, for instance; that passes
+			s.cfg.Log.Warn("accept", "err", err)
+			if !pause(ctx, 100*time.Millisecond) {
+				return nil
+			}
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			s.cfg.Log.Warn("too many connections", "client", c.RemoteAddr(), "limit", s.cfg.MaxConns)
+			c.Close()
+			continue
+		}
+		conns.Go(func() {
+			defer func() { <-places }()
+			s.serveConn(ctx, c)
+		})
+	}
+}
+
+// pause waits for d and reports whether ctx is still not done.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// serveConn serves one connection to its end.
+func (s *Server) serveConn(ctx context.Context, c *extsock.Conn) {
+	log := s.cfg.Log.With("client", c.RemoteAddr().String())
+	defer c.Close()
+	if err := s.startup(ctx, c); err != nil {
+		log.Info("no startup", "err", err)
+		return
+	}
+	conn := &serverConn{
+		Server: s, session: newSession(ctx, c, s.cfg.IdleTimeout), log: log,
+		pace: pace{limit: s.cfg.chunk}, names: names{root: s.root},
+	}
+	defer conn.close()
+	log.Debug("connected")
+	err := conn.serve()
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && !errors.Is(err, io.EOF):
+		log.Warn("connection ended", "err", err)
+	default:
+		log.Debug("disconnected")
+	}
+}
+
+// startup switches the connection to DDP mode if the client wants what this server does.
+func (s *Server) startup(ctx context.Context, c *extsock.Conn) error {
+	r, err := c.ReceiveRequest(ctx)
+	if err != nil {
+		return err
+	}
+	if isGreeting(r.PrivateData) {
+		return r.Accept(ctx, ownGreeting())
+	}
+	err = fmt.Errorf("a client of another protocol or version: private data %.20q", r.PrivateData)
+	return errors.Join(err, r.Reject(ctx, ownGreeting()))
+}

@@ -1,0 +1,196 @@
+package filecopy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serving is a Server at work on a directory of its own.
+type serving struct {
+	dir  string
+	addr string
+	stop func() // ends it and waits
+}
+
+// testChunk lets small files have many chunks.
+const testChunk = 64 << 10
+
+// serve starts a writable Server over loopback, unless cfg says otherwise.
+func serve(t testing.TB, cfg *ServerConfig) *serving {
+	t.Helper()
+	return serveDir(t, t.TempDir(), "127.0.0.1:0", cfg)
+}
+
+func serveDir(t testing.TB, dir, address string, cfg *ServerConfig) *serving {
+	t.Helper()
+	if cfg == nil {
+		cfg = &ServerConfig{Writable: true, chunk: testChunk}
+	}
+	s, err := Listen(context.Background(), address, dir, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	stopped := false
+	v := &serving{dir: dir, addr: s.Addr().String()}
+	v.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}
+	t.Cleanup(v.stop)
+	return v
+}
+
+// name is the remote name of a path.
+func (v *serving) name(path string) Name { return Name{Address: v.addr, Path: path} }
+
+func local(path string) Name { return Name{Path: path} }
+
+// outcome is what a Copy has told.
+type outcome struct {
+	Summary
+	failures map[string]error
+	skipped  []string
+	err      error
+}
+
+// cp runs Copy and keeps what it tells.
+func cp(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
+	t.Helper()
+	o := outcome{failures: map[string]error{}}
+	cfg.Failed = func(name string, err error) { o.failures[name] = err }
+	cfg.Skipped = func(name string) { o.skipped = append(o.skipped, name) }
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	o.Summary, o.err = Copy(ctx, sources, dst, &cfg)
+	return o
+}
+
+// mustCopy is cp that has to work.
+func mustCopy(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
+	t.Helper()
+	o := cp(t, cfg, dst, sources...)
+	if o.err != nil || len(o.failures) > 0 {
+		t.Fatalf("Copy(%v, %v) = %+v, %v; failures %v", sources, dst, o.Summary, o.err, o.failures)
+	}
+	return o
+}
+
+// wantFailure checks that one file has failed, because of want, with words in the error's text.
+func (o outcome) wantFailure(t testing.TB, want error, words ...string) {
+	t.Helper()
+	if !errors.Is(o.err, ErrFailed) || len(o.failures) != 1 {
+		t.Fatalf("Copy: %v, failures %v; want one", o.err, o.failures)
+	}
+	for name, err := range o.failures {
+		if want != nil && !errors.Is(err, want) {
+			t.Errorf("failure of %s is %v, want %v", name, err, want)
+		}
+		for _, w := range words {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("failure of %s says %q, want %q in it", name, err, w)
+			}
+		}
+	}
+}
+
+// oldTime is a modification time that no file gets by itself.
+var oldTime = time.Unix(1_234_567_890, 123_456_000)
+
+// content returns n octets that are the same for each seed.
+func content(n int, seed uint64) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	r.Read(b) //nolint:errcheck // never fails
+	return b
+}
+
+// put makes a file of that content, with bits and time that tell it from others.
+func put(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, oldTime, oldTime); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantFile checks the content, bits and time of a file that put has made, or a copy of it.
+func wantFile(t testing.TB, path string, b []byte) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if sha256.Sum256(got) != sha256.Sum256(b) {
+		t.Errorf("%s: %d octets that differ from the %d that were copied", path, len(got), len(b))
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if mode := info.Mode(); mode.Perm() != 0o640 || !info.ModTime().Equal(oldTime) {
+		t.Errorf("%s: mode %v, time %v; want 0640, %v", path, mode, info.ModTime(), oldTime)
+	}
+}
+
+// tree lists the names below dir, each with its size; those of parts too.
+func tree(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if d.IsDir() {
+			names = append(names, rel+"/")
+		} else {
+			names = append(names, fmt.Sprintf("%s %d", rel, info.Size()))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func remove(t testing.TB, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}

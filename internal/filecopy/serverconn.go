@@ -1,0 +1,379 @@
+package filecopy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// A serverConn is the server's end of a connection: it answers one request after the other.
+type serverConn struct {
+	*Server
+	*session
+	log   *slog.Logger
+	slots [window]slot
+	pace  pace
+	names names
+
+	list     *os.File // the directory that next goes on with; nil when there is none
+	listPath string
+}
+
+func (c *serverConn) close() {
+	c.endList()
+	c.session.close()
+	for i := range c.slots {
+		c.slots[i].takeBack()
+	}
+	c.names.flush()
+}
+
+// serve answers requests until the connection ends, and says why it did.
+func (c *serverConn) serve() error {
+	for {
+		m, err := c.receive()
+		if err != nil {
+			return err
+		}
+		if err := c.answer(m); err != nil {
+			return err
+		}
+	}
+}
+
+// A refusal is an error that is the answer to a request. The connection is ready for the next one.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+// answer answers one request. Its error ends the connection; if the fault is not the connection's own,
+// the client is told.
+func (c *serverConn) answer(m message) error {
+	if m.kind != kindNext {
+		c.endList()
+	}
+	err := c.dispatch(m)
+	if err == nil || isOver(err) && !errors.Is(err, ErrProtocol) {
+		return err
+	}
+	c.log.Info("request failed", "request", m.kind.String(), "path", printable(m.text), "err", err)
+	if sendErr := c.send(errorMessage(err)); sendErr != nil {
+		return sendErr
+	}
+	if r := (refusal{}); errors.As(err, &r) {
+		return nil
+	}
+	c.awaitEnd()
+	return err
+}
+
+// awaitEnd waits for the client to go, after an error in the middle of a copy. Until then the memory that
+// it may be writing to stays lent, or the stream would end before the client has read why.
+func (c *serverConn) awaitEnd() {
+	for {
+		if _, err := c.receive(); err != nil {
+			return
+		}
+	}
+}
+
+func (c *serverConn) dispatch(m message) error {
+	switch m.kind {
+	case kindStat, kindList, kindMkdir, kindSetAttr, kindGet, kindPut:
+		if err := checkPath(m.text); err != nil {
+			return refusal{err}
+		}
+	}
+	switch m.kind {
+	case kindMkdir, kindSetAttr, kindPut:
+		if !c.cfg.Writable {
+			return refusal{ErrReadOnly}
+		}
+	}
+	switch m.kind {
+	case kindStat:
+		return c.stat(m.text)
+	case kindList:
+		return c.startList(m.text)
+	case kindNext:
+		return c.sendEntries()
+	case kindMkdir:
+		return c.mkdir(m.text)
+	case kindSetAttr:
+		return c.setAttr(m.text, m.attr)
+	case kindGet:
+		return c.get(m)
+	case kindPut:
+		return c.put(m)
+	}
+	return protocolError("%v instead of a request", m.kind)
+}
+
+func (c *serverConn) stat(name string) error {
+	info, err := c.root.Stat(name)
+	if err != nil {
+		return refusal{err}
+	}
+	return c.send(message{kind: kindAttr, attr: attrOf(info)})
+}
+
+func (c *serverConn) startList(name string) error {
+	info, err := c.root.Stat(name)
+	if err != nil {
+		return refusal{err}
+	}
+	if !info.IsDir() {
+		return refusal{fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)}
+	}
+	if c.list, err = c.root.Open(name); err != nil {
+		return refusal{err}
+	}
+	c.listPath = name
+	return c.sendEntries()
+}
+
+// entriesAtOnce is how many entries fit into one message, however long their names are.
+const entriesAtOnce = (maxMessage - 2) / (attrLen + 1 + maxName)
+
+// sendEntries sends the next entries of the directory that is being listed.
+func (c *serverConn) sendEntries() error {
+	if c.list == nil {
+		return protocolError("next without list")
+	}
+	names, err := c.list.Readdirnames(entriesAtOnce)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.endList()
+		return refusal{err}
+	}
+	answer := message{kind: kindEntries, flag: err == nil}
+	for _, name := range names {
+		if !isElement(name) || isPartName(name) {
+			continue
+		}
+		// By way of root: the directory could have been moved or replaced since it was opened.
+		info, err := c.root.Lstat(path.Join(c.listPath, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed just now
+		}
+		e := entry{name: name, attr: attr{Type: typeOther}}
+		if err == nil {
+			e.attr = attrOf(info)
+		}
+		answer.entries = append(answer.entries, e)
+	}
+	if !answer.flag {
+		c.endList()
+	}
+	return c.send(answer)
+}
+
+func (c *serverConn) endList() {
+	if c.list != nil {
+		c.list.Close()
+		c.list = nil
+	}
+}
+
+func (c *serverConn) mkdir(name string) error {
+	err := c.root.Mkdir(name, 0o700)
+	made := err == nil
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = c.root.Stat(name); err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
+		}
+	}
+	if err != nil {
+		return refusal{err}
+	}
+	return c.send(message{kind: kindMade, flag: made})
+}
+
+func (c *serverConn) setAttr(name string, a attr) error {
+	if name == "." {
+		return refusal{fmt.Errorf("%w: the directory served keeps its attributes", ErrPath)}
+	}
+	if err := setDirAttr(c.root, name, a); err != nil {
+		return refusal{err}
+	}
+	return c.send(message{kind: kindMade})
+}
+
+// setDirAttr gives a directory its permission bits and time, at the end of a copy into it.
+func setDirAttr(root *os.Root, name string, a attr) error {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s: %w", printable(name), ErrNotDirectory)
+	}
+	if err := root.Chtimes(name, a.modTime(), a.modTime()); err != nil {
+		return err
+	}
+	return root.Chmod(name, a.perm())
+}
+
+// get answers a get: the client downloads a file.
+func (c *serverConn) get(m message) error {
+	src, err := openSource(c.root, m.text)
+	if err != nil {
+		return refusal{err}
+	}
+	defer src.close()
+	if m.number > 0 && m.attr.sameContent(src.attr) && m.number <= src.attr.Size {
+		got, err := src.skip(int64(m.number), c.over)
+		if err != nil {
+			return refusal{err}
+		}
+		if got != m.sum {
+			if err := src.rewind(); err != nil {
+				return refusal{err}
+			}
+		}
+	}
+	from := src.off
+	if err := c.send(message{kind: kindFile, attr: src.attr, number: uint64(from)}); err != nil {
+		return err
+	}
+	if err := c.sendChunks(src); err != nil {
+		return err
+	}
+	c.log.Info("sent", "path", printable(m.text), "size", src.attr.Size, "from", from)
+	return nil
+}
+
+// sendChunks announces the rest of the file chunk by chunk, then its sum, and waits until the client has it all.
+func (c *serverConn) sendChunks(src *source) error {
+	var announced, released uint64
+	for src.rest() > 0 {
+		if announced-released == window {
+			if err := c.awaitRelease(released); err != nil {
+				return err
+			}
+			released++
+		}
+		s := &c.slots[announced%window]
+		n := c.pace.next(src.rest())
+		if err := src.read(s.memory(n)); err != nil {
+			return err
+		}
+		h, err := s.lend(c.c, extsock.RemoteRead)
+		if err != nil {
+			return err
+		}
+		if err := c.send(message{kind: kindChunk, number: announced, handle: h}); err != nil {
+			return err
+		}
+		announced++
+	}
+	whole, err := src.end()
+	if err != nil {
+		return err
+	}
+	if err := c.send(message{kind: kindEnd, sum: whole}); err != nil {
+		return err
+	}
+	for ; released < announced; released++ {
+		if err := c.awaitRelease(released); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *serverConn) awaitRelease(index uint64) error {
+	m, err := c.expect(kindRelease)
+	if err != nil {
+		return err
+	}
+	if m.number != index {
+		return protocolError("release of chunk %d instead of %d", m.number, index)
+	}
+	c.settle(&c.slots[index%window])
+	return nil
+}
+
+// settle takes a slot back whose chunk has crossed, and returns what is in it.
+func (c *serverConn) settle(s *slot) []byte {
+	c.pace.took(len(s.buf), time.Since(s.since))
+	return s.takeBack()
+}
+
+// put answers a put: the client uploads a file.
+func (c *serverConn) put(m message) error {
+	if err := checkRegular(m.attr); err != nil || m.text == "." {
+		return protocolError("put of what is no file")
+	}
+	p, err := openPart(c.root, m.text, m.attr, disk{&c.names, c.cfg.limit})
+	if err != nil {
+		return refusal{err}
+	}
+	defer p.close()
+	here, err := p.prefix(c.over)
+	if err != nil {
+		return refusal{err}
+	}
+	begin, err := c.ask(message{kind: kindReady, number: uint64(p.off), sum: here}, kindBegin)
+	if err != nil {
+		return err
+	}
+	if begin.number != 0 && begin.number != uint64(p.off) {
+		return protocolError("begin at %d, %d or 0 were offered", begin.number, p.off)
+	}
+	if err := p.begin(int64(begin.number)); err != nil {
+		return err
+	}
+	if err := c.takeChunks(p); err != nil {
+		return err
+	}
+	end, err := c.expect(kindEnd)
+	if err != nil {
+		return err
+	}
+	if err := p.finish(end.sum); err != nil {
+		return err
+	}
+	c.log.Info("received", "path", printable(m.text), "size", m.attr.Size, "from", begin.number)
+	return c.send(message{kind: kindDone, sum: end.sum})
+}
+
+// takeChunks grants memory for the rest of the file chunk by chunk, and stores what the client writes to it.
+func (c *serverConn) takeChunks(p *part) error {
+	var granted, written uint64
+	for ungranted := p.rest(); p.rest() > 0; {
+		for ungranted > 0 && granted-written < window {
+			n := c.pace.next(ungranted)
+			s := &c.slots[granted%window]
+			s.memory(n)
+			h, err := s.lend(c.c, extsock.RemoteWrite)
+			if err != nil {
+				return err
+			}
+			if err := c.send(message{kind: kindGrant, number: granted, handle: h}); err != nil {
+				return err
+			}
+			granted++
+			ungranted -= int64(n)
+		}
+		m, err := c.expect(kindWritten)
+		if err != nil {
+			return err
+		}
+		if m.number != written {
+			return protocolError("chunk %d written instead of %d", m.number, written)
+		}
+		if _, err := p.Write(c.settle(&c.slots[written%window])); err != nil {
+			return err
+		}
+		written++
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package filecopy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// upload copies local sources to the remote dst.
+func (c *copier) upload(sources []Name, dst Name) error {
+	p := plan{address: dst.Address}
+	if err := c.dial(dst.Address); err != nil {
+		return err
+	}
+	m, err := c.ask(message{kind: kindStat, text: dst.Path}, kindAttr)
+	err = c.after(err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%v: %w", dst, err)
+	}
+	isDir := err == nil && m.attr.Type == typeDir
+	if len(sources) > 1 && !isDir {
+		return fmt.Errorf("%w: several sources, and %v %w", ErrNames, dst, ErrNotDirectory)
+	}
+	for _, src := range sources {
+		to := dst.Path
+		if isDir {
+			to = path.Join(dst.Path, src.base())
+		}
+		if err := c.planUpload(&p, src, to, dst.Directory && !isDir); err != nil {
+			c.fail(src.String(), err)
+		}
+	}
+	c.announce([]plan{p})
+	c.run(p, c.uploadFile)
+	for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first: a file in it would change its time
+		err := c.dial(p.address)
+		if err == nil {
+			_, err = c.ask(message{kind: kindSetAttr, attr: p.dirs[i].attr, text: p.dirs[i].to}, kindMade)
+			err = c.after(err)
+		}
+		if err != nil {
+			c.fail(p.dirs[i].shown, err)
+		}
+	}
+	return nil
+}
+
+// planUpload finds out what src is, and for a directory makes those on the server that are needed. dirOnly
+// says that to can't be a file's.
+func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
+	info, err := os.Stat(src.Path)
+	if err != nil {
+		return err
+	}
+	a := attrOf(info)
+	switch {
+	case a.Type == typeDir && !c.cfg.Recursive:
+		return fmt.Errorf("%w (-r copies directories)", ErrIsDirectory)
+	case a.Type == typeDir:
+		return c.planUploadDir(p, job{from: src.Path, to: to, shown: src.Path, attr: a})
+	case a.Type == typeOther:
+		return ErrNotRegular
+	case dirOnly:
+		return fmt.Errorf("%s: %w", to, ErrNotDirectory)
+	}
+	if err := checkPath(to); err != nil {
+		return err
+	}
+	p.files = append(p.files, job{from: src.Path, to: to, shown: src.Path, attr: a})
+	return nil
+}
+
+// planUploadDir makes the directory and plans what is in it. Only the failure of the whole is an error;
+// others are told one by one.
+func (c *copier) planUploadDir(p *plan, d job) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if err := checkPath(d.to); err != nil {
+		return err
+	}
+	if d.to != "." {
+		if err := c.dial(p.address); err != nil {
+			return err
+		}
+		m, err := c.ask(message{kind: kindMkdir, text: d.to}, kindMade)
+		if err := c.after(err); err != nil {
+			return err
+		}
+		if m.flag {
+			p.dirs = append(p.dirs, d)
+		}
+	}
+	entries, err := os.ReadDir(d.from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if isPartName(e.Name()) {
+			continue
+		}
+		j := job{from: filepath.Join(d.from, e.Name()), to: path.Join(d.to, e.Name())}
+		j.shown = j.from
+		info, err := e.Info()
+		if err == nil {
+			err = checkPath(j.to)
+		}
+		if err == nil {
+			j.attr = attrOf(info)
+			switch j.attr.Type {
+			case typeDir:
+				err = c.planUploadDir(p, j)
+			case typeFile:
+				p.files = append(p.files, j)
+			default:
+				c.skip(j.shown)
+			}
+		}
+		if err != nil {
+			c.fail(j.shown, err)
+		}
+	}
+	return nil
+}
+
+// uploadFile copies one file.
+func (c *copier) uploadFile(j job) error {
+	src, err := openLocalSource(j.from)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	m, err := c.ask(message{kind: kindPut, attr: src.attr, text: j.to}, kindReady)
+	if err != nil {
+		return err
+	}
+	c.copying = true
+	if m.number > src.attr.Size {
+		return protocolError("%d octets are there of a file of %d", m.number, src.attr.Size)
+	}
+	got, err := src.skip(int64(m.number), c.over)
+	if err != nil {
+		return err
+	}
+	if got != m.sum {
+		if err := src.rewind(); err != nil {
+			return err
+		}
+	}
+	if err := c.send(message{kind: kindBegin, number: uint64(src.off)}); err != nil {
+		return err
+	}
+	c.summary.Resumed += src.off
+	c.report(src.off)
+	if err := c.push(src); err != nil {
+		if (errors.Is(err, ErrLost) || errors.Is(err, syscall.ENOSPC)) && src.attr.size() > resumeMin {
+			err = fmt.Errorf("%w; the same command goes on with what has arrived", err)
+		}
+		return err
+	}
+	c.copying = false
+	return nil
+}
+
+// push writes the rest of the file chunk by chunk. The Writes of up to window chunks are under way while the
+// next one is read from disk.
+func (c *copier) push(src *source) error {
+	var posted, gone uint64
+	for src.rest() > 0 {
+		m, err := c.expect(kindGrant)
+		if err != nil {
+			return err
+		}
+		if posted-gone == window { // its memory is needed again
+			if err := c.moved(); err != nil {
+				return err
+			}
+			gone++
+		}
+		if err := checkChunk(m, posted, gone, src.rest()); err != nil {
+			return err
+		}
+		b := c.buffer(posted, int(m.handle.Len))
+		if err := src.read(b); err != nil {
+			return err
+		}
+		if err := c.move(rdmap.WorkWrite, m.handle, b); err != nil {
+			return err
+		}
+		if err := c.send(message{kind: kindWritten, number: posted}); err != nil {
+			return err
+		}
+		posted++
+		c.summary.Octets += int64(len(b))
+		c.report(int64(len(b)))
+	}
+	whole, err := src.end()
+	if err != nil {
+		return err
+	}
+	if err := c.send(message{kind: kindEnd, sum: whole}); err != nil {
+		return err
+	}
+	for ; gone < posted; gone++ {
+		if err := c.moved(); err != nil {
+			return err
+		}
+	}
+	m, err := c.expect(kindDone)
+	if err == nil && m.sum != whole {
+		err = protocolError("done with another sum")
+	}
+	return err
+}
