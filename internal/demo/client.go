@@ -36,9 +36,9 @@ func dial(ctx context.Context, address string, cfg extsock.Config) (*session, er
 }
 
 // ask sends one message and returns the answer, which is valid until the next ask.
-func (s *session) ask(verb byte, arg ...byte) ([]byte, error) {
+func (s *session) ask(verb string, arg ...byte) ([]byte, error) {
 	s.c.SetReadDeadline(time.Now().Add(time.Minute))
-	if _, err := s.c.Write(append([]byte{verb}, arg...)); err != nil {
+	if _, err := s.c.Write(appendMessage(nil, verb, arg)); err != nil {
 		return nil, err
 	}
 	n, err := s.c.Read(s.message)
@@ -46,7 +46,7 @@ func (s *session) ask(verb byte, arg ...byte) ([]byte, error) {
 }
 
 // askHandle is ask where the answer is a handle.
-func (s *session) askHandle(verb byte, arg ...byte) (extsock.Handle, error) {
+func (s *session) askHandle(verb string, arg ...byte) (extsock.Handle, error) {
 	answer, err := s.ask(verb, arg...)
 	if err != nil {
 		return extsock.Handle{}, err
@@ -136,7 +136,7 @@ func (s *session) transfer(ctx context.Context, p []byte, path string, progress 
 	}
 	// A Write completes when TCP has it. That all is placed is known from the answer to a message
 	// behind it: here an echo, so that hashing and storing are not timed.
-	if _, err := s.ask(verbEcho, '!'); err != nil {
+	if _, err := s.ask(verbEcho, []byte("all of it")...); err != nil {
 		return 0, 0, err
 	}
 	write = time.Since(begin)

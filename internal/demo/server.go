@@ -9,11 +9,14 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/rddp/rddp/extsock"
 )
 
-// What the two ends say to each other in messages: a verb of one octet and its argument.
+// What the two ends say to each other in messages. The client's begin with the verb, padded to 8
+// octets, and the length of the argument (4); they are padded to minMessage, because Wireshark's
+// RPC-over-RDMA heuristics stumble over very short Sends.
 //
 //	client: offer    size(8)   the server registers so many octets
 //	server:          handle(16)
@@ -23,11 +26,34 @@ import (
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
 const (
-	verbOffer   = 'o'
-	verbStored  = 's'
-	verbEcho    = 'e'
-	verbCounter = 'c'
+	verbOffer   = "offer"
+	verbStored  = "stored"
+	verbEcho    = "echo"
+	verbCounter = "counter"
+
+	verbLen    = 8
+	headLen    = verbLen + 4
+	minMessage = 64
 )
+
+func appendMessage(b []byte, verb string, arg []byte) []byte {
+	b = append(b, verb...)
+	b = append(b, make([]byte, verbLen-len(verb))...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(arg)))
+	b = append(b, arg...)
+	return append(b, make([]byte, max(minMessage-len(b), 0))...)
+}
+
+func parseMessage(b []byte) (verb string, arg []byte, err error) {
+	if len(b) < headLen {
+		return "", nil, fmt.Errorf("a message of %d octets", len(b))
+	}
+	n := binary.BigEndian.Uint32(b[verbLen:])
+	if uint64(n) > uint64(len(b)-headLen) {
+		return "", nil, errors.New("a message shorter than it says")
+	}
+	return strings.TrimRight(string(b[:verbLen]), "\x00"), b[headLen : headLen+int(n)], nil
+}
 
 // maxOffer bounds what a client can make the server allocate, in octets.
 const maxOffer = 4 << 30
@@ -77,11 +103,15 @@ func serveRDMA(nc net.Conn) error {
 	message := make([]byte, 64<<10)
 	for {
 		n, err := c.Read(message)
-		if err != nil || n == 0 {
+		if err != nil {
+			return err
+		}
+		verb, arg, err := parseMessage(message[:n])
+		if err != nil {
 			return err
 		}
 		var answer []byte
-		switch arg := message[1:n]; message[0] {
+		switch verb {
 		case verbOffer:
 			memory, answer, err = grant(c, arg)
 		case verbStored:
@@ -91,7 +121,7 @@ func serveRDMA(nc net.Conn) error {
 		case verbCounter:
 			answer, err = register(c, make([]byte, 8), extsock.RemoteAtomic|extsock.RemoteRead)
 		default:
-			err = fmt.Errorf("unknown verb %q", message[0])
+			err = fmt.Errorf("unknown verb %q", verb)
 		}
 		if err != nil {
 			return err
