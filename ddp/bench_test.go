@@ -35,7 +35,8 @@ func BenchmarkPlaceTagged(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				p.place(ulpdu)
+				p.r.Place(p.off, ulpdu)
+				p.off += fpduLen(ulpdu)
 				if !p.r.Deliver(p.off) {
 					b.Fatal(p.r.Err())
 				}
@@ -59,7 +60,8 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 				}
 				h.AppendTo(ulpdu[:0])
 				h.MSN++
-				p.place(ulpdu)
+				p.r.Place(p.off, ulpdu)
+				p.off += fpduLen(ulpdu)
 				if !p.r.Deliver(p.off) {
 					b.Fatal(p.r.Err())
 				}
@@ -82,7 +84,8 @@ func BenchmarkPlaceAmongEarly(b *testing.B) {
 	ulpdu := append(h.AppendTo(nil), make([]byte, 8)...)
 	b.ReportAllocs()
 	for b.Loop() {
-		p.place(ulpdu)
+		p.r.Place(p.off, ulpdu)
+		p.off += fpduLen(ulpdu)
 		if !p.r.Deliver(p.off) {
 			b.Fatal(p.r.Err())
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/bits"
 	"testing"
 	"testing/iotest"
 )
@@ -24,6 +25,32 @@ func TestRegisterLength(t *testing.T) {
 	// The capacity of the slice is not part of the Region.
 	if _, err := d.Check(r.STag(), r.TO(), 2, RemoteWrite, stream); err == nil {
 		t.Error("two octets of a Region of one may be written")
+	}
+}
+
+// Buffers of 2^32 octets are refused. (None of the memory is touched.)
+func TestLongestBuffers(t *testing.T) {
+	if raceEnabled || bits.UintSize == 32 {
+		t.Skip("no such buffer can be made")
+	}
+	n := uint64(MaxMessageLen)
+	b := make([]byte, n+1)
+	if _, err := NewDomain(nil).Register(b, RemoteWrite, stream); !errors.Is(err, ErrRegionLength) {
+		t.Errorf("Register of 2^32 octets = %v, want ErrRegionLength", err)
+	}
+	if err := NewQueue(1).Post(b, 1); !errors.Is(err, ErrBufferLength) {
+		t.Errorf("Post of 2^32 octets = %v, want ErrBufferLength", err)
+	}
+	if err := NewQueue(1).Post(b[:n], 1); err != nil {
+		t.Errorf("Post of 2^32-1 octets = %v", err)
+	}
+	d := NewDomain(nil)
+	r := register(t, d, b[:n], RemoteWrite, stream)
+	if _, err := d.Check(r.STag(), r.TO()+1, n-1, RemoteWrite, stream); err != nil || uint64(r.Len()) != n {
+		t.Errorf("Check of the rest of %d octets = %v", r.Len(), err)
+	}
+	if _, err := d.Check(r.STag(), r.TO()+1, n, RemoteWrite, stream); err == nil {
+		t.Error("Check succeeds beyond the end")
 	}
 }
 
@@ -75,7 +102,8 @@ func TestRegisterAlignment(t *testing.T) {
 	}
 }
 
-// P5: STags can't be predicted from others. DDP-5041 §8.1, SEC-5042-6.1.1-7, -9
+// P5: STags can't be predicted from others.
+// SEC-5042-6.1.1-7 SEC-5042-6.1.1-9 SEC-5042-2.2.5-1
 func TestSTagsUnpredictable(t *testing.T) {
 	n := 200_000
 	if testing.Short() {

@@ -17,6 +17,8 @@ type earlySegment struct {
 	span   span
 }
 
+func (e earlySegment) compareOff(off uint64) int { return cmp.Compare(e.off, off) }
+
 // A span is the octets that a segment with payload goes to.
 type span struct {
 	buffer   uint64 // the STag; or the MSN, with untaggedBuffer set
@@ -47,7 +49,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	if r.failed.err != nil || off < r.next {
 		return false
 	}
-	i, shown := slices.BinarySearchFunc(r.early, off, func(e earlySegment, off uint64) int { return cmp.Compare(e.off, off) })
+	i, shown := slices.BinarySearchFunc(r.early, off, earlySegment.compareOff)
 	if shown {
 		return true // the octets that came first stay
 	}
@@ -104,8 +106,8 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 	where = untaggedSpan(h, uint64(len(payload)))
 	m := &r.untagged[QNSend]
 	ahead := h.MSN - m.MSN // messages, modulo 2^32
-	inProgress := ahead == 0 && m.begun
-	if inProgress && h.MO < m.Len || r.overlapsEarly(where) {
+	placedAlready := ahead == 0 && h.MO < m.Len
+	if placedAlready || r.overlapsEarly(where) {
 		return where, false
 	}
 	q.mu.Lock()

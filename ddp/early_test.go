@@ -152,10 +152,18 @@ func other(ulpdu []byte) []byte {
 	return u
 }
 
+// rapidRounds is how often the 100 cases of a property are drawn.
+func rapidRounds() int {
+	if raceEnabled {
+		return 5
+	}
+	return 20
+}
+
 // The same stream, with and without hints, in any order and with any repetitions, gives the same
 // deliveries and the same memory.
 func TestTryPlaceChangesNothing(t *testing.T) {
-	for range 20 {
+	for range rapidRounds() {
 		rapid.Check(t, func(rt *rapid.T) {
 			s := drawScript(rt)
 			plain, hinted := newWorld(t), newWorld(t)
@@ -176,7 +184,7 @@ func TestTryPlaceChangesNothing(t *testing.T) {
 // With faults in the stream the deliveries, their contents and the error are still the same, and no octet
 // outside the buffers changes. (What has been placed beyond the fault may differ.)
 func TestTryPlaceChangesNoFault(t *testing.T) {
-	for range 20 {
+	for range rapidRounds() {
 		rapid.Check(t, func(rt *rapid.T) {
 			s := drawScript(rt)
 			s.spoil(rt)
@@ -298,6 +306,17 @@ func TestTryPlaceOverlapsUntagged(t *testing.T) {
 			t.Errorf("delivered %+v", m)
 		}
 		p.wantFailure(wrong, TypeUntagged, CodeMSNRange)
+	}
+}
+
+// A message that is over does not stand in the way of the next one.
+func TestTryPlaceNextMessage(t *testing.T) {
+	p := newPair(t)
+	p.post(0, 32, 1)
+	g := p.post(0, 32, 2)
+	p.place(untagged(UntaggedHeader{Last: true, MSN: 1}, 20))
+	if !p.r.TryPlace(p.off+100, untagged(UntaggedHeader{MSN: 2, MO: 5}, 5)) || untouched(g.mem[5:10]) || !untouched(g.mem[10:]) {
+		t.Errorf("the next message is not placed early: %x", g.mem)
 	}
 }
 

@@ -2,6 +2,7 @@ package ddp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -16,6 +17,8 @@ type pair struct {
 	domain *Domain
 	queues [numQueues]*Queue
 	off    uint64 // where the next segment begins
+
+	scratch []byte // of place
 }
 
 // stream is the number of the stream that a pair's Receiver receives.
@@ -82,10 +85,14 @@ func wire(s *Sender) []byte {
 	return b
 }
 
-// place gives the Receiver a segment at the next offset.
+// place gives the Receiver a segment at the next offset, in a buffer that is then used for other things.
 func (p *pair) place(ulpdu []byte) {
-	p.r.Place(p.off, ulpdu)
+	p.scratch = append(p.scratch[:0], ulpdu...)
+	p.r.Place(p.off, p.scratch)
 	p.off += fpduLen(ulpdu)
+	for i := range p.scratch {
+		p.scratch[i] = 0xEE
+	}
 }
 
 // fpduLen is how much of the stream a segment takes.
@@ -191,9 +198,9 @@ func random(t testing.TB) *rand.Rand {
 }
 
 func randomBytes(r *rand.Rand, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
 	}
-	return b
+	return b[:n]
 }

@@ -46,3 +46,9 @@ type Message struct {
 // Segment returns the DDP Header of the last segment of a Message that came up, and the segment's
 // whole length in octets. header aliases m.
 func (m *Message) Segment() (header []byte, n int) { return m.Header[:m.HeaderLen], m.SegmentLen }
+
+// setSegment notes s as the last segment of m.
+func (m *Message) setSegment(s *segment) {
+	m.HeaderLen = copy(m.Header[:], s.header)
+	m.SegmentLen = s.length
+}

@@ -13,7 +13,8 @@ type taggedMessage struct {
 	begun bool
 }
 
-// An untaggedMessage is the same for one QN. Between messages its MSN is the one to come next.
+// An untaggedMessage is the same for one QN. Between messages its MSN is the one to come next and its
+// Len is 0.
 type untaggedMessage struct {
 	Message
 	begun     bool
@@ -92,13 +93,13 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return &Error{Type: TypeUntagged, Code: CodeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
-	if m.begun && m.RsvdULP != h.RsvdULP {
-		return ErrRsvdULPChanged
-	}
-	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for
-	// the queue defined by the QN." (RFC 5041 §7.1) Segments come in order here, so there is just one legal number.
+	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the queue
+	// defined by the QN." (RFC 5041 §7.1) Segments come in order here, so just one number is legal.
 	if h.MSN != m.MSN {
 		return &Error{Type: TypeUntagged, Code: CodeMSNRange}
+	}
+	if m.begun && m.RsvdULP != h.RsvdULP {
+		return ErrRsvdULPChanged
 	}
 	if !m.begun {
 		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN}
@@ -111,7 +112,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	if h.Last {
 		m.setSegment(s)
 		r.ready.push(delivery{off: s.off, message: m.Message, inMessage: m.inMessage, inline: m.inline})
-		m.begun = false
+		m.begun, m.Len = false, 0
 		m.MSN++ // "MUST wrap to 0 after a value of 0xFFFFFFFF" (RFC 5041 §4.3)
 	}
 	return nil
@@ -148,10 +149,4 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 		q.full++
 	}
 	return nil
-}
-
-// setSegment notes s as the last segment of m.
-func (m *Message) setSegment(s *segment) {
-	m.HeaderLen = copy(m.Header[:], s.header)
-	m.SegmentLen = s.length
 }

@@ -159,7 +159,9 @@ func errorCases() []errorCase {
 // available." "The following error numbers MUST be used when reporting errors to the ULP."
 // DDP-5041-7.1-1 DDP-5041-7.1-2 DDP-5041-7.1-3 DDP-5041-7.1-8 DDP-5041-7.1-9 DDP-5041-7.1-10
 // DDP-5041-7.1-12 DDP-5041-7.1-13 DDP-5041-7.1-14 DDP-5041-7.1-15 DDP-5041-7.1-16 DDP-5041-7.1-17
-// DDP-5041-7.1-19 DDP-5041-7.1-20 DDP-5041-7.1-21 DDP-5041-7.2-1 DDP-5041-7.2-2 to -13
+// DDP-5041-7.1-19 DDP-5041-7.1-20 DDP-5041-7.1-21 DDP-5041-7.2-1 DDP-5041-7.2-2 DDP-5041-7.2-3
+// DDP-5041-7.2-4 DDP-5041-7.2-5 DDP-5041-7.2-6 DDP-5041-7.2-7 DDP-5041-7.2-8 DDP-5041-7.2-9 DDP-5041-7.2-10
+// DDP-5041-7.2-11 DDP-5041-7.2-12 DDP-5041-7.2-13
 // DDP-5041-6.2.2-3 DDP-5041-4.1-19 DDP-5041-1.2-3
 func TestRFC5041_7_1_ValidatedBeforePlacement(t *testing.T) {
 	for _, c := range errorCases() {

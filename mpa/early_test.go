@@ -235,13 +235,27 @@ func TestRFC5044_8_GapClosesOverAnotherFPDU(t *testing.T) {
 // TestOverlappingHints: of two early FPDUs that share octets the first stays.
 func TestOverlappingHints(t *testing.T) {
 	a, _ := refStream(ofLengths(600, 600, 600), true, true)
-	b, begins := refStream(ofLengths(700, 900), true, true)
+	b, _ := refStream(ofLengths(700, 900), true, true)
+	for _, order := range [][2][]byte{{a, b}, {b, a}} {
+		s := newSink(true, true)
+		s.show(4, order[0][4:1700], never)
+		n := len(s.got)
+		s.show(4, order[1][4:1700], never)
+		if n == 0 || len(s.got) != n {
+			t.Errorf("%d ULPDUs, then %d more, want none", n, len(s.got)-n)
+		}
+	}
+}
+
+// TestEarlyRunGrows: behind the FPDUs that an earlier run has shown, a longer one shows more.
+func TestEarlyRunGrows(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
-	s.show(begins[1], b[begins[1]:], never)
-	n := len(s.got)
-	s.show(4, a[4:], never)
-	if n != 1 || len(s.got) != 1 {
-		t.Errorf("%d and %d ULPDUs, want 1 and no more", n, len(s.got))
+	for i := 2; i < len(begins); i++ {
+		s.show(512, stream[512:begins[i]], never)
+		if len(s.got) != i-2 {
+			t.Errorf("up to %d: %d ULPDUs, want %d", begins[i], len(s.got), i-2)
+		}
 	}
 }
 
@@ -260,8 +274,31 @@ func TestEarlyRunEndsWithItsInput(t *testing.T) {
 	if !s.Next() || s.ULPDU().Off != begins[2] {
 		t.Fatalf("early: %+v, want the ULPDU at %d", s.ULPDU(), begins[2])
 	}
-	s.feed(stream, 0)
+	s.feed(stream[:4], 0)
+	if len(s.got) != 0 {
+		t.Errorf("out of the free part of the buffer there is a ULPDU at %d", s.got[0].Off)
+	}
+	s.feed(stream[4:], 0)
 	if len(s.got) != len(worked())-1 || s.Err() != nil {
 		t.Errorf("%d ULPDUs in order, want %d; Err %v", len(s.got), len(worked())-1, s.Err())
 	}
+}
+
+// TestEarlyRunEndsWithTheStream: neither after an error nor without the buffer is a run looked at.
+func TestEarlyRunEndsWithTheStream(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	s := newSink(true, true)
+	s.Fill(512, copy(s.Free(), stream[512:]))
+	s.TakeBuffer()
+	if s.Next() {
+		t.Errorf("without a buffer there is %+v", s.ULPDU())
+	}
+	s.SetBuffer(make([]byte, MinBuffer))
+	stream[20] ^= 1
+	s.Fill(0, copy(s.Free(), stream[:begins[1]])) // and Next is not called
+	s.Fill(512, copy(s.Free(), stream[512:]))
+	if s.Next() {
+		t.Errorf("with an error before it there is %+v", s.ULPDU())
+	}
+	wantCode(t, s.Err(), CodeCRC)
 }

@@ -59,7 +59,7 @@ func (c Code) String() string {
 // An Error is what ends an MPA connection, or one direction of it.
 type Error struct {
 	Code   Code
-	Off    uint64 // CodeCRC, CodeMarker: stream offset where the FPDU begins
+	Off    uint64 // CodeCRC, CodeMarker, CodeClosed: stream offset where the FPDU begins
 	Reason string // what exactly was found
 	Err    error  // the cause, if it has a name; else nil
 	// Graceful says, with CodeClosed, that the FIN came between two FPDUs (RFC 5044 §7.2).

@@ -23,7 +23,7 @@ const (
 // octets wherever it begins. markers says whether Markers are sent. The result is between MinMULPDU
 // and MaxULPDU. EMSS changes over time, so ask again.
 func MULPDU(emss int, markers bool) int {
-	emss = min(emss, maxSent) // more makes no difference
+	emss = min(max(emss, 0), maxSent) // more makes no difference
 	// "MULPDU = EMSS - (6 + EMSS mod 4)" (RFC 5044 §4.5)
 	overhead := lengthLen + crcLen + emss%4
 	if markers {

@@ -4,7 +4,7 @@ import "testing"
 
 // "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4)"
 // "MULPDU = EMSS - (6 + EMSS mod 4)"
-// MPA-5044-4.5-1, MPA-5044-4.5-2
+// MPA-5044-4.5-1, MPA-5044-4.5-2, MPA-5044-5.1-1
 func TestRFC5044_4_5_MULPDU(t *testing.T) {
 	tests := []struct{ emss, plain, marked int }{
 		{140, 134, 130},
@@ -67,6 +67,7 @@ func TestFPDULen(t *testing.T) {
 }
 
 // TestLongestFPDU: what the buffers are made for is the longest there is, and it is reached.
+// MPA-5044-A.5.2-1
 func TestLongestFPDU(t *testing.T) {
 	sent, received := 0, 0
 	for off := uint64(0); off < MarkerInterval; off += 4 {

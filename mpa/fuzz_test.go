@@ -9,6 +9,7 @@ import (
 
 // FuzzParseFrame: whatever comes, a frame is refused with CodeFrame, or it says the same after it has
 // been sent again.
+// MPA-6581-12-1, MPA-5044-7.1.2-24
 func FuzzParseFrame(f *testing.F) {
 	for _, tt := range frames {
 		f.Add(unhex(tt.wire), tt.frame.Reply)

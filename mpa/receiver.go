@@ -82,7 +82,6 @@ func (r *Receiver) Fill(off uint64, n int) {
 	if n > len(r.buf)-r.w {
 		panic(fmt.Sprintf("BUG: Fill of %d octets where %d are free", n, len(r.buf)-r.w))
 	}
-	r.early.drop()
 	if r.err != nil {
 		return
 	}
@@ -137,7 +136,8 @@ func (r *Receiver) nextInOrder() bool {
 	if shown, ok := r.early.startsBefore(r.off + uint64(f.size)); ok {
 		// "the check SHOULD be made when a gap creating an out-of-order sequence is closed and any
 		// time a Marker points to an already identified FPDU" (RFC 5044 §8)
-		r.fail(&Error{Code: CodeMarker, Off: f.off, Reason: fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)})
+		reason := fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)
+		r.fail(&Error{Code: CodeMarker, Off: f.off, Reason: reason})
 		return false
 	}
 	r.consume(f.size)
@@ -191,7 +191,8 @@ func (r *Receiver) verify(f fpdu, b []byte) *Error {
 		// "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length fields
 		// do not agree on the start of an FPDU." (RFC 5044 §8)
 		if at, want, ok := f.badMarker(b); ok {
-			return &Error{Code: CodeMarker, Off: f.off, Reason: fmt.Sprintf("Marker at %d has FPDUPTR %d, want %d", f.off+uint64(at), fpduptr(b[at:]), want)}
+			reason := fmt.Sprintf("Marker at %d has FPDUPTR %d, want %d", f.off+uint64(at), fpduptr(b[at:]), want)
+			return &Error{Code: CodeMarker, Off: f.off, Reason: reason}
 		}
 	}
 	return nil
@@ -241,8 +242,13 @@ func (r *Receiver) EOF() error {
 	if r.err != nil {
 		return r.err
 	}
+	e := &Error{Code: CodeClosed, Off: r.off}
 	if n := r.w - r.r; n > 0 {
-		return &Error{Code: CodeClosed, Off: r.off, Reason: fmt.Sprintf("%d octets into the FPDU at stream offset %d", n, r.off), Err: io.ErrUnexpectedEOF}
+		e.Reason = fmt.Sprintf("%d octets into the FPDU at stream offset %d", n, r.off)
+		e.Err = io.ErrUnexpectedEOF
+		return e
 	}
-	return &Error{Code: CodeClosed, Off: r.off, Reason: fmt.Sprintf("after the FPDU that ends at stream offset %d", r.off), Err: io.EOF, Graceful: true}
+	e.Reason = fmt.Sprintf("between FPDUs, at stream offset %d", r.off)
+	e.Err, e.Graceful = io.EOF, true
+	return e
 }

@@ -60,7 +60,7 @@ func TestRFC5044_4_1_CRCNotChecked(t *testing.T) {
 // to be able to operate correctly even if alignment is lost" "The receivers MUST identify FPDU
 // boundaries by using the ULPDU_LENGTH field"
 // MPA-5044-3-9, MPA-5044-4.3-17, MPA-5044-4.3-18, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1,
-// MPA-5044-1.2-3
+// MPA-5044-1.2-3, MPA-5044-5.1-5
 func TestRFC5044_5_1_AnyAlignment(t *testing.T) {
 	const seed = 4
 	t.Logf("seed %d", seed)

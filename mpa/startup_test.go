@@ -33,7 +33,8 @@ var frames = []struct {
 
 // TestFrames goes both ways with frames that are known octet for octet. No part of one is taken for
 // the whole, nor is one with an octet more.
-// MPA-5044-7.1.1-1, MPA-5044-7.1.1-2, MPA-5044-7.1.1-4, MPA-6581-9-1, MPA-6581-6-11
+// MPA-5044-7.1.1-1, MPA-5044-7.1.1-2, MPA-5044-7.1.1-4, MPA-5044-7.1-5, MPA-6581-9-1, MPA-6581-9-4,
+// MPA-6581-6-11
 func TestFrames(t *testing.T) {
 	for _, tt := range frames {
 		t.Run(tt.desc, func(t *testing.T) {

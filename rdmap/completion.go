@@ -85,8 +85,10 @@ type CompletionQueue struct {
 	ready     chan struct{} // capacity 1: a value means that entries may be there
 	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
 
+	depth int // most entries
+
 	mu       sync.Mutex
-	entries  []Completion // +checklocks:mu a ring
+	entries  []Completion // +checklocks:mu a ring, as long as was ever needed
 	head     int          // +checklocks:mu the oldest entry
 	n        int          // +checklocks:mu entries in the ring
 	reserved int          // +checklocks:mu entries promised to posted requests
@@ -98,7 +100,7 @@ func NewCompletionQueue(depth int) *CompletionQueue {
 	return &CompletionQueue{
 		ready:     make(chan struct{}, 1),
 		solicited: make(chan struct{}, 1),
-		entries:   make([]Completion, max(depth, 1)),
+		depth:     max(depth, 1),
 	}
 }
 
@@ -181,7 +183,7 @@ func (c *CompletionQueue) takeLocked() Completion {
 func (c *CompletionQueue) reserve() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n+c.reserved == len(c.entries) {
+	if c.n+c.reserved == c.depth {
 		return false
 	}
 	c.reserved++
@@ -202,6 +204,9 @@ func (c *CompletionQueue) complete(done Completion) {
 		panic("BUG: Completion without a reserved entry")
 	}
 	c.reserved--
+	if c.n == len(c.entries) {
+		c.growLocked()
+	}
 	i := c.head + c.n
 	if i >= len(c.entries) {
 		i -= len(c.entries)
@@ -217,6 +222,16 @@ func (c *CompletionQueue) complete(done Completion) {
 	if wakes {
 		signal(c.solicited)
 	}
+}
+
+// growLocked makes the ring longer.
+//
+// +checklocks:c.mu
+func (c *CompletionQueue) growLocked() {
+	longer := make([]Completion, min(max(2*len(c.entries), 4), c.depth))
+	n := copy(longer, c.entries[c.head:])
+	copy(longer[n:], c.entries[:c.head])
+	c.entries, c.head = longer, 0
 }
 
 // signal puts a value into a channel of capacity 1 unless one is there.

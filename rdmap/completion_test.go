@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+
+	"pgregory.net/rapid"
 )
 
 // fill reserves and completes n entries with the IDs from first on.
@@ -62,6 +64,36 @@ func TestCompletionQueueOrderAcrossTheRing(t *testing.T) {
 			t.Errorf("Len = %d after all were taken", c.Len())
 		}
 	}
+}
+
+// Against a slice, while the ring grows with its head anywhere.
+func TestCompletionQueueModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := NewCompletionQueue(rapid.IntRange(1, 20).Draw(t, "depth"))
+		var want []uint64
+		for id := range uint64(60) {
+			if rapid.Bool().Draw(t, "fill") {
+				if ok := c.reserve(); ok != (len(want) < c.depth) {
+					t.Fatalf("reserve = %t with %d of %d entries", ok, len(want), c.depth)
+				} else if ok {
+					c.complete(Completion{ID: id})
+					want = append(want, id)
+				}
+				continue
+			}
+			dst := make([]Completion, rapid.IntRange(0, 5).Draw(t, "n"))
+			n := c.Poll(dst)
+			if n != min(len(dst), len(want)) {
+				t.Fatalf("Poll = %d of %d", n, len(want))
+			}
+			for _, d := range dst[:n] {
+				if d.ID != want[0] {
+					t.Fatalf("took %d, want %d", d.ID, want[0])
+				}
+				want = want[1:]
+			}
+		}
+	})
 }
 
 func TestReadyIsRearmedByPoll(t *testing.T) {

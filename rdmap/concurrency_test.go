@@ -275,3 +275,94 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 		t.Errorf("%d sinks are still registered", got)
 	}
 }
+
+// hold keeps a region from being deregistered until release is called, as a copy under way does.
+func hold(t *testing.T, r *ddp.Region) (release func()) {
+	t.Helper()
+	var s ddp.Sender
+	s.Start(&ddp.Message{Tagged: true, Len: 1, Source: r, SourceTO: r.TO()})
+	if !s.Next(100) {
+		t.Fatal(s.Err())
+	}
+	return s.Release
+}
+
+// until waits for a condition that another goroutine is about to bring about.
+func until(there func() bool) {
+	for !there() {
+		runtime.Gosched()
+	}
+}
+
+// No Completion comes before its memory is out of the peer's reach, and the QP is not locked meanwhile.
+func TestFlushWaitsForCopies(t *testing.T) {
+	x := newPair(t, params{})
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
+	x.a.post(WorkRequest{ID: 2, Op: WorkSend})
+	x.a.transmit()
+	release := hold(t, x.a.qp.sq.at(0).sink)
+	var wg sync.WaitGroup
+	wg.Go(func() { x.a.qp.Fail(errTest) })
+	until(func() bool { return x.a.qp.State() == StateTerminating })
+	x.a.qp.Sent(0)
+	wantDone(t, "while a copy is under way", x.a.sendCQ, "")
+	release()
+	wg.Wait()
+	wantDone(t, "after it", x.a.sendCQ, "1 flushed, 2 success")
+}
+
+// Cancel and the end of the stream at the same time: one Completion.
+func TestCancelMeetsEnd(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		end  func(q *QP)
+		want string
+	}{
+		{"Abort", func(q *QP) { q.Abort(errTest) }, "1 flushed"},
+		{"PeerClosed", func(q *QP) { q.PeerClosed(errTest) }, "1 flushed, 2 success"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{depth: 1})
+			q := x.a.qp
+			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
+			e := q.sq.at(0)
+			release := hold(t, e.sink)
+			var wg sync.WaitGroup
+			wg.Go(func() { q.Cancel(x.a.sendCQ, 1) })
+			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
+			wg.Go(func() { tt.end(q) })
+			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.peerClosed || q.state == StateError })
+			release()
+			wg.Wait()
+			if q.State() == StateRTS {
+				x.a.post(WorkRequest{ID: 2, Op: WorkSend}) // in the same place of the ring
+				x.a.transmit()
+			}
+			wantDone(t, "all", x.a.sendCQ, tt.want)
+			if x.a.sendCQ.reserved != 0 {
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			}
+		})
+	}
+}
+
+// The stream ends while a delivered Send with Invalidate waits for copies from the region: its receive is
+// flushed with all others, once.
+func TestEndDuringInvalidate(t *testing.T) {
+	x := newPair(t, params{})
+	x.b.recv(1, 8)
+	r, _ := x.b.register(8, allAccess)
+	release := hold(t, r)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		x.b.inject(ddp.UntaggedHeader{
+			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
+		}.AppendTo(nil))
+	})
+	until(func() bool { _, err := x.b.domain.Check(r.STag(), r.TO(), 1, 0, x.b.stream()); return err != nil })
+	x.b.qp.Abort(errTest)
+	wantDone(t, "at the end", x.b.recvCQ, "1 flushed")
+	release()
+	wg.Wait()
+	wantDone(t, "afterwards", x.b.recvCQ, "")
+}

@@ -24,7 +24,8 @@
 // the completion queue from the start, so that none is ever lost. The send queue completes in posting
 // order: Sends, Writes and Immediate Data when TCP has their last octet, which says nothing of the
 // peer, Reads and atomics when their response is delivered. Until then payload and sinks belong to
-// the QP. When a Completion is seen, everything that was sent before its message is in place.
+// the QP. When a Completion is seen, everything that was sent before its message is in place. Only
+// Cancel gives one out ahead of its turn.
 //
 // A Send or Write is not ordered after the reading of an earlier Read at the peer: WorkRequest.Fence
 // does that. The order in which overlapping Writes land is not defined either (RFC 5040 §5.5).

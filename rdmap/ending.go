@@ -83,9 +83,6 @@ func (q *QP) PeerClosed(err error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.peerClosed {
-		return
-	}
 	q.peerClosed = true
 	if q.isUpLocked() {
 		q.sq.flush(err, func(e *sendEntry) bool { return e.op.awaitsResponse() })

@@ -281,6 +281,15 @@ func TestClose(t *testing.T) {
 			}
 		}
 	})
+	t.Run("only an answer is due", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.a.injectHex(vZeroRead)
+		x.a.qp.Close()
+		wantState(t, x.a.qp, StateClosing)
+		x.a.transmit()
+		x.a.wantOut("RDMA Read Response")
+		wantState(t, x.a.qp, StateClosed)
+	})
 	t.Run("a fenced Send waits for the answer", func(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead})
@@ -359,8 +368,30 @@ func TestAbort(t *testing.T) {
 		x.a.qp.Fail(errTest)
 		x.a.qp.Abort(nil)
 		x.a.wantNothing()
+		if !x.a.qp.Drained() {
+			t.Error("not drained")
+		}
 		wantState(t, x.a.qp, StateError)
 	})
+}
+
+// A receive buffer is the user's again with its Completion: nothing is placed in it any more.
+func TestFlushedBuffersStayUntouched(t *testing.T) {
+	x := newPair(t, params{})
+	buf := x.a.recv(1, 8)
+	sink := make([]byte, 8)
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink})
+	e := *x.a.qp.sq.at(0)
+	x.a.transmit()
+	x.a.qp.Abort(errTest)
+	for _, u := range [][]byte{unhex(t, vSend), tagged(OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
+		x.a.rx = ddp.NewReceiver(x.a.qp.ReceiverConfig()) // one that has not seen the end
+		x.a.off = 0
+		x.a.inject(u)
+	}
+	if !bytes.Equal(buf, make([]byte, 8)) || !bytes.Equal(sink, make([]byte, 8)) {
+		t.Errorf("after the end the buffer is %x and the sink %x", buf, sink)
+	}
 }
 
 // Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup failed.
@@ -398,83 +429,4 @@ func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 			t.Errorf("Fail(%v) sends %x, want %s", tt.err, x.a.wire, tt.want)
 		}
 	}
-}
-
-// What state allows what before the stream has started.
-func TestIdle(t *testing.T) {
-	q := NewQP(Config{IRD: 3, ORD: 5, RecvDepth: 2})
-	wantState(t, q, StateIdle)
-	if q.IRD() != 3 || q.ORD() != 5 {
-		t.Errorf("IRD %d, ORD %d, want what the Config offers", q.IRD(), q.ORD())
-	}
-	if err := q.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrNotConnected) {
-		t.Errorf("PostSend: %v, want ErrNotConnected", err)
-	}
-	for id := range uint64(2) {
-		if err := q.PostRecv(RecvRequest{ID: id}); err != nil {
-			t.Errorf("PostRecv: %v", err)
-		}
-	}
-	if err := q.PostRecv(RecvRequest{}); !errors.Is(err, ErrQueueFull) {
-		t.Errorf("PostRecv: %v, want ErrQueueFull", err)
-	}
-	if q.HasOutput() || q.NextMessage() {
-		t.Error("there is output")
-	}
-	for _, tt := range []struct {
-		desc string
-		end  func(*QP)
-		want State
-	}{
-		{"Abort", func(q *QP) { q.Abort(errTest) }, StateError},
-		{"Fail", func(q *QP) { q.Fail(errTest) }, StateError},
-		{"Close", func(q *QP) { q.Close() }, StateClosed},
-	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			q := NewQP(Config{})
-			if err := q.PostRecv(RecvRequest{ID: 4}); err != nil {
-				t.Fatal(err)
-			}
-			tt.end(q)
-			wantState(t, q, tt.want)
-			wantDone(t, tt.desc, q.RecvCQ(), "4 flushed")
-			q.Start(StartParams{})
-			wantState(t, q, tt.want)
-			if q.HasOutput() {
-				t.Error("there is output") // not before RTS
-			}
-			wantClosed(t, q, nil)
-		})
-	}
-}
-
-func TestStateAndErrorTexts(t *testing.T) {
-	for s, want := range map[State]string{
-		StateIdle: "Idle", StateRTS: "RTS", StateClosing: "Closing", StateTerminating: "Terminate",
-		StateError: "Error", StateClosed: "Closed", 9: "state 9",
-	} {
-		if got := s.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	e := &Error{EType: 1, Code: 3, Reason: "a reason", Err: errTest}
-	if got, want := e.Error(), "rdmap: RDMA remote protection error: STag not associated with RDMAP Stream: a reason: test error"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if !errors.Is(e, errTest) {
-		t.Error("the cause is not wrapped")
-	}
-	terminated := &TerminateError{Err: e}
-	if got, want := terminated.Error(), "rdmap: stream terminated: "+e.Error(); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestConfigWithoutStreamPanics(t *testing.T) {
-	defer func() {
-		if r := recover(); r == nil {
-			t.Error("NewQP accepts a Domain without a Stream")
-		}
-	}()
-	NewQP(Config{Domain: ddp.NewDomain(nil)})
 }

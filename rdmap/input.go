@@ -47,11 +47,6 @@ func (q *QP) receives() bool {
 // +checklocks:q.mu
 func (q *QP) receivesLocked() bool { return q.isUpLocked() && !q.peerClosed }
 
-// isUpLocked reports whether messages go out in the present state.
-//
-// +checklocks:q.mu
-func (q *QP) isUpLocked() bool { return q.state == StateRTS || q.state == StateClosing }
-
 // segmentOf adds to err the segment it is about, unless it knows.
 func segmentOf(m *ddp.Message, err error) error {
 	if e, ok := err.(*Error); ok && e.Header == nil { //nolint:errorlint // made in this package, not wrapped
@@ -88,10 +83,9 @@ func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
 	return nil
 }
 
-// invalidate ends the validity of a local STag at the peer's wish.
-// "Verify the STag that is associated with the RDMAP Stream; and Invalidate the STag if it is associated
-// with the RDMAP Stream; or issue a Terminate Message with the STag Cannot be Invalidated Terminate Error
-// Code" (RFC 5040 §5.3)
+// invalidate ends the validity of a local STag at the peer's wish. RDMAP must
+// "Invalidate the STag if it is associated with the RDMAP Stream; or issue a Terminate Message with the
+// STag Cannot be Invalidated Terminate Error Code" (RFC 5040 §5.3)
 func (q *QP) invalidate(s ddp.STag) error {
 	err := q.cfg.Domain.Invalidate(s, q.cfg.Stream)
 	switch err { //nolint:errorlint // these sentinels are all that Invalidate returns

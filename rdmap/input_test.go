@@ -97,6 +97,22 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 		x.a.injectHex(vZeroResponse)
 		x.a.wantTerminate("0206 c000 000e c142 00000000 0000000000000000")
 	})
+	t.Run("while an atomic is the oldest", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.a.post(WorkRequest{ID: 1, Op: WorkFetchAdd})
+		x.a.transmit()
+		x.a.injectHex(vReadResponse)
+		x.a.wantTerminate("1100 c000 0016")
+		wantDone(t, "requests", x.a.sendCQ, "1 flushed")
+	})
+	t.Run("another TO, without octets", func(t *testing.T) {
+		x := newPair(t, params{})
+		x.a.post(WorkRequest{ID: 1, Op: WorkRead})
+		x.a.transmit()
+		x.a.inject(tagged(OpReadResponse, 0, 1, nil))
+		x.a.wantTerminate("1101 c000 000e")
+		wantDone(t, "requests", x.a.sendCQ, "1 local protection error")
+	})
 	t.Run("before the request went out", func(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
@@ -142,8 +158,8 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 	})
 }
 
-// "The DDP layer MUST validate all DDP Segment fields. The RDMA OpCode MUST be valid. The RDMA Version MUST be
-// valid.", for every kind of message. "the Error Type, Error Code, ULP PDU Length, and Terminated DDP Header
+// "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA Version MUST
+// be valid." This goes for every kind of message. "the Error Type, Error Code, ULP PDU Length, and Terminated DDP Header
 // fields are included in the Terminate Message".
 //
 // RDMAP-5040-7.1-2, RDMAP-5040-7.1-4, RDMAP-5040-7.2-1 to RDMAP-5040-7.2-3, RDMAPX-7306-8.1-1,
@@ -268,8 +284,8 @@ func TestTerminateVectorsFromSegments(t *testing.T) {
 	}
 }
 
-// "An unsupported Immediate Data or Atomic Operation is reported as a Remote Operation Error, Unexpected
-// OpCode", and queue 3 does not exist.
+// "A Remote Operation Error or Unexpected OpCode error will be reported by the remote peer if there is an
+// Immediate Data or Atomic Operation that is not supported by the remote peer." Queue 3 does not exist then.
 //
 // RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5, RDMAPX-7306-10.2-1
 func TestRFC7306_1_1_OpcodesOff(t *testing.T) {
@@ -300,7 +316,7 @@ func TestRFC5040_7_1_FirstErrorCounts(t *testing.T) {
 	x.b.wantTerminate("1100 c000 0016 c140 12345601")
 }
 
-// "A message that changes its opcode on the way" has no code of its own.
+// A message that changes its opcode on the way: the RFCs have no code for it.
 func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.recv(1, 100)
@@ -313,8 +329,8 @@ func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x.b.wantTerminate("0206 c000 0013 4145")
 }
 
-// "there is no way" that a peer of one stream uses what belongs to another: STags are one stream's, domains do
-// not share them, and IRD slots and completion queues are not shared unless asked for.
+// A peer of one stream can't use what belongs to another: STags are one stream's, domains do not share them,
+// and IRD slots and completion queues are not shared unless asked for.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3, RDMAP-5040-8.1.2-7
 func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
@@ -336,8 +352,8 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	}
 }
 
-// "a CQ overflow leaves streams that do not use that CQ unaffected": here it can't overflow at all, and a full
-// one only stops posts to itself.
+// An overflow of a completion queue must not harm streams that do not use it: here none can overflow at all,
+// and a full one only stops posts to itself.
 //
 // RDMAP-5040-8.1.1-12, RDMAP-5040-8.1.1-13, RDMAP-5040-8.1.2-5
 func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {

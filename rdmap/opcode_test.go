@@ -28,8 +28,8 @@ var opcodeTable = []struct {
 	{OpAtomicResponse, 0x4B, "Atomic Response", false, 3},
 }
 
-// "All RDMA Messages … MUST have … the RV, Rsv, OpCode fields" of §4.1: RV 01b, reserved bits zero, the
-// opcode below; Tagged and QN by figure 4.
+// The control field of every message: RV 01b, reserved bits "MUST be set to zero by sender, ignored by the
+// receiver", the opcode; Tagged and QN by figure 4.
 //
 // RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAPX-7306-4.1-2 to
 // RDMAPX-7306-4.1-6

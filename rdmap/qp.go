@@ -23,7 +23,7 @@ type Config struct {
 	Domain         *ddp.Domain // Protection Domain of the stream; nil means one of its own
 	// Stream tells the RDMAP Streams of the Domain apart. It must not be 0 if Domain is set.
 	Stream uint64
-	// Extensions offers RFC 7306's operations. What was agreed on comes with Start.
+	// Extensions turns RFC 7306's operations on, whatever startup agrees on.
 	Extensions bool
 }
 
@@ -73,9 +73,9 @@ func (s State) String() string {
 // memory is not given back while a segment is being copied into it.
 type QP struct {
 	cfg    Config
-	queues [4]*ddp.Queue // by QN; all but QNSend made by Start
-	// What the stream takes; set by Start.
-	admission admission
+	queues [4]*ddp.Queue // by QN; Start makes all but that of the Sends
+
+	admission admission // what the stream takes; set by Start
 
 	msg      ddp.Message // given out last; the transmit token guards it
 	incoming response    // to the request being judged; the goroutine that calls Handle has it
@@ -118,7 +118,7 @@ func NewQP(c Config) *QP {
 // StartParams is what MPA startup agreed on.
 type StartParams struct {
 	IRD, ORD   int  // inbound and outbound Reads and atomics in flight, together
-	Extensions bool // RFC 7306's operations are used
+	Extensions bool // RFC 7306's operations are used; also if the Config says so
 	// SendRTR is the operation of length 0 that this side, the Initiator, sends first so that the
 	// Responder may send at all (RFC 6581 §9): WorkSend, WorkWrite or WorkRead; zero means none. It
 	// has no Completion.
@@ -139,12 +139,12 @@ func (q *QP) Start(p StartParams) {
 	}
 	q.setState(StateRTS)
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
-	q.admission = admission{extensions: p.Extensions}
-	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, p.Extensions)
+	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
+	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
 	q.queues[ddp.QNTerminate] = ddp.NewQueue(1)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
 	mustPost(q.queues[ddp.QNTerminate], make([]byte, terminateBufferLen), 0)
-	if p.Extensions {
+	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
 		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
@@ -218,6 +218,11 @@ func (q *QP) RecvCQ() *CompletionQueue { return q.cfg.RecvCQ }
 //
 // +checklocks:q.mu
 func (q *QP) setState(s State) { q.state = s }
+
+// isUpLocked reports whether messages go out in the present state.
+//
+// +checklocks:q.mu
+func (q *QP) isUpLocked() bool { return q.state == StateRTS || q.state == StateClosing }
 
 // closedErrLocked returns the error of a post that comes too late.
 //

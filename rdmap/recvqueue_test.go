@@ -10,8 +10,8 @@ import (
 )
 
 // "One Send Message Type MUST consume one Untagged Buffer." "the Send Message Type MUST be Delivered to the
-// Remote Peer's ULP in the order they were sent", "only after, and in the order, that the DDP Messages are
-// Delivered to the RDMAP layer by the DDP layer". Immediate Data shares queue and order (RFC 7306 §6.3).
+// Remote Peer's ULP in the order they were sent", "after they are Delivered to RDMAP by DDP and in the order that
+// they were Delivered to RDMAP". Immediate Data shares queue and order (RFC 7306 §6.3).
 //
 // RDMAP-5040-5.3-3, RDMAP-5040-5.3-7, RDMAP-5040-5.5-9, RDMAPX-7306-6.3-3, RDMAPX-7306-6.3-5
 func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
@@ -110,7 +110,7 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 }
 
 // "Invalidate the STag if it is associated with the RDMAP Stream": on Delivery, so that earlier Writes still
-// land, and before the Completion is seen. "The Invalidate STag MUST be valid. The STag MUST be associated to
+// land, and before the Completion is seen. "The Invalidate STag MUST be valid." "The STag MUST be associated to
 // this RDMAP Stream." A Terminate says "STag Cannot be Invalidated" otherwise.
 //
 // RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
@@ -189,7 +189,7 @@ func TestRFC5040_5_3_Invalidate(t *testing.T) {
 	})
 }
 
-// "that a message has exactly 8 octets": "The Remote Peer MUST check that Immediate Data and Immediate Data
+// "The Remote Peer MUST check that Immediate Data and Immediate Data
 // with SE Messages include exactly 8 bytes of data from the DDP layer."
 //
 // RDMAPX-7306-6.3-9

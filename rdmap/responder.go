@@ -98,7 +98,8 @@ func (r *responder) inProgress() *response {
 // message fills in the answer, and performs an atomic request. The error is an *Error.
 func (a *response) message(m *ddp.Message) error {
 	if !a.isAtomic {
-		// "The Data Sink STag is copied" as it came, and so is its TO (RFC 5040 §4.4).
+		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the
+		// corresponding RDMA Read Response" (RFC 5040 §4.4); so is its TO.
 		*m = ddp.Message{
 			Tagged: true, RsvdULP: Control(OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
 			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO,
@@ -176,9 +177,8 @@ func (a *response) parse(op Opcode, m *ddp.Message, d *ddp.Domain, stream uint64
 			_, err = a.region.Load64(int(a.atomic.TO - a.region.TO()))
 		}
 	case a.read.Size > 0:
-		// "If the Data Source receives an RDMA Read Request Header with the RDMA Read Message Size set to
-		// zero, the Data Source RDMAP: MUST NOT validate the Data Source STag and Data Source Tagged
-		// Offset" (RFC 5040 §5.2.1)
+		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained
+		// in the RDMA Read Request Header" (RFC 5040 §5.2.1)
 		a.region, err = d.Check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead, stream)
 	}
 	if err != nil {

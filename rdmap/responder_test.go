@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -36,7 +35,8 @@ func TestRFC5040_5_2_Read(t *testing.T) {
 	}
 }
 
-// "The Data Sink STag is copied without interpretation"; its TO, too, wraps or not.
+// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the corresponding
+// RDMA Read Response"; so is its TO, whether it wraps or not.
 // RDMAP-5040-4.4-7, RDMAP-5040-4.4-11
 func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	x := newPair(t, params{mulpdu: 64})
@@ -58,8 +58,8 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	}
 }
 
-// With Size 0 "the Data Source RDMAP: MUST NOT validate the Data Source STag and Data Source Tagged Offset …
-// and MUST respond with a zero-length RDMA Read Response Message".
+// With size 0 the Data Source "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained in
+// the RDMA Read Request Header" and "MUST respond with a zero-length RDMA Read Response Message".
 //
 // RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18
 func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
@@ -169,8 +169,8 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 
 // "The Remote Peer MUST process the RDMA Read Request Messages in the order they were sent", and the responses
 // "MUST be submitted to the DDP layer … in the order the RDMA Read Request Messages were Delivered by DDP", so
-// that "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read". "RDMA Read Responses are
-// Delivered to the ULP only after, and in the order" of theirs. Atomics are in the same order (RFC 7306 §5.4).
+// that "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read". At the other end they
+// "MUST be Delivered to the ULP" in that order, too. Atomics are in the same order (RFC 7306 §5.4).
 //
 // RDMAP-5040-5.2.1-10, RDMAP-5040-5.2.2-8, RDMAP-5040-5.5-11, RDMAP-5040-5.5-22, RDMAP-5040-5.5-24,
 // RDMAPX-7306-5.2.1-26, RDMAPX-7306-5.2.2-12, RDMAPX-7306-5.4-9, RDMAPX-7306-5.4-10
@@ -339,192 +339,6 @@ func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
 		}
 	}
 	wantState(t, x.b.qp, StateRTS)
-}
-
-// Neither the peer's requests nor our own can keep the other waiting.
-func TestAnswersAndRequestsTakeTurns(t *testing.T) {
-	x := newPair(t, params{})
-	for msn := range uint32(4) {
-		x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
-		x.b.post(WorkRequest{Op: WorkWrite})
-	}
-	x.b.transmit()
-	r, w := "RDMA Read Response", "RDMA Write"
-	x.b.wantOut(r, w, r, w, r, w, r, w)
-}
-
-// "FetchAdd Atomic Operations that target ULP Buffer addresses that are not 64-bit aligned MUST be surfaced as
-// errors, and the Responder's memory MUST NOT be modified in such cases. Additionally, an error MUST be
-// surfaced and a terminate message MUST be generated"; for CmpSwap "The operation MUST NOT be performed". It is
-// the address that counts: "MUST represent a ULP Buffer address that is 64-bit aligned".
-//
-// RDMAPX-7306-5.1.1-5 to RDMAPX-7306-5.1.1-9, RDMAPX-7306-5.1.2-6 to RDMAPX-7306-5.1.2-10,
-// RDMAPX-7306-5.2.1-14, RDMAPX-7306-8.2-5 to RDMAPX-7306-8.2-7
-func TestRFC7306_5_1_Misaligned(t *testing.T) {
-	for _, op := range []WorkOp{WorkFetchAdd, WorkCmpSwap, WorkSwap} {
-		for shift := range 8 { // of the region
-			for off := range int64(9) {
-				b := aligned(64)[shift:]
-				copy(b, pattern(len(b), 1))
-				before := bytes.Clone(b)
-				x := newPair(t, params{})
-				r, err := x.b.domain.Register(b, allAccess, x.b.stream())
-				if err != nil {
-					t.Fatal(err)
-				}
-				h, err := handle(r).Slice(off, 8)
-				if err != nil {
-					t.Fatal(err)
-				}
-				x.a.post(WorkRequest{
-					ID: 1, Op: op, Remote: h, Operand: ^uint64(0), Compare: binary.NativeEndian.Uint64(b[off:]),
-				})
-				x.a.transmit()
-				x.b.receive()
-				if (shift+int(off))%8 == 0 {
-					x.run()
-					if bytes.Equal(b, before) {
-						t.Errorf("%v at %d+%d has done nothing", op, shift, off)
-					}
-					wantDone(t, op.String(), x.a.sendCQ, "1 success")
-					continue
-				}
-				x.b.wantTerminate("0207 c000 0046 414a 00000000 00000001 00000001 00000000")
-				if !bytes.Equal(b, before) {
-					t.Errorf("%v at %d+%d has changed memory", op, shift, off)
-				}
-				if x.b.qp.Err() == nil {
-					t.Errorf("%v at %d+%d surfaces no error", op, shift, off)
-				}
-				x.a.receive()
-				wantDone(t, op.String(), x.a.sendCQ, "1 remote operation error")
-			}
-		}
-	}
-}
-
-func TestMisalignedVector(t *testing.T) {
-	x := newPair(t, params{domain: ddp.NewDomain(fixedKeys(0x12345601))})
-	r, _ := x.b.register(16, allAccess)
-	x.b.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil))) // MSN 1
-	request := AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
-	x.b.inject(untagged(OpAtomicRequest, 1, 2, request.AppendTo(nil)))
-	x.b.transmit()
-	if got := x.b.wire[len(x.b.wire)-1]; !bytes.Equal(got, unhex(t, vTermMisaligned)) {
-		t.Errorf("sent %x, want %s", got, vTermMisaligned)
-	}
-}
-
-// "The Responder's RDMAP layer MUST process an Atomic Operation Request Message", "MUST respond with a valid
-// Atomic Operation Response Message" and none of it is "delivered to the Responder's ULP". The response "MUST
-// consume an Untagged Buffer" of queue 3, "a sufficient number" of which there must be, and "The RDMAP layer
-// MUST Deliver the Atomic Operation Response Message to the ULP". The word is in the target's byte order.
-//
-// RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21, RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9,
-// RDMAPX-7306-5.2.2-10, RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
-func TestRFC7306_5_2_Atomics(t *testing.T) {
-	for _, tt := range []struct {
-		desc string
-		wr   WorkRequest
-		orig uint64
-		want uint64
-	}{
-		{"FetchAdd", WorkRequest{Op: WorkFetchAdd, Operand: 1}, 41, 42},
-		{"FetchAdd of two fields", WorkRequest{Op: WorkFetchAdd, Operand: 1, Mask: 1<<63 | 1<<31}, 0xFFFFFFFF, 0},
-		{"FetchAdd of 0", WorkRequest{Op: WorkFetchAdd}, 41, 41},
-		{"CmpSwap, match", WorkRequest{Op: WorkCmpSwap, Compare: 41, Operand: 7}, 41, 7},
-		{"CmpSwap, no match", WorkRequest{Op: WorkCmpSwap, Compare: 40, Operand: 7}, 41, 41},
-		{"CmpSwap, masks", WorkRequest{Op: WorkCmpSwap, Compare: 1, CompareMask: 0xF, Operand: 0xAA, Mask: 0xF0}, 0x1B1, 0x1A1},
-		{"Swap", WorkRequest{Op: WorkSwap, Operand: 7}, 41, 7},
-		{"Swap, mask", WorkRequest{Op: WorkSwap, Operand: 0x77, Mask: 0xF}, 0x41, 0x47},
-	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			x := newPair(t, params{ord: 2, ird: 2})
-			r, b := x.b.register(24, allAccess)
-			binary.NativeEndian.PutUint64(b[8:], tt.orig)
-			want := bytes.Clone(b)
-			binary.NativeEndian.PutUint64(want[8:], tt.want)
-			h, _ := handle(r).Slice(8, 8)
-			tt.wr.Remote = h
-			x.a.post(tt.wr)
-			x.run()
-			all := wantDone(t, "requester", x.a.sendCQ, "0 success")
-			if len(all) == 1 && (all[0].Original != tt.orig || all[0].Op != tt.wr.Op) {
-				t.Errorf("completion %v, want original %#x", all[0], tt.orig)
-			}
-			if !bytes.Equal(b, want) {
-				t.Errorf("memory %x, want %x", b, want)
-			}
-			x.b.wantOut("Atomic Response")
-			wantDone(t, "responder", x.b.recvCQ, "")
-			wantDone(t, "responder", x.b.sendCQ, "")
-			for range 10 { // more than there are buffers
-				x.a.post(tt.wr)
-				x.run()
-			}
-			wantState(t, x.a.qp, StateRTS)
-		})
-	}
-}
-
-// "FetchAdd … Compare Data field is set to zero on transmit and ignored by the receiver", Compare Mask all ones.
-// RDMAPX-7306-5.2.1-15
-func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
-	x := newPair(t, params{})
-	x.a.post(WorkRequest{Op: WorkFetchAdd, Compare: 5, CompareMask: 6, Operand: 1})
-	x.a.transmit()
-	if got := x.a.wire[0][18+36:]; !bytes.Equal(got, unhex(t, "0000000000000000 ffffffffffffffff")) {
-		t.Errorf("Compare Data and Mask are sent as %x", got)
-	}
-	r, b := x.b.register(8, allAccess)
-	binary.NativeEndian.PutUint64(b, 41)
-	request := AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 1, Compare: 99, CompareMask: 98}
-	x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
-	x.b.transmit()
-	if got := binary.NativeEndian.Uint64(b); got != 42 {
-		t.Errorf("the word is %d, want 42", got)
-	}
-}
-
-// "Atomicity of the Read-Modify-Write (RMW) on the Responder's node by the Atomic Operation MUST be assured in
-// the context of concurrent atomic accesses by other RDMAP Streams on the same RNIC", here also of other
-// domains and STags for the same memory, and of local atomic accesses.
-//
-// RDMAPX-7306-5-2, RDMAPX-7306-5.3-1, RDMAPX-7306-5.4-2
-func TestRFC7306_5_3_Atomicity(t *testing.T) {
-	const streams, adds = 8, 500
-	memory := aligned(8)
-	domains := []*ddp.Domain{ddp.NewDomain(nil), ddp.NewDomain(nil)}
-	var wg sync.WaitGroup
-	var local *ddp.Region
-	for i := range streams {
-		x := newPair(t, params{domain: domains[i%2]})
-		r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		local = r
-		wg.Go(func() {
-			for range adds / 10 {
-				for range 10 {
-					if err := x.a.qp.PostSend(&WorkRequest{Op: WorkFetchAdd, Operand: 1, Remote: handle(r)}); err != nil {
-						t.Errorf("PostSend: %v", err)
-					}
-				}
-				x.run()
-				done(x.a.sendCQ)
-			}
-		})
-	}
-	for range adds {
-		if _, err := local.Update64(local.TO(), func(v uint64) uint64 { return v + 1 }); err != nil {
-			t.Error(err)
-		}
-	}
-	wg.Wait()
-	if got, err := local.Load64(0); err != nil || got != (streams+1)*adds {
-		t.Errorf("the word is %d (%v), want %d", got, err, (streams+1)*adds)
-	}
 }
 
 // "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read Request Header is

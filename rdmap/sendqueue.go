@@ -15,12 +15,13 @@ import (
 // are positions that only grow. Requests before sent have been handed to TCP, those before next given
 // out as messages. A request leaves at head, when it is done and nobody refers to its memory.
 type sendQueue struct {
-	entries []sendEntry // as many as a power of two
-	depth   uint64      // most requests at a time
-	head    uint64
-	sent    uint64
-	next    uint64
-	tail    uint64
+	ring  []*sendEntry // as many places as a power of two
+	free  []*sendEntry // those without a request: there are as many as were ever posted at a time
+	depth uint64       // most requests at a time
+	head  uint64
+	sent  uint64
+	next  uint64
+	tail  uint64
 	// The requests that await a response: awaited is at or before the oldest of those given out, and
 	// outstanding how many there are.
 	awaited     uint64
@@ -75,17 +76,21 @@ func (s *sendQueue) init(depth int) {
 	for size < depth+1 { // one more for the RTR
 		size *= 2
 	}
-	s.entries = make([]sendEntry, size)
+	s.ring = make([]*sendEntry, size)
 	s.depth = uint64(depth)
 }
 
-func (s *sendQueue) at(pos uint64) *sendEntry { return &s.entries[pos&uint64(len(s.entries)-1)] }
+// place returns the place in the ring of the request at pos.
+func (s *sendQueue) place(pos uint64) **sendEntry { return &s.ring[pos&uint64(len(s.ring)-1)] }
+
+func (s *sendQueue) at(pos uint64) *sendEntry { return *s.place(pos) }
 
 func (s *sendQueue) isFull() bool { return s.tail-s.head >= s.depth }
 
 // push puts a request of n octets at the tail. The queue has room, and the Completion its entry.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
-	e := s.at(s.tail)
+	e := s.take()
+	*s.place(s.tail) = e
 	s.tail++
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
 	e.opcode, _ = wr.Op.opcode()
@@ -104,6 +109,17 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	case wr.Op != WorkRead && n > 0:
 		e.setPiece(wr.Data)
 	}
+}
+
+// take returns an entry for a request.
+func (s *sendQueue) take() *sendEntry {
+	n := len(s.free)
+	if n == 0 {
+		return new(sendEntry)
+	}
+	e := s.free[n-1]
+	s.free = s.free[:n-1]
+	return e
 }
 
 // setPiece makes b the whole payload of the message.
@@ -197,7 +213,7 @@ func (s *sendQueue) giveBack() {
 // oldestAwaited returns the oldest request whose response is due, nil if none is.
 func (s *sendQueue) oldestAwaited() *sendEntry {
 	for s.awaited = max(s.awaited, s.head); s.awaited < s.next; s.awaited++ {
-		if e := s.at(s.awaited); e.op.awaitsResponse() && !e.done && e.progress != skipped {
+		if e := s.at(s.awaited); e.op.awaitsResponse() && !e.done {
 			return e
 		}
 	}
@@ -289,6 +305,8 @@ func (s *sendQueue) retire(q *QP) {
 		}
 		e.complete(q)
 		*e = sendEntry{}
+		*s.place(s.head) = nil
+		s.free = append(s.free, e)
 		s.head++
 		s.sent, s.next = max(s.sent, s.head), max(s.next, s.head)
 	}

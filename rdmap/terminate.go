@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/rddp/rddp/ddp"
 )
@@ -26,7 +27,6 @@ const (
 	flagM      = 0x80 // the DDP Segment Length is valid
 	flagD      = 0x40 // the terminated DDP header is there
 	flagR      = 0x20 // the terminated RDMA header is there
-	flagsMDR   = flagM | flagD | flagR
 	hostFlagM  = 0x01 // the same as Linux siw sends them from a little-endian host
 	hostFlagD  = 0x02
 	hostFlagR  = 0x04
@@ -134,13 +134,7 @@ func hostOrder(control [3]byte, reserved byte) bool {
 
 // swapped turns a Terminate Control from siw's bit order into the RFC's.
 func swapped(control [3]byte) [3]byte {
-	var flags byte
-	for host, rfc := range map[byte]byte{hostFlagM: flagM, hostFlagD: flagD, hostFlagR: flagR} {
-		if control[2]&host != 0 {
-			flags |= rfc
-		}
-	}
-	return [3]byte{control[0]<<4 | control[0]>>4, control[1], flags}
+	return [3]byte{control[0]<<4 | control[0]>>4, control[1], bits.Reverse8(control[2])}
 }
 
 // String returns the Terminate in the RFC's words.

@@ -36,7 +36,7 @@ func TestPostSendRefusesBadRequests(t *testing.T) {
 	}
 }
 
-// "RDMA Write, RDMA Read and Send each move at most 2^32 - 1 octets": no more is accepted.
+// Operations "transfer up to 2^32 - 1 octets": no more is accepted.
 // RDMAP-5040-1.1-1
 func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {
@@ -62,7 +62,8 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	if raceEnabled {
 		return // its pointer checks know that the following is a trick
 	}
-	huge := unsafe.Slice(&piece[0], 1<<32) // never touched
+	n := uint64(1) << 32               // a variable, or this would not compile for 32 bits
+	huge := unsafe.Slice(&piece[0], n) // never touched
 	if err := x.a.qp.PostSend(&WorkRequest{Op: WorkRead, Data: huge}); !errors.Is(err, ErrMessageTooLong) {
 		t.Errorf("PostSend(Read) of 2^32 octets: %v, want ErrMessageTooLong", err)
 	}
@@ -71,7 +72,8 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	}
 }
 
-// "it is recommended that the extensions are negotiated": they are off until enabled.
+// "it is RECOMMENDED that RDMA applications and/or ULPs negotiate at the application or ULP level the usage of
+// these extensions": they are off until enabled.
 // RDMAPX-7306-1.1-2
 func TestRFC7306_1_1_ExtensionsOff(t *testing.T) {
 	x := newPair(t, params{noExtensions: true})
@@ -79,6 +81,17 @@ func TestRFC7306_1_1_ExtensionsOff(t *testing.T) {
 		if err := x.a.qp.PostSend(&WorkRequest{Op: op}); !errors.Is(err, ErrNoExtensions) {
 			t.Errorf("PostSend(%v): %v, want ErrNoExtensions", op, err)
 		}
+	}
+}
+
+func TestExtensionsByConfig(t *testing.T) {
+	q := NewQP(Config{Extensions: true})
+	q.Start(StartParams{ORD: 1})
+	if err := q.PostSend(&WorkRequest{Op: WorkFetchAdd}); err != nil {
+		t.Errorf("PostSend(FetchAdd): %v", err)
+	}
+	if q.ReceiverConfig().Queues[3] == nil {
+		t.Error("no queue for Atomic Responses")
 	}
 }
 

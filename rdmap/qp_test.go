@@ -1,0 +1,153 @@
+package rdmap
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// What state allows what before the stream has started.
+func TestIdle(t *testing.T) {
+	q := NewQP(Config{IRD: 3, ORD: 5, RecvDepth: 2})
+	wantState(t, q, StateIdle)
+	if q.IRD() != 3 || q.ORD() != 5 {
+		t.Errorf("IRD %d, ORD %d, want what the Config offers", q.IRD(), q.ORD())
+	}
+	if err := q.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrNotConnected) {
+		t.Errorf("PostSend: %v, want ErrNotConnected", err)
+	}
+	for id := range uint64(2) {
+		if err := q.PostRecv(RecvRequest{ID: id}); err != nil {
+			t.Errorf("PostRecv: %v", err)
+		}
+	}
+	if err := q.PostRecv(RecvRequest{}); !errors.Is(err, ErrQueueFull) {
+		t.Errorf("PostRecv: %v, want ErrQueueFull", err)
+	}
+	if q.HasOutput() || q.NextMessage() {
+		t.Error("there is output")
+	}
+	for _, tt := range []struct {
+		desc string
+		end  func(*QP)
+		want State
+	}{
+		{"Abort", func(q *QP) { q.Abort(errTest) }, StateError},
+		{"Fail", func(q *QP) { q.Fail(errTest) }, StateError},
+		{"Close", func(q *QP) { q.Close() }, StateClosed},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			q := NewQP(Config{})
+			if err := q.PostRecv(RecvRequest{ID: 4}); err != nil {
+				t.Fatal(err)
+			}
+			tt.end(q)
+			wantState(t, q, tt.want)
+			wantDone(t, tt.desc, q.RecvCQ(), "4 flushed")
+			q.Start(StartParams{})
+			wantState(t, q, tt.want)
+			if q.HasOutput() {
+				t.Error("there is output") // not before RTS
+			}
+			wantClosed(t, q, nil)
+		})
+	}
+}
+
+func TestStateAndErrorTexts(t *testing.T) {
+	for s, want := range map[State]string{
+		StateIdle: "Idle", StateRTS: "RTS", StateClosing: "Closing", StateTerminating: "Terminate",
+		StateError: "Error", StateClosed: "Closed", 9: "state 9",
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	e := &Error{EType: 1, Code: 3, Reason: "a reason", Err: errTest}
+	if got, want := e.Error(), "rdmap: RDMA remote protection error: STag not associated with RDMAP Stream: a reason: test error"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !errors.Is(e, errTest) {
+		t.Error("the cause is not wrapped")
+	}
+	terminated := &TerminateError{Err: e}
+	if got, want := terminated.Error(), "rdmap: stream terminated: "+e.Error(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestConfigWithoutStreamPanics(t *testing.T) {
+	defer func() {
+		if r := recover(); r == nil {
+			t.Error("NewQP accepts a Domain without a Stream")
+		}
+	}()
+	NewQP(Config{Domain: ddp.NewDomain(nil)})
+}
+
+func TestRTR(t *testing.T) {
+	for _, tt := range []struct {
+		op   WorkOp
+		want string
+	}{
+		{WorkSend, "4143 00000000 00000000 00000001 00000000"},
+		{WorkWrite, "c140 00000001 0000000000000000"},
+		{WorkRead, "4141 00000000 00000001 00000001 00000000 00000001 0000000000000000 00000000 00000001 0000000000000000"},
+	} {
+		t.Run(tt.op.String(), func(t *testing.T) {
+			// Neither a full queue nor ORD 0 stops it.
+			x := newPair(t, params{
+				depth: 2, ord: -1, startA: StartParams{SendRTR: tt.op},
+				startB: StartParams{ExpectRTRSend: tt.op == WorkSend},
+			})
+			x.b.recv(7, 8)
+			x.b.recv(8, 8)
+			if err := x.b.qp.PostRecv(RecvRequest{}); (err == nil) != (tt.op == WorkSend) && !errors.Is(err, ErrQueueFull) {
+				t.Errorf("PostRecv: %v", err)
+			}
+			x.a.post(WorkRequest{ID: 1, Op: WorkSend, Data: []byte("hi")})
+			x.a.post(WorkRequest{ID: 2, Op: WorkSend, Data: []byte("ho")})
+			x.a.transmit()
+			if got := x.a.wire[0]; !bytes.Equal(got, unhex(t, tt.want)) {
+				t.Errorf("first message %x, want %s", got, tt.want)
+			}
+			x.run()
+			wantDone(t, "sender", x.a.sendCQ, "1 success, 2 success")
+			wantDone(t, "receiver", x.b.recvCQ, "7 success, 8 success")
+			wantState(t, x.a.qp, StateRTS)
+			wantState(t, x.b.qp, StateRTS)
+		})
+	}
+	t.Run("receives posted before Start stay behind the RTR's", func(t *testing.T) {
+		q := NewQP(Config{RecvDepth: 2})
+		for id := range uint64(2) {
+			if err := q.PostRecv(RecvRequest{ID: id + 1, Buf: make([]byte, 4)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		q.Start(StartParams{ExpectRTRSend: true})
+		rx := ddp.NewReceiver(q.ReceiverConfig())
+		for msn := range uint32(3) {
+			rx.Place(uint64(msn), untagged(OpSend, 0, msn+1, pattern(int(msn), 0)))
+		}
+		for rx.Deliver(3) {
+			q.Handle(rx.Message())
+		}
+		if err := rx.Err(); err != nil {
+			t.Fatal(err)
+		}
+		all := wantDone(t, "receives", q.RecvCQ(), "1 success, 2 success")
+		if len(all) == 2 && (all[0].Len != 1 || all[1].Len != 2) {
+			t.Errorf("lengths %d, %d, want 1, 2", all[0].Len, all[1].Len)
+		}
+	})
+	t.Run("an RTR with a payload is too long", func(t *testing.T) {
+		x := newPair(t, params{startB: StartParams{ExpectRTRSend: true}})
+		x.b.recv(1, 100)
+		x.b.inject(untagged(OpSend, 0, 1, []byte{1}))
+		x.b.wantTerminate("1205 c000 0013")
+		wantDone(t, "the user's receive", x.b.recvCQ, "1 flushed")
+	})
+}
