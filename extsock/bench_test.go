@@ -155,12 +155,6 @@ func serveTCPBench(c net.Conn) error {
 
 // serveDDPBench sends the handle of a ring for RDMA Writes and then echoes every message.
 func serveDDPBench(c *extsock.Conn) error {
-	recv := make([]byte, benchDepth*64)
-	for i := range benchDepth {
-		if err := c.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: recv[i*64 : (i+1)*64]}); err != nil {
-			return err
-		}
-	}
 	if err := c.EnableDDP(context.Background(), nil); err != nil {
 		return err
 	}
@@ -168,28 +162,16 @@ func serveDDPBench(c *extsock.Conn) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.PostSend(r.Handle().AppendTo(nil)); err != nil {
+	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {
 		return err
 	}
-	if _, err := c.SendCQ().Wait(context.Background()); err != nil {
-		return err
-	}
+	p := make([]byte, 64)
 	for {
-		d, err := c.RecvCQ().Wait(context.Background())
+		n, err := c.Read(p)
 		if err != nil {
 			return err
 		}
-		if d.Status != rdmap.StatusOK {
-			return io.EOF
-		}
-		m := recv[d.ID*64 : (d.ID+1)*64]
-		if err := c.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: m[:d.Len]}); err != nil {
-			return err
-		}
-		if _, err := c.SendCQ().Wait(context.Background()); err != nil {
-			return err
-		}
-		if err := c.PostRecv(extsock.RecvRequest{ID: d.ID, Buf: m}); err != nil {
+		if _, err := c.Write(p[:n]); err != nil {
 			return err
 		}
 	}
@@ -220,13 +202,10 @@ func newBenchJob(b *testing.B, p benchPeer, crc bool) *benchJob {
 	}
 	j := &benchJob{tcp: tcp, ddp: ddp, source: make([]byte, benchDepth<<20), recv: make([]byte, 64)}
 	b.Cleanup(func() { tcp.Close(); ddp.Close() })
-	if err := ddp.PostRecv(extsock.RecvRequest{Buf: j.recv}); err != nil {
-		b.Fatal(err)
-	}
 	if err := ddp.EnableDDP(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := ddp.RecvCQ().Wait(b.Context()); err != nil {
+	if _, err := ddp.Read(j.recv); err != nil {
 		b.Fatal(err)
 	}
 	if j.ring, _, err = rdmap.ParseHandle(j.recv); err != nil {
@@ -329,24 +308,14 @@ func (j *benchJob) write(total, size int) error {
 	return j.pingPong(1, 64)
 }
 
+// pingPong is one Send there and one back, count times.
 func (j *benchJob) pingPong(count, size int) error {
-	ctx := context.Background()
 	for range count {
-		if err := j.ddp.PostRecv(extsock.RecvRequest{Buf: j.recv}); err != nil {
+		if _, err := j.ddp.Write(j.source[:size]); err != nil {
 			return err
 		}
-		if err := j.ddp.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: j.source[:size]}); err != nil {
-			return err
-		}
-		if _, err := j.ddp.SendCQ().Wait(ctx); err != nil {
-			return err
-		}
-		d, err := j.ddp.RecvCQ().Wait(ctx)
-		if err != nil {
-			return err
-		}
-		if d.Status != rdmap.StatusOK {
-			return d.Err
+		if n, err := j.ddp.Read(j.recv); err != nil || n != size {
+			return errors.Join(err, fmt.Errorf("%d octets came back", n))
 		}
 	}
 	return nil

@@ -230,6 +230,9 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 	if c.mode == ModeTCP && c.switching == nil {
 		return stream(t)
 	}
+	if c.mode == ModeDDP {
+		c.verbs.pump.interrupt()
+	}
 	return nil
 }
 

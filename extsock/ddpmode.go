@@ -319,6 +319,7 @@ func (c *Conn) start(cause error) {
 	p.try, _ = c.stream.(toe.TryWriter)
 	p.lazy, _ = c.stream.(toe.LazyReader)
 	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
+	p.role.init()
 	params := rdmap.StartParams{IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()

@@ -46,6 +46,13 @@ func (d *deadline) done() <-chan struct{} {
 	return d.expired
 }
 
+// isSet reports whether there is a deadline, passed or to come.
+func (d *deadline) isSet() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.timer != nil || d.expired != nil && isClosed(d.expired)
+}
+
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

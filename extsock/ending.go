@@ -34,7 +34,8 @@ func (p *pump) fin() {
 		}
 	}
 	// The peer's FIN ends receive, and this deadline where it does not come.
-	p.stream.SetReadDeadline(time.Now().Add(p.closeTimeout))
+	p.setReadUntil(time.Now().Add(p.closeTimeout))
+	p.interrupt() // who waits has been told by now
 	close(p.flushed)
 	p.half()
 }
@@ -66,7 +67,7 @@ func (p *pump) fail(err error) {
 func (p *pump) lost(err error) {
 	p.failed.Store(true)
 	p.setReason(err)
-	p.stream.SetReadDeadline(time.Now().Add(p.closeTimeout))
+	p.setReadUntil(time.Now().Add(p.closeTimeout))
 	if p.readEnded.Load() {
 		p.killed.Store(true) // nobody is left to notice
 	}
@@ -117,6 +118,7 @@ func (p *pump) close() error {
 	p.qp.Close()
 	p.wake()
 	p.transmit()
+	p.interrupt()
 	t := time.NewTimer(p.closeTimeout)
 	defer t.Stop()
 	select {
@@ -145,10 +147,7 @@ func (p *pump) half() {
 
 // wake lets receive see that the connection has ended, or that a buffer was posted.
 func (p *pump) wake() {
-	select {
-	case p.posted <- struct{}{}:
-	default:
-	}
+	signalOne(p.posted)
 	p.freed.broadcast()
 }
 

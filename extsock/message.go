@@ -75,6 +75,9 @@ func (c *Conn) readMessage(p []byte) (int, error) {
 // nextMessage waits for the next message. Its buffer is no longer posted.
 func (c *Conn) nextMessage(expired <-chan struct{}) (rdmap.Completion, error) {
 	var done [1]rdmap.Completion
+	p := c.verbs.pump
+	first := p.role.wait(c.inbox.cq)
+	defer p.role.served(first)
 	for {
 		// Look at the end first and the queue second: nothing comes into the queue after the end.
 		over := isClosed(c.verbs.pump.stopped)
@@ -87,8 +90,12 @@ func (c *Conn) nextMessage(expired <-chan struct{}) (rdmap.Completion, error) {
 		if over {
 			return rdmap.Completion{}, c.ended()
 		}
+		if first && p.drive(c.inbox.cq, &c.readDeadline) {
+			continue
+		}
 		select {
 		case <-c.inbox.cq.Ready():
+		case <-p.role.offer:
 		case <-c.verbs.pump.stopped:
 		case <-expired:
 			return rdmap.Completion{}, errDeadline
@@ -157,11 +164,11 @@ func (v *verbs) waiter() *rdmap.CompletionQueue {
 
 // postWhenRoom posts wr, waiting while the send queue is full.
 func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
-	for {
+	err := c.verbs.qp.PostSend(wr)
+	for isFull(err) {
 		room := c.verbs.pump.freed.wait()
-		err := c.verbs.qp.PostSend(wr)
-		if !isFull(err) {
-			return c.postError(err)
+		if err = c.verbs.qp.PostSend(wr); !isFull(err) { // there may have been room before we waited for it
+			break
 		}
 		select {
 		case <-room:
@@ -169,6 +176,7 @@ func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
 			return errDeadline
 		}
 	}
+	return c.postError(err)
 }
 
 // ended says why the connection in DDP mode has ended: io.EOF after a proper close by the peer,

@@ -1,7 +1,9 @@
 package extsock
 
 import (
+	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -67,9 +69,16 @@ type pump struct {
 	readEnded atomic.Bool
 	flushed   chan struct{} // closed when the FIN has gone out or never will
 
-	mu     sync.Mutex
-	reason error // why the connection ended; nil while it has not
-	halves int   // directions that still use the stream; at 0 it is closed
+	role    role
+	rxErr   error // why receiving is over; the role guards these three
+	rxOver  bool
+	stalled bool // the ULPDU at hand waits for a buffer
+
+	mu          sync.Mutex
+	readUntil   time.Time // the stream's read deadline, apart from interrupts
+	interrupted bool
+	reason      error // why the connection ended; nil while it has not
+	halves      int   // directions that still use the stream; at 0 it is closed
 }
 
 // Buffers and batches are lent to whichever connection is busy; an idle one holds neither.
@@ -85,11 +94,17 @@ const maxTurns = 4
 // receive is the way up: octets to FPDUs to segments to messages.
 func (p *pump) receive() {
 	defer close(p.stopped)
-	err := p.run()
+	for !p.rxOver {
+		p.rxErr, p.rxOver = p.run(nil)
+		if !p.rxOver { // a waiter goes on
+			p.role.yield()
+			p.role.standBy()
+		}
+	}
 	if p.closing() {
 		p.discard()
 	} else {
-		p.ended(err)
+		p.ended(p.rxErr)
 	}
 	p.readEnded.Store(true)
 	if p.failed.Load() {
@@ -99,22 +114,34 @@ func (p *pump) receive() {
 	p.half()
 }
 
-// run reads until the stream ends, and says why, or until the protocol has: then it returns nil.
-func (p *pump) run() error {
+// run receives until the stream ends, and says why, or until the protocol has: then it is over without
+// an error. It is not over if the role is to change hands: where the caller waits for cq, as soon as
+// that holds something, else where a waiter is better off with it.
+func (p *pump) run(cq *rdmap.CompletionQueue) (err error, over bool) { //nolint:revive // err is why it is over
 	defer p.giveBack()
+	if p.stalled && !p.place(true) {
+		return nil, true
+	}
 	for {
+		serves := p.role.serves.Load()
 		n, off, err := p.read()
 		if n > 0 {
 			p.capture(off, p.free[:n])
 			p.mrx.Fill(off, n)
-			if !p.place() {
-				return nil
+			if !p.place(cq == nil) {
+				return nil, true
 			}
 			p.transmit() // Read Responses, and what the completions have let go
 			p.freed.broadcast()
 		}
-		if err != nil {
-			return err
+		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && p.resume()
+		switch {
+		case err != nil && !interrupted:
+			return err, true
+		case cq != nil && (interrupted || p.stalled || cq.Len() > 0):
+			return nil, false
+		case cq == nil && p.role.yields(serves):
+			return nil, false
 		}
 		p.giveBack()
 	}
@@ -143,8 +170,11 @@ func (p *pump) lend() []byte {
 	return p.free
 }
 
-// giveBack gives the buffer back, unless an FPDU that has only begun is in it.
+// giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {
+	if p.stalled {
+		return
+	}
 	if b := p.mrx.TakeBuffer(); b != nil {
 		buffers.Put(b)
 		p.free = nil
@@ -152,9 +182,9 @@ func (p *pump) giveBack() {
 }
 
 // place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
-// the stream is still sound.
-func (p *pump) place() bool {
-	for p.mrx.Next() { // one verified ULPDU, each exactly once
+// the stream is still sound. Where it would have to wait, and may not, it is stalled afterwards.
+func (p *pump) place(mayWait bool) bool {
+	for p.stalled || p.mrx.Next() { // one verified ULPDU, each exactly once
 		u := p.mrx.ULPDU()
 		if u.Early {
 			if !p.drx.TryPlace(u.Off, u.Data) {
@@ -162,8 +192,14 @@ func (p *pump) place() bool {
 			}
 			continue
 		}
-		if !p.awaitBuffer(u.Data) {
-			return false
+		if p.stalled = p.lacksBuffer(u.Data); p.stalled {
+			if !mayWait {
+				return true
+			}
+			if !p.awaitBuffer() {
+				return false
+			}
+			p.stalled = false
 		}
 		p.drx.Place(u.Off, u.Data)
 		if !p.deliver() {
@@ -201,22 +237,24 @@ func (p *pump) deliver() bool {
 	return true
 }
 
-// awaitBuffer waits, where Read is the owner of the receive queue, until a buffer is posted for the
-// Send that begins with this segment: in DDP mode the connection is the ULP whose job that is
-// (RFC 5041 §7.2). It reports false when the connection is closed meanwhile.
-func (p *pump) awaitBuffer(ulpdu []byte) bool {
+// lacksBuffer reports whether the segment begins a Send for which no buffer is posted, though it is the
+// connection that posts them: in DDP mode it is the ULP whose job that is (RFC 5041 §7.2).
+func (p *pump) lacksBuffer(ulpdu []byte) bool {
 	if p.queue == nil || p.queue.Len() > 0 || ddp.IsTagged(ulpdu) {
-		return true
+		return false
 	}
 	h, _, err := ddp.ParseUntagged(ulpdu)
-	if err != nil || h.QN != ddp.QNSend || h.MO != 0 {
-		return true
-	}
+	return err == nil && h.QN == ddp.QNSend && h.MO == 0
+}
+
+// awaitBuffer waits until Read posts a buffer. It reports false when the connection ends meanwhile.
+func (p *pump) awaitBuffer() bool {
 	p.transmit() // nothing that is already due may wait with us
 	p.freed.broadcast()
 	for p.queue.Len() == 0 {
 		<-p.posted
 		if p.failed.Load() || p.closing() {
+			p.stalled = false
 			return false
 		}
 	}

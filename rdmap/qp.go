@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
 )
@@ -81,6 +82,8 @@ type QP struct {
 	incoming response    // to the request being judged; the goroutine that calls Handle has it
 
 	postRecvMu sync.Mutex // held from a receive's place in rq to that in DDP's queue; taken before mu
+
+	stateNow atomic.Uint32 // a copy of state, for those who look often: see State
 
 	mu         sync.Mutex
 	state      State     // +checklocks:mu
@@ -179,11 +182,7 @@ func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
 }
 
 // State returns the QP's state.
-func (q *QP) State() State {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.state
-}
+func (q *QP) State() State { return State(q.stateNow.Load()) }
 
 // Err returns why the stream ended: a *TerminateError if a Terminate was or will be sent, or has come;
 // nil as long as it is in order.
@@ -217,7 +216,10 @@ func (q *QP) RecvCQ() *CompletionQueue { return q.cfg.RecvCQ }
 // setState is the one place where the state changes.
 //
 // +checklocks:q.mu
-func (q *QP) setState(s State) { q.state = s }
+func (q *QP) setState(s State) {
+	q.state = s
+	q.stateNow.Store(uint32(s))
+}
 
 // isUpLocked reports whether messages go out in the present state.
 //

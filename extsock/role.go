@@ -1,0 +1,192 @@
+package extsock
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
+// the connection's own, in receive. But a goroutine that waits for this very connection, in Read or
+// for the answer to a Read or atomic, may take the role while it waits, and then reads from the stream
+// itself: a message reaches it without a hand-over between goroutines, which costs more than all else
+// in a short message.
+//
+//	own goroutine ──a waiter was served, and is quick──▶ vacant ──waits again──▶ waiter
+//	      ▲                                                │ ▲                     │
+//	      └───────────────── sentinel ─────────────────────┘ └──── is served ──────┘
+//
+// The own goroutine gives the role up only to one who comes back quickly, time after time. Whoever
+// leaves it vacant sets the sentinel, which gets the own goroutine back if it stays so: one-sided
+// operations of the peer never wait longer than that.
+type role struct {
+	held    atomic.Bool
+	driving atomic.Bool   // held, and by a waiter
+	recall  chan struct{} // capacity 1: the own goroutine is to look whether the role is vacant
+	offer   chan struct{} // capacity 1: the waiter is to look
+
+	waiter atomic.Pointer[rdmap.CompletionQueue] // what the one who may take the role waits for
+	others atomic.Int32                          // who else waits for this connection, in calls of ours
+
+	begin  time.Time
+	left   atomic.Int64 // when the waiter was last served, ns after begin
+	serves atomic.Int64 // how often it was served
+	streak atomic.Int32 // how often in a row it has come back quickly
+
+	armed    atomic.Bool // the sentinel is set
+	sentinel *time.Timer
+}
+
+const (
+	quick      = 100 * time.Microsecond // a waiter who comes back so soon
+	quickTimes = 4                      // and so often, is to take the role
+	sentinelIn = time.Millisecond
+)
+
+// init gives the role to the own goroutine.
+func (r *role) init() {
+	r.held.Store(true)
+	r.recall, r.offer = make(chan struct{}, 1), make(chan struct{}, 1)
+	r.begin = time.Now()
+	r.sentinel = time.AfterFunc(time.Hour, r.look)
+	r.sentinel.Stop()
+}
+
+// wait begins a wait for cq. It reports whether the caller may take the role.
+func (r *role) wait(cq *rdmap.CompletionQueue) bool {
+	if !r.waiter.CompareAndSwap(nil, cq) {
+		r.others.Add(1)
+		r.streak.Store(0)
+		return false
+	}
+	if time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
+		r.streak.Add(1)
+	} else {
+		r.streak.Store(0)
+	}
+	return true
+}
+
+// served ends a wait.
+func (r *role) served(first bool) {
+	if !first {
+		r.others.Add(-1)
+		return
+	}
+	r.left.Store(int64(time.Since(r.begin)))
+	r.serves.Add(1)
+	r.waiter.Store(nil)
+}
+
+// yields reports whether the own goroutine should give the role up: what it has received since serves
+// was the count served a waiter who is quick.
+func (r *role) yields(serves int64) bool {
+	if r.streak.Load() < quickTimes || r.others.Load() > 0 {
+		return false
+	}
+	cq := r.waiter.Load()
+	return r.serves.Load() != serves || cq != nil && cq.Len() > 0
+}
+
+// yield makes the role vacant for the waiter, who may be back already.
+
+func (r *role) yield() {
+	r.leave(false)
+	signalOne(r.offer)
+}
+
+// take takes the role if it is vacant.
+func (r *role) take() bool { return r.held.CompareAndSwap(false, true) }
+
+// leave makes the role vacant. If hurry is set, or somebody else waits, the own goroutine takes it now.
+func (r *role) leave(hurry bool) {
+	r.driving.Store(false)
+	r.held.Store(false)
+	if hurry || r.others.Load() > 0 {
+		r.callBack()
+	} else if r.armed.CompareAndSwap(false, true) {
+		r.sentinel.Reset(sentinelIn)
+	}
+}
+
+// look is the sentinel's: a vacant role goes to the own goroutine. If a waiter has it, the sentinel is
+// set again when that one leaves.
+func (r *role) look() {
+	r.armed.Store(false)
+	if !r.held.Load() {
+		r.callBack()
+	}
+}
+
+func (r *role) callBack() { signalOne(r.recall) }
+
+// signalOne puts a value into a channel of capacity 1, unless one is there.
+func signalOne(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// standBy waits until the own goroutine is called back and has the role again.
+func (r *role) standBy() {
+	for {
+		<-r.recall
+		if r.take() {
+			return
+		}
+	}
+}
+
+// drive takes the role, if it is vacant, and receives until cq holds something or the wait is
+// interrupted. It reports whether it did.
+func (p *pump) drive(cq *rdmap.CompletionQueue, d *deadline) bool {
+	r := &p.role
+	if !r.take() {
+		return false
+	}
+	r.driving.Store(true)
+	// Whoever interrupts changes what is looked at here first, and driving second.
+	if cq.Len() > 0 || p.closing() || d.isSet() || p.rxOver || p.stalled {
+		r.leave(true)
+		return false
+	}
+	p.rxErr, p.rxOver = p.run(cq)
+	r.leave(p.rxOver || p.stalled)
+	return true
+}
+
+// interrupt gets a waiter that is receiving out of its read, because something has happened that does
+// not come with the stream.
+func (p *pump) interrupt() {
+	if !p.role.driving.Load() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.interrupted = true
+	p.stream.SetReadDeadline(time.Unix(1, 0))
+}
+
+// resume undoes interrupt and reports whether there was one.
+func (p *pump) resume() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.interrupted
+	if was {
+		p.interrupted = false
+		p.stream.SetReadDeadline(p.readUntil)
+	}
+	return was
+}
+
+// setReadUntil bounds how long receive goes on.
+func (p *pump) setReadUntil(t time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readUntil = t
+	if !p.interrupted {
+		p.stream.SetReadDeadline(t)
+	}
+}

@@ -1,0 +1,187 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// echo answers every message until the peer closes.
+func echo(c *extsock.Conn) error {
+	p := make([]byte, 1<<16)
+	for {
+		n, err := c.Read(p)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := c.Write(p[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+// pingPong exchanges messages so quickly that the waiters receive for themselves.
+func pingPong(c *extsock.Conn, count int) error {
+	p, q := make([]byte, 8), make([]byte, 8)
+	for i := range count {
+		copy(p, fmt.Sprintf("%08d", i))
+		if _, err := c.Write(p); err != nil {
+			return err
+		}
+		if n, err := c.Read(q); err != nil || !bytes.Equal(q[:n], p) {
+			return errors.Join(err, fmt.Errorf("sent %q, got %q", p, q[:n]))
+		}
+	}
+	return nil
+}
+
+// TestWaitersReceive: quick messages, one-sided operations of the peer in the middle of them, and many
+// who wait at once, on one connection.
+func TestWaitersReceive(t *testing.T) {
+	ci, cr := tcpPair(t, side{}, side{})
+	memory := pattern(1<<16, 1)
+	r := register(t, ci, memory, extsock.RemoteRead|extsock.RemoteAtomic)
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := echo(cr); err != nil {
+			t.Error(err)
+		}
+	})
+	var readers sync.WaitGroup
+	for range 3 { // the peer reads our memory all the while
+		readers.Go(func() {
+			p := make([]byte, len(memory))
+			for range 100 {
+				if _, err := cr.Remote(r.Handle()).ReadAt(p, 0); err != nil || !bytes.Equal(p, memory) {
+					t.Errorf("ReadAt during the exchange: %v", err)
+					return
+				}
+			}
+		})
+	}
+	if err := pingPong(ci, 5000); err != nil {
+		t.Error(err)
+	}
+	readers.Wait()
+	ci.Close()
+	all.Wait()
+}
+
+// TestOneSidedWhileNobodyWaits: after quick messages the program turns to something else, and the
+// peer's Reads are answered all the same.
+func TestOneSidedWhileNobodyWaits(t *testing.T) {
+	ci, cr := tcpPair(t, side{}, side{})
+	r := register(t, ci, pattern(1000, 1), extsock.RemoteRead)
+	go echo(cr)
+	for range 20 {
+		if err := pingPong(ci, 50); err != nil {
+			t.Fatal(err)
+		}
+		cr.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := cr.Remote(r.Handle()).ReadAt(make([]byte, 1000), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestInterruptedWaiter: a waiter that receives for itself obeys a deadline that is set meanwhile, and
+// Close, and the connection is as good as before.
+func TestInterruptedWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		served := make(chan error, 1)
+		go func() { served <- echo(cr) }()
+		for range 3 {
+			if err := pingPong(ci, 20); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			time.AfterFunc(time.Second, func() { ci.SetReadDeadline(time.Now().Add(time.Second)) })
+			if _, err := ci.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("Read under a deadline set meanwhile: %v", err)
+			}
+			if d := time.Since(begin); d != 2*time.Second {
+				t.Errorf("Read gave up after %v, want 2s", d)
+			}
+			ci.SetReadDeadline(time.Time{})
+		}
+		if err := pingPong(ci, 20); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { ci.Close() })
+		if _, err := ci.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Read at Close: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("the peer saw %v", err)
+		}
+		cr.Close()
+		settle()
+	})
+}
+
+// TestWaiterSeesTheEnd: the peer closes, or vanishes, while a waiter receives for itself.
+func TestWaiterSeesTheEnd(t *testing.T) {
+	for _, how := range []string{"close", "reset"} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			ci, cr := switched(t, a, b, side{}, side{})
+			go echo(cr)
+			if err := pingPong(ci, 20); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(time.Second, func() {
+				if how == "close" {
+					cr.Close()
+				} else {
+					b.Close()
+				}
+			})
+			_, err := ci.Read(make([]byte, 1))
+			if err == nil || how == "close" && err != io.EOF {
+				t.Errorf("%s: Read = %v", how, err)
+			}
+			ci.Close()
+			cr.Close()
+			settle()
+		})
+	}
+}
+
+// TestStalledWaiter: a waiter that receives for itself does not wait for the buffers that only it could
+// post.
+func TestStalledWaiter(t *testing.T) {
+	ci, cr := tcpPair(t, side{cfg: extsock.Config{RecvDepth: 2, RecvSize: 100}}, side{})
+	go echo(cr)
+	if err := pingPong(ci, 50); err != nil {
+		t.Fatal(err)
+	}
+	const burst = 200
+	p := make([]byte, 100)
+	for round := range 10 {
+		go func() {
+			for range burst {
+				ci.Write(p[:50])
+			}
+		}()
+		for i := range burst {
+			ci.SetReadDeadline(time.Time{})
+			if n, err := ci.Read(make([]byte, 100)); n != 50 || err != nil {
+				t.Fatalf("round %d message %d: %d, %v", round, i, n, err)
+			}
+		}
+	}
+}
