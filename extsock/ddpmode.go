@@ -310,29 +310,20 @@ func (c *Conn) armReceiver() error {
 func (c *Conn) start(cause error) {
 	a, v := c.peer.agreement, &c.verbs
 	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
-	p := &pump{
-		stream: c.stream, tap: c.tap, trace: c.cfg.Trace, qp: v.qp, closeTimeout: c.cfg.closeTimeout(),
-		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), mtx: mpa.NewSender(a.CRC, a.TxMarkers),
-		markers: a.TxMarkers, large: c.peer.isRDDP && c.peer.capabilities.largeFPDU,
-		posted: make(chan struct{}, 1), stopped: make(chan struct{}), flushed: make(chan struct{}), halves: 2,
-	}
-	p.try, _ = c.stream.(toe.TryWriter)
-	p.lazy, _ = c.stream.(toe.LazyReader)
-	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
-	p.role.init()
 	params := rdmap.StartParams{IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
 	} else {
-		p.fenced.Store(true)
 		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
 	}
 	v.qp.Start(params)
-	rc := v.qp.ReceiverConfig()
+	p := newPump(c.stream, v.qp, a)
+	p.tap, p.trace, p.closeTimeout = c.tap, c.cfg.Trace, c.cfg.closeTimeout()
+	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
+	p.fenced.Store(!c.initiator)
 	if c.inbox.own {
-		p.queue = rc.Queues[ddp.QNSend]
+		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
 	}
-	p.drx = ddp.NewReceiver(rc)
 	if cause != nil {
 		p.setReason(cause)
 		v.qp.Fail(cause)

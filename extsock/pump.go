@@ -91,6 +91,21 @@ var (
 // takes over from it.
 const maxTurns = 4
 
+// newPump joins the layers of a connection as startup has agreed. The QP has been started.
+func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
+	p := &pump{
+		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
+		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), drx: ddp.NewReceiver(qp.ReceiverConfig()),
+		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, halves: 2,
+		posted: make(chan struct{}, 1), stopped: make(chan struct{}), flushed: make(chan struct{}),
+	}
+	p.try, _ = s.(toe.TryWriter)
+	p.lazy, _ = s.(toe.LazyReader)
+	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
+	p.role.init()
+	return p
+}
+
 // receive is the way up: octets to FPDUs to segments to messages.
 func (p *pump) receive() {
 	defer close(p.stopped)
