@@ -162,9 +162,9 @@ func (c *Conn) leave(n *int) {
 }
 
 // Close closes the connection. In DDP mode it lets what is queued go out first, waiting at most
-// Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed.
-// The peer's FIN is awaited in the background, for at most the same time again. Close may be called
-// more than once.
+// Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
+// all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
+// at most the same time again. Close may be called more than once; only the first call waits.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -175,6 +175,7 @@ func (c *Conn) Close() error {
 	inDDP := c.mode == ModeDDP
 	c.mu.Unlock()
 	if inDDP {
+		defer c.verbs.deregisterAll()
 		return c.opError("close", c.verbs.pump.close())
 	}
 	err := c.stream.Close()

@@ -29,8 +29,20 @@ const (
 )
 
 // A Region is registered memory. The peer reads and writes it as its Access allows, whenever it
-// likes, until Deregister has returned; the connection's close ends that too.
-type Region struct{ *ddp.Region }
+// likes, until Deregister has returned, or the Close of the connection.
+type Region struct {
+	*ddp.Region
+	v *verbs
+}
+
+// Deregister ends the peer's access: when it returns, no copy into or out of the memory is under way,
+// and no octet is changed by the peer ever after. It may be called more than once.
+func (r Region) Deregister() {
+	r.v.regionsMu.Lock()
+	delete(r.v.regions, r.Region)
+	r.v.regionsMu.Unlock()
+	r.Region.Deregister()
+}
 
 // Handle returns what the peer needs to use the whole Region: 16 octets to send by any means.
 func (r Region) Handle() Handle {
@@ -47,8 +59,11 @@ type verbs struct {
 	stream         uint64
 	sendCQ, recvCQ *rdmap.CompletionQueue
 	ids            atomic.Uint64
-	waiters        sync.Pool   // of completion queues, see waiter
-	appReceives    atomic.Bool // the application has posted a receive buffer
+	waiters        sync.Pool // of completion queues, see waiter
+
+	regionsMu   sync.Mutex
+	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu; what is registered; nil once closed
+	appReceives atomic.Bool              // the application has posted a receive buffer
 }
 
 // streams numbers the connections of the process, so that several can share a Protection Domain and
@@ -75,6 +90,7 @@ func (c *Conn) endpoint() *verbs {
 			SendDepth: cfg.SendDepth, RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
 		})
+		v.regions = make(map[*ddp.Region]struct{})
 		v.made.Store(true)
 	})
 	return v
@@ -84,6 +100,7 @@ func (c *Conn) endpoint() *verbs {
 func (c *Conn) abandonVerbs() {
 	if v := &c.verbs; v.made.Load() && v.pump == nil {
 		v.qp.Abort(net.ErrClosed)
+		v.deregisterAll()
 	}
 }
 
@@ -117,7 +134,25 @@ func (c *Conn) Register(b []byte, access Access) (Region, error) {
 	if err != nil {
 		return Region{}, c.opError("register", err)
 	}
-	return Region{r}, nil
+	v.regionsMu.Lock()
+	defer v.regionsMu.Unlock()
+	if v.regions == nil {
+		r.Deregister()
+		return Region{}, c.opError("register", net.ErrClosed)
+	}
+	v.regions[r] = struct{}{}
+	return Region{r, v}, nil
+}
+
+// deregisterAll takes all memory back from the peer.
+func (v *verbs) deregisterAll() {
+	v.regionsMu.Lock()
+	regions := v.regions
+	v.regions = nil
+	v.regionsMu.Unlock()
+	for r := range regions {
+		r.Deregister()
+	}
 }
 
 // Post posts wr to the send queue and returns at once. wr itself is the caller's again; what its

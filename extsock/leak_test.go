@@ -1,0 +1,61 @@
+package extsock_test
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+)
+
+// TestNothingIsLeft opens, uses and closes connections and counts what is left: file descriptors,
+// goroutines, and Regions of a Protection Domain that lives on.
+func TestNothingIsLeft(t *testing.T) {
+	descriptors := func() int {
+		d, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Logf("file descriptors are not counted on this system: %v", err)
+		}
+		return len(d)
+	}
+	domain := ddp.NewDomain(nil)
+	fds, goroutines := descriptors(), runtime.NumGoroutine()
+	for range 100 {
+		a, b := kernelStreams(t)
+		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, &extsock.Config{Domain: domain})
+		if err := switchBoth(t.Context(), ci, cr); err != nil {
+			t.Fatal(err)
+		}
+		memory := make([]byte, 100)
+		r := register(t, cr, memory, extsock.RemoteWrite)
+		h := r.Handle()
+		if _, err := ci.Remote(h).WriteAt([]byte("octets"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := ci.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := cr.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("Read after the peer's Close: %v", err)
+		}
+		if err := cr.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := domain.Check(h.STag, h.TO, 1, extsock.RemoteWrite, 0); err == nil {
+			t.Fatal("the Region is still registered after Close")
+		}
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for (descriptors() > fds || runtime.NumGoroutine() > goroutines) && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if n := descriptors(); n > fds {
+		t.Errorf("%d file descriptors before, %d after", fds, n)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines {
+		t.Errorf("%d goroutines before, %d after", goroutines, n)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package extsock
+
+const raceEnabled = true
