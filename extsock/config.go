@@ -22,10 +22,11 @@ type Config struct {
 	// switches with EnableDDP or SetsockoptInt.
 	Startup Startup
 
-	// Revision is the MPA revision that an Initiator asks for: 1 or 2. Zero means 2. A Responder
-	// follows the Request.
+	// Revision is the newest MPA revision to be used: 1 or 2. Zero means 2. An Initiator asks for it; a
+	// Responder answers in the revision of the Request and refuses a newer one.
 	Revision int
-	// NoEnhanced makes a revision 2 Initiator ask without the enhanced header of RFC 6581.
+	// NoEnhanced does without the enhanced header of RFC 6581: an Initiator does not ask for it, a
+	// Responder refuses it.
 	NoEnhanced bool
 	// NoCRC says that this end does not want CRC32C on its FPDUs. It stays on if the peer wants it.
 	NoCRC bool
@@ -35,7 +36,8 @@ type Config struct {
 	// Zero means 16, negative means none; the largest is 16382 (RFC 6581 §9.1).
 	IRD, ORD int
 	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5): the Initiator's first FPDU is a
-	// Ready to Receive indication of one of the kinds in RTR, after which both ends may send.
+	// Ready to Receive indication of one of the kinds in RTR, after which both ends may send. It is an
+	// Initiator's wish, and needs revision 2; towards another rddp end it is not needed.
 	PeerToPeer bool
 	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
 	RTR mpa.RTR

@@ -37,7 +37,7 @@ func DialContext(ctx context.Context, network, address string, cfg *Config) (*Co
 	c.Close()
 	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
 	// again without the enhancements, on a new connection.
-	if errors.Is(err, ErrNoReply) && cfg.Revision == 0 {
+	if errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer {
 		older := *cfg
 		older.Revision = 1
 		return DialContext(ctx, network, address, &older)

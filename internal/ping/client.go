@@ -127,11 +127,12 @@ func (c *client) interrupted(n int) error {
 func (c *client) ping(ctx context.Context) (time.Duration, error) {
 	fill(c.source.Bytes(), c.n)
 	begin := time.Now()
+	if c.n == 0 {
+		// Before the Send: behind an RTR that is an RDMA Read it completes only when that is answered.
+		defer c.nudge().Stop()
+	}
 	if err := c.offer(ctx, "source", c.source); err != nil {
 		return 0, err
-	}
-	if c.n == 0 {
-		defer c.nudge().Stop()
 	}
 	if err := c.awaitGoAhead(ctx, "RDMA Read"); err != nil {
 		return 0, err
