@@ -238,7 +238,11 @@ func (p *pump) deliver() bool {
 		p.fenced.Store(false)
 	}
 	for p.drx.Deliver(p.mrx.Edge()) {
-		p.qp.Handle(p.drx.Message()) // completions and responses, in stream order
+		m := p.drx.Message()
+		if m.Tagged || m.QN != ddp.QNSend {
+			p.role.oneSided()
+		}
+		p.qp.Handle(m) // completions and responses, in stream order
 	}
 	if err := p.drx.Err(); err != nil {
 		p.fail(err)

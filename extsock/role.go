@@ -17,9 +17,11 @@ import (
 //	      ▲                                                │ ▲                     │
 //	      └───────────────── sentinel ─────────────────────┘ └──── is served ──────┘
 //
-// The own goroutine gives the role up only to one who comes back quickly, time after time. Whoever
-// leaves it vacant sets the sentinel, which gets the own goroutine back if it stays so: one-sided
-// operations of the peer never wait longer than that.
+// The own goroutine gives the role up only to one who comes back quickly, time after time, with nothing
+// but messages in between: on a connection with one-sided operations it keeps it, so that none of them
+// has to wait for the program. Whoever leaves the role vacant sets the sentinel, which gets the own
+// goroutine back if it stays so. The sentinel is slow on purpose: a timer that is due soon makes every
+// wait of the process's threads dearer.
 type role struct {
 	held    atomic.Bool
 	driving atomic.Bool   // held, and by a waiter
@@ -32,7 +34,7 @@ type role struct {
 	begin  time.Time
 	left   atomic.Int64 // when the waiter was last served, ns after begin
 	serves atomic.Int64 // how often it was served
-	streak atomic.Int32 // how often in a row it has come back quickly
+	streak atomic.Int32 // how often in a row it has come back quickly, and nothing one-sided has come
 
 	armed    atomic.Bool // the sentinel is set
 	sentinel *time.Timer
@@ -41,7 +43,7 @@ type role struct {
 const (
 	quick      = 100 * time.Microsecond // a waiter who comes back so soon
 	quickTimes = 4                      // and so often, is to take the role
-	sentinelIn = time.Millisecond
+	sentinelIn = 20 * time.Millisecond
 )
 
 // init gives the role to the own goroutine.
@@ -67,6 +69,9 @@ func (r *role) wait(cq *rdmap.CompletionQueue) bool {
 	}
 	return true
 }
+
+// oneSided notes that something else than a message has come.
+func (r *role) oneSided() { r.streak.Store(0) }
 
 // served ends a wait.
 func (r *role) served(first bool) {
@@ -103,7 +108,7 @@ func (r *role) take() bool { return r.held.CompareAndSwap(false, true) }
 func (r *role) leave(hurry bool) {
 	r.driving.Store(false)
 	r.held.Store(false)
-	if hurry || r.others.Load() > 0 {
+	if hurry || r.others.Load() > 0 || r.streak.Load() == 0 {
 		r.callBack()
 	} else if r.armed.CompareAndSwap(false, true) {
 		r.sentinel.Reset(sentinelIn)
