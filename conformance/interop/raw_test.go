@@ -1,0 +1,250 @@
+//go:build interop
+
+package interop
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown what no proper
+// stack would send.
+type raw struct {
+	t    *testing.T
+	c    net.Conn
+	crc  bool
+	msns [4]uint32 // last MSN used, by queue
+}
+
+const (
+	requestKey = "MPA ID Req Frame"
+	replyKey   = "MPA ID Rep Frame"
+	rawPort    = 7300
+	stallPause = 100 * time.Millisecond // after siw's Reply: what comes sooner may lie unread, see TestSiwStall
+	rawLimit   = 5 * time.Second        // longest wait for siw to say something or to close
+)
+
+// startup is an MPA Request or Reply.
+func startup(key string, flags, revision byte, private []byte) []byte {
+	b := append([]byte(key), flags, revision)
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(private))), private...)
+}
+
+// enhanced is the header of an enhanced frame: IRD and ORD with the flags above them.
+func enhanced(ird, ord uint16) []byte {
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, ird), ord)
+}
+
+// fpdu is one FPDU without markers; its CRC field is 0 with CRCs off, as siw sends it.
+func (r *raw) fpdu(ulpdu []byte) []byte {
+	b := append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...)
+	b = append(b, make([]byte, (-len(b))&3)...)
+	if !r.crc {
+		return append(b, 0, 0, 0, 0)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// tagged is a tagged segment; control is DDP's octet and RDMAP's.
+func tagged(control uint16, stag uint32, to uint64, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint16(nil, control)
+	b = binary.BigEndian.AppendUint32(b, stag)
+	return append(binary.BigEndian.AppendUint64(b, to), payload...)
+}
+
+// untagged is an untagged segment.
+func untagged(control uint16, qn, msn, mo uint32, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint16(nil, control)
+	for _, n := range []uint32{0, qn, msn, mo} {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	return append(b, payload...)
+}
+
+// DDP's and RDMAP's control octets of whole messages, versions 1.
+const (
+	ctlWrite    = 0xc140
+	ctlReadReq  = 0x4141
+	ctlReadResp = 0xc142
+	ctlSend     = 0x4143
+)
+
+// send is the next Send of the connection, in one segment.
+func (r *raw) send(payload []byte) []byte {
+	r.msns[0]++
+	return untagged(ctlSend, 0, r.msns[0], 0, payload)
+}
+
+// readRequest is the payload of a Read Request.
+func readRequest(sinkSTag uint32, sinkTO uint64, n, sourceSTag uint32, sourceTO uint64) []byte {
+	b := binary.BigEndian.AppendUint32(nil, sinkSTag)
+	b = binary.BigEndian.AppendUint64(b, sinkTO)
+	b = binary.BigEndian.AppendUint32(b, n)
+	b = binary.BigEndian.AppendUint32(b, sourceSTag)
+	return binary.BigEndian.AppendUint64(b, sourceTO)
+}
+
+func (r *raw) write(b []byte) {
+	r.t.Helper()
+	if _, err := r.c.Write(b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// read reads exactly n octets.
+func (r *raw) read(n int) []byte {
+	r.t.Helper()
+	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r.c, b); err != nil {
+		r.t.Fatalf("reading %d octets from siw: %v", n, err)
+	}
+	return b
+}
+
+// rest reads until siw closes, or says nothing for rawLimit.
+func (r *raw) rest() []byte {
+	_ = r.c.SetReadDeadline(time.Now().Add(rawLimit))
+	b, err := io.ReadAll(r.c)
+	if err != nil {
+		return append(b, []byte(fmt.Sprintf("(%v)", err))...)
+	}
+	return b
+}
+
+// terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw closes without one.
+func (r *raw) terminate() string {
+	r.t.Helper()
+	b := r.rest()
+	if len(b) < 23 {
+		return hex.EncodeToString(b)
+	}
+	if control := binary.BigEndian.Uint16(b[2:]); control != 0x4147 {
+		r.t.Errorf("siw sent a segment with control octets %04x, want a Terminate: %x", control, b)
+	}
+	return hex.EncodeToString(b[20:23])
+}
+
+// dialSiw connects to a siwpeer as the Initiator: after it siw is in full operation. The peer has a region "a"
+// (remote Reads and Writes), the pattern 1, and 16 receives of 1000 octets.
+func dialSiw(t *testing.T, g *Guest, crc bool) (*raw, *Peer, Region) {
+	t.Helper()
+	p := g.Peer(t)
+	p.Do("listen port=%d", rawPort)
+	p.Send("request")
+	p.Send("mr len=4096")
+	p.Send("fill seed=1")
+	p.Send("recv n=16 len=1000")
+	p.Send("accept ird=2 ord=2")
+	r := dialRaw(t, g)
+	r.crc = crc
+	flags := byte(0x10)
+	if crc {
+		flags |= 0x40
+	}
+	r.write(startup(requestKey, flags, 2, enhanced(4, 2)))
+	p.MustReply()
+	region := p.MustReply().Region()
+	for range 3 {
+		p.MustReply()
+	}
+	if got := r.read(24); string(got[:16]) != replyKey || got[16] != flags {
+		t.Fatalf("siw's MPA Reply is %x", got)
+	}
+	return r, p, region
+}
+
+func dialRaw(t *testing.T, g *Guest) *raw {
+	t.Helper()
+	c, err := net.Dial("tcp", g.Forward(t, rawPort))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &raw{t: t, c: c}
+}
+
+// A Send, a Write and a Read by hand: what the tests below rely on.
+func TestRawSpeaksMPA(t *testing.T) {
+	for _, crc := range []bool{false, true} {
+		t.Run(fmt.Sprintf("CRC=%t", crc), func(t *testing.T) {
+			g := Start(t)
+			r, p, a := dialSiw(t, g, crc)
+			r.write(r.fpdu(tagged(ctlWrite, a.STag, a.TO+8, []byte("written"))))
+			r.write(r.fpdu(r.send([]byte("sent"))))
+			if c := p.Wait("rq", 1)[0]; string(c.Data) != "sent" {
+				t.Errorf("siw got %+v", c)
+			}
+			if got := p.Dump("a", 8, 7); string(got) != "written" {
+				t.Errorf("memory holds %q", got)
+			}
+			r.write(r.fpdu(untagged(ctlReadReq, 1, 1, 0, readRequest(7, 9, 7, a.STag, a.TO+8))))
+			want := r.fpdu(tagged(ctlReadResp, 7, 9, []byte("written")))
+			if got := r.read(len(want)); string(got) != string(want) {
+				t.Errorf("the Read Response is %x, want %x", got, want)
+			}
+		})
+	}
+}
+
+// siw's Reply to all kinds of Requests: octets 16 and 17 and the Private Data; "" where it just closes.
+func TestSiwReply(t *testing.T) {
+	for _, tt := range []struct {
+		desc, request, want string
+	}{
+		{"revision 1", "00 01 0000", "00 01 0000"},
+		{"revision 1, CRC", "40 01 0000", "40 01 0000"},
+		{"revision 0", "00 00 0000", "00 00 0000"},
+		{"revision 2, not enhanced", "00 02 0000", "00 02 0000"},
+		{"revision 2", "10 02 0004 0003 0002", "10 02 0004 0004 0003"},
+		{"revision 2, CRC", "50 02 0004 0003 0002", "50 02 0004 0004 0003"},
+		{"depths left to the ULP", "10 02 0004 3fff 3fff", "10 02 0004 0080 0004"},
+		{"revision 3", "10 03 0004 0003 0002", ""},
+		{"markers", "80 01 0000", "20 01 0000"},
+		{"enhanced header cut", "10 02 0002 0000", "30 02 0000"},
+		{"peer-to-peer, all RTRs", "10 02 0004 c003 c002", "10 02 0004 8004 8003"},
+		{"peer-to-peer, Read", "10 02 0004 8003 4002", "10 02 0004 8004 4003"},
+		{"peer-to-peer, Send", "10 02 0004 c003 0002", "10 02 0004 8004 8003"},
+		{"Private Data of 257", "00 01 0101" + strings.Repeat("00", 257), ""},
+		{"octets behind the Request", "00 01 0000 ffff", ""},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			g := Start(t)
+			p := g.Peer(t)
+			p.Do("listen port=%d", rawPort)
+			p.Send("request ms=6000")
+			p.Send("accept")
+			r := dialRaw(t, g)
+			request, err := hex.DecodeString(strings.ReplaceAll(tt.request, " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.write(append([]byte(requestKey), request...))
+			want, _ := hex.DecodeString(strings.ReplaceAll(tt.want, " ", ""))
+			if tt.want != "" {
+				want = append([]byte(replyKey), want...)
+				if got := r.read(len(want)); string(got) != string(want) {
+					t.Errorf("siw's Reply is %x, want %x", got[16:], want[16:])
+				}
+				if want[16]&0x20 == 0 {
+					// Peer-to-peer connections must have their RTR, or siw may crash the kernel.
+					<-time.After(stallPause)
+					r.write(r.fpdu(tagged(ctlWrite, 1, 0, nil)))
+					p.MustReply()
+					p.MustReply()
+				}
+				return
+			}
+			if got := r.rest(); len(got) != 0 {
+				t.Errorf("siw's Reply is %q, want none", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+//go:build interop
+
+package interop
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the connection's life:
+// first one startup frame each way, then FPDUs, without markers, which siw does not know.
+type wiretap struct {
+	mu     sync.Mutex
+	rest   [2][]byte
+	frames []frame
+}
+
+// A frame is a startup frame or an FPDU.
+type frame struct {
+	sent   bool   // by this stack; else by siw
+	octets []byte // all of it
+}
+
+func (w *wiretap) Sent(p []byte)     { w.add(0, p) }
+func (w *wiretap) Received(p []byte) { w.add(1, p) }
+func (w *wiretap) Closed()           {}
+
+func (w *wiretap) add(way int, p []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := append(w.rest[way], p...)
+	for {
+		n := frameLen(b)
+		if n == 0 || n > len(b) {
+			break
+		}
+		w.frames = append(w.frames, frame{sent: way == 0, octets: b[:n:n]})
+		b = b[n:]
+	}
+	w.rest[way] = b
+}
+
+// frameLen is the length of the frame that b begins with; 0 when too little of it is there.
+func frameLen(b []byte) int {
+	const key = "MPA ID Re"
+	switch {
+	case len(b) < 2:
+		return 0
+	case len(b) >= mpa.FrameHeaderLen && string(b[:len(key)]) == key:
+		return mpa.FrameHeaderLen + int(binary.BigEndian.Uint16(b[18:]))
+	case b[0] == key[0] && b[1] == key[1] && (len(b) < len(key) || string(b[:len(key)]) == key):
+		return 0
+	}
+	return mpa.FPDULen(int(binary.BigEndian.Uint16(b)))
+}
+
+// all is what has been seen so far.
+func (w *wiretap) all() []frame {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]frame(nil), w.frames...)
+}
+
+// startup is the Request or Reply of one end.
+func (w *wiretap) startup(t *testing.T, sent bool) mpa.Frame {
+	t.Helper()
+	for _, f := range w.all() {
+		if f.sent == sent {
+			reply := string(f.octets[:len(replyKey)]) == replyKey
+			p, err := mpa.ParseFrame(f.octets, reply)
+			if err != nil {
+				t.Fatalf("startup frame %x: %v", f.octets, err)
+			}
+			return p
+		}
+	}
+	t.Fatal("no startup frame")
+	return mpa.Frame{}
+}
+
+// fpdus are the FPDUs of one end.
+func (w *wiretap) fpdus(sent bool) []frame {
+	var list []frame
+	startup := true
+	for _, f := range w.all() {
+		if f.sent != sent {
+			continue
+		}
+		if !startup {
+			list = append(list, f)
+		}
+		startup = false
+	}
+	return list
+}
+
+// opcode is that of an FPDU.
+func (f frame) opcode() rdmap.Opcode {
+	op, _ := rdmap.ParseControl(f.octets[3])
+	return op
+}
+
+// last tells whether the FPDU ends its message.
+func (f frame) last() bool { return f.octets[2]&0x40 != 0 }
+
+// hasCRC tells whether the FPDU's CRC field is in use: siw and this stack leave it 0 with CRCs off.
+func (f frame) hasCRC() bool { return binary.BigEndian.Uint32(f.octets[len(f.octets)-4:]) != 0 }
+
+// String is the FPDU's opcode and length.
+func (f frame) String() string {
+	return fmt.Sprintf("%v of %d octets", f.opcode(), binary.BigEndian.Uint16(f.octets))
+}
+
+// mostReads is the most Read Requests of one end that were unanswered at a time, as this stack's end saw it.
+func (w *wiretap) mostReads(sent bool) int {
+	now, most := 0, 0
+	started := map[bool]bool{}
+	for _, f := range w.all() {
+		if !started[f.sent] {
+			started[f.sent] = true // its startup frame
+			continue
+		}
+		switch {
+		case f.sent == sent && f.opcode() == rdmap.OpReadRequest:
+			now++
+		case f.sent != sent && f.opcode() == rdmap.OpReadResponse && f.last():
+			now--
+		}
+		most = max(most, now)
+	}
+	return most
+}
