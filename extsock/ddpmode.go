@@ -121,7 +121,8 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 }
 
 // nothingBehind checks that the Initiator has sent nothing after its Request.
-// "It MUST NOT send any FPDUs" in effect before the Reply (RFC 5044 §7.1.2).
+// "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame" before that
+// (RFC 5044 §7.1.2), so octets behind the Request belong to a frame that is not properly formatted.
 func (c *Conn) nothingBehind() error {
 	p, ok := c.stream.(toe.Pender)
 	if !ok {

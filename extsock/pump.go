@@ -60,8 +60,8 @@ type pump struct {
 	done    int        // messages that are in the batch to their end
 
 	// fenced holds back all output until the Initiator's first FPDU is here.
-	// "MUST NOT send any FPDUs until it has received and validated the first FPDU" in effect:
-	// RFC 5044 §7.1.2, rule 4 of the Responder.
+	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
+	// any FPDUs or Markers." (RFC 5044 §7.1.2)
 	fenced atomic.Bool
 	failed atomic.Bool // TCP takes no more from us
 	killed atomic.Bool // the queues are to be flushed without further ado
