@@ -45,7 +45,7 @@ func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, erro
 		if err != nil {
 			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
 		}
-		r := &Region{domain: d, stag: stag, base: base | misalignment(b), mem: b, access: access, stream: stream}
+		r := &Region{domain: d, stag: stag, base: base | misalignment(b), mem: b, size: len(b), access: access, stream: stream}
 		if stag != 0 && d.add(r) {
 			return r, nil
 		}

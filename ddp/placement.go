@@ -71,7 +71,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	if err != nil {
 		return err
 	}
-	if s.payload != nil {
+	if s.payload != nil && mem != nil {
 		copyAround(mem, s.payload, taggedSpan(h, s.n()), r.early)
 	}
 	region.mu.RUnlock()

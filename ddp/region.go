@@ -39,8 +39,9 @@ func (a Access) String() string {
 type Region struct {
 	domain *Domain
 	stag   STag
-	base   uint64 // TO of the first octet; base + len(mem) < 2^63
-	mem    []byte
+	base   uint64 // TO of the first octet; base + size < 2^63
+	mem    []byte // nil: what comes is thrown away
+	size   int
 	access Access
 	stream uint64 // 0: every stream of the domain
 
@@ -57,7 +58,7 @@ func (r *Region) STag() STag { return r.stag }
 func (r *Region) TO() uint64 { return r.base }
 
 // Len returns the length of the Region in octets: 1 to 2^32-1.
-func (r *Region) Len() int { return len(r.mem) }
+func (r *Region) Len() int { return r.size }
 
 // Access returns the rights that the Region grants.
 func (r *Region) Access() Access { return r.access }
@@ -78,16 +79,12 @@ func (r *Region) Deregister() {
 	r.mu.Unlock()
 }
 
-// Redirect has all further access go to b instead of the memory that was registered, which is the
-// caller's alone again when Redirect returns: no copy into or out of it is under way, and none begins.
-// It is how a Read that nobody waits for any more can still be answered. b must be as long as the
-// Region, and is kept until Deregister. It must not be called together with Len or Bytes.
-func (r *Region) Redirect(b []byte) {
-	if len(b) != len(r.mem) {
-		panic("BUG: Region redirected to memory of another length")
-	}
+// Discard has everything that still comes for the Region, a ReadSink, thrown away: when it returns, no
+// copy into the memory is under way and none begins, so it is the caller's alone again. It is how a Read
+// that nobody waits for any more can still be answered. Bytes is nil afterwards.
+func (r *Region) Discard() {
 	r.mu.Lock()
-	r.mem = b
+	r.mem = nil
 	r.mu.Unlock()
 }
 
@@ -128,7 +125,8 @@ func (r *Region) Store64(off int, v uint64) error {
 }
 
 // hold returns the n octets at TO to and keeps them registered: when the error is nil r.mu is held
-// for reading, and the caller unlocks it. This is the one place that decides whether memory may be
+// for reading, and the caller unlocks it. Of a Region that discards it returns nil. This is the one
+// place that decides whether memory may be
 // touched; an error is an *AccessError.
 //
 // The order is: valid, associated with the stream, right granted, no wrap, inside the bounds.
@@ -140,6 +138,9 @@ func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) 
 	if !ok {
 		r.mu.RUnlock()
 		return nil, &AccessError{Kind: kind, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
+	}
+	if r.mem == nil {
+		return nil, nil
 	}
 	start := to - r.base
 	return r.mem[start : start+n : start+n], nil
@@ -167,7 +168,7 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) (failed K
 	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
 	// Segment payload length and the TO falls in the range of legal offsets registered for the STag."
 	// (RFC 5041 §7.1) The sum of base and length can't wrap.
-	if to < r.base || end > r.base+uint64(len(r.mem)) {
+	if to < r.base || end > r.base+uint64(r.size) {
 		return KindBounds, false
 	}
 	return 0, true

@@ -64,8 +64,8 @@ type Config struct {
 	// it. Nil means one of the connection's own.
 	Domain *ddp.Domain
 
-	// HandshakeTimeout bounds the whole MPA startup. Zero means 10 s for an Initiator and 5 s for a
-	// Responder.
+	// HandshakeTimeout bounds MPA startup: the whole of it for an Initiator; for a Responder the wait
+	// for the Request, and again the answer. Zero means 10 s for an Initiator and 5 s for a Responder.
 	HandshakeTimeout time.Duration
 	// CloseTimeout bounds what Close and a failed connection wait for: what is queued to be handed
 	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
@@ -85,7 +85,7 @@ const (
 	StartupOff Startup = iota
 	// StartupRequire switches in Dial, which fails when the peer does not follow. If the peer closes
 	// without a Reply to a revision 2 Request, Dial tries once more in revision 1 on a new
-	// connection (RFC 6581 §10). A Listener's connections switch at their first use.
+	// connection (RFC 6581 §10). A Listener's connections switch at their first Read or Write.
 	StartupRequire
 )
 
@@ -113,8 +113,8 @@ func (c *Config) backend() toe.Backend {
 	return &kernel.Backend{}
 }
 
-func (c *Config) recvDepth() int { return orDefault(c.RecvDepth, defaultRecvDepth) }
-func (c *Config) recvSize() int  { return orDefault(c.RecvSize, defaultRecvSize) }
+func (c *Config) recvDepth() int { return max(orDefault(c.RecvDepth, defaultRecvDepth), 1) }
+func (c *Config) recvSize() int  { return max(orDefault(c.RecvSize, defaultRecvSize), 1) }
 
 func (c *Config) closeTimeout() time.Duration {
 	return orDefault(c.CloseTimeout, defaultCloseTimeout)

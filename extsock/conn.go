@@ -39,9 +39,10 @@ type Conn struct {
 	mu        sync.Mutex
 	mode      Mode          // +checklocks:mu
 	switching chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
+	asked     bool          // +checklocks:mu; startup waits for the application to answer a Request
 	reading   int           // +checklocks:mu; plain Reads under way
 	writing   int           // +checklocks:mu; plain Writes under way
-	closed    bool          // +checklocks:mu
+	closed    chan struct{} // closed by Close, with mu held
 	peer      peer          // +checklocks:mu; what startup told of the peer
 
 	verbsOnce sync.Once
@@ -64,7 +65,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	c := &Conn{stream: s, cfg: cfg, initiator: initiator}
+	c := &Conn{stream: s, cfg: cfg, initiator: initiator, closed: make(chan struct{})}
 	if cfg.Tap != nil {
 		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
 	}
@@ -128,7 +129,7 @@ func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 	for {
 		c.mu.Lock()
 		switch {
-		case c.closed:
+		case c.isClosed():
 			c.mu.Unlock()
 			return false, net.ErrClosed
 		case c.mode == ModeDDP:
@@ -142,18 +143,32 @@ func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 		over := c.switching
 		c.mu.Unlock()
 		if over == nil { // StartupRequire, and this is the first use
-			if err := c.EnableDDP(context.Background(), nil); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSwitched) {
+			if err := c.enableBy(d); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSwitched) {
 				return false, err
 			}
 			continue
 		}
 		select {
 		case <-over:
+		case <-c.closed:
 		case <-d.done():
 			return false, errDeadline
 		}
 	}
 }
+
+// enableBy is EnableDDP under a deadline.
+func (c *Conn) enableBy(d *deadline) error {
+	ctx := context.Background()
+	if t := d.time(); !t.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, t)
+		defer cancel()
+	}
+	return c.EnableDDP(ctx, nil)
+}
+
+func (c *Conn) isClosed() bool { return isClosed(c.closed) }
 
 func (c *Conn) leave(n *int) {
 	c.mu.Lock()
@@ -167,23 +182,30 @@ func (c *Conn) leave(n *int) {
 // at most the same time again. Close may be called more than once; only the first call waits.
 func (c *Conn) Close() error {
 	c.mu.Lock()
-	if c.closed {
+	if c.isClosed() {
 		c.mu.Unlock()
 		return nil
 	}
-	c.closed = true
-	inDDP := c.mode == ModeDDP
+	close(c.closed)
+	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil && !c.asked
 	c.mu.Unlock()
 	if inDDP {
 		defer c.verbs.deregisterAll()
 		return c.opError("close", c.verbs.pump.close())
 	}
 	err := c.stream.Close()
+	if !inStartup { // else who runs startup finds the stream closed and does the rest
+		c.closePlain()
+	}
+	return err
+}
+
+// closePlain does what is left to do for a connection that was closed without being in DDP mode.
+func (c *Conn) closePlain() {
 	if c.tap != nil {
 		c.tap.Closed()
 	}
 	c.abandonVerbs()
-	return err
 }
 
 // CloseWrite sends a FIN and leaves the way in open. In DDP mode the error is
@@ -224,7 +246,7 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.isClosed() {
 		return c.opError("set", net.ErrClosed)
 	}
 	d.set(t)

@@ -35,6 +35,9 @@ type peer struct {
 // error says that the switch could not begin: ErrSwitched, ErrBusy, ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if !c.initiator {
+		if _, err := c.mpaConfig(privateData, true); err != nil { // while nothing has happened yet
+			return c.opError("ddp", err)
+		}
 		req, err := c.ReceiveRequest(ctx)
 		if err != nil {
 			return err
@@ -80,11 +83,12 @@ func (c *Conn) initiate(mine mpa.Config) error {
 	return nil
 }
 
-// A Request is an Initiator's MPA Request that waits for its answer. Exactly one of Accept and Reject
-// is to be called.
+// A Request is an Initiator's MPA Request that waits for its answer. One of Accept and Reject is to be
+// called, once; until then Read and Write wait. Closing the connection is an answer, too.
 type Request struct {
-	c     *Conn
-	frame mpa.Frame
+	c        *Conn
+	frame    mpa.Frame
+	answered bool // c.mu guards it
 
 	// PrivateData is the peer application's.
 	PrivateData []byte
@@ -95,6 +99,9 @@ type Request struct {
 // ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the peer's
 // private data whether it wants the connection. The context and HandshakeTimeout bound the wait.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
+	if c.initiator {
+		return nil, c.opError("ddp", ErrInitiator)
+	}
 	if _, err := c.beginSwitch(nil); err != nil {
 		return nil, c.opError("ddp", err)
 	}
@@ -112,7 +119,12 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	caps, rest, isRDDP := parseCapabilities(r.frame.PrivateData)
 	c.mu.Lock()
 	c.peer = peer{capabilities: caps, isRDDP: isRDDP, privateData: rest}
+	closed := c.isClosed()
+	c.asked = !closed
 	c.mu.Unlock()
+	if closed { // at the last moment
+		return nil, c.opError("ddp", c.endSwitch(net.ErrClosed))
+	}
 	r.PrivateData = rest
 	if r.frame.Enhanced {
 		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
@@ -137,6 +149,9 @@ func (c *Conn) nothingBehind() error {
 // Accept answers the Request and switches the connection into DDP mode. See EnableDDP.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
+	if err := r.answer(); err != nil {
+		return c.opError("ddp", err)
+	}
 	err := c.bounded(ctx, func() error {
 		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 		if err != nil {
@@ -163,6 +178,9 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 // TCP mode; a peer that is not rddp closes it.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
+	if err := r.answer(); err != nil {
+		return c.opError("ddp", err)
+	}
 	err := c.bounded(ctx, func() error {
 		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 		if err != nil {
@@ -183,6 +201,21 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	return c.opError("ddp", err)
 }
 
+// answer begins the answer to a Request.
+func (r *Request) answer() error {
+	c := r.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.isClosed():
+		return net.ErrClosed
+	case r.answered:
+		return ErrAnswered
+	}
+	r.answered, c.asked = true, false
+	return nil
+}
+
 // beginSwitch makes Read and Write wait and returns our side of the negotiation.
 func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
 	mine, err := c.mpaConfig(privateData, !c.cfg.NoCapabilities)
@@ -193,7 +226,7 @@ func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closed:
+	case c.isClosed():
 		return mine, net.ErrClosed
 	case c.mode == ModeDDP:
 		return mine, ErrSwitched
@@ -207,25 +240,35 @@ func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
 // endSwitch lets Read and Write go on, in DDP mode or, after a rejection, in TCP mode. After every
 // other error the connection is closed. It returns err.
 func (c *Conn) endSwitch(err error) error {
-	var rejected *mpa.RejectError
+	p := c.verbs.pump
 	c.mu.Lock()
-	if c.verbs.pump != nil {
+	if p != nil {
 		c.mode = ModeDDP
+		c.stream.SetDeadline(time.Time{})
+	} else {
+		c.stream.SetReadDeadline(c.readDeadline.time())
+		c.stream.SetWriteDeadline(c.writeDeadline.time())
 	}
-	c.stream.SetDeadline(time.Time{})
 	close(c.switching)
 	c.switching = nil
-	closed := c.closed
+	closed := c.isClosed()
 	c.mu.Unlock()
+	if closed && err == nil {
+		err = net.ErrClosed
+	}
 	c.traceSwitch(err)
-	switch {
-	case c.verbs.pump != nil:
-		go c.verbs.pump.receive()
-		c.verbs.pump.transmit()
-		if closed || err != nil {
-			_ = c.verbs.pump.close() // err says more
+	if p != nil {
+		go p.receive()
+		p.transmit()
+		if err != nil {
+			_ = p.close() // err says more
+			c.verbs.deregisterAll()
 		}
-	case err != nil && !errors.As(err, &rejected):
+		return err
+	}
+	if closed { // Close has left the rest to us
+		c.closePlain()
+	} else if r := (*mpa.RejectError)(nil); err != nil && !errors.As(err, &r) {
 		c.Close()
 	}
 	return err
@@ -255,7 +298,9 @@ func (c *Conn) bounded(ctx context.Context, f func() error) error {
 	c.stream.SetDeadline(time.Time{})
 	fired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		c.stream.SetDeadline(time.Unix(1, 0))
+		if err := c.stream.SetDeadline(time.Unix(1, 0)); err != nil {
+			c.stream.Close() // a stream without deadlines
+		}
 		close(fired)
 	})
 	err := f()
@@ -300,7 +345,7 @@ func (c *Conn) learn(a mpa.Agreement) {
 
 // armReceiver posts the buffers for Read, unless the application posts its own.
 func (c *Conn) armReceiver() error {
-	if c.cfg.RecvCQ != nil || c.appReceives() {
+	if c.cfg.RecvCQ != nil || c.appReceives() || c.inbox.own { // own: armed before a rejection
 		return nil
 	}
 	return c.fillInbox()
@@ -367,6 +412,9 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 		n += m
 		// A peer that sends something else is told apart at its first octet, not by a time-out.
 		if k := min(n, len(key)); !bytes.Equal(b[:k], key[:k]) {
+			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
+				return mpa.Frame{}, &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
+			}
 			return mpa.Frame{}, errors.Join(ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 // The zero value is no deadline.
 type deadline struct {
 	mu      sync.Mutex
+	at      time.Time
 	timer   *time.Timer
 	expired chan struct{} // closed when the deadline has passed; replaced when it is moved
 }
@@ -17,6 +18,7 @@ type deadline struct {
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.at = t
 	if d.timer != nil && !d.timer.Stop() {
 		<-d.expired // the timer has fired: wait until its function has closed the channel
 	}
@@ -46,12 +48,15 @@ func (d *deadline) done() <-chan struct{} {
 	return d.expired
 }
 
-// isSet reports whether there is a deadline, passed or to come.
-func (d *deadline) isSet() bool {
+// time returns the deadline; it is zero if there is none.
+func (d *deadline) time() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.timer != nil || d.expired != nil && isClosed(d.expired)
+	return d.at
 }
+
+// isSet reports whether there is a deadline, passed or to come.
+func (d *deadline) isSet() bool { return !d.time().IsZero() }
 
 func isClosed(c <-chan struct{}) bool {
 	select {

@@ -23,8 +23,8 @@
 //
 // Sends need posted buffers. Unless the application posts its own (PostRecv before the switch, or
 // Config.RecvCQ), the connection keeps Config.RecvDepth of them posted for Read and stops reading
-// from TCP while all are full. The peer's one-sided operations wait too, then: read what comes, or
-// post receives.
+// from TCP while all are full. Everything else that comes waits too, then: the peer's one-sided
+// operations, the answers to ours, even the peer's close. So read what comes, or post receives.
 //
 // # Ends
 //

@@ -105,7 +105,7 @@ func (p *pump) discard() {
 	b := buffers.Get()
 	defer buffers.Put(b)
 	for {
-		if _, _, err := p.stream.ReadSegment(b); err != nil {
+		if _, _, err := p.stream.ReadSegment(b); err != nil && !p.resume() {
 			return
 		}
 	}
@@ -138,6 +138,7 @@ func (p *pump) half() {
 	p.mu.Unlock()
 	if last {
 		p.stream.Close()
+		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
 		if p.tap != nil {
 			p.tap.Closed()

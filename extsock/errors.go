@@ -35,9 +35,14 @@ var (
 	// ErrReceiveOwner means that the application posts the receive buffers, so Read has none; or
 	// that the connection does, so the application must not.
 	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
+	// ErrAnswered means that a Request has been accepted or rejected before.
+	ErrAnswered = errors.New("the MPA Request has been answered before")
+	// ErrInitiator means that this end is the MPA Initiator, which gets no Request.
+	ErrInitiator = errors.New("this end is the MPA Initiator")
 	// ErrRange means that an offset or length is not inside the remote memory.
 	ErrRange = errors.New("outside the remote memory")
 
+	errAbandoned    = errors.New("a message was given up in the middle")
 	errCloseTimeout = errors.New("close: the peer does not take what is queued")
 )
 
@@ -46,7 +51,7 @@ func (c *Conn) opError(op string, err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF is returned as it is, like TCP's
 		return err
 	}
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
+	if _, ok := err.(*net.OpError); ok { //nolint:errorlint // only where it is one already
 		return err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

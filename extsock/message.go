@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/rddp/rddp/rdmap"
 )
@@ -76,8 +77,8 @@ func (c *Conn) readMessage(p []byte) (int, error) {
 func (c *Conn) nextMessage(expired <-chan struct{}) (rdmap.Completion, error) {
 	var done [1]rdmap.Completion
 	p := c.verbs.pump
-	first := p.role.wait(c.inbox.cq)
-	defer p.role.served(first)
+	p.role.wait(c.inbox.cq, !c.readDeadline.isSet())
+	defer p.role.served()
 	for {
 		// Look at the end first and the queue second: nothing comes into the queue after the end.
 		over := isClosed(c.verbs.pump.stopped)
@@ -90,7 +91,7 @@ func (c *Conn) nextMessage(expired <-chan struct{}) (rdmap.Completion, error) {
 		if over {
 			return rdmap.Completion{}, c.ended()
 		}
-		if first && p.drive(c.inbox.cq, &c.readDeadline) {
+		if p.drive(c.inbox.cq, &c.readDeadline) {
 			continue
 		}
 		select {
@@ -109,6 +110,9 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
+	if err == io.EOF { //nolint:errorlint // as ended returns it
+		err = syscall.EPIPE // what TCP says to a writer whose peer has gone
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +133,7 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		v.waiters.Put(cq)
 		return rdmap.Completion{}, err
 	}
-	v.pump.transmit()
+	v.send(wr.Op)
 	var done [1]rdmap.Completion
 	for cancelled := false; ; {
 		if cq.Poll(done[:]) == 1 {
@@ -148,8 +152,9 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		case <-over:
 			cancelled = true
 			if !v.qp.Cancel(cq, wr.ID) {
-				v.pump.kill(errDeadline)
+				v.pump.kill(errAbandoned)
 			}
+			v.pump.freed.broadcast()
 		}
 	}
 }
@@ -187,9 +192,7 @@ func (c *Conn) ended() error {
 		return net.ErrClosed
 	}
 	if err == io.EOF { //nolint:errorlint // set by the pump as it is
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.closed {
+		if c.isClosed() {
 			return net.ErrClosed
 		}
 	}

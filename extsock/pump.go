@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -69,6 +70,9 @@ type pump struct {
 	readEnded atomic.Bool
 	flushed   chan struct{} // closed when the FIN has gone out or never will
 
+	// interruptible says that a read can be ended by a deadline.
+	interruptible bool
+
 	role    role
 	rxErr   error // why receiving is over; the role guards these three
 	rxOver  bool
@@ -102,6 +106,7 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 	p.try, _ = s.(toe.TryWriter)
 	p.lazy, _ = s.(toe.LazyReader)
 	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
+	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
 	p.role.init()
 	return p
 }
@@ -116,13 +121,26 @@ func (p *pump) receive() {
 			p.role.standBy()
 		}
 	}
+	p.freed.broadcast()
 	if p.closing() {
+		if errors.Is(p.rxErr, io.EOF) && p.mrx.EOF() != nil {
+			p.qp.PeerClosed(nil) // what waits for the peer's answers waits in vain
+		}
+		p.setReadUntil(time.Now().Add(p.closeTimeout))
 		p.discard()
+		p.transmit()
+		t := time.NewTimer(p.closeTimeout) // the peer may still take what is queued, but not for ever
+		select {
+		case <-p.flushed:
+		case <-t.C:
+			p.kill(p.why())
+		}
+		t.Stop()
 	} else {
 		p.ended(p.rxErr)
 	}
 	p.readEnded.Store(true)
-	if p.failed.Load() {
+	if p.failed.Load() || p.fenced.Load() { // or the fence will never open
 		p.kill(p.why())
 	}
 	p.transmit()
@@ -134,8 +152,12 @@ func (p *pump) receive() {
 // that holds something, else where a waiter is better off with it.
 func (p *pump) run(cq *rdmap.CompletionQueue) (err error, over bool) { //nolint:revive // err is why it is over
 	defer p.giveBack()
-	if p.stalled && !p.place(true) {
-		return nil, true
+	if p.stalled {
+		if !p.place(true) {
+			return nil, true
+		}
+		p.transmit()
+		p.freed.broadcast()
 	}
 	for {
 		serves := p.role.serves.Load()
@@ -248,7 +270,7 @@ func (p *pump) deliver() bool {
 		p.fail(err)
 		return false
 	}
-	if p.closing() {
+	if s := p.qp.State(); s != rdmap.StateRTS && s != rdmap.StateClosing {
 		p.setReason(p.qp.Err())
 		p.transmit()
 		return false
@@ -313,10 +335,10 @@ func (p *pump) finish() {
 
 // wanted reports whether there is something to write: output, or the FIN that follows it.
 func (p *pump) wanted() bool {
-	if p.fenced.Load() && !p.closing() {
-		return false
+	if p.finDue() || p.abortDue() {
+		return true
 	}
-	return !p.failed.Load() && p.qp.HasOutput() || p.finDue() || p.abortDue()
+	return !p.fenced.Load() && !p.failed.Load() && p.qp.HasOutput()
 }
 
 // abortDue reports whether kill waits for the token to flush the queues.
@@ -326,7 +348,7 @@ func (p *pump) abortDue() bool {
 }
 
 func (p *pump) finDue() bool {
-	return p.closing() && !isClosed(p.flushed) && (p.failed.Load() || p.fenced.Load() || p.qp.Drained())
+	return p.closing() && !isClosed(p.flushed) && (p.failed.Load() || p.qp.Drained())
 }
 
 // drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
@@ -380,6 +402,7 @@ func (p *pump) fill() bool {
 		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
 			p.middle = false
 			p.qp.Fail(p.dtx.Err())
+			p.setReason(p.qp.Err())
 			continue
 		}
 		s := p.dtx.Segment()

@@ -113,7 +113,7 @@ func (m *RemoteMemory) do(op string, wr *WorkRequest, d *deadline) (Completion, 
 	over := d.done()
 	if m.ctx.Done() == nil {
 		done, err := m.c.do(wr, over)
-		return done, m.c.opError(op, err)
+		return done, m.c.opError(op, unexpectedEOF(err))
 	}
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	defer cancel(nil)
@@ -128,5 +128,13 @@ func (m *RemoteMemory) do(op string, wr *WorkRequest, d *deadline) (Completion, 
 	if err != nil && m.ctx.Err() != nil {
 		err = m.ctx.Err()
 	}
-	return done, m.c.opError(op, err)
+	return done, m.c.opError(op, unexpectedEOF(err))
+}
+
+// unexpectedEOF keeps the peer's close apart from the end of the memory.
+func unexpectedEOF(err error) error {
+	if err == io.EOF { //nolint:errorlint // as ended returns it
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -8,10 +8,9 @@ import (
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
-// the connection's own, in receive. But a goroutine that waits for this very connection, in Read or
-// for the answer to a Read or atomic, may take the role while it waits, and then reads from the stream
-// itself: a message reaches it without a hand-over between goroutines, which costs more than all else
-// in a short message.
+// the connection's own, in receive. But a goroutine that waits in Conn.Read may take the role while it
+// waits, and then reads from the stream itself: a message reaches it without a hand-over between
+// goroutines, which costs more than all else in a short message.
 //
 //	own goroutine ──a waiter was served, and is quick──▶ vacant ──waits again──▶ waiter
 //	      ▲                                                │ ▲                     │
@@ -29,7 +28,6 @@ type role struct {
 	offer   chan struct{} // capacity 1: the waiter is to look
 
 	waiter atomic.Pointer[rdmap.CompletionQueue] // what the one who may take the role waits for
-	others atomic.Int32                          // who else waits for this connection, in calls of ours
 
 	begin  time.Time
 	left   atomic.Int64 // when the waiter was last served, ns after begin
@@ -55,30 +53,28 @@ func (r *role) init() {
 	r.sentinel.Stop()
 }
 
-// wait begins a wait for cq. It reports whether the caller may take the role.
-func (r *role) wait(cq *rdmap.CompletionQueue) bool {
-	if !r.waiter.CompareAndSwap(nil, cq) {
-		r.others.Add(1)
-		r.streak.Store(0)
-		return false
-	}
-	if time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
+// wait begins a wait for cq, of which there is one at a time. mayTake says whether the waiter is one to
+// take the role.
+func (r *role) wait(cq *rdmap.CompletionQueue, mayTake bool) {
+	r.waiter.Store(cq)
+	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
 		r.streak.Add(1)
 	} else {
 		r.streak.Store(0)
 	}
-	return true
 }
 
-// oneSided notes that something else than a message has come.
-func (r *role) oneSided() { r.streak.Store(0) }
+// oneSided notes that something else than a message has come, or is to come: the own goroutine is to have
+// the role.
+func (r *role) oneSided() {
+	r.streak.Store(0)
+	if !r.held.Load() {
+		r.callBack()
+	}
+}
 
 // served ends a wait.
-func (r *role) served(first bool) {
-	if !first {
-		r.others.Add(-1)
-		return
-	}
+func (r *role) served() {
 	r.left.Store(int64(time.Since(r.begin)))
 	r.serves.Add(1)
 	r.waiter.Store(nil)
@@ -87,7 +83,7 @@ func (r *role) served(first bool) {
 // yields reports whether the own goroutine should give the role up: what it has received since serves
 // was the count served a waiter who is quick.
 func (r *role) yields(serves int64) bool {
-	if r.streak.Load() < quickTimes || r.others.Load() > 0 {
+	if r.streak.Load() < quickTimes {
 		return false
 	}
 	cq := r.waiter.Load()
@@ -104,11 +100,12 @@ func (r *role) yield() {
 // take takes the role if it is vacant.
 func (r *role) take() bool { return r.held.CompareAndSwap(false, true) }
 
-// leave makes the role vacant. If hurry is set, or somebody else waits, the own goroutine takes it now.
+// leave makes the role vacant. If hurry is set, or one-sided operations are about, the own goroutine
+// takes it now.
 func (r *role) leave(hurry bool) {
 	r.driving.Store(false)
 	r.held.Store(false)
-	if hurry || r.others.Load() > 0 || r.streak.Load() == 0 {
+	if hurry || r.streak.Load() == 0 {
 		r.callBack()
 	} else if r.armed.CompareAndSwap(false, true) {
 		r.sentinel.Reset(sentinelIn)
@@ -148,7 +145,7 @@ func (r *role) standBy() {
 // interrupted. It reports whether it did.
 func (p *pump) drive(cq *rdmap.CompletionQueue, d *deadline) bool {
 	r := &p.role
-	if !r.take() {
+	if !p.interruptible || !r.take() {
 		return false
 	}
 	r.driving.Store(true)
@@ -191,7 +188,10 @@ func (p *pump) setReadUntil(t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.readUntil = t
-	if !p.interrupted {
-		p.stream.SetReadDeadline(t)
+	if p.interrupted {
+		return
+	}
+	if err := p.stream.SetReadDeadline(t); err != nil { // a stream without deadlines
+		time.AfterFunc(time.Until(t), func() { p.kill(errCloseTimeout) })
 	}
 }

@@ -92,6 +92,9 @@ func (c *Conn) endpoint() *verbs {
 		})
 		v.regions = make(map[*ddp.Region]struct{})
 		v.made.Store(true)
+		if c.isClosed() { // Close came first and found nothing
+			c.abandonVerbs()
+		}
 	})
 	return v
 }
@@ -111,7 +114,7 @@ func (c *Conn) inDDP() (*verbs, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closed:
+	case c.isClosed():
 		return nil, net.ErrClosed
 	case c.mode != ModeDDP:
 		return nil, ErrMode
@@ -130,6 +133,9 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 // returns. b must hold 1 to 2^32-1 octets; atomics need 8-octet alignment.
 func (c *Conn) Register(b []byte, access Access) (Region, error) {
 	v := c.endpoint()
+	if c.isClosed() {
+		return Region{}, c.opError("register", net.ErrClosed)
+	}
 	r, err := v.domain.Register(b, access, v.stream)
 	if err != nil {
 		return Region{}, c.opError("register", err)
@@ -168,8 +174,17 @@ func (c *Conn) Post(wr *WorkRequest) error {
 	if err := v.qp.PostSend(wr); err != nil {
 		return c.opError("post", c.postError(err))
 	}
-	v.pump.transmit()
+	v.send(wr.Op)
 	return nil
+}
+
+// send has what was posted written. An operation that is answered needs somebody to receive.
+func (v *verbs) send(op rdmap.WorkOp) {
+	switch op {
+	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
+		v.pump.role.oneSided()
+	}
+	v.pump.transmit()
 }
 
 // PostBatch posts wrs in order with one write to TCP for as many as it takes. It returns how many
@@ -179,6 +194,7 @@ func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
 	if err != nil {
 		return 0, c.opError("post", err)
 	}
+	v.pump.role.oneSided() // there may be some that are answered
 	defer v.pump.transmit()
 	for i := range wrs {
 		if err := v.qp.PostSend(&wrs[i]); err != nil {
@@ -255,7 +271,11 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 		}
 		v.appReceives.Store(true)
 	}
-	return c.opError("post", v.qp.PostRecv(r))
+	err := v.qp.PostRecv(r)
+	if err != nil && c.isClosed() {
+		err = net.ErrClosed
+	}
+	return c.opError("post", err)
 }
 
 // PeerPrivateData returns the private data of the peer's application from MPA startup; nil before it.

@@ -46,11 +46,11 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 func (q *QP) abandonLocked(e *sendEntry) {
 	// First of all, so that nobody completes it meanwhile as a success with octets missing.
 	e.completed = true
-	cq, sink, n := e.cq, e.sink, e.n
+	cq, sink := e.cq, e.sink
 	c := Completion{ID: e.id, QP: q, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
 	q.mu.Unlock()
 	if sink != nil {
-		sink.Redirect(make([]byte, n))
+		sink.Discard()
 	}
 	cq.complete(c)
 	q.mu.Lock()

@@ -1,0 +1,334 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// In a bubble a goroutine that spins makes the test hang, and one that waits for ever makes it panic:
+// these tests need no clock of their own.
+
+// TestFencedResponderEnds: the Initiator never sends an FPDU. What the Responder has queued can't go
+// out, and is flushed when the peer goes away or Close has waited long enough.
+func TestFencedResponderEnds(t *testing.T) {
+	for _, how := range []string{"our Close", "the peer's FIN", "reset"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, c := rawPair(t, extsock.Config{}, nil)
+				written := make(chan error, 1)
+				go func() { _, err := c.Write([]byte("fenced")); written <- err }()
+				time.Sleep(time.Second)
+				begin := time.Now()
+				switch how {
+				case "our Close":
+					c.Close()
+				case "the peer's FIN":
+					p.s.(interface{ CloseWrite() error }).CloseWrite()
+				case "reset":
+					p.s.Close()
+				}
+				if err := <-written; err == nil {
+					t.Error("Write behind the fence succeeds")
+				}
+				if d := time.Since(begin); d > 5*time.Second {
+					t.Errorf("Write ended after %v", d)
+				}
+				c.Close()
+				p.s.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard yet.
+func TestPostAndCloseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Delay: time.Millisecond}, simtoe.Config{})
+		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+		go func() {
+			if err := cr.EnableDDP(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+			if _, err := cr.PostSend([]byte("bye")); err != nil {
+				t.Error(err)
+			}
+			if err := cr.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if err := ci.EnableDDP(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 10)
+		if n, err := ci.Read(p); string(p[:n]) != "bye" || err != nil {
+			t.Errorf("Read = %q, %v", p[:n], err)
+		}
+		ci.Close()
+		settle()
+	})
+}
+
+// TestCloseWithReadsQueued: Reads beyond the ORD, and a Send behind them, all go out before the FIN.
+func TestCloseWithReadsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1}}, side{})
+		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+		post(t, ci, 5, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
+		if _, err := ci.PostSend([]byte("bye")); err != nil {
+			t.Fatal(err)
+		}
+		if err := ci.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		p := make([]byte, 10)
+		if n, err := cr.Read(p); string(p[:n]) != "bye" || err != nil {
+			t.Errorf("Read = %q, %v", p[:n], err)
+		}
+		cr.Close()
+		settle()
+	})
+}
+
+// TestTerminateFreesWhoWaitsForRoom: a Write that waits for a place in the send queue ends with the
+// stream.
+func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{SendDepth: 1}, nil)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		errs := make(chan error, 2)
+		go func() {
+			_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).ReadAt(make([]byte, 8), 0)
+			errs <- err
+		}()
+		synctest.Wait()
+		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
+		synctest.Wait()
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+		p.send(rdmap.Terminate{Layer: 1, EType: 1, Code: 1}.AppendTo(h.AppendTo(nil))...)
+		for range 2 {
+			var te *rdmap.TerminateError
+			if err := <-errs; !errors.As(err, &te) || !te.Remote {
+				t.Errorf("got %v, want the peer's Terminate", err)
+			}
+		}
+		c.Close()
+		p.s.Close()
+		settle()
+	})
+}
+
+// TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds that, too.
+func TestFailedAndBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{}, nil)
+		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		written := make(chan error, 1)
+		go func() { _, err := c.Write(make([]byte, 8<<20)); written <- err }()
+		time.Sleep(time.Second)
+		p.s.Write([]byte{0, 4, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0}) // a bad CRC
+		begin := time.Now()
+		if err := <-written; err == nil {
+			t.Error("Write succeeds on a failed connection")
+		}
+		if d := time.Since(begin); d > 11*time.Second {
+			t.Errorf("it ended after %v", d)
+		}
+		c.Close()
+		p.s.Close()
+		settle()
+	})
+}
+
+// TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it goes on.
+func TestAnswersAfterAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{RecvDepth: 1, RecvSize: 100}}, side{})
+		r := register(t, ci, pattern(64, 1), extsock.RemoteRead)
+		done := make(chan error, 1)
+		go func() { done <- echo(cr) }()
+		if err := pingPong(ci, 20); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Millisecond, func() {
+			if _, err := cr.PostBatch([]extsock.WorkRequest{
+				{Op: rdmap.WorkSend, Data: []byte("one")}, {Op: rdmap.WorkSend, Data: []byte("two")},
+				{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()},
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, want := range []string{"one", "two"} {
+			p := make([]byte, 100)
+			if n, err := ci.Read(p); string(p[:n]) != want || err != nil {
+				t.Errorf("Read = %q, %v", p[:n], err)
+			}
+		}
+		for range 3 {
+			complete(t, cr.SendCQ())
+		}
+		ci.Close()
+		cr.Close()
+		<-done
+		settle()
+	})
+}
+
+// TestRequestIsAnsweredOnce, and Close is an answer, too.
+func TestRequestIsAnsweredOnce(t *testing.T) {
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	defer a.Close()
+	c := extsock.NewConn(b, false, nil)
+	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)); err != nil {
+		t.Fatal(err)
+	}
+	req, err := c.ReceiveRequest(timeLimit(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := req.Accept(timeLimit(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := req.Accept(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
+		t.Errorf("the second Accept: %v", err)
+	}
+	if err := req.Reject(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
+		t.Errorf("Reject after Accept: %v", err)
+	}
+	c.Close()
+	if err := req.Accept(timeLimit(t), nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept after Close: %v", err)
+	}
+}
+
+// TestCloseWhileRequestIsUnanswered: whoever waits for the switch to end is told.
+func TestCloseWhileRequestIsUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		defer a.Close()
+		c := extsock.NewConn(b, false, nil)
+		a.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
+		if _, err := c.ReceiveRequest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { c.Close() })
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Read = %v", err)
+		}
+	})
+}
+
+// TestAfterARejection: the deadlines still hold, and another try can be accepted.
+func TestAfterARejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+		answer := func(do func(*extsock.Request) error) {
+			req, err := cr.ReceiveRequest(context.Background())
+			if err == nil {
+				err = do(req)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		ci.SetReadDeadline(time.Now().Add(time.Minute))
+		go answer(func(r *extsock.Request) error { return r.Reject(context.Background(), nil) })
+		if err := ci.EnableDDP(t.Context(), nil); err == nil {
+			t.Fatal("a rejected switch succeeds")
+		}
+		if _, err := ci.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Read under the deadline from before: %v", err)
+		}
+		go answer(func(r *extsock.Request) error { return r.Accept(context.Background(), nil) })
+		if err := ci.EnableDDP(t.Context(), nil); err != nil {
+			t.Errorf("the second try: %v", err)
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
+// TestUseAfterClose: nothing that would need a Completion is accepted by a closed connection.
+func TestUseAfterClose(t *testing.T) {
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	defer b.Close()
+	c := extsock.NewConn(a, true, nil)
+	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, extsock.ErrInitiator) {
+		t.Errorf("ReceiveRequest of an Initiator: %v", err)
+	}
+	c.Close()
+	if err := c.PostRecv(extsock.RecvRequest{Buf: make([]byte, 1)}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("PostRecv: %v", err)
+	}
+	if _, err := c.Register(make([]byte, 8), extsock.RemoteRead); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Register: %v", err)
+	}
+}
+
+// TestAbandonedWrite: a Write that is given up in the middle ends the connection, and only that Write
+// reports a time-out.
+func TestAbandonedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
+		ci, cr := switched(t, a, b, side{}, side{cfg: extsock.Config{RecvDepth: 1}})
+		ci.SetWriteDeadline(time.Now().Add(time.Second))
+		var err error
+		for err == nil { // nobody reads
+			_, err = ci.Write(make([]byte, 60_000))
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write = %v", err)
+		}
+		_, err = ci.Read(make([]byte, 1))
+		if ne := net.Error(nil); err == nil || err == io.EOF || errors.As(err, &ne) && ne.Timeout() {
+			t.Errorf("Read afterwards = %v", err)
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
+// noDeadlines is a net.Conn like an SSH channel's.
+type noDeadlines struct{ net.Conn }
+
+func (noDeadlines) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (noDeadlines) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (noDeadlines) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// TestStreamWithoutDeadlines: startup and Close are bounded all the same.
+func TestStreamWithoutDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		c := extsock.NewConn(noDeadlines{a}, false, nil)
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("EnableDDP with a silent peer = %v", err)
+		}
+		b.Close()
+		a, b = net.Pipe()
+		ci, cr := switched(t, noDeadlines{a}, noDeadlines{b}, side{}, side{})
+		done := make(chan error, 1)
+		go func() { done <- echo(cr) }()
+		if err := pingPong(ci, 50); err != nil {
+			t.Error(err)
+		}
+		ci.Close()
+		<-done
+		cr.Close()
+		settle()
+	})
+}
