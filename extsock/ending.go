@@ -99,6 +99,27 @@ func (p *pump) kill(err error) {
 	p.transmit()
 }
 
+// linger is the end of the way up of a connection that is closing or has failed: what is queued may still
+// go out and the peer's FIN come, within the close timeout.
+func (p *pump) linger() {
+	until := time.Now().Add(p.closeTimeout)
+	switch {
+	case errors.Is(p.rxErr, io.EOF):
+		p.qp.PeerClosed(nil) // what waits for the peer's answers waits in vain
+	case p.rxErr == nil:
+		p.setReadUntil(until)
+		p.discard()
+	}
+	p.transmit()
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-p.flushed:
+	case <-t.C:
+		p.kill(p.why())
+	}
+}
+
 // discard reads what still comes, up to the peer's FIN. Closing the stream with octets unread
 // would make TCP send a reset, which can destroy our last FPDUs on their way.
 func (p *pump) discard() {

@@ -2,7 +2,6 @@ package extsock
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -123,19 +122,7 @@ func (p *pump) receive() {
 	}
 	p.freed.broadcast()
 	if p.closing() {
-		if errors.Is(p.rxErr, io.EOF) && p.mrx.EOF() != nil {
-			p.qp.PeerClosed(nil) // what waits for the peer's answers waits in vain
-		}
-		p.setReadUntil(time.Now().Add(p.closeTimeout))
-		p.discard()
-		p.transmit()
-		t := time.NewTimer(p.closeTimeout) // the peer may still take what is queued, but not for ever
-		select {
-		case <-p.flushed:
-		case <-t.C:
-			p.kill(p.why())
-		}
-		t.Stop()
+		p.linger()
 	} else {
 		p.ended(p.rxErr)
 	}
