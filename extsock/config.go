@@ -45,7 +45,9 @@ type Config struct {
 	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 239 of them.
 	PrivateData []byte
 	// NoCapabilities leaves out the capability record with which two rddp ends know each other.
-	// It stands in front of PrivateData, where a foreign peer's application would see it.
+	// It stands in front of PrivateData, where a foreign peer's application would see it. Without it the
+	// accepting end cannot send before the dialling one has (RFC 5044 §7.1.2), atomics and Immediate Data
+	// are off, and FPDUs are no longer than TCP segments.
 	NoCapabilities bool
 	// Extensions sends the operations of RFC 7306 (atomics, Immediate Data) even to a peer that
 	// has not announced them, and answers its. Without it they work between two rddp ends only.

@@ -103,7 +103,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // Write writes p. In TCP mode it is TCP's Write. In DDP mode it sends p as one message and returns
-// when TCP has taken all of it; p is not copied, and is the caller's again when Write returns.
+// when TCP has taken all of it; p is not copied, and is the caller's again when Write returns. Operations
+// posted before it complete first. A p longer than the buffers of another rddp end, Config.RecvSize there,
+// gives ErrMessageTooLong; a foreign peer would end the connection.
 //
 // A Write whose deadline passes while it waits in the queue is taken back. One that has begun to go
 // out cannot be: then the connection fails, as a TLS connection does.

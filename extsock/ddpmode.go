@@ -75,6 +75,11 @@ func (c *Conn) initiate(mine mpa.Config) error {
 		c.start(err)
 		return err
 	}
+	if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
+		// What is before the application's private data is ours.
+		_, rest, _ := parseCapabilities(r.PrivateData)
+		return &mpa.RejectError{PrivateData: rest, IRD: r.IRD, ORD: r.ORD}
+	}
 	if err != nil {
 		return err
 	}
@@ -415,7 +420,7 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
 				return mpa.Frame{}, &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
 			}
-			return mpa.Frame{}, errors.Join(ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
+			return mpa.Frame{}, fmt.Errorf("%w: %w", ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
 		}
 		if err != nil {
 			return mpa.Frame{}, frameError(err, n, reply)
@@ -447,5 +452,5 @@ func frameError(err error, n int, reply bool) error {
 	if reply {
 		missing = ErrNoReply
 	}
-	return errors.Join(missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d octets of the frame", n), Err: err})
+	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d octets of the frame", n), Err: err})
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -220,6 +221,12 @@ func TestRemoteMemory(t *testing.T) {
 	}
 	if _, err := m.FetchAdd(93, 1); !errors.Is(err, extsock.ErrRange) {
 		t.Errorf("FetchAdd over the end: %v", err)
+	}
+	if _, err := m.FetchAdd(3, 1); !errors.Is(err, ddp.ErrMisaligned) {
+		t.Errorf("FetchAdd at offset 3: %v", err)
+	}
+	if _, err := cr.Register(memory[1:], extsock.RemoteAtomic); !errors.Is(err, ddp.ErrMisaligned) {
+		t.Errorf("Register of misaligned memory for atomics: %v", err)
 	}
 	if old, err := m.Swap(0, 1); err != nil || old == 1 {
 		t.Errorf("Swap = %d, %v", old, err)

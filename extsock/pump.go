@@ -18,7 +18,8 @@ import (
 // A pump moves one connection's data between its Stream and its queue pair. It is the one place
 // that sees all the layers.
 //
-// Up, one goroutine runs receive for as long as the connection lives. It alone owns mrx and drx.
+// Up, one goroutine runs receive for as long as the connection lives. It owns mrx and drx, but may lend
+// that role to a goroutine that waits in Read: see role.
 //
 // Down, there is no goroutine to hand work to: whoever has posted takes the transmit token, if it
 // is free, and writes everything that is queued; if it is not, its holder finds the new work before

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -75,8 +76,8 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// FetchAdd adds delta to the 64-bit word at off, which must be a multiple of 8, and returns its value
-// from before.
+// FetchAdd adds delta to the 64-bit word at off and returns its value from before. The word's address at
+// the peer must be a multiple of 8, else the error of this and the other atomics is ddp.ErrMisaligned.
 func (m *RemoteMemory) FetchAdd(off int64, delta uint64) (uint64, error) {
 	return m.atomic(WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
@@ -95,6 +96,11 @@ func (m *RemoteMemory) Swap(off int64, new uint64) (uint64, error) {
 func (m *RemoteMemory) atomic(wr WorkRequest, off int64) (uint64, error) {
 	if off < 0 || off > m.Len()-8 {
 		return 0, m.c.opError("atomic", ErrRange)
+	}
+	// The TO is congruent to the peer's address modulo 8, at least if the peer is rddp; a misaligned
+	// word would end the connection (RFC 7306 §5.1).
+	if (m.h.TO+uint64(off))%8 != 0 {
+		return 0, m.c.opError("atomic", ddp.ErrMisaligned)
 	}
 	h, err := m.h.Slice(off, 8)
 	if err != nil {

@@ -91,7 +91,6 @@ func (r *role) yields(serves int64) bool {
 }
 
 // yield makes the role vacant for the waiter, who may be back already.
-
 func (r *role) yield() {
 	r.leave(false)
 	signalOne(r.offer)

@@ -11,8 +11,8 @@ const SOL_DDP = 0xdd9 //nolint:revive // the name users of setsockopt expect
 
 // Socket options at level SOL_DDP.
 const (
-	// DDPMODE is 1 in DDP mode and 0 in TCP mode. Setting it to 1 switches, as EnableDDP does; there
-	// is no way back.
+	// DDPMODE is the option whose value is 1 in DDP mode and 0 in TCP mode. Setting it to 1 switches, as
+	// EnableDDP does; there is no way back.
 	DDPMODE = 1
 )
 

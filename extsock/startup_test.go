@@ -64,10 +64,10 @@ func TestStartupVariants(t *testing.T) {
 // TestDepthsAreNegotiated: each end's ORD is kept within the other's IRD (RFC 6581 §9).
 func TestDepthsAreNegotiated(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IRD: 4, ORD: 30}}, side{cfg: extsock.Config{IRD: 7, ORD: 20}})
-	if _, ord := ci.PeerDepths(); ord != 7 {
+	if _, ord := ci.Depths(); ord != 7 {
 		t.Errorf("the Initiator's ORD is %d, the Responder's IRD 7", ord)
 	}
-	if _, ord := cr.PeerDepths(); ord != 4 {
+	if _, ord := cr.Depths(); ord != 4 {
 		t.Errorf("the Responder's ORD is %d, the Initiator's IRD 4", ord)
 	}
 }
@@ -134,7 +134,7 @@ func TestReject(t *testing.T) {
 		if err := <-rejected; err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.HasSuffix(re.PrivateData, []byte("no")) {
+		if string(re.PrivateData) != "no" {
 			t.Errorf("revision %d: rejected with %q", revision, re.PrivateData)
 		}
 		if ci.Mode() != extsock.ModeTCP || cr.Mode() != extsock.ModeTCP {

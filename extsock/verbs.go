@@ -10,7 +10,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The words of the layers below that a user of this package needs.
+// The words of the layers below that a user of this package needs. The operations (rdmap.WorkSend …),
+// the statuses (rdmap.StatusOK …) and rdmap.NewCompletionQueue are in package rdmap.
 type (
 	WorkRequest     = rdmap.WorkRequest
 	RecvRequest     = rdmap.RecvRequest
@@ -130,13 +131,18 @@ func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 
 // Register makes b accessible to this connection's peer, as far as access says. It may be called in
 // either mode. b stays the caller's, but the peer may change or read it at any time until Deregister
-// returns. b must hold 1 to 2^32-1 octets; atomics need 8-octet alignment.
+// returns. b must hold 1 to 2^32-1 octets. With RemoteAtomic its address must be a multiple of 8, as that
+// of memory that make has returned is, else the error is ddp.ErrMisaligned.
 func (c *Conn) Register(b []byte, access Access) (Region, error) {
 	v := c.endpoint()
 	if c.isClosed() {
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
 	r, err := v.domain.Register(b, access, v.stream)
+	if err == nil && access&RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
+		r.Deregister()
+		err = ddp.ErrMisaligned
+	}
 	if err != nil {
 		return Region{}, c.opError("register", err)
 	}
@@ -285,8 +291,8 @@ func (c *Conn) PeerPrivateData() []byte {
 	return c.peer.privateData
 }
 
-// PeerDepths returns the IRD and ORD in force for this end, in RDMA Reads (RFC 6581 §9).
-func (c *Conn) PeerDepths() (ird, ord int) {
+// Depths returns the IRD and ORD of this end that startup has agreed on, in RDMA Reads (RFC 6581 §9).
+func (c *Conn) Depths() (ird, ord int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peer.agreement.IRD, c.peer.agreement.ORD

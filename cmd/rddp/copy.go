@@ -64,6 +64,9 @@ func serveCommand() *cli.Command {
 	}
 }
 
+// startupTimeout is how long cp waits for a server's part in MPA startup.
+const startupTimeout = 10 * time.Second
+
 func cpCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "cp",
@@ -106,7 +109,9 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	stderr := c.Root().ErrWriter
 	var bar copyBar
 	cfg := &filecopy.Config{
-		Recursive: c.Bool("recursive"), IdleTimeout: c.Duration("timeout"), Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
+		Recursive: c.Bool("recursive"), IdleTimeout: c.Duration("timeout"),
+		// A server that is silent from the start is not waited for any longer than one that falls silent.
+		Socket: extsock.Config{NoCRC: c.Bool("no-crc"), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
 		Failed: func(name string, err error) {
 			bar.clear()
 			fmt.Fprintf(stderr, "rddp cp: %s: %v\n", name, err)

@@ -23,6 +23,9 @@ func demoCommand() *cli.Command {
 			&cli.BoolFlag{Name: "server", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
+			if c.Args().Present() {
+				return usage("demo takes no arguments, only flags")
+			}
 			if c.Bool("server") {
 				return demo.Serve(os.Stdin, os.Stdout)
 			}

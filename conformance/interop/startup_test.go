@@ -70,7 +70,7 @@ func TestRddpStartup(t *testing.T) {
 			if !bytes.HasSuffix(got, up) || strings.HasPrefix(string(got), capabilityRecord) == tt.siwInitiates {
 				t.Errorf("siw's program got the private data %q, want %q; only a Request is to have the record of capabilities", got, up)
 			}
-			ird, ord := l.conn.PeerDepths()
+			ird, ord := l.conn.Depths()
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}

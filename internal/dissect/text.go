@@ -39,8 +39,27 @@ func (s *Startup) text(b *strings.Builder) {
 		flag(b, e.PeerToPeer && e.RTRRead, "read")
 	}
 	if len(s.PrivateData) > 0 {
-		fmt.Fprintf(b, ", private data %+q", []byte(s.PrivateData))
+		fmt.Fprintf(b, ", private data %s", octetText([]byte(s.PrivateData)))
 	}
+}
+
+// octetText shows every octet: printable ASCII as it is, all else as \x and two digits.
+func octetText(p []byte) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range p {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= ' ' && c <= '~':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
 }
 
 func flag(b *strings.Builder, set bool, word string) {

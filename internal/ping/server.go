@@ -109,7 +109,7 @@ type answerer struct {
 }
 
 func (a *answerer) run(ctx context.Context) error {
-	if _, ord := a.conn.PeerDepths(); ord == 0 {
+	if _, ord := a.conn.Depths(); ord == 0 {
 		return a.fail("starting", ErrNoReads)
 	}
 	late, cancel := graceful(ctx)

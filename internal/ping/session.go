@@ -50,7 +50,7 @@ func (s *session) start(ctx context.Context) error {
 	if err := s.conn.EnableDDP(ctx, nil); err != nil {
 		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
 	}
-	ird, ord := s.conn.PeerDepths()
+	ird, ord := s.conn.Depths()
 	s.cfg.trace(ctx, "connected", s.n, "peer", s.conn.RemoteAddr(), "ird", ird, "ord", ord)
 	return nil
 }
