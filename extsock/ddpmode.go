@@ -361,7 +361,7 @@ func (c *Conn) armReceiver() error {
 func (c *Conn) start(cause error) {
 	a, v := c.peer.agreement, &c.verbs
 	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
-	params := rdmap.StartParams{IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
+	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
 	} else {

@@ -32,6 +32,7 @@ func (q *QP) Handle(m *ddp.Message) {
 	default: // DDP has asked admit and does not deliver it
 		err = operationError(codeOpcode, "%v", op)
 	}
+	q.heard = true
 	if err != nil {
 		q.Fail(segmentOf(m, err))
 	}
@@ -182,6 +183,6 @@ func (q *QP) handleTerminate(m *ddp.Message) error {
 	if err != nil {
 		return err
 	}
-	q.terminated(t.clone())
+	q.terminated(t.inContext(!q.initiator && !q.heard).clone())
 	return nil
 }

@@ -80,6 +80,9 @@ type QP struct {
 
 	msg      ddp.Message // given out last; the transmit token guards it
 	incoming response    // to the request being judged; the goroutine that calls Handle has it
+	heard    bool        // a message has been handled; the same goroutine's
+
+	initiator bool // of MPA startup; set by Start
 
 	postRecvMu sync.Mutex // held from a receive's place in rq to that in DDP's queue; taken before mu
 
@@ -120,6 +123,7 @@ func NewQP(c Config) *QP {
 
 // StartParams is what MPA startup agreed on.
 type StartParams struct {
+	Initiator  bool // this side was the Initiator of MPA startup
 	IRD, ORD   int  // inbound and outbound Reads and atomics in flight, together
 	Extensions bool // RFC 7306's operations are used; also if the Config says so
 	// SendRTR is the operation of length 0 that this side, the Initiator, sends first so that the
@@ -141,6 +145,7 @@ func (q *QP) Start(p StartParams) {
 		return
 	}
 	q.setState(StateRTS)
+	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
 	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)

@@ -132,6 +132,24 @@ func hostOrder(control [3]byte, reserved byte) bool {
 	return false
 }
 
+// inContext reads a Terminate once more that has come without any header, and whose three octets mean
+// one thing in the RFC's order and another in siw's: MPA's errors 5 to 7 or RDMAP's remote operation
+// errors 5 to 7. MPA's come from an Initiator as its first FPDU (RFC 6581 §8), in place of all else: then
+// it has had nothing from us that RDMAP could complain of. At any other time they can't come.
+func (t Terminate) inContext(firstOfInitiator bool) Terminate {
+	type triple struct{ layer, etype uint8 }
+	mpa, rdmap := triple{layerLLP, etypeMPA}, triple{layerRDMAP, etypeRemoteOperation}
+	got, want := triple{t.Layer, t.EType}, rdmap
+	if firstOfInitiator {
+		want = mpa
+	}
+	if t.M || t.D || t.R || t.Code < codeVersion || t.Code > codeCatastrophic || got == want || got != mpa && got != rdmap {
+		return t
+	}
+	t.Layer, t.EType, t.HostOrder = want.layer, want.etype, !t.HostOrder
+	return t
+}
+
 // swapped turns a Terminate Control from siw's bit order into the RFC's.
 func swapped(control [3]byte) [3]byte {
 	return [3]byte{control[0]<<4 | control[0]>>4, control[1], bits.Reverse8(control[2])}

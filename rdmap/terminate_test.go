@@ -253,3 +253,31 @@ func TestTerminateFor(t *testing.T) {
 		})
 	}
 }
+
+// MPA's errors 5 to 7 come from an Initiator as its first FPDU, and RDMAP's errors of the same octets in
+// siw's order at any other time. What has a header, or another code, is left alone.
+func TestTerminateInContext(t *testing.T) {
+	for _, tt := range []struct {
+		octets [4]byte
+		first  bool
+		want   [3]uint8
+	}{
+		{[4]byte{0x20, 5}, false, [3]uint8{0, 2, 5}},
+		{[4]byte{0x20, 6}, false, [3]uint8{0, 2, 6}},
+		{[4]byte{0x20, 6}, true, [3]uint8{2, 0, 6}},
+		{[4]byte{0x02, 6}, true, [3]uint8{2, 0, 6}},
+		{[4]byte{0x02, 7}, true, [3]uint8{2, 0, 7}},
+		{[4]byte{0x02, 7}, false, [3]uint8{0, 2, 7}},
+		{[4]byte{0x20, 2}, false, [3]uint8{2, 0, 2}},
+		{[4]byte{0x02, 2}, false, [3]uint8{2, 0, 2}},
+		{[4]byte{0x02, 0xff}, true, [3]uint8{0, 2, 0xff}},
+	} {
+		got, err := ParseTerminate(tt.octets[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = got.inContext(tt.first); [3]uint8{got.Layer, got.EType, got.Code} != tt.want {
+			t.Errorf("%x, first FPDU of an Initiator %t: %v, want %x", tt.octets, tt.first, got, tt.want)
+		}
+	}
+}

@@ -198,10 +198,10 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 		{"Read Response that nobody asked for", func(r *raw, a Region) []byte { return tagged(ctlReadResp, a.STag, a.TO, payload) }, codes{1, 0, 0}, "010003"},
 		{"ULPDU shorter than its header", func(r *raw, a Region) []byte { return tagged(ctlWrite, a.STag, a.TO, nil)[:10] }, codes{2, 0, 3}, "020300"},
 		{"CRC", nil, codes{2, 0, 2}, "020200"},
-		// siw means RDMAP's errors 0x0205 and 0x0206. But its octets, 20 05 00 and 20 06 00, are what the RFC's order has
-		// for MPA's errors 5 and 6, and nothing in the Terminate tells which order it is in.
-		{"RDMAP version", func(r *raw, a Region) []byte { return tagged(0xc180, a.STag, a.TO, payload) }, codes{2, 0, 5}, "200500"},
-		{"opcode", func(r *raw, a Region) []byte { return untagged(0x4149, 0, 1, 0, payload) }, codes{2, 0, 6}, "200600"},
+		// Its octets, 20 05 00 and 20 06 00, are what the RFC's order has for MPA's errors 5 and 6, which a Responder
+		// never sends.
+		{"RDMAP version", func(r *raw, a Region) []byte { return tagged(0xc180, a.STag, a.TO, payload) }, codes{0, 2, 5}, "200500"},
+		{"opcode", func(r *raw, a Region) []byte { return untagged(0x4149, 0, 1, 0, payload) }, codes{0, 2, 6}, "200600"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := Start(t)

@@ -246,14 +246,14 @@ func TestRddpStartupFails(t *testing.T) {
 		if r := siw.Reply(); r.OK {
 			t.Errorf("siw is connected: %s", r)
 		}
-		// siw means MPA's error 7, no matching RTR. Its octets, 02 07 00, are what the RFC's order has for an error of
-		// RDMAP, and nothing in the Terminate tells which order it is in.
+		// Its octets, 02 07 00, are what the RFC's order has for an error of RDMAP, which can't be an Initiator's first
+		// word.
 		_, err := conn.Read(make([]byte, 1))
 		var e *rdmap.TerminateError
 		if !errors.As(err, &e) || !e.Remote {
 			t.Fatalf("Read = %v, want siw's Terminate", err)
 		}
-		got, want := codes{e.Terminate.Layer, e.Terminate.EType, e.Terminate.Code}, codes{0, 2, uint8(mpa.CodeNoRTR)}
+		got, want := codes{e.Terminate.Layer, e.Terminate.EType, e.Terminate.Code}, codes{2, 0, uint8(mpa.CodeNoRTR)}
 		if got != want {
 			t.Errorf("this stack understands siw's Terminate as %v, want %v", got, want)
 		}
