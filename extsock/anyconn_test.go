@@ -8,15 +8,15 @@ import (
 	"crypto/x509"
 	"math/big"
 	"net"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestOperationsOverTLS runs every operation with TLS under MPA. The TLS handshake runs by itself.
-func TestOperationsOverTLS(t *testing.T) {
+// tlsStreams makes a TLS connection over loopback. Its handshake runs by itself.
+func tlsStreams(t testing.TB) (client, server net.Conn) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +33,13 @@ func TestOperationsOverTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(root)
 	a, b := kernelStreams(t)
-	client := tls.Client(a, &tls.Config{RootCAs: roots, ServerName: "peer"})
-	server := tls.Server(b, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}})
+	return tls.Client(a, &tls.Config{RootCAs: roots, ServerName: "peer"}),
+		tls.Server(b, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}})
+}
+
+// TestOperationsOverTLS runs every operation with TLS under MPA.
+func TestOperationsOverTLS(t *testing.T) {
+	client, server := tlsStreams(t)
 	ci, cr := switched(t, client, server, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
 	operations(t, ci, cr, sizes(1448))
 	operations(t, cr, ci, sizes(1448))
@@ -42,19 +47,7 @@ func TestOperationsOverTLS(t *testing.T) {
 
 // TestOperationsOverUnix runs every operation over a unix socket.
 func TestOperationsOverUnix(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	a, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, b := unixStreams(t)
 	ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
 	operations(t, ci, cr, sizes(1448))
 	operations(t, cr, ci, sizes(1448))

@@ -1,0 +1,52 @@
+package extsock_test
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/net/nettest"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestNetConn has the standard's own test of net.Conn judge TCP mode, over each kind of stream.
+func TestNetConn(t *testing.T) {
+	for _, tt := range []struct {
+		desc    string
+		streams func(t testing.TB) (a, b net.Conn)
+	}{
+		{"kernel", kernelStreams},
+		{"simulator", func(testing.TB) (a, b net.Conn) { return simtoe.Pair(simtoe.Config{}, simtoe.Config{}) }},
+		{"unix", unixStreams},
+		{"pipe", func(testing.TB) (a, b net.Conn) { return net.Pipe() }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+				a, b := tt.streams(t)
+				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+				return ci, cr, func() { ci.Close(); cr.Close() }, nil
+			})
+		})
+	}
+}
+
+// unixStreams makes a connection over a unix socket.
+func unixStreams(t testing.TB) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err = net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err = l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}

@@ -1,0 +1,42 @@
+package extsock_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// TestSettings: the settings of TCP work on TCP, in both modes, and say so where there is none.
+func TestSettings(t *testing.T) {
+	settings := map[string]func(c *extsock.Conn) error{
+		"SetNoDelay":         func(c *extsock.Conn) error { return c.SetNoDelay(true) },
+		"SetKeepAlive":       func(c *extsock.Conn) error { return c.SetKeepAlive(true) },
+		"SetKeepAlivePeriod": func(c *extsock.Conn) error { return c.SetKeepAlivePeriod(time.Minute) },
+		"SetLinger":          func(c *extsock.Conn) error { return c.SetLinger(-1) },
+		"SetReadBuffer":      func(c *extsock.Conn) error { return c.SetReadBuffer(1 << 16) },
+		"SetWriteBuffer":     func(c *extsock.Conn) error { return c.SetWriteBuffer(1 << 16) },
+	}
+	a, b := kernelStreams(t)
+	defer b.Close()
+	plain := extsock.NewConn(a, true, nil)
+	defer plain.Close()
+	inDDP, _ := tcpPair(t, side{}, side{})
+	p, q := net.Pipe()
+	defer q.Close()
+	none := extsock.NewConn(p, true, nil)
+	defer none.Close()
+	for name, set := range settings {
+		if err := set(plain); err != nil {
+			t.Errorf("%s in TCP mode: %v", name, err)
+		}
+		if err := set(inDDP); err != nil {
+			t.Errorf("%s in DDP mode: %v", name, err)
+		}
+		if err := set(none); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s on a pipe: %v, want errors.ErrUnsupported", name, err)
+		}
+	}
+}
