@@ -26,6 +26,9 @@ func demoCommand() *cli.Command {
 			if c.Args().Present() {
 				return usage("demo takes no arguments, only flags")
 			}
+			if c.Int64("size") < 1 || c.Int("rounds") < 1 {
+				return usage("--size and --rounds must be at least 1")
+			}
 			if c.Bool("server") {
 				return demo.Serve(os.Stdin, os.Stdout)
 			}

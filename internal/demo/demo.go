@@ -51,6 +51,11 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if o.Capture == "" {
 		o.Capture = "rddp-demo.pcapng"
 	}
+	capture, err := os.Create(o.Capture) // before all the work, in case it can't be
+	if err != nil {
+		return err
+	}
+	defer capture.Close()
 	file, err := o.file()
 	if err != nil {
 		return err
@@ -72,7 +77,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := mainJob(ctx, o, s, content, out); err != nil {
 		return err
 	}
-	return captured(ctx, o.Capture, s.rdma, out)
+	return captured(ctx, capture, s.rdma, out)
 }
 
 // file makes the file to move, unless one is given. Its octets are random: nothing on the way can
@@ -152,11 +157,7 @@ func median(d []time.Duration) time.Duration {
 }
 
 // captured runs a short connection and writes all its octets to a capture.
-func captured(ctx context.Context, path, address string, out io.Writer) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
+func captured(ctx context.Context, f *os.File, address string, out io.Writer) error {
 	w, err := dissect.NewWriter(f)
 	if err != nil {
 		return err
@@ -187,7 +188,7 @@ func captured(ctx context.Context, path, address string, out io.Writer) error {
 	if err := errors.Join(c.c.Close(), w.Close(), f.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "capture    %s (open it with Wireshark, or with rddp dump)\n", path)
+	fmt.Fprintf(out, "capture    %s, of a second short run (open it with Wireshark, or with rddp dump)\n", f.Name())
 	return nil
 }
 
