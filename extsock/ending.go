@@ -158,6 +158,7 @@ func (p *pump) half() {
 	last := p.halves == 0
 	p.mu.Unlock()
 	if last {
+		p.role.sentinel.Stop()
 		p.stream.Close()
 		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
