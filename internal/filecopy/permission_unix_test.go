@@ -1,0 +1,57 @@
+//go:build unix
+
+package filecopy
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user without rights, for tests that root would pass.
+const nobody = 65534
+
+// TestNoPermission: a file that the server may not read is refused in words. Root may read everything, so
+// root runs this as somebody else.
+func TestNoPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	v := serve(t, nil)
+	put(t, filepath.Join(v.dir, "secret"), []byte("f"))
+	if err := os.Chmod(filepath.Join(v.dir, "secret"), 0); err != nil {
+		t.Fatal(err)
+	}
+	cp(t, Config{}, local(t.TempDir()), v.name("secret")).wantFailure(t, fs.ErrPermission, "permission denied")
+}
+
+// asNobody runs the test once more in a process of nobody's.
+func asNobody(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rddp-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	binary, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "test")
+	if err := os.WriteFile(program, binary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run=^TestNoPermission$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+}
