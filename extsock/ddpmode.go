@@ -151,17 +151,15 @@ func (c *Conn) nothingBehind() error {
 	return nil
 }
 
-// Accept answers the Request and switches the connection into DDP mode. See EnableDDP.
+// Accept answers the Request and switches the connection into DDP mode. See EnableDDP. After
+// ErrPrivateData the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
-	if err := r.answer(); err != nil {
+	mine, err := r.answer(privateData)
+	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err := c.bounded(ctx, func() error {
-		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
-		if err != nil {
-			return err
-		}
+	err = c.bounded(ctx, func() error {
 		reply, agreed, err := mine.Accept(r.frame)
 		if err != nil {
 			return err
@@ -180,17 +178,14 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 }
 
 // Reject answers the Request with a rejection that carries privateData. The connection stays in
-// TCP mode; a peer that is not rddp closes it.
+// TCP mode; a peer that is not rddp closes it. After ErrPrivateData the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
-	if err := r.answer(); err != nil {
+	mine, err := r.answer(privateData)
+	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err := c.bounded(ctx, func() error {
-		mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
-		if err != nil {
-			return err
-		}
+	err = c.bounded(ctx, func() error {
 		reply, err := mine.Reject(r.frame)
 		if err != nil {
 			return err
@@ -206,19 +201,23 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	return c.opError("ddp", err)
 }
 
-// answer begins the answer to a Request.
-func (r *Request) answer() error {
+// answer begins the answer to a Request and returns our side of the negotiation. After an error the
+// Request is as it was.
+func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 	c := r.c
+	mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.isClosed():
-		return net.ErrClosed
+		return mine, net.ErrClosed
 	case r.answered:
-		return ErrAnswered
+		return mine, ErrAnswered
+	case err != nil:
+		return mine, err
 	}
 	r.answered, c.asked = true, false
-	return nil
+	return mine, nil
 }
 
 // beginSwitch makes Read and Write wait and returns our side of the negotiation.

@@ -198,6 +198,11 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for desc, answer := range map[string]func(context.Context, []byte) error{"Accept": req.Accept, "Reject": req.Reject} {
+		if err := answer(timeLimit(t), make([]byte, 600)); !errors.Is(err, extsock.ErrPrivateData) {
+			t.Errorf("%s with 600 octets of private data: %v", desc, err)
+		}
+	}
 	if err := req.Accept(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -35,18 +35,5 @@ func TestNetConn(t *testing.T) {
 // unixStreams makes a connection over a unix socket.
 func unixStreams(t testing.TB) (a, b net.Conn) {
 	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	a, err = net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err = l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a, b
+	return socketPair(t, "unix", filepath.Join(t.TempDir(), "socket"))
 }

@@ -45,12 +45,18 @@ type side struct {
 // kernelStreams makes a connection over loopback.
 func kernelStreams(t testing.TB) (a, b net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return socketPair(t, "tcp", "127.0.0.1:0")
+}
+
+// socketPair makes a connection of the operating system's.
+func socketPair(t testing.TB, network, address string) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen(network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	a, err = net.Dial("tcp", l.Addr().String())
+	a, err = net.Dial(network, l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

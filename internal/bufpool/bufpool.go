@@ -6,8 +6,9 @@ package bufpool
 
 import "sync"
 
-// Size is the length of every buffer, in octets. Half a mebibyte was the knee of the curve:
-// larger reads gain nothing more on loopback, smaller ones cost a system call per FPDU.
+// Size is the length of every buffer, in octets. It must hold the longest FPDU, and several of them for
+// a read to be worth its system call. Between 256 KiB and 1 MiB no difference in throughput could be
+// told from the noise on loopback.
 const Size = 512 << 10
 
 // A Pool lends buffers of Size octets. The zero value works. Safe for concurrent use.
