@@ -113,10 +113,10 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b, ok := q.atLocked(ahead)
-	if !ok || where.to > uint64(len(b)) {
+	if !ok || where.to > b.room() {
 		return where, false
 	}
-	copy(b[where.from:where.to], payload)
+	b.put(where.from, payload)
 	return where, true
 }
 

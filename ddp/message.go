@@ -28,7 +28,8 @@ type Message struct {
 	Source   *Region
 	SourceTO uint64
 
-	// Up, untagged: the posted buffer, cut to Len, and the ID it was posted with.
+	// Up, untagged: the posted buffer, without its head and cut to what the message has put there,
+	// and the ID it was posted with.
 	Buffer []byte
 	ID     uint64
 

@@ -130,7 +130,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 		return &Error{Type: TypeUntagged, Code: CodeNoBuffer}
 	}
 	if m.inMessage {
-		b = m.inline[:]
+		b = &buffer{b: m.inline[:]}
 	}
 	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
 	// §7.1) In order only the offset that follows the octets before is legal.
@@ -140,10 +140,10 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	// "The sum of the DDP Segment payload length and the MO falls in the range of legal offsets
 	// associated with the Untagged Buffer." (RFC 5041 §7.1)
 	end := uint64(h.MO) + s.n()
-	if end > uint64(len(b)) {
+	if end > b.room() {
 		return &Error{Type: TypeUntagged, Code: CodeTooLong}
 	}
-	copy(b[h.MO:end], s.payload)
+	b.put(uint64(h.MO), s.payload)
 	m.Len = uint32(end)
 	if h.Last {
 		q.full++

@@ -18,10 +18,25 @@ type Queue struct {
 	closed      bool     // +checklocks:mu
 }
 
-// A buffer is one posted Untagged Buffer.
+// A buffer is one posted Untagged Buffer: head and then b.
 type buffer struct {
-	b  []byte
-	id uint64
+	head []byte
+	b    []byte
+	id   uint64
+}
+
+// room returns how many octets the buffer takes.
+func (b *buffer) room() uint64 { return uint64(len(b.head)) + uint64(len(b.b)) }
+
+// put copies payload to offset off of the buffer, where it fits.
+func (b *buffer) put(off uint64, payload []byte) {
+	if head := uint64(len(b.head)); off < head {
+		payload = payload[copy(b.head[off:], payload):]
+		off = 0
+	} else {
+		off -= head
+	}
+	copy(b.b[off:], payload)
 }
 
 // NewQueue returns an empty Queue that holds at most depth buffers.
@@ -29,8 +44,11 @@ func NewQueue(depth int) *Queue { return &Queue{buffers: make([]buffer, depth)} 
 
 // Post appends b, which may be empty. id comes back with the Message that fills b, or from Flush.
 // The error is [ErrQueueFull], [ErrQueueClosed] after a Flush, or [ErrBufferLength].
-func (q *Queue) Post(b []byte, id uint64) error {
-	if uint64(len(b)) > MaxMessageLen {
+func (q *Queue) Post(b []byte, id uint64) error { return q.PostScatter(nil, b, id) }
+
+// PostScatter is Post of a buffer in two pieces: a message fills head first and then b.
+func (q *Queue) PostScatter(head, b []byte, id uint64) error {
+	if uint64(len(head))+uint64(len(b)) > MaxMessageLen {
 		return ErrBufferLength
 	}
 	q.mu.Lock()
@@ -41,7 +59,7 @@ func (q *Queue) Post(b []byte, id uint64) error {
 	case q.count == len(q.buffers):
 		return ErrQueueFull
 	}
-	q.buffers[(q.head+q.count)%len(q.buffers)] = buffer{b, id}
+	q.buffers[(q.head+q.count)%len(q.buffers)] = buffer{head, b, id}
 	q.count++
 	return nil
 }
@@ -83,11 +101,11 @@ func (q *Queue) take() (b buffer, ok bool) {
 // atLocked returns the buffer for the message k after the one being filled, if it is posted.
 //
 // +checklocks:q.mu
-func (q *Queue) atLocked(k uint32) (b []byte, ok bool) {
+func (q *Queue) atLocked(k uint32) (b *buffer, ok bool) {
 	if uint64(k) >= uint64(q.count-q.full) {
 		return nil, false
 	}
-	return q.buffers[(q.head+q.full+int(k))%len(q.buffers)].b, true
+	return &q.buffers[(q.head+q.full+int(k))%len(q.buffers)], true
 }
 
 // popLocked removes the oldest buffer.

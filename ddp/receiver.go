@@ -160,10 +160,10 @@ func (r *Receiver) fetchBuffer(inMessage bool) bool {
 	m := &r.message
 	b, ok := r.config.Queues[m.QN].take()
 	if inMessage {
-		b.b = r.inline[:]
+		b.head, b.b = nil, r.inline[:]
 	}
 	if ok {
-		m.Buffer, m.ID = b.b[:m.Len], b.id
+		m.Buffer, m.ID = b.b[:max(int(m.Len)-len(b.head), 0)], b.id
 	}
 	return ok
 }

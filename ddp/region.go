@@ -88,6 +88,19 @@ func (r *Region) Discard() {
 	r.mu.Unlock()
 }
 
+// Redirect has everything that still comes for the Region, a target of Writes alone, placed in to, which is
+// as long as the Region; what has come is copied there. When it returns, no copy into the old memory is
+// under way and none begins, so it is the caller's alone again.
+func (r *Region) Redirect(to []byte) {
+	if len(to) != r.size {
+		panic("BUG: Region redirected to memory of another length")
+	}
+	r.mu.Lock()
+	copy(to, r.mem)
+	r.mem = to
+	r.mu.Unlock()
+}
+
 // Update64 replaces the 64-bit word at TO to by f of it, atomically with regard to every other
 // Update64, Load64 and Store64 and to all users of sync/atomic, and returns what it was before. The
 // word is in the byte order of this machine. f may be called several times and must not use the

@@ -154,7 +154,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	// The whole of m.Buffer's array is posted again, for the next response.
-	mustPost(q.queues[ddp.QNAtomicResponse], m.Buffer[:AtomicResponseLen], 0)
+	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:AtomicResponseLen], 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():

@@ -151,13 +151,13 @@ func (q *QP) Start(p StartParams) {
 	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
 	q.queues[ddp.QNTerminate] = ddp.NewQueue(1)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
-	mustPost(q.queues[ddp.QNTerminate], make([]byte, terminateBufferLen), 0)
+	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
 	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
 		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
 		for range q.ord {
-			mustPost(q.queues[ddp.QNAtomicResponse], make([]byte, AtomicResponseLen), 0)
+			mustPost(q.queues[ddp.QNAtomicResponse], nil, make([]byte, AtomicResponseLen), 0)
 		}
 	}
 	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
@@ -172,8 +172,8 @@ const terminateBufferLen = maxTerminateLen + 12
 
 // mustPost posts a buffer to a queue that is known to have room. A queue that was flushed meanwhile,
 // because the stream has ended, needs no buffers.
-func mustPost(queue *ddp.Queue, b []byte, id uint64) {
-	if err := queue.Post(b, id); err != nil && !errors.Is(err, ddp.ErrQueueClosed) {
+func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
+	if err := queue.PostScatter(head, b, id); err != nil && !errors.Is(err, ddp.ErrQueueClosed) {
 		panic("BUG: " + err.Error())
 	}
 }

@@ -20,6 +20,7 @@ type recvQueue struct {
 // A recvEntry is one posted buffer.
 type recvEntry struct {
 	id    uint64
+	head  []byte
 	buf   []byte
 	isRTR bool // the QP's own buffer, for the peer's RTR
 }
@@ -49,7 +50,8 @@ func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
 		*r.at(r.head) = recvEntry{isRTR: true}
 	}
 	for pos := r.head; pos < r.tail; pos++ {
-		mustPost(queue, r.at(pos).buf, r.at(pos).id)
+		e := r.at(pos)
+		mustPost(queue, e.head, e.buf, e.id)
 	}
 }
 
@@ -73,7 +75,7 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 // ErrPeerClosed where nothing more can come, ErrQueueFull, ErrCompletionQueueFull, or
 // ErrMessageTooLong for a buffer of more than 2^32-1 octets.
 func (q *QP) PostRecv(r RecvRequest) error {
-	if uint64(len(r.Buf)) > math.MaxUint32 {
+	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong
 	}
 	// The two queues must have the same order, but DDP's is not to be waited for under mu: it is
@@ -82,7 +84,7 @@ func (q *QP) PostRecv(r RecvRequest) error {
 	defer q.postRecvMu.Unlock()
 	started, err := q.pushRecv(r)
 	if err == nil && started {
-		mustPost(q.queues[ddp.QNSend], r.Buf, r.ID)
+		mustPost(q.queues[ddp.QNSend], r.Head, r.Buf, r.ID)
 	}
 	return err
 }
@@ -100,6 +102,6 @@ func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
 	case !q.cfg.RecvCQ.reserve():
 		return false, ErrCompletionQueueFull
 	}
-	q.rq.push(recvEntry{id: r.ID, buf: r.Buf})
+	q.rq.push(recvEntry{id: r.ID, head: r.Head, buf: r.Buf})
 	return q.state != StateIdle, nil
 }

@@ -58,7 +58,7 @@ func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }
 
 // repost makes the buffer of a request free for another.
-func (r *responder) repost(id uint64) { mustPost(r.queue, r.bufs[id], id) }
+func (r *responder) repost(id uint64) { mustPost(r.queue, nil, r.bufs[id], id) }
 
 func (r *responder) push(a *response) {
 	*r.at(r.tail) = *a

@@ -143,12 +143,13 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 	return uint32(total), nil
 }
 
-// A RecvRequest is one buffer for one inbound Send or Immediate Data. Buf is the QP's from an accepted
-// post until the Completion. A Send longer than Buf ends the stream (RFC 5041 §7.2). Immediate Data
-// comes in the Completion, so it fits any Buf, whose octets are then indeterminate.
+// A RecvRequest is one buffer for one inbound Send or Immediate Data: Head and then Buf, which are the QP's from an accepted
+// post until the Completion. A Send longer than both ends the stream (RFC 5041 §7.2). Immediate Data
+// comes in the Completion, so it fits any buffer, whose octets are then indeterminate.
 type RecvRequest struct {
-	ID  uint64 // the caller's; comes back in the Completion
-	Buf []byte
+	ID   uint64 // the caller's; comes back in the Completion
+	Head []byte // where the first octets of the message go; may be empty
+	Buf  []byte // where the others go
 }
 
 // HandleLen is the length of a Handle on the wire, in octets.
