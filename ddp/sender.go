@@ -117,6 +117,31 @@ func (s *Sender) forget() {
 	s.segment = Segment{}
 }
 
+// Detach copies the payload of the Message that has only been cut in part, so that its owner may change it. It
+// reports false, and does nothing, where that is more than limit octets. A Message from a Region has no owner
+// to wait for it.
+func (s *Sender) Detach(limit int) bool {
+	m := s.m
+	if m == nil || m.Source != nil {
+		return true
+	}
+	rest := uint64(m.Len) - s.done
+	if rest > uint64(limit) {
+		return false
+	}
+	b := make([]byte, 0, rest)
+	for rest > 0 {
+		p := m.Payload[s.piece][s.skip:]
+		p = p[:min(uint64(len(p)), rest)]
+		b = append(b, p...)
+		rest -= uint64(len(p))
+		s.piece++
+		s.skip = 0
+	}
+	m.Payload, s.piece, s.skip = [][]byte{b}, 0, 0
+	return true
+}
+
 // Err returns why Next ended before the Message did: an [*AccessError], whose TO says how far it
 // came. The Message is then without its end on the stream, which can carry no other but a Terminate.
 func (s *Sender) Err() error { return s.err }

@@ -15,6 +15,8 @@ import "encoding/binary"
 //	+---------------+---------------+---------------+---------------+
 //	|                          Max Message                          |
 //	+---------------+---------------+---------------+---------------+
+//	|            Credits            |            Reserved           |
+//	+---------------+---------------+---------------+---------------+
 //
 // Length is that of the whole record in octets: a later version may be longer, and what a receiver
 // does not know of it is skipped.
@@ -24,14 +26,19 @@ type capabilities struct {
 	// maxMessage is the longest Send that the buffers posted for Read hold, in octets; 0 where the
 	// application posts its own.
 	maxMessage uint32
+	// byteStream says that Read and Write are a stream of octets, if both ends say so, and credits how
+	// many messages this end's receive buffers hold.
+	byteStream bool
+	credits    uint16
 }
 
 const (
-	capabilityLen     = 12
+	capabilityLen     = 16
 	capabilityVersion = 1
 
 	flagExtensions = 1 << 0
 	flagLargeFPDU  = 1 << 1
+	flagByteStream = 1 << 2
 )
 
 var capabilityMagic = [4]byte{'r', 'd', 'd', 'p'}
@@ -46,8 +53,13 @@ func (c capabilities) appendTo(b []byte) []byte {
 	if c.largeFPDU {
 		flags |= flagLargeFPDU
 	}
+	if c.byteStream {
+		flags |= flagByteStream
+	}
 	b = binary.BigEndian.AppendUint16(b, flags)
-	return binary.BigEndian.AppendUint32(b, c.maxMessage)
+	b = binary.BigEndian.AppendUint32(b, c.maxMessage)
+	b = binary.BigEndian.AppendUint16(b, c.credits)
+	return append(b, 0, 0)
 }
 
 // parseCapabilities takes the record off the front of a peer's Private Data. Private Data that does
@@ -63,6 +75,8 @@ func parseCapabilities(b []byte) (c capabilities, rest []byte, ok bool) {
 	flags := binary.BigEndian.Uint16(b[6:])
 	c.extensions = flags&flagExtensions != 0
 	c.largeFPDU = flags&flagLargeFPDU != 0
+	c.byteStream = flags&flagByteStream != 0
 	c.maxMessage = binary.BigEndian.Uint32(b[8:])
+	c.credits = binary.BigEndian.Uint16(b[12:])
 	return c, b[length:], true
 }

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// The record on the wire, by hand: magic, version 1, length 12, both flags, 64 KiB.
-var capabilityVector = []byte{'r', 'd', 'd', 'p', 1, 12, 0, 3, 0, 1, 0, 0}
+// The record on the wire, by hand: magic, version 1, length 16, all flags, 64 KiB, 32 credits.
+var capabilityVector = []byte{'r', 'd', 'd', 'p', 1, 16, 0, 7, 0, 1, 0, 0, 0, 32, 0, 0}
 
 func TestCapabilityRecord(t *testing.T) {
-	c := capabilities{extensions: true, largeFPDU: true, maxMessage: 1 << 16}
+	c := capabilities{extensions: true, largeFPDU: true, maxMessage: 1 << 16, byteStream: true, credits: 32}
 	if got := c.appendTo(nil); !bytes.Equal(got, capabilityVector) {
 		t.Errorf("%+v.appendTo = %x, want %x", c, got, capabilityVector)
 	}
@@ -21,7 +21,7 @@ func TestCapabilityRecord(t *testing.T) {
 
 func TestCapabilityOfALaterVersion(t *testing.T) {
 	b := append(bytes.Clone(capabilityVector), 0xff, 0xff, 'a')
-	b[4], b[5] = 9, 14
+	b[4], b[5] = 9, 18
 	if _, rest, ok := parseCapabilities(b); !ok || string(rest) != "a" {
 		t.Errorf("parseCapabilities(%x): rest %q, %v, want the octets behind the longer record", b, rest, ok)
 	}
@@ -35,9 +35,9 @@ func TestForeignPrivateDataIsNoCapability(t *testing.T) {
 		{"empty", func([]byte) []byte { return nil }},
 		{"other magic", func(b []byte) []byte { b[3] = 'q'; return b }},
 		{"version 0", func(b []byte) []byte { b[4] = 0; return b }},
-		{"length shorter than the record", func(b []byte) []byte { b[5] = 11; return b }},
-		{"length beyond the data", func(b []byte) []byte { b[5] = 13; return b }},
-		{"cut", func(b []byte) []byte { return b[:11] }},
+		{"length shorter than the record", func(b []byte) []byte { b[5] = 15; return b }},
+		{"length beyond the data", func(b []byte) []byte { b[5] = 17; return b }},
+		{"cut", func(b []byte) []byte { return b[:15] }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {

@@ -101,7 +101,7 @@ func post(t *testing.T, c *extsock.Conn, n int, wr extsock.WorkRequest) int {
 // TestCloseLosesNoTail: what was posted before Close arrives, and then io.EOF.
 func TestCloseLosesNoTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, side{}, side{})
+		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, inMessages, inMessages)
 		const messages = 20
 		for n := range messages {
 			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
@@ -143,7 +143,8 @@ func TestBothCloseAtOnce(t *testing.T) {
 // TestCloseUnblocks: whoever waits in Read, Write or ReadAt returns with net.ErrClosed.
 func TestCloseUnblocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
+		wire := simtoe.Config{Window: 4096, Delay: time.Millisecond}
+		a, b := simtoe.Pair(wire, wire)
 		ci, cr := switched(t, a, b, side{cfg: extsock.Config{CloseTimeout: time.Second}}, side{})
 		r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)
 		errs := make(chan error, 3)

@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"log/slog"
+	"math"
 	"net"
 	"time"
 
@@ -41,8 +42,8 @@ type Config struct {
 	PeerToPeer bool
 	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
 	RTR mpa.RTR
-	// PrivateData is what the peer's application gets with the Request or Reply, at most 496
-	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 239 of them.
+	// PrivateData is what the peer's application gets with the Request or Reply, at most 492
+	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 235 of them.
 	PrivateData []byte
 	// NoCapabilities leaves out the capability record with which two rddp ends know each other.
 	// It stands in front of PrivateData, where a foreign peer's application would see it. Without it the
@@ -53,11 +54,18 @@ type Config struct {
 	// has not announced them, and answers its. Without it they work between two rddp ends only.
 	Extensions bool
 
-	// SendDepth and RecvDepth are the most Work Requests outstanding in the send and the receive
-	// queue. Zero means 128 and 16.
-	SendDepth, RecvDepth int
-	// RecvSize is the length in octets of each of the RecvDepth buffers that a Conn posts for
-	// Read, and so the longest message it can get. Zero means 64 KiB.
+	// Messages selects message mode: in DDP mode each Write is one Send, and Read returns the octets of
+	// one message. Without it Read and Write stay a stream of octets, as long as the peer is rddp too and
+	// does not ask for messages.
+	Messages bool
+	// SendDepth is the most Work Requests outstanding in the send queue. Zero means 128.
+	SendDepth int
+	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
+	// the buffers, for Read, it is how many messages can wait to be read. For a byte stream it is at
+	// least 6 and the credits of the peer. Zero means 32, the most is 65535.
+	RecvDepth int
+	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
+	// longest message it can get; for a byte stream at least 512. Zero means 64 KiB.
 	RecvSize int
 	// SendCQ and RecvCQ take the completions; connections may share them. Nil means one of the
 	// connection's own. Giving a RecvCQ makes the application the owner of the receive queue.
@@ -100,7 +108,7 @@ type Tap interface {
 }
 
 const (
-	defaultRecvDepth    = 16
+	defaultRecvDepth    = 32
 	defaultRecvSize     = 64 << 10
 	defaultDepth        = 16 // IRD and ORD
 	initiatorTimeout    = 10 * time.Second
@@ -115,8 +123,21 @@ func (c *Config) backend() toe.Backend {
 	return &kernel.Backend{}
 }
 
-func (c *Config) recvDepth() int { return max(orDefault(c.RecvDepth, defaultRecvDepth), 1) }
-func (c *Config) recvSize() int  { return max(orDefault(c.RecvSize, defaultRecvSize), 1) }
+func (c *Config) recvDepth() int {
+	fewest := 1
+	if !c.Messages {
+		fewest = minCredits
+	}
+	return min(max(orDefault(c.RecvDepth, defaultRecvDepth), fewest), math.MaxUint16)
+}
+
+func (c *Config) recvSize() int {
+	fewest := 1
+	if !c.Messages {
+		fewest = minMessage
+	}
+	return max(orDefault(c.RecvSize, defaultRecvSize), fewest)
+}
 
 func (c *Config) closeTimeout() time.Duration {
 	return orDefault(c.CloseTimeout, defaultCloseTimeout)

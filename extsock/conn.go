@@ -48,7 +48,6 @@ type Conn struct {
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
 
-	inbox inbox // DDP mode: messages on their way to Read
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -91,7 +90,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return 0, c.opError("read", err)
 	}
 	if ddp {
-		n, err := c.readMessage(p)
+		n, err := c.readDDP(p)
 		return n, c.opError("read", err)
 	}
 	defer c.leave(&c.reading)
@@ -115,7 +114,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return 0, c.opError("write", err)
 	}
 	if ddp {
-		n, err := c.writeMessage(p)
+		n, err := c.writeDDP(p)
 		return n, c.opError("write", err)
 	}
 	defer c.leave(&c.writing)
@@ -217,9 +216,22 @@ func (c *Conn) CloseWrite() error {
 	mode := c.mode
 	c.mu.Unlock()
 	if mode == ModeDDP {
-		return c.opError("close", errors.ErrUnsupported)
+		return c.opError("close", c.finishDDP())
 	}
 	return c.stream.CloseWrite()
+}
+
+// finishDDP is CloseWrite in DDP mode.
+func (c *Conn) finishDDP() error {
+	s := c.verbs.pump.bytes
+	switch {
+	case s == nil:
+		return errors.ErrUnsupported
+	case c.isClosed():
+		return net.ErrClosed
+	}
+	s.finish(syscall.EPIPE)
+	return nil
 }
 
 // LocalAddr returns the address of this end.

@@ -24,6 +24,12 @@ type peer struct {
 	privateData  []byte // its application's
 }
 
+// isByteStream reports whether the peer's Read and Write are to be a stream of octets.
+func (p *peer) isByteStream() bool {
+	c := p.capabilities
+	return p.isRDDP && c.byteStream && c.credits >= minCredits && c.maxMessage >= minMessage
+}
+
 // EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
 // connection carries RDMA. Both programs call it at the same point of their protocol; the one that
 // dialled is the Initiator. privateData goes to the peer's application with the Request or Reply;
@@ -55,9 +61,6 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 func (c *Conn) initiate(mine mpa.Config) error {
 	request, err := mine.Request()
 	if err != nil {
-		return err
-	}
-	if err := c.armReceiver(); err != nil {
 		return err
 	}
 	if err := c.writeFrame(request); err != nil {
@@ -162,9 +165,6 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	err = c.bounded(ctx, func() error {
 		reply, agreed, err := mine.Accept(r.frame)
 		if err != nil {
-			return err
-		}
-		if err := c.armReceiver(); err != nil { // before the Reply: the first FPDU may come at once
 			return err
 		}
 		if err := c.writeFrame(reply); err != nil {
@@ -325,8 +325,9 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 	}
 	if announce && !cfg.NoCapabilities {
 		own := capabilities{extensions: true, largeFPDU: true}
-		if cfg.RecvCQ == nil && !c.appReceives() {
-			own.maxMessage = uint32(cfg.recvSize())
+		if c.ownsReceives() {
+			own.byteStream = !cfg.Messages
+			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
 		privateData = append(own.appendTo(nil), privateData...)
 	}
@@ -347,13 +348,8 @@ func (c *Conn) learn(a mpa.Agreement) {
 	c.peer = peer{agreement: a, capabilities: caps, isRDDP: isRDDP && !c.cfg.NoCapabilities, privateData: rest}
 }
 
-// armReceiver posts the buffers for Read, unless the application posts its own.
-func (c *Conn) armReceiver() error {
-	if c.cfg.RecvCQ != nil || c.appReceives() || c.inbox.own { // own: armed before a rejection
-		return nil
-	}
-	return c.fillInbox()
-}
+// ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.
+func (c *Conn) ownsReceives() bool { return c.cfg.RecvCQ == nil && !c.appReceives() }
 
 // start binds the layers together as startup agreed. A cause is what the connection is to fail for
 // at once.
@@ -371,8 +367,13 @@ func (c *Conn) start(cause error) {
 	p.tap, p.trace, p.closeTimeout = c.tap, c.cfg.Trace, c.cfg.closeTimeout()
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.fenced.Store(!c.initiator)
-	if c.inbox.own {
+	if c.ownsReceives() {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
+		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
+		if c.peer.isByteStream() && !c.cfg.Messages {
+			p.in.framed = true
+			p.bytes = newByteStream(p, p.in, c.peer.capabilities, mpa.MaxULPDU)
+		}
 	}
 	if cause != nil {
 		p.setReason(cause)

@@ -135,13 +135,17 @@ func (p *pump) discard() {
 // close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
 // has failed, and after the close timeout with an error.
 func (p *pump) close() error {
+	t := time.NewTimer(p.closeTimeout)
+	defer t.Stop()
+	if p.bytes != nil && !p.bytes.close(t.C) {
+		p.kill(errCloseTimeout)
+		return errCloseTimeout
+	}
 	p.setReason(net.ErrClosed)
 	p.qp.Close()
 	p.wake()
 	p.transmit()
 	p.interrupt()
-	t := time.NewTimer(p.closeTimeout)
-	defer t.Stop()
 	select {
 	case <-p.flushed:
 		return nil
@@ -180,6 +184,7 @@ func (p *pump) setReason(err error) {
 	defer p.mu.Unlock()
 	if p.reason == nil {
 		p.reason = err
+		close(p.over)
 		if p.trace != nil {
 			p.trace.Info("rddp: connection ends", "reason", err)
 		}

@@ -1,11 +1,14 @@
 package extsock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,7 +60,8 @@ func TestFencedResponderEnds(t *testing.T) {
 func TestPostAndCloseAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Delay: time.Millisecond}, simtoe.Config{})
-		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+		cfg := &extsock.Config{Messages: true}
+		ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
 		go func() {
 			if err := cr.EnableDDP(t.Context(), nil); err != nil {
 				t.Error(err)
@@ -84,7 +88,7 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 // TestCloseWithReadsQueued: Reads beyond the ORD, and a Send behind them, all go out before the FIN.
 func TestCloseWithReadsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1}}, side{})
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1, Messages: true}}, inMessages)
 		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
 		post(t, ci, 5, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
 		if _, err := ci.PostSend([]byte("bye")); err != nil {
@@ -155,7 +159,7 @@ func TestFailedAndBlocked(t *testing.T) {
 // TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it goes on.
 func TestAnswersAfterAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{RecvDepth: 1, RecvSize: 100}}, side{})
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, RecvDepth: 1, RecvSize: 100}}, inMessages)
 		r := register(t, ci, pattern(64, 1), extsock.RemoteRead)
 		done := make(chan error, 1)
 		go func() { done <- echo(cr) }()
@@ -239,7 +243,8 @@ func TestCloseWhileRequestIsUnanswered(t *testing.T) {
 func TestAfterARejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+		cfg := &extsock.Config{Messages: true}
+		ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
 		answer := func(do func(*extsock.Request) error) {
 			req, err := cr.ReceiveRequest(context.Background())
 			if err == nil {
@@ -284,29 +289,73 @@ func TestUseAfterClose(t *testing.T) {
 	}
 }
 
-// TestAbandonedWrite: a Write that is given up in the middle ends the connection, and only that Write
-// reports a time-out.
+// TestAbandonedWrite: a Write whose time is over in the middle has its octets go out from a copy, each later one
+// takes nothing, and the connection lives on, over a stream that can be waited for and over one that can't.
 func TestAbandonedWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
-		ci, cr := switched(t, a, b, side{}, side{cfg: extsock.Config{RecvDepth: 1}})
-		ci.SetWriteDeadline(time.Now().Add(time.Second))
-		var err error
-		for err == nil { // nobody reads
-			_, err = ci.Write(make([]byte, 60_000))
+	for _, mode := range []side{inMessages, {}} {
+		for _, hide := range []bool{false, true} {
+			t.Run(fmt.Sprintf("messages %t, plain stream %t", mode.cfg.Messages, hide), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { abandonedWrite(t, mode, hide) })
+			})
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("Write = %v", err)
-		}
-		_, err = ci.Read(make([]byte, 1))
-		if ne := net.Error(nil); err == nil || err == io.EOF || errors.As(err, &ne) && ne.Timeout() {
-			t.Errorf("Read afterwards = %v", err)
-		}
-		ci.Close()
-		cr.Close()
-		settle()
-	})
+	}
 }
+
+func abandonedWrite(t *testing.T, mode side, hide bool) {
+	a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
+	held := &heldBack{Conn: b, release: make(chan struct{})}
+	var stream net.Conn = a
+	if hide {
+		stream = plainStream{a}
+	}
+	ci, cr := switched(t, stream, held, mode, mode)
+	held.hold.Store(true)
+	ci.SetWriteDeadline(time.Now().Add(time.Second))
+	var want []byte
+	for n := byte(0); ; n++ { // nothing arrives
+		p := pattern(60_000, n)
+		m, err := ci.Write(p)
+		want = append(want, p[:m]...)
+		clear(p) // it is the caller's again
+		if err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("Write = %v", err)
+			}
+			break
+		}
+	}
+	if m, err := ci.Write(make([]byte, 60_000)); m != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("another Write = %d, %v", m, err)
+	}
+	close(held.release)
+	ci.SetWriteDeadline(time.Time{})
+	want = append(want, "last"...)
+	go ci.Write([]byte("last"))
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("of %d octets written those read differ, %v", len(want), err)
+	}
+	ci.Close()
+	cr.Close()
+	settle()
+}
+
+// heldBack is a Stream from which nothing can be read while hold is set, until release is closed.
+type heldBack struct {
+	net.Conn
+	hold    atomic.Bool
+	release chan struct{}
+}
+
+func (h *heldBack) Read(p []byte) (int, error) {
+	if h.hold.Load() {
+		<-h.release
+	}
+	return h.Conn.Read(p)
+}
+
+// plainStream hides all but net.Conn.
+type plainStream struct{ net.Conn }
 
 // noDeadlines is a net.Conn like an SSH channel's.
 type noDeadlines struct{ net.Conn }
@@ -325,7 +374,7 @@ func TestStreamWithoutDeadlines(t *testing.T) {
 		}
 		b.Close()
 		a, b = net.Pipe()
-		ci, cr := switched(t, noDeadlines{a}, noDeadlines{b}, side{}, side{})
+		ci, cr := switched(t, noDeadlines{a}, noDeadlines{b}, inMessages, inMessages)
 		done := make(chan error, 1)
 		go func() { done <- echo(cr) }()
 		if err := pingPong(ci, 50); err != nil {

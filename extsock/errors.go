@@ -42,6 +42,12 @@ var (
 	// ErrRange means that an offset or length is not inside the remote memory.
 	ErrRange = errors.New("outside the remote memory")
 
+	// ErrByteStream means that the connection's Read and Write are a byte stream, which a Send or
+	// Immediate Data would get into. Config.Messages leaves them to the application.
+	ErrByteStream = errors.New("Sends belong to the byte stream; use Write, or message mode")
+	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
+	ErrStream = errors.New("malformed byte stream")
+
 	errAbandoned    = errors.New("a message was given up in the middle")
 	errCloseTimeout = errors.New("close: the peer does not take what is queued")
 )

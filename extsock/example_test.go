@@ -77,7 +77,7 @@ func ExampleConn_EnableDDP() {
 		}
 		n, err := server.Read(line)
 		fmt.Printf("%s over %v, %v\n", line[:n], server.Mode(), err)
-		server.Write(nil)
+		server.Write([]byte("thanks"))
 	}()
 	if _, err := client.Write([]byte("START DDP")); err != nil {
 		log.Fatal(err)
@@ -85,11 +85,11 @@ func ExampleConn_EnableDDP() {
 	if err := client.EnableDDP(context.Background(), nil); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := client.Write([]byte("a message")); err != nil {
+	if _, err := client.Write([]byte("some more")); err != nil {
 		log.Fatal(err)
 	}
-	client.Read(nil)
-	// Output: a message over DDP, <nil>
+	client.Read(make([]byte, 6))
+	// Output: some more over DDP, <nil>
 }
 
 // Work Requests are posted and complete later; one queue may serve many connections.

@@ -4,117 +4,115 @@ import (
 	"io"
 	"net"
 	"os"
-	"syscall"
 
 	"github.com/rddp/rddp/rdmap"
 )
 
 var errDeadline = os.ErrDeadlineExceeded
 
-// An inbox is where messages wait for Read: RecvDepth buffers, each posted until a message is in it
-// and again when Read has taken the last octet out.
-type inbox struct {
-	own     bool // the connection owns the receive queue; fixed before the switch ends
-	cq      *rdmap.CompletionQueue
-	lock    chan struct{} // capacity 1: held by the Read that looks
-	buffers [][]byte      // by the ID of their Recv
-	unread  []byte        // the rest of the message that the last Read began; lock guards it
-	id      uint64        // whose buffer unread is; lock guards it
-}
-
-// fill posts the buffers. The connection is about to enter DDP mode.
-func (c *Conn) fillInbox() error {
-	in := &c.inbox
-	in.own = true
-	in.lock = make(chan struct{}, 1)
-	in.cq = c.verbs.recvCQ
-	depth, size := c.cfg.recvDepth(), c.cfg.recvSize()
-	memory := make([]byte, depth*size)
-	for id := range depth {
-		b := memory[id*size : (id+1)*size : (id+1)*size]
-		in.buffers = append(in.buffers, b)
-		if err := c.verbs.qp.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: b}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readMessage is Read in DDP mode.
-func (c *Conn) readMessage(p []byte) (int, error) {
-	in := &c.inbox
-	if !in.own {
+// read is Read in DDP mode.
+func (c *Conn) readDDP(p []byte) (int, error) {
+	pump := c.verbs.pump
+	in := pump.in
+	if in == nil {
 		return 0, ErrReceiveOwner
 	}
-	expired := c.readDeadline.done()
-	if isClosed(expired) {
+	over := c.readDeadline.done()
+	if isClosed(over) {
 		return 0, errDeadline
+	}
+	if len(p) == 0 && in.framed {
+		return 0, nil
 	}
 	select {
 	case in.lock <- struct{}{}:
 		defer func() { <-in.lock }()
-	case <-expired:
+	case <-over:
 		return 0, errDeadline
 	}
-	if len(in.unread) == 0 {
-		done, err := c.nextMessage(expired)
-		if err != nil {
-			return 0, err
+	for {
+		// Look whether it is over first and into the inbox second: nothing comes after the end.
+		silent := isClosed(pump.silent)
+		n, freed, ok := in.take(p)
+		pump.roomFor(freed)
+		switch {
+		case c.isClosed():
+			return n, net.ErrClosed
+		case ok:
+			return n, nil
+		case in.ended():
+			return 0, io.EOF
+		case silent:
+			return 0, c.readEnd()
 		}
-		in.id, in.unread = done.ID, in.buffers[done.ID][:done.Len]
+		if n, ok, err := c.await(p, over); ok || err != nil {
+			return n, err
+		}
 	}
-	n := copy(p, in.unread)
-	in.unread = in.unread[n:]
-	if len(in.unread) == 0 {
-		// The error of a connection that has ended meanwhile comes with the next Read.
-		_ = c.verbs.qp.PostRecv(rdmap.RecvRequest{ID: in.id, Buf: in.buffers[in.id]})
-		c.verbs.pump.wake()
-	}
-	return n, nil
 }
 
-// nextMessage waits for the next message. Its buffer is no longer posted.
-func (c *Conn) nextMessage(expired <-chan struct{}) (rdmap.Completion, error) {
-	var done [1]rdmap.Completion
-	p := c.verbs.pump
-	p.role.wait(c.inbox.cq, !c.readDeadline.isSet())
-	defer p.role.served()
-	for {
-		// Look at the end first and the queue second: nothing comes into the queue after the end.
-		over := isClosed(c.verbs.pump.stopped)
-		if c.inbox.cq.Poll(done[:]) == 1 {
-			if done[0].Status == rdmap.StatusOK {
-				return done[0], nil
-			}
-			return rdmap.Completion{}, c.completionError(done[0])
-		}
-		if over {
-			return rdmap.Completion{}, c.ended()
-		}
-		if p.drive(c.inbox.cq, &c.readDeadline) {
+// await waits until there is something in the inbox, or in p: then ok is set. It returns at the end, too.
+func (c *Conn) await(p []byte, over <-chan struct{}) (n int, ok bool, err error) {
+	pump := c.verbs.pump
+	in := pump.in
+	in.await(p)
+	pump.role.wait(!c.readDeadline.isSet())
+	for err == nil && !in.has() && !isClosed(pump.silent) && !c.isClosed() {
+		if pump.drive(&c.readDeadline) {
 			continue
 		}
 		select {
-		case <-c.inbox.cq.Ready():
-		case <-p.role.offer:
-		case <-c.verbs.pump.stopped:
-		case <-expired:
-			return rdmap.Completion{}, errDeadline
+		case <-in.ready:
+		case <-pump.role.offer:
+		case <-pump.silent:
+		case <-c.closed:
+		case <-over:
+			err = errDeadline
 		}
+	}
+	pump.role.served()
+	if n, ok = in.leave(); ok {
+		err = nil
+	}
+	return n, ok, err
+}
+
+// roomFor notes that Read has freed so many buffers.
+func (p *pump) roomFor(freed int) {
+	switch {
+	case freed == 0:
+	case p.bytes != nil:
+		p.bytes.freed(freed)
+	default:
+		p.wake()
 	}
 }
 
-// writeMessage is Write in DDP mode.
+// readEnd says why nothing more comes. A byte stream that is in order has said so before TCP does.
+func (c *Conn) readEnd() error {
+	err := c.ended()
+	if err == io.EOF && c.verbs.pump.bytes != nil { //nolint:errorlint // as ended returns it
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// writeDDP is Write in DDP mode.
+func (c *Conn) writeDDP(p []byte) (int, error) {
+	if s := c.verbs.pump.bytes; s != nil {
+		return s.write(p, c.writeDeadline.done())
+	}
+	return c.writeMessage(p)
+}
+
+// writeMessage is Write in message mode.
 func (c *Conn) writeMessage(p []byte) (int, error) {
 	if limit := c.peer.capabilities.maxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
-	if err == io.EOF { //nolint:errorlint // as ended returns it
-		err = syscall.EPIPE // what TCP says to a writer whose peer has gone
-	}
 	if err != nil {
-		return 0, err
+		return 0, asWriteError(err)
 	}
 	return len(p), nil
 }
@@ -152,6 +150,11 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		case <-over:
 			cancelled = true
 			if !v.qp.Cancel(cq, wr.ID) {
+				if v.pump.detach() {
+					// It goes out, from a copy; that is a success as TCP's Write has it. Its completion
+					// queue is nobody's from now on.
+					return rdmap.Completion{}, nil
+				}
 				v.pump.kill(errAbandoned)
 			}
 			v.pump.freed.broadcast()
@@ -188,7 +191,7 @@ func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
 // net.ErrClosed after our own, else the failure. It is nil while it has not.
 func (c *Conn) ended() error {
 	err := c.verbs.pump.why()
-	if err == nil && isClosed(c.verbs.pump.stopped) {
+	if err == nil && isClosed(c.verbs.pump.silent) {
 		return net.ErrClosed
 	}
 	if err == io.EOF { //nolint:errorlint // set by the pump as it is

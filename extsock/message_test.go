@@ -58,7 +58,7 @@ func TestPlainThenDDP(t *testing.T) {
 
 // TestReadKeepsMessagesApart: a Read never gives octets of two messages, and loses none.
 func TestReadKeepsMessagesApart(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+	ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 	for _, m := range []string{"first", "", "second"} {
 		if n, err := ci.Write([]byte(m)); n != len(m) || err != nil {
 			t.Fatalf("Write(%q) = %d, %v", m, n, err)
@@ -75,7 +75,7 @@ func TestReadKeepsMessagesApart(t *testing.T) {
 // TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it is.
 func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{Window: 4096}, side{}, side{cfg: extsock.Config{RecvDepth: 2, RecvSize: 1000}})
+		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 1000}})
 		const messages = 100
 		written := make(chan error, 1)
 		go func() {
@@ -111,7 +111,7 @@ func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 
 // TestWriteLongerThanThePeersBuffers is refused here instead of ending the stream there.
 func TestWriteLongerThanThePeersBuffers(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{RecvSize: 100}})
+	ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, RecvSize: 100}})
 	if _, err := ci.Write(make([]byte, 101)); !errors.Is(err, extsock.ErrMessageTooLong) {
 		t.Errorf("Write of 101 octets: %v, want ErrMessageTooLong", err)
 	}
@@ -126,7 +126,7 @@ func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 // TestDeadlines: Read and Write give up at their deadline, and the connection lives on.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 		begin := time.Now()
 		cr.SetReadDeadline(begin.Add(time.Second))
 		_, err := cr.Read(make([]byte, 1))
@@ -154,7 +154,7 @@ func TestDeadlines(t *testing.T) {
 // nothing; the connection is still good.
 func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{})
+		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, inMessages, inMessages)
 		r := register(t, cr, pattern(100_000, 3), extsock.RemoteRead)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -178,7 +178,7 @@ func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
 
 // TestRemoteMemory checks the edges of io.ReaderAt and io.WriterAt.
 func TestRemoteMemory(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+	ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 	memory := pattern(100, 0)
 	m := ci.Remote(register(t, cr, memory, extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic).Handle())
 	want := bytes.Clone(memory)
@@ -241,7 +241,7 @@ func TestRemoteMemory(t *testing.T) {
 
 // TestWrongUse: each misuse has an error of its own, and the connection survives it.
 func TestWrongUse(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 1, 8))
+	ci, cr := simPair(t, simtoe.Config{}, inMessages, postRecvs(extsock.Config{}, 1, 8))
 	plain, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	inTCP := extsock.NewConn(plain, true, nil)
 	defer inTCP.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestNetConn has the standard's own test of net.Conn judge TCP mode, over each kind of stream.
+// TestNetConn has the standard's own test of net.Conn judge both modes, over each kind of stream.
 func TestNetConn(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -22,13 +22,18 @@ func TestNetConn(t *testing.T) {
 		{"unix", unixStreams},
 		{"pipe", func(testing.TB) (a, b net.Conn) { return net.Pipe() }},
 	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
-				a, b := tt.streams(t)
-				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
-				return ci, cr, func() { ci.Close(); cr.Close() }, nil
+		for _, mode := range []extsock.Mode{extsock.ModeTCP, extsock.ModeDDP} {
+			t.Run(tt.desc+"/"+mode.String(), func(t *testing.T) {
+				nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+					a, b := tt.streams(t)
+					ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+					if mode == extsock.ModeDDP {
+						err = switchBoth(timeLimit(t), ci, cr)
+					}
+					return ci, cr, func() { ci.Close(); cr.Close() }, err
+				})
 			})
-		})
+		}
 	}
 }
 

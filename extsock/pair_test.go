@@ -42,6 +42,9 @@ type side struct {
 	before func(c *extsock.Conn) error // what the application does before the switch; may be nil
 }
 
+// inMessages is a side in message mode.
+var inMessages = side{cfg: extsock.Config{Messages: true}}
+
 // kernelStreams makes a connection over loopback.
 func kernelStreams(t testing.TB) (a, b net.Conn) {
 	t.Helper()

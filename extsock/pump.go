@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,10 +30,11 @@ import (
 // answers a Read, or two peers with full windows would wait for each other.
 type pump struct {
 	stream       toe.Stream
-	try          toe.TryWriter  // nil where the stream has no write that never waits
-	lazy         toe.LazyReader // nil where it has no read that borrows its buffer late
-	tap          Tap            // nil: no capture
-	trace        *slog.Logger   // nil: no trace
+	try          toe.TryWriter                     // nil where the stream has no write that never waits
+	writable     interface{ WaitWritable() error } // nil where it can't be waited for
+	lazy         toe.LazyReader                    // nil where it has no read that borrows its buffer late
+	tap          Tap                               // nil: no capture
+	trace        *slog.Logger                      // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
 
@@ -43,22 +45,25 @@ type pump struct {
 	// lend and giveBack as functions, made once so that passing them costs no allocation.
 	lendFunc     func() []byte
 	giveBackFunc func()
-	// queue, where it is not nil, is the receive queue that the connection fills for Read: while it
-	// is empty receive waits for Read to post, which is back-pressure to the peer.
-	queue   *ddp.Queue
-	posted  chan struct{} // capacity 1: a buffer was posted, or the end has come
-	freed   signal        // Work Requests have completed, so a queue may have room
-	stopped chan struct{} // closed when receive has ended
+	in           *inbox        // where messages wait for Read; nil where the application posts the buffers
+	bytes        *byteStream   // nil in message mode
+	queue        *ddp.Queue    // the receive queue
+	posted       chan struct{} // capacity 1: the inbox has room, or the end has come
+	freed        signal        // Work Requests have completed, so a queue may have room
+	over         chan struct{} // closed once there is a reason
+	silent       chan struct{} // closed when nothing more will come up
 
 	token   atomic.Bool // the transmit token: true while somebody holds it
+	batchMu sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
 	dtx     ddp.Sender
 	mtx     *mpa.Sender
 	batch   *mpa.Batch // taken from batches while the token is held and there is output
-	markers bool       // we send markers
-	large   bool       // the peer takes FPDUs longer than its segments
-	middle  bool       // dtx has begun a message that is not in the batch to its end
-	left    [][]byte   // what TCP has not taken yet of the batch
-	done    int        // messages that are in the batch to their end
+	// batchMu guards from dtx to left, too.
+	markers bool     // we send markers
+	large   bool     // the peer takes FPDUs longer than its segments
+	middle  bool     // dtx has begun a message that is not in the batch to its end
+	left    [][]byte // what TCP has not taken yet of the batch
+	done    int      // messages that are in the batch to their end
 
 	// fenced holds back all output until the Initiator's first FPDU is here.
 	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
@@ -101,9 +106,11 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
 		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), drx: ddp.NewReceiver(qp.ReceiverConfig()),
 		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, halves: 2,
-		posted: make(chan struct{}, 1), stopped: make(chan struct{}), flushed: make(chan struct{}),
+		posted: make(chan struct{}, 1), over: make(chan struct{}), silent: make(chan struct{}),
+		flushed: make(chan struct{}),
 	}
 	p.try, _ = s.(toe.TryWriter)
+	p.writable, _ = s.(interface{ WaitWritable() error })
 	p.lazy, _ = s.(toe.LazyReader)
 	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
 	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
@@ -113,9 +120,8 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 
 // receive is the way up: octets to FPDUs to segments to messages.
 func (p *pump) receive() {
-	defer close(p.stopped)
 	for !p.rxOver {
-		p.rxErr, p.rxOver = p.run(nil)
+		p.rxErr, p.rxOver = p.run(false)
 		if !p.rxOver { // a waiter goes on
 			p.role.yield()
 			p.role.standBy()
@@ -123,9 +129,11 @@ func (p *pump) receive() {
 	}
 	p.freed.broadcast()
 	if p.closing() {
+		close(p.silent)
 		p.linger()
 	} else {
 		p.ended(p.rxErr)
+		close(p.silent)
 	}
 	p.readEnded.Store(true)
 	if p.failed.Load() || p.fenced.Load() { // or the fence will never open
@@ -136,16 +144,15 @@ func (p *pump) receive() {
 }
 
 // run receives until the stream ends, and says why, or until the protocol has: then it is over without
-// an error. It is not over if the role is to change hands: where the caller waits for cq, as soon as
-// that holds something, else where a waiter is better off with it.
-func (p *pump) run(cq *rdmap.CompletionQueue) (err error, over bool) { //nolint:revive // err is why it is over
+// an error. It is not over if the role is to change hands: where the caller is a reader, as soon as the inbox
+// has something for it, else where a waiter is better off with it.
+func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err is why it is over
 	defer p.giveBack()
 	if p.stalled {
 		if !p.place(true) {
 			return nil, true
 		}
-		p.transmit()
-		p.freed.broadcast()
+		p.placed()
 	}
 	for {
 		serves := p.role.serves.Load()
@@ -153,19 +160,18 @@ func (p *pump) run(cq *rdmap.CompletionQueue) (err error, over bool) { //nolint:
 		if n > 0 {
 			p.capture(off, p.free[:n])
 			p.mrx.Fill(off, n)
-			if !p.place(cq == nil) {
+			if !p.place(!reader) {
 				return nil, true
 			}
-			p.transmit() // Read Responses, and what the completions have let go
-			p.freed.broadcast()
+			p.placed()
 		}
 		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && p.resume()
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case cq != nil && (interrupted || p.stalled || cq.Len() > 0):
+		case reader && (interrupted || p.stalled || p.in.has()):
 			return nil, false
-		case cq == nil && p.role.yields(serves):
+		case !reader && p.yields(serves):
 			return nil, false
 		}
 		p.giveBack()
@@ -217,11 +223,11 @@ func (p *pump) place(mayWait bool) bool {
 			}
 			continue
 		}
-		if p.stalled = p.lacksBuffer(u.Data); p.stalled {
+		if p.stalled = !p.bind(u.Data); p.stalled {
 			if !mayWait {
 				return true
 			}
-			if !p.awaitBuffer() {
+			if !p.awaitRoom(u.Data) {
 				return false
 			}
 			p.stalled = false
@@ -244,15 +250,30 @@ func (p *pump) place(mayWait bool) bool {
 // deliver has the messages handled whose last octet lies below the edge. It reports whether the stream
 // is still sound.
 func (p *pump) deliver() bool {
+	sound := p.handle()
+	if p.in != nil {
+		p.in.unbind()
+	}
+	return sound
+}
+
+func (p *pump) handle() bool {
 	if p.mrx.Edge() > 0 {
 		p.fenced.Store(false)
 	}
 	for p.drx.Deliver(p.mrx.Edge()) {
 		m := p.drx.Message()
-		if m.Tagged || m.QN != ddp.QNSend {
+		isSend := !m.Tagged && m.QN == ddp.QNSend
+		if !isSend {
 			p.role.oneSided()
 		}
 		p.qp.Handle(m) // completions and responses, in stream order
+		if isSend && p.in != nil {
+			if err := p.settle(); err != nil {
+				p.fail(err)
+				return false
+			}
+		}
 	}
 	if err := p.drx.Err(); err != nil {
 		p.fail(err)
@@ -266,21 +287,48 @@ func (p *pump) deliver() bool {
 	return true
 }
 
-// lacksBuffer reports whether the segment begins a Send for which no buffer is posted, though it is the
-// connection that posts them: in DDP mode it is the ULP whose job that is (RFC 5041 §7.2).
-func (p *pump) lacksBuffer(ulpdu []byte) bool {
-	if p.queue == nil || p.queue.Len() > 0 || ddp.IsTagged(ulpdu) {
-		return false
+// placed ends the placing of what one read has brought: the answers go out, and who waits is told.
+func (p *pump) placed() {
+	if p.bytes != nil {
+		p.bytes.unblock()
 	}
-	h, _, err := ddp.ParseUntagged(ulpdu)
-	return err == nil && h.QN == ddp.QNSend && h.MO == 0
+	p.transmit() // Read Responses, and what the completions have let go
+	p.freed.broadcast()
+	if p.in != nil {
+		p.in.notify()
+	}
 }
 
-// awaitBuffer waits until Read posts a buffer. It reports false when the connection ends meanwhile.
-func (p *pump) awaitBuffer() bool {
-	p.transmit() // nothing that is already due may wait with us
-	p.freed.broadcast()
-	for p.queue.Len() == 0 {
+// bind has a buffer posted if the segment begins a Send, where it is the connection that posts them: in DDP
+// mode it is the ULP whose job that is (RFC 5041 §7.2). It reports false if there is no room for one.
+func (p *pump) bind(ulpdu []byte) bool {
+	if p.in == nil || ddp.IsTagged(ulpdu) || p.queue.Len() > 0 { // that one is for the peer's RTR
+		return true
+	}
+	h, payload, err := ddp.ParseUntagged(ulpdu)
+	if err != nil || h.QN != ddp.QNSend || h.MO != 0 {
+		return true
+	}
+	return p.in.bind(payload, h.Last)
+}
+
+// settle hands a message that has come over to Read.
+func (p *pump) settle() error {
+	n, there := p.in.settle()
+	switch {
+	case !there:
+		return nil
+	case p.bytes != nil:
+		return p.bytes.arrived(n)
+	}
+	p.in.accept(n)
+	return nil
+}
+
+// awaitRoom waits until Read has made room for the message. It reports false when the connection ends meanwhile.
+func (p *pump) awaitRoom(ulpdu []byte) bool {
+	p.placed() // nothing that is already due may wait with us
+	for !p.bind(ulpdu) {
 		<-p.posted
 		if p.failed.Load() || p.closing() {
 			p.stalled = false
@@ -313,6 +361,13 @@ func (p *pump) transmit() {
 	}
 }
 
+// transmitAside is transmit by another goroutine.
+func (p *pump) transmitAside() {
+	if p.wanted() && p.token.CompareAndSwap(false, true) {
+		go p.finish()
+	}
+}
+
 // finish goes on with the token where transmit would have had to wait.
 func (p *pump) finish() {
 	for !p.drain(0) {
@@ -326,7 +381,7 @@ func (p *pump) wanted() bool {
 	if p.finDue() || p.abortDue() {
 		return true
 	}
-	return !p.fenced.Load() && !p.failed.Load() && p.qp.HasOutput()
+	return !p.fenced.Load() && !p.failed.Load() && (p.qp.HasOutput() || p.bytes != nil && p.bytes.due())
 }
 
 // abortDue reports whether kill waits for the token to flush the queues.
@@ -355,21 +410,31 @@ func (p *pump) drain(turns int) bool {
 		}
 		whole, err := p.write(wait)
 		if err != nil {
-			p.left = nil
-			p.batch.Reset()
+			p.reset()
 			p.lost(err)
 			continue
 		}
 		if !whole {
 			return false
 		}
-		p.batch.Reset()
+		p.reset()
 		done := p.done
 		p.done = 0
 		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
+		if p.bytes != nil {
+			p.bytes.reap()
+		}
 		p.freed.broadcast()
 	}
 	return false
+}
+
+// reset empties the batch.
+func (p *pump) reset() {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	p.left = nil
+	p.batch.Reset()
 }
 
 // fill cuts messages into segments and segments into FPDUs until the batch is full or there is
@@ -378,7 +443,12 @@ func (p *pump) fill() bool {
 	if p.failed.Load() || p.fenced.Load() {
 		return false
 	}
+	if p.bytes != nil {
+		p.bytes.post()
+	}
 	mulpdu := p.mulpdu()
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
 	for !p.batch.Full() {
 		if !p.middle {
 			if !p.qp.NextMessage() {
@@ -389,12 +459,13 @@ func (p *pump) fill() bool {
 		}
 		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
 			p.middle = false
-			p.qp.Fail(p.dtx.Err())
+			p.qp.Fail(p.dtx.Err()) // has no use for batchMu
 			p.setReason(p.qp.Err())
 			continue
 		}
 		s := p.dtx.Segment()
-		p.mtx.Append(p.batch, s.Snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		snapshot := s.Snapshot || p.writable == nil             // nobody refers to payload while TCP is waited for
+		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
 		p.dtx.Release()
 		if s.Last {
 			p.middle = false
@@ -422,20 +493,55 @@ func (p *pump) mulpdu() int {
 }
 
 // write hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
-// all of it.
+// all of it. While it waits it refers to nobody's payload, so that detach can take it away.
 func (p *pump) write(wait bool) (whole bool, err error) {
-	if wait {
-		err = p.stream.WriteBatch(p.left)
-		p.left = nil
-		return true, err
+	if p.writable == nil {
+		return p.writeCopied(wait)
 	}
-	if p.try == nil {
-		return false, nil
+	for {
+		if whole, err := p.tryWrite(); whole || err != nil || !wait {
+			return whole, err
+		}
+		if err := p.writable.WaitWritable(); err != nil {
+			return false, err
+		}
 	}
+}
+
+func (p *pump) tryWrite() (whole bool, err error) {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
 	n, err := p.try.TryWriteBatch(p.left)
 	p.left = skip(p.left, n)
 	return len(p.left) == 0, err
 }
+
+// writeCopied is write where the stream can't be waited for: then the batch refers to no payload.
+func (p *pump) writeCopied(wait bool) (whole bool, err error) {
+	if !wait && p.try != nil {
+		return p.tryWrite()
+	}
+	if !wait {
+		return false, nil
+	}
+	err = p.stream.WriteBatch(p.left)
+	p.left = nil
+	return true, err
+}
+
+// detach copies what is on its way to TCP and not the pump's own, so that all payload of Sends and Writes that
+// have been given out is its owner's again. It reports false where that would be too much.
+func (p *pump) detach() bool {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	if p.writable != nil && len(p.left) > 0 {
+		p.left = [][]byte{slices.Concat(p.left...)}
+	}
+	return !p.middle || p.dtx.Detach(maxDetached)
+}
+
+// maxDetached bounds what detach copies of a message that has only begun, in octets.
+const maxDetached = 4 << 20
 
 // skip takes n octets off the front of bufs.
 func skip(bufs [][]byte, n int) [][]byte {

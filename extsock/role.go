@@ -3,8 +3,6 @@ package extsock
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
@@ -27,7 +25,7 @@ type role struct {
 	recall  chan struct{} // capacity 1: the own goroutine is to look whether the role is vacant
 	offer   chan struct{} // capacity 1: the waiter is to look
 
-	waiter atomic.Pointer[rdmap.CompletionQueue] // what the one who may take the role waits for
+	waiting atomic.Bool // somebody waits who may take the role
 
 	begin  time.Time
 	left   atomic.Int64 // when the waiter was last served, ns after begin
@@ -53,10 +51,9 @@ func (r *role) init() {
 	r.sentinel.Stop()
 }
 
-// wait begins a wait for cq, of which there is one at a time. mayTake says whether the waiter is one to
-// take the role.
-func (r *role) wait(cq *rdmap.CompletionQueue, mayTake bool) {
-	r.waiter.Store(cq)
+// wait begins a wait, of which there is one at a time. mayTake says whether the waiter is one to take the role.
+func (r *role) wait(mayTake bool) {
+	r.waiting.Store(true)
 	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
 		r.streak.Add(1)
 	} else {
@@ -77,17 +74,17 @@ func (r *role) oneSided() {
 func (r *role) served() {
 	r.left.Store(int64(time.Since(r.begin)))
 	r.serves.Add(1)
-	r.waiter.Store(nil)
+	r.waiting.Store(false)
 }
 
 // yields reports whether the own goroutine should give the role up: what it has received since serves
 // was the count served a waiter who is quick.
-func (r *role) yields(serves int64) bool {
+func (p *pump) yields(serves int64) bool {
+	r := &p.role
 	if r.streak.Load() < quickTimes {
 		return false
 	}
-	cq := r.waiter.Load()
-	return r.serves.Load() != serves || cq != nil && cq.Len() > 0
+	return r.serves.Load() != serves || r.waiting.Load() && p.in.has()
 }
 
 // yield makes the role vacant for the waiter, who may be back already.
@@ -140,20 +137,20 @@ func (r *role) standBy() {
 	}
 }
 
-// drive takes the role, if it is vacant, and receives until cq holds something or the wait is
+// drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
 // interrupted. It reports whether it did.
-func (p *pump) drive(cq *rdmap.CompletionQueue, d *deadline) bool {
+func (p *pump) drive(d *deadline) bool {
 	r := &p.role
 	if !p.interruptible || !r.take() {
 		return false
 	}
 	r.driving.Store(true)
 	// Whoever interrupts changes what is looked at here first, and driving second.
-	if cq.Len() > 0 || p.closing() || d.isSet() || p.rxOver || p.stalled {
+	if p.in.has() || p.closing() || d.isSet() || p.rxOver || p.stalled {
 		r.leave(true)
 		return false
 	}
-	p.rxErr, p.rxOver = p.run(cq)
+	p.rxErr, p.rxOver = p.run(true)
 	r.leave(p.rxOver || p.stalled)
 	return true
 }

@@ -164,7 +164,7 @@ func TestWaiterSeesTheEnd(t *testing.T) {
 // TestStalledWaiter: a waiter that receives for itself does not wait for the buffers that only it could
 // post.
 func TestStalledWaiter(t *testing.T) {
-	ci, cr := tcpPair(t, side{cfg: extsock.Config{RecvDepth: 2, RecvSize: 100}}, side{})
+	ci, cr := tcpPair(t, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 100}}, side{})
 	go echo(cr)
 	if err := pingPong(ci, 50); err != nil {
 		t.Fatal(err)

@@ -169,18 +169,29 @@ func (v *verbs) deregisterAll() {
 
 // Post posts wr to the send queue and returns at once. wr itself is the caller's again; what its
 // slices refer to is the connection's until the Completion, which comes exactly once for each wr
-// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode, rdmap.ErrQueueFull,
-// rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
+// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode, ErrByteStream,
+// rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
 // has not announced RFC 7306's operations), and those of a wr that makes no sense.
 func (c *Conn) Post(wr *WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {
 		return c.opError("post", err)
 	}
+	if err := v.mayPost(wr); err != nil {
+		return c.opError("post", err)
+	}
 	if err := v.qp.PostSend(wr); err != nil {
 		return c.opError("post", c.postError(err))
 	}
 	v.send(wr.Op)
+	return nil
+}
+
+// mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
+func (v *verbs) mayPost(wr *WorkRequest) error {
+	if v.pump.bytes != nil && wr.Op.UsesReceive() {
+		return ErrByteStream
+	}
 	return nil
 }
 
@@ -203,8 +214,12 @@ func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
 	v.pump.role.oneSided() // there may be some that are answered
 	defer v.pump.transmit()
 	for i := range wrs {
-		if err := v.qp.PostSend(&wrs[i]); err != nil {
-			return i, c.opError("post", c.postError(err))
+		err := v.mayPost(&wrs[i])
+		if err == nil {
+			err = c.postError(v.qp.PostSend(&wrs[i]))
+		}
+		if err != nil {
+			return i, c.opError("post", err)
 		}
 	}
 	return len(wrs), nil

@@ -68,6 +68,12 @@ func (o WorkOp) opcode() (op Opcode, ok bool) {
 // awaitsResponse reports whether the operation is done only when the peer has answered.
 func (o WorkOp) awaitsResponse() bool { return o == WorkRead || o.isAtomic() }
 
+// UsesReceive reports whether the operation uses up a receive buffer of the peer's.
+func (o WorkOp) UsesReceive() bool {
+	op, ok := o.opcode()
+	return ok && !op.isTagged() && op.queue() == ddp.QNSend
+}
+
 func (o WorkOp) isAtomic() bool { return WorkFetchAdd <= o && o <= WorkSwap }
 
 func (o WorkOp) isImmediate() bool { return o == WorkImmediate || o == WorkImmediateSE }

@@ -24,3 +24,44 @@ func (p *Pool) Get() []byte {
 
 // Put takes back a buffer that Get lent. The caller must not use it any more.
 func (p *Pool) Put(b []byte) { p.p.Put((*[Size]byte)(b[:Size])) }
+
+// Chunk sizes are powers of two between these, in octets.
+const (
+	minChunk = 512
+	maxChunk = 128 << 10
+)
+
+// A Chunk is memory that holds one message on its way to or from an application.
+type Chunk struct {
+	B     []byte // as long as was asked for
+	whole []byte
+	class int // -1: not pooled
+}
+
+var chunks [9]sync.Pool // by class: minChunk << class octets
+
+// GetChunk lends memory of n octets, whose content is undefined. Longer ones than 128 KiB are not
+// kept for the next.
+func GetChunk(n int) *Chunk {
+	if n > maxChunk {
+		return &Chunk{B: make([]byte, n), class: -1}
+	}
+	class := 0
+	for minChunk<<class < n {
+		class++
+	}
+	c, ok := chunks[class].Get().(*Chunk)
+	if !ok {
+		c = &Chunk{whole: make([]byte, minChunk<<class), class: class}
+	}
+	c.B = c.whole[:n]
+	return c
+}
+
+// Put takes back a chunk that GetChunk lent. The caller must not use it any more.
+func (c *Chunk) Put() {
+	c.B = nil
+	if c.class >= 0 {
+		chunks[c.class].Put(c)
+	}
+}

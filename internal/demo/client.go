@@ -27,7 +27,7 @@ type session struct {
 }
 
 func dial(ctx context.Context, address string, cfg extsock.Config) (*session, error) {
-	cfg.Startup = extsock.StartupRequire
+	cfg.Startup, cfg.Messages = extsock.StartupRequire, true
 	c, err := extsock.DialContext(ctx, "tcp", address, &cfg)
 	if err != nil {
 		return nil, err

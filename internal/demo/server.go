@@ -61,7 +61,7 @@ const maxOffer = 4 << 30
 // Serve is the server process: it listens on a free port of the loopback interface, prints its two
 // addresses (extended sockets, plain TCP) as one line on out, and serves until in ends.
 func Serve(in io.Reader, out io.Writer) error {
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 
 // socket returns the configuration of the connections on both ends.
 func socket(c extsock.Config) extsock.Config {
-	c.RecvSize, c.RecvDepth, c.SendDepth = maxMessage, 4*window, 0
+	c.Messages, c.RecvSize, c.RecvDepth, c.SendDepth = true, maxMessage, 4*window, 0
 	c.SendCQ, c.RecvCQ, c.Domain = nil, nil, nil
 	c.PrivateData, c.Revision = ownGreeting(), 2
 	return c

@@ -1,0 +1,306 @@
+package extsock
+
+import (
+	"sync"
+
+	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// An inbox is where messages wait for Read. No buffer is posted ahead: the pump asks for one when a
+// message begins (bind), so an idle connection holds none. It is the waiting reader's own memory if the
+// message fits there, so that its octets are not copied again, else memory of the pool. The depth bounds
+// how many messages there are: the peer of a byte stream knows it as its credits, every other one
+// is held back by TCP (see pump.place).
+type inbox struct {
+	framed bool // messages carry the header of the byte stream
+	depth  int  // most messages at a time
+	size   int  // longest message, header included, in octets
+	qp     *rdmap.QP
+	cq     *rdmap.CompletionQueue
+	ready  chan struct{} // capacity 1: the waiting reader has something
+	lock   chan struct{} // capacity 1: held by the Read that looks
+
+	head [headerLen]byte // of the message being placed; the receive role guards it
+
+	mu      sync.Mutex
+	placed  sync.Cond      // of mu: direct has become false
+	used    int            // +checklocks:mu messages bound or unread
+	bound   bool           // +checklocks:mu a message is being placed
+	direct  bool           // +checklocks:mu and goes to want
+	chunk   *bufpool.Chunk // +checklocks:mu else it goes here
+	unread  []message      // +checklocks:mu oldest first
+	first   int            // +checklocks:mu index of the oldest
+	waiting bool           // +checklocks:mu a reader waits
+	want    []byte         // +checklocks:mu its memory
+	got     int            // +checklocks:mu octets in it
+	served  bool           // +checklocks:mu it has got its message, or at least one octet of the stream
+	eof     bool           // +checklocks:mu no more octets of the stream will come
+	discard bool           // +checklocks:mu nobody will read
+}
+
+// A message is unread octets, in memory of the pool.
+type message struct {
+	chunk *bufpool.Chunk
+	data  []byte // what has not been read
+}
+
+func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
+	in := &inbox{depth: depth, size: size, qp: qp, cq: cq, ready: make(chan struct{}, 1), lock: make(chan struct{}, 1)}
+	in.placed.L = &in.mu
+	return in
+}
+
+// bind posts a buffer for a message that begins with a segment of this payload, its only one if last is set.
+// It reports false where there may be no more messages, but one that is read will make room.
+func (in *inbox) bind(payload []byte, last bool) bool {
+	in.mu.Lock()
+	if in.used == in.depth {
+		in.mu.Unlock()
+		// A byte stream's peer has no credit for it: DDP finds no buffer and ends the stream.
+		return in.framed
+	}
+	var head []byte
+	body, longest := len(payload), in.size
+	if in.framed {
+		head = in.head[:]
+		body, longest = max(body-headerLen, 0), in.size-headerLen
+	}
+	b := in.bindLocked(body, longest, last, payload)
+	in.used++
+	in.bound = true
+	in.mu.Unlock()
+	if err := in.qp.PostRecv(rdmap.RecvRequest{Head: head, Buf: b}); err != nil { // the stream has ended
+		in.mu.Lock()
+		in.dropLocked()
+		in.mu.Unlock()
+	}
+	return true
+}
+
+// bindLocked finds memory for a message of body octets, or more if this is not the last segment.
+//
+// +checklocks:in.mu
+func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) []byte {
+	room := in.want[in.got:]
+	fits := last && in.waiting && in.first == len(in.unread) && 0 < body && body <= len(room) && body <= longest
+	if in.framed {
+		fits = fits && isData(payload)
+	} else {
+		fits = fits && !in.served
+	}
+	if fits {
+		in.direct = true
+		return room[:body:body]
+	}
+	if !last {
+		body = longest
+	}
+	body = min(body, longest)
+	size := body
+	if in.framed && in.first < len(in.unread) && body < combine {
+		size = longest // the reader is behind: there is room for what comes next
+	}
+	in.chunk = bufpool.GetChunk(size)
+	in.chunk.B = in.chunk.B[:body]
+	return in.chunk.B
+}
+
+// settle tells whether the message that was bound is there, now that a Send has been delivered, and how long it is.
+func (in *inbox) settle() (n int, there bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.bound {
+		return 0, false
+	}
+	var done [1]rdmap.Completion
+	switch {
+	case in.cq.Poll(done[:]) == 0:
+		return 0, false
+	case done[0].Status != rdmap.StatusOK:
+		in.dropLocked()
+		return 0, false
+	}
+	return int(done[0].Len), true
+}
+
+// unbind gives the reader's memory back to it where the message that was to go there, of a single segment, has
+// come and was not accepted: the stream has ended.
+func (in *inbox) unbind() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.direct {
+		in.dropLocked()
+	}
+}
+
+// dropLocked takes the buffer back that was bound.
+//
+// +checklocks:in.mu
+func (in *inbox) dropLocked() {
+	if in.chunk != nil {
+		in.chunk.Put()
+	}
+	in.releaseLocked()
+	in.used--
+}
+
+// releaseLocked ends the binding; the chunk is the caller's.
+//
+// +checklocks:in.mu
+func (in *inbox) releaseLocked() (c *bufpool.Chunk) {
+	c, in.chunk = in.chunk, nil
+	in.bound = false
+	if in.direct {
+		in.direct = false
+		in.placed.Broadcast()
+	}
+	return c
+}
+
+// accept takes in n octets of payload that have been placed as one message. It reports whether their buffer
+// is free again.
+func (in *inbox) accept(n int) (freed bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.direct {
+		in.got += n
+		in.served = true
+	}
+	c := in.releaseLocked()
+	switch {
+	case c == nil:
+	case in.discard || in.framed && (n == 0 || n < combine && in.joinLocked(c.B[:n])):
+		c.Put()
+	default:
+		in.pushLocked(message{chunk: c, data: c.B[:n]})
+		return false
+	}
+	in.used--
+	return true
+}
+
+// joinLocked puts short data of the stream behind the newest, if there is room, so that it takes up no buffer.
+//
+// +checklocks:in.mu
+func (in *inbox) joinLocked(data []byte) bool {
+	if in.first == len(in.unread) {
+		return false
+	}
+	m := &in.unread[len(in.unread)-1]
+	if cap(m.data)-len(m.data) < len(data) {
+		return false
+	}
+	m.data = append(m.data, data...)
+	return true
+}
+
+// +checklocks:in.mu
+func (in *inbox) pushLocked(m message) {
+	if in.first > 0 && len(in.unread) == cap(in.unread) {
+		in.unread = in.unread[:copy(in.unread, in.unread[in.first:])]
+		in.first = 0
+	}
+	in.unread = append(in.unread, m)
+}
+
+// take gives a reader what there is: as much of the stream as p holds, or as much of one message. freed is
+// how many buffers have become free.
+func (in *inbox) take(p []byte) (n, freed int, ok bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.first < len(in.unread) {
+		m := &in.unread[in.first]
+		k := copy(p[n:], m.data)
+		m.data = m.data[k:]
+		n += k
+		ok = true
+		if len(m.data) > 0 {
+			break
+		}
+		m.chunk.Put()
+		in.popLocked()
+		in.used--
+		freed++
+		if !in.framed {
+			break
+		}
+	}
+	return n, freed, ok
+}
+
+// popLocked removes the oldest message. An inbox that has been emptied keeps no memory of a long queue.
+//
+// +checklocks:in.mu
+func (in *inbox) popLocked() {
+	in.unread[in.first] = message{}
+	in.first++
+	if in.first == len(in.unread) {
+		in.unread, in.first = in.unread[:0], 0
+	}
+}
+
+// await registers a reader: what comes may go to p.
+func (in *inbox) await(p []byte) {
+	in.mu.Lock()
+	in.waiting, in.want, in.got, in.served = true, p, 0, false
+	in.mu.Unlock()
+}
+
+// leave ends await: p is the reader's again, with n octets in it if it was served.
+func (in *inbox) leave() (n int, served bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.direct { // a copy, no more
+		in.placed.Wait()
+	}
+	n, served = in.got, in.served
+	in.waiting, in.want, in.got, in.served = false, nil, 0, false
+	return n, served
+}
+
+// has reports whether a reader has something to come back for.
+func (in *inbox) has() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.served || in.first < len(in.unread) || in.eof
+}
+
+// notify wakes the waiting reader if there is something for it.
+func (in *inbox) notify() {
+	in.mu.Lock()
+	wake := in.waiting && (in.served || in.first < len(in.unread) || in.eof)
+	in.mu.Unlock()
+	if wake {
+		signalOne(in.ready)
+	}
+}
+
+// end notes that the stream has come to its end.
+func (in *inbox) end() {
+	in.mu.Lock()
+	in.eof = true
+	in.mu.Unlock()
+}
+
+// ended reports whether the stream has come to its end.
+func (in *inbox) ended() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.eof
+}
+
+// close throws away what is unread, and what comes from now on. It returns how many buffers are free by
+// that.
+func (in *inbox) close() (freed int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.discard = true
+	for in.first < len(in.unread) {
+		in.unread[in.first].chunk.Put()
+		in.popLocked()
+		in.used--
+		freed++
+	}
+	return freed
+}

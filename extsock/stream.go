@@ -1,0 +1,556 @@
+package extsock
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// This file is the byte stream that two rddp ends make of Sends. Each message begins with a header:
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+---------------+---------------+-------------------------------+
+//	|     Type      |     Flags     |            Credits            |
+//	+---------------+---------------+-------------------------------+
+//
+// Credits is how many buffers the sender of the header has freed since it last said so. Every message
+// uses one credit, whatever its type. What must be able to go out when data can't, because the peer's
+// program does not read, has a credit of its own that nothing else may use:
+//
+//	data needs more than 3 credits, an offer more than 4 (one is for its done or cancel)
+//	nothing but credits     more than 2
+//	a grant                 more than 1
+//	the end of the stream   more than 0
+//
+// conformance/models/credits.pml is the proof that this never comes to a standstill.
+type header struct {
+	kind    kind
+	fin     bool // no data comes after this message
+	credits uint16
+}
+
+const (
+	headerLen = 4
+	flagFIN   = 1
+
+	leaveByData   = 3 // credits that data must leave
+	leaveByCredit = 2 // … a message that carries nothing but credits
+	leaveByGrant  = 1
+	leaveByFIN    = 0
+
+	minCredits = 6   // the fewest receive buffers of a byte stream's end
+	minMessage = 512 // the shortest of them, in octets
+)
+
+// A kind is what a message of the stream is.
+type kind uint8
+
+const (
+	kindData   kind = iota // octets of the stream behind the header, or none: then it is about credits
+	kindOffer              // a large Write would like to place its octets itself; see rendezvous.go
+	kindGrant              // where to
+	kindDone               // they are there
+	kindCancel             // the Write is over before they are
+)
+
+func (h header) put(b []byte) {
+	b[0], b[1] = byte(h.kind), 0
+	if h.fin {
+		b[1] = flagFIN
+	}
+	binary.BigEndian.PutUint16(b[2:], h.credits)
+}
+
+func parseHeader(b []byte) (header, error) {
+	h := header{kind: kind(b[0]), fin: b[1] == flagFIN, credits: binary.BigEndian.Uint16(b[2:])}
+	if h.kind > kindCancel || b[1]&^flagFIN != 0 || h.fin && h.kind != kindData {
+		return h, fmt.Errorf("%w: header %x", ErrStream, b[:headerLen])
+	}
+	return h, nil
+}
+
+// isData tells whether the payload of a segment begins a message with data.
+func isData(payload []byte) bool { return len(payload) > headerLen && kind(payload[0]) == kindData }
+
+const (
+	// combine is the length in octets below which a Write is copied, to be sent together with what
+	// else is waiting, rather than sent from where it is.
+	combine = 8 << 10
+	// A writer that has come back within burstGap burstTimes in a row is not kept from its next Write
+	// by writing to TCP: another goroutine does that, and sends what has gathered meanwhile.
+	burstGap   = 20 * time.Microsecond
+	burstTimes = 4
+)
+
+// A byteStream is the sending half of a connection's byte stream, and the credits of both halves.
+type byteStream struct {
+	p  *pump
+	in *inbox
+	cq *rdmap.CompletionQueue // of its Sends
+
+	longest   int           // most octets of data in one message
+	granted   int           // credits at the start
+	threshold int           // as soon as so many are owed the peer is told
+	lock      chan struct{} // capacity 1: held by the Write under way
+	room      chan struct{} // capacity 1: the writer is to look again
+
+	begin time.Time
+	wrote time.Duration // when the last short Write was over, after begin; lock guards these two
+	burst int           // how many in a row have come quickly
+
+	mu      sync.Mutex
+	credits int               // +checklocks:mu messages that may be sent
+	owed    int               // +checklocks:mu buffers freed that the peer has not been told of
+	pending *bufpool.Chunk    // +checklocks:mu short Writes to be sent, and room for a header in front; has its credit
+	own     int               // +checklocks:mu messages with a Write's own memory that TCP has not taken yet
+	closed  error             // +checklocks:mu why nothing can be written any more
+	fin     bool              // +checklocks:mu the end of the stream is posted
+	stuck   bool              // +checklocks:mu the send queue was full
+	slots   []slot            // +checklocks:mu a ring of the messages posted, from head to tail
+	head    uint64            // +checklocks:mu
+	tail    uint64            // +checklocks:mu
+	request rdmap.WorkRequest // +checklocks:mu
+}
+
+// A slot is one message from its post to its Completion. Its number is the ID of the Send.
+type slot struct {
+	header  [headerLen]byte
+	parts   [2][]byte
+	chunk   *bufpool.Chunk // what is sent; nil if that is a Write's own memory, or nothing but a header
+	own     bool           // a Write waits for it
+	n       int            // octets of data
+	credits int            // that the header carries
+	done    bool
+}
+
+// maxSlots bounds the messages posted at a time.
+const maxSlots = 256
+
+// newByteStream begins a stream whose peer has announced what its end is like.
+func newByteStream(p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
+	slots := min(2*int(peer.credits), maxSlots)
+	longest := min(int(peer.maxMessage), maxULPDU-ddp.UntaggedHeaderLen)
+	return &byteStream{
+		p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]slot, slots),
+		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
+		threshold: min(in.depth/2, in.depth-leaveByData),
+		lock:      make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
+	}
+}
+
+// write is Write.
+func (s *byteStream) write(p []byte, over <-chan struct{}) (n int, err error) {
+	if isClosed(over) {
+		return 0, errDeadline
+	}
+	select {
+	case s.lock <- struct{}{}:
+		defer func() { <-s.lock }()
+	case <-over:
+		return 0, errDeadline
+	}
+	if len(p) < combine {
+		return s.writeShort(p, over)
+	}
+	return s.writeLong(p, over)
+}
+
+// writeShort copies p to what is pending.
+func (s *byteStream) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
+	quick := s.isQuick()
+	for {
+		s.mu.Lock()
+		err := s.errLocked()
+		if err == nil {
+			n += s.appendLocked(p[n:])
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return n, err
+		}
+		if quick {
+			s.p.transmitAside()
+		} else {
+			s.p.transmit()
+		}
+		if n == len(p) {
+			s.wrote = time.Since(s.begin)
+			return n, nil
+		}
+		if err := s.await(over, false); err != nil {
+			return n, err
+		}
+	}
+}
+
+// isQuick reports whether the writer has come back quickly, time after time.
+func (s *byteStream) isQuick() bool {
+	if time.Since(s.begin)-s.wrote > burstGap {
+		s.burst = 0
+		return false
+	}
+	s.burst++
+	return s.burst >= burstTimes
+}
+
+// appendLocked adds as much of p to what is pending as there is room.
+//
+// +checklocks:s.mu
+func (s *byteStream) appendLocked(p []byte) int {
+	if len(p) == 0 {
+		return 0
+	}
+	if s.pending == nil {
+		if !s.mayPostLocked(leaveByData) {
+			return 0
+		}
+		s.credits--
+		s.pending = bufpool.GetChunk(headerLen + s.longest)
+		s.pending.B = s.pending.B[:headerLen]
+	}
+	n := min(len(p), headerLen+s.longest-len(s.pending.B))
+	s.pending.B = append(s.pending.B, p[:n]...)
+	return n
+}
+
+// writeLong sends p from where it is, behind what is pending.
+func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error) {
+	for {
+		s.mu.Lock()
+		if err = s.errLocked(); err == nil {
+			n += s.postOwnLocked(p[n:])
+		}
+		waits := n < len(p) && err == nil
+		owns := s.own > 0
+		s.mu.Unlock()
+		if !waits && !owns {
+			return n, err
+		}
+		s.p.transmit()
+		if !waits && !s.owns() {
+			return n, err
+		}
+		if e := s.await(over, owns); e != nil {
+			return n - s.takeBack(), e
+		}
+	}
+}
+
+// postOwnLocked posts as much of p, where it is, as may go out. It returns how many octets that is.
+//
+// +checklocks:s.mu
+func (s *byteStream) postOwnLocked(p []byte) (n int) {
+	if s.pending != nil && !s.postPendingLocked() {
+		return 0
+	}
+	for n < len(p) && s.mayPostLocked(leaveByData) {
+		k := min(len(p)-n, s.longest)
+		s.credits--
+		if !s.postLocked(header{kind: kindData}, p[n:n+k], nil) {
+			s.credits++
+			break
+		}
+		s.own++
+		n += k
+	}
+	return n
+}
+
+// owns reports whether TCP has not taken all of a Write's own memory yet.
+func (s *byteStream) owns() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own > 0
+}
+
+// await waits until the writer is to look again. At the end of the connection that is at once, unless what
+// it has posted will still be flushed.
+func (s *byteStream) await(over <-chan struct{}, owns bool) error {
+	ended := s.p.over
+	if owns {
+		ended = nil
+	}
+	select {
+	case <-s.room:
+	case <-s.cq.Ready():
+		s.reap()
+	case <-ended:
+	case <-over:
+		return errDeadline
+	}
+	return nil
+}
+
+// takeBack ends a Write whose time is over: its memory is the caller's again. It returns how many octets do
+// not go out. What has begun to, and all before it, does so from a copy.
+func (s *byteStream) takeBack() (n int) {
+	s.mu.Lock()
+	for id := s.tail; id > s.head; id-- {
+		if e := s.at(id - 1); e.own && !s.p.qp.Cancel(s.cq, id-1) {
+			break // and those before it have been given out, too
+		}
+	}
+	n = s.reapLocked()
+	owns := s.own > 0
+	s.mu.Unlock()
+	if owns {
+		s.p.detach()
+		s.mu.Lock()
+		for id := s.head; id < s.tail; id++ {
+			s.at(id).own = false
+		}
+		s.own = 0
+		s.mu.Unlock()
+	}
+	return n
+}
+
+// errLocked says why nothing can be written any more.
+//
+// +checklocks:s.mu
+func (s *byteStream) errLocked() error {
+	if s.closed != nil {
+		return s.closed
+	}
+	if isClosed(s.p.over) {
+		return asWriteError(s.p.why())
+	}
+	return nil
+}
+
+// asWriteError is what TCP says to a writer whose peer has gone.
+func asWriteError(err error) error {
+	if err == io.EOF { //nolint:errorlint // as the pump notes it
+		return syscall.EPIPE
+	}
+	return err
+}
+
+// at returns the slot of a message that is posted.
+//
+// +checklocks:s.mu
+func (s *byteStream) at(id uint64) *slot { return &s.slots[id%uint64(len(s.slots))] }
+
+// mayPostLocked reports whether a message may be posted that leaves so many credits.
+//
+// +checklocks:s.mu
+func (s *byteStream) mayPostLocked(leave int) bool {
+	return s.credits > leave && s.tail-s.head < uint64(len(s.slots))
+}
+
+// postPendingLocked posts what is pending, and the end of the stream with it if that is due.
+//
+// +checklocks:s.mu
+func (s *byteStream) postPendingLocked() bool {
+	h := header{kind: kindData, fin: s.closed != nil}
+	if s.tail-s.head == uint64(len(s.slots)) || !s.postLocked(h, s.pending.B, s.pending) {
+		return false
+	}
+	s.pending = nil
+	s.fin = h.fin
+	return true
+}
+
+// postLocked posts one message, whose credit has been taken: data behind a header, or a chunk that has room for
+// the header in front. It reports false if the queue pair does not take it.
+//
+// +checklocks:s.mu
+func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
+	h.credits = uint16(min(s.owed, math.MaxUint16))
+	e := s.at(s.tail)
+	*e = slot{chunk: c, credits: int(h.credits), n: len(data), own: c == nil && h.kind == kindData && len(data) > 0}
+	w := &s.request
+	*w = rdmap.WorkRequest{ID: s.tail, Op: rdmap.WorkSend, CQ: s.cq}
+	if c != nil {
+		h.put(c.B)
+		w.Data = c.B
+	} else {
+		h.put(e.header[:])
+		e.parts = [2][]byte{e.header[:], data}
+		w.Gather = e.parts[:]
+	}
+	if err := s.p.qp.PostSend(w); err != nil {
+		*e = slot{}
+		s.stuck = true
+		return false
+	}
+	s.tail++
+	s.owed -= int(h.credits)
+	return true
+}
+
+// due reports whether there is something to post.
+func (s *byteStream) due() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stuck || s.tail-s.head == uint64(len(s.slots)) || s.p.qp.State() != rdmap.StateRTS {
+		return false
+	}
+	return s.pending != nil || s.finDueLocked() || s.creditDueLocked()
+}
+
+// +checklocks:s.mu
+func (s *byteStream) finDueLocked() bool {
+	return s.closed != nil && !s.fin && s.mayPostLocked(leaveByFIN)
+}
+
+// +checklocks:s.mu
+func (s *byteStream) creditDueLocked() bool {
+	return s.owed >= s.threshold && s.mayPostLocked(leaveByCredit)
+}
+
+// post posts what is due. The transmit token is held.
+func (s *byteStream) post() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending != nil && !s.postPendingLocked() {
+		return
+	}
+	if fin := s.finDueLocked(); fin || s.creditDueLocked() {
+		s.credits--
+		if !s.postLocked(header{kind: kindData, fin: fin}, nil, nil) {
+			s.credits++
+			return
+		}
+		s.fin = s.fin || fin
+	}
+}
+
+// reap takes note of what TCP has taken.
+func (s *byteStream) reap() {
+	s.mu.Lock()
+	s.reapLocked()
+	s.mu.Unlock()
+	signalOne(s.room)
+}
+
+// reapLocked returns how many octets of data were cancelled.
+//
+// +checklocks:s.mu
+func (s *byteStream) reapLocked() (cancelled int) {
+	s.stuck = false
+	var done [16]rdmap.Completion
+	for {
+		n := s.cq.Poll(done[:])
+		if n == 0 {
+			break
+		}
+		for _, d := range done[:n] {
+			e := s.at(d.ID)
+			if e.own {
+				s.own--
+			}
+			if e.chunk != nil {
+				e.chunk.Put()
+			}
+			if errors.Is(d.Err, rdmap.ErrCancelled) {
+				cancelled += e.n
+				s.credits++
+				s.owed += e.credits
+			}
+			*e = slot{done: true}
+		}
+	}
+	for s.head < s.tail && s.at(s.head).done {
+		s.at(s.head).done = false
+		s.head++
+	}
+	return cancelled
+}
+
+// unblock has what was held back by a full send queue tried again.
+func (s *byteStream) unblock() {
+	s.mu.Lock()
+	s.stuck = false
+	s.mu.Unlock()
+}
+
+// arrived takes in a message of n octets that has been placed. The receive role is held.
+func (s *byteStream) arrived(n int) error {
+	if n < headerLen {
+		return fmt.Errorf("%w: message of %d octets", ErrStream, n)
+	}
+	h, err := parseHeader(s.in.head[:])
+	if err != nil {
+		return err
+	}
+	n -= headerLen
+	if n > 0 && s.in.ended() {
+		return fmt.Errorf("%w: %d octets after the end", ErrStream, n)
+	}
+	freed := s.in.accept(n)
+	if h.fin {
+		s.in.end()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if freed {
+		s.owed++
+	}
+	if h.credits > 0 {
+		s.credits += int(h.credits)
+		if s.credits > s.granted {
+			return fmt.Errorf("%w: %d credits of %d", ErrStream, s.credits, s.granted)
+		}
+		signalOne(s.room)
+	}
+	return nil
+}
+
+// freed notes that the reader has freed buffers, and tells the peer if that is due.
+func (s *byteStream) freed(n int) {
+	if n == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.owed += n
+	due := s.creditDueLocked()
+	s.mu.Unlock()
+	if due {
+		s.p.transmit()
+	}
+}
+
+// finish ends the stream behind what has been written. Later Writes, and the one under way, get err.
+func (s *byteStream) finish(err error) {
+	s.mu.Lock()
+	if s.closed == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+		s.closed = err
+	}
+	s.mu.Unlock()
+	signalOne(s.room)
+	s.p.transmit()
+}
+
+// close is Close's part: nobody reads any more, and the end of the stream is behind what was written. It
+// waits until all that is posted, and reports false when that takes too long.
+func (s *byteStream) close(tooLong <-chan time.Time) bool {
+	s.freed(s.in.close())
+	s.finish(net.ErrClosed)
+	for {
+		s.mu.Lock()
+		posted := s.fin
+		s.mu.Unlock()
+		if posted {
+			return true
+		}
+		select {
+		case <-s.room:
+		case <-s.p.over:
+			return true
+		case <-tooLong:
+			return false
+		}
+	}
+}
