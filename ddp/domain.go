@@ -38,6 +38,12 @@ func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, erro
 	if len(b) == 0 || uint64(len(b)) > MaxMessageLen {
 		return nil, ErrRegionLength
 	}
+	return d.enter(&Region{mem: b, access: access, stream: stream})
+}
+
+// enter makes r, of which memory, rights and stream are set, a Region of d: it gets an STag and a TO of
+// its own and is put in the table.
+func (d *Domain) enter(r *Region) (*Region, error) {
 	// A source that repeats itself must not make this loop for ever. With a good one and a million
 	// Regions one try in 4000 hits a used STag.
 	for range 100 {
@@ -45,7 +51,7 @@ func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, erro
 		if err != nil {
 			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
 		}
-		r := &Region{domain: d, stag: stag, base: base | misalignment(b), mem: b, size: len(b), access: access, stream: stream}
+		r.domain, r.stag, r.base, r.size = d, stag, base|misalignment(r.mem), len(r.mem)
 		if stag != 0 && d.add(r) {
 			return r, nil
 		}

@@ -27,8 +27,13 @@ type span struct {
 
 const untaggedBuffer = 1 << 32
 
-func taggedSpan(h TaggedHeader, n uint64) span {
-	return span{buffer: uint64(h.STag), from: h.TO, to: h.TO + n}
+// span returns the n octets at TO to. A window's are those of the Region that it is, in the end, a window
+// of, so that they are known to be the same whatever name they are reached by.
+func (r *Region) span(to, n uint64) span {
+	for ; r.of != nil; r = r.of {
+		to = to - r.base + r.offset + r.of.base
+	}
+	return span{buffer: uint64(r.stag), from: to, to: to + n}
 }
 
 func untaggedSpan(h UntaggedHeader, n uint64) span {
@@ -86,7 +91,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 		return where, false
 	}
 	defer region.mu.RUnlock()
-	where = taggedSpan(h, uint64(len(payload)))
+	where = region.span(h.TO, uint64(len(payload)))
 	if r.overlapsEarly(where) {
 		return where, false
 	}

@@ -18,6 +18,7 @@ type script struct {
 
 const (
 	worldRegion = 64 // octets of each of the two Regions in a world
+	worldWindow = 16 // where the window of the first one begins: it has worldBuffer octets
 	worldBuffer = 40 // octets of each posted buffer
 	worldSTag   = STag(0x1000)
 	worldTO     = uint64(0x7000)
@@ -39,8 +40,13 @@ func drawScript(t *rapid.T) (s script) {
 		case 2:
 			m.RsvdULP, m.Len = inMessage, min(m.Len, 8)
 		default:
-			m.Tagged, m.STag = true, worldSTag+STag(rapid.IntRange(0, 1).Draw(t, "region"))
-			m.TO = worldTO + uint64(rapid.IntRange(0, worldRegion-n).Draw(t, "TO"))
+			region := rapid.IntRange(0, 2).Draw(t, "region")
+			size := worldRegion
+			if region == 2 { // the window
+				size = worldBuffer
+			}
+			m.Tagged, m.STag = true, worldSTag+STag(region)
+			m.TO = worldTO + uint64(rapid.IntRange(0, size-n).Draw(t, "TO"))
 		}
 		s.ulpdus = append(s.ulpdus, cut(&sender, &m, rapid.IntRange(19, 40).Draw(t, "MULPDU"))...)
 	}
@@ -70,7 +76,7 @@ func (s *script) spoil(t *rapid.T) {
 	}
 }
 
-// A world is a Receiver with two Regions and posted buffers.
+// A world is a Receiver with two Regions, a window of the first one, and posted buffers.
 type world struct {
 	*pair
 	memory []guarded
@@ -86,6 +92,11 @@ func newWorld(t testing.TB) *world {
 		w.memory = append(w.memory, g)
 		w.move(w.register(g.mem, RemoteWrite), worldSTag+i, worldTO)
 	}
+	window, err := w.domain.lookup(worldSTag).Window(worldWindow, worldBuffer, RemoteWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.move(window, worldSTag+2, worldTO)
 	for id := range uint64(12) {
 		w.memory = append(w.memory, w.post(QNSend, worldBuffer, id), w.post(QNReadRequest, worldBuffer, 100+id))
 	}

@@ -17,6 +17,10 @@ var (
 	ErrDeregistered = errors.New("ddp: Region is deregistered")
 	ErrMisaligned   = errors.New("ddp: 64-bit word is not aligned to 8 octets")
 
+	// What Region.Window says; or ErrDeregistered.
+	ErrWindowRange  = errors.New("ddp: a window has 1 octet at least and lies inside its Region")
+	ErrWindowAccess = errors.New("ddp: a window grants no right that its Region does not grant")
+
 	// What Domain.Invalidate says.
 	ErrUnknownSTag      = errors.New("ddp: STag is not valid")
 	ErrWrongStream      = errors.New("ddp: STag is not associated with the stream")

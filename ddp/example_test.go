@@ -70,3 +70,26 @@ func ExampleRegion_Deregister() {
 	// <nil>
 	// invalid STag
 }
+
+// A window gives a peer a part of a Region, for as long as it is wanted; the Region stays.
+func ExampleRegion_Window() {
+	d := ddp.NewDomain(nil)
+	r, err := d.Register(make([]byte, 100), ddp.RemoteRead|ddp.RemoteWrite, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w, err := r.Window(20, 10, ddp.RemoteRead) // for the peer to read 10 octets, and no more
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = d.Check(w.STag(), w.TO(), 10, ddp.RemoteRead, 1)
+	fmt.Println(err)
+	w.Deregister()
+	_, err = d.Check(r.STag(), r.TO(), 100, ddp.RemoteWrite, 1)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// <nil>
+}

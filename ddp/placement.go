@@ -72,7 +72,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 		return err
 	}
 	if s.payload != nil && mem != nil {
-		copyAround(mem, s.payload, taggedSpan(h, s.n()), r.early)
+		copyAround(mem, s.payload, region.span(h.TO, s.n()), r.early)
 	}
 	region.mu.RUnlock()
 	return nil

@@ -49,6 +49,10 @@ type Region struct {
 	// takes it for writing, waits for them.
 	mu   sync.RWMutex
 	gone bool // +checklocks:mu
+
+	of      *Region // the Region that this one is a window of; nil: of none
+	offset  uint64  // octets from the start of that one to this one's
+	windows windows
 }
 
 // STag returns the name of the Region on the wire.
@@ -67,7 +71,8 @@ func (r *Region) Access() Access { return r.access }
 func (r *Region) Bytes() []byte { return r.mem }
 
 // Deregister ends all access through the STag. When it returns no copy into or out of the memory is
-// under way, and not one octet is changed by a peer ever after. It may be called more than once.
+// under way, and not one octet is changed by a peer ever after. The windows of the Region end with it.
+// It may be called more than once.
 //
 // "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no
 // longer modify the buffer after the ULP revokes remote access rights for the specific STag."
@@ -77,6 +82,10 @@ func (r *Region) Deregister() {
 	r.mu.Lock()
 	r.gone = true
 	r.mu.Unlock()
+	r.windows.deregister()
+	if r.of != nil {
+		r.of.windows.remove(r)
+	}
 }
 
 // Discard has everything that still comes for the Region, a ReadSink, thrown away: when it returns, no

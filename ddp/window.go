@@ -1,0 +1,78 @@
+package ddp
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Window makes the n octets of r from offset off on a Region of their own, a window, which grants access
+// to them and only them: another name for a part of r that can be given away, and taken back, by itself.
+// It has an STag and a TO of its own, nothing about which tells r's, and is valid on r's stream.
+//
+// The window ends with its Deregister, or when the peer invalidates its STag, and r stays; or with r.
+// When the Deregister of r has returned nothing reaches the memory through a window either. There can be
+// windows of windows, under the same rules.
+//
+// The error is [ErrWindowRange], [ErrWindowAccess] for a right that r has not, or for any window of a
+// ReadSink, which is one Read's only, [ErrDeregistered], or the random source's.
+func (r *Region) Window(off, n int, access Access) (*Region, error) {
+	switch {
+	case off < 0 || n < 1 || off > r.size || n > r.size-off:
+		return nil, fmt.Errorf("%w: %d octets at %d of %d", ErrWindowRange, n, off, r.size)
+	case access&^r.access != 0 || r.access&ReadSink != 0:
+		return nil, fmt.Errorf("%w: %v of %v", ErrWindowAccess, access, r.access)
+	}
+	// Who deregisters r sets gone, then ends its windows. So this one is either refused or among them.
+	r.windows.mu.Lock()
+	defer r.windows.mu.Unlock()
+	r.mu.RLock()
+	mem, gone := r.mem, r.gone || r.mem == nil // nil: it discards
+	r.mu.RUnlock()
+	if gone {
+		return nil, ErrDeregistered
+	}
+	w, err := r.domain.enter(&Region{
+		mem: mem[off : off+n : off+n], access: access, stream: r.stream, of: r, offset: uint64(off),
+	})
+	if err == nil {
+		r.windows.addLocked(w)
+	}
+	return w, err
+}
+
+// windows are the Regions that are windows of one Region. A window stays here until nothing is copied
+// through it any more, so that each of several who deregister the Region waits for that.
+type windows struct {
+	mu  sync.Mutex
+	all map[*Region]struct{} // +checklocks:mu
+}
+
+// +checklocks:w.mu
+func (w *windows) addLocked(r *Region) {
+	if w.all == nil {
+		w.all = make(map[*Region]struct{})
+	}
+	w.all[r] = struct{}{}
+}
+
+func (w *windows) remove(r *Region) {
+	w.mu.Lock()
+	delete(w.all, r)
+	w.mu.Unlock()
+}
+
+// deregister ends all windows. No more are added.
+func (w *windows) deregister() {
+	for _, r := range w.list() {
+		r.Deregister()
+	}
+}
+
+func (w *windows) list() (all []*Region) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for r := range w.all {
+		all = append(all, r)
+	}
+	return all
+}
