@@ -3,6 +3,7 @@ package rdmap
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
@@ -119,10 +120,7 @@ func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
 func (c *CompletionQueue) Poll(dst []Completion) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(dst), c.n)
-	for i := range n {
-		dst[i] = c.takeLocked()
-	}
+	n := c.pollLocked(dst)
 	if c.n > 0 {
 		signal(c.ready)
 	}
@@ -132,34 +130,72 @@ func (c *CompletionQueue) Poll(dst []Completion) int {
 // Wait takes the oldest Completion, waiting for one if there is none. One that is there already is
 // returned even if ctx is done; else the error is ctx's.
 func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
-	return c.wait(ctx, c.ready, func() bool { return c.n > 0 })
+	var one [1]Completion
+	_, err := c.wait(ctx, one[:], c.ready, func() bool { return c.n > 0 })
+	return one[0], err
+}
+
+// WaitBatch takes up to len(dst) Completions, the oldest first, and returns how many: all that are there,
+// waiting for one if there is none. Those that are there already are returned even if ctx is done; else
+// the error is ctx's and the number 0. An empty dst is never waited for.
+func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int, error) {
+	if len(dst) == 0 {
+		return 0, nil
+	}
+	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 })
+}
+
+// All takes Completions one after the other, as Wait does, until ctx is done: its error comes last.
+func (c *CompletionQueue) All(ctx context.Context) iter.Seq2[Completion, error] {
+	return func(yield func(Completion, error) bool) {
+		for {
+			done, err := c.Wait(ctx)
+			if !yield(done, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // WaitSolicited is Wait for a consumer that sleeps until the peer wakes it: it takes the oldest
 // Completion once one of those in the queue is solicited (RFC 5040 §5.3) or a failure.
 func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
-	return c.wait(ctx, c.solicited, func() bool { return c.waking > 0 })
+	var one [1]Completion
+	_, err := c.wait(ctx, one[:], c.solicited, func() bool { return c.waking > 0 })
+	return one[0], err
 }
 
-// wait takes the oldest Completion as soon as there reports true; it is called with mu held.
-func (c *CompletionQueue) wait(ctx context.Context, wake chan struct{}, there func() bool) (Completion, error) {
+// wait takes as many Completions as dst holds, and 1 at least, as soon as there reports true; it is called
+// with mu held.
+func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, wake chan struct{}, there func() bool) (int, error) {
 	for {
 		c.mu.Lock()
 		if there() {
-			done := c.takeLocked()
+			n := c.pollLocked(dst)
 			if there() {
 				signal(wake) // for the next one who waits
 			}
 			c.mu.Unlock()
-			return done, nil
+			return n, nil
 		}
 		c.mu.Unlock()
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return Completion{}, ctx.Err()
+			return 0, ctx.Err()
 		}
 	}
+}
+
+// pollLocked takes the oldest entries, as many as dst holds.
+//
+// +checklocks:c.mu
+func (c *CompletionQueue) pollLocked(dst []Completion) int {
+	n := min(len(dst), c.n)
+	for i := range n {
+		dst[i] = c.takeLocked()
+	}
+	return n
 }
 
 // takeLocked takes the oldest entry out of the ring.

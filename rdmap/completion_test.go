@@ -3,8 +3,11 @@ package rdmap
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -233,5 +236,230 @@ func TestCompletionString(t *testing.T) {
 		if got := tt.c.String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
+	}
+}
+
+func TestWaitBatch(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, tt := range []struct {
+		desc      string
+		there, n  int // Completions in the queue, and room in dst
+		want      int
+		cancelled bool // and not even then an error
+	}{
+		{"as many as there are", 3, 5, 3, false},
+		{"as many as there is room for", 5, 3, 3, false},
+		{"none asked for", 5, 0, 0, false},
+		{"none asked for and none there", 0, 0, 0, false},
+		{"there already, with a done context", 2, 5, 2, true},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			c := NewCompletionQueue(8)
+			fill(t, c, 0, tt.there)
+			ctx := context.Background()
+			if tt.cancelled {
+				ctx = cancelled
+			}
+			dst := make([]Completion, tt.n)
+			n, err := c.WaitBatch(ctx, dst)
+			if n != tt.want || err != nil {
+				t.Fatalf("WaitBatch = %d, %v, want %d", n, err, tt.want)
+			}
+			for i, d := range dst[:n] {
+				if d.ID != uint64(i) {
+					t.Errorf("Completion %d has ID %d", i, d.ID)
+				}
+			}
+			if c.Len() != tt.there-n {
+				t.Errorf("%d are left, want %d", c.Len(), tt.there-n)
+			}
+			for range c.Len() { // those that are left can be waited for
+				if _, err := c.Wait(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	t.Run("a done context, and none there", func(t *testing.T) {
+		c := NewCompletionQueue(1)
+		if n, err := c.WaitBatch(cancelled, make([]Completion, 1)); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("WaitBatch = %d, %v", n, err)
+		}
+	})
+	t.Run("a deadline ends the wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			if n, err := NewCompletionQueue(1).WaitBatch(ctx, make([]Completion, 1)); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("WaitBatch = %d, %v", n, err)
+			}
+		})
+	})
+}
+
+func TestAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCompletionQueue(8)
+		fill(t, c, 0, 3)
+		for d, err := range c.All(t.Context()) {
+			if d.ID != 0 || err != nil {
+				t.Errorf("the first is %v, %v", d, err)
+			}
+			break
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var got []uint64
+		ended := make(chan error, 1)
+		go func() {
+			for d, err := range c.All(ctx) {
+				if err != nil {
+					ended <- err
+					continue // there is no other
+				}
+				got = append(got, d.ID)
+			}
+			close(ended)
+		}()
+		synctest.Wait()
+		fill(t, c, 3, 2)
+		synctest.Wait()
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the last is %v", err)
+		}
+		if _, more := <-ended; more {
+			t.Error("there is one after the error")
+		}
+		if !slices.Equal(got, []uint64{1, 2, 3, 4}) {
+			t.Errorf("took %v", got)
+		}
+	})
+}
+
+// Many QPs share one queue, and goroutines of every kind take from it at once. Each Completion is taken
+// exactly once, those of one QP by one taker in order, and when nothing moves any more nobody sleeps who
+// could take one.
+func TestEachCompletionTakenOnce(t *testing.T) {
+	for range rapidRounds {
+		rapid.Check(t, func(rt *rapid.T) {
+			kinds := rapid.SliceOfN(rapid.SampledFrom(takers), 1, 6).Draw(rt, "takers")
+			qps := rapid.IntRange(1, 5).Draw(rt, "QPs")
+			rounds := rapid.SliceOfN(rapid.IntRange(0, 12), 1, 4).Draw(rt, "receives of each, by round")
+			synctest.Test(t, func(t *testing.T) { takeAll(t, rt, kinds, qps, rounds) })
+		})
+	}
+}
+
+const rapidRounds = 3
+
+// A taker takes some Completions after it has waited.
+type taker struct {
+	name string
+	take func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error)
+}
+
+var takers = []taker{
+	{"Wait", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
+		dst[0], err = c.Wait(ctx)
+		return 1, err
+	}},
+	{"WaitSolicited", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
+		dst[0], err = c.WaitSolicited(ctx)
+		return 1, err
+	}},
+	{"WaitBatch", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
+		return c.WaitBatch(ctx, dst)
+	}},
+	{"WaitBatch of 1", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
+		return c.WaitBatch(ctx, dst[:1])
+	}},
+	{"Ready and Poll", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
+		select {
+		case <-c.Ready():
+			return c.Poll(dst), nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}},
+	{"a Wait that is cancelled", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
+		soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+		defer cancel()
+		dst[0], err = c.Wait(soon)
+		if err != nil {
+			return 0, ctx.Err()
+		}
+		return 1, nil
+	}},
+}
+
+// takeAll lets QPs end with their receives posted, which completes these, as flushed, from a goroutine
+// each.
+func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
+	total := 0
+	for _, n := range rounds {
+		total += qps * n
+	}
+	c := NewCompletionQueue(max(total, 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	type name struct {
+		qp *QP
+		id uint64
+	}
+	var mu sync.Mutex
+	taken := map[name]int{}
+	var wg sync.WaitGroup
+	for _, k := range kinds {
+		wg.Go(func() {
+			dst := make([]Completion, 4)
+			last := map[*QP]uint64{}
+			for {
+				n, err := k.take(ctx, c, dst)
+				if err != nil {
+					return
+				}
+				for _, d := range dst[:n] {
+					if d.ID <= last[d.QP] {
+						rt.Errorf("%s: %d after %d", k.name, d.ID, last[d.QP])
+					}
+					last[d.QP] = d.ID
+					mu.Lock()
+					taken[name{d.QP, d.ID}]++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	// At the end of each round every taker sleeps, or spins through its millisecond.
+	posted := 0
+	for _, n := range rounds {
+		var end sync.WaitGroup
+		for range qps {
+			q := NewQP(Config{RecvCQ: c, RecvDepth: max(n, 1)})
+			for id := range n {
+				if err := q.PostRecv(RecvRequest{ID: uint64(id + 1)}); err != nil {
+					rt.Errorf("PostRecv: %v", err)
+				}
+			}
+			posted += n
+			end.Go(func() { q.Abort(errTest) })
+		}
+		end.Wait()
+		synctest.Wait()
+		mu.Lock()
+		if len(taken) != posted || c.Len() != 0 {
+			rt.Errorf("%d of %d Completions are taken and %d lie there, while all sleep", len(taken), posted, c.Len())
+		}
+		mu.Unlock()
+	}
+	cancel()
+	wg.Wait()
+	for k, n := range taken {
+		if n != 1 {
+			rt.Errorf("Completion %d is taken %d times", k.id, n)
+		}
+	}
+	if c.reserved != 0 || c.waking != 0 {
+		rt.Errorf("%d entries reserved and %d waking in the end", c.reserved, c.waking)
 	}
 }

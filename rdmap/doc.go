@@ -30,6 +30,12 @@
 // A Send or Write is not ordered after the reading of an earlier Read at the peer: WorkRequest.Fence
 // does that. The order in which overlapping Writes land is not defined either (RFC 5040 §5.5).
 //
+// # Shared receive queues
+//
+// QPs that have a SharedReceiveQueue in their Config post no receives: whoever drives one calls TakeShared
+// before it places the first segment of a message for QN 0, which binds a buffer to that QP. From then on
+// it is a receive like any other; when the stream ends the QP flushes what it has bound, and no more.
+//
 // # Errors
 //
 // No error is recovered from: the first one ends the stream (RFC 5040 §7). The side that finds it sends
@@ -42,5 +48,5 @@
 // A Read has one sink. Reads and atomics share the limits IRD and ORD. Atomics are atomic with regard
 // to all others in this process and to users of sync/atomic, but not to plain loads and stores, nor to
 // Writes; their target must be aligned to 8 octets in memory. Only RDMAP version 1 is spoken, not the
-// RDMA Consortium's version 0. Shared receive queues and memory windows do not exist.
+// RDMA Consortium's version 0.
 package rdmap

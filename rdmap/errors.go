@@ -21,6 +21,9 @@ var (
 	ErrPeerClosed = errors.New("rdmap: closed by the peer")
 	// ErrMessageTooLong means that a request has more than 2^32-1 octets.
 	ErrMessageTooLong = errors.New("rdmap: message longer than 2^32-1 octets")
+	// ErrSharedQueue means that the QP takes its receive buffers from a SharedReceiveQueue: they are
+	// posted there.
+	ErrSharedQueue = errors.New("rdmap: receive buffers come from a shared receive queue")
 	// ErrBadRequest means that a request makes no sense, whatever the state of the stream.
 	ErrBadRequest = errors.New("rdmap: bad request")
 	// ErrNoExtensions means that the stream does not use RFC 7306's operations.

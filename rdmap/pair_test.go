@@ -47,6 +47,8 @@ type params struct {
 	domain         *ddp.Domain
 	startA         StartParams // besides IRD, ORD and Extensions
 	startB         StartParams
+	srq            *SharedReceiveQueue // of b
+	srqCQ          *CompletionQueue    // b's RecvCQ; nil: one of its own
 }
 
 func newPair(t testing.TB, p params) *pair {
@@ -56,7 +58,7 @@ func newPair(t testing.TB, p params) *pair {
 		}
 		return max(n, 0)
 	}
-	newSide := func(stream uint64, start StartParams) *side {
+	newSide := func(stream uint64, start StartParams, srq *SharedReceiveQueue, recvCQ *CompletionQueue) *side {
 		s := &side{
 			t: t, domain: p.domain, mulpdu: or(p.mulpdu, 1000),
 			sendCQ: NewCompletionQueue(or(p.cqDepth, 256)), recvCQ: NewCompletionQueue(or(p.cqDepth, 256)),
@@ -64,16 +66,19 @@ func newPair(t testing.TB, p params) *pair {
 		if s.domain == nil {
 			s.domain = ddp.NewDomain(nil)
 		}
+		if recvCQ != nil {
+			s.recvCQ = recvCQ
+		}
 		s.qp = NewQP(Config{
 			SendDepth: or(p.depth, 64), RecvDepth: or(p.depth, 64),
-			SendCQ: s.sendCQ, RecvCQ: s.recvCQ, Domain: s.domain, Stream: stream,
+			SendCQ: s.sendCQ, RecvCQ: s.recvCQ, Domain: s.domain, Stream: stream, SRQ: srq,
 		})
 		start.IRD, start.ORD, start.Extensions = or(p.ird, 16), or(p.ord, 16), !p.noExtensions
 		s.qp.Start(start)
 		s.rx = ddp.NewReceiver(s.qp.ReceiverConfig())
 		return s
 	}
-	x := &pair{newSide(1, p.startA), newSide(2, p.startB)}
+	x := &pair{newSide(1, p.startA, nil, nil), newSide(2, p.startB, p.srq, p.srqCQ)}
 	x.a.peer, x.b.peer = x.b, x.a
 	return x
 }
@@ -132,6 +137,9 @@ func (s *side) transmit() {
 
 // inject lets a segment arrive.
 func (s *side) inject(ulpdu []byte) {
+	if h, _, err := ddp.ParseUntagged(ulpdu); err == nil && h.QN == ddp.QNSend && h.MO == 0 {
+		s.qp.TakeShared()
+	}
 	s.rx.Place(s.off, ulpdu)
 	s.off += uint64(len(ulpdu)) + 6
 	for s.rx.Deliver(s.off) {

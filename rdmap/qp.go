@@ -19,9 +19,14 @@ type Config struct {
 	// offered in startup. What startup agreed on comes with Start.
 	IRD, ORD int
 	// SendCQ and RecvCQ receive the Completions. Nil means a queue of the QP's own, as deep as the
-	// send or receive queue.
+	// send or receive queue, or as SRQ if that is deeper.
 	SendCQ, RecvCQ *CompletionQueue
-	Domain         *ddp.Domain // Protection Domain of the stream; nil means one of its own
+	// SRQ is where the QP's receive buffers come from; PostRecv then returns ErrSharedQueue, and RecvDepth
+	// is the most that are bound at a time. The RecvCQ must have an entry for each that is bound, by any
+	// of its QPs, until its Completion is taken: a Send for which there is none ends the stream. Nil
+	// means that buffers are posted with PostRecv.
+	SRQ    *SharedReceiveQueue
+	Domain *ddp.Domain // Protection Domain of the stream; nil means one of its own
 	// Stream tells the RDMAP Streams of the Domain apart. It must not be 0 if Domain is set.
 	Stream uint64
 	// Extensions turns RFC 7306's operations on, whatever startup agrees on.
@@ -106,7 +111,11 @@ func NewQP(c Config) *QP {
 		c.SendCQ = NewCompletionQueue(c.SendDepth)
 	}
 	if c.RecvCQ == nil {
-		c.RecvCQ = NewCompletionQueue(c.RecvDepth)
+		n := c.RecvDepth
+		if c.SRQ != nil {
+			n = max(n, c.SRQ.Cap())
+		}
+		c.RecvCQ = NewCompletionQueue(n)
 	}
 	switch {
 	case c.Domain == nil:

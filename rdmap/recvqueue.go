@@ -72,11 +72,14 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 
 // PostRecv puts a buffer at the end of the receive queue; any goroutine may call it, also before Start.
 // It never waits. If it returns nil there will be exactly one Completion. It returns ErrClosed or
-// ErrPeerClosed where nothing more can come, ErrQueueFull, ErrCompletionQueueFull, or
-// ErrMessageTooLong for a buffer of more than 2^32-1 octets.
+// ErrPeerClosed where nothing more can come, ErrQueueFull, ErrCompletionQueueFull,
+// ErrMessageTooLong for a buffer of more than 2^32-1 octets, or ErrSharedQueue.
 func (q *QP) PostRecv(r RecvRequest) error {
 	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong
+	}
+	if q.cfg.SRQ != nil {
+		return ErrSharedQueue
 	}
 	// The two queues must have the same order, but DDP's is not to be waited for under mu: it is
 	// locked while a segment is copied.

@@ -70,6 +70,9 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	if err := x.a.qp.PostRecv(RecvRequest{Buf: huge}); !errors.Is(err, ErrMessageTooLong) {
 		t.Errorf("PostRecv of 2^32 octets: %v, want ErrMessageTooLong", err)
 	}
+	if err := NewSharedReceiveQueue(1).PostRecv(RecvRequest{Buf: huge}); !errors.Is(err, ErrMessageTooLong) {
+		t.Errorf("PostRecv of 2^32 octets to a shared queue: %v, want ErrMessageTooLong", err)
+	}
 }
 
 // "it is RECOMMENDED that RDMA applications and/or ULPs negotiate at the application or ULP level the usage of

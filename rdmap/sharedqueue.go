@@ -1,0 +1,179 @@
+package rdmap
+
+import (
+	"math"
+	"sync"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A SharedReceiveQueue (S-RQ, RFC 5040 §1.2) holds receive buffers for several QPs: those that have it
+// in their Config post none of their own. A buffer is bound late: only when a Send begins to come for
+// one of the QPs is the oldest buffer that QP's, and completes on its RecvCQ. So buffers are needed for
+// the messages on their way, not for the connections there are. Any goroutine may use it.
+//
+// It does not grow, and a Send that finds it empty ends its stream (RFC 5041 §7.2), as one that finds
+// no buffer posted does. Arm and Limit tell in time when there are few left.
+type SharedReceiveQueue struct {
+	event chan struct{} // capacity 1: see Limit
+
+	mu       sync.Mutex
+	buffers  []RecvRequest // +checklocks:mu a ring
+	head, n  int           // +checklocks:mu the oldest buffer, and how many there are
+	limit    int           // +checklocks:mu fewer than this are an event; 0: none is wanted
+	isClosed bool          // +checklocks:mu
+}
+
+// NewSharedReceiveQueue returns an empty queue with room for depth buffers, at least 1. Those that are
+// bound to a QP do not count.
+func NewSharedReceiveQueue(depth int) *SharedReceiveQueue {
+	return &SharedReceiveQueue{event: make(chan struct{}, 1), buffers: make([]RecvRequest, max(depth, 1))}
+}
+
+// PostRecv puts a buffer at the end of the queue; any goroutine may call it. It never waits. r.Buf is the
+// queue's until its Completion, which comes exactly once, or until Close returns its ID. It returns
+// ErrQueueFull, ErrClosed, or ErrMessageTooLong for a buffer of more than 2^32-1 octets.
+func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.postLocked(r)
+}
+
+// PostRecvBatch posts rs in order, with none of another goroutine between them. It returns how many were
+// accepted; when that is not all of them, the error is that of the first that was not, as of PostRecv.
+func (s *SharedReceiveQueue) PostRecvBatch(rs []RecvRequest) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range rs {
+		if err := s.postLocked(rs[i]); err != nil {
+			return i, err
+		}
+	}
+	return len(rs), nil
+}
+
+// +checklocks:s.mu
+func (s *SharedReceiveQueue) postLocked(r RecvRequest) error {
+	switch {
+	case uint64(len(r.Buf)) > math.MaxUint32:
+		return ErrMessageTooLong
+	case s.isClosed:
+		return ErrClosed
+	case s.n == len(s.buffers):
+		return ErrQueueFull
+	}
+	s.buffers[(s.head+s.n)%len(s.buffers)] = r
+	s.n++
+	return nil
+}
+
+// Len returns how many buffers are posted and not bound to a QP.
+func (s *SharedReceiveQueue) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n
+}
+
+// Cap returns how many buffers the queue has room for.
+func (s *SharedReceiveQueue) Cap() int {
+	return len(s.buffers) //nolint:checklocks // the ring is never another
+}
+
+// Arm asks for one event when fewer than limit buffers are left, which may be now; then none until it is
+// armed again. An event that nobody has taken is taken back. A limit of 0 or less asks for none.
+func (s *SharedReceiveQueue) Arm(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.event:
+	default:
+	}
+	s.limit = max(limit, 0)
+	s.watchLocked()
+}
+
+// Limit returns the channel that gives the events that Arm asks for.
+func (s *SharedReceiveQueue) Limit() <-chan struct{} { return s.event }
+
+// watchLocked raises the event if it is due.
+//
+// +checklocks:s.mu
+func (s *SharedReceiveQueue) watchLocked() {
+	if s.n < s.limit && !s.isClosed {
+		s.limit = 0
+		signal(s.event)
+	}
+}
+
+// Close ends the queue and returns the IDs of the buffers that are not bound to a QP, oldest first: they
+// are the caller's again and have no Completion. From now on PostRecv fails, Sends find no buffer, and
+// there is no event.
+func (s *SharedReceiveQueue) Close() []uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isClosed = true
+	var ids []uint64
+	for s.n > 0 {
+		ids = append(ids, s.takeLocked().ID)
+	}
+	return ids
+}
+
+// take removes the oldest buffer.
+func (s *SharedReceiveQueue) take() (r RecvRequest, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n == 0 {
+		return RecvRequest{}, false
+	}
+	r = s.takeLocked()
+	s.watchLocked()
+	return r, true
+}
+
+// +checklocks:s.mu
+func (s *SharedReceiveQueue) takeLocked() RecvRequest {
+	r := s.buffers[s.head]
+	s.buffers[s.head] = RecvRequest{}
+	s.head = (s.head + 1) % len(s.buffers)
+	s.n--
+	return r
+}
+
+// TakeShared sees to it that a Send that begins finds a buffer: it binds the oldest one of the
+// SharedReceiveQueue to the QP, unless one that no message has filled is bound already. It reports false
+// where there is none, or no entry of the RecvCQ for it, or nothing more is received; DDP then finds no
+// buffer and the stream ends. The one goroutine that places segments calls it before it places the first
+// segment of a message for QN 0. A QP without such a queue has what is posted, and the answer is false.
+func (q *QP) TakeShared() bool {
+	if q.cfg.SRQ == nil {
+		return false
+	}
+	queue := q.queues[ddp.QNSend]
+	if queue.Len() > 0 {
+		return true
+	}
+	q.postRecvMu.Lock()
+	defer q.postRecvMu.Unlock()
+	r, ok := q.bindShared()
+	if ok {
+		mustPost(queue, r.Buf, r.ID)
+	}
+	return ok
+}
+
+// bindShared moves a buffer to rq. From then on the end of the stream completes it.
+func (q *QP) bindShared() (r RecvRequest, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.receivesLocked() || q.rq.isFull() || !q.cfg.RecvCQ.reserve() {
+		return RecvRequest{}, false
+	}
+	r, ok = q.cfg.SRQ.take()
+	if !ok {
+		q.cfg.RecvCQ.release()
+		return RecvRequest{}, false
+	}
+	q.rq.push(recvEntry{id: r.ID, buf: r.Buf})
+	return r, true
+}
