@@ -338,15 +338,16 @@ func TestAll(t *testing.T) {
 }
 
 // Many QPs share one queue, and goroutines of every kind take from it at once. Each Completion is taken
-// exactly once, those of one QP by one taker in order, and when nothing moves any more nobody sleeps who
-// could take one.
+// exactly once, those of one QP by one taker in order, and when nothing moves any more nobody sleeps while
+// there is one. Takers go home after some, so that it matters that they wake the next.
 func TestEachCompletionTakenOnce(t *testing.T) {
 	for range rapidRounds {
 		rapid.Check(t, func(rt *rapid.T) {
-			kinds := rapid.SliceOfN(rapid.SampledFrom(takers), 1, 6).Draw(rt, "takers")
+			kinds := rapid.SliceOfN(rapid.SampledFrom(takers), 1, 12).Draw(rt, "takers")
+			calls := rapid.SliceOfN(rapid.SampledFrom([]int{1, 1, 2, 1000}), len(kinds), len(kinds)).Draw(rt, "calls of each")
 			qps := rapid.IntRange(1, 5).Draw(rt, "QPs")
 			rounds := rapid.SliceOfN(rapid.IntRange(0, 12), 1, 4).Draw(rt, "receives of each, by round")
-			synctest.Test(t, func(t *testing.T) { takeAll(t, rt, kinds, qps, rounds) })
+			synctest.Test(t, func(t *testing.T) { takeAll(t, rt, kinds, calls, qps, rounds) })
 		})
 	}
 }
@@ -395,7 +396,7 @@ var takers = []taker{
 
 // takeAll lets QPs end with their receives posted, which completes these, as flushed, from a goroutine
 // each.
-func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
+func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rounds []int) {
 	total := 0
 	for _, n := range rounds {
 		total += qps * n
@@ -408,12 +409,14 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
 	}
 	var mu sync.Mutex
 	taken := map[name]int{}
+	awake := len(kinds) // or asleep: not gone home
 	var wg sync.WaitGroup
-	for _, k := range kinds {
+	for i, k := range kinds {
 		wg.Go(func() {
 			dst := make([]Completion, 4)
 			last := map[*QP]uint64{}
-			for {
+			defer func() { mu.Lock(); awake--; mu.Unlock() }()
+			for range calls[i] {
 				n, err := k.take(ctx, c, dst)
 				if err != nil {
 					return
@@ -430,7 +433,6 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
 			}
 		})
 	}
-	// At the end of each round every taker sleeps, or spins through its millisecond.
 	posted := 0
 	for _, n := range rounds {
 		var end sync.WaitGroup
@@ -447,13 +449,19 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
 		end.Wait()
 		synctest.Wait()
 		mu.Lock()
-		if len(taken) != posted || c.Len() != 0 {
-			rt.Errorf("%d of %d Completions are taken and %d lie there, while all sleep", len(taken), posted, c.Len())
+		if len(taken)+c.Len() != posted || c.Len() > 0 && awake > 0 {
+			rt.Errorf("%d of %d Completions are taken and %d lie there, while %d takers sleep", len(taken), posted, c.Len(), awake)
 		}
 		mu.Unlock()
 	}
 	cancel()
 	wg.Wait()
+	for _, d := range done(c) {
+		taken[name{d.QP, d.ID}]++
+	}
+	if len(taken) != posted {
+		rt.Errorf("%d of %d Completions are taken in the end", len(taken), posted)
+	}
 	for k, n := range taken {
 		if n != 1 {
 			rt.Errorf("Completion %d is taken %d times", k.id, n)
@@ -461,5 +469,51 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, qps int, rounds []int) {
 	}
 	if c.reserved != 0 || c.waking != 0 {
 		rt.Errorf("%d entries reserved and %d waking in the end", c.reserved, c.waking)
+	}
+}
+
+// Entries that come while a signal lies there raise no other, so who takes one passes it on.
+func TestOneSignalWakesAll(t *testing.T) {
+	for _, k := range takers {
+		if k.name == "a Wait that is cancelled" || k.name == "Ready and Poll" {
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n = 3
+				c := NewCompletionQueue(4 * n)
+				var wg sync.WaitGroup
+				got := make(chan int, n)
+				for range n {
+					wg.Go(func() {
+						taken, err := k.take(t.Context(), c, make([]Completion, 4))
+						if err != nil {
+							t.Error(err)
+						}
+						got <- taken
+					})
+				}
+				synctest.Wait()
+				ready, solicited := c.ready, c.solicited
+				c.ready, c.solicited = make(chan struct{}, 1), make(chan struct{}, 1)
+				for range 4 * n {
+					c.reserve()
+					c.complete(Completion{Solicited: true})
+				}
+				c.ready, c.solicited = ready, solicited
+				signal(ready)
+				signal(solicited)
+				synctest.Wait()
+				if len(got) != n {
+					t.Errorf("%d of %d woke", len(got), n)
+				}
+				for range n - len(got) { // or the bubble would not end
+					signal(ready)
+					signal(solicited)
+					synctest.Wait()
+				}
+				wg.Wait()
+			})
+		})
 	}
 }

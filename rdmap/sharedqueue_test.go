@@ -316,8 +316,12 @@ func TestSharedNoBuffer(t *testing.T) {
 				t.Errorf("sent %x, want %s", got, vTermNoBuffer)
 			}
 			wantDone(t, "receiver", x.b.recvCQ, "")
-			if srq.Len() != tt.left {
-				t.Errorf("%d buffers left, want %d", srq.Len(), tt.left)
+			reserved := 0
+			if cq != nil {
+				reserved = 1
+			}
+			if srq.Len() != tt.left || x.b.recvCQ.reserved != reserved {
+				t.Errorf("%d buffers left, want %d; %d entries reserved, want %d", srq.Len(), tt.left, x.b.recvCQ.reserved, reserved)
 			}
 		})
 	}
