@@ -70,6 +70,11 @@ type Config struct {
 	// SendCQ and RecvCQ take the completions; connections may share them. Nil means one of the
 	// connection's own. Giving a RecvCQ makes the application the owner of the receive queue.
 	SendCQ, RecvCQ *rdmap.CompletionQueue
+	// SRQ is where the receive buffers come from, and connections may share it. Giving one makes the
+	// application the owner of the receive queue: it posts buffers to SRQ and not with PostRecv, and takes
+	// Completions from a RecvCQ, which must have an entry for each buffer that is not in SRQ. A Send that
+	// finds no buffer, or no entry, ends its connection. Nil means that each connection has its own.
+	SRQ *rdmap.SharedReceiveQueue
 	// Domain is the Protection Domain of the connection's registered memory; connections may share
 	// it. Nil means one of the connection's own.
 	Domain *ddp.Domain

@@ -349,7 +349,7 @@ func (c *Conn) learn(a mpa.Agreement) {
 }
 
 // ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.
-func (c *Conn) ownsReceives() bool { return c.cfg.RecvCQ == nil && !c.appReceives() }
+func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start binds the layers together as startup agreed. A cause is what the connection is to fail for
 // at once.
@@ -366,6 +366,7 @@ func (c *Conn) start(cause error) {
 	p := newPump(c.stream, v.qp, a)
 	p.tap, p.trace, p.closeTimeout = c.tap, c.cfg.Trace, c.cfg.closeTimeout()
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
+	p.shared = c.cfg.SRQ != nil
 	p.fenced.Store(!c.initiator)
 	if c.ownsReceives() {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]

@@ -48,6 +48,7 @@ type pump struct {
 	in           *inbox        // where messages wait for Read; nil where the application posts the buffers
 	bytes        *byteStream   // nil in message mode
 	queue        *ddp.Queue    // the receive queue
+	shared       bool          // its buffers come from a shared one
 	posted       chan struct{} // capacity 1: the inbox has room, or the end has come
 	freed        signal        // Work Requests have completed, so a queue may have room
 	over         chan struct{} // closed once there is a reason
@@ -302,11 +303,17 @@ func (p *pump) placed() {
 // bind has a buffer posted if the segment begins a Send, where it is the connection that posts them: in DDP
 // mode it is the ULP whose job that is (RFC 5041 §7.2). It reports false if there is no room for one.
 func (p *pump) bind(ulpdu []byte) bool {
-	if p.in == nil || ddp.IsTagged(ulpdu) || p.queue.Len() > 0 { // that one is for the peer's RTR
+	if p.in == nil && !p.shared || ddp.IsTagged(ulpdu) {
 		return true
 	}
 	h, payload, err := ddp.ParseUntagged(ulpdu)
-	if err != nil || h.QN != ddp.QNSend || h.MO != 0 {
+	switch {
+	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
+		return true
+	case p.shared:
+		p.qp.TakeShared() // where it fails DDP finds no buffer
+		return true
+	case p.queue.Len() > 0: // that one is for the peer's RTR
 		return true
 	}
 	return p.in.bind(payload, h.Last)

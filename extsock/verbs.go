@@ -85,11 +85,11 @@ func (c *Conn) endpoint() *verbs {
 			v.sendCQ = rdmap.NewCompletionQueue(orDefault(cfg.SendDepth, rdmap.DefaultDepth))
 		}
 		if v.recvCQ == nil {
-			v.recvCQ = rdmap.NewCompletionQueue(cfg.recvDepth())
+			v.recvCQ = rdmap.NewCompletionQueue(cfg.recvCQDepth())
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.SendDepth, RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
+			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
 		})
 		v.regions = make(map[*ddp.Region]struct{})
 		v.made.Store(true)
@@ -108,7 +108,10 @@ func (c *Conn) abandonVerbs() {
 	}
 }
 
-func (c *Conn) appReceives() bool { return c.verbs.appReceives.Load() }
+// appReceives reports whether the application owns the receive queue.
+func (c *Conn) appReceives() bool {
+	return c.cfg.RecvCQ != nil || c.cfg.SRQ != nil || c.verbs.appReceives.Load()
+}
 
 // inDDP returns the verbs of a connection that is, or was, in DDP mode.
 func (c *Conn) inDDP() (*verbs, error) {
@@ -280,10 +283,11 @@ func (c *Conn) post(wr WorkRequest) (uint64, error) {
 // PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
 // to DDP mode, makes the application the owner of the receive queue: it keeps enough buffers
 // posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
-// Read can't be used. Config.RecvCQ does the same.
+// Read can't be used. Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
+// here is rdmap.ErrSharedQueue.
 func (c *Conn) PostRecv(r RecvRequest) error {
 	v := c.endpoint()
-	if c.cfg.RecvCQ == nil && !v.appReceives.Load() {
+	if !c.appReceives() {
 		c.mu.Lock()
 		late := c.mode == ModeDDP || c.switching != nil
 		c.mu.Unlock()

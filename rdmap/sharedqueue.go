@@ -55,7 +55,7 @@ func (s *SharedReceiveQueue) PostRecvBatch(rs []RecvRequest) (int, error) {
 // +checklocks:s.mu
 func (s *SharedReceiveQueue) postLocked(r RecvRequest) error {
 	switch {
-	case uint64(len(r.Buf)) > math.MaxUint32:
+	case uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32:
 		return ErrMessageTooLong
 	case s.isClosed:
 		return ErrClosed
@@ -157,7 +157,7 @@ func (q *QP) TakeShared() bool {
 	defer q.postRecvMu.Unlock()
 	r, ok := q.bindShared()
 	if ok {
-		mustPost(queue, r.Buf, r.ID)
+		mustPost(queue, r.Head, r.Buf, r.ID)
 	}
 	return ok
 }
@@ -174,6 +174,6 @@ func (q *QP) bindShared() (r RecvRequest, ok bool) {
 		q.cfg.RecvCQ.release()
 		return RecvRequest{}, false
 	}
-	q.rq.push(recvEntry{id: r.ID, buf: r.Buf})
+	q.rq.push(recvEntry{id: r.ID, head: r.Head, buf: r.Buf})
 	return r, true
 }

@@ -1,0 +1,259 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+const everyAccess = extsock.RemoteRead | extsock.RemoteWrite | extsock.RemoteAtomic
+
+func window(t testing.TB, r extsock.Region, off, n int, access extsock.Access) extsock.Region {
+	t.Helper()
+	w, err := r.Window(off, n, access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestWindow: a peer uses a window as any memory, until it is taken back by either end; the Region stays.
+func TestWindow(t *testing.T) {
+	for _, depth := range []int{1, 3} { // windows of windows
+		for _, how := range []string{"Deregister", "Send with Invalidate"} {
+			t.Run(fmt.Sprintf("%s, depth %d", how, depth), func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 1, 8))
+				memory := pattern(256, 1)
+				r := register(t, cr, memory, everyAccess)
+				w := r
+				for i := range depth {
+					w = window(t, w, 16, 128-i*32, everyAccess)
+				}
+				off := depth * 16
+				m := ci.Remote(w.Handle())
+				if m.Len() != int64(w.Len()) || w.Len() != 128-(depth-1)*32 {
+					t.Errorf("the handle has %d octets, the window %d", m.Len(), w.Len())
+				}
+				p := make([]byte, m.Len())
+				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
+					t.Errorf("ReadAt: %v, %x", err, p)
+				}
+				want := bytes.Clone(memory)
+				copy(want[off+len(p)-5:], "write")
+				if _, err := m.WriteAt([]byte("write"), m.Len()-5); err != nil {
+					t.Errorf("WriteAt: %v", err)
+				}
+				if old, err := m.Swap(8, 41); err != nil || old == 41 {
+					t.Errorf("Swap: %d, %v", old, err)
+				}
+				if old, err := ci.Remote(r.Handle()).FetchAdd(int64(off+8), 1); err != nil || old != 41 {
+					t.Errorf("FetchAdd of the same word of the Region: %d, %v", old, err)
+				}
+				if old, err := m.CompareAndSwap(8, 42, 0); err != nil || old != 42 {
+					t.Errorf("CompareAndSwap: %d, %v", old, err)
+				}
+				copy(want[off+8:], make([]byte, 8))
+				if how == "Deregister" {
+					w.Deregister()
+				} else {
+					do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.STag()})
+					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.STag() {
+						t.Errorf("the receiver hears %v", d)
+					}
+				}
+				if _, err := ci.Remote(r.Handle()).ReadAt(p, 0); err != nil { // and so all is placed
+					t.Errorf("ReadAt of the Region: %v", err)
+				}
+				if !bytes.Equal(memory, want) {
+					t.Errorf("memory\n%x\nwant\n%x", memory, want)
+				}
+				if _, err := w.Window(0, 1, 0); !errors.Is(err, ddp.ErrDeregistered) {
+					t.Errorf("a window of what is gone: %v", err)
+				}
+				var te *rdmap.TerminateError
+				if _, err := m.ReadAt(p, 0); !errors.As(err, &te) || !te.Remote {
+					t.Errorf("ReadAt of what is gone: %v, want the peer's Terminate", err)
+				}
+			})
+		}
+	}
+}
+
+func TestWindowErrors(t *testing.T) {
+	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
+	r := register(t, ci, make([]byte, 64), extsock.RemoteRead|extsock.RemoteAtomic)
+	gone := register(t, ci, make([]byte, 64), everyAccess)
+	gone.Deregister()
+	for _, tt := range []struct {
+		desc   string
+		r      extsock.Region
+		off, n int
+		access extsock.Access
+		want   error
+	}{
+		{"inside", r, 8, 56, extsock.RemoteRead | extsock.RemoteAtomic, nil},
+		{"misaligned, without atomics", r, 3, 8, extsock.RemoteRead, nil},
+		{"misaligned, with atomics", r, 3, 8, extsock.RemoteAtomic, ddp.ErrMisaligned},
+		{"across the end", r, 8, 57, extsock.RemoteRead, ddp.ErrWindowRange},
+		{"before the start", r, -8, 8, extsock.RemoteRead, ddp.ErrWindowRange},
+		{"nothing", r, 8, 0, extsock.RemoteRead, ddp.ErrWindowRange},
+		{"a right that the Region has not", r, 8, 8, extsock.RemoteRead | extsock.RemoteWrite, ddp.ErrWindowAccess},
+		{"of a Region that is gone", gone, 8, 8, extsock.RemoteRead, ddp.ErrDeregistered},
+	} {
+		if _, err := tt.r.Window(tt.off, tt.n, tt.access); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+		}
+	}
+}
+
+// TestHostileWindowUse: a peer that has the STags and TOs of a window and its Region gets no further with
+// one than it says, whatever it knows of the other: the right Terminate comes, and nothing is placed.
+func TestHostileWindowUse(t *testing.T) {
+	const off, n = 16, 24 // of 64
+	type names struct{ r, w, readable extsock.Region }
+	tests := []struct {
+		desc               string
+		layer, etype, code uint8
+		ulpdu              func(x names) []byte
+	}{
+		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-1) }},
+		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-4) }},
+		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-off) }},
+		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n-3) }},
+		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n) }},
+		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), 1<<64-2) }},
+		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.r.TO()+off) }},
+		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.r.STag(), x.w.TO()) }},
+		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmap.OpWrite, x.readable.STag(), x.readable.TO()) }},
+		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.STag(), x.w.TO(), 4) }},
+		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO()-1, 4) }},
+		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO(), n+1) }},
+		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.r.TO(), 64) }},
+		{"Write, to a window that is gone", 1, 1, 0, func(x names) []byte {
+			x.w.Deregister()
+			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+		}},
+		{"Write, to a window whose Region is gone", 1, 1, 0, func(x names) []byte {
+			x.r.Deregister()
+			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			memory := bytes.Repeat([]byte{0xaa}, 64)
+			p, c := rawPair(t, extsock.Config{}, nil)
+			x := names{r: register(t, c, memory, extsock.RemoteRead|extsock.RemoteWrite)}
+			x.w, x.readable = window(t, x.r, off, n, extsock.RemoteWrite), window(t, x.r, off, n, extsock.RemoteRead)
+			p.send(tt.ulpdu(x)...)
+			p.wantTerminate(tt.layer, tt.etype, tt.code)
+			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) {
+				t.Errorf("memory changed: %x", memory)
+			}
+		})
+	}
+}
+
+// TestWindowOfAnotherConnection: a window is one connection's, as its Region is.
+func TestWindowOfAnotherConnection(t *testing.T) {
+	cfg := extsock.Config{Domain: ddp.NewDomain(nil)}
+	_, owner := rawPair(t, cfg, nil)
+	p, _ := rawPair(t, cfg, nil)
+	memory := make([]byte, 64)
+	w := window(t, register(t, owner, memory, extsock.RemoteWrite), 8, 8, extsock.RemoteWrite)
+	p.send(tagged(rdmap.OpWrite, w.STag(), w.TO())...)
+	p.wantTerminate(1, 1, 2)
+	if !bytes.Equal(memory, make([]byte, 64)) {
+		t.Error("memory of another connection was written")
+	}
+}
+
+// TestCloseTakesWindowsBack: nothing is registered after Close.
+func TestCloseTakesWindowsBack(t *testing.T) {
+	domain := ddp.NewDomain(nil)
+	ci, _ := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Domain: domain}}, side{})
+	r := register(t, ci, make([]byte, 64), everyAccess)
+	w := window(t, r, 8, 8, everyAccess)
+	if err := ci.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, x := range []extsock.Region{r, w} {
+		if err := domain.Invalidate(x.STag(), 0); !errors.Is(err, ddp.ErrUnknownSTag) {
+			t.Errorf("STag %v after Close: %v", x.STag(), err)
+		}
+	}
+	if _, err := r.Window(0, 8, 0); !errors.Is(err, ddp.ErrDeregistered) {
+		t.Errorf("Window after Close: %v", err)
+	}
+}
+
+// TestRevocationRacesPlacement: the peer writes through a window, one Write after the other, while it is
+// revoked. When Deregister has returned the memory is the application's alone: it reads and writes it, and
+// not one octet is changed, as the race detector agrees.
+func TestRevocationRacesPlacement(t *testing.T) {
+	for _, tt := range []struct {
+		desc   string
+		revoke func(r, w, inner extsock.Region)
+	}{
+		{"the window", func(_, w, _ extsock.Region) { w.Deregister() }},
+		{"the Region", func(r, _, _ extsock.Region) { r.Deregister() }},
+		{"all at once", func(r, w, inner extsock.Region) {
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			wg.Go(w.Deregister)
+			wg.Go(inner.Deregister)
+			r.Deregister()
+		}},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			for range 5 {
+				ci, cr := tcpPair(t, side{}, side{})
+				memory := make([]byte, 192<<10)
+				r := register(t, cr, memory, extsock.RemoteWrite)
+				w := window(t, r, 64<<10, 64<<10, extsock.RemoteWrite)
+				inner := window(t, w, 32<<10, 32<<10, extsock.RemoteWrite)
+				arrived := make(chan struct{}, 1)
+				var wg sync.WaitGroup
+				for _, x := range []extsock.Region{w, inner} {
+					wg.Go(func() {
+						m, p := ci.Remote(x.Handle()), bytes.Repeat([]byte{0xff}, x.Len())
+						for n := 0; ; n++ {
+							if _, err := m.WriteAt(p, 0); err != nil {
+								return // by the Terminate, or TCP's reset
+							}
+							if n == 3 {
+								select {
+								case arrived <- struct{}{}:
+								default:
+								}
+							}
+						}
+					})
+				}
+				<-arrived
+				tt.revoke(r, w, inner)
+				for i := range memory[64<<10 : 128<<10] {
+					memory[64<<10+i] = byte(i)
+				}
+				wg.Wait() // the writers have been told
+				cr.Close()
+				for i, b := range memory {
+					want := byte(0)
+					if i >= 64<<10 && i < 128<<10 {
+						want = byte(i)
+					}
+					if b != want {
+						t.Fatalf("octet %d is %#x, want %#x", i, b, want)
+					}
+				}
+				ci.Close()
+			}
+		})
+	}
+}
