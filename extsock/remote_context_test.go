@@ -1,0 +1,330 @@
+package extsock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// remoteCalls are the calls of RemoteMemory that wait, each with memory of its own, of 64 octets.
+var remoteCalls = []struct {
+	name string
+	call func(m *extsock.RemoteMemory) error
+}{
+	{"ReadAt", func(m *extsock.RemoteMemory) error { _, err := m.ReadAt(make([]byte, 64), 0); return err }},
+	{"WriteAt", func(m *extsock.RemoteMemory) error { _, err := m.WriteAt(make([]byte, 64), 0); return err }},
+	{"FetchAdd", func(m *extsock.RemoteMemory) error { _, err := m.FetchAdd(0, 1); return err }},
+	{"CompareAndSwap", func(m *extsock.RemoteMemory) error { _, err := m.CompareAndSwap(0, 1, 2); return err }},
+	{"Swap", func(m *extsock.RemoteMemory) error { _, err := m.Swap(0, 1); return err }},
+}
+
+// contexts are the ways in which a context ends after a second, and what a call then returns.
+var contexts = []struct {
+	name string
+	make func(t *testing.T) context.Context
+	want error
+}{
+	{"cancelled", func(t *testing.T) context.Context {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		return ctx
+	}, context.Canceled},
+	{"past its deadline", func(t *testing.T) context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		t.Cleanup(cancel)
+		return ctx
+	}, context.DeadlineExceeded},
+}
+
+// wantContextError wants what a call returns whose context has ended: a deadline is a time-out.
+func wantContextError(t *testing.T, err, want error) {
+	t.Helper()
+	oe := (*net.OpError)(nil)
+	if !errors.Is(err, want) || !errors.As(err, &oe) {
+		t.Errorf("got %v (%T), want a *net.OpError with %v", err, err, want)
+		return
+	}
+	if late := want == context.DeadlineExceeded; oe.Timeout() != late || errors.Is(err, os.ErrDeadlineExceeded) != late {
+		t.Errorf("%v: it is a time-out: %t, want %t", err, oe.Timeout(), late)
+	}
+}
+
+// TestRemoteContextDone: with a context that has ended nothing is done, and the connection is good.
+func TestRemoteContextDone(t *testing.T) {
+	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+	memory := pattern(64, 7)
+	m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
+	want := bytes.Clone(memory)
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	late, cancel := context.WithTimeout(context.Background(), -time.Second)
+	defer cancel()
+	for _, tt := range remoteCalls {
+		wantContextError(t, tt.call(m.WithContext(cancelled)), context.Canceled)
+		wantContextError(t, tt.call(m.WithContext(late)), context.DeadlineExceeded)
+	}
+	p := make([]byte, 64)
+	if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, want) {
+		t.Errorf("afterwards: %v, memory %x", err, p)
+	}
+}
+
+// A gate is a Stream whose reading can be stopped, as that of a peer whose machine stands still.
+type gate struct {
+	toe.Stream
+	mu   sync.Mutex
+	stop chan struct{} // not nil: reading waits until it is closed
+}
+
+func (g *gate) wait() {
+	g.mu.Lock()
+	stop := g.stop
+	g.mu.Unlock()
+	if stop != nil {
+		<-stop
+	}
+}
+
+func (g *gate) Readable() error {
+	err := g.Stream.Readable()
+	g.wait()
+	return err
+}
+
+func (g *gate) ReadSegment(p []byte) (int, uint64, error) {
+	g.wait()
+	return g.Stream.ReadSegment(p)
+}
+
+// shut stops reading until open.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stop = make(chan struct{})
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.stop)
+	g.stop = nil
+}
+
+// gatedPair is a pair of which the second end's reading can be stopped; a wire holds 4096 octets.
+func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate) {
+	t.Helper()
+	a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
+	g = &gate{Stream: b}
+	ci, cr = switched(t, a, g, side{cfg: cfg}, side{})
+	return ci, cr, g
+}
+
+// TestRemoteContextEndsTheWait: a call that waits for the peer's answer returns when its context ends. The
+// answer that comes later does no harm. (A Write waits for no answer; see below.)
+func TestRemoteContextEndsTheWait(t *testing.T) {
+	for _, tt := range remoteCalls {
+		if tt.name == "WriteAt" {
+			continue
+		}
+		for _, how := range contexts {
+			t.Run(tt.name+", "+how.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ci, cr, g := gatedPair(t, extsock.Config{})
+					m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
+					g.shut()
+					begin := time.Now()
+					wantContextError(t, tt.call(m.WithContext(how.make(t))), how.want)
+					if d := time.Since(begin); d != time.Second {
+						t.Errorf("returned after %v, want 1s", d)
+					}
+					g.open()
+					if err := tt.call(m); err != nil {
+						t.Errorf("the next call: %v", err)
+					}
+					ci.Close()
+					cr.Close()
+					settle()
+				})
+			})
+		}
+	}
+}
+
+// TestRemoteContextEndsTheWaitForRoom: a call that waits because the send queue is full does the same, and
+// what it would have done is not done.
+func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
+	for _, tt := range remoteCalls {
+		for _, how := range contexts {
+			t.Run(tt.name+", "+how.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ci, cr, g := gatedPair(t, extsock.Config{SendDepth: 1})
+					memory := pattern(64, 9)
+					m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
+					g.shut()
+					const before = 4 // calls, of which most wait for room themselves
+					first := make(chan error, before)
+					for range before {
+						go func() { _, err := m.ReadAt(make([]byte, 64), 0); first <- err }()
+					}
+					synctest.Wait()
+					wantContextError(t, tt.call(m.WithContext(how.make(t))), how.want)
+					g.open()
+					for range before {
+						if err := <-first; err != nil {
+							t.Errorf("a call that was in its way: %v", err)
+						}
+					}
+					p := make([]byte, 64)
+					if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, pattern(64, 9)) {
+						t.Errorf("afterwards: %v, memory %x", err, p)
+					}
+					ci.Close()
+					cr.Close()
+					settle()
+				})
+			})
+		}
+	}
+}
+
+// TestRemoteContextEndsAWrite: one that waits in the queue is taken back; one of which octets are out can't
+// be, and the connection fails.
+func TestRemoteContextEndsAWrite(t *testing.T) {
+	for _, how := range contexts {
+		t.Run("queued, "+how.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr, g := gatedPair(t, extsock.Config{})
+				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
+				g.shut()
+				first := make(chan error, 1)
+				go func() { _, err := m.WriteAt(pattern(60_000, 1), 0); first <- err }()
+				synctest.Wait()
+				_, err := m.WithContext(how.make(t)).WriteAt(pattern(60_000, 2), 0)
+				wantContextError(t, err, how.want)
+				g.open()
+				if err := <-first; err != nil {
+					t.Errorf("the Write before it: %v", err)
+				}
+				p := make([]byte, 60_000)
+				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, pattern(60_000, 1)) {
+					t.Errorf("afterwards: %v; the first Write alone is there: %t", err, bytes.Equal(p, pattern(60_000, 1)))
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
+		t.Run("under way, "+how.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr, g := gatedPair(t, extsock.Config{})
+				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
+				g.shut()
+				_, err := m.WithContext(how.make(t)).WriteAt(make([]byte, 60_000), 0)
+				wantContextError(t, err, how.want)
+				_, err = m.ReadAt(make([]byte, 1), 0)
+				if ne := net.Error(nil); err == nil || errors.As(err, &ne) && ne.Timeout() {
+					t.Errorf("afterwards: %v", err)
+				}
+				g.open()
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestRemoteContextAndDeadline: whichever ends first ends the call, and is the error.
+func TestRemoteContextAndDeadline(t *testing.T) {
+	for _, tt := range remoteCalls {
+		if tt.name == "WriteAt" {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr, g := gatedPair(t, extsock.Config{})
+				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
+				g.shut()
+				ci.SetDeadline(time.Now().Add(2 * time.Second))
+				wantContextError(t, tt.call(m.WithContext(contexts[0].make(t))), context.Canceled)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				err := tt.call(m.WithContext(ctx))
+				if !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("the connection's deadline comes first: %v", err)
+				}
+				g.open()
+				ci.SetDeadline(time.Time{})
+				if err := tt.call(m); err != nil {
+					t.Errorf("the next call: %v", err)
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestContextsOfOtherCalls: all that waits and takes a context ends with it.
+func TestContextsOfOtherCalls(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		call func(ctx context.Context, c *extsock.Conn) error // of an Initiator whose peer is silent, in TCP mode
+	}{
+		{"EnableDDP", func(ctx context.Context, c *extsock.Conn) error { return c.EnableDDP(ctx, nil) }},
+		{"Wait", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().Wait(ctx); return err }},
+		{"WaitSolicited", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().WaitSolicited(ctx); return err }},
+		{"WaitBatch", func(ctx context.Context, c *extsock.Conn) error {
+			_, err := c.RecvCQ().WaitBatch(ctx, make([]extsock.Completion, 4))
+			return err
+		}},
+		{"All", func(ctx context.Context, c *extsock.Conn) (last error) {
+			for _, err := range c.RecvCQ().All(ctx) {
+				last = err
+			}
+			return last
+		}},
+	} {
+		for _, how := range contexts {
+			t.Run(tt.name+", "+how.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+					defer b.Close()
+					c := extsock.NewConn(a, true, nil)
+					defer c.Close()
+					begin := time.Now()
+					if err := tt.call(how.make(t), c); !errors.Is(err, how.want) {
+						t.Errorf("got %v, want %v", err, how.want)
+					}
+					if d := time.Since(begin); d != time.Second {
+						t.Errorf("returned after %v, want 1s", d)
+					}
+				})
+			})
+		}
+	}
+	for _, how := range contexts {
+		t.Run("ReceiveRequest, "+how.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				defer a.Close()
+				c := extsock.NewConn(b, false, nil)
+				defer c.Close()
+				if _, err := c.ReceiveRequest(how.make(t)); !errors.Is(err, how.want) {
+					t.Errorf("got %v, want %v", err, how.want)
+				}
+			})
+		})
+	}
+}
