@@ -35,8 +35,9 @@
 //
 // A Region's memory is the application's; peers read and write it whenever they like until
 // [Region.Deregister] has returned. A posted buffer is the Queue's until its Message is delivered or
-// [Queue.Flush] has returned. Both calls wait for the copy that is under way, and nothing else here
-// waits for more than such a copy.
+// [Queue.Flush] has returned. [Region.Window] gives a part of a Region a name of its own, to be revoked by
+// itself. Deregister and Flush wait for the copy that is under way, and nothing else here waits for more
+// than such a copy.
 //
 // Domains, Regions and Queues may be used by any goroutine. A Sender and a Receiver belong to one
 // goroutine each. Nothing on the way of a segment allocates memory.

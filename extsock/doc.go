@@ -21,8 +21,8 @@
 //
 // # Who reads
 //
-// Sends need posted buffers. Unless the application posts its own (PostRecv before the switch, or
-// Config.RecvCQ), the connection keeps Config.RecvDepth of them posted for Read and stops reading
+// Sends need posted buffers. Unless the application posts its own (PostRecv before the switch,
+// Config.RecvCQ, or Config.SRQ for many connections together), the connection keeps Config.RecvDepth of them posted for Read and stops reading
 // from TCP while all are full. Everything else that comes waits too, then: the peer's one-sided
 // operations, the answers to ours, even the peer's close. So read what comes, or post receives.
 //

@@ -7,13 +7,15 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A SharedReceiveQueue (S-RQ, RFC 5040 §1.2) holds receive buffers for several QPs: those that have it
-// in their Config post none of their own. A buffer is bound late: only when a Send begins to come for
-// one of the QPs is the oldest buffer that QP's, and completes on its RecvCQ. So buffers are needed for
-// the messages on their way, not for the connections there are. Any goroutine may use it.
+// A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several QPs: those that have it in
+// their Config post none of their own. A buffer is bound late: only when a Send begins to come for one
+// of the QPs is the oldest buffer that QP's, and completes on its RecvCQ. So buffers are needed for the
+// messages on their way, not for the connections there are. Any goroutine may use it.
 //
 // It does not grow, and a Send that finds it empty ends its stream (RFC 5041 §7.2), as one that finds
-// no buffer posted does. Arm and Limit tell in time when there are few left.
+// no buffer posted does. One peer can use up the buffers of all: with messages that come faster than
+// buffers are posted, not with messages that it begins and leaves, of which it has one. Arm and Limit
+// tell in time, and Completion.QP tells who it is (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Limit
 
@@ -76,7 +78,9 @@ func (s *SharedReceiveQueue) Len() int {
 
 // Cap returns how many buffers the queue has room for.
 func (s *SharedReceiveQueue) Cap() int {
-	return len(s.buffers) //nolint:checklocks // the ring is never another
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.buffers)
 }
 
 // Arm asks for one event when fewer than limit buffers are left, which may be now; then none until it is

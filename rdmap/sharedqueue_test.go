@@ -408,8 +408,9 @@ func TestSharedEnd(t *testing.T) {
 	}
 }
 
-// A peer that begins one message again and again gets one buffer.
-func TestSharedHostileStart(t *testing.T) {
+// A peer that begins one message again and again, or many out of their order, gets one buffer.
+// SEC-5042-6.4.3.1
+func TestRFC5042_6_4_3_1_OneBufferInProcess(t *testing.T) {
 	srq, _ := shared(t, 8, 8)
 	x := newPair(t, params{srq: srq})
 	empty := untagged(OpSend, 0, 1, nil)
@@ -418,11 +419,49 @@ func TestSharedHostileStart(t *testing.T) {
 		x.b.inject(empty)
 	}
 	x.b.wantBound(1)
+	for msn := range uint32(5) { // behind gaps
+		if x.b.rx.TryPlace(x.b.off+1000*uint64(msn+1), untagged(OpSend, 0, msn+2, []byte("early"))) {
+			t.Errorf("message %d is placed early, though no buffer is bound to it", msn+2)
+		}
+	}
+	x.b.wantBound(1)
 	x.b.inject(untagged(OpSend, 0, 1, []byte("end")))
 	wantDone(t, "receiver", x.b.recvCQ, "1 success")
 	if srq.Len() != 7 {
 		t.Errorf("%d buffers left, want 7", srq.Len())
 	}
+}
+
+// "the combination of the RNIC Engine and the Privileged Resource Manager MUST be able to detect if the Remote
+// Peer is attempting to consume more than its fair share of resources": the event comes while buffers are
+// left, and Completions tell whose stream it is. That one is ended and the other goes on.
+// SEC-5042-6.4.3.1
+func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
+	srq, bufs := shared(t, 8, 8)
+	cq := NewCompletionQueue(8)
+	greedy, modest := newPair(t, params{srq: srq, srqCQ: cq}), newPair(t, params{srq: srq, srqCQ: cq})
+	srq.Arm(4)
+	modest.a.post(WorkRequest{Op: WorkSend})
+	modest.run()
+	for !raised(srq) {
+		greedy.a.post(WorkRequest{Op: WorkSend, Data: []byte{1}})
+		greedy.run()
+	}
+	if srq.Len() != 3 {
+		t.Errorf("%d buffers are left at the event, want 3", srq.Len())
+	}
+	used := map[*QP]int{}
+	for _, c := range done(cq) {
+		used[c.QP]++
+		srq.PostRecv(RecvRequest{ID: c.ID, Buf: bufs[c.ID]})
+	}
+	if used[greedy.b.qp] != 4 || used[modest.b.qp] != 1 {
+		t.Errorf("buffers used: %d and %d, want 4 and 1", used[greedy.b.qp], used[modest.b.qp])
+	}
+	greedy.b.qp.Abort(errTest)
+	modest.a.post(WorkRequest{Op: WorkSend})
+	modest.run()
+	wantDone(t, "the other", cq, "6 success")
 }
 
 // The peer's RTR has a buffer of the QP's own.
