@@ -275,7 +275,7 @@ func TestSharedReceivesServe(t *testing.T) {
 		clients.Go(func() {
 			for round, p := range pairs[i*rounds:][:rounds] {
 				for n := range each {
-					want := binary.BigEndian.AppendUint64(nil, uint64(i<<32|round<<16|n))
+					want := binary.BigEndian.AppendUint64(nil, uint64(i<<16|round<<8|n))
 					got := make([]byte, 64)
 					if _, err := p.client.Write(want); err != nil {
 						t.Errorf("Write: %v", err)
