@@ -20,6 +20,7 @@ func TestNetConn(t *testing.T) {
 		{"kernel", kernelStreams},
 		{"simulator", func(testing.TB) (a, b net.Conn) { return simtoe.Pair(simtoe.Config{}, simtoe.Config{}) }},
 		{"unix", unixStreams},
+		{"TLS", tlsStreams},
 		{"pipe", func(testing.TB) (a, b net.Conn) { return net.Pipe() }},
 	} {
 		for _, mode := range []extsock.Mode{extsock.ModeTCP, extsock.ModeDDP} {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/toe"
 )
@@ -13,6 +14,7 @@ type nowhere struct{ net.Conn }
 
 func (nowhere) Read(p []byte) (int, error)  { return len(p), nil }
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (nowhere) SetDeadline(time.Time) error { return nil }
 
 func TestWrapAllocations(t *testing.T) {
 	if raceEnabled {
@@ -24,6 +26,8 @@ func TestWrapAllocations(t *testing.T) {
 	defer v.Close()
 	defer peer.Close()
 	go io.Copy(io.Discard, peer)
+
+	buffered := toe.WrapBuffered(nowhere{})
 
 	p, small, large := make([]byte, 8192), make([]byte, 20), make([]byte, 20_000)
 	bufs := make([][]byte, 3)
@@ -40,6 +44,13 @@ func TestWrapAllocations(t *testing.T) {
 		}},
 		{"WriteBatch, gathered", func() error {
 			return s.WriteBatch(append(bufs[:0], small, large, small))
+		}},
+		{"WriteBatch, buffered", func() error {
+			return buffered.WriteBatch(append(bufs[:0], small, large, small))
+		}},
+		{"TryWriteBatch, buffered", func() error {
+			_, err := buffered.(toe.TryWriter).TryWriteBatch(append(bufs[:0], small, large, small))
+			return err
 		}},
 		{"WriteBatch, vectored", func() error {
 			return v.WriteBatch(append(bufs[:0], small, large, small))

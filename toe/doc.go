@@ -21,7 +21,8 @@
 //   - toe/kernel: the operating system's TCP.
 //   - toe/simtoe: an in-memory engine that splits, delays, cuts and reorders
 //     from a seed, for tests.
-//   - [Wrap]: any other net.Conn: TLS, unix sockets, net.Pipe, SSH channels.
+//   - [Wrap]: any other net.Conn: TLS, unix sockets, net.Pipe, SSH channels;
+//     [WrapBuffered] where a Write must not be interrupted.
 //
 // A Backend is a value that is passed in; there is no registry. Package
 // toe/toetest checks that a Stream keeps the contract.
@@ -31,4 +32,7 @@
 // ReadSegment after Read is fine; Read after ReadSegment is not. A Stream gives
 // no guarantee that one WriteBatch becomes whole TCP segments: RFC 5044 §4.1
 // asks for that alignment, a socket API cannot promise it.
+//
+// A Read of TLS may have to write: to answer a KeyUpdate, or with an alert. It
+// then waits behind what is being written, whatever its deadline.
 package toe

@@ -26,17 +26,22 @@ var staging = sync.Pool{New: func() any { return new([stagingSize]byte) }}
 
 // Wrap makes a Stream of any other byte stream: TLS, a unix socket, net.Pipe,
 // an SSH channel. For a *net.TCPConn, toe/kernel does better. A c that is a
-// Stream already is returned as it is.
+// Stream already is returned as it is. Of a *tls.Conn and what embeds one, Wrap
+// makes what WrapBuffered does, because a *tls.Conn does not survive a Write or
+// a handshake that its deadline ends.
 //
 // EMSS is DefaultEMSS. Readable reads up to 4 KiB ahead, into a buffer that the
 // Stream keeps from the first Readable on; Read and ReadSegment give those
 // octets first. WriteBatch is one system call where c can write vectors, else
-// it gathers small slices so that TLS does not make a record of each. CloseWrite
+// it gathers small slices so that not each of them is a Write. CloseWrite
 // works where c has such a method. Closing the Stream closes c, which is the
 // Stream's from now on.
 func Wrap(c net.Conn) Stream {
 	if s, ok := c.(Stream); ok {
 		return s
+	}
+	if _, ok := c.(handshaker); ok {
+		return newBuffered(c)
 	}
 	w := &wrapped{Conn: c}
 	switch c.(type) {

@@ -55,8 +55,9 @@ func unixPair(t *testing.T) (a, b net.Conn) {
 	return socketPair(t, "unix", filepath.Join(dir, "s"))
 }
 
-// tlsPair returns both sides of a TLS connection over loopback, shaken hands.
-func tlsPair(t *testing.T) (a, b *tls.Conn) {
+// tlsOver makes both sides of a TLS connection of x and y. They have not shaken
+// hands yet.
+func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -77,9 +78,18 @@ func tlsPair(t *testing.T) (a, b *tls.Conn) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(leaf)
+	return tls.Client(x, &tls.Config{RootCAs: roots, ServerName: "toe"}),
+		tls.Server(y, &tls.Config{
+			Certificates:           []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+			SessionTicketsDisabled: true, // over a net.Pipe, the server would wait until the client reads
+		})
+}
+
+// tlsPair returns both sides of a TLS connection over loopback, shaken hands.
+func tlsPair(t *testing.T) (a, b *tls.Conn) {
+	t.Helper()
 	x, y := socketPair(t, "tcp", "127.0.0.1:0")
-	a = tls.Client(x, &tls.Config{RootCAs: roots, ServerName: "toe"})
-	b = tls.Server(y, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	a, b = tlsOver(t, x, y)
 	server := make(chan error, 1)
 	go func() { server <- b.Handshake() }()
 	if err := errors.Join(a.HandshakeContext(context.Background()), <-server); err != nil {

@@ -1,0 +1,515 @@
+package toe_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/nettest"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+func pipe(*testing.T) (a, b net.Conn) { return net.Pipe() }
+
+// lateTLS returns both sides of a TLS connection that have not shaken hands.
+func lateTLS(t *testing.T) (a, b net.Conn) {
+	x, y := socketPair(t, "tcp", "127.0.0.1:0")
+	return tlsOver(t, x, y)
+}
+
+func TestWrapBufferedContract(t *testing.T) {
+	for _, test := range []struct {
+		desc string
+		pair func(t *testing.T) (a, b net.Conn)
+	}{
+		{"net.Pipe", pipe},
+		{"unix", unixPair},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
+				x, y := test.pair(t)
+				return toe.WrapBuffered(x), toe.WrapBuffered(y)
+			})
+		})
+	}
+}
+
+func TestWrapBufferedNetConn(t *testing.T) {
+	for _, test := range []struct {
+		desc string
+		pair func(t *testing.T) (a, b net.Conn)
+	}{
+		{"net.Pipe", pipe},
+		{"unix", unixPair},
+		{"TLS", lateTLS},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+				x, y := test.pair(t)
+				a, b := toe.WrapBuffered(x), toe.WrapBuffered(y)
+				return a, b, func() { a.Close(); b.Close() }, nil
+			})
+		})
+	}
+}
+
+func TestWrapBufferedOfStreamIsTheStream(t *testing.T) {
+	a, b := net.Pipe()
+	defer b.Close()
+	s := toe.Wrap(a)
+	defer s.Close()
+	if got := toe.WrapBuffered(s); got != s {
+		t.Errorf("WrapBuffered(%p) = %p, want the same", s, got)
+	}
+}
+
+// overPipes runs f in a bubble, on a buffered side of a net.Pipe and on one of
+// TLS over a net.Pipe. y is a's peer, to be used with care: with TLS its
+// handshake has not run.
+func overPipes(t *testing.T, f func(t *testing.T, a toe.Stream, y net.Conn)) {
+	for _, overTLS := range []bool{false, true} {
+		t.Run(map[bool]string{false: "net.Pipe", true: "TLS"}[overTLS], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, y := net.Pipe()
+				if overTLS {
+					a, b := tlsOver(t, x, y)
+					x, y = a, b
+				}
+				defer y.Close()
+				a := toe.WrapBuffered(x)
+				defer a.Close()
+				f(t, a, y)
+			})
+		})
+	}
+}
+
+// numbers returns n octets, each n-th other than those around it.
+func numbers(n int) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i / 251)
+	}
+	return p
+}
+
+// mustRead reads what want is from c.
+func mustRead(t *testing.T, c net.Conn, want []byte) {
+	t.Helper()
+	got := make([]byte, len(want))
+	if n, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("read %d octets, %v; or not those written", n, err)
+	}
+}
+
+// TestBufferedWriteDeadline: a Write that its deadline ends has written the part
+// that it says, and the stream goes on behind it.
+func TestBufferedWriteDeadline(t *testing.T) {
+	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+		data := numbers(2 * toe.SendSize)
+		begin := time.Now()
+		a.SetWriteDeadline(begin.Add(time.Second))
+		n, err := a.Write(data)
+		if n != toe.SendSize || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Fatalf("Write = %d, %v after %v, want %d, a timeout after 1s", n, err, time.Since(begin), toe.SendSize)
+		}
+		if n, err := a.Write(data); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write behind the deadline = %d, %v, want 0, a timeout", n, err)
+		}
+		mustRead(t, y, data[:n])
+		a.SetWriteDeadline(time.Time{})
+		if m, err := a.Write(data[n:]); m != len(data)-n || err != nil {
+			t.Fatalf("Write = %d, %v", m, err)
+		}
+		mustRead(t, y, data[n:])
+		synctest.Wait()
+		if !toe.Idle(a) {
+			t.Error("an idle stream keeps its send buffer or its goroutine")
+		}
+	})
+}
+
+// TestBufferedTryWriteBatch fills the send buffer.
+func TestBufferedTryWriteBatch(t *testing.T) {
+	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+		w := a.(toe.TryWriter)
+		data := numbers(toe.SendSize + 1000)
+		a.SetWriteDeadline(time.Unix(1, 0))
+		begin := time.Now()
+		if n, err := w.TryWriteBatch([][]byte{data[:10], {}, data[10:]}); n != toe.SendSize || err != nil {
+			t.Errorf("TryWriteBatch = %d, %v, want %d", n, err, toe.SendSize)
+		}
+		if n, err := w.TryWriteBatch([][]byte{data}); n != 0 || err != nil {
+			t.Errorf("TryWriteBatch of a full buffer = %d, %v, want 0", n, err)
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("TryWriteBatch waited %v", d)
+		}
+		mustRead(t, y, data[:toe.SendSize])
+	})
+}
+
+// TestBufferedTryWriteBatchAmidWrite: while a Write waits for room, nothing gets
+// in between its octets.
+func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
+	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+		data := numbers(2 * toe.SendSize)
+		var writes sync.WaitGroup
+		for range 2 {
+			writes.Go(func() {
+				if n, err := a.Write(data); n != len(data) || err != nil {
+					t.Errorf("Write = %d, %v", n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n, err := a.(toe.TryWriter).TryWriteBatch([][]byte{{1}}); n != 0 || err != nil {
+			t.Errorf("TryWriteBatch = %d, %v, want 0", n, err)
+		}
+		mustRead(t, y, data)
+		mustRead(t, y, data)
+		writes.Wait()
+	})
+}
+
+// TestBufferedCloseLetsOut: what was written before Close arrives, and the end
+// behind it.
+func TestBufferedCloseLetsOut(t *testing.T) {
+	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+		data := numbers(toe.SendSize)
+		if _, err := a.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := a.Close(); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("Close waited %v", d)
+		}
+		time.Sleep(4 * time.Second)
+		mustRead(t, y, data)
+		if n, err := y.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("Read at the end = %d, %v, want io.EOF", n, err)
+		}
+	})
+}
+
+// TestBufferedCloseOfStuckPeer: a peer that does not read costs a goroutine for
+// 5 s; the end of the bubble finds one that stays.
+func TestBufferedCloseOfStuckPeer(t *testing.T) {
+	for _, test := range []struct {
+		desc string
+		use  func(t *testing.T, a toe.Stream, y net.Conn)
+	}{
+		{"octets", func(t *testing.T, a toe.Stream, y net.Conn) {
+			data := numbers(toe.SendSize)
+			a.Write(data)
+			mustRead(t, y, data[:100])
+		}},
+		{"half-close", func(t *testing.T, a toe.Stream, y net.Conn) {
+			a.Write([]byte("last words"))
+			a.CloseWrite()
+			mustRead(t, y, []byte("last words"))
+		}},
+		{"no handshake", func(t *testing.T, a toe.Stream, _ net.Conn) { a.Write([]byte("in vain")) }},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+				test.use(t, a, y)
+				begin := time.Now()
+				a.Close()
+				if d := time.Since(begin); d != 0 {
+					t.Errorf("Close waited %v", d)
+				}
+				if err := a.Close(); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("second Close = %v, want net.ErrClosed", err)
+				}
+				time.Sleep(6 * time.Second)
+				if _, err := io.Copy(io.Discard, y); errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("reading a closed connection = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestBufferedBothClose: two ends that close with full buffers do not wait for
+// each other.
+func TestBufferedBothClose(t *testing.T) {
+	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+		b := toe.WrapBuffered(y)
+		data := numbers(toe.SendSize)
+		a.Write(data)
+		b.Write(data)
+		synctest.Wait()
+		begin := time.Now()
+		a.Close()
+		b.Close()
+		if _, err := a.Read(data); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Read = %v, want net.ErrClosed", err)
+		}
+		synctest.Wait()
+		for _, c := range []net.Conn{a, b} {
+			if err := c.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("SetDeadline = %v, want net.ErrClosed", err)
+			}
+		}
+		if _, err := y.Read(data); err == nil || time.Since(begin) != 0 {
+			t.Errorf("Read of a closed net.Conn = %v, after %v", err, time.Since(begin))
+		}
+	})
+}
+
+// TestBufferedCloseEndsCalls: who waits, for octets, room or the handshake, hears
+// of Close.
+func TestBufferedCloseEndsCalls(t *testing.T) {
+	for _, test := range []struct {
+		desc string
+		used bool // the handshake is done
+		read func(a toe.Stream) error
+	}{
+		{"Read", true, func(a toe.Stream) error { _, err := a.Read(make([]byte, 1)); return err }},
+		{"ReadSegment", true, func(a toe.Stream) error { _, _, err := a.ReadSegment(make([]byte, 1)); return err }},
+		{"Readable", true, toe.Stream.Readable},
+		{"Read, no handshake", false, func(a toe.Stream) error { _, err := a.Read(make([]byte, 1)); return err }},
+		{"Readable, no handshake", false, toe.Stream.Readable},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+				if test.used {
+					a.Write([]byte("x"))
+					mustRead(t, y, []byte("x"))
+				}
+				var calls sync.WaitGroup
+				for _, f := range []func() error{
+					func() error { return test.read(a) },
+					func() error { return a.WriteBatch([][]byte{numbers(2 * toe.SendSize)}) },
+					func() error { _, err := a.Write(numbers(2 * toe.SendSize)); return err },
+				} {
+					calls.Go(func() {
+						if err := f(); !errors.Is(err, net.ErrClosed) {
+							t.Errorf("a call during Close = %v, want net.ErrClosed", err)
+						}
+					})
+				}
+				synctest.Wait()
+				begin := time.Now()
+				a.Close()
+				calls.Wait()
+				if d := time.Since(begin); d != 0 {
+					t.Errorf("calls ended %v after Close", d)
+				}
+			})
+		})
+	}
+}
+
+// failing is a net.Conn whose Write fails.
+type failing struct {
+	net.Conn
+	err error
+}
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f failing) CloseWrite() error         { return nil }
+
+func TestBufferedErrorSticks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		defer y.Close()
+		broken := errors.New("broken")
+		a := toe.WrapBuffered(failing{x, broken})
+		defer a.Close()
+		if n, err := a.Write([]byte("lost")); n != 4 || err != nil {
+			t.Errorf("Write = %d, %v, want 4", n, err)
+		}
+		synctest.Wait()
+		_, err := a.Write([]byte{1})
+		_, tryErr := a.(toe.TryWriter).TryWriteBatch([][]byte{{1}})
+		for _, err := range []error{err, tryErr, a.WriteBatch([][]byte{{1}}), a.CloseWrite()} {
+			if !errors.Is(err, broken) {
+				t.Errorf("a write behind a failure = %v, want %v", err, broken)
+			}
+		}
+		if !toe.Idle(a) {
+			t.Error("a failed stream keeps its send buffer or its goroutine")
+		}
+	})
+}
+
+// TestBufferedCloseWriteWaits: the half-close follows the last octet, however
+// long the peer takes; a *tls.Conn by itself gives up after 5 s.
+func TestBufferedCloseWriteWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		a, b := tlsOver(t, x, y)
+		s, peer := toe.Wrap(a), toe.Wrap(b)
+		defer s.Close()
+		defer peer.Close()
+		data := numbers(toe.SendSize)
+		if _, err := s.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		for range 2 {
+			if err := s.CloseWrite(); err != nil {
+				t.Errorf("CloseWrite = %v", err)
+			}
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("CloseWrite waited %v", d)
+		}
+		if _, err := s.Write(data); !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("Write after CloseWrite = %v, want EPIPE", err)
+		}
+		mustRead(t, peer, data[:1]) // the handshake has its own time
+		time.Sleep(time.Hour / 4)
+		mustRead(t, peer, data[1:])
+		time.Sleep(time.Hour / 2)
+		for range 2 {
+			if n, err := peer.Read(data); n != 0 || err != io.EOF {
+				t.Errorf("Read at the end = %d, %v, want io.EOF", n, err)
+			}
+		}
+		// The other direction goes on.
+		if _, err := peer.Write(data); err != nil {
+			t.Errorf("Write against the half-close = %v", err)
+		}
+		mustRead(t, s, data)
+		synctest.Wait()
+		if err := s.CloseWrite(); err != nil {
+			t.Errorf("CloseWrite at the end = %v", err)
+		}
+	})
+}
+
+// TestHandshakeIsNotUnderDeadline: deadlines that pass during the handshake, on
+// both sides, end calls and nothing else.
+func TestHandshakeIsNotUnderDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		a, b := tlsOver(t, x, y)
+		a.SetDeadline(time.Now().Add(time.Second)) // before the Stream: taken away
+		s, peer := toe.Wrap(a), toe.Wrap(b)
+		defer s.Close()
+		defer peer.Close()
+
+		begin := time.Now()
+		s.SetDeadline(begin.Add(2 * time.Second))
+		var calls sync.WaitGroup
+		for _, f := range []func() error{
+			s.Readable,
+			func() error { _, err := s.Read(make([]byte, 1)); return err },
+			func() error { _, _, err := s.ReadSegment(make([]byte, 1)); return err },
+			func() error { return s.WriteBatch([][]byte{numbers(2 * toe.SendSize)}) },
+		} {
+			calls.Go(func() {
+				if err := f(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 2*time.Second {
+					t.Errorf("a call during the handshake = %v after %v, want a timeout after 2s", err, time.Since(begin))
+				}
+			})
+		}
+		calls.Wait()
+		s.SetDeadline(time.Time{})
+		mustRead(t, peer, numbers(2 * toe.SendSize)[:toe.SendSize])
+
+		// The read deadline set during the handshake is the one after it.
+		s.SetReadDeadline(time.Now().Add(time.Second))
+		if err := s.Readable(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Readable = %v, want a timeout", err)
+		}
+		s.SetReadDeadline(time.Time{})
+		peer.Write([]byte("x"))
+		mustRead(t, s, []byte("x"))
+	})
+}
+
+// TestDeadlineSetDuringHandshake: it holds afterwards.
+func TestDeadlineSetDuringHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		a, b := tlsOver(t, x, y)
+		s, peer := toe.Wrap(a), toe.Wrap(b)
+		defer s.Close()
+		defer peer.Close()
+		begin := time.Now()
+		s.SetReadDeadline(begin.Add(3 * time.Second))
+		var reads sync.WaitGroup
+		reads.Go(func() {
+			if err := s.Readable(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 3*time.Second {
+				t.Errorf("Readable = %v after %v, want a timeout after 3s", err, time.Since(begin))
+			}
+		})
+		time.Sleep(time.Second)
+		peer.SetReadDeadline(time.Now()) // enough to begin the handshake
+		peer.Readable()
+		peer.SetReadDeadline(time.Now().Add(time.Second))
+		peer.Readable()
+		reads.Wait()
+	})
+}
+
+// TestNoHandshake: what a silent peer and one that goes away come to.
+func TestNoHandshake(t *testing.T) {
+	for _, test := range []struct {
+		desc  string
+		peer  func(y net.Conn)
+		after time.Duration
+		want  error // nil: any
+	}{
+		{"silence", func(net.Conn) {}, 10 * time.Second, nil},
+		{"a FIN", func(y net.Conn) { y.Close() }, 0, nil},
+		{"a FIN behind the first octets", func(y net.Conn) { io.ReadFull(y, make([]byte, 5)); y.Close() }, 0, nil},
+		{"a FIN instead of an answer", func(y net.Conn) {
+			p := make([]byte, 1<<14)
+			y.Read(p[:5])
+			y.Read(p) // the ClientHello
+			y.Close()
+		}, 0, io.ErrUnexpectedEOF},
+		{"something else", func(y net.Conn) {
+			go io.Copy(io.Discard, y)
+			y.Write([]byte("220 mail.example.org ESMTP ready\r\n"))
+		}, 0, nil},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x, y := net.Pipe()
+				defer y.Close()
+				s := toe.Wrap(tls.Client(x, &tls.Config{ServerName: "toe"}))
+				defer s.Close()
+				go test.peer(y)
+				begin := time.Now()
+				err := s.Readable()
+				timeout := (net.Error)(nil)
+				if err == nil || errors.Is(err, io.EOF) || errors.As(err, &timeout) && timeout.Timeout() {
+					t.Errorf("Readable = %v, want an error that is neither io.EOF nor a timeout", err)
+				}
+				if test.want != nil && !errors.Is(err, test.want) {
+					t.Errorf("Readable = %v, want %v", err, test.want)
+				}
+				if d := time.Since(begin); d != test.after {
+					t.Errorf("Readable failed after %v, want %v", d, test.after)
+				}
+				_, readErr := s.Read(make([]byte, 1))
+				_, writeErr := s.Write([]byte{1})
+				if readErr == nil || writeErr == nil || readErr.Error() == "" {
+					t.Errorf("Read = %v, Write = %v, want errors", readErr, writeErr)
+				}
+				if !toe.Idle(s) {
+					t.Error("a failed stream keeps its send buffer or its goroutine")
+				}
+			})
+		})
+	}
+}

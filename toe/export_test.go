@@ -1,0 +1,13 @@
+package toe
+
+// SendSize is for tests: the size of a send buffer, in octets.
+const SendSize = sendSize
+
+// Idle is for tests: it tells whether s, of WrapBuffered, has neither a buffer
+// nor a goroutine.
+func Idle(s Stream) bool {
+	b := s.(*buffered)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf == nil && !b.feeding
+}
