@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"math/big"
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -51,4 +53,33 @@ func TestOperationsOverUnix(t *testing.T) {
 	ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
 	operations(t, ci, cr, sizes(1448))
 	operations(t, cr, ci, sizes(1448))
+}
+
+// TestDialUnix: the default backend dials and listens on unix sockets.
+func TestDialUnix(t *testing.T) {
+	l, err := extsock.Listen("unix", filepath.Join(t.TempDir(), "socket"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ci, err := extsock.Dial("unix", l.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ci.Close()
+	cr, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cr.Close()
+	if _, err := ci.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 5)
+	if _, err := io.ReadFull(cr, p); err != nil || string(p) != "hello" {
+		t.Errorf("read %q, %v", p, err)
+	}
+	if raw, err := ci.SyscallConn(); err != nil || raw == nil {
+		t.Errorf("SyscallConn = %v, %v", raw, err)
+	}
 }

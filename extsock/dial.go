@@ -9,7 +9,7 @@ import (
 	"github.com/rddp/rddp/toe/kernel"
 )
 
-// Dial connects to address, as net.Dial does for "tcp". The connection is in TCP mode unless
+// Dial connects to address, as net.Dial does for "tcp" and "unix". The connection is in TCP mode unless
 // Config.Startup says otherwise, and its part in MPA startup is the Initiator's. A nil cfg means the
 // zero Config.
 func Dial(network, address string, cfg *Config) (*Conn, error) {
@@ -52,6 +52,8 @@ func streamOf(c net.Conn) toe.Stream {
 		return c
 	case *net.TCPConn:
 		return kernel.New(c)
+	case *net.UnixConn:
+		return kernel.NewUnix(c)
 	}
 	return toe.Wrap(c)
 }

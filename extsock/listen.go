@@ -15,7 +15,7 @@ type Listener struct {
 
 var _ net.Listener = (*Listener)(nil)
 
-// Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
+// Listen listens at address, as net.Listen does for "tcp" and "unix". A nil cfg means the zero Config.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
 	return ListenContext(context.Background(), network, address, cfg)
 }

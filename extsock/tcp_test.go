@@ -3,6 +3,7 @@ package extsock_test
 import (
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,7 +29,14 @@ func TestSettings(t *testing.T) {
 	defer q.Close()
 	none := extsock.NewConn(p, true, nil)
 	defer none.Close()
+	u, v := unixStreams(t)
+	defer v.Close()
+	unix := extsock.NewConn(u, true, nil)
+	defer unix.Close()
 	for name, set := range settings {
+		if err, has := set(unix), strings.HasSuffix(name, "Buffer"); (err == nil) != has || !has && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s on a unix socket: %v", name, err)
+		}
 		if err := set(plain); err != nil {
 			t.Errorf("%s in TCP mode: %v", name, err)
 		}

@@ -8,7 +8,17 @@ import (
 
 // Not with the race detector: under it sync.Pool forgets on purpose.
 func TestAllocations(t *testing.T) {
-	x, y := pairOf(t, &Backend{})
+	t.Run("tcp", func(t *testing.T) {
+		x, y := pairOf(t, &Backend{})
+		testAllocations(t, &x.socket, &y.socket)
+	})
+	t.Run("unix", func(t *testing.T) {
+		x, y := unixPairOf(t)
+		testAllocations(t, &x.socket, &y.socket)
+	})
+}
+
+func testAllocations(t *testing.T, x, y *socket) {
 	header, payload := make([]byte, 24), make([]byte, 1400)
 	var batch [64][]byte
 	for i := range batch {

@@ -1,28 +1,31 @@
-// Package kernel is the toe.Backend on the operating system's TCP.
+// Package kernel is the toe.Backend on the operating system's TCP, and on its
+// unix sockets.
 //
-// [Backend] dials and listens; [New] makes a Stream of a connection that exists
-// already. Nagle's algorithm is off (TCP_NODELAY): MPA writes whole FPDUs, and
-// "MPA transmitters SHOULD also use whatever facilities the TCP stack presents
-// to cause the TCP transmitter to start TCP segments at FPDU boundaries"
-// (RFC 5044 §5.1).
+// [Backend] dials and listens; [New] and [NewUnix] make a Stream of a connection
+// that exists already. Nagle's algorithm is off for TCP (TCP_NODELAY): MPA writes
+// whole FPDUs, and "MPA transmitters SHOULD also use whatever facilities the TCP
+// stack presents to cause the TCP transmitter to start TCP segments at FPDU
+// boundaries" (RFC 5044 §5.1).
 //
 // # Linux
 //
-// A [Stream] knows its EMSS, writes a batch with one writev for every 1024
-// slices, and is a toe.TryWriter and a toe.Pender. Readable polls the socket,
-// so nothing is read ahead and an idle connection holds no buffer. No method
-// allocates, except for errors; the iovecs come from a pool. File descriptors
-// are used through syscall.RawConn only, which keeps them from being reused
-// meanwhile.
+// A [Stream] knows its EMSS. It and a [UnixStream] write a batch with one writev
+// for every 1024 slices, and are a toe.TryWriter, a toe.LazyReader and a
+// toe.Pender. Readable polls the socket, so nothing is read ahead and an idle
+// connection holds no buffer. No method allocates, except for errors; the iovecs
+// come from a pool. File descriptors are used through syscall.RawConn only, which
+// keeps them from being reused meanwhile.
 //
 // # Other systems
 //
 // A Stream is what toe.Wrap makes of a *net.TCPConn: EMSS is a constant, Readable
-// reads up to 4 KiB ahead, and TryWriter and Pender are missing.
+// reads up to 4 KiB ahead, and TryWriter, LazyReader and Pender are missing.
 //
 // # Limits
 //
-// EMSS is asked of the kernel once in 64 calls, so a new path MTU shows late.
+// EMSS is asked of the kernel once in 64 calls, so a new path MTU shows late. That
+// of a unix socket, which has no segments, is toe.DefaultEMSS.
+//
 // When a write reports that the connection was reset, Linux shows a plain end of
 // stream to readers afterwards; ReadSegment gives the writer's error then, but
 // Read does not.

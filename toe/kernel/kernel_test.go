@@ -3,8 +3,13 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/net/nettest"
@@ -16,16 +21,29 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pair returns the two sides of a connection over loopback.
-func pair(t testing.TB) (a, b toe.Stream) {
+// pair returns the two sides of a TCP connection over loopback.
+func pair(t testing.TB) (a, b toe.Stream) { return pairOver(t, "tcp") }
+
+// pairOver returns the two sides of a connection over loopback TCP or a unix
+// socket.
+func pairOver(t testing.TB, network string) (a, b toe.Stream) {
 	t.Helper()
+	address := "127.0.0.1:0"
+	if network == "unix" {
+		dir, err := os.MkdirTemp("", "toe") // t.TempDir is too long a path for some systems
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		address = filepath.Join(dir, "s")
+	}
 	var backend kernel.Backend
-	l, err := backend.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	l, err := backend.Listen(context.Background(), network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if a, err = backend.Dial(context.Background(), "tcp", l.Addr().String()); err != nil {
+	if a, err = backend.Dial(context.Background(), network, l.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
 	if b, err = l.Accept(); err != nil {
@@ -39,20 +57,60 @@ func pair(t testing.TB) (a, b toe.Stream) {
 	return a, b
 }
 
+var networks = []string{"tcp", "unix"}
+
 func TestContract(t *testing.T) {
-	toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pair(t) })
+	for _, network := range networks {
+		t.Run(network, func(t *testing.T) {
+			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { return pairOver(t, network) })
+		})
+	}
 }
 
 func TestNetConn(t *testing.T) {
-	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
-		a, b := pair(t)
-		return a, b, func() { a.Close(); b.Close() }, nil
-	})
+	for _, network := range networks {
+		t.Run(network, func(t *testing.T) {
+			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
+				a, b := pairOver(t, network)
+				return a, b, func() { a.Close(); b.Close() }, nil
+			})
+		})
+	}
+}
+
+// TestMethodsRemain: what net.TCPConn and net.UnixConn can do beside, a Stream
+// can.
+func TestMethodsRemain(t *testing.T) {
+	type both interface {
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
+		SyscallConn() (syscall.RawConn, error)
+		File() (*os.File, error)
+		CloseRead() error
+	}
+	type tcpOnly interface {
+		SetNoDelay(bool) error
+		SetKeepAlive(bool) error
+		SetKeepAlivePeriod(time.Duration) error
+		SetKeepAliveConfig(net.KeepAliveConfig) error
+		SetLinger(int) error
+		io.ReaderFrom
+		io.WriterTo
+	}
+	for _, network := range networks {
+		a, _ := pairOver(t, network)
+		if _, ok := a.(both); !ok {
+			t.Errorf("%s: methods of package net are missing", network)
+		}
+		if _, ok := a.(tcpOnly); ok != (network == "tcp") {
+			t.Errorf("%s: methods of net.TCPConn: %v", network, ok)
+		}
+	}
 }
 
 func TestBackendRefusesOtherNetworks(t *testing.T) {
 	var b kernel.Backend
-	for _, network := range []string{"", "unix", "udp", "tcp5"} {
+	for _, network := range []string{"", "unixgram", "unixpacket", "udp", "tcp5"} {
 		var unknown net.UnknownNetworkError
 		if s, err := b.Dial(context.Background(), network, "127.0.0.1:1"); !errors.As(err, &unknown) {
 			t.Errorf("Dial(%q) = %v, %v, want net.UnknownNetworkError", network, s, err)
@@ -74,13 +132,15 @@ func TestBackendErrors(t *testing.T) {
 	if l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:-1"); l != nil || err == nil {
 		t.Errorf("Listen = %v, %v, want nil and an error", l, err)
 	}
-	l, err := b.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if s, err := l.Accept(); s != nil || !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept after Close = %v, %v, want nil and net.ErrClosed", s, err)
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "s")} {
+		l, err := b.Listen(context.Background(), network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		if s, err := l.Accept(); s != nil || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept after Close = %v, %v, want nil and net.ErrClosed", s, err)
+		}
 	}
 }
 

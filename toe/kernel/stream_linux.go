@@ -19,10 +19,32 @@ const emssEvery = 64
 
 // Stream is a TCP connection of the operating system. The methods of
 // net.TCPConn remain reachable; SyscallConn and the socket options do no harm.
-// It implements toe.Stream, toe.TryWriter and toe.Pender.
+// It implements toe.Stream, toe.TryWriter, toe.LazyReader and toe.Pender.
 type Stream struct {
 	*net.TCPConn
-	raw syscall.RawConn // of the same connection
+	socket
+}
+
+// UnixStream is a connection over a unix socket. The methods of net.UnixConn
+// remain reachable; what sends or receives goes around the Stream and is not to
+// be used. It implements what Stream does.
+type UnixStream struct {
+	*net.UnixConn
+	socket
+}
+
+// sysConn is a net.Conn with a file descriptor.
+type sysConn interface {
+	net.Conn
+	syscall.Conn
+}
+
+// socket is what a stream has beside the methods of its net.Conn, whatever the
+// protocol.
+type socket struct {
+	conn    sysConn
+	raw     syscall.RawConn // of the same connection
+	network string          // for errors
 
 	// The methods that RawConn calls, made into functions once so that passing
 	// them costs no allocation.
@@ -40,6 +62,7 @@ type Stream struct {
 	pendingCount uint32 // countPending's
 	pendingErr   error
 
+	hasEMSS   bool // the kernel knows it: it is TCP
 	emss      atomic.Int32
 	emssCalls atomic.Uint32
 
@@ -49,31 +72,42 @@ type Stream struct {
 }
 
 var (
-	_ toe.TryWriter  = (*Stream)(nil)
-	_ toe.LazyReader = (*Stream)(nil)
-	_ toe.Pender     = (*Stream)(nil)
+	_ toe.TryWriter  = (*socket)(nil)
+	_ toe.LazyReader = (*socket)(nil)
+	_ toe.Pender     = (*socket)(nil)
 )
 
 func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
+	s.init(c, "tcp")
+	s.hasEMSS = true
+	s.raw.Control(s.emssFunc) // an error: the connection is closed and the guess will do
+	return s
+}
+
+func newUnixStream(c *net.UnixConn) *UnixStream {
+	s := &UnixStream{UnixConn: c}
+	s.init(c, "unix")
+	return s
+}
+
+func (s *socket) init(c sysConn, network string) {
 	raw, err := c.SyscallConn()
 	if err != nil {
-		panic("BUG: kernel.New of a nil *net.TCPConn")
+		panic("BUG: kernel.New of a nil net.Conn")
 	}
-	s.raw = raw
+	s.conn, s.raw, s.network = c, raw, network
 	s.pollFunc = s.poll
 	s.readFunc = s.tryRead
 	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
 	s.emss.Store(toe.DefaultEMSS)
-	s.raw.Control(s.emssFunc) // an error: the connection is closed and the guess will do
-	return s
 }
 
 // ReadSegment reads in order: off is the number of octets given before.
-func (s *Stream) ReadSegment(p []byte) (n int, off uint64, err error) {
+func (s *socket) ReadSegment(p []byte) (n int, off uint64, err error) {
 	off = s.off
-	n, err = s.TCPConn.Read(p)
+	n, err = s.conn.Read(p)
 	s.off += uint64(n)
 	if err != nil {
 		err = s.readErr(err)
@@ -81,9 +115,9 @@ func (s *Stream) ReadSegment(p []byte) (n int, off uint64, err error) {
 	return n, off, err
 }
 
-// ReadLazily tries to read before it waits, as TCPConn.Read does, and holds no
+// ReadLazily tries to read before it waits, as Read does, and holds no
 // buffer while it waits.
-func (s *Stream) ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error) {
+func (s *socket) ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error) {
 	off = s.off
 	s.lend, s.giveBack, s.lazyN, s.lazyErr = lend, giveBack, 0, nil
 	err = s.raw.Read(s.readFunc) // an error here is the deadline or Close
@@ -99,7 +133,7 @@ func (s *Stream) ReadLazily(lend func() []byte, giveBack func()) (n int, off uin
 }
 
 // tryRead reads what there is and returns false if that is nothing.
-func (s *Stream) tryRead(fd uintptr) bool {
+func (s *socket) tryRead(fd uintptr) bool {
 	p := s.lend()
 	for {
 		n, err := unix.Read(int(fd), p)
@@ -121,7 +155,7 @@ func (s *Stream) tryRead(fd uintptr) bool {
 
 // readErr remembers a failure of the connection, and tells it again where the
 // kernel shows a plain end of stream after it.
-func (s *Stream) readErr(err error) error {
+func (s *socket) readErr(err error) error {
 	if err == io.EOF {
 		if errno := s.broken.Load(); errno != 0 {
 			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
@@ -134,7 +168,7 @@ func (s *Stream) readErr(err error) error {
 
 // breakWith remembers the errno in err, if it is one that the connection does
 // not survive and did not bring about itself.
-func (s *Stream) breakWith(err error) {
+func (s *socket) breakWith(err error) {
 	var errno syscall.Errno
 	if errors.As(err, &errno) && errno != unix.EPIPE {
 		s.broken.CompareAndSwap(0, uint32(errno))
@@ -143,7 +177,7 @@ func (s *Stream) breakWith(err error) {
 
 // Readable polls the socket and waits as long as there is nothing. It is nil
 // for a failed connection too: ReadSegment is to tell of that.
-func (s *Stream) Readable() error {
+func (s *socket) Readable() error {
 	if err := s.raw.Read(s.pollFunc); err != nil { // the deadline or Close
 		return err
 	}
@@ -155,7 +189,7 @@ func (s *Stream) Readable() error {
 
 // poll looks whether there are octets, a FIN or an error, and takes none of
 // them. It returns false if not.
-func (s *Stream) poll(fd uintptr) bool {
+func (s *socket) poll(fd uintptr) bool {
 	for {
 		s.polled[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
 		n, err := unix.Poll(s.polled[:], 0)
@@ -167,7 +201,7 @@ func (s *Stream) poll(fd uintptr) bool {
 }
 
 // Pending asks the kernel how much it has received in order (SIOCINQ).
-func (s *Stream) Pending() (int, error) {
+func (s *socket) Pending() (int, error) {
 	if err := s.raw.Control(s.pendingFunc); err != nil {
 		return 0, err
 	}
@@ -177,15 +211,15 @@ func (s *Stream) Pending() (int, error) {
 	return int(s.pendingCount), nil
 }
 
-func (s *Stream) countPending(fd uintptr) {
+func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS is what the kernel says every 64 calls:
+// EMSS is, of TCP, what the kernel says every 64 calls:
 // "If the TCP implementation allows EMSS to be determined by MPA, that value
 // should be used" (RFC 5044 §5.1)
-func (s *Stream) EMSS() int {
-	if s.emssCalls.Add(1)%emssEvery == 0 {
+func (s *socket) EMSS() int {
+	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 0 {
 		s.raw.Control(s.emssFunc)
 	}
 	return int(s.emss.Load())
@@ -194,7 +228,7 @@ func (s *Stream) EMSS() int {
 // askEMSS reads TCP_MAXSEG. Of a connection that is the segment size used now,
 // path MTU and TCP options taken into account: the tcpi_snd_mss of TCP_INFO
 // without the rest of it.
-func (s *Stream) askEMSS(fd uintptr) {
+func (s *socket) askEMSS(fd uintptr) {
 	n, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err == nil && n > 0 {
 		s.emss.Store(int32(n))
@@ -202,6 +236,6 @@ func (s *Stream) askEMSS(fd uintptr) {
 }
 
 // opError makes err a *net.OpError, as package net does.
-func (s *Stream) opError(op string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+func (s *socket) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: s.network, Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: err}
 }

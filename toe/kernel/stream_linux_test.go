@@ -39,6 +39,27 @@ func pairOf(t testing.TB, b *Backend) (x, y *Stream) {
 	return xs.(*Stream), ys.(*Stream)
 }
 
+// unixPairOf returns the two sides of a connection over a unix socket.
+func unixPairOf(t testing.TB) (x, y *UnixStream) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var streams [2]*UnixStream
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		streams[i] = NewUnix(c.(*net.UnixConn)).(*UnixStream)
+	}
+	return streams[0], streams[1]
+}
+
 // control calls f with the file descriptor of s.
 func control(t *testing.T, s *Stream, f func(fd int) error) {
 	t.Helper()
@@ -172,6 +193,26 @@ func TestResetIsNeverEOF(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A unix socket whose peer closes with octets unread is reset, too.
+func TestUnixResetIsNeverEOF(t *testing.T) {
+	x, y := unixPairOf(t)
+	if err := x.WriteBatch([][]byte{{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, _, err := x.ReadSegment(make([]byte, 1))
+		if e := (*net.OpError)(nil); !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, &e) || e.Net != "unix" {
+			t.Errorf("ReadSegment = %v, want ECONNRESET", err)
+		}
+	}
+	if got := x.EMSS(); got != toe.DefaultEMSS {
+		t.Errorf("EMSS() = %d, want %d", got, toe.DefaultEMSS)
 	}
 }
 

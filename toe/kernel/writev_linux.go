@@ -14,7 +14,7 @@ const maxIovecs = 1024
 
 // WriteBatch is one writev for every 1024 slices as long as the send buffer has
 // room. It does not change bufs.
-func (s *Stream) WriteBatch(bufs [][]byte) error {
+func (s *socket) WriteBatch(bufs [][]byte) error {
 	w := writers.Get().(*writer)
 	w.bufs = bufs
 	err := s.raw.Write(w.untilDone) // an error here is the deadline or Close
@@ -23,7 +23,7 @@ func (s *Stream) WriteBatch(bufs [][]byte) error {
 }
 
 // TryWriteBatch is writev until the send buffer is full.
-func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
+func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w := writers.Get().(*writer)
 	w.bufs = bufs
 	// Not raw.Write: that waits for other writers and obeys the deadline.
@@ -33,7 +33,7 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 
 // finish gives w back and says what became of its batch. err is that of the
 // RawConn.
-func (s *Stream) finish(w *writer, err error) (n int, _ error) {
+func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	n, errno := w.n, w.errno
 	w.reset()
 	writers.Put(w)
