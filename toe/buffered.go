@@ -108,8 +108,9 @@ type buffered struct {
 }
 
 var (
-	_ Stream    = (*buffered)(nil)
-	_ TryWriter = (*buffered)(nil)
+	_ Stream     = (*buffered)(nil)
+	_ TryWriter  = (*buffered)(nil)
+	_ WaitWriter = (*buffered)(nil)
 )
 
 func newBuffered(c net.Conn) *buffered {
@@ -252,6 +253,20 @@ func (s *buffered) writeBatch(bufs [][]byte, wait bool) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// WaitWritable waits until there is room and no write is under way.
+func (s *buffered) WaitWritable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch err := s.writeErr(true); {
+		case err == nil && (s.writing || s.size == sendSize):
+			s.changed.Wait()
+		default:
+			return s.opError("write", err)
+		}
+	}
 }
 
 // takeTurn waits, if wait is set, until no other write is under way. It returns

@@ -14,7 +14,7 @@
 //   - knows its EMSS, from which MPA computes the MULPDU (RFC 5044 §4.5).
 //
 // What only some backends can do is an interface of its own, found by type
-// assertion: [TryWriter], [LazyReader] and [Pender].
+// assertion: [TryWriter], [WaitWriter], [LazyReader] and [Pender].
 //
 // # Backends
 //

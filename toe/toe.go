@@ -15,8 +15,8 @@ const DefaultEMSS = 1448
 //
 // The methods of net.Conn may be called from any goroutine, as always. Of
 // ReadSegment, Readable and [Pender] one call at a time may be under way, and
-// of WriteBatch and [TryWriter] one; reading does not disturb writing. EMSS and
-// CloseWrite may be called from any goroutine.
+// of WriteBatch, [TryWriter] and [WaitWriter] one; reading does not disturb
+// writing. EMSS and CloseWrite may be called from any goroutine.
 //
 // No method keeps a slice past its return. A blocked call ends with
 // os.ErrDeadlineExceeded when its deadline passes and with net.ErrClosed when
@@ -74,6 +74,17 @@ type TryWriter interface {
 	// were taken before it. bufs is not changed, the write deadline is ignored,
 	// and nothing is allocated.
 	TryWriteBatch(bufs [][]byte) (n int, err error)
+}
+
+// A WaitWriter is what a [TryWriter] may offer besides: waiting for room without
+// holding the octets.
+type WaitWriter interface {
+	// WaitWritable waits until TryWriteBatch would take at least one octet, or
+	// would fail; behind a TryWriteBatch that took less than all, it may wait for
+	// more room than one octet's. It holds no slice of the caller's. WaitWritable
+	// obeys the write deadline, whether there is room or not. Of a failed
+	// connection it returns the error or leaves that to TryWriteBatch.
+	WaitWritable() error
 }
 
 // A Pender is what a [Stream] may offer besides: how much there is to read.

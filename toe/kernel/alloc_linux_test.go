@@ -59,6 +59,7 @@ func testAllocations(t *testing.T, x, y *socket) {
 			}
 			return drain(n)
 		}},
+		{"WaitWritable", x.WaitWritable},
 		{"EMSS", func() error {
 			for range 2 * emssEvery {
 				x.EMSS()
@@ -83,10 +84,46 @@ func testAllocations(t *testing.T, x, y *socket) {
 	}
 }
 
-// TestWaitingAllocations: WriteBatch waits for room and Readable for octets in
-// each run.
+// TestWaitingAllocations: WriteBatch, or WaitWritable, waits for room and Readable
+// for octets in each run.
 func TestWaitingAllocations(t *testing.T) {
-	x, y := pairOf(t, &Backend{})
+	for desc, write := range map[string]func(x *socket, bufs [][]byte) error{
+		"WriteBatch":   (*socket).WriteBatch,
+		"WaitWritable": tryAndWait,
+	} {
+		t.Run("tcp, "+desc, func(t *testing.T) {
+			x, y := pairOf(t, &Backend{})
+			testWaitingAllocations(t, &x.socket, &y.socket, write)
+		})
+		t.Run("unix, "+desc, func(t *testing.T) {
+			x, y := unixPairOf(t)
+			testWaitingAllocations(t, &x.socket, &y.socket, write)
+		})
+	}
+}
+
+// tryAndWait writes two slices.
+func tryAndWait(x *socket, bufs [][]byte) error {
+	for len(bufs) > 0 {
+		n, err := x.TryWriteBatch(bufs)
+		if err != nil {
+			return err
+		}
+		for len(bufs) > 0 && n >= len(bufs[0]) {
+			n -= len(bufs[0])
+			bufs = bufs[1:]
+		}
+		if len(bufs) > 0 {
+			bufs[0] = bufs[0][n:]
+			if err := x.WaitWritable(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func testWaitingAllocations(t *testing.T, x, y *socket, write func(x *socket, bufs [][]byte) error) {
 	batch := [][]byte{make([]byte, 8<<20), make([]byte, 8<<20)} // more than the kernel buffers
 	var full [2][]byte
 	p := make([]byte, 256<<10)
@@ -115,7 +152,7 @@ func TestWaitingAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		start <- true
 		copy(full[:], batch)
-		if err := x.WriteBatch(full[:]); err != nil {
+		if err := write(x, full[:]); err != nil {
 			failed = err
 		}
 		if err := <-done; err != nil {

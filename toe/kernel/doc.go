@@ -10,16 +10,16 @@
 // # Linux
 //
 // A [Stream] knows its EMSS. It and a [UnixStream] write a batch with one writev
-// for every 1024 slices, and are a toe.TryWriter, a toe.LazyReader and a
-// toe.Pender. Readable polls the socket, so nothing is read ahead and an idle
-// connection holds no buffer. No method allocates, except for errors; the iovecs
+// for every 1024 slices, and are a toe.TryWriter, a toe.WaitWriter, a
+// toe.LazyReader and a toe.Pender. Readable polls the socket, so nothing is read
+// ahead and an idle connection holds no buffer. No method allocates, except for errors; the iovecs
 // come from a pool. File descriptors are used through syscall.RawConn only, which
 // keeps them from being reused meanwhile.
 //
 // # Other systems
 //
 // A Stream is what toe.Wrap makes of a *net.TCPConn: EMSS is a constant, Readable
-// reads up to 4 KiB ahead, and TryWriter, LazyReader and Pender are missing.
+// reads up to 4 KiB ahead, and those other interfaces are missing.
 //
 // # Limits
 //

@@ -19,7 +19,8 @@ const emssEvery = 64
 
 // Stream is a TCP connection of the operating system. The methods of
 // net.TCPConn remain reachable; SyscallConn and the socket options do no harm.
-// It implements toe.Stream, toe.TryWriter, toe.LazyReader and toe.Pender.
+// It implements toe.Stream, toe.TryWriter, toe.WaitWriter, toe.LazyReader and
+// toe.Pender.
 type Stream struct {
 	*net.TCPConn
 	socket
@@ -48,8 +49,8 @@ type socket struct {
 
 	// The methods that RawConn calls, made into functions once so that passing
 	// them costs no allocation.
-	pollFunc, readFunc    func(fd uintptr) bool
-	pendingFunc, emssFunc func(fd uintptr)
+	pollFunc, readFunc, roomFunc func(fd uintptr) bool
+	pendingFunc, emssFunc        func(fd uintptr)
 
 	// Only the one reader uses these.
 	off          uint64         // octets that ReadSegment has given
@@ -62,6 +63,10 @@ type socket struct {
 	pendingCount uint32 // countPending's
 	pendingErr   error
 
+	// Only the one writer uses these.
+	room    [1]unix.PollFd // pollRoom's
+	roomErr error
+
 	hasEMSS   bool // the kernel knows it: it is TCP
 	emss      atomic.Int32
 	emssCalls atomic.Uint32
@@ -73,6 +78,7 @@ type socket struct {
 
 var (
 	_ toe.TryWriter  = (*socket)(nil)
+	_ toe.WaitWriter = (*socket)(nil)
 	_ toe.LazyReader = (*socket)(nil)
 	_ toe.Pender     = (*socket)(nil)
 )
@@ -99,6 +105,7 @@ func (s *socket) init(c sysConn, network string) {
 	s.conn, s.raw, s.network = c, raw, network
 	s.pollFunc = s.poll
 	s.readFunc = s.tryRead
+	s.roomFunc = s.pollRoom
 	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
 	s.emss.Store(toe.DefaultEMSS)
@@ -189,13 +196,38 @@ func (s *socket) Readable() error {
 
 // poll looks whether there are octets, a FIN or an error, and takes none of
 // them. It returns false if not.
-func (s *socket) poll(fd uintptr) bool {
+func (s *socket) poll(fd uintptr) (done bool) {
+	done, s.pollErr = pollFor(&s.polled, fd, unix.POLLIN)
+	return done
+}
+
+// WaitWritable polls the socket and waits as long as the kernel calls the send
+// buffer full; of TCP that is until a third of it is free. It is nil for a failed
+// connection too: TryWriteBatch is to tell of that.
+func (s *socket) WaitWritable() error {
+	if err := s.raw.Write(s.roomFunc); err != nil { // the deadline or Close
+		return err
+	}
+	if s.roomErr != nil {
+		return s.opError("write", os.NewSyscallError("poll", s.roomErr))
+	}
+	return nil
+}
+
+// pollRoom looks whether there is room or an error. It returns false if not.
+func (s *socket) pollRoom(fd uintptr) (done bool) {
+	done, s.roomErr = pollFor(&s.room, fd, unix.POLLOUT)
+	return done
+}
+
+// pollFor is poll(2) for one event of fd that does not wait. done is false if
+// there is neither that event nor an error.
+func pollFor(p *[1]unix.PollFd, fd uintptr, event int16) (done bool, err error) {
 	for {
-		s.polled[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
-		n, err := unix.Poll(s.polled[:], 0)
+		p[0] = unix.PollFd{Fd: int32(fd), Events: event}
+		n, err := unix.Poll(p[:], 0)
 		if err != unix.EINTR {
-			s.pollErr = err
-			return n > 0 || err != nil
+			return n > 0 || err != nil, err
 		}
 	}
 }

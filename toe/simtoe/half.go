@@ -89,6 +89,16 @@ func (h *half) write(bufs [][]byte, wait bool) (n int, err error) {
 	return n, nil
 }
 
+// waitWritable waits until write would take something or fail.
+func (h *half) waitWritable() error {
+	for {
+		if err := h.writeErr(true); err != nil || !h.writing && h.room() > 0 {
+			return err
+		}
+		h.writable.Wait()
+	}
+}
+
 // writeErr says why nothing can be written, whether there is room or not.
 func (h *half) writeErr(obeyDeadline bool) error {
 	switch {

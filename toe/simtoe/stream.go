@@ -16,8 +16,9 @@ type Addr struct{ Net, Address string }
 func (a Addr) Network() string { return a.Net }
 func (a Addr) String() string  { return a.Address }
 
-// Stream is one side of a connection. It implements toe.Stream, toe.TryWriter
-// and toe.Pender, and all of its methods may be called from any goroutine.
+// Stream is one side of a connection. It implements toe.Stream, toe.TryWriter,
+// toe.WaitWriter and toe.Pender, and all of its methods may be called from any
+// goroutine.
 type Stream struct {
 	mu      *sync.Mutex // of both sides; guards the halves
 	out, in *half
@@ -27,9 +28,10 @@ type Stream struct {
 }
 
 var (
-	_ toe.Stream    = (*Stream)(nil)
-	_ toe.TryWriter = (*Stream)(nil)
-	_ toe.Pender    = (*Stream)(nil)
+	_ toe.Stream     = (*Stream)(nil)
+	_ toe.TryWriter  = (*Stream)(nil)
+	_ toe.WaitWriter = (*Stream)(nil)
+	_ toe.Pender     = (*Stream)(nil)
 )
 
 // Pair returns the two sides of a new connection. What side a sends goes as a
@@ -108,6 +110,14 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (int, error) {
 	defer s.mu.Unlock()
 	n, err := s.out.write(bufs, false)
 	return n, s.opError("write", err)
+}
+
+// WaitWritable waits until the window has room, half of it when it was full, and
+// no write is under way.
+func (s *Stream) WaitWritable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opError("write", s.out.waitWritable())
 }
 
 // CloseWrite sends a FIN behind what was written.

@@ -29,7 +29,7 @@ const (
 
 // TestStream runs every check of the contract on fresh connections. makePair
 // returns the two sides of one; TestStream closes them. What the streams do not
-// offer (half-close, toe.TryWriter, toe.Pender) is not checked.
+// offer (half-close, toe.TryWriter, toe.WaitWriter, toe.Pender) is not checked.
 func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	for _, test := range []struct {
 		name string
@@ -55,6 +55,9 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"TryWriteBatch", testTryWriteBatch},
 		{"TryWriteBatchDeadline", testTryWriteBatchDeadline},
 		{"TryWriteBatchThenWriteBatch", testTryWriteBatchThenWriteBatch},
+		{"WaitWritable", testWaitWritable},
+		{"WaitWritableEnds", testWaitWritableEnds},
+		{"WaitWritablePeerCloses", testWaitWritablePeerCloses},
 		{"Pending", testPending},
 		{"Addresses", testAddresses},
 	} {
@@ -223,6 +226,9 @@ func testClosedStream(t *testing.T, a, _ toe.Stream) {
 	if w, ok := a.(toe.TryWriter); ok {
 		_, err = w.TryWriteBatch([][]byte{{1}})
 		wantErr(t, "TryWriteBatch", err, net.ErrClosed)
+	}
+	if w, ok := a.(toe.WaitWriter); ok {
+		wantErr(t, "WaitWritable", w.WaitWritable(), net.ErrClosed)
 	}
 	if p, ok := a.(toe.Pender); ok {
 		_, err = p.Pending()

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -72,6 +74,11 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 				return fmt.Errorf("write without waiting: %w", err)
 			}
 			data = data[n:]
+			if w, ok := s.(toe.WaitWriter); ok && n < total(bufs) {
+				if err := w.WaitWritable(); err != nil {
+					return fmt.Errorf("waiting for room: %w", err)
+				}
+			}
 			continue
 		}
 		if err := s.WriteBatch(bufs); err != nil {
@@ -276,4 +283,107 @@ func testTryWriteBatchThenWriteBatch(t *testing.T, a, b toe.Stream) {
 		t.Error(err)
 	}
 	wantErr(t, "write", write(), nil)
+}
+
+// waitWriter is a TryWriter with a WaitWriter.
+type waitWriter interface {
+	toe.Stream
+	toe.TryWriter
+	toe.WaitWriter
+}
+
+// testWaitWritable fills the send buffer without a reader, until waiting for room
+// is in vain, and then lets the peer read.
+func testWaitWritable(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(waitWriter)
+	if !ok {
+		t.Skip("no WaitWriter")
+	}
+	if err := w.WaitWritable(); err != nil {
+		t.Fatalf("WaitWritable of a new stream = %v", err)
+	}
+	bufs := overfill()[:16]
+	taken := 0
+	for {
+		n, err := w.TryWriteBatch(bufs)
+		if err != nil {
+			t.Fatalf("TryWriteBatch = %d, %v", n, err)
+		}
+		if taken += n; taken > tooMuch {
+			t.Fatalf("TryWriteBatch took %d octets without a reader", taken)
+		}
+		a.SetWriteDeadline(time.Now().Add(soon))
+		if err := w.WaitWritable(); errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		} else if err != nil {
+			t.Fatalf("WaitWritable = %v", err)
+		}
+	}
+	wantErr(t, "WaitWritable behind the deadline", w.WaitWritable(), os.ErrDeadlineExceeded)
+
+	a.SetWriteDeadline(time.Now().Add(patience))
+	wait := inBackground(w.WaitWritable)
+	p := make([]byte, 64<<10)
+	for in := 0; in < taken; {
+		n, err := readInOrder(b, p[:min(len(p), taken-in)], uint64(in))
+		if err != nil {
+			t.Fatalf("ReadSegment at offset %d = %v", in, err)
+		}
+		in += n
+	}
+	wantErr(t, "WaitWritable", wait(), nil)
+	if n, err := w.TryWriteBatch([][]byte{{}, {1}}); n != 1 || err != nil {
+		t.Errorf("TryWriteBatch behind WaitWritable = %d, %v, want 1, nil", n, err)
+	}
+	a.SetWriteDeadline(past)
+	wantErr(t, "WaitWritable with room, behind the deadline", w.WaitWritable(), os.ErrDeadlineExceeded)
+}
+
+// transmit writes whenever there is room, until that fails. It returns when the
+// peer has got something.
+func transmit(t *testing.T, w waitWriter, peer toe.Stream) (wait func() error) {
+	bufs := overfill()[:16]
+	wait = inBackground(func() error {
+		for {
+			if _, err := w.TryWriteBatch(bufs); err != nil {
+				return err
+			}
+			if err := w.WaitWritable(); err != nil {
+				return err
+			}
+		}
+	})
+	if err := peer.Readable(); err != nil {
+		t.Errorf("Readable() = %v", err)
+	}
+	return wait
+}
+
+// testWaitWritableEnds: a deadline that is moved and Close end the wait for room.
+func testWaitWritableEnds(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(waitWriter)
+	if !ok {
+		t.Skip("no WaitWriter")
+	}
+	ends := transmit(t, w, b)
+	a.SetWriteDeadline(time.Now().Add(soon))
+	wantErr(t, "a transmitter whose deadline is moved", ends(), os.ErrDeadlineExceeded)
+
+	a.SetWriteDeadline(time.Now().Add(patience))
+	ends = transmit(t, w, b)
+	a.Close()
+	wantErr(t, "a transmitter during Close", ends(), net.ErrClosed)
+}
+
+// testWaitWritablePeerCloses: the peer's Close ends the wait for room.
+func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
+	w, ok := a.(waitWriter)
+	if !ok {
+		t.Skip("no WaitWriter")
+	}
+	ends := transmit(t, w, b)
+	b.Close()
+	if err := ends(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a transmitter during the peer's Close = %v, want an error of the connection", err)
+	}
 }
