@@ -3,6 +3,7 @@ package extsock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -47,6 +48,9 @@ var (
 	ErrByteStream = errors.New("Sends belong to the byte stream; use Write, or message mode")
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = errors.New("malformed byte stream")
+
+	// errDetached says that an operation whose time is over goes on without its caller.
+	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
 	errAbandoned    = errors.New("a message was given up in the middle")
 	errCloseTimeout = errors.New("close: the peer does not take what is queued")

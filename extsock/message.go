@@ -111,15 +111,16 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
-	if err != nil {
+	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
-	return len(p), nil
+	return len(p), nil // TCP, too, would have taken some of it by now
 }
 
 // do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. When
-// over is closed first it takes the Work Request back; where that is not possible, because octets
-// of its payload are on their way, the connection fails.
+// over is closed first it takes the Work Request back. Where that is not possible, because octets of its payload
+// are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
+// connection fails.
 func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion, error) {
 	if isClosed(over) {
 		return rdmap.Completion{}, errDeadline
@@ -151,9 +152,8 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 			cancelled = true
 			if !v.qp.Cancel(cq, wr.ID) {
 				if v.pump.detach() {
-					// It goes out, from a copy; that is a success as TCP's Write has it. Its completion
-					// queue is nobody's from now on.
-					return rdmap.Completion{}, nil
+					// Its completion queue is nobody's from now on.
+					return rdmap.Completion{}, errDetached
 				}
 				v.pump.kill(errAbandoned)
 			}

@@ -30,11 +30,11 @@ import (
 // answers a Read, or two peers with full windows would wait for each other.
 type pump struct {
 	stream       toe.Stream
-	try          toe.TryWriter                     // nil where the stream has no write that never waits
-	writable     interface{ WaitWritable() error } // nil where it can't be waited for
-	lazy         toe.LazyReader                    // nil where it has no read that borrows its buffer late
-	tap          Tap                               // nil: no capture
-	trace        *slog.Logger                      // nil: no trace
+	try          toe.TryWriter  // nil where the stream has no write that never waits
+	writable     toe.WaitWriter // nil where that can't be waited for
+	lazy         toe.LazyReader // nil where it has no read that borrows its buffer late
+	tap          Tap            // nil: no capture
+	trace        *slog.Logger   // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
 
@@ -111,7 +111,9 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 		flushed: make(chan struct{}),
 	}
 	p.try, _ = s.(toe.TryWriter)
-	p.writable, _ = s.(interface{ WaitWritable() error })
+	if p.try != nil {
+		p.writable, _ = s.(toe.WaitWriter)
+	}
 	p.lazy, _ = s.(toe.LazyReader)
 	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
 	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
