@@ -19,38 +19,81 @@ import (
 
 // BenchmarkNextToTCP measures against plain Go TCP: loopback, one connection, two processes. Each
 // iteration is one round of TCP and one of rddp, so that both meet the same machine; the metrics are
-// medians over the rounds. x-tcp is rddp's throughput over TCP's for write, and rddp's time over
-// TCP's for pingpong.
+// medians over the rounds. x-tcp is rddp's throughput over TCP's for write, stream and short, and rddp's
+// time over TCP's for pingpong.
 func BenchmarkNextToTCP(b *testing.B) {
 	peer := startBenchPeer(b)
 	for _, crc := range []bool{true, false} {
 		for _, size := range []int{64 << 10, 1 << 20} {
 			b.Run(fmt.Sprintf("write/size=%d/crc=%v", size, crc), func(b *testing.B) {
-				j := newBenchJob(b, peer, crc)
-				const total = 512 << 20
-				tcp, own := j.rounds(b, total, size, j.tcpBulk, j.write)
-				b.ReportMetric(total/tcp.Seconds()/1e9, "tcp-GB/s")
-				b.ReportMetric(total/own.Seconds()/1e9, "rddp-GB/s")
-				b.ReportMetric(float64(tcp)/float64(own), "x-tcp")
+				j := newVerbsJob(b, peer, crc)
+				throughput(b, 512<<20, size, newTCPJob(b, peer).bulk, j.write)
+			})
+			b.Run(fmt.Sprintf("stream/size=%d/crc=%v", size, crc), func(b *testing.B) {
+				throughput(b, 512<<20, size, newTCPJob(b, peer).bulk, newStreamJob(b, peer, crc).bulk)
 			})
 		}
 	}
 	for _, crc := range []bool{true, false} {
-		b.Run(fmt.Sprintf("pingpong/size=64/crc=%v", crc), func(b *testing.B) {
-			j := newBenchJob(b, peer, crc)
-			const count = 20000
-			tcp, own := j.rounds(b, count, 64, j.tcpPingPong, j.pingPong)
-			b.ReportMetric(float64(tcp.Nanoseconds())/count/1000, "tcp-us")
-			b.ReportMetric(float64(own.Nanoseconds())/count/1000, "rddp-us")
-			b.ReportMetric(float64(own)/float64(tcp), "x-tcp")
+		b.Run(fmt.Sprintf("message pingpong/size=64/crc=%v", crc), func(b *testing.B) {
+			latency(b, newTCPJob(b, peer).pingPong, newVerbsJob(b, peer, crc).pingPong)
+		})
+		b.Run(fmt.Sprintf("stream pingpong/size=64/crc=%v", crc), func(b *testing.B) {
+			latency(b, newTCPJob(b, peer).pingPong, newStreamJob(b, peer, crc).pingPong)
+		})
+		b.Run(fmt.Sprintf("short/size=64/crc=%v", crc), func(b *testing.B) {
+			const count = 1 << 20
+			tcp, own := rounds(b, count*64, 64, newTCPJob(b, peer).short, newStreamJob(b, peer, crc).short)
+			b.ReportMetric(float64(tcp.Nanoseconds())/count, "tcp-ns")
+			b.ReportMetric(float64(own.Nanoseconds())/count, "rddp-ns")
+			b.ReportMetric(float64(tcp)/float64(own), "x-tcp")
 		})
 	}
+}
+
+func throughput(b *testing.B, total, size int, tcp, own func(total, size int) error) {
+	t, o := rounds(b, total, size, tcp, own)
+	b.ReportMetric(float64(total)/t.Seconds()/1e9, "tcp-GB/s")
+	b.ReportMetric(float64(total)/o.Seconds()/1e9, "rddp-GB/s")
+	b.ReportMetric(float64(t)/float64(o), "x-tcp")
+}
+
+func latency(b *testing.B, tcp, own func(count, size int) error) {
+	const count = 20000
+	t, o := rounds(b, count, 64, tcp, own)
+	b.ReportMetric(float64(t.Nanoseconds())/count/1000, "tcp-us")
+	b.ReportMetric(float64(o.Nanoseconds())/count/1000, "rddp-us")
+	b.ReportMetric(float64(o)/float64(t), "x-tcp")
+}
+
+// rounds runs both jobs in every iteration and returns the median time of each.
+func rounds(b *testing.B, total, size int, tcp, own func(total, size int) error) (t, o time.Duration) {
+	var ts, os []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		if err := tcp(total, size); err != nil {
+			b.Fatal(err)
+		}
+		middle := time.Now()
+		if err := own(total, size); err != nil {
+			b.Fatal(err)
+		}
+		ts, os = append(ts, middle.Sub(begin)), append(os, time.Since(middle))
+	}
+	slices.Sort(ts)
+	slices.Sort(os)
+	return ts[len(ts)/2], os[len(os)/2]
 }
 
 // benchDepth is the number of Work Requests under way at once.
 const benchDepth = 16
 
-type benchPeer struct{ tcp, ddp, ddpNoCRC string }
+// A benchPeer is where the other process listens: plain TCP, and with and without CRC for verbs and for the
+// byte stream.
+type benchPeer struct {
+	tcp           string
+	verbs, stream map[bool]string // by CRC
+}
 
 // startBenchPeer runs this test binary as the other process.
 func startBenchPeer(b *testing.B) benchPeer {
@@ -72,11 +115,11 @@ func startBenchPeer(b *testing.B) benchPeer {
 		hold.Close()
 		cmd.Wait()
 	})
-	var p benchPeer
-	if _, err := fmt.Fscan(out, &p.tcp, &p.ddp, &p.ddpNoCRC); err != nil {
+	var a [5]string
+	if _, err := fmt.Fscan(out, &a[0], &a[1], &a[2], &a[3], &a[4]); err != nil {
 		b.Fatal(err)
 	}
-	return p
+	return benchPeer{a[0], map[bool]string{true: a[1], false: a[3]}, map[bool]string{true: a[2], false: a[4]}}
 }
 
 const benchPeerEnv = "RDDP_BENCH_PEER"
@@ -87,15 +130,17 @@ func runBenchPeer() error {
 	if err != nil {
 		return err
 	}
-	go serveBench(tcp, serveTCPBench)
+	go serveBench(tcp, servePlainBench)
 	fmt.Print(tcp.Addr())
 	for _, noCRC := range []bool{false, true} {
-		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{NoCRC: noCRC})
-		if err != nil {
-			return err
+		for _, serve := range []func(net.Conn) error{serveVerbsBench, servePlainBench} {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{NoCRC: noCRC, Startup: extsock.StartupRequire})
+			if err != nil {
+				return err
+			}
+			go serveBench(l, serve)
+			fmt.Print(" ", l.Addr())
 		}
-		go serveBench(l, func(c net.Conn) error { return serveDDPBench(c.(*extsock.Conn)) })
-		fmt.Print(" ", l.Addr())
 	}
 	fmt.Println()
 	_, err = io.Copy(io.Discard, os.Stdin)
@@ -117,18 +162,29 @@ func serveBench(l net.Listener, serve func(net.Conn) error) {
 	}
 }
 
-// serveTCPBench reads total(8) and size(8). Of size 64 octets it echoes each message, else it reads
-// each into the next place of a ring, as RDMA Writes land, and answers the last with one octet.
-func serveTCPBench(c net.Conn) error {
+// What a plain connection is to be used for: each job begins with a head of kind(8), total(8) and size(8).
+const (
+	benchBulk  = iota // total octets come, and are read size at a time into the places of a ring, as RDMA Writes land
+	benchEcho         // total messages of size octets are sent back
+	benchShort        // total octets come, and are read as they come
+)
+
+// servePlainBench serves jobs. The last octets of bulk and short are answered with one octet.
+func servePlainBench(c net.Conn) error {
 	ring := make([]byte, benchDepth<<20)
-	var head [16]byte
+	var head [24]byte
 	for {
 		if _, err := io.ReadFull(c, head[:]); err != nil {
 			return err
 		}
-		total, size := int(binary.BigEndian.Uint64(head[:])), int(binary.BigEndian.Uint64(head[8:]))
-		echo := size == 64
-		if echo {
+		kind, total, size := binary.BigEndian.Uint64(head[:]), int(binary.BigEndian.Uint64(head[8:])), int(binary.BigEndian.Uint64(head[16:]))
+		if kind == benchShort {
+			if _, err := io.CopyBuffer(onlyWriter{io.Discard}, io.LimitReader(c, int64(total)), ring[:64<<10]); err != nil {
+				return err
+			}
+			total = 0
+		}
+		if kind == benchEcho {
 			total *= size
 		}
 		for at := 0; total > 0; total -= size {
@@ -138,14 +194,14 @@ func serveTCPBench(c net.Conn) error {
 			if _, err := io.ReadFull(c, ring[at:at+size]); err != nil {
 				return err
 			}
-			if echo {
+			if kind == benchEcho {
 				if _, err := c.Write(ring[at : at+size]); err != nil {
 					return err
 				}
 			}
 			at += size
 		}
-		if !echo {
+		if kind != benchEcho {
 			if _, err := c.Write(ring[:1]); err != nil {
 				return err
 			}
@@ -153,11 +209,12 @@ func serveTCPBench(c net.Conn) error {
 	}
 }
 
-// serveDDPBench sends the handle of a ring for RDMA Writes and then echoes every message.
-func serveDDPBench(c *extsock.Conn) error {
-	if err := c.EnableDDP(context.Background(), nil); err != nil {
-		return err
-	}
+// onlyWriter hides ReadFrom, so that io.CopyBuffer uses its buffer.
+type onlyWriter struct{ io.Writer }
+
+// serveVerbsBench sends the handle of a ring for RDMA Writes and then echoes every message.
+func serveVerbsBench(nc net.Conn) error {
+	c := nc.(*extsock.Conn)
 	r, err := c.Register(make([]byte, benchDepth<<20), extsock.RemoteWrite)
 	if err != nil {
 		return err
@@ -177,102 +234,106 @@ func serveDDPBench(c *extsock.Conn) error {
 	}
 }
 
-// A benchJob is the client's two connections.
-type benchJob struct {
-	tcp    net.Conn
-	ddp    *extsock.Conn
-	ring   extsock.Handle
+// A plainJob is the client of servePlainBench.
+type plainJob struct {
+	c      net.Conn
 	source []byte
-	recv   []byte
+	recv   [64]byte
 }
 
-func newBenchJob(b *testing.B, p benchPeer, crc bool) *benchJob {
+func newTCPJob(b *testing.B, p benchPeer) *plainJob {
 	b.Helper()
-	tcp, err := net.Dial("tcp", p.tcp)
+	c, err := net.Dial("tcp", p.tcp)
 	if err != nil {
 		b.Fatal(err)
 	}
-	address := p.ddp
-	if !crc {
-		address = p.ddpNoCRC
-	}
-	ddp, err := extsock.Dial("tcp", address, &extsock.Config{NoCRC: !crc})
+	b.Cleanup(func() { c.Close() })
+	return &plainJob{c: c, source: make([]byte, benchDepth<<20)}
+}
+
+func newStreamJob(b *testing.B, p benchPeer, crc bool) *plainJob {
+	b.Helper()
+	return &plainJob{c: benchDial(b, p.stream[crc], extsock.Config{NoCRC: !crc}), source: make([]byte, benchDepth<<20)}
+}
+
+func benchDial(b *testing.B, address string, cfg extsock.Config) *extsock.Conn {
+	b.Helper()
+	cfg.Startup = extsock.StartupRequire
+	c, err := extsock.Dial("tcp", address, &cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	j := &benchJob{tcp: tcp, ddp: ddp, source: make([]byte, benchDepth<<20), recv: make([]byte, 64)}
-	b.Cleanup(func() { tcp.Close(); ddp.Close() })
-	if err := ddp.EnableDDP(b.Context(), nil); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := ddp.Read(j.recv); err != nil {
-		b.Fatal(err)
-	}
-	if j.ring, _, err = rdmap.ParseHandle(j.recv); err != nil {
-		b.Fatal(err)
-	}
-	return j
+	b.Cleanup(func() { c.Close() })
+	return c
 }
 
-// rounds runs both jobs in every iteration and returns the median time of each.
-func (j *benchJob) rounds(b *testing.B, total, size int, tcp, own func(total, size int) error) (t, o time.Duration) {
-	var ts, os []time.Duration
-	for b.Loop() {
-		begin := time.Now()
-		if err := tcp(total, size); err != nil {
-			b.Fatal(err)
-		}
-		middle := time.Now()
-		if err := own(total, size); err != nil {
-			b.Fatal(err)
-		}
-		ts, os = append(ts, middle.Sub(begin)), append(os, time.Since(middle))
-	}
-	slices.Sort(ts)
-	slices.Sort(os)
-	return ts[len(ts)/2], os[len(os)/2]
-}
-
-func (j *benchJob) tcpHead(total, size int) error {
-	head := binary.BigEndian.AppendUint64(nil, uint64(total))
-	_, err := j.tcp.Write(binary.BigEndian.AppendUint64(head, uint64(size)))
+func (j *plainJob) begin(kind uint64, total, size int) error {
+	head := binary.BigEndian.AppendUint64(nil, kind)
+	head = binary.BigEndian.AppendUint64(head, uint64(total))
+	_, err := j.c.Write(binary.BigEndian.AppendUint64(head, uint64(size)))
 	return err
 }
 
-func (j *benchJob) tcpBulk(total, size int) error {
-	if err := j.tcpHead(total, size); err != nil {
+func (j *plainJob) bulk(total, size int) error { return j.send(benchBulk, total, size) }
+
+func (j *plainJob) short(total, size int) error { return j.send(benchShort, total, size) }
+
+func (j *plainJob) send(kind uint64, total, size int) error {
+	if err := j.begin(kind, total, size); err != nil {
 		return err
 	}
 	for at := 0; total > 0; total -= size {
 		if at+size > len(j.source) {
 			at = 0
 		}
-		if _, err := j.tcp.Write(j.source[at : at+size]); err != nil {
+		if _, err := j.c.Write(j.source[at : at+size]); err != nil {
 			return err
 		}
 		at += size
 	}
-	_, err := io.ReadFull(j.tcp, j.recv[:1])
+	_, err := io.ReadFull(j.c, j.recv[:1])
 	return err
 }
 
-func (j *benchJob) tcpPingPong(count, size int) error {
-	if err := j.tcpHead(count, size); err != nil {
+func (j *plainJob) pingPong(count, size int) error {
+	if err := j.begin(benchEcho, count, size); err != nil {
 		return err
 	}
 	for range count {
-		if _, err := j.tcp.Write(j.source[:size]); err != nil {
+		if _, err := j.c.Write(j.source[:size]); err != nil {
 			return err
 		}
-		if _, err := io.ReadFull(j.tcp, j.recv[:size]); err != nil {
+		if _, err := io.ReadFull(j.c, j.recv[:size]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// A verbsJob is the client of serveVerbsBench.
+type verbsJob struct {
+	c      *extsock.Conn
+	ring   extsock.Handle
+	source []byte
+	recv   [64]byte
+}
+
+func newVerbsJob(b *testing.B, p benchPeer, crc bool) *verbsJob {
+	b.Helper()
+	c := benchDial(b, p.verbs[crc], extsock.Config{NoCRC: !crc, Messages: true})
+	j := &verbsJob{c: c, source: make([]byte, benchDepth<<20)}
+	if _, err := c.Read(j.recv[:]); err != nil {
+		b.Fatal(err)
+	}
+	var err error
+	if j.ring, _, err = rdmap.ParseHandle(j.recv[:]); err != nil {
+		b.Fatal(err)
+	}
+	return j
+}
+
 // write is RDMA Writes into the peer's ring, benchDepth under way at once, and a message behind them.
-func (j *benchJob) write(total, size int) error {
+func (j *verbsJob) write(total, size int) error {
 	ctx := context.Background()
 	var done [benchDepth]extsock.Completion
 	underway := 0
@@ -285,14 +346,14 @@ func (j *benchJob) write(total, size int) error {
 			if err != nil {
 				return err
 			}
-			if err := j.ddp.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: j.source[at : at+size], Remote: h}); err != nil {
+			if err := j.c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: j.source[at : at+size], Remote: h}); err != nil {
 				return err
 			}
 			at, total, underway = at+size, total-size, underway+1
 		}
-		n := j.ddp.SendCQ().Poll(done[:])
+		n := j.c.SendCQ().Poll(done[:])
 		if n == 0 {
-			d, err := j.ddp.SendCQ().Wait(ctx)
+			d, err := j.c.SendCQ().Wait(ctx)
 			if err != nil {
 				return err
 			}
@@ -309,12 +370,12 @@ func (j *benchJob) write(total, size int) error {
 }
 
 // pingPong is one Send there and one back, count times.
-func (j *benchJob) pingPong(count, size int) error {
+func (j *verbsJob) pingPong(count, size int) error {
 	for range count {
-		if _, err := j.ddp.Write(j.source[:size]); err != nil {
+		if _, err := j.c.Write(j.source[:size]); err != nil {
 			return err
 		}
-		if n, err := j.ddp.Read(j.recv); err != nil || n != size {
+		if n, err := j.c.Read(j.recv[:]); err != nil || n != size {
 			return errors.Join(err, fmt.Errorf("%d octets came back", n))
 		}
 	}
