@@ -58,11 +58,14 @@ type Config struct {
 	// one message. Without it Read and Write stay a stream of octets, as long as the peer is rddp too and
 	// does not ask for messages.
 	Messages bool
+	// Crossover is the length in octets from which a Write to a byte stream is placed in the reader's memory by
+	// RDMA Write, after an offer and a grant; see Conn.Crossover. Zero means that it is measured; negative, never.
+	Crossover int
 	// SendDepth is the most Work Requests outstanding in the send queue. Zero means 128.
 	SendDepth int
 	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
 	// the buffers, for Read, it is how many messages can wait to be read. For a byte stream it is at
-	// least 6 and the credits of the peer. Zero means 32, the most is 65535.
+	// least 4 and the credits of the peer. Zero means 32, the most is 65535.
 	RecvDepth int
 	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
 	// longest message it can get; for a byte stream at least 512. Zero means 64 KiB.

@@ -373,7 +373,8 @@ func (c *Conn) start(cause error) {
 		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
 		if c.peer.isByteStream() && !c.cfg.Messages {
 			p.in.framed = true
-			p.bytes = newByteStream(p, p.in, c.peer.capabilities, mpa.MaxULPDU)
+			p.in.depth++ // for the end of the stream
+			p.bytes = newByteStream(c, p, p.in, c.peer.capabilities, mpa.MaxULPDU)
 		}
 	}
 	if cause != nil {

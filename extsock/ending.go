@@ -166,6 +166,9 @@ func (p *pump) half() {
 		p.stream.Close()
 		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
+		if p.in != nil {
+			p.in.shut()
+		}
 		if p.tap != nil {
 			p.tap.Closed()
 		}

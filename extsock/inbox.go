@@ -1,8 +1,10 @@
 package extsock
 
 import (
+	"fmt"
 	"sync"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/bufpool"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -37,12 +39,17 @@ type inbox struct {
 	served  bool           // +checklocks:mu it has got its message, or at least one octet of the stream
 	eof     bool           // +checklocks:mu no more octets of the stream will come
 	discard bool           // +checklocks:mu nobody will read
+	offer   int            // +checklocks:mu octets that the peer has offered behind what is unread; see rendezvous.go
+	granted *granted       // +checklocks:mu the answer to it
+	refused bool           // +checklocks:mu or it was refused
 }
 
 // A message is unread octets, in memory of the pool.
 type message struct {
 	chunk *bufpool.Chunk
 	data  []byte // what has not been read
+	// unbuffered says that it uses none of the buffers that the peer knows of.
+	unbuffered bool
 }
 
 func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
@@ -122,6 +129,122 @@ func (in *inbox) settle() (n int, there bool) {
 		return 0, false
 	}
 	return int(done[0].Len), true
+}
+
+// control takes a message of n octets that is no data out of its buffer, to p, whose length bounds it. The
+// buffer stays in use if keep is set.
+func (in *inbox) control(p []byte, n int, keep bool) int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	c := in.releaseLocked()
+	n = copy(p, c.B[:n])
+	c.Put()
+	if !keep {
+		in.used--
+	}
+	return n
+}
+
+// offered takes in an offer of n octets, which takes up a buffer until it has been answered.
+func (in *inbox) offered(n uint32) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.offer != 0 || in.granted != nil || in.eof || n == 0 {
+		return fmt.Errorf("%w: offer of %d octets", ErrStream, n)
+	}
+	in.offer = int(n)
+	return nil
+}
+
+// answerable returns the octets of the offer that the reader has come to, 0 if there is none.
+func (in *inbox) answerable() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.first < len(in.unread) {
+		return 0
+	}
+	return in.offer
+}
+
+// grant answers the offer with a region of the waiting reader's memory, or refuses it with nil: then its octets
+// come as data. It reports false if there is no offer any more.
+func (in *inbox) grant(region *ddp.Region) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.offer == 0 {
+		if region != nil {
+			region.Deregister()
+		}
+		return false
+	}
+	in.offer = 0
+	in.used--
+	if in.refused = region == nil; !in.refused {
+		in.granted = &granted{region: region}
+	}
+	return true
+}
+
+// done takes in that n octets have been placed in what was granted.
+func (in *inbox) done(n uint32) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	g := in.granted
+	if g == nil || n == 0 || uint64(n) > uint64(g.region.Len()) {
+		return fmt.Errorf("%w: %d octets placed by rendezvous", ErrStream, n)
+	}
+	in.granted = nil
+	g.region.Deregister() // this waits for nobody: only the caller's goroutine places
+	switch {
+	case g.chunk == nil: // the reader waits
+		in.got, in.served = int(n), true
+	case in.discard:
+		g.chunk.Put()
+	default:
+		in.pushLocked(message{chunk: g.chunk, data: g.chunk.B[:n], unbuffered: true})
+	}
+	return nil
+}
+
+// cancelled takes in that nothing comes of the offer. freed is how many buffers are free by that.
+func (in *inbox) cancelled() (freed int, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.offer != 0:
+		in.offer = 0
+		in.used--
+		return 1, nil
+	case in.granted != nil:
+		in.endGrantLocked()
+		return 0, nil
+	case in.refused: // and the two have crossed
+		in.refused = false
+		return 0, nil
+	}
+	return 0, fmt.Errorf("%w: cancel without an offer", ErrStream)
+}
+
+// endGrantLocked takes back what was granted.
+//
+// +checklocks:in.mu
+func (in *inbox) endGrantLocked() {
+	g := in.granted
+	in.granted = nil
+	g.region.Deregister()
+	if g.chunk != nil {
+		g.chunk.Put()
+	}
+}
+
+// shut takes back what was granted when the connection has ended.
+func (in *inbox) shut() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.offer = 0
+	if in.granted != nil {
+		in.endGrantLocked()
+	}
 }
 
 // unbind gives the reader's memory back to it where the message that was to go there, of a single segment, has
@@ -218,10 +341,12 @@ func (in *inbox) take(p []byte) (n, freed int, ok bool) {
 		if len(m.data) > 0 {
 			break
 		}
+		if !m.unbuffered {
+			in.used--
+			freed++
+		}
 		m.chunk.Put()
 		in.popLocked()
-		in.used--
-		freed++
 		if !in.framed {
 			break
 		}
@@ -254,6 +379,10 @@ func (in *inbox) leave() (n int, served bool) {
 	for in.direct { // a copy, no more
 		in.placed.Wait()
 	}
+	if g := in.granted; g != nil && g.chunk == nil {
+		g.chunk = bufpool.GetChunk(g.region.Len())
+		g.region.Redirect(g.chunk.B)
+	}
 	n, served = in.got, in.served
 	in.waiting, in.want, in.got, in.served = false, nil, 0, false
 	return n, served
@@ -263,13 +392,18 @@ func (in *inbox) leave() (n int, served bool) {
 func (in *inbox) has() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.served || in.first < len(in.unread) || in.eof
+	return in.hasLocked()
+}
+
+// +checklocks:in.mu
+func (in *inbox) hasLocked() bool {
+	return in.served || in.first < len(in.unread) || in.offer != 0 || in.eof
 }
 
 // notify wakes the waiting reader if there is something for it.
 func (in *inbox) notify() {
 	in.mu.Lock()
-	wake := in.waiting && (in.served || in.first < len(in.unread) || in.eof)
+	wake := in.waiting && in.hasLocked()
 	in.mu.Unlock()
 	if wake {
 		signalOne(in.ready)
@@ -297,10 +431,12 @@ func (in *inbox) close() (freed int) {
 	defer in.mu.Unlock()
 	in.discard = true
 	for in.first < len(in.unread) {
+		if !in.unread[in.first].unbuffered {
+			in.used--
+			freed++
+		}
 		in.unread[in.first].chunk.Put()
 		in.popLocked()
-		in.used--
-		freed++
 	}
 	return freed
 }

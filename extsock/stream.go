@@ -24,16 +24,13 @@ import (
 //	|     Type      |     Flags     |            Credits            |
 //	+---------------+---------------+-------------------------------+
 //
-// Credits is how many buffers the sender of the header has freed since it last said so. Every message
-// uses one credit, whatever its type. What must be able to go out when data can't, because the peer's
-// program does not read, has a credit of its own that nothing else may use:
-//
-//	data needs more than 3 credits, an offer more than 4 (one is for its done or cancel)
-//	nothing but credits     more than 2
-//	a grant                 more than 1
-//	the end of the stream   more than 0
-//
-// conformance/models/credits.pml is the proof that this never comes to a standstill.
+// Credits is how many buffers the sender of the header has freed since it last said so. A message uses one
+// credit, whatever its type, and so one buffer of the peer's. What fills buffers until the peer's program reads
+// leaves two credits: they are for grants and for messages that carry nothing but credits, which would
+// otherwise be stuck behind data just when they are needed. Such a message is sent when half the buffers are owed,
+// or two that held such messages, because the peer has no more of those than two. The end of the stream, if it
+// comes alone, has a buffer of its own. That this cannot come to a standstill is what
+// conformance/models/credits.pml shows.
 type header struct {
 	kind    kind
 	fin     bool // no data comes after this message
@@ -44,12 +41,10 @@ const (
 	headerLen = 4
 	flagFIN   = 1
 
-	leaveByData   = 3 // credits that data must leave
-	leaveByCredit = 2 // … a message that carries nothing but credits
-	leaveByGrant  = 1
-	leaveByFIN    = 0
+	// reserve is how many credits data leaves, and offers and their ends.
+	reserve = 2
 
-	minCredits = 6   // the fewest receive buffers of a byte stream's end
+	minCredits = 4   // the fewest receive buffers of a byte stream's end
 	minMessage = 512 // the shortest of them, in octets
 )
 
@@ -95,9 +90,10 @@ const (
 
 // A byteStream is the sending half of a connection's byte stream, and the credits of both halves.
 type byteStream struct {
+	c  *Conn
 	p  *pump
 	in *inbox
-	cq *rdmap.CompletionQueue // of its Sends
+	cq *rdmap.CompletionQueue // of its messages
 
 	longest   int           // most octets of data in one message
 	granted   int           // credits at the start
@@ -112,6 +108,7 @@ type byteStream struct {
 	mu      sync.Mutex
 	credits int               // +checklocks:mu messages that may be sent
 	owed    int               // +checklocks:mu buffers freed that the peer has not been told of
+	apart   int               // +checklocks:mu of those owed, the ones that held a grant or nothing but credits
 	pending *bufpool.Chunk    // +checklocks:mu short Writes to be sent, and room for a header in front; has its credit
 	own     int               // +checklocks:mu messages with a Write's own memory that TCP has not taken yet
 	closed  error             // +checklocks:mu why nothing can be written any more
@@ -121,6 +118,12 @@ type byteStream struct {
 	head    uint64            // +checklocks:mu
 	tail    uint64            // +checklocks:mu
 	request rdmap.WorkRequest // +checklocks:mu
+
+	offering offering              // +checklocks:mu
+	hasGrant bool                  // +checklocks:mu
+	toGrant  Handle                // +checklocks:mu to be sent if hasGrant is set
+	scratch  [rdmap.HandleLen]byte // +checklocks:mu
+	choice   choice                // lock guards it
 }
 
 // A slot is one message from its post to its Completion. Its number is the ID of the Send.
@@ -129,8 +132,12 @@ type slot struct {
 	parts   [2][]byte
 	chunk   *bufpool.Chunk // what is sent; nil if that is a Write's own memory, or nothing but a header
 	own     bool           // a Write waits for it
-	n       int            // octets of data
-	credits int            // that the header carries
+	kind    kind
+	n       int  // octets of data
+	write   bool // an RDMA Write, which uses no credit
+	credits int  // that the header carries
+	apart   int  // of them
+	body    [rdmap.HandleLen]byte
 	done    bool
 }
 
@@ -138,13 +145,13 @@ type slot struct {
 const maxSlots = 256
 
 // newByteStream begins a stream whose peer has announced what its end is like.
-func newByteStream(p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
+func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
 	slots := min(2*int(peer.credits), maxSlots)
 	longest := min(int(peer.maxMessage), maxULPDU-ddp.UntaggedHeaderLen)
 	return &byteStream{
-		p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]slot, slots),
+		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]slot, slots),
 		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
-		threshold: min(in.depth/2, in.depth-leaveByData),
+		threshold: (in.depth - 1) / 2,
 		lock:      make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
 	}
 }
@@ -163,7 +170,40 @@ func (s *byteStream) write(p []byte, over <-chan struct{}) (n int, err error) {
 	if len(p) < combine {
 		return s.writeShort(p, over)
 	}
-	return s.writeLong(p, over)
+	crossover, err := s.crossover(len(p), over)
+	if err != nil || crossover < 0 || len(p) < crossover || s.offersNothing() {
+		return s.writeLong(p, over)
+	}
+	offered := s.c.cfg.Crossover > 0 || s.choice.next()
+	begin := time.Now()
+	if offered {
+		n, err = s.writeOffered(p, crossover, over)
+	} else {
+		n, err = s.writeLong(p, over)
+	}
+	if err == nil {
+		s.choice.took(offered, time.Since(begin), n)
+	}
+	return n, err
+}
+
+// crossover returns from which length on a Write may be offered, for one of n octets. An error is that of the
+// measurement.
+func (s *byteStream) crossover(n int, over <-chan struct{}) (int, error) {
+	if v := s.c.Crossover(); v != 0 || n < measureFrom {
+		return v, nil
+	}
+	return s.c.measureCrossover(over)
+}
+
+// measureFrom is the length in octets of a Write that is worth a measurement.
+const measureFrom = 256 << 10
+
+// offersNothing reports whether rendezvous have been given up.
+func (s *byteStream) offersNothing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offering.off
 }
 
 // writeShort copies p to what is pending.
@@ -212,7 +252,7 @@ func (s *byteStream) appendLocked(p []byte) int {
 		return 0
 	}
 	if s.pending == nil {
-		if !s.mayPostLocked(leaveByData) {
+		if !s.mayPostLocked(reserve) {
 			return 0
 		}
 		s.credits--
@@ -254,7 +294,7 @@ func (s *byteStream) postOwnLocked(p []byte) (n int) {
 	if s.pending != nil && !s.postPendingLocked() {
 		return 0
 	}
-	for n < len(p) && s.mayPostLocked(leaveByData) {
+	for n < len(p) && s.mayPostLocked(reserve) {
 		k := min(len(p)-n, s.longest)
 		s.credits--
 		if !s.postLocked(header{kind: kindData}, p[n:n+k], nil) {
@@ -346,15 +386,18 @@ func (s *byteStream) at(id uint64) *slot { return &s.slots[id%uint64(len(s.slots
 //
 // +checklocks:s.mu
 func (s *byteStream) mayPostLocked(leave int) bool {
-	return s.credits > leave && s.tail-s.head < uint64(len(s.slots))
+	return s.credits > leave && s.hasSlotLocked()
 }
+
+// +checklocks:s.mu
+func (s *byteStream) hasSlotLocked() bool { return s.tail-s.head < uint64(len(s.slots)) }
 
 // postPendingLocked posts what is pending, and the end of the stream with it if that is due.
 //
 // +checklocks:s.mu
 func (s *byteStream) postPendingLocked() bool {
 	h := header{kind: kindData, fin: s.closed != nil}
-	if s.tail-s.head == uint64(len(s.slots)) || !s.postLocked(h, s.pending.B, s.pending) {
+	if !s.hasSlotLocked() || !s.postLocked(h, s.pending.B, s.pending) {
 		return false
 	}
 	s.pending = nil
@@ -369,7 +412,8 @@ func (s *byteStream) postPendingLocked() bool {
 func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 	h.credits = uint16(min(s.owed, math.MaxUint16))
 	e := s.at(s.tail)
-	*e = slot{chunk: c, credits: int(h.credits), n: len(data), own: c == nil && h.kind == kindData && len(data) > 0}
+	own := c == nil && h.kind == kindData && len(data) > 0
+	*e = slot{kind: h.kind, chunk: c, credits: int(h.credits), apart: s.apart, own: own}
 	w := &s.request
 	*w = rdmap.WorkRequest{ID: s.tail, Op: rdmap.WorkSend, CQ: s.cq}
 	if c != nil {
@@ -377,6 +421,11 @@ func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 		w.Data = c.B
 	} else {
 		h.put(e.header[:])
+		if own {
+			e.n = len(data)
+		} else {
+			data = e.body[:copy(e.body[:], data)]
+		}
 		e.parts = [2][]byte{e.header[:], data}
 		w.Gather = e.parts[:]
 	}
@@ -387,6 +436,7 @@ func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 	}
 	s.tail++
 	s.owed -= int(h.credits)
+	s.apart = 0
 	return true
 }
 
@@ -394,20 +444,20 @@ func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 func (s *byteStream) due() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stuck || s.tail-s.head == uint64(len(s.slots)) || s.p.qp.State() != rdmap.StateRTS {
+	if s.stuck || !s.hasSlotLocked() || s.p.qp.State() != rdmap.StateRTS {
 		return false
 	}
-	return s.pending != nil || s.finDueLocked() || s.creditDueLocked()
+	return s.pending != nil || s.offering.close != 0 && s.mayPostLocked(reserve) || s.grantDueLocked() || s.finDueLocked() || s.creditDueLocked()
 }
 
 // +checklocks:s.mu
 func (s *byteStream) finDueLocked() bool {
-	return s.closed != nil && !s.fin && s.mayPostLocked(leaveByFIN)
+	return s.closed != nil && !s.fin && !s.offering.open && s.hasSlotLocked()
 }
 
 // +checklocks:s.mu
 func (s *byteStream) creditDueLocked() bool {
-	return s.owed >= s.threshold && s.mayPostLocked(leaveByCredit)
+	return (s.owed >= s.threshold || s.apart >= reserve) && s.mayPostLocked(0)
 }
 
 // post posts what is due. The transmit token is held.
@@ -417,14 +467,28 @@ func (s *byteStream) post() {
 	if s.pending != nil && !s.postPendingLocked() {
 		return
 	}
-	if fin := s.finDueLocked(); fin || s.creditDueLocked() {
-		s.credits--
-		if !s.postLocked(header{kind: kindData, fin: fin}, nil, nil) {
-			s.credits++
-			return
-		}
-		s.fin = s.fin || fin
+	s.postCloseLocked()
+	if s.grantDueLocked() {
+		s.hasGrant = !s.postCountedLocked(header{kind: kindGrant}, s.toGrant.AppendTo(s.scratch[:0]))
 	}
+	if s.finDueLocked() {
+		s.fin = s.postLocked(header{kind: kindData, fin: true}, nil, nil)
+	}
+	if s.creditDueLocked() {
+		s.postCountedLocked(header{kind: kindData}, nil)
+	}
+}
+
+// postCountedLocked posts a message that is not data and takes its credit.
+//
+// +checklocks:s.mu
+func (s *byteStream) postCountedLocked(h header, body []byte) bool {
+	s.credits--
+	if s.postLocked(h, body, nil) {
+		return true
+	}
+	s.credits++
+	return false
 }
 
 // reap takes note of what TCP has taken.
@@ -456,8 +520,14 @@ func (s *byteStream) reapLocked() (cancelled int) {
 			}
 			if errors.Is(d.Err, rdmap.ErrCancelled) {
 				cancelled += e.n
-				s.credits++
 				s.owed += e.credits
+				s.apart += e.apart
+				if !e.write {
+					s.credits++
+				}
+				if e.kind == kindDone {
+					s.offering.open = true
+				}
 			}
 			*e = slot{done: true}
 		}
@@ -489,14 +559,25 @@ func (s *byteStream) arrived(n int) error {
 	if n > 0 && s.in.ended() {
 		return fmt.Errorf("%w: %d octets after the end", ErrStream, n)
 	}
-	freed := s.in.accept(n)
+	freed := 0
+	if h.kind != kindData {
+		if freed, err = s.acceptControl(h.kind, n); err != nil {
+			return err
+		}
+	} else if s.in.accept(n) {
+		freed = 1
+	}
 	if h.fin {
 		s.in.end()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if freed {
-		s.owed++
+	if h.fin && n == 0 {
+		freed = 0 // that buffer was for nothing else
+	}
+	s.owed += freed
+	if freed > 0 && (h.kind == kindGrant || h.kind == kindData && n == 0) {
+		s.apart++
 	}
 	if h.credits > 0 {
 		s.credits += int(h.credits)
@@ -506,6 +587,17 @@ func (s *byteStream) arrived(n int) error {
 		signalOne(s.room)
 	}
 	return nil
+}
+
+// acceptControl takes in a message of n octets behind the header that is no data.
+func (s *byteStream) acceptControl(k kind, n int) (freed int, err error) {
+	var body [rdmap.HandleLen + 1]byte
+	n = s.in.control(body[:], n, k == kindOffer)
+	freed, err = s.rendezvous(k, body[:n])
+	if k != kindOffer {
+		freed++ // its own
+	}
+	return freed, err
 }
 
 // freed notes that the reader has freed buffers, and tells the peer if that is due.

@@ -1,0 +1,4 @@
+package extsock
+
+// RaceEnabled says that the race detector is on.
+const RaceEnabled = raceEnabled

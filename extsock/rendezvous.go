@@ -1,0 +1,423 @@
+package extsock
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// The rendezvous moves a large Write from the writer's memory to the reader's by RDMA Write, with no copy at
+// either end and no buffer in between:
+//
+//	writer ── offer: how many octets ──────────▶ waits in the inbox like data
+//	       ◀── grant: handle of Read's memory ── Read has come to it
+//	       ── RDMA Writes, done: how many ─────▶ Read returns
+//
+//	message  octets behind the header
+//	offer    Length (4)
+//	grant    Handle (16), whose length is at most the offer's; 0 means: send it as data
+//	done     Length (4) of what has been placed
+//	cancel   none
+//
+// A writer offers one Write at a time and sends nothing else meanwhile, so there is one offer, at most one grant
+// and one done or cancel for it. After a cancel, which a grant may cross, it offers no more.
+
+// smallGrant is the length in octets of a Read's memory below which a grant is not worth it.
+const smallGrant = 32 << 10
+
+// writePiece is the length in octets of one RDMA Write of a rendezvous: what may have to be copied when a
+// Write's time is over is no more than a few of them.
+const writePiece = 1 << 20
+
+// An offering is the writer's side of the rendezvous.
+type offering struct {
+	open    bool // an offer is out, and no done or cancel posted
+	granted bool
+	grant   Handle
+	doneID  uint64 // the slot of the last done
+	off     bool   // no offers any more
+	stale   bool   // a grant has come that had crossed a cancel
+	small   int    // grants in a row that were shorter than the crossover
+	close   kind   // the end of the offer that is still to be posted; 0 if none
+	placed  int    // for a done
+}
+
+// writeOffered writes p by rendezvous as far as the reader goes along; the rest is data.
+func (s *byteStream) writeOffered(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
+	for n < len(p) {
+		k := min(len(p)-n, math.MaxUint32)
+		m, err := s.offer(p[n:n+k], over)
+		n += m
+		if err != nil {
+			return n, err
+		}
+		s.mu.Lock()
+		if m < crossover && m < k {
+			s.offering.small++
+		} else {
+			s.offering.small = 0
+		}
+		s.offering.off = s.offering.off || s.offering.small == 4
+		s.mu.Unlock()
+		if m < crossover {
+			break
+		}
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	m, err := s.writeLong(p[n:], over)
+	return n + m, err
+}
+
+// offer offers p and writes what is granted of it.
+func (s *byteStream) offer(p []byte, over <-chan struct{}) (n int, err error) {
+	if err := s.openOffer(len(p), over); err != nil {
+		return 0, err
+	}
+	grant, err := s.awaitGrant(over)
+	if err != nil || grant.Len == 0 {
+		return 0, err
+	}
+	p = p[:min(len(p), int(grant.Len))]
+	for posted := false; ; {
+		s.mu.Lock()
+		err := s.errLocked()
+		if err == nil && !posted {
+			m, ok := s.postWritesLocked(p[n:], grant, n)
+			n += m
+			posted = ok && s.closeOfferLocked(kindDone, n)
+		}
+		owns := s.own > 0
+		s.mu.Unlock()
+		if err != nil {
+			return s.withdraw(n), err
+		}
+		s.p.transmit()
+		if posted && !s.owns() {
+			return n, nil
+		}
+		if err := s.await(over, owns); err != nil {
+			return s.withdraw(n), err
+		}
+	}
+}
+
+// openOffer posts an offer of n octets behind what is pending.
+func (s *byteStream) openOffer(n int, over <-chan struct{}) error {
+	for {
+		s.mu.Lock()
+		err := s.errLocked()
+		posted := false
+		if err == nil && (s.pending == nil || s.postPendingLocked()) && s.mayPostLocked(reserve) {
+			length := binary.BigEndian.AppendUint32(s.scratch[:0], uint32(n))
+			if posted = s.postCountedLocked(header{kind: kindOffer}, length); posted {
+				s.offering.open, s.offering.granted = true, false
+			}
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		s.p.transmit()
+		if posted {
+			return nil
+		}
+		if err := s.await(over, false); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitGrant waits for the answer to the offer. After an error the offer is cancelled.
+func (s *byteStream) awaitGrant(over <-chan struct{}) (grant Handle, err error) {
+	for {
+		s.mu.Lock()
+		o := &s.offering
+		if o.granted {
+			grant = o.grant
+			if grant.Len == 0 {
+				o.open = false
+			}
+			s.mu.Unlock()
+			return grant, nil
+		}
+		err = s.errLocked()
+		s.mu.Unlock()
+		if err == nil {
+			err = s.await(over, false)
+		}
+		if err != nil {
+			s.withdraw(0)
+			return Handle{}, err
+		}
+	}
+}
+
+// postWritesLocked posts RDMA Writes of as much of p as there are slots for, to the grant from octet at on. ok is
+// false if the send queue is full.
+//
+// +checklocks:s.mu
+func (s *byteStream) postWritesLocked(p []byte, grant Handle, at int) (n int, ok bool) {
+	for n < len(p) {
+		if !s.hasSlotLocked() {
+			return n, false
+		}
+		k := min(len(p)-n, writePiece)
+		*s.at(s.tail) = slot{own: true, n: k, write: true}
+		s.request = rdmap.WorkRequest{
+			ID: s.tail, Op: rdmap.WorkWrite, CQ: s.cq, Data: p[n : n+k],
+			Remote: Handle{STag: grant.STag, TO: grant.TO + uint64(at+n), Len: uint32(k)},
+		}
+		if err := s.p.qp.PostSend(&s.request); err != nil {
+			*s.at(s.tail) = slot{}
+			s.stuck = true
+			return n, false
+		}
+		s.tail++
+		s.own++
+		n += k
+	}
+	return n, true
+}
+
+// closeOfferLocked posts the end of the offer.
+//
+// +checklocks:s.mu
+func (s *byteStream) closeOfferLocked(k kind, n int) bool {
+	var length []byte
+	if k == kindDone {
+		length = binary.BigEndian.AppendUint32(s.scratch[:0], uint32(n))
+	}
+	s.offering.doneID = s.tail
+	if !s.mayPostLocked(reserve) || !s.postCountedLocked(header{kind: k}, length) {
+		return false
+	}
+	s.offering.open = false
+	return true
+}
+
+// withdraw ends an offer whose Write is over, n octets of which have been posted. It returns how many of them go
+// out nevertheless.
+func (s *byteStream) withdraw(n int) int {
+	s.mu.Lock()
+	if !s.offering.open { // the done is to be corrected, if it has not been given out
+		s.p.qp.Cancel(s.cq, s.offering.doneID)
+		s.reapLocked()
+	}
+	s.mu.Unlock()
+	n -= s.takeBack()
+	s.mu.Lock()
+	if s.offering.open { // else done is on its way
+		s.offering.off = true
+		if n > 0 {
+			s.offering.close = kindDone
+		} else {
+			s.offering.close = kindCancel
+		}
+		s.offering.placed = n
+		s.postCloseLocked()
+	}
+	s.mu.Unlock()
+	s.p.transmit()
+	return n
+}
+
+// postCloseLocked posts the end of an offer that nobody waits for. Where there is no room it is tried again as
+// soon as something has gone out.
+//
+// +checklocks:s.mu
+func (s *byteStream) postCloseLocked() bool {
+	o := &s.offering
+	if o.close == 0 || !s.closeOfferLocked(o.close, o.placed) {
+		return false
+	}
+	o.close = 0
+	return true
+}
+
+// A granted is the reader's side of a rendezvous: the memory that the peer may write to.
+type granted struct {
+	region *ddp.Region
+	chunk  *bufpool.Chunk // what the peer writes to since the Read is over; nil while it is the Read's memory
+}
+
+// answer grants p to the offer of n octets that the reader has come to, or refuses it.
+func (c *Conn) answer(p []byte, n int) error {
+	v := &c.verbs
+	s, in := v.pump.bytes, v.pump.in
+	k := min(len(p), n)
+	var h Handle
+	var region *ddp.Region
+	if k >= smallGrant {
+		var err error
+		if region, err = v.domain.Register(p[:k], RemoteWrite, v.stream); err != nil {
+			return err
+		}
+		h = Handle{STag: region.STag(), TO: region.TO(), Len: uint32(k)}
+	}
+	if !in.grant(region) {
+		return nil
+	}
+	s.mu.Lock()
+	s.owed++ // the offer's buffer
+	s.toGrant, s.hasGrant = h, true
+	s.mu.Unlock()
+	v.pump.transmit()
+	return nil
+}
+
+// grantDueLocked reports whether a grant is to be posted.
+//
+// +checklocks:s.mu
+func (s *byteStream) grantDueLocked() bool { return s.hasGrant && s.mayPostLocked(0) }
+
+// rendezvous takes in a message that is no data. freed is how many buffers are free by that, besides its own.
+func (s *byteStream) rendezvous(k kind, body []byte) (freed int, err error) {
+	want := [...]int{kindOffer: 4, kindGrant: rdmap.HandleLen, kindDone: 4, kindCancel: 0}[k]
+	if len(body) != want {
+		return 0, fmt.Errorf("%w: kind %d with %d octets", ErrStream, k, len(body))
+	}
+	switch k {
+	case kindOffer:
+		return 0, s.in.offered(binary.BigEndian.Uint32(body))
+	case kindDone:
+		return 0, s.in.done(binary.BigEndian.Uint32(body))
+	case kindCancel:
+		return s.in.cancelled()
+	}
+	return 0, s.grantReceived(body)
+}
+
+func (s *byteStream) grantReceived(body []byte) error {
+	h, _, err := rdmap.ParseHandle(body)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := &s.offering
+	switch {
+	case o.open && !o.granted && o.close == 0:
+		o.granted, o.grant = true, h
+		signalOne(s.room)
+	case !o.off || o.stale: // only a grant that has crossed a cancel has no offer, and only one
+		return fmt.Errorf("%w: grant without an offer", ErrStream)
+	default:
+		o.stale = true
+	}
+	return nil
+}
+
+// A choice is which way large Writes go, by how long they have taken: a rendezvous saves a copy and costs a round
+// trip, and which of them is dearer depends on whether the reader waits.
+type choice struct {
+	writes int
+	cost   [2]float64 // of data and rendezvous: ns per octet, a moving average
+}
+
+// explore is after how many Writes the way that is worse is tried again.
+const explore = 32
+
+// next says which way the next Write goes.
+func (c *choice) next() (offered bool) {
+	c.writes++
+	switch {
+	case c.writes <= 4:
+		return c.writes%2 == 0
+	case c.writes%explore == 0:
+		return c.cost[1] >= c.cost[0]
+	}
+	return c.cost[1] < c.cost[0]
+}
+
+// took notes what a Write has cost.
+func (c *choice) took(offered bool, d time.Duration, n int) {
+	i := 0
+	if offered {
+		i = 1
+	}
+	cost := float64(d) / float64(n)
+	if c.cost[i] == 0 {
+		c.cost[i] = cost
+	}
+	c.cost[i] += (cost - c.cost[i]) / 4
+}
+
+// crossovers holds what was measured, by the peer's host.
+var crossovers = struct {
+	mu sync.Mutex
+	m  map[string]int // +checklocks:mu
+}{m: make(map[string]int)}
+
+const (
+	maxCrossovers = 1024 // hosts
+	minCrossover  = 64 << 10
+	maxCrossover  = 64 << 20
+)
+
+// Crossover returns the length in octets from which a Write in DDP mode may be placed in the reader's memory by a
+// rendezvous, 0 while that has not been measured, and a negative number where it never is. It is Config.Crossover
+// if that is set; else what copying costs here against a round trip to the peer's host, measured at the first long
+// Write. A Write that long still goes the way that has been faster on this connection.
+func (c *Conn) Crossover() int {
+	if v := c.cfg.Crossover; v != 0 {
+		return v
+	}
+	crossovers.mu.Lock()
+	defer crossovers.mu.Unlock()
+	return crossovers.m[hostOf(c.RemoteAddr())]
+}
+
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}
+
+// measureCrossover finds the crossover towards the peer's host: the octets that are copied in the time of a round
+// trip.
+func (c *Conn) measureCrossover(over <-chan struct{}) (int, error) {
+	if _, ord := c.Depths(); ord == 0 {
+		return -1, nil
+	}
+	round := time.Duration(math.MaxInt64)
+	for range 3 {
+		begin := time.Now()
+		// A Read of nothing, which the peer answers without its program.
+		if _, err := c.do(&WorkRequest{Op: rdmap.WorkRead, Remote: Handle{STag: 1}}, over); err != nil {
+			return 0, err
+		}
+		round = min(round, time.Since(begin))
+	}
+	n := int(min(float64(round.Nanoseconds())*copySpeed(), maxCrossover))
+	n = max(n, minCrossover)
+	crossovers.mu.Lock()
+	defer crossovers.mu.Unlock()
+	if len(crossovers.m) >= maxCrossovers {
+		clear(crossovers.m)
+	}
+	crossovers.m[hostOf(c.RemoteAddr())] = n
+	return n, nil
+}
+
+// copySpeed is what this machine copies, in octets per nanosecond.
+var copySpeed = sync.OnceValue(func() float64 {
+	from, to := make([]byte, 1<<20), make([]byte, 1<<20)
+	best := time.Duration(math.MaxInt64)
+	for range 4 {
+		begin := time.Now()
+		copy(to, from)
+		best = min(best, time.Since(begin))
+	}
+	return float64(len(to)) / float64(max(best, 1))
+})

@@ -1,0 +1,192 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// alwaysOffers is a side whose long Writes all begin with an offer.
+func alwaysOffers(depth int) side {
+	return side{cfg: extsock.Config{Crossover: 32 << 10, RecvDepth: depth}}
+}
+
+// TestRendezvousMixed: both ends write at once, short and long, offered and not, and each reads in another goroutine,
+// with any number of buffers.
+func TestRendezvousMixed(t *testing.T) {
+	total := 64 << 20
+	if extsock.RaceEnabled {
+		total = 8 << 20
+	}
+	for _, depth := range []int{4, 5, 7, 32} {
+		t.Run(fmt.Sprintf("depth %d", depth), func(t *testing.T) {
+			ci, cr := tcpPair(t, alwaysOffers(depth), alwaysOffers(depth))
+			errs := make(chan error, 4)
+			for seed, c := range []*extsock.Conn{ci, cr} {
+				go func() { errs <- writeMixed(c, total, uint64(seed)) }()
+				go func() { errs <- readMixed(c, total, uint64(1-seed)) }()
+			}
+			for range 4 {
+				select {
+				case err := <-errs:
+					if err != nil {
+						t.Error(err)
+					}
+				case <-timeLimit(t).Done():
+					t.Fatal("it has come to a standstill")
+				}
+			}
+		})
+	}
+}
+
+// writeMixed writes total octets of the sequence that seed stands for, in pieces of all sizes.
+func writeMixed(c net.Conn, total int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 1))
+	src := rand.NewChaCha8([32]byte{byte(seed)})
+	for total > 0 {
+		n := min(total, 1+r.IntN(1<<r.IntN(22)))
+		p := make([]byte, n)
+		src.Read(p)
+		if _, err := c.Write(p); err != nil {
+			return err
+		}
+		total -= n
+	}
+	return nil
+}
+
+func readMixed(c net.Conn, total int, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 2))
+	src := rand.NewChaCha8([32]byte{byte(seed)})
+	for total > 0 {
+		p := make([]byte, min(total, 1+r.IntN(1<<r.IntN(22))))
+		n, err := c.Read(p)
+		if err != nil {
+			return err
+		}
+		want := make([]byte, n)
+		src.Read(want)
+		if !bytes.Equal(p[:n], want) {
+			return fmt.Errorf("with %d octets to go the stream has something else", total)
+		}
+		total -= n
+	}
+	return nil
+}
+
+// TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory back and can go on.
+func TestRendezvousDeadlines(t *testing.T) {
+	seeds := uint64(100)
+	if extsock.RaceEnabled {
+		seeds = 15
+	}
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			wire := simtoe.Config{Seed: seed, Window: 1 << (12 + r.IntN(8)), Delay: time.Duration(r.IntN(5)) * time.Millisecond}
+			a, b := simtoe.Pair(wire, wire)
+			ci, cr := switched(t, a, b, alwaysOffers(4+r.IntN(8)), alwaysOffers(4+r.IntN(8)))
+			const total = 3 << 20
+			want := make([]byte, total)
+			rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}).Read(want)
+			done := make(chan error, 1)
+			go func() {
+				for at := 0; at < total; {
+					p := bytes.Clone(want[at:min(total, at+1+r.IntN(1<<20))])
+					if r.IntN(2) == 0 {
+						ci.SetWriteDeadline(time.Now().Add(time.Duration(r.IntN(30)) * time.Millisecond))
+					} else {
+						ci.SetWriteDeadline(time.Time{})
+					}
+					n, err := ci.Write(p)
+					clear(p)
+					at += n
+					if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+						done <- err
+						return
+					}
+				}
+				done <- ci.CloseWrite()
+			}()
+			rr := rand.New(rand.NewPCG(seed, 4))
+			var got []byte
+			for {
+				p := make([]byte, 1+rr.IntN(1<<20))
+				if rr.IntN(2) == 0 {
+					cr.SetReadDeadline(time.Now().Add(time.Duration(rr.IntN(30)) * time.Millisecond))
+				} else {
+					cr.SetReadDeadline(time.Time{})
+				}
+				n, err := cr.Read(p)
+				got = append(got, p[:n]...)
+				clear(p)
+				if err == io.EOF {
+					break
+				}
+				if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if rr.IntN(3) == 0 {
+					time.Sleep(time.Duration(rr.IntN(20)) * time.Millisecond)
+				}
+			}
+			if err := <-done; err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("seed %d: %d octets read differ from the %d written", seed, len(got), len(want))
+			}
+			ci.Close()
+			cr.Close()
+			settle()
+		})
+	}
+}
+
+// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, the other end learns of it.
+func TestRendezvousEnds(t *testing.T) {
+	for _, tt := range []struct {
+		desc    string
+		reads   bool // the peer's Read has granted
+		end     func(ci, cr *extsock.Conn) error
+		writing error // of the Write
+		reading error // of the Read
+	}{
+		{"the writer closes, offered", false, func(ci, _ *extsock.Conn) error { return ci.Close() }, net.ErrClosed, io.EOF},
+		{"the writer half-closes, offered", false, func(ci, _ *extsock.Conn) error { return ci.CloseWrite() }, syscall.EPIPE, io.EOF},
+		{"the reader closes, offered", false, func(_, cr *extsock.Conn) error { return cr.Close() }, syscall.EPIPE, net.ErrClosed},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{Delay: time.Millisecond}, alwaysOffers(0), alwaysOffers(0))
+				errs := make(chan error, 1)
+				go func() { _, err := ci.Write(make([]byte, 1<<20)); errs <- err }()
+				time.Sleep(time.Second)
+				if err := tt.end(ci, cr); err != nil {
+					t.Error(err)
+				}
+				if err := <-errs; !errors.Is(err, tt.writing) {
+					t.Errorf("Write = %v, want %v", err, tt.writing)
+				}
+				if n, err := cr.Read(make([]byte, 100)); n != 0 || !errors.Is(err, tt.reading) {
+					t.Errorf("Read = %d, %v, want %v", n, err, tt.reading)
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
+	}
+}
