@@ -1,6 +1,6 @@
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
-# make check     what a change must pass besides: format, vet, staticcheck, cross builds, fuzzing, tshark
+# make check     what a change must pass besides: format, vet, staticcheck, cross builds, models, fuzzing, tshark
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make bench     throughput and latency next to plain TCP in the same run
 # make fuzz      every fuzz target for FUZZTIME
@@ -10,7 +10,7 @@ FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools
+.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools models
 
 demo: build
 	./bin/rddp demo
@@ -22,7 +22,7 @@ test:
 	$(GO) test -race -shuffle=on -timeout=5m ./...
 	$(GO) test ./... # what can't run under the race detector: allocation counts, buffers of 4 GiB
 
-check: format vet lint cross oldest benchonce tshark
+check: format vet lint cross oldest benchonce tshark models
 	$(MAKE) fuzz FUZZTIME=10s
 
 format:
@@ -30,10 +30,10 @@ format:
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags=interop,tshark ./...
+	$(GO) vet -tags=interop,tshark,models ./...
 
 lint:
-	$(GO) tool staticcheck -tags=interop,tshark ./...
+	$(GO) tool staticcheck -tags=interop,tshark,models ./...
 
 # Everything builds, tests included, for each target.
 cross:
@@ -53,6 +53,11 @@ tshark: tools
 
 tools:
 	@command -v tshark >/dev/null || ./.ci/install tshark
+
+# Spin searches all states of our Promela models, and finds the error of each broken variant.
+models:
+	@command -v spin >/dev/null && command -v gcc >/dev/null || ./.ci/install spin gcc libc6-dev
+	$(GO) test -count=1 -tags=models -timeout=10m ./conformance/models/
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -benchtime=1x ./...

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp":            {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/demo"},
 	"conformance":         {"*"},
 	"conformance/interop": {"*"},
+	"conformance/models":  {},
 }
 
 // door names the packages that may import a foreign module; every other package must not.
