@@ -58,16 +58,37 @@ byte target[2];  /* the OFFER for which an end's reader holds its buffer ready; 
 byte used[2];    /* set of the numbers of OFFERs of an end for which a GRANT may still come */
 
 #ifdef GRANT_IN_ORDER
-bool wants[2]; /* an end's writer waits for credits to send DATA */
-#define mayGrant (credits[me] >= GRANT_NEEDS && !wants[me])
+bool waits[2]; /* an end's writer has begun a message and waits for credits */
+#define begin waits[me] = true
+#define begun waits[me] = false
+#define mayGrant (credits[me] >= GRANT_NEEDS && !waits[me])
 #else
+#define begin skip
+#define begun skip
 #define mayGrant (credits[me] >= GRANT_NEEDS)
+#endif
+
+#ifdef NEVER /* End 1's writer may stay blocked. End 0's may not, for end 1's reader waits for its FIN. */
+#define blocked(where) end_##where
+#else
+#define blocked(where) at_##where
 #endif
 
 #ifdef GRANT_UNNUMBERED
 #define answers(num) (offer[me] != 0)
 #else
 #define answers(num) (num == offer[me])
+#endif
+
+#ifdef APART
+byte control[2]; /* how many of the owed buffers held an UPDATE or a GRANT */
+#define counted control[me]++
+#define told control[me] = 0
+#define due (owed[me] >= T || control[me] >= R)
+#else
+#define counted skip
+#define told skip
+#define due (owed[me] >= T)
 #endif
 
 /* Every credit of x is somewhere: x has it, or it is on its way to the peer with a message, or in
@@ -85,7 +106,7 @@ inline send(kind, num, cost) {
 	link[me]!kind,num,owed[me];
 	carried[me] = carried[me] + owed[me];
 #ifndef OWED_KEPT
-	owed[me] = 0;
+	owed[me] = 0; told;
 #endif
 	credits[me] = credits[me] - cost;
 	conserved(me);
@@ -98,26 +119,21 @@ inline free() {
 	conserved(you)
 }
 
-/* Writes end when the message is sent. The writer goes on without limit, and may end at any time:
- * so wherever one end is stuck for ever, there is also a run in which all others have ended. */
+/* The writer decides what to send before it knows whether it may: a write that waits for credits
+ * can't turn into another. It goes on without limit, and may end at any time: so wherever one end
+ * is stuck for ever, there is also a run in which all others have ended. To begin a message is
+ * progress; to wait for one is not. */
 proctype writer(byte me) {
 	byte n;
 	bool patient; /* this write has no deadline */
 
-#ifdef NEVER
-end_unread:
-#endif
+progress_begins:
 	do
-#ifdef GRANT_IN_ORDER
-	:: wants[me] = true;
-		d_step { credits[me] >= DATA_NEEDS -> wants[me] = false; send(DATA, 0, 1) }
-#else
-	:: d_step { credits[me] >= DATA_NEEDS -> send(DATA, 0, 1) }
-#endif
-#ifdef LIVE
-		; progress_data: skip
-#endif
-	:: d_step { credits[me] >= OFFER_NEEDS ->
+	:: begin;
+blocked(data):	d_step { credits[me] >= DATA_NEEDS -> begun; send(DATA, 0, 1) }
+#ifndef NO_OFFER
+	:: begin;
+blocked(offer):	d_step { credits[me] >= OFFER_NEEDS -> begun;
 			n = 1; /* A number that no GRANT on its way can bear. */
 			do
 			:: used[me] & (1 << n) -> n++
@@ -127,29 +143,22 @@ end_unread:
 			offer[me] = n;
 			send(OFFER, n, 1)
 		};
-#ifdef LIVE
-		progress_offer: skip;
-#endif
 		if
 		:: patient = true
 #ifndef NO_CANCEL
 		:: patient = false
 #endif
 		fi;
-#ifdef NEVER
-end_offered:
-#endif
-		if
+blocked(granted):	if
 		:: d_step { granted[me] -> assert(target[you] == n); granted[me] = false; offer[me] = 0; patient = false };
 			/* The RDMA Write: at any time from the GRANT to the DONE. */
 			d_step { credits[me] >= DONE_NEEDS -> assert(target[you] == n); n = 0; send(DONE, 0, 1) }
 		:: d_step { !patient -> granted[me] = false; offer[me] = 0; n = 0 };
-#ifdef NEVER
-end_cancelled:
-#endif
-			d_step { credits[me] >= CANCEL_NEEDS -> send(CANCEL, 0, 1) }
+blocked(cancel):		d_step { credits[me] >= CANCEL_NEEDS -> send(CANCEL, 0, 1) }
 		fi
-	:: d_step { credits[me] >= FIN_NEEDS -> wrote[me] = true; send(FIN, 0, 1) };
+#endif
+	:: begin;
+blocked(fin):	d_step { credits[me] >= FIN_NEEDS -> begun; wrote[me] = true; send(FIN, 0, 1) };
 		break
 	od
 }
@@ -187,8 +196,8 @@ end_idle:
 			credits[me] = credits[me] + c;
 			held[me]++;
 			if
-			:: kind == UPDATE -> free()
-			:: kind == GRANT ->
+			:: kind == UPDATE -> counted; free()
+			:: kind == GRANT -> counted;
 				if
 				:: answers(num) -> granted[me] = true
 				:: else /* It crossed our CANCEL. */
@@ -205,9 +214,9 @@ end_idle:
 			kind = NONE; num = 0; c = 0
 		}
 #ifdef UPDATE_FREE
-	:: d_step { owed[me] >= T -> send(UPDATE, 0, 0) }
+	:: d_step { due -> send(UPDATE, 0, 0) }
 #else
-	:: d_step { owed[me] >= T && credits[me] >= UPDATE_NEEDS -> send(UPDATE, 0, 1) }
+	:: d_step { due && credits[me] >= UPDATE_NEEDS -> send(UPDATE, 0, 1) }
 #endif
 	od
 }
