@@ -22,6 +22,13 @@ type Config struct {
 	// Startup says when a connection enters DDP mode by itself. Zero means never: the program
 	// switches with EnableDDP or SetsockoptInt.
 	Startup Startup
+	// PreferTimeout is how long Dial with StartupPrefer waits for the peer's MPA Reply before it falls
+	// back to plain TCP. Zero means 2 s.
+	PreferTimeout time.Duration
+	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a
+	// connection of which nothing has come that long after its first use is plain TCP. Zero means to
+	// wait for the peer's first octets without limit.
+	SniffTimeout time.Duration
 
 	// Revision is the newest MPA revision to be used: 1 or 2. Zero means 2. An Initiator asks for it; a
 	// Responder answers in the revision of the Request and refuses a newer one.
@@ -101,9 +108,18 @@ type Startup int
 const (
 	// StartupOff leaves the connection in TCP mode until the program switches it.
 	StartupOff Startup = iota
+	// StartupPrefer switches where the peer can, and is plain TCP where it can't; Conn.Mode and
+	// Conn.Fallback tell. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
+	// Reply. That costs a connection which the peer sees begin with an MPA Request, so the Dialer
+	// remembers the address for a while. A Listener's connections look at the first octets that come, at
+	// their first Read, Write or Handshake: an MPA Request goes on as startup, everything else is
+	// the application's. So one port serves both kinds of peers.
+	StartupPrefer
 	// StartupRequire switches in Dial, which fails when the peer does not follow. If the peer closes
 	// without a Reply to a revision 2 Request, Dial tries once more in revision 1 on a new
-	// connection (RFC 6581 §10). A Listener's connections switch at their first Read or Write.
+	// connection (RFC 6581 §10). A Listener's connections switch at their first Read, Write or
+	// Handshake. A Conn of NewConn does so in either part, with StartupPrefer in the Initiator's,
+	// because it cannot dial again.
 	StartupRequire
 )
 
@@ -121,6 +137,7 @@ const (
 	defaultDepth        = 16 // IRD and ORD
 	initiatorTimeout    = 10 * time.Second
 	responderTimeout    = 5 * time.Second
+	defaultPrefer       = 2 * time.Second
 	defaultCloseTimeout = 5 * time.Second
 )
 
@@ -157,6 +174,8 @@ func (c *Config) handshakeTimeout(initiator bool) time.Duration {
 	}
 	return orDefault(c.HandshakeTimeout, responderTimeout)
 }
+
+func (c *Config) preferTimeout() time.Duration { return orDefault(c.PreferTimeout, defaultPrefer) }
 
 // depth gives an IRD or ORD from its Config value.
 func depth(n int) int { return max(orDefault(n, defaultDepth), 0) }

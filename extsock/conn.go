@@ -1,10 +1,10 @@
 package extsock
 
 import (
-	"context"
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +44,8 @@ type Conn struct {
 	writing   int           // +checklocks:mu; plain Writes under way
 	closed    chan struct{} // closed by Close, with mu held
 	peer      peer          // +checklocks:mu; what startup told of the peer
+	startup   startup       // +checklocks:mu; what Config.Startup asks for
+	ahead     atomic.Bool   // startup holds octets for Read
 
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
@@ -65,6 +67,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 		cfg = &Config{}
 	}
 	c := &Conn{stream: s, cfg: cfg, initiator: initiator, closed: make(chan struct{})}
+	c.startup.settled = cfg.Startup == StartupOff
 	if cfg.Tap != nil {
 		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
 	}
@@ -94,11 +97,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return n, c.opError("read", err)
 	}
 	defer c.leave(&c.reading)
-	n, err := c.stream.Read(p)
-	if c.tap != nil && n > 0 {
-		c.tap.Received(p[:n])
-	}
-	return n, err
+	return c.readPlain(p)
 }
 
 // Write writes p. In TCP mode it is TCP's Write. In DDP mode it sends p as one message and returns
@@ -124,29 +123,36 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.stream.Write(p)
 }
 
-// enter begins a Read or Write: it waits for a switch under way and tells whether the connection is
-// in DDP mode. In TCP mode the call is counted in n until leave.
+// enter begins a Read or Write: it does what Config.Startup asks for, waits for a switch under way and
+// tells whether the connection is in DDP mode. In TCP mode the call is counted in n until leave.
 func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 	for {
 		c.mu.Lock()
 		switch {
+		case c.startup.failed != nil:
+			err := c.startup.failed
+			c.mu.Unlock()
+			return false, err
 		case c.isClosed():
 			c.mu.Unlock()
 			return false, net.ErrClosed
 		case c.mode == ModeDDP:
 			c.mu.Unlock()
 			return true, nil
-		case c.switching == nil && c.cfg.Startup == StartupOff:
+		case c.switching == nil && c.startup.settled:
 			*n++
 			c.mu.Unlock()
 			return false, nil
 		}
-		over := c.switching
+		over, err := c.joinStartupLocked(d)
 		c.mu.Unlock()
-		if over == nil { // StartupRequire, and this is the first use
-			if err := c.enableBy(d); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrSwitched) {
-				return false, err
-			}
+		if over == nil && err == nil { // it is for this call to look at the first octets
+			err = c.sniff()
+		}
+		if err != nil {
+			return false, err
+		}
+		if over == nil {
 			continue
 		}
 		select {
@@ -156,17 +162,6 @@ func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 			return false, errDeadline
 		}
 	}
-}
-
-// enableBy is EnableDDP under a deadline.
-func (c *Conn) enableBy(d *deadline) error {
-	ctx := context.Background()
-	if t := d.time(); !t.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, t)
-		defer cancel()
-	}
-	return c.EnableDDP(ctx, nil)
 }
 
 func (c *Conn) isClosed() bool { return isClosed(c.closed) }
@@ -182,6 +177,13 @@ func (c *Conn) leave(n *int) {
 // all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
 // at most the same time again. Close may be called more than once; only the first call waits.
 func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.startup.failed = nil // the application knows
+	c.mu.Unlock()
+	return c.close()
+}
+
+func (c *Conn) close() error {
 	c.mu.Lock()
 	if c.isClosed() {
 		c.mu.Unlock()
@@ -242,7 +244,10 @@ func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
 
 // SetDeadline sets both deadlines. It has no effect on Work Requests that were posted.
 func (c *Conn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+	if err := c.SetReadDeadline(t); err != nil {
+		return err // as it is: a net.Error
+	}
+	return c.SetWriteDeadline(t)
 }
 
 // SetReadDeadline bounds Read and RemoteMemory.ReadAt, those under way included.
@@ -264,6 +269,12 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 		return c.opError("set", net.ErrClosed)
 	}
 	d.set(t)
+	if c.startup.sniffing != nil {
+		c.boundSniffLocked()
+		if d == &c.readDeadline {
+			return nil // the stream gets it when the sniffing is over
+		}
+	}
 	if c.mode == ModeTCP && c.switching == nil {
 		return stream(t)
 	}

@@ -38,7 +38,7 @@ func (p *peer) isByteStream() bool {
 // The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
 // peer rejects the connection the error is a *mpa.RejectError with its private data, and the
 // connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
-// error says that the switch could not begin: ErrSwitched, ErrBusy, ErrPrivateData, net.ErrClosed.
+// error says that the switch could not begin: ErrSwitched, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if !c.initiator {
 		if _, err := c.mpaConfig(privateData, true); err != nil { // while nothing has happened yet
@@ -64,7 +64,7 @@ func (c *Conn) initiate(mine mpa.Config) error {
 		return err
 	}
 	if err := c.writeFrame(request); err != nil {
-		return err
+		return frameError(err, 0, true)
 	}
 	reply, err := c.readFrame(true)
 	if err != nil {
@@ -113,6 +113,11 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if _, err := c.beginSwitch(nil); err != nil {
 		return nil, c.opError("ddp", err)
 	}
+	return c.receiveRequest(ctx)
+}
+
+// receiveRequest is ReceiveRequest once the switch has begun.
+func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	r := &Request{c: c}
 	err := c.bounded(ctx, func() (err error) {
 		r.frame, err = c.readFrame(false)
@@ -222,20 +227,31 @@ func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 
 // beginSwitch makes Read and Write wait and returns our side of the negotiation.
 func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
-	mine, err := c.mpaConfig(privateData, !c.cfg.NoCapabilities)
-	if err != nil {
-		return mine, err
-	}
 	c.endpoint()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.beginSwitchLocked(privateData)
+}
+
+// beginSwitchLocked is beginSwitch for who sees to endpoint itself.
+//
+// +checklocks:c.mu
+func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
+	mine, err := c.mpaConfig(privateData, !c.cfg.NoCapabilities)
 	switch {
+	case err != nil:
+		return mine, err
 	case c.isClosed():
 		return mine, net.ErrClosed
 	case c.mode == ModeDDP:
 		return mine, ErrSwitched
-	case c.switching != nil || c.reading > 0 || c.writing > 0:
+	case c.switching != nil || c.startup.sniffing != nil || c.reading > 0 || c.writing > 0:
 		return mine, ErrBusy
+	}
+	if c.initiator {
+		if n, begin := c.unreadLocked(); n > 0 {
+			return mine, fmt.Errorf("%w: %d of them, which begin %q", ErrUnread, n, begin)
+		}
 	}
 	c.switching = make(chan struct{})
 	return mine, nil
@@ -253,6 +269,7 @@ func (c *Conn) endSwitch(err error) error {
 		c.stream.SetReadDeadline(c.readDeadline.time())
 		c.stream.SetWriteDeadline(c.writeDeadline.time())
 	}
+	c.startup.endLocked(err)
 	close(c.switching)
 	c.switching = nil
 	closed := c.isClosed()
@@ -273,7 +290,7 @@ func (c *Conn) endSwitch(err error) error {
 	if closed { // Close has left the rest to us
 		c.closePlain()
 	} else if r := (*mpa.RejectError)(nil); err != nil && !errors.As(err, &r) {
-		c.Close()
+		_ = c.close() // err says more
 	}
 	return err
 }
@@ -414,8 +431,14 @@ func (c *Conn) writeFrame(f mpa.Frame) error {
 func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 	b := make([]byte, mpa.FrameHeaderLen, mpa.FrameHeaderLen+mpa.MaxPrivateData)
 	key := mpa.Key(reply)
-	for n := 0; n < len(b); {
-		m, err := c.stream.Read(b[n:])
+	n := 0
+	defer func() { // in one piece
+		if c.tap != nil && n > 0 {
+			c.tap.Received(b[:n])
+		}
+	}()
+	for n < len(b) {
+		m, err := c.readStream(b[n:])
 		n += m
 		// A peer that sends something else is told apart at its first octet, not by a time-out.
 		if k := min(n, len(key)); !bytes.Equal(b[:k], key[:k]) {
@@ -432,14 +455,13 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 	if err != nil {
 		return mpa.Frame{}, err
 	}
-	n, err := io.ReadFull(c.stream, b[len(b):total])
-	if c.tap != nil {
-		c.tap.Received(b[:len(b)+n])
-	}
+	b = b[:total]
+	m, err := io.ReadFull(c.stream, b[n:]) // nothing was read ahead of this far
+	n += m
 	if err != nil {
-		return mpa.Frame{}, frameError(err, len(b)+n, reply)
+		return mpa.Frame{}, frameError(err, n, reply)
 	}
-	return mpa.ParseFrame(b[:total], reply)
+	return mpa.ParseFrame(b, reply)
 }
 
 // frameError says what the end of the stream inside a startup frame, after n octets, means.

@@ -3,46 +3,264 @@ package extsock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"reflect"
+	"sync"
+	"time"
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
 
+// A Dialer makes connections, as net.Dialer does, that are extended sockets in the Initiator's part.
+// The zero value works. Its DialContext is what http.Transport and others take. It must not be copied once used.
+type Dialer struct {
+	// Dialer has the settings of the operating system's TCP; they are used where Config.Backend is
+	// nil. Timeout and Deadline bound the whole of a dial with any Backend: the connecting, TLS, MPA
+	// startup, and the fallback's second connection.
+	net.Dialer
+	// Config says how the connections behave. Nil means the zero Config.
+	Config *Config
+	// FallbackFor is for how long after a fallback (StartupPrefer) the address is dialled in plain TCP at once. Zero
+	// means a minute, negative not at all.
+	FallbackFor time.Duration
+
+	plain memory
+}
+
+// defaultDialer remembers for Dial and DialContext.
+var defaultDialer Dialer
+
 // Dial connects to address, as net.Dial does for "tcp" and "unix". The connection is in TCP mode unless
 // Config.Startup says otherwise, and its part in MPA startup is the Initiator's. A nil cfg means the
-// zero Config.
+// zero Config. Use a Dialer for more.
 func Dial(network, address string, cfg *Config) (*Conn, error) {
 	return DialContext(context.Background(), network, address, cfg)
 }
 
-// DialContext is Dial with a context, which bounds the connecting and, with StartupRequire, the
-// switch to DDP mode, but not the life of the connection.
+// DialContext is Dial with a context, which bounds the connecting and what Config.Startup asks for, but
+// not the life of the connection.
 func DialContext(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
+	return defaultDialer.dial(ctx, network, address, cfg)
+}
+
+// Dial is DialContext without a context.
+func (d *Dialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+// DialContext connects to address; the connection is a *Conn. Networks are those of Config.Backend. ctx
+// bounds the call, not the connection.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.DialDDP(ctx, network, address)
+	if err != nil {
+		return nil, err // and not a nil *Conn in an interface
+	}
+	return c, nil
+}
+
+// DialDDP is DialContext with the type it really returns.
+func (d *Dialer) DialDDP(ctx context.Context, network, address string) (*Conn, error) {
+	return d.dial(ctx, network, address, d.Config)
+}
+
+func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	s, err := cfg.backend().Dial(ctx, network, address)
+	if !d.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, d.Deadline)
+		defer cancel()
+	}
+	if d.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		defer cancel()
+	}
+	a := attempt{d: d, ctx: ctx, network: network, address: address, cfg: cfg}
+	switch cfg.Startup {
+	case StartupOff:
+		return a.connect(cfg)
+	case StartupPrefer:
+		return a.prefer()
+	}
+	c, err := a.connect(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c := newConn(s, true, cfg)
-	if cfg.Startup == StartupOff {
-		return c, nil
+	return a.require(c)
+}
+
+// An attempt is one call of dial.
+type attempt struct {
+	d                *Dialer
+	ctx              context.Context
+	network, address string
+	cfg              *Config
+	unreachable      bool // connect has failed
+}
+
+// connect makes a connection in TCP mode.
+func (a *attempt) connect(cfg *Config) (*Conn, error) {
+	backend := cfg.Backend
+	if backend == nil {
+		backend = &kernel.Backend{Dialer: a.d.Dialer}
 	}
-	err = c.EnableDDP(ctx, nil)
+	s, err := backend.Dial(a.ctx, a.network, a.address)
+	if err != nil {
+		a.unreachable = true
+		return nil, err
+	}
+	return newConn(s, true, cfg), nil
+}
+
+// require switches c, or a second connection, which may be had in revision 1 only. What it returns an
+// error for is closed, unless that is ErrUnread.
+func (a *attempt) require(c *Conn) (*Conn, error) {
+	err := c.EnableDDP(a.ctx, nil)
+	if err == nil || errors.Is(err, ErrUnread) && a.cfg.Startup == StartupPrefer {
+		return c, err
+	}
+	c.Close()
+	if errors.Is(err, ErrUnread) { // of a new connection: the peer speaks first, so it is no Responder
+		return nil, c.opError("ddp", fmt.Errorf("%w: %w", ErrNotMPA, err))
+	}
+	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
+	// again without the enhancements, on a new connection.
+	if cfg := c.cfg; errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && a.ctx.Err() == nil {
+		older := *cfg
+		older.Revision = 1
+		again, dialErr := a.connect(&older)
+		if dialErr != nil {
+			return nil, dialErr
+		}
+		return a.require(again)
+	}
+	return nil, err
+}
+
+// prefer switches where the peer can, and falls back to plain TCP where it can't.
+func (a *attempt) prefer() (*Conn, error) {
+	where := place{a.cfg.Backend, a.network, a.address}
+	if before := a.d.plain.recall(where); before != nil {
+		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
+	}
+	try := *a.cfg
+	try.HandshakeTimeout = a.cfg.preferTimeout()
+	c, err := a.connect(&try)
+	if err != nil {
+		return nil, err
+	}
+	c, err = a.require(c)
 	if err == nil {
 		return c, nil
 	}
-	c.Close()
-	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
-	// again without the enhancements, on a new connection.
-	if errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer {
-		older := *cfg
-		older.Revision = 1
-		return DialContext(ctx, network, address, &older)
+	why := &FallbackError{Err: err}
+	switch {
+	case c != nil: // ErrUnread: nothing was sent, so the connection is as good as new
+		why.Reason = FallbackNotMPA
+		c.fallBack(why)
+		a.d.plain.note(where, why, a.d.fallbackFor())
+		return c, nil
+	case a.unreachable || a.ctx.Err() != nil:
+		return nil, err
+	case errors.Is(err, ErrNoReply):
+		why.Reason = FallbackNoReply
+	case errors.Is(err, ErrNotMPA):
+		why.Reason = FallbackNotMPA
+	case errors.Is(err, context.DeadlineExceeded):
+		why.Reason = FallbackTimedOut
+	default: // a rejection, or MPA that makes no sense: an answer
+		return nil, err
 	}
-	return nil, err
+	a.d.plain.note(where, why, a.d.fallbackFor())
+	return a.fallBack(why)
+}
+
+// fallBack connects in plain TCP.
+func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
+	c, err := a.connect(a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.fallBack(why)
+	return c, nil
+}
+
+func (c *Conn) fallBack(why *FallbackError) {
+	c.mu.Lock()
+	c.fallBackLocked(why)
+	c.mu.Unlock()
+	c.traceFallback(why)
+}
+
+func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
+
+// A place is what was dialled.
+type place struct {
+	backend          toe.Backend
+	network, address string
+}
+
+// maxRemembered bounds a memory.
+const maxRemembered = 1024
+
+// A memory holds the places whose peers did not speak MPA, for a while. The zero value is empty.
+type memory struct {
+	mu     sync.Mutex
+	places map[place]remembered // +checklocks:mu; at most maxRemembered
+}
+
+type remembered struct {
+	until time.Time
+	why   *FallbackError
+}
+
+// recall returns why p is remembered; nil if it is not.
+func (m *memory) recall(p place) *FallbackError {
+	p = p.key()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.places[p]
+	if ok && passed(r.until) {
+		delete(m.places, p)
+		return nil
+	}
+	return r.why
+}
+
+// note remembers p. Where there are too many, the one that has least time left goes.
+func (m *memory) note(p place, why *FallbackError, d time.Duration) {
+	if d < 0 {
+		return
+	}
+	p = p.key()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.places == nil {
+		m.places = make(map[place]remembered)
+	}
+	if _, ok := m.places[p]; !ok && len(m.places) >= maxRemembered {
+		var first place
+		var until time.Time
+		for q, r := range m.places {
+			if until.IsZero() || r.until.Before(until) {
+				first, until = q, r.until
+			}
+		}
+		delete(m.places, first)
+	}
+	m.places[p] = remembered{until: time.Now().Add(d), why: why}
+}
+
+// key returns p as the key of a map.
+func (p place) key() place {
+	if p.backend != nil && !reflect.ValueOf(p.backend).Comparable() {
+		p.backend = nil
+	}
+	return p
 }
 
 // streamOf makes a Stream of a net.Conn.

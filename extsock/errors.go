@@ -21,6 +21,9 @@ var (
 	// ErrBusy means that a Read, a Write or another switch was under way when the connection was to
 	// be switched; octets of the startup could have got into it.
 	ErrBusy = errors.New("a Read, a Write or a switch to DDP mode is under way")
+	// ErrUnread means that the peer's octets were waiting to be read when this end, as the Initiator,
+	// was to be switched: they are the application's, and belong before the switch. Nothing has been sent.
+	ErrUnread = errors.New("octets that came before the switch have not been read")
 	// ErrNotMPA means that the peer has sent something else than an MPA frame: it has not switched,
 	// or has data of its own under way, or does not know MPA at all.
 	ErrNotMPA = errors.New("the peer does not speak MPA: what it sent is no MPA frame")

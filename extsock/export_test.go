@@ -2,3 +2,13 @@ package extsock
 
 // RaceEnabled says that the race detector is on.
 const RaceEnabled = raceEnabled
+
+// FallbackCounts is what the process has counted.
+func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
+
+// Remembered returns how many addresses d remembers.
+func Remembered(d *Dialer) int {
+	d.plain.mu.Lock()
+	defer d.plain.mu.Unlock()
+	return len(d.plain.places)
+}

@@ -1,0 +1,378 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// A plainServer does to each connection what serve says, the number of it first.
+type plainServer struct {
+	l           toe.Listener
+	mu          sync.Mutex
+	connections int
+	over        sync.WaitGroup
+}
+
+func servePlain(t *testing.T, network *simtoe.Network, address string, serve func(i int, s toe.Stream)) *plainServer {
+	t.Helper()
+	l, err := network.Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plainServer{l: l}
+	p.over.Go(func() {
+		for {
+			s, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			i := p.connections
+			p.connections++
+			p.mu.Unlock()
+			p.over.Go(func() {
+				defer s.Close()
+				serve(i, s)
+			})
+		}
+	})
+	return p
+}
+
+// seen returns how many connections came.
+func (p *plainServer) seen() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connections
+}
+
+func (p *plainServer) close() {
+	p.l.Close()
+	p.over.Wait()
+}
+
+// plainEcho is a server of a plain protocol: it knows lines that begin with "echo".
+func plainEcho(s toe.Stream) {
+	p := make([]byte, 1000)
+	for {
+		n, err := s.Read(p)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(string(p[:n]), "echo") {
+			s.Write([]byte("what?\n"))
+			continue
+		}
+		s.Write(p[:n])
+	}
+}
+
+// TestDialPrefersDDP: what plain peers do with an MPA Request, why Dial fell back, and that the address is
+// remembered.
+func TestDialPrefersDDP(t *testing.T) {
+	tests := []struct {
+		desc        string
+		serve       func(i int, s toe.Stream)
+		reason      extsock.FallbackReason
+		cause       error
+		connections int // until the first dial is done
+		takes       time.Duration
+	}{
+		{"answers with its own protocol", func(_ int, s toe.Stream) { plainEcho(s) }, extsock.FallbackNotMPA, extsock.ErrNotMPA, 2, 0},
+		{"closes at what it does not know", func(_ int, s toe.Stream) {
+			p := make([]byte, 1000)
+			if n, _ := s.Read(p); strings.HasPrefix(string(p[:n]), "echo") {
+				s.Write(p[:n])
+				s.Read(p)
+			}
+		}, extsock.FallbackNoReply, extsock.ErrNoReply, 3, 0},
+		{"closes at once, at first", func(i int, s toe.Stream) {
+			if i >= 2 {
+				plainEcho(s)
+			}
+		}, extsock.FallbackNoReply, extsock.ErrNoReply, 3, 0},
+		{"waits for more", func(_ int, s toe.Stream) {
+			p := make([]byte, 1000)
+			for {
+				n, err := s.Read(p)
+				if err != nil {
+					return
+				}
+				if strings.HasPrefix(string(p[:n]), "echo") {
+					s.Write(p[:n])
+				}
+			}
+		}, extsock.FallbackTimedOut, context.DeadlineExceeded, 2, 2 * time.Second},
+		{"sends a part of a Reply", func(i int, s toe.Stream) {
+			if i == 0 {
+				s.Write([]byte("MPA ID Rep"))
+				io.Copy(io.Discard, s)
+				return
+			}
+			plainEcho(s)
+		}, extsock.FallbackTimedOut, context.DeadlineExceeded, 2, 2 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{})
+				server := servePlain(t, network, "plain:1", tt.serve)
+				var events strings.Builder
+				trace := slog.New(slog.NewTextHandler(&events, nil))
+				d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer, Trace: trace}}
+				before := extsock.FallbackCounts()
+				exchange := func(c net.Conn) {
+					t.Helper()
+					defer c.Close()
+					c.SetDeadline(time.Now().Add(time.Minute))
+					if _, err := c.Write([]byte("echo 1")); err != nil {
+						t.Error(err)
+					}
+					p := make([]byte, 6)
+					if _, err := io.ReadFull(c, p); string(p) != "echo 1" || err != nil {
+						t.Errorf("Read = %q, %v", p, err)
+					}
+				}
+				begin := time.Now()
+				c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begin); took != tt.takes {
+					t.Errorf("Dial took %v, want %v", took, tt.takes)
+				}
+				f := c.Fallback()
+				if c.Mode() != extsock.ModeTCP || f == nil || f.Reason != tt.reason || !errors.Is(f, tt.cause) {
+					t.Errorf("mode %v, fallback %v", c.Mode(), f)
+				}
+				exchange(c)
+				if n := server.seen(); n != tt.connections {
+					t.Errorf("the server saw %d connections, want %d", n, tt.connections)
+				}
+
+				for range 2 { // the address is known now
+					nc, err := d.DialContext(t.Context(), "tcp", "plain:1")
+					if err != nil {
+						t.Fatal(err)
+					}
+					f := nc.(*extsock.Conn).Fallback()
+					if f == nil || f.Reason != extsock.FallbackRemembered || !errors.Is(f, tt.cause) {
+						t.Errorf("fallback %v, want the address remembered", f)
+					}
+					exchange(nc)
+				}
+				if n := server.seen(); n != tt.connections+2 {
+					t.Errorf("the server saw %d connections, want %d", n, tt.connections+2)
+				}
+				after := extsock.FallbackCounts()
+				if n := after[tt.reason] - before[tt.reason]; n != 1 {
+					t.Errorf("%d fallbacks counted for %q, want 1", n, tt.reason)
+				}
+				if n := after[extsock.FallbackRemembered] - before[extsock.FallbackRemembered]; n != 2 {
+					t.Errorf("%d fallbacks counted for a remembered address, want 2", n)
+				}
+				if n := strings.Count(events.String(), "rddp: plain TCP"); n != 3 {
+					t.Errorf("%d fallbacks traced, want 3:\n%s", n, &events)
+				}
+				server.close()
+			})
+		})
+	}
+}
+
+// TestDialForgets: after FallbackFor the peer is tried again, and with a negative one nothing is remembered.
+func TestDialForgets(t *testing.T) {
+	for _, tt := range []struct {
+		keep, wait time.Duration
+		reason     extsock.FallbackReason
+	}{
+		{0, 59 * time.Second, extsock.FallbackRemembered},
+		{0, time.Minute, extsock.FallbackNotMPA},
+		{time.Hour, 59 * time.Minute, extsock.FallbackRemembered},
+		{time.Hour, time.Hour, extsock.FallbackNotMPA},
+		{-1, 0, extsock.FallbackNotMPA},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := simtoe.New(simtoe.Config{})
+			server := servePlain(t, network, "plain:1", func(_ int, s toe.Stream) { plainEcho(s) })
+			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}, FallbackFor: tt.keep}
+			for i, want := range []extsock.FallbackReason{extsock.FallbackNotMPA, tt.reason} {
+				c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f := c.Fallback(); f == nil || f.Reason != want {
+					t.Errorf("FallbackFor %v, dial %d after %v: %v, want %v", tt.keep, i, tt.wait, f, want)
+				}
+				c.Close()
+				time.Sleep(tt.wait)
+			}
+			server.close()
+		})
+	}
+}
+
+// TestDialMemoryIsBounded: the addresses that have least time left go first.
+func TestDialMemoryIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}, FallbackFor: time.Hour}
+		dial := func(i int) extsock.FallbackReason {
+			server := servePlain(t, network, "plain:"+strconv.Itoa(i), func(_ int, s toe.Stream) { plainEcho(s) })
+			defer server.close()
+			c, err := d.DialDDP(t.Context(), "tcp", "plain:"+strconv.Itoa(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			time.Sleep(time.Millisecond)
+			return c.Fallback().Reason
+		}
+		for i := range 1025 {
+			dial(i + 1)
+		}
+		if n := extsock.Remembered(d); n != 1024 {
+			t.Errorf("%d addresses are remembered, want 1024", n)
+		}
+		if r := dial(1); r == extsock.FallbackRemembered {
+			t.Error("the oldest address is still remembered")
+		}
+		if r := dial(1025); r != extsock.FallbackRemembered {
+			t.Errorf("the newest address is not remembered: %v", r)
+		}
+	})
+}
+
+// TestDialDoesNotFallBack: what is an answer, or the caller's wish to stop, or no peer at all.
+func TestDialDoesNotFallBack(t *testing.T) {
+	reject := func(_ int, s toe.Stream) {
+		c := extsock.NewConn(s, false, nil)
+		defer c.Close()
+		if req, err := c.ReceiveRequest(context.Background()); err == nil {
+			req.Reject(context.Background(), []byte("full"))
+		}
+		io.Copy(io.Discard, s)
+	}
+	silent := func(_ int, s toe.Stream) { io.Copy(io.Discard, s) }
+	garbage := func(_ int, s toe.Stream) {
+		io.ReadFull(s, make([]byte, 20))
+		s.Write([]byte("MPA ID Rep Frame\x40\x07\x00\x00"))
+		io.Copy(io.Discard, s)
+	}
+	tests := []struct {
+		desc  string
+		serve func(int, toe.Stream)
+		bound time.Duration // of the context; 0: none
+		is    func(err error) bool
+	}{
+		{"a rejection", reject, 0, func(err error) bool {
+			var r *mpa.RejectError
+			return errors.As(err, &r) && string(r.PrivateData) == "full"
+		}},
+		{"a Reply of revision 7", garbage, 0, func(err error) bool { var e *mpa.Error; return errors.As(err, &e) }},
+		{"the context's deadline", silent, time.Second, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
+		{"nobody listens", nil, 0, func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{})
+				var server *plainServer
+				if tt.serve != nil {
+					server = servePlain(t, network, "peer:1", tt.serve)
+				}
+				ctx, cancel := t.Context(), func() {}
+				if tt.bound > 0 {
+					ctx, cancel = context.WithTimeout(ctx, tt.bound)
+				}
+				defer cancel()
+				d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}}
+				c, err := d.DialContext(ctx, "tcp", "peer:1")
+				if !tt.is(err) || c != nil {
+					t.Errorf("Dial = %v, %v", c, err)
+				}
+				if n := extsock.Remembered(d); n != 0 {
+					t.Errorf("%d addresses are remembered", n)
+				}
+				if server != nil {
+					if n := server.seen(); n != 1 {
+						t.Errorf("the server saw %d connections, want 1", n)
+					}
+					server.close()
+				}
+			})
+		})
+	}
+}
+
+// TestDialKeepsAConnectionOnWhichThePeerSpoke: a server-first peer is known before anything is sent, and
+// the connection is as good as new.
+func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		greeting := "220 mail.example.org, who speaks first\r\n"
+		b.Write([]byte(greeting))
+		c, err := extsock.Dial("tcp", "x", &extsock.Config{Backend: oneStream{a}, Startup: extsock.StartupPrefer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNotMPA || !errors.Is(f, extsock.ErrUnread) {
+			t.Errorf("fallback %v", f)
+		}
+		p := make([]byte, len(greeting))
+		if _, err := io.ReadFull(c, p); string(p) != greeting || err != nil {
+			t.Errorf("%q, %v", p, err)
+		}
+		c.Write([]byte("HELO"))
+		c.Close()
+		if got, err := io.ReadAll(b); string(got) != "HELO" || err != nil {
+			t.Errorf("the peer got %q, %v", got, err)
+		}
+		b.Close()
+	})
+}
+
+// oneStream is a Backend whose Dial gives the one Stream.
+type oneStream struct{ s toe.Stream }
+
+func (o oneStream) Dial(context.Context, string, string) (toe.Stream, error) { return o.s, nil }
+func (o oneStream) Listen(context.Context, string, string) (toe.Listener, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// TestDialerBounds: Timeout and Deadline bound the whole of a dial.
+func TestDialerBounds(t *testing.T) {
+	for _, set := range []func(d *extsock.Dialer){
+		func(d *extsock.Dialer) { d.Timeout = time.Second },
+		func(d *extsock.Dialer) { d.Deadline = time.Now().Add(time.Second) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := simtoe.New(simtoe.Config{})
+			server := servePlain(t, network, "silent:1", func(_ int, s toe.Stream) { io.Copy(io.Discard, s) })
+			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
+			set(d)
+			begin := time.Now()
+			_, err := d.Dial("tcp", "silent:1")
+			var ne net.Error
+			if !errors.As(err, &ne) || !ne.Timeout() || time.Since(begin) != time.Second {
+				t.Errorf("Dial = %v after %v, want a timeout after 1s", err, time.Since(begin))
+			}
+			server.close()
+		})
+	}
+}

@@ -1,0 +1,355 @@
+package extsock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+)
+
+// This file does what Config.Startup asks for on a connection that exists: it looks at the first octets
+// (StartupPrefer, accepting side), or switches at the first use. What Dial does is in dial.go.
+
+// A FallbackReason says why a connection that was to prefer DDP mode is plain TCP.
+type FallbackReason int
+
+// The reasons. The first four are those of the dialling side.
+const (
+	FallbackNoReply      FallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
+	FallbackNotMPA                                 // the peer sent something else than an MPA Reply
+	FallbackTimedOut                               // nothing came within Config.PreferTimeout
+	FallbackRemembered                             // it was so a while ago, see Dialer.FallbackFor; nothing was tried
+	FallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
+	FallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
+
+	fallbackReasons
+)
+
+func (r FallbackReason) String() string {
+	switch r {
+	case FallbackNoReply:
+		return "no MPA Reply"
+	case FallbackNotMPA:
+		return "the answer was not MPA"
+	case FallbackTimedOut:
+		return "no answer in time"
+	case FallbackRemembered:
+		return "the peer did not speak MPA a while ago"
+	case FallbackPlainPeer:
+		return "the peer speaks plain TCP"
+	case FallbackSniffTimeout:
+		return "no MPA Request in time"
+	}
+	return fmt.Sprintf("FallbackReason(%d)", int(r))
+}
+
+// A FallbackError says why a connection that was to prefer DDP mode is plain TCP. No call fails with
+// it: Conn.Fallback returns it.
+type FallbackError struct {
+	Reason FallbackReason
+	Err    error // what was found; for FallbackRemembered the *FallbackError of the time before
+}
+
+func (e *FallbackError) Error() string {
+	s := "plain TCP: " + e.Reason.String()
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *FallbackError) Unwrap() error { return e.Err }
+
+// fallbacks counts the connections of the process that fell back to plain TCP, by reason.
+var fallbacks [fallbackReasons]atomic.Uint64
+
+// fallbackCounts returns how many connections of the process fell back to plain TCP for each reason.
+func fallbackCounts() (counts [fallbackReasons]uint64) {
+	for r := range fallbacks {
+		counts[r] = fallbacks[r].Load()
+	}
+	return counts
+}
+
+// alreadyOver is closed.
+var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// A startup is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
+//
+//	undecided ──► sniffing ──► undecided (a deadline) │ settled: plain TCP │ switching
+//	undecided ──► switching ──► settled: DDP mode, or rejected by the application │ failed
+type startup struct {
+	settled  bool           // nothing is left to do
+	alone    bool           // the switch was begun by a Read, Write or Handshake
+	failed   error          // why that switch failed; nil again after Close
+	fallback *FallbackError // nil unless the connection fell back
+
+	sniffing chan struct{} // not nil while a call looks at the first octets, closed at the end of that
+	by       *deadline     // of that call
+	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
+
+	// What was read and has not been given out, and the error behind it. While sniffing is not nil they
+	// are the sniffing call's.
+	ahead    []byte
+	aheadErr error
+}
+
+// endLocked notes how a switch has ended.
+func (s *startup) endLocked(err error) {
+	switch {
+	case err == nil:
+		s.settled, s.failed = true, nil
+	case s.alone:
+		s.failed = err
+	default:
+		s.settled = true // rejected, by one of the two programs, or closed
+	}
+	s.alone = false
+}
+
+// Fallback returns why the connection is plain TCP although Config.Startup preferred DDP mode; nil if it
+// is in DDP mode, or undecided, or plain TCP was what it is to be.
+func (c *Conn) Fallback() *FallbackError {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.startup.fallback
+}
+
+// Handshake does now what Config.Startup asks for, which a Read or Write would do else: with
+// StartupPrefer on the accepting side it waits for the peer's first octets. It returns nil when
+// that is done, also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first,
+// the error is ctx.Err() and the connection as usable as before: a later Read, Write or Handshake goes on.
+func (c *Conn) Handshake(ctx context.Context) error {
+	var d deadline
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		d.set(time.Unix(1, 0))
+		if c.startup.by == &d {
+			c.boundSniffLocked()
+		}
+	})
+	defer stop()
+	calls := 0
+	_, err := c.enter(&calls, &d)
+	if errors.Is(err, errDeadline) && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return c.opError("handshake", err)
+}
+
+// joinStartupLocked begins what Config.Startup asks for, or joins who is at it. The channel is closed
+// when that is over; nil means that the caller is to sniff, under d.
+//
+// +checklocks:c.mu
+func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) {
+	s := &c.startup
+	switch {
+	case c.switching != nil:
+		return c.switching, nil
+	case s.sniffing != nil:
+		return s.sniffing, nil
+	case c.cfg.Startup == StartupPrefer && !c.initiator && len(s.ahead) < len(mpa.Key(false)):
+		s.sniffing, s.by = make(chan struct{}), d
+		if s.until.IsZero() && c.cfg.SniffTimeout > 0 {
+			s.until = time.Now().Add(c.cfg.SniffTimeout)
+		}
+		c.boundSniffLocked()
+		return nil, nil
+	}
+	mine, err := c.beginSwitchLocked(nil)
+	if c.cfg.Startup == StartupPrefer && errors.Is(err, ErrUnread) { // the peer speaks first, so it is no Responder
+		c.fallBackLocked(&FallbackError{Reason: FallbackNotMPA, Err: err})
+		return alreadyOver, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.alone = true
+	// HandshakeTimeout bounds it, not the deadline of the call that happens to be the first.
+	go c.switchAlone(mine)
+	return c.switching, nil
+}
+
+// switchAlone is EnableDDP for a connection that switches by itself. startup.failed takes its error.
+func (c *Conn) switchAlone(mine mpa.Config) {
+	ctx := context.Background()
+	c.endpoint()
+	if c.initiator {
+		_ = c.endSwitch(c.bounded(ctx, func() error { return c.initiate(mine) }))
+		return
+	}
+	if req, err := c.receiveRequest(ctx); err == nil {
+		_ = req.Accept(ctx, nil)
+	}
+}
+
+// boundSniffLocked sets the stream's read deadline for the sniffing.
+//
+// +checklocks:c.mu
+func (c *Conn) boundSniffLocked() {
+	t := c.startup.by.time()
+	if until := c.startup.until; !until.IsZero() && (t.IsZero() || until.Before(t)) {
+		t = until
+	}
+	// An error is that of a closed stream, and comes again, or of one without deadlines.
+	_ = c.stream.SetReadDeadline(t)
+}
+
+// sniff reads the first octets until they are an MPA Request's key, or can't become one. Of the key it
+// takes no octet more, and what it has taken is kept. The error says that its caller's deadline has
+// passed first, or that the connection was closed.
+func (c *Conn) sniff() error {
+	s := &c.startup
+	key := mpa.Key(false)
+	s.ahead = slices.Grow(s.ahead, len(key)-len(s.ahead))
+	for {
+		n, err := c.stream.Read(s.ahead[len(s.ahead):len(key)])
+		late := isTimeout(err)
+		c.mu.Lock()
+		if n > 0 && len(s.ahead) == 0 {
+			// It is not silent. But it may be a plain peer that has sent the first octets of the key and waits.
+			s.until = time.Now().Add(c.cfg.handshakeTimeout(false))
+		}
+		s.ahead = s.ahead[:len(s.ahead)+n]
+		if err != nil && !late && !c.isClosed() {
+			s.aheadErr = err
+		}
+		var plain FallbackReason
+		var result error
+		switch {
+		case c.isClosed():
+			result = net.ErrClosed
+		case !bytes.HasPrefix(key[:], s.ahead):
+			plain = FallbackPlainPeer
+		case len(s.ahead) == len(key): // startup goes on with it
+		case s.aheadErr != nil: // io.EOF, say
+			plain = FallbackPlainPeer
+		case late && passed(s.by.time()):
+			result = errDeadline
+		case late && passed(s.until):
+			plain = FallbackSniffTimeout
+		default:
+			c.boundSniffLocked() // a deadline may have moved
+			c.mu.Unlock()
+			continue
+		}
+		c.endSniffLocked(plain)
+		fallback := s.fallback
+		c.mu.Unlock()
+		c.traceFallback(fallback)
+		return result
+	}
+}
+
+// endSniffLocked lets the others go on. If there is a reason, the connection is plain TCP.
+//
+// +checklocks:c.mu
+func (c *Conn) endSniffLocked(plain FallbackReason) {
+	s := &c.startup
+	if plain != 0 {
+		err := error(ErrNoRequest)
+		if len(s.ahead) > 0 {
+			err = fmt.Errorf("%w: it begins %q", ErrNotMPA, s.ahead)
+		} else if s.aheadErr != nil {
+			err = fmt.Errorf("%w: %w", ErrNoRequest, s.aheadErr)
+		}
+		c.fallBackLocked(&FallbackError{Reason: plain, Err: err})
+	}
+	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
+	_ = c.stream.SetReadDeadline(c.readDeadline.time())
+	close(s.sniffing)
+	s.sniffing, s.by = nil, nil
+}
+
+// fallBackLocked settles that the connection is plain TCP.
+//
+// +checklocks:c.mu
+func (c *Conn) fallBackLocked(e *FallbackError) {
+	c.startup.settled, c.startup.fallback = true, e
+	fallbacks[e.Reason].Add(1)
+}
+
+// traceFallback is called without the lock; e may be nil.
+func (c *Conn) traceFallback(e *FallbackError) {
+	if e != nil && c.cfg.Trace != nil {
+		c.cfg.Trace.Info("rddp: plain TCP", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "reason", e.Reason.String(), "err", e.Err)
+	}
+}
+
+// readPlain is Read in TCP mode.
+func (c *Conn) readPlain(p []byte) (int, error) {
+	if c.ahead.Load() && isClosed(c.readDeadline.done()) {
+		return 0, c.opError("read", errDeadline) // as TCP, whatever has come
+	}
+	n, err := c.readStream(p)
+	if c.tap != nil && n > 0 {
+		c.tap.Received(p[:n])
+	}
+	return n, err
+}
+
+// readStream reads from the stream; what was read ahead comes first.
+func (c *Conn) readStream(p []byte) (int, error) {
+	if c.ahead.Load() && len(p) > 0 {
+		if n, err := c.takeAhead(p); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return c.stream.Read(p)
+}
+
+// takeAhead gives out what was read ahead, and then the error that came behind it, once.
+func (c *Conn) takeAhead(p []byte) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.startup
+	n = copy(p, s.ahead)
+	s.ahead = s.ahead[n:]
+	if n == 0 {
+		err, s.aheadErr = s.aheadErr, nil
+	}
+	if len(s.ahead) == 0 && s.aheadErr == nil {
+		s.ahead = nil
+		c.ahead.Store(false)
+	}
+	return n, err
+}
+
+// unreadLocked returns how many octets are known to have come and not been read, and the first of them.
+// Nobody is reading.
+//
+// +checklocks:c.mu
+func (c *Conn) unreadLocked() (n int, begin []byte) {
+	s := &c.startup
+	waiting := 0
+	if p, ok := c.stream.(toe.Pender); ok {
+		waiting, _ = p.Pending() // an error comes again
+	}
+	n = len(s.ahead) + waiting
+	if most := len(mpa.Key(false)); waiting > 0 && len(s.ahead) < most {
+		s.ahead = slices.Grow(s.ahead, most)
+		m, _ := c.stream.Read(s.ahead[len(s.ahead):most][:min(waiting, most-len(s.ahead))]) // does not wait
+		s.ahead = s.ahead[:len(s.ahead)+m]
+	}
+	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
+	return n, s.ahead
+}
+
+// passed reports whether t, unless it is zero, lies in the past.
+func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
+
+// isTimeout reports whether err goes away when a deadline is moved.
+func isTimeout(err error) bool {
+	var e net.Error
+	return err != nil && err != io.EOF && errors.As(err, &e) && e.Timeout() //nolint:errorlint // the common case first
+}
