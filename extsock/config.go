@@ -43,6 +43,9 @@ type Config struct {
 	// IRD and ORD are the most RDMA Reads and atomics in flight towards this end and from it.
 	// Zero means 16, negative means none; the largest is 16382 (RFC 6581 §9.1).
 	IRD, ORD int
+	// MaxFPDU is the most octets of an FPDU that this end sends, Markers included. Zero lets the path and
+	// the peer decide: a TCP segment, or more between two rddp ends.
+	MaxFPDU int
 	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5): the Initiator's first FPDU is a
 	// Ready to Receive indication of one of the kinds in RTR, after which both ends may send. It is an
 	// Initiator's wish, and needs revision 2; towards another rddp end it is not needed.

@@ -30,7 +30,7 @@ func (m Mode) String() string {
 // and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
 type Conn struct {
 	stream    toe.Stream
-	cfg       *Config
+	cfg       *Config // another copy after an option was set; fixed once a switch begins
 	initiator bool
 	tap       Tap
 
@@ -72,6 +72,13 @@ func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
 	}
 	return c
+}
+
+// config returns how the connection behaves. What it points to never changes.
+func (c *Conn) config() *Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cfg
 }
 
 // Mode tells what the connection speaks now.

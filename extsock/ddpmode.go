@@ -41,7 +41,10 @@ func (p *peer) isByteStream() bool {
 // error says that the switch could not begin: ErrSwitched, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if !c.initiator {
-		if _, err := c.mpaConfig(privateData, true); err != nil { // while nothing has happened yet
+		c.mu.Lock()
+		_, err := c.mpaConfig(privateData, true) // while nothing has happened yet
+		c.mu.Unlock()
+		if err != nil {
 			return c.opError("ddp", err)
 		}
 		req, err := c.ReceiveRequest(ctx)
@@ -253,6 +256,7 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 			return mine, fmt.Errorf("%w: %d of them, which begin %q", ErrUnread, n, begin)
 		}
 	}
+	c.startup.begun = true
 	c.switching = make(chan struct{})
 	return mine, nil
 }
@@ -296,15 +300,16 @@ func (c *Conn) endSwitch(err error) error {
 }
 
 func (c *Conn) traceSwitch(err error) {
-	if c.cfg.Trace == nil {
+	trace := c.config().Trace
+	if trace == nil {
 		return
 	}
 	if err != nil {
-		c.cfg.Trace.Info("rddp: no DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "err", err)
+		trace.Info("rddp: no DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "err", err)
 		return
 	}
 	a := c.peer.agreement
-	c.cfg.Trace.Info("rddp: DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "revision", a.Revision,
+	trace.Info("rddp: DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "revision", a.Revision,
 		"crc", a.CRC, "tx-markers", a.TxMarkers, "rx-markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD, "rddp", c.peer.isRDDP)
 }
 
@@ -334,7 +339,7 @@ func (c *Conn) bounded(ctx context.Context, f func() error) error {
 	return err
 }
 
-// mpaConfig is what this end wants of MPA startup.
+// mpaConfig is what this end wants of MPA startup. c.mu is held, or a switch is under way.
 func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) {
 	cfg := c.cfg
 	if privateData == nil {

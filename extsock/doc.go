@@ -12,6 +12,30 @@
 //   - [Conn.Post] and its short forms put Work Requests into the send queue and return at once;
 //     Completions come to a [CompletionQueue], which connections may share.
 //
+// # Options
+//
+// [Config] says how connections begin. Of one connection the options at level [SOL_DDP] can be set, with
+// SetsockoptInt as a C program would, or by the typed method. "startup" means: until the switch to DDP
+// mode begins; after that the error is [ErrSwitched], or [ErrBusy] while it is under way.
+//
+//	option       typed method         value                                             may be set
+//	DDPMODE      EnableDDP, Mode      1: DDP mode, 0: TCP mode                          to 1, once
+//	MARKERS      SetMarkers           1: markers in what this end receives              startup
+//	CRC          SetCRC               1: CRC32C; 0 only if the peer agrees              startup
+//	MPAREVISION  SetRevision          newest MPA revision, 1 or 2                       startup
+//	MAXFPDU      SetMaxFPDU           octets of the longest FPDU sent, 136 to 64776;    startup
+//	                                  0: automatic
+//	IRD, ORD     SetIRD, SetORD       RDMA Reads in flight towards, from this end,      startup
+//	                                  0 to 16382
+//	RECVDEPTH    SetRecvDepth         receive buffers for Read, at least 1              startup, before the first verb
+//	RECVSIZE     SetRecvSize          octets of each, at least 1                        startup
+//	CROSSOVER    SetCrossover         octets from which a Write is fetched by the       startup
+//	                                  peer; 0: measured, -1: never
+//	MESSAGEMODE  SetMessages          1: messages, 0: a byte stream                     startup
+//
+// Getting one gives the setting, and in DDP mode what startup agreed on. An option or level that does not exist
+// gives errors.ErrUnsupported, a value that it can't have syscall.EINVAL.
+//
 // # Who owns what
 //
 // The payload of a Work Request is the connection's from Post to its Completion. Registered memory

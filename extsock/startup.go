@@ -80,6 +80,9 @@ func fallbackCounts() (counts [fallbackReasons]uint64) {
 	return counts
 }
 
+// keyLen is how many octets tell an MPA Request from everything else.
+const keyLen = len("MPA ID Req Frame")
+
 // alreadyOver is closed.
 var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
@@ -93,6 +96,7 @@ type startup struct {
 	failed   error          // why that switch failed; nil again after Close
 	fallback *FallbackError // nil unless the connection fell back
 
+	begun    bool          // MPA startup has begun at least once, so buffers may be posted
 	sniffing chan struct{} // not nil while a call looks at the first octets, closed at the end of that
 	by       *deadline     // of that call
 	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
@@ -158,7 +162,7 @@ func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) 
 		return c.switching, nil
 	case s.sniffing != nil:
 		return s.sniffing, nil
-	case c.cfg.Startup == StartupPrefer && !c.initiator && len(s.ahead) < len(mpa.Key(false)):
+	case c.cfg.Startup == StartupPrefer && !c.initiator && len(s.ahead) < keyLen:
 		s.sniffing, s.by = make(chan struct{}), d
 		if s.until.IsZero() && c.cfg.SniffTimeout > 0 {
 			s.until = time.Now().Add(c.cfg.SniffTimeout)
@@ -211,9 +215,9 @@ func (c *Conn) boundSniffLocked() {
 func (c *Conn) sniff() error {
 	s := &c.startup
 	key := mpa.Key(false)
-	s.ahead = slices.Grow(s.ahead, len(key)-len(s.ahead))
+	s.ahead = slices.Grow(s.ahead, keyLen-len(s.ahead))
 	for {
-		n, err := c.stream.Read(s.ahead[len(s.ahead):len(key)])
+		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
 		late := isTimeout(err)
 		c.mu.Lock()
 		if n > 0 && len(s.ahead) == 0 {
@@ -231,7 +235,7 @@ func (c *Conn) sniff() error {
 			result = net.ErrClosed
 		case !bytes.HasPrefix(key[:], s.ahead):
 			plain = FallbackPlainPeer
-		case len(s.ahead) == len(key): // startup goes on with it
+		case len(s.ahead) == keyLen: // startup goes on with it
 		case s.aheadErr != nil: // io.EOF, say
 			plain = FallbackPlainPeer
 		case late && passed(s.by.time()):
@@ -281,8 +285,8 @@ func (c *Conn) fallBackLocked(e *FallbackError) {
 
 // traceFallback is called without the lock; e may be nil.
 func (c *Conn) traceFallback(e *FallbackError) {
-	if e != nil && c.cfg.Trace != nil {
-		c.cfg.Trace.Info("rddp: plain TCP", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "reason", e.Reason.String(), "err", e.Err)
+	if trace := c.config().Trace; e != nil && trace != nil {
+		trace.Info("rddp: plain TCP", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "reason", e.Reason.String(), "err", e.Err)
 	}
 }
 
@@ -336,9 +340,9 @@ func (c *Conn) unreadLocked() (n int, begin []byte) {
 		waiting, _ = p.Pending() // an error comes again
 	}
 	n = len(s.ahead) + waiting
-	if most := len(mpa.Key(false)); waiting > 0 && len(s.ahead) < most {
-		s.ahead = slices.Grow(s.ahead, most)
-		m, _ := c.stream.Read(s.ahead[len(s.ahead):most][:min(waiting, most-len(s.ahead))]) // does not wait
+	if room := keyLen - len(s.ahead); waiting > 0 && room > 0 {
+		s.ahead = slices.Grow(s.ahead, room)
+		m, _ := c.stream.Read(s.ahead[len(s.ahead):keyLen][:min(waiting, room)]) // does not wait
 		s.ahead = s.ahead[:len(s.ahead)+m]
 	}
 	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
