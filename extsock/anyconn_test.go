@@ -19,6 +19,14 @@ import (
 // tlsStreams makes a TLS connection over loopback. Its handshake runs by itself.
 func tlsStreams(t testing.TB) (client, server net.Conn) {
 	t.Helper()
+	c, s := tlsConfigs(t)
+	a, b := kernelStreams(t)
+	return tls.Client(a, c), tls.Server(b, s)
+}
+
+// tlsConfigs makes a certificate for a server named peer, and what both ends need to use it.
+func tlsConfigs(t testing.TB) (client, server *tls.Config) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +42,8 @@ func tlsStreams(t testing.TB) (client, server net.Conn) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(root)
-	a, b := kernelStreams(t)
-	return tls.Client(a, &tls.Config{RootCAs: roots, ServerName: "peer"}),
-		tls.Server(b, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}})
+	return &tls.Config{RootCAs: roots, ServerName: "peer"},
+		&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
 }
 
 // TestOperationsOverTLS runs every operation with TLS under MPA.

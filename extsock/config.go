@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"math"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
-	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A Config says how connections behave. The zero value works, and nil stands for it. It is not
@@ -18,6 +18,11 @@ import (
 type Config struct {
 	// Backend is the TCP under the connections. Nil means kernel TCP.
 	Backend toe.Backend
+
+	// TLS, where it is not nil, puts TLS between TCP and all the rest, MPA included. Dial runs the handshake,
+	// with ServerName from the address where it is empty; the connections of a Listener run it at their
+	// first use, never in Accept. NewConn does not look at it: it is given a *tls.Conn instead.
+	TLS *tls.Config
 
 	// Startup says when a connection enters DDP mode by itself. Zero means never: the program
 	// switches with EnableDDP or SetsockoptInt.
@@ -143,13 +148,6 @@ const (
 	defaultPrefer       = 2 * time.Second
 	defaultCloseTimeout = 5 * time.Second
 )
-
-func (c *Config) backend() toe.Backend {
-	if c.Backend != nil {
-		return c.Backend
-	}
-	return &kernel.Backend{}
-}
 
 func (c *Config) recvDepth() int {
 	fewest := 1

@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -99,7 +100,7 @@ type attempt struct {
 	ctx              context.Context
 	network, address string
 	cfg              *Config
-	unreachable      bool // connect has failed
+	unreachable      bool // connect has failed, TLS included
 }
 
 // connect makes a connection in TCP mode.
@@ -113,7 +114,30 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 		a.unreachable = true
 		return nil, err
 	}
-	return newConn(s, true, cfg), nil
+	if cfg.TLS == nil {
+		return newConn(s, true, cfg), nil
+	}
+	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
+	if err := t.HandshakeContext(a.ctx); err != nil {
+		a.unreachable = true
+		s.Close()
+		return nil, &net.OpError{Op: "tls", Net: a.network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+	}
+	return NewConn(t, true, cfg), nil
+}
+
+// tlsFor returns the client's configuration for address.
+func tlsFor(cfg *tls.Config, address string) *tls.Config {
+	if cfg.ServerName != "" || cfg.InsecureSkipVerify {
+		return cfg
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	cfg = cfg.Clone()
+	cfg.ServerName = host
+	return cfg
 }
 
 // require switches c, or a second connection, which may be had in revision 1 only. What it returns an
@@ -143,7 +167,7 @@ func (a *attempt) require(c *Conn) (*Conn, error) {
 
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
 func (a *attempt) prefer() (*Conn, error) {
-	where := place{a.cfg.Backend, a.network, a.address}
+	where := place{a.cfg.Backend, a.cfg.TLS != nil, a.network, a.address}
 	if before := a.d.plain.recall(where); before != nil {
 		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
 	}
@@ -201,6 +225,7 @@ func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, t
 // A place is what was dialled.
 type place struct {
 	backend          toe.Backend
+	tls              bool
 	network, address string
 }
 

@@ -368,7 +368,7 @@ const (
 // if that is set; else what copying costs here against a round trip to the peer's host, measured at the first long
 // Write. A Write that long still goes the way that has been faster on this connection.
 func (c *Conn) Crossover() int {
-	if v := c.cfg.Crossover; v != 0 {
+	if v := c.config().Crossover; v != 0 {
 		return v
 	}
 	crossovers.mu.Lock()

@@ -265,9 +265,6 @@ func (c *Conn) SetCrossover(octets int) error {
 	return c.within("CROSSOVER", octets, -1, math.MaxInt, nil, func(cfg *Config) { cfg.Crossover = octets })
 }
 
-// Crossover returns the setting.
-func (c *Conn) Crossover() int { return c.config().Crossover }
-
 // SetMessages says whether Write and Read in DDP mode are messages, see Config.Messages, or a byte stream.
 func (c *Conn) SetMessages(messages bool) error {
 	return c.configure(nil, func(cfg *Config) { cfg.Messages = messages })

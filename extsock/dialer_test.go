@@ -1,0 +1,280 @@
+package extsock_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// modeKey is where TestHTTP's server puts the connection of a request.
+type modeKey struct{}
+
+// TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between old peers and
+// new ones, through one port.
+func TestHTTP(t *testing.T) {
+	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := pattern(30_000, 7)
+	server := &http.Server{
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, modeKey{}, c) },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Mode", r.Context().Value(modeKey{}).(*extsock.Conn).Mode().String())
+			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+			w.Write(body)
+		}),
+	}
+	var served sync.WaitGroup
+	served.Go(func() { server.Serve(l) })
+	for _, tt := range []struct {
+		desc string
+		dial func(ctx context.Context, network, address string) (net.Conn, error)
+		mode string
+	}{
+		{"an old client", (&net.Dialer{}).DialContext, "TCP"},
+		{"a new client that stays with TCP", (&extsock.Dialer{}).DialContext, "TCP"},
+		{"a new client", (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}).DialContext, "DDP"},
+	} {
+		client := &http.Client{Transport: &http.Transport{DialContext: tt.dial}}
+		for range 3 {
+			r, err := client.Get("http://" + l.Addr().String() + "/")
+			if err != nil {
+				t.Fatalf("%s: %v", tt.desc, err)
+			}
+			got, err := io.ReadAll(r.Body)
+			r.Body.Close()
+			if string(got) != string(body) || err != nil {
+				t.Errorf("%s: %d octets, %v", tt.desc, len(got), err)
+			}
+			if m := r.Header.Get("Mode"); m != tt.mode {
+				t.Errorf("%s was served in mode %s, want %s", tt.desc, m, tt.mode)
+			}
+		}
+		client.CloseIdleConnections()
+	}
+	if err := server.Shutdown(timeLimit(t)); err != nil {
+		t.Error(err)
+	}
+	served.Wait()
+}
+
+// echoServer answers what comes on each connection of l, with the mode in front.
+func echoServer(t *testing.T, l net.Listener) (stop func()) {
+	t.Helper()
+	var over sync.WaitGroup
+	over.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			over.Go(func() {
+				defer c.Close()
+				p := make([]byte, 1000)
+				for {
+					n, err := c.Read(p)
+					if err != nil {
+						return
+					}
+					fmt.Fprintf(c, "%v %s", c.(*extsock.Conn).Mode(), p[:n])
+				}
+			})
+		}
+	})
+	return func() { l.Close(); over.Wait() }
+}
+
+// ask sends a word and checks the answer, then closes c.
+func ask(t *testing.T, c *extsock.Conn, want string) {
+	t.Helper()
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, len(want))
+	if _, err := io.ReadFull(c, p); string(p) != want || err != nil {
+		t.Fatalf("the answer is %q, %v, want %q", p, err, want)
+	}
+}
+
+// TestTLSOption: Config.TLS puts TLS under everything, in each kind of startup.
+func TestTLSOption(t *testing.T) {
+	client, server := tlsConfigs(t)
+	for _, tt := range []struct {
+		desc           string
+		dials, accepts extsock.Startup
+		want           string
+	}{
+		{"plain", extsock.StartupOff, extsock.StartupOff, "TCP hello"},
+		{"both require", extsock.StartupRequire, extsock.StartupRequire, "DDP hello"},
+		{"both prefer", extsock.StartupPrefer, extsock.StartupPrefer, "DDP hello"},
+		{"plain to a hybrid listener", extsock.StartupOff, extsock.StartupPrefer, "TCP hello"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: server, Startup: tt.accepts})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer echoServer(t, l)()
+			silent, err := net.Dial("tcp", l.Addr().String()) // no TLS at all: keeps nobody waiting
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer silent.Close()
+			c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{TLS: client, Startup: tt.dials})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask(t, c, tt.want)
+		})
+	}
+	t.Run("prefer DDP of a plain TLS server", func(t *testing.T) {
+		l, err := tls.Listen("tcp", "127.0.0.1:0", server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var over sync.WaitGroup
+		over.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				over.Go(func() {
+					defer c.Close()
+					p := make([]byte, 1000)
+					n, _ := c.Read(p)
+					fmt.Fprintf(c, "plain %s", p[:n])
+				})
+			}
+		})
+		c, err := (&extsock.Dialer{Config: &extsock.Config{TLS: client, Startup: extsock.StartupPrefer}}).DialDDP(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNotMPA {
+			t.Errorf("fallback %v", f)
+		}
+		ask(t, c, "plain hello")
+		l.Close()
+		over.Wait()
+	})
+}
+
+// TestTLSOptionChecksThePeer: the name is checked, taken from the address if there is none, and the
+// context bounds the handshake.
+func TestTLSOptionChecksThePeer(t *testing.T) {
+	client, server := tlsConfigs(t)
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer echoServer(t, l)()
+	client.ServerName = ""
+	_, err = extsock.Dial("tcp", l.Addr().String(), &extsock.Config{TLS: client, Startup: extsock.StartupPrefer})
+	var bad *tls.CertificateVerificationError
+	if !errors.As(err, &bad) {
+		t.Errorf("Dial of a server with another name: %v", err)
+	}
+	if client.ServerName != "" {
+		t.Error("Dial has changed the caller's tls.Config")
+	}
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = extsock.DialContext(ctx, "tcp", silent.Addr().String(), &extsock.Config{TLS: client})
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Dial of a silent server: %v, want the context's end", err)
+	}
+}
+
+// TestNewListener: any listener's connections become extended sockets.
+func TestNewListener(t *testing.T) {
+	clientTLS, serverTLS := tlsConfigs(t)
+	for _, tt := range []struct {
+		network, address string
+		wrap             func(net.Listener) net.Listener
+		dial             func(c net.Conn) net.Conn
+	}{
+		{"tcp", "127.0.0.1:0", nil, nil},
+		{"unix", filepath.Join(t.TempDir(), "socket"), nil, nil},
+		{"tcp", "127.0.0.1:0", func(l net.Listener) net.Listener { return tls.NewListener(l, serverTLS) },
+			func(c net.Conn) net.Conn { return tls.Client(c, clientTLS) }},
+	} {
+		for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire} {
+			under, err := net.Listen(tt.network, tt.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := under.Addr()
+			if tt.wrap != nil {
+				under = tt.wrap(under)
+			}
+			l := extsock.NewListener(under, &extsock.Config{Startup: extsock.StartupPrefer})
+			if l.Addr() != address {
+				t.Errorf("Addr = %v, want %v", l.Addr(), address)
+			}
+			stop := echoServer(t, l)
+			c, err := net.Dial(tt.network, address.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.dial != nil {
+				c = tt.dial(c)
+			}
+			want := "TCP hello"
+			if startup != extsock.StartupOff {
+				want = "DDP hello"
+			}
+			ask(t, extsock.NewConn(c, true, &extsock.Config{Startup: startup}), want)
+			stop()
+		}
+	}
+}
+
+// TestDialerUsesNetDialer: the settings of net.Dialer and net.ListenConfig reach the operating system's TCP.
+func TestDialerUsesNetDialer(t *testing.T) {
+	asked := 0
+	control := func(network, address string, c syscall.RawConn) error { asked++; return nil }
+	lc := extsock.ListenConfig{}
+	lc.Control = control
+	l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d := &extsock.Dialer{}
+	d.Control = control
+	d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	c, err := d.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if asked != 2 {
+		t.Errorf("Control was called %d times, want 2", asked)
+	}
+	if _, err := (&extsock.Dialer{}).Dial("udp", l.Addr().String()); !errors.As(err, new(net.UnknownNetworkError)) {
+		t.Errorf("Dial of udp: %v", err)
+	}
+}
