@@ -1,11 +1,11 @@
 package extsock
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/toe"
@@ -30,22 +30,25 @@ func (m Mode) String() string {
 // and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
 type Conn struct {
 	stream    toe.Stream
-	cfg       *Config // another copy after an option was set; fixed once a switch begins
+	under     net.Conn // what the stream was made of, or the stream
+	tcp       net.Conn // what has the settings of TCP: under, or what is below TLS
+	cfg       *Config  // another copy after an option was set; fixed once a switch begins
 	initiator bool
 	tap       Tap
 
 	readDeadline, writeDeadline deadline
 
-	mu        sync.Mutex
-	mode      Mode          // +checklocks:mu
-	switching chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
-	asked     bool          // +checklocks:mu; startup waits for the application to answer a Request
-	reading   int           // +checklocks:mu; plain Reads under way
-	writing   int           // +checklocks:mu; plain Writes under way
-	closed    chan struct{} // closed by Close, with mu held
-	peer      peer          // +checklocks:mu; what startup told of the peer
-	startup   startup       // +checklocks:mu; what Config.Startup asks for
-	ahead     atomic.Bool   // startup holds octets for Read
+	mu          sync.Mutex
+	mode        Mode          // +checklocks:mu
+	switching   chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
+	asked       bool          // +checklocks:mu; startup waits for the application to answer a Request
+	reading     int           // +checklocks:mu; plain Reads under way
+	writing     int           // +checklocks:mu; plain Writes under way
+	closeCalled bool          // +checklocks:mu; by the application
+	closed      chan struct{} // closed by Close, with mu held
+	peer        peer          // +checklocks:mu; what startup told of the peer
+	startup     startup       // +checklocks:mu; what Config.Startup asks for
+	ahead       atomic.Bool   // startup holds octets for Read
 
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
@@ -59,14 +62,19 @@ var _ net.Conn = (*Conn)(nil)
 // from it, write to it or close it. initiator says which part it takes in MPA startup; of the two
 // ends exactly one must be the Initiator. A nil cfg means the zero Config.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
-	return newConn(streamOf(c), initiator, cfg)
+	x := newConn(streamOf(c), initiator, cfg)
+	x.under, x.tcp = c, c
+	if t, ok := c.(*tls.Conn); ok {
+		x.tcp = t.NetConn()
+	}
+	return x
 }
 
 func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	c := &Conn{stream: s, cfg: cfg, initiator: initiator, closed: make(chan struct{})}
+	c := &Conn{stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, closed: make(chan struct{})}
 	c.startup.settled = cfg.Startup == StartupOff
 	if cfg.Tap != nil {
 		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
@@ -124,10 +132,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return n, c.opError("write", err)
 	}
 	defer c.leave(&c.writing)
-	if c.tap != nil {
-		c.tap.Sent(p)
-	}
-	return c.stream.Write(p)
+	return c.writePlain(p)
 }
 
 // enter begins a Read or Write: it does what Config.Startup asks for, waits for a switch under way and
@@ -182,11 +187,17 @@ func (c *Conn) leave(n *int) {
 // Close closes the connection. In DDP mode it lets what is queued go out first, waiting at most
 // Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
 // all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
-// at most the same time again. Close may be called more than once; only the first call waits.
+// at most the same time again. A second Close returns at once, in TCP mode with net.ErrClosed as TCP's does.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.startup.failed = nil // the application knows
+	again := c.closeCalled
+	c.closeCalled = true
+	inDDP := c.mode == ModeDDP
 	c.mu.Unlock()
+	if again && !inDDP {
+		return c.opError("close", net.ErrClosed)
+	}
 	return c.close()
 }
 
@@ -289,13 +300,4 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 		c.verbs.pump.interrupt()
 	}
 	return nil
-}
-
-// SyscallConn gives access to the file descriptor where the backend has one; else the error is
-// errors.ErrUnsupported. Reading or writing through it in DDP mode destroys the stream.
-func (c *Conn) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := c.stream.(syscall.Conn); ok {
-		return s.SyscallConn()
-	}
-	return nil, c.opError("raw", errors.ErrUnsupported)
 }

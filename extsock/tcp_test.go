@@ -17,6 +17,7 @@ func TestSettings(t *testing.T) {
 		"SetKeepAlive":       func(c *extsock.Conn) error { return c.SetKeepAlive(true) },
 		"SetKeepAlivePeriod": func(c *extsock.Conn) error { return c.SetKeepAlivePeriod(time.Minute) },
 		"SetLinger":          func(c *extsock.Conn) error { return c.SetLinger(-1) },
+		"SetKeepAliveConfig": func(c *extsock.Conn) error { return c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true}) },
 		"SetReadBuffer":      func(c *extsock.Conn) error { return c.SetReadBuffer(1 << 16) },
 		"SetWriteBuffer":     func(c *extsock.Conn) error { return c.SetWriteBuffer(1 << 16) },
 	}

@@ -1,0 +1,258 @@
+package extsock_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// tcpLike is what a *net.TCPConn and a *extsock.Conn have in common.
+type tcpLike interface {
+	net.Conn
+	io.ReaderFrom
+	io.WriterTo
+	syscall.Conn
+	CloseRead() error
+	CloseWrite() error
+	File() (*os.File, error)
+	MultipathTCP() (bool, error)
+	SetNoDelay(bool) error
+	SetKeepAlive(bool) error
+	SetKeepAlivePeriod(time.Duration) error
+	SetKeepAliveConfig(net.KeepAliveConfig) error
+	SetLinger(int) error
+	SetReadBuffer(int) error
+	SetWriteBuffer(int) error
+}
+
+var (
+	_ tcpLike = (*net.TCPConn)(nil)
+	_ tcpLike = (*extsock.Conn)(nil)
+)
+
+// kind says what a program can tell of an error.
+func kind(err error) string {
+	if err == nil {
+		return "nil"
+	}
+	var is []string
+	for name, target := range map[string]error{
+		"1 io.EOF": io.EOF, "2 net.ErrClosed": net.ErrClosed, "3 os.ErrDeadlineExceeded": os.ErrDeadlineExceeded,
+		"4 ECONNRESET": syscall.ECONNRESET, "5 EPIPE": syscall.EPIPE, "6 ErrUnsupported": errors.ErrUnsupported,
+	} {
+		if errors.Is(err, target) {
+			is = append(is, name)
+		}
+	}
+	if e, ok := err.(net.Error); ok { //nolint:errorlint // as programs do it
+		is = append(is, fmt.Sprintf("7 Timeout() %v", e.Timeout()))
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		is = append(is, "8 OpError "+op.Op)
+	}
+	if len(is) == 0 {
+		return "another error: " + err.Error()
+	}
+	// In the order of their numbers, which are not shown.
+	var b strings.Builder
+	for n := '1'; n <= '8'; n++ {
+		for _, s := range is {
+			if rune(s[0]) == n {
+				b.WriteString(s[2:] + "; ")
+			}
+		}
+	}
+	return b.String()
+}
+
+// abuses are what programs do to connections, and what comes of each call. The peer is a TCPConn.
+var abuses = []struct {
+	desc string
+	do   func(c tcpLike, peer *net.TCPConn) []error
+}{
+	{"use after Close", func(c tcpLike, _ *net.TCPConn) []error {
+		errs := []error{c.Close()}
+		p := make([]byte, 1)
+		n, err := c.Read(p)
+		errs = append(errs, err, counts(n, 0))
+		n, err = c.Write(p)
+		errs = append(errs, err, counts(n, 0))
+		_, err = c.Read(nil)
+		errs = append(errs, err)
+		_, err = c.Write(nil)
+		errs = append(errs, err)
+		_, err = c.ReadFrom(strings.NewReader("x"))
+		errs = append(errs, err)
+		_, err = c.WriteTo(io.Discard)
+		errs = append(errs, err)
+		_, err = c.File()
+		errs = append(errs, err)
+		return append(errs, c.CloseRead(), c.CloseWrite(), c.Close(), c.Close(),
+			c.SetDeadline(time.Time{}), c.SetReadDeadline(time.Now()), c.SetWriteDeadline(time.Now()),
+			c.SetNoDelay(true), c.SetKeepAlive(true), c.SetKeepAlivePeriod(time.Second), c.SetLinger(1),
+			c.SetReadBuffer(1<<16), c.SetWriteBuffer(1<<16), c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true}))
+	}},
+	{"a raw connection after Close", func(c tcpLike, _ *net.TCPConn) []error {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return []error{err}
+		}
+		c.Close()
+		return []error{raw.Control(func(uintptr) {})}
+	}},
+	{"a deadline in the past", func(c tcpLike, peer *net.TCPConn) []error {
+		peer.Write([]byte("here already"))
+		p := make([]byte, 1)
+		errs := []error{c.SetDeadline(time.Now().Add(-time.Second))}
+		_, err := c.Read(p)
+		errs = append(errs, err)
+		_, err = c.Write(p)
+		errs = append(errs, err)
+		_, err = c.Read(nil)
+		errs = append(errs, err, c.SetDeadline(time.Time{}))
+		_, err = io.ReadFull(c, make([]byte, 12))
+		return append(errs, err)
+	}},
+	{"a deadline that passes", func(c tcpLike, peer *net.TCPConn) []error {
+		errs := []error{c.SetReadDeadline(time.Now().Add(time.Millisecond))}
+		for range 2 {
+			_, err := c.Read(make([]byte, 1))
+			errs = append(errs, err)
+		}
+		_, err := c.WriteTo(io.Discard)
+		errs = append(errs, err, c.SetReadDeadline(time.Time{}))
+		peer.Write([]byte("x"))
+		_, err = c.Read(make([]byte, 1))
+		return append(errs, err)
+	}},
+	{"a deadline set during a Read", func(c tcpLike, _ *net.TCPConn) []error {
+		return during(c, func() { c.SetReadDeadline(time.Now()) })
+	}},
+	{"Close during a Read", func(c tcpLike, _ *net.TCPConn) []error {
+		return during(c, func() { c.Close() })
+	}},
+	{"a Write that blocks until its deadline", func(c tcpLike, _ *net.TCPConn) []error {
+		c.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+		_, err := c.Write(make([]byte, 64<<20))
+		errs := []error{err}
+		_, err = c.ReadFrom(strings.NewReader("more"))
+		return append(errs, err)
+	}},
+	{"the peer's FIN", func(c tcpLike, peer *net.TCPConn) []error {
+		peer.Write([]byte("last"))
+		peer.CloseWrite()
+		_, err := io.ReadFull(c, make([]byte, 4))
+		errs := []error{err}
+		for range 2 {
+			_, err = c.Read(make([]byte, 1))
+			errs = append(errs, err)
+		}
+		_, err = c.WriteTo(io.Discard)
+		errs = append(errs, err)
+		_, err = c.Write([]byte("still open"))
+		return append(errs, err)
+	}},
+	{"the peer's reset", func(c tcpLike, peer *net.TCPConn) []error {
+		peer.SetLinger(0)
+		peer.Close()
+		_, err := c.Read(make([]byte, 1))
+		errs := []error{err}
+		_, err = c.Write([]byte("x"))
+		errs = append(errs, err)
+		_, err = c.Write([]byte("x"))
+		return append(errs, err, c.CloseWrite(), c.Close())
+	}},
+	{"CloseWrite", func(c tcpLike, peer *net.TCPConn) []error {
+		errs := []error{c.CloseWrite(), c.CloseWrite()}
+		_, err := c.Write([]byte("x"))
+		errs = append(errs, err)
+		_, err = peer.Read(make([]byte, 1))
+		errs = append(errs, err)
+		peer.Write([]byte("x"))
+		_, err = c.Read(make([]byte, 1))
+		return append(errs, err, c.Close())
+	}},
+	{"CloseRead", func(c tcpLike, _ *net.TCPConn) []error {
+		errs := []error{c.CloseRead()}
+		_, err := c.Read(make([]byte, 1))
+		errs = append(errs, err)
+		_, err = c.Write([]byte("x"))
+		return append(errs, err, c.CloseRead())
+	}},
+	{"settings", func(c tcpLike, _ *net.TCPConn) []error {
+		_, err := c.MultipathTCP()
+		f, fileErr := c.File()
+		if fileErr == nil {
+			f.Close()
+		}
+		return []error{err, fileErr, c.SetNoDelay(false), c.SetKeepAlive(true), c.SetKeepAlivePeriod(time.Minute), c.SetLinger(0),
+			c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Count: 3}), c.SetReadBuffer(1 << 16), c.SetWriteBuffer(1 << 16)}
+	}},
+}
+
+// during runs f while a Read waits and returns what came of that.
+func during(c tcpLike, f func()) []error {
+	ended := make(chan error, 1)
+	go func() { _, err := c.Read(make([]byte, 1)); ended <- err }()
+	f() // before the Read or during it: the error is the same
+	return []error{<-ended}
+}
+
+func counts(n, want int) error {
+	if n != want {
+		return fmt.Errorf("%d octets, want %d", n, want)
+	}
+	return nil
+}
+
+// TestErrorsAreThoseOfTCP does the same to a *net.TCPConn and to a Conn in TCP mode.
+func TestErrorsAreThoseOfTCP(t *testing.T) {
+	conns := map[string]func(t *testing.T, c, peer *net.TCPConn) tcpLike{
+		"initiator": func(_ *testing.T, c, _ *net.TCPConn) tcpLike { return extsock.NewConn(c, true, nil) },
+		"responder": func(_ *testing.T, c, _ *net.TCPConn) tcpLike { return extsock.NewConn(c, false, nil) },
+		"with a capture": func(_ *testing.T, c, _ *net.TCPConn) tcpLike {
+			return extsock.NewConn(c, true, &extsock.Config{Tap: new(recorder).tap})
+		},
+		"after a plain peer's first octets": func(t *testing.T, c, peer *net.TCPConn) tcpLike {
+			x := extsock.NewConn(c, false, &extsock.Config{Startup: extsock.StartupPrefer})
+			peer.Write([]byte("MPx"))
+			if _, err := io.ReadFull(x, make([]byte, 3)); err != nil {
+				t.Fatal(err)
+			}
+			return x
+		},
+	}
+	run := func(t *testing.T, make func(t *testing.T, c, peer *net.TCPConn) tcpLike, do func(tcpLike, *net.TCPConn) []error) []error {
+		a, b := kernelStreams(t)
+		defer a.Close()
+		defer b.Close()
+		c := make(t, a.(*net.TCPConn), b.(*net.TCPConn))
+		defer c.Close()
+		return do(c, b.(*net.TCPConn))
+	}
+	for _, abuse := range abuses {
+		t.Run(abuse.desc, func(t *testing.T) {
+			want := run(t, func(_ *testing.T, c, _ *net.TCPConn) tcpLike { return c }, abuse.do)
+			for name, make := range conns {
+				got := run(t, make, abuse.do)
+				if len(got) != len(want) {
+					t.Fatalf("%s: %d results, of TCP %d", name, len(got), len(want))
+				}
+				for i := range want {
+					if g, w := kind(got[i]), kind(want[i]); g != w {
+						t.Errorf("%s, call %d: %v\n\tis %s\n\tof TCP: %v\n\tis %s", name, i, got[i], g, want[i], w)
+					}
+				}
+			}
+		})
+	}
+}

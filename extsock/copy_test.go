@@ -1,0 +1,214 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// copyPairs are the kinds of connection that TestCopy copies through.
+var copyPairs = map[string]func(t *testing.T) (from, to *extsock.Conn){
+	"TCP mode": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := kernelStreams(t)
+		return extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+	},
+	"TCP mode with a capture": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := kernelStreams(t)
+		return extsock.NewConn(a, true, &extsock.Config{Tap: new(recorder).tap}),
+			extsock.NewConn(b, false, &extsock.Config{Tap: new(recorder).tap})
+	},
+	"a hybrid listener's plain peer": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := kernelStreams(t)
+		return extsock.NewConn(a, true, nil), extsock.NewConn(b, false, &extsock.Config{Startup: extsock.StartupPrefer})
+	},
+	"TLS": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := tlsStreams(t)
+		return extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+	},
+	"unix": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := unixStreams(t)
+		return extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+	},
+	"DDP mode": func(t *testing.T) (from, to *extsock.Conn) { return tcpPair(t, side{}, side{}) },
+	"DDP mode at the first use": func(t *testing.T) (from, to *extsock.Conn) {
+		a, b := kernelStreams(t)
+		return extsock.NewConn(a, true, &extsock.Config{Startup: extsock.StartupRequire}),
+			extsock.NewConn(b, false, &extsock.Config{Startup: extsock.StartupPrefer})
+	},
+}
+
+// TestCopy: a file goes through io.Copy, and vectors through WriteBuffers, into a connection and out of the other end
+// into a file, in each mode. In DDP mode package os must not find the socket and send the octets past DDP.
+func TestCopy(t *testing.T) {
+	content := pattern(300_000, 1)
+	name := filepath.Join(t.TempDir(), "content")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for desc, pair := range copyPairs {
+		t.Run(desc, func(t *testing.T) {
+			from, to := pair(t)
+			defer from.Close()
+			defer to.Close()
+			for _, c := range []*extsock.Conn{from, to} {
+				if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sent := make(chan error, 1)
+			go func() {
+				sent <- func() error {
+					f, err := os.Open(name)
+					if err != nil {
+						return err
+					}
+					defer f.Close()
+					if n, err := io.Copy(from, f); n != int64(len(content)) || err != nil {
+						t.Errorf("io.Copy to the connection: %d, %v", n, err)
+					}
+					bufs := net.Buffers{content[:10], nil, content[10:40_000], content[40_000:50_000]}
+					if n, err := from.WriteBuffers(&bufs); n != 50_000 || err != nil || len(bufs) != 0 {
+						t.Errorf("WriteBuffers: %d, %v, %d are left", n, err, len(bufs))
+					}
+					if n, err := from.ReadFrom(bytes.NewReader(content[:7])); n != 7 || err != nil {
+						t.Errorf("ReadFrom: %d, %v", n, err)
+					}
+					return from.Close()
+				}()
+			}()
+			out, err := os.Create(filepath.Join(t.TempDir(), "copy"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			n, err := io.Copy(out, to)
+			if want := int64(len(content) + 50_007); n != want || err != nil {
+				t.Errorf("io.Copy from the connection: %d, %v, want %d", n, err, want)
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+			got, err := os.ReadFile(out.Name())
+			if want := append(append(bytes.Clone(content), content[:50_000]...), content[:7]...); !bytes.Equal(got, want) || err != nil {
+				t.Errorf("the copy differs: %d octets, %v", len(got), err)
+			}
+		})
+	}
+}
+
+// copier is a Stream with a ReadFrom and a WriteTo of its own, as the operating system's has.
+type copier struct {
+	toe.Stream
+	readFrom, writeTo atomic.Int32
+}
+
+func (c *copier) ReadFrom(r io.Reader) (int64, error) {
+	c.readFrom.Add(1)
+	return io.Copy(struct{ io.Writer }{c.Stream}, r)
+}
+
+func (c *copier) WriteTo(w io.Writer) (int64, error) {
+	c.writeTo.Add(1)
+	return io.Copy(w, struct{ io.Reader }{c.Stream})
+}
+
+// TestCopyUsesTheStream: in TCP mode io.Copy reaches the stream's own ways, which may need no copy; with a
+// capture it does not, and what was read ahead comes first.
+func TestCopyUsesTheStream(t *testing.T) {
+	for _, captured := range []bool{false, true} {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		x, y := &copier{Stream: a}, &copier{Stream: b}
+		cfg, want := extsock.Config{}, int32(1)
+		if captured {
+			cfg.Tap, want = new(recorder).tap, 0
+		}
+		prefer := cfg
+		prefer.Startup = extsock.StartupPrefer
+		from, to := extsock.NewConn(x, true, &cfg), extsock.NewConn(y, false, &prefer)
+		if _, err := io.Copy(from, bytes.NewReader([]byte("unread"))); err != nil { // bytes.Reader has a WriteTo
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(from, io.LimitReader(bytes.NewReader([]byte("MPA octets")), 10)); err != nil {
+			t.Fatal(err)
+		}
+		from.CloseWrite()
+		var got bytes.Buffer
+		if _, err := io.Copy(&got, to); err != nil || got.String() != "unreadMPA octets" {
+			t.Errorf("%q, %v", &got, err)
+		}
+		if n := x.readFrom.Load(); n != want {
+			t.Errorf("capture %v: ReadFrom was used %d times, want %d", captured, n, want)
+		}
+		if n := y.writeTo.Load(); n != want {
+			t.Errorf("capture %v: WriteTo was used %d times, want %d", captured, n, want)
+		}
+		from.Close()
+		to.Close()
+	}
+}
+
+// TestConnectionBelow: NetConn, File, SyscallConn and the half-closes, in each mode and over what has none.
+func TestConnectionBelow(t *testing.T) {
+	a, b := kernelStreams(t)
+	plain := extsock.NewConn(a, true, nil)
+	defer plain.Close()
+	undecided := extsock.NewConn(b, false, &extsock.Config{Startup: extsock.StartupPrefer})
+	defer undecided.Close()
+	inDDP, _ := tcpPair(t, side{}, side{})
+	secure, peer := tlsStreams(t)
+	defer peer.Close()
+	overTLS := extsock.NewConn(secure, true, nil)
+	defer overTLS.Close()
+	p, q := net.Pipe()
+	defer q.Close()
+	pipe := extsock.NewConn(p, true, nil)
+	defer pipe.Close()
+	for _, tt := range []struct {
+		desc          string
+		c             *extsock.Conn
+		below         net.Conn
+		file, syscall bool
+	}{
+		{"TCP mode", plain, a, true, true},
+		{"not known yet", undecided, nil, false, true},
+		{"DDP mode", inDDP, nil, false, true},
+		{"TLS", overTLS, secure, false, true},
+		{"a pipe", pipe, p, false, false},
+	} {
+		if got := tt.c.NetConn(); got != tt.below {
+			t.Errorf("%s: NetConn = %v, want %v", tt.desc, got, tt.below)
+		}
+		f, err := tt.c.File()
+		if tt.file && err == nil {
+			f.Close()
+		} else if tt.file || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: File = %v", tt.desc, err)
+		}
+		raw, err := tt.c.SyscallConn()
+		if tt.syscall && err == nil {
+			err = raw.Control(func(uintptr) {})
+		}
+		if tt.syscall && err != nil || !tt.syscall && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: SyscallConn: %v", tt.desc, err)
+		}
+		if err := tt.c.SetNoDelay(true); tt.syscall && err != nil {
+			t.Errorf("%s: SetNoDelay: %v", tt.desc, err)
+		}
+	}
+	for _, c := range []*extsock.Conn{inDDP, pipe, undecided} {
+		if err := c.CloseRead(); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("CloseRead = %v, want ErrUnsupported", err)
+		}
+	}
+	undecided.Close()
+}
