@@ -32,7 +32,8 @@ type Config struct {
 	PreferTimeout time.Duration
 	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a
 	// connection of which nothing has come that long after its first use is plain TCP. Zero means to
-	// wait for the peer's first octets without limit.
+	// wait for the peer's first octets without limit. A peer that has sent a part of what could be a
+	// Request gets HandshakeTimeout for the rest.
 	SniffTimeout time.Duration
 
 	// Revision is the newest MPA revision to be used: 1 or 2. Zero means 2. An Initiator asks for it; a

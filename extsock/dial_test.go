@@ -376,3 +376,41 @@ func TestDialerBounds(t *testing.T) {
 		})
 	}
 }
+
+// TestDialPrefersDDPOfAPeerThatResets: a reset by the operating system is no MPA Reply either.
+func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var over sync.WaitGroup
+	over.Go(func() {
+		for i := 0; ; i++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if i < 2 { // revision 2 and revision 1
+				io.ReadFull(c, make([]byte, 20))
+				c.(*net.TCPConn).SetLinger(0)
+			} else {
+				io.WriteString(c, "hello")
+			}
+			c.Close()
+		}
+	})
+	d := &extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
+	c, err := d.DialDDP(timeLimit(t), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNoReply {
+		t.Errorf("fallback %v", f)
+	}
+	if got, err := io.ReadAll(c); string(got) != "hello" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	c.Close()
+	l.Close()
+	over.Wait()
+}

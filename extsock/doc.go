@@ -12,6 +12,18 @@
 //   - [Conn.Post] and its short forms put Work Requests into the send queue and return at once;
 //     Completions come to a [CompletionQueue], which connections may share.
 //
+// # Ways into DDP mode
+//
+// In the middle of a conversation: both programs call [Conn.EnableDDP] at the same point of it. What the peer
+// has sent before has to be read first, else the error is [ErrUnread] or [ErrNotMPA].
+//
+// At the start, as [Config].Startup says: required, or preferred with plain TCP where the peer does not speak
+// MPA. One [Listener] with StartupPrefer serves both kinds of peers. No fallback is silent: [Conn.Mode] and
+// [Conn.Fallback] tell, and Config.Trace gets an event. [Conn.Handshake] does it before the first use.
+//
+// A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and
+// [NewListener] take what was made elsewhere.
+//
 // # Options
 //
 // [Config] says how connections begin. Of one connection the options at level [SOL_DDP] can be set, with

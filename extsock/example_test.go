@@ -130,3 +130,48 @@ func ExampleConn_Post() {
 	// RDMA Read 1: success, 5 octets
 	// hello
 }
+
+// One port serves peers that speak MPA in DDP mode and all others in plain TCP; the program is the same for both.
+func ExampleDialer() {
+	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.Copy(c, c)
+			}()
+		}
+	}()
+	ours := extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
+	for _, dial := range []func(network, address string) (net.Conn, error){net.Dial, ours.Dial} {
+		c, err := dial("tcp", l.Addr().String())
+		if err != nil {
+			log.Fatal(err)
+		}
+		mode := "plain TCP"
+		if x, ok := c.(*extsock.Conn); ok {
+			mode = x.Mode().String()
+		}
+		if _, err := c.Write([]byte("hello")); err != nil {
+			log.Fatal(err)
+		}
+		b := make([]byte, 5)
+		if _, err := io.ReadFull(c, b); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %s\n", mode, b)
+		c.Close()
+	}
+	// Output:
+	// plain TCP: hello
+	// DDP: hello
+}
