@@ -102,6 +102,21 @@ func (r *Receiver) Fill(off uint64, n int) {
 	r.w += n - int(seen)
 }
 
+// Arrived returns the octets that have come in order and that Next has not passed: the first begins an FPDU.
+// whole is how many of them are FPDUs that are there to their end, as their lengths tell; nothing has been
+// verified. So each FPDU is whole after exactly one Fill. b is valid until the next call of Next, Free or
+// TakeBuffer.
+func (r *Receiver) Arrived() (b []byte, whole int) {
+	b = r.buf[r.r:r.w]
+	for {
+		f, ok := parseFPDU(b[whole:], r.off+uint64(whole), r.markers)
+		if !ok || len(b)-whole < f.size {
+			return b, whole
+		}
+		whole += f.size
+	}
+}
+
 // Next goes to the next ULPDU and reports whether there is one. When there is none it is time to read
 // more, unless Err says otherwise. It may have stepped over ULPDUs that were shown early, so that Edge
 // has moved.

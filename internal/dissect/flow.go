@@ -3,9 +3,15 @@ package dissect
 import (
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // Flow records one connection in a Writer's capture. For a capture in which causes come before their
@@ -17,19 +23,43 @@ type Flow struct {
 	closed        bool // guarded by w.mu
 }
 
+// pair names the connection as Read does.
+func (f *Flow) pair() pair {
+	if f.remote.addr.Compare(f.local.addr) < 0 {
+		return pair{f.remote.addr, f.local.addr}
+	}
+	return pair{f.local.addr, f.remote.addr}
+}
+
 // end is one end of the connection.
 type end struct {
 	addr  netip.AddrPort
 	mac   net.HardwareAddr
 	seq   uint32 // of the next octet that it sends
 	acked uint32 // what it has acknowledged last
+	fpdus uint64 // octets of FPDUs with Markers that it has sent
 }
 
 // Sent records octets that the local end sends.
-func (f *Flow) Sent(p []byte) { f.data(&f.local, &f.remote, p) }
+func (f *Flow) Sent(p []byte) { f.data(&f.local, &f.remote, [][]byte{p}) }
 
 // Received records octets that came from the remote end.
-func (f *Flow) Received(p []byte) { f.data(&f.remote, &f.local, p) }
+func (f *Flow) Received(p []byte) { f.data(&f.remote, &f.local, [][]byte{p}) }
+
+// SentFPDUs records whole FPDUs that the local end sends, all of them or, after the end of the Flow, none.
+// The first begins at stream offset off; markers says whether there are Markers in them.
+//
+// Where the first FPDU recorded has Markers and is not the first of its direction, a reader would look for
+// Markers at wrong places: they are counted from the first octet behind startup. Then an FPDU is made up that
+// takes as many octets, modulo 512, as were there: an RDMA Write with STag 0 whose payload says what it is.
+func (f *Flow) SentFPDUs(bufs [][]byte, off uint64, markers bool) {
+	f.whole(&f.local, &f.remote, bufs, off, markers)
+}
+
+// ReceivedFPDUs records whole FPDUs that came from the remote end. See SentFPDUs.
+func (f *Flow) ReceivedFPDUs(p []byte, off uint64, markers bool) {
+	f.whole(&f.remote, &f.local, [][]byte{p}, off, markers)
+}
 
 // Closed records the end of the connection, as if the local end had closed first, and writes out what
 // waits in the Writer. Further calls, and octets after it, are ignored.
@@ -39,22 +69,104 @@ func (f *Flow) Closed() {
 	if f.closed {
 		return
 	}
-	f.closed = true
+	f.overLocked()
 	f.writeLocked(&f.local, &f.remote, layers.TCP{FIN: true, ACK: true}, nil)
 	f.writeLocked(&f.remote, &f.local, layers.TCP{FIN: true, ACK: true}, nil)
 	f.writeLocked(&f.local, &f.remote, layers.TCP{ACK: true}, nil)
 	f.w.flushLocked()
 }
 
-// data cuts p into packets.
-func (f *Flow) data(from, to *end, p []byte) {
+// Stop ends the Flow, and says nothing of the connection, which goes on. It writes out what waits in the
+// Writer.
+func (f *Flow) Stop() {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	if f.closed {
 		return
 	}
+	f.overLocked()
+	f.w.flushLocked()
+}
+
+// +checklocks:f.w.mu
+func (f *Flow) overLocked() {
+	f.closed = true
+	delete(f.w.open, f.pair())
+}
+
+// data records octets, which belong together.
+func (f *Flow) data(from, to *end, bufs [][]byte) {
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	if f.idleLocked() {
+		return
+	}
+	for _, p := range bufs {
+		f.dataLocked(from, to, p, maxSegment)
+	}
+}
+
+// idleLocked reports whether nothing is recorded any more.
+//
+// +checklocks:f.w.mu
+func (f *Flow) idleLocked() bool { return f.closed || f.w.closed || f.w.err != nil }
+
+// whole records FPDUs.
+func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
+	if !markers {
+		f.data(from, to, bufs)
+		return
+	}
+	f.w.mu.Lock()
+	defer f.w.mu.Unlock()
+	if f.idleLocked() {
+		return
+	}
+	if from.fpdus == 0 && off%mpa.MarkerInterval != 0 {
+		f.markedLocked(from, to, filler(off))
+	}
+	f.markedLocked(from, to, slices.Concat(bufs...))
+}
+
+// markedLocked writes each FPDU to a packet of its own, because that is how Wireshark understands Markers.
+//
+// +checklocks:f.w.mu
+func (f *Flow) markedLocked(from, to *end, p []byte) {
 	for len(p) > 0 {
-		n := min(len(p), maxSegment)
+		cut := framer{markers: true, off: from.fpdus}
+		n, ok := cut.size(p)
+		if n = min(n, len(p)); !ok {
+			n = len(p)
+		}
+		f.dataLocked(from, to, p[:n], maxMarked)
+		from.fpdus += uint64(n)
+		p = p[n:]
+	}
+}
+
+// filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may begin: at off,
+// modulo 512.
+func filler(off uint64) []byte {
+	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
+	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
+	batch := mpa.NewBatch()
+	for n := 0; n < len(text); n++ {
+		s := mpa.NewSender(true, true)
+		s.Append(batch, true, header, text[:n])
+		if (s.Off()-off)%mpa.MarkerInterval == 0 {
+			return slices.Concat(batch.Bufs()...)
+		}
+		batch.Reset()
+	}
+	return nil
+}
+
+// dataLocked cuts p into packets of at most so many octets.
+//
+// +checklocks:f.w.mu
+func (f *Flow) dataLocked(from, to *end, p []byte, most int) {
+	for len(p) > 0 {
+		n := min(len(p), most)
 		f.writeLocked(from, to, layers.TCP{ACK: true, PSH: n == len(p)}, p[:n])
 		p = p[n:]
 		if from.seq-to.acked >= ackEvery {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 const (
 	writeBuffer = 64 << 10 // octets between the Writer and its io.Writer
 	maxSegment  = 32 << 10 // payload octets of one made-up packet
+	maxMarked   = 65320    // the same, of a packet for an FPDU with Markers: one of MaxULPDU fits, and IP's limit is kept
 	ackEvery    = 1 << 20  // octets that may go unacknowledged; far below the window
 	window      = 0xFFFF   // with windowScale: 16 MiB less 256
 	windowScale = 8
@@ -46,6 +48,7 @@ type Writer struct {
 	ng     *pcapgo.NgWriter         // +checklocks:mu
 	layers gopacket.SerializeBuffer // +checklocks:mu
 	flows  uint32                   // +checklocks:mu
+	open   map[pair]bool            // +checklocks:mu; the ends of the Flows that are not over
 	err    error                    // +checklocks:mu
 	closed bool                     // +checklocks:mu
 }
@@ -62,7 +65,26 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	if err := ng.Flush(); err != nil {
 		return nil, err
 	}
-	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer()}, nil
+	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer(), open: map[pair]bool{}}, nil
+}
+
+// Flush writes out what waits in memory and returns the first error that occurred in writing the file.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flushLocked()
+	return w.err
+}
+
+// Err returns why nothing is recorded any more: the first error that occurred in writing the file, or
+// os.ErrClosed. It is nil while all is well.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil && w.closed {
+		return os.ErrClosed
+	}
+	return w.err
 }
 
 // Close ends the capture and returns the first error that occurred in writing it. Flows still open stay
@@ -79,13 +101,18 @@ func (w *Writer) Close() error {
 
 // Flow begins a connection: its handshake is written now. initiator says that the local end opened the
 // connection. Addresses that are not IP addresses with a port, of both ends in the same family, are
-// replaced by made-up ones.
+// replaced by made-up ones; so are those of a Flow that is not over yet, such as the other end of the same
+// connection.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flows++
 	f := &Flow{w: w}
 	f.local.addr, f.remote.addr = ends(local, remote, initiator, w.flows)
+	if w.open[f.pair()] {
+		f.local.addr, f.remote.addr = ends(nil, nil, initiator, w.flows)
+	}
+	w.open[f.pair()] = true
 	// Every connection gets sequence numbers of its own: the same two ports may come again.
 	f.local.seq = w.flows << 20
 	f.remote.seq = f.local.seq + 1<<19

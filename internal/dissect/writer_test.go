@@ -142,7 +142,8 @@ func TestWriterSameEnds(t *testing.T) {
 		f := w.Flow(tcpAddr("10.1.2.3:4000"), tcpAddr("10.1.2.4:7174"), true)
 		f.Sent(unhex(t, helloRequest))
 		f.Received(unhex(t, helloReply))
-		f.Sent(unhex(t, sendHello)) // never closed
+		f.Sent(unhex(t, sendHello))
+		f.Stop() // never closed
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
