@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"rdmap":               {"ddp"},
 	"internal/bufpool":    {},
 	"internal/dissect":    {"mpa", "ddp", "rdmap"},
-	"extsock":             {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool"},
+	"extsock":             {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool", "internal/dissect"},
 	"internal/ping":       {"extsock", "mpa", "rdmap"},
 	"internal/filecopy":   {"extsock", "mpa", "rdmap"},
 	"internal/demo":       {"extsock", "rdmap", "internal/dissect"},

@@ -105,9 +105,30 @@ type Config struct {
 	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
 	CloseTimeout time.Duration
 
-	// Trace gets an event for each startup, failure and close. Nil is off.
+	// Trace gets events as in this table; new ones and new keys may be added. Each has the keys local and peer,
+	// which are addresses, and role: "initiator" or "responder". The handler must not use the connection. Nil is
+	// off.
+	//
+	//	message                    level  keys
+	//	rddp: DDP mode             Info   startup's agreement: revision, enhanced, crc, tx_markers, rx_markers, ird,
+	//	                                  ord, peer_ird, peer_ord, peer_to_peer, rtr; rddp (so is the peer),
+	//	                                  extensions (RFC 7306), large_fpdus, emss (octets)
+	//	rddp: byte stream          Info   credits, message: how many messages of how many octets the peer's buffers
+	//	                                  hold; recv_credits, recv_size: the same of this end
+	//	rddp: messages             Info   the same; 0 where the peer has not said
+	//	rddp: application receives Info
+	//	rddp: rejected             Info   err: one end's program did not want the connection
+	//	rddp: no DDP mode          Warn   err: why startup has failed
+	//	rddp: no credits           Debug  a Write waits for the peer's program to read
+	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found
+	//	rddp: Terminate received   Warn   layer, type, code
+	//	rddp: connection ends      Info   by: "this end" (Close) or "peer" (its close)
+	//	rddp: connection ends      Warn   by: "failure"; err
+	//	rddp: closed               Debug  the last octet is out, and nothing more is read
+	//	rddp: capture starts       Info
+	//	rddp: capture stops        Info
 	Trace *slog.Logger
-	// Tap, called once for each connection, returns what is to see all its octets, or nil.
+	// Tap, called once for each connection, returns what is to see all its octets, or nil. Capture.Tap fits.
 	Tap func(local, remote net.Addr, initiator bool) Tap
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/toe"
@@ -34,7 +35,8 @@ type Conn struct {
 	tcp       net.Conn // what has the settings of TCP: under, or what is below TLS
 	cfg       *Config  // another copy after an option was set; fixed once a switch begins
 	initiator bool
-	tap       Tap
+	taps      taps
+	trace     *trace
 
 	readDeadline, writeDeadline deadline
 
@@ -74,10 +76,13 @@ func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	c := &Conn{stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, closed: make(chan struct{})}
+	c := &Conn{
+		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, closed: make(chan struct{}),
+		trace: newTrace(cfg.Trace, s, initiator),
+	}
 	c.startup.settled = cfg.Startup == StartupOff
 	if cfg.Tap != nil {
-		c.tap = cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator)
+		c.taps.init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
 	}
 	return c
 }
@@ -223,9 +228,7 @@ func (c *Conn) close() error {
 
 // closePlain does what is left to do for a connection that was closed without being in DDP mode.
 func (c *Conn) closePlain() {
-	if c.tap != nil {
-		c.tap.Closed()
-	}
+	c.taps.closed()
 	c.abandonVerbs()
 }
 

@@ -270,6 +270,7 @@ func (c *Conn) endSwitch(err error) error {
 		c.mode = ModeDDP
 		c.stream.SetDeadline(time.Time{})
 	} else {
+		c.taps.rejected()
 		c.stream.SetReadDeadline(c.readDeadline.time())
 		c.stream.SetWriteDeadline(c.writeDeadline.time())
 	}
@@ -297,20 +298,6 @@ func (c *Conn) endSwitch(err error) error {
 		_ = c.close() // err says more
 	}
 	return err
-}
-
-func (c *Conn) traceSwitch(err error) {
-	trace := c.config().Trace
-	if trace == nil {
-		return
-	}
-	if err != nil {
-		trace.Info("rddp: no DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "err", err)
-		return
-	}
-	a := c.peer.agreement
-	trace.Info("rddp: DDP mode", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "revision", a.Revision,
-		"crc", a.CRC, "tx-markers", a.TxMarkers, "rx-markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD, "rddp", c.peer.isRDDP)
 }
 
 // bounded runs f, whose reads and writes on the stream fail once ctx is done or HandshakeTimeout
@@ -386,7 +373,7 @@ func (c *Conn) start(cause error) {
 	}
 	v.qp.Start(params)
 	p := newPump(c.stream, v.qp, a)
-	p.tap, p.trace, p.closeTimeout = c.tap, c.cfg.Trace, c.cfg.closeTimeout()
+	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.shared = c.cfg.SRQ != nil
 	p.fenced.Store(!c.initiator)
@@ -425,9 +412,7 @@ func (c *Conn) rtrOp() rdmap.WorkOp {
 
 func (c *Conn) writeFrame(f mpa.Frame) error {
 	b := f.AppendTo(nil)
-	if c.tap != nil {
-		c.tap.Sent(b)
-	}
+	c.taps.frame(b, true, true)
 	_, err := c.stream.Write(b)
 	return err
 }
@@ -436,12 +421,8 @@ func (c *Conn) writeFrame(f mpa.Frame) error {
 func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 	b := make([]byte, mpa.FrameHeaderLen, mpa.FrameHeaderLen+mpa.MaxPrivateData)
 	key := mpa.Key(reply)
-	n := 0
-	defer func() { // in one piece
-		if c.tap != nil && n > 0 {
-			c.tap.Received(b[:n])
-		}
-	}()
+	n, whole := 0, false
+	defer func() { c.taps.frame(b[:n], false, whole) }() // in one piece
 	for n < len(b) {
 		m, err := c.readStream(b[n:])
 		n += m
@@ -466,6 +447,7 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 	if err != nil {
 		return mpa.Frame{}, frameError(err, n, reply)
 	}
+	whole = true
 	return mpa.ParseFrame(b, reply)
 }
 

@@ -58,6 +58,7 @@ func (p *pump) fail(err error) {
 		p.qp.Abort(err)
 	} else {
 		p.qp.Fail(err)
+		p.traceTerminate()
 	}
 	p.transmit()
 }
@@ -169,9 +170,9 @@ func (p *pump) half() {
 		if p.in != nil {
 			p.in.shut()
 		}
-		if p.tap != nil {
-			p.tap.Closed()
-		}
+		p.traceTerminate()
+		p.trace.debug("closed")
+		p.taps.closed()
 	}
 }
 
@@ -184,13 +185,14 @@ func (p *pump) wake() {
 // setReason notes why the connection ended; the first reason stays.
 func (p *pump) setReason(err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.reason == nil {
+	first := p.reason == nil
+	if first {
 		p.reason = err
 		close(p.over)
-		if p.trace != nil {
-			p.trace.Info("rddp: connection ends", "reason", err)
-		}
+	}
+	p.mu.Unlock()
+	if first {
+		p.traceEnd(err)
 	}
 }
 

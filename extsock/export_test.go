@@ -1,8 +1,5 @@
 package extsock
 
-// RaceEnabled says that the race detector is on.
-const RaceEnabled = raceEnabled
-
 // FallbackCounts is what the process has counted.
 func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
 

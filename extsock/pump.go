@@ -2,7 +2,6 @@ package extsock
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -33,15 +32,18 @@ type pump struct {
 	try          toe.TryWriter  // nil where the stream has no write that never waits
 	writable     toe.WaitWriter // nil where that can't be waited for
 	lazy         toe.LazyReader // nil where it has no read that borrows its buffer late
-	tap          Tap            // nil: no capture
-	trace        *slog.Logger   // nil: no trace
+	taps         *taps          // nil: none
+	trace        *trace         // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
+
+	rxMarkers bool   // we receive markers
+	recorded  uint64 // stream offset up to which what came is in the capture
 
 	mrx  *mpa.Receiver
 	drx  *ddp.Receiver
 	free []byte // where in the buffer to read to; nil while no buffer is out
-	seen uint64 // octets that the tap has seen
+	seen uint64 // octets that the Config's Tap has seen
 	// lend and giveBack as functions, made once so that passing them costs no allocation.
 	lendFunc     func() []byte
 	giveBackFunc func()
@@ -106,7 +108,7 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 	p := &pump{
 		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
 		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), drx: ddp.NewReceiver(qp.ReceiverConfig()),
-		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, halves: 2,
+		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, rxMarkers: a.RxMarkers, halves: 2,
 		posted: make(chan struct{}, 1), over: make(chan struct{}), silent: make(chan struct{}),
 		flushed: make(chan struct{}),
 	}
@@ -138,6 +140,7 @@ func (p *pump) receive() {
 		p.ended(p.rxErr)
 		close(p.silent)
 	}
+	p.captureArrived(true)
 	p.readEnded.Store(true)
 	if p.failed.Load() || p.fenced.Load() { // or the fence will never open
 		p.kill(p.why())
@@ -161,8 +164,9 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		serves := p.role.serves.Load()
 		n, off, err := p.read()
 		if n > 0 {
-			p.capture(off, p.free[:n])
+			p.captureRun(off, p.free[:n])
 			p.mrx.Fill(off, n)
+			p.captureArrived(false)
 			if !p.place(!reader) {
 				return nil, true
 			}
@@ -283,6 +287,7 @@ func (p *pump) handle() bool {
 		return false
 	}
 	if s := p.qp.State(); s != rdmap.StateRTS && s != rdmap.StateClosing {
+		p.traceTerminate()
 		p.setReason(p.qp.Err())
 		p.transmit()
 		return false
@@ -345,14 +350,6 @@ func (p *pump) awaitRoom(ulpdu []byte) bool {
 		}
 	}
 	return true
-}
-
-// capture shows the tap a run that was read. A run shown early comes again, so it is left out.
-func (p *pump) capture(off uint64, run []byte) {
-	if p.tap != nil && off == p.seen {
-		p.seen += uint64(len(run))
-		p.tap.Received(run)
-	}
 }
 
 // transmit is the way down. It writes what the queue pair has to send, unless somebody else is
@@ -485,11 +482,7 @@ func (p *pump) fill() bool {
 		return false
 	}
 	p.left = p.batch.Bufs()
-	if p.tap != nil {
-		for _, b := range p.left {
-			p.tap.Sent(b)
-		}
-	}
+	p.captureSent()
 	return true
 }
 

@@ -285,8 +285,8 @@ func (c *Conn) fallBackLocked(e *FallbackError) {
 
 // traceFallback is called without the lock; e may be nil.
 func (c *Conn) traceFallback(e *FallbackError) {
-	if trace := c.config().Trace; e != nil && trace != nil {
-		trace.Info("rddp: plain TCP", "local", c.LocalAddr(), "peer", c.RemoteAddr(), "reason", e.Reason.String(), "err", e.Err)
+	if e != nil {
+		c.trace.info("fallback to TCP", "reason", e.Reason.String(), "err", e.Err)
 	}
 }
 
@@ -296,9 +296,7 @@ func (c *Conn) readPlain(p []byte) (int, error) {
 		return 0, c.opError("read", errDeadline) // as TCP, whatever has come
 	}
 	n, err := c.readStream(p)
-	if c.tap != nil && n > 0 {
-		c.tap.Received(p[:n])
-	}
+	c.taps.plain(p[:n], false)
 	return n, err
 }
 

@@ -174,7 +174,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	}
 	if !inDDP {
 		defer c.leave(&c.writing)
-		if s, ok := c.stream.(io.ReaderFrom); ok && c.tap == nil {
+		if s, ok := c.stream.(io.ReaderFrom); ok && !c.taps.on() {
 			return s.ReadFrom(r)
 		}
 		n, err := copyThrough(plainWriter{c}, r)
@@ -211,7 +211,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if err != nil {
 		return n, c.copyError("writeto", err)
 	}
-	if s, ok := c.stream.(io.WriterTo); ok && c.tap == nil {
+	if s, ok := c.stream.(io.WriterTo); ok && !c.taps.on() {
 		m, err := s.WriteTo(w)
 		return n + m, err
 	}
@@ -247,9 +247,7 @@ func (w plainWriter) Write(p []byte) (int, error) { return w.c.writePlain(p) }
 
 // writePlain is Write in TCP mode.
 func (c *Conn) writePlain(p []byte) (int, error) {
-	if c.tap != nil {
-		c.tap.Sent(p)
-	}
+	c.taps.plain(p, true)
 	return c.stream.Write(p)
 }
 
@@ -265,7 +263,7 @@ func (c *Conn) WriteBuffers(bufs *net.Buffers) (int64, error) {
 		return bufs.WriteTo(onlyWriter{c})
 	}
 	defer c.leave(&c.writing)
-	if c.tap != nil {
+	if c.taps.on() {
 		return bufs.WriteTo(plainWriter{c})
 	}
 	switch under := c.direct().(type) {

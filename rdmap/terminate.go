@@ -158,6 +158,23 @@ func swapped(control [3]byte) [3]byte {
 // String returns the Terminate in the RFC's words.
 func (t Terminate) String() string { return errorText(t.Layer, t.EType, t.Code) }
 
+// Words returns the three numbers in words of RFC 5040 figure 9; the code's, where the RFCs have none, is its
+// number.
+func (t Terminate) Words() (layer, etype, code string) {
+	layer = fmt.Sprintf("%#x", t.Layer)
+	if names := [...]string{layerRDMAP: "RDMAP", layerDDP: "DDP", layerLLP: "MPA"}; int(t.Layer) < len(names) {
+		layer = names[t.Layer]
+	}
+	etype, code = fmt.Sprintf("%#x", t.EType), fmt.Sprintf("%#02x", t.Code)
+	if kind, ok := errorKinds[errorKind{t.Layer, t.EType}]; ok {
+		etype = kind.name
+		if text := kind.codes[t.Code]; text != "" {
+			code = text
+		}
+	}
+	return layer, etype, code
+}
+
 // clone returns t with headers of its own.
 func (t Terminate) clone() Terminate {
 	t.DDPHeader = bytes.Clone(t.DDPHeader)

@@ -1,0 +1,119 @@
+package extsock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A trace writes the events of one connection to Config.Trace; the table is there. A nil *trace is one that is
+// off.
+type trace struct {
+	log        *slog.Logger
+	terminated atomic.Bool // the Terminate has been told
+}
+
+func newTrace(l *slog.Logger, c net.Conn, initiator bool) *trace {
+	if l == nil {
+		return nil
+	}
+	role := "responder"
+	if initiator {
+		role = "initiator"
+	}
+	return &trace{log: l.With("local", fmt.Sprint(c.LocalAddr()), "peer", fmt.Sprint(c.RemoteAddr()), "role", role)}
+}
+
+func (t *trace) debug(event string, args ...any) {
+	if t != nil {
+		t.log.Debug("rddp: "+event, args...)
+	}
+}
+
+func (t *trace) info(event string, args ...any) {
+	if t != nil {
+		t.log.Info("rddp: "+event, args...)
+	}
+}
+
+func (t *trace) warn(event string, args ...any) {
+	if t != nil {
+		t.log.Warn("rddp: "+event, args...)
+	}
+}
+
+// traceSwitch tells how the switch to DDP mode has ended.
+func (c *Conn) traceSwitch(err error) {
+	t := c.trace
+	if t == nil {
+		return
+	}
+	if p := c.verbs.pump; p != nil {
+		defer p.traceTerminate() // that of a startup whose agreement is useless
+	}
+	if err != nil {
+		if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
+			t.info("rejected", "err", err)
+		} else {
+			t.warn("no DDP mode", "err", err)
+		}
+		return
+	}
+	a, caps := c.peer.agreement, c.peer.capabilities
+	t.info("DDP mode", "revision", int(a.Revision), "enhanced", a.Enhanced, "crc", a.CRC,
+		"tx_markers", a.TxMarkers, "rx_markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD,
+		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
+		"rddp", c.peer.isRDDP, "extensions", c.cfg.Extensions || caps.extensions, "large_fpdus", caps.largeFPDU,
+		"emss", c.stream.EMSS())
+	p := c.verbs.pump
+	switch {
+	case p.in == nil:
+		t.info("application receives")
+	case p.bytes != nil:
+		t.info("byte stream", "credits", int(caps.credits), "message", p.bytes.longest,
+			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
+	default:
+		t.info("messages", "credits", int(caps.credits), "message", int(caps.maxMessage),
+			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
+	}
+}
+
+// traceTerminate tells of the Terminate that has ended the stream, if one has; once.
+func (p *pump) traceTerminate() {
+	if p.trace == nil {
+		return
+	}
+	e := (*rdmap.TerminateError)(nil)
+	if !errors.As(p.qp.Err(), &e) || p.trace.terminated.Swap(true) {
+		return
+	}
+	layer, etype, code := e.Terminate.Words()
+	args := []any{"layer", layer, "type", etype, "code", code}
+	if e.Remote {
+		p.trace.warn("Terminate received", args...)
+	} else {
+		p.trace.warn("Terminate sent", append(args, "err", e.Err)...)
+	}
+}
+
+// traceEnd tells why the connection has ended.
+func (p *pump) traceEnd(reason error) {
+	switch {
+	case p.trace == nil:
+	case errors.Is(reason, net.ErrClosed):
+		p.trace.info("connection ends", "by", "this end")
+	case reason == io.EOF: //nolint:errorlint // as ended sets it: the peer's orderly close
+		p.trace.info("connection ends", "by", "peer")
+	default:
+		p.trace.warn("connection ends", "by", "failure", "err", reason)
+	}
+}
+
+// traceStall tells that octets wait because the peer has granted no credits for them.
+func (p *pump) traceStall() { p.trace.debug("no credits") }
