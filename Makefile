@@ -50,6 +50,7 @@ oldest:
 # Wireshark's own decoder as judge of our captures and of our decoder.
 tshark: tools
 	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./internal/demo/...
+	$(GO) test -count=1 -tags=tshark -run=Tshark ./extsock/
 
 tools:
 	@command -v tshark >/dev/null || ./.ci/install tshark

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"extsock":             {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool", "internal/dissect"},
 	"internal/ping":       {"extsock", "mpa", "rdmap"},
 	"internal/filecopy":   {"extsock", "mpa", "rdmap"},
-	"internal/demo":       {"extsock", "rdmap", "internal/dissect"},
+	"internal/demo":       {"extsock", "rdmap"},
 	"cmd/rddp":            {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/demo"},
 	"conformance":         {"*"},
 	"conformance/interop": {"*"},

@@ -13,7 +13,9 @@ import (
 func idlePump(s *script) (*pump, *rdmap.QP) {
 	qp := rdmap.NewQP(rdmap.Config{Stream: 1, Domain: ddp.NewDomain(nil), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
-	return newPump(s, qp, mpa.Agreement{CRC: true}), qp
+	p := newPump(s, qp, mpa.Agreement{CRC: true})
+	p.taps = &taps{} // a capture could start at any time
+	return p, qp
 }
 
 // TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.
@@ -72,6 +74,7 @@ func TestAllocUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.mrx.Fill(off, n)
+		p.captureArrived(false)
 		if !p.place(true) {
 			t.Fatal(p.why())
 		}

@@ -113,8 +113,8 @@ type Config struct {
 	//	rddp: DDP mode             Info   startup's agreement: revision, enhanced, crc, tx_markers, rx_markers, ird,
 	//	                                  ord, peer_ird, peer_ord, peer_to_peer, rtr; rddp (so is the peer),
 	//	                                  extensions (RFC 7306), large_fpdus, emss (octets)
-	//	rddp: byte stream          Info   credits, message: how many messages of how many octets the peer's buffers
-	//	                                  hold; recv_credits, recv_size: the same of this end
+	//	rddp: byte stream          Info   send_credits, send_size: how many messages of how many octets the peer's
+	//	                                  buffers hold; recv_credits, recv_size: the same of this end
 	//	rddp: messages             Info   the same; 0 where the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program did not want the connection
@@ -122,7 +122,7 @@ type Config struct {
 	//	rddp: no credits           Debug  a Write waits for the peer's program to read
 	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found
 	//	rddp: Terminate received   Warn   layer, type, code
-	//	rddp: connection ends      Info   by: "this end" (Close) or "peer" (its close)
+	//	rddp: connection ends      Info   by: "local" (Close) or "peer" (its close)
 	//	rddp: connection ends      Warn   by: "failure"; err
 	//	rddp: closed               Debug  the last octet is out, and nothing more is read
 	//	rddp: capture starts       Info

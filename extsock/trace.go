@@ -76,10 +76,10 @@ func (c *Conn) traceSwitch(err error) {
 	case p.in == nil:
 		t.info("application receives")
 	case p.bytes != nil:
-		t.info("byte stream", "credits", int(caps.credits), "message", p.bytes.longest,
+		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest,
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
 	default:
-		t.info("messages", "credits", int(caps.credits), "message", int(caps.maxMessage),
+		t.info("messages", "send_credits", int(caps.credits), "send_size", int(caps.maxMessage),
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
 	}
 }
@@ -107,7 +107,7 @@ func (p *pump) traceEnd(reason error) {
 	switch {
 	case p.trace == nil:
 	case errors.Is(reason, net.ErrClosed):
-		p.trace.info("connection ends", "by", "this end")
+		p.trace.info("connection ends", "by", "local")
 	case reason == io.EOF: //nolint:errorlint // as ended sets it: the peer's orderly close
 		p.trace.info("connection ends", "by", "peer")
 	default:

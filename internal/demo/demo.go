@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -158,13 +156,11 @@ func median(d []time.Duration) time.Duration {
 
 // captured runs a short connection and writes all its octets to a capture.
 func captured(ctx context.Context, f *os.File, address string, out io.Writer) error {
-	w, err := dissect.NewWriter(f)
+	w, err := extsock.NewCapture(f)
 	if err != nil {
 		return err
 	}
-	c, err := dial(ctx, address, extsock.Config{Tap: func(local, remote net.Addr, initiator bool) extsock.Tap {
-		return w.Flow(local, remote, initiator)
-	}})
+	c, err := dial(ctx, address, extsock.Config{Tap: w.Tap})
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (f *Flow) Closed() {
 	if f.closed {
 		return
 	}
-	f.overLocked()
+	f.closed = true
 	f.writeLocked(&f.local, &f.remote, layers.TCP{FIN: true, ACK: true}, nil)
 	f.writeLocked(&f.remote, &f.local, layers.TCP{FIN: true, ACK: true}, nil)
 	f.writeLocked(&f.local, &f.remote, layers.TCP{ACK: true}, nil)
@@ -84,14 +84,8 @@ func (f *Flow) Stop() {
 	if f.closed {
 		return
 	}
-	f.overLocked()
-	f.w.flushLocked()
-}
-
-// +checklocks:f.w.mu
-func (f *Flow) overLocked() {
 	f.closed = true
-	delete(f.w.open, f.pair())
+	f.w.flushLocked()
 }
 
 // data records octets, which belong together.

@@ -329,6 +329,37 @@ func TestTsharkAgreesOnMarkers(t *testing.T) {
 	}
 }
 
+// TestTsharkAgreesOnMarkersInTheMiddle begins captures at all kinds of places of a stream with markers.
+func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
+	for _, begin := range []uint64{0, 8, 12, 256, 504, 508, 512, 900, 1 << 40} {
+		name, n := markersFrom(t, begin, 10, 380, 100, 300, 600, 1000, 1504, 3000, 5, 6, 64000, 20)
+		if begin%512 != 0 {
+			n++ // what is made up
+		}
+		if got := compare(t, fmt.Sprintf("from %d", begin), name); got != 2*n {
+			t.Errorf("from %d: %d FPDUs, want %d", begin, got, 2*n)
+		}
+	}
+}
+
+// markersFrom returns a capture that begins at this offset of a stream with markers, of Sends of so many octets
+// more than those of hello, the same in both directions.
+func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) {
+	t.Helper()
+	return record(t, func(w *Writer) {
+		f := w.Flow(nil, nil, true)
+		f.Sent(unhex(t, strings.Replace(helloRequest, "4001", "c001", 1)))
+		f.Received(unhex(t, helloReplyMarkers))
+		var all []byte
+		for _, n := range sizes {
+			all = append(all, markStream(begin+uint64(len(all)), true, append(unhex(t, sendHelloULPDU), make([]byte, n)...))...)
+		}
+		f.SentFPDUs([][]byte{all[:100], all[100:]}, begin, true)
+		f.ReceivedFPDUs(all, begin, true)
+		f.Stop()
+	}), len(sizes)
+}
+
 // TestTsharkFaults keeps what tshark does wrong where it is known: a newer one may do better, and then
 // these cases belong above.
 func TestTsharkFaults(t *testing.T) {
@@ -339,6 +370,13 @@ func TestTsharkFaults(t *testing.T) {
 		diff(t, "with markers", theirs[client], ours[client])
 		if len(ours[server]) != 11 || len(theirs[server]) != 0 {
 			t.Errorf("without markers: tshark has %d FPDUs and we have %d, want 0 and 11", len(theirs[server]), len(ours[server]))
+		}
+	})
+	t.Run("with markers, an FPDU that ends where a marker is due", func(t *testing.T) {
+		name, _ := markersFrom(t, 0, 477) // 4 + 2 + 23 + 477 + 2 + 4 = 512
+		records := mustRead(t, load(t, name))
+		if ours, theirs := ourFPDUs(t, records), tsharkFPDUs(t, name); len(ours) != 2 || len(theirs) != 0 {
+			t.Errorf("we have FPDUs in %d directions and tshark in %d, want 2 and 0", len(ours), len(theirs))
 		}
 	})
 	t.Run("with markers, only one FPDU in a segment", func(t *testing.T) {

@@ -48,7 +48,7 @@ type Writer struct {
 	ng     *pcapgo.NgWriter         // +checklocks:mu
 	layers gopacket.SerializeBuffer // +checklocks:mu
 	flows  uint32                   // +checklocks:mu
-	open   map[pair]bool            // +checklocks:mu; the ends of the Flows that are not over
+	used   map[pair]bool            // +checklocks:mu; the ends of the Flows so far
 	err    error                    // +checklocks:mu
 	closed bool                     // +checklocks:mu
 }
@@ -65,7 +65,7 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	if err := ng.Flush(); err != nil {
 		return nil, err
 	}
-	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer(), open: map[pair]bool{}}, nil
+	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer(), used: map[pair]bool{}}, nil
 }
 
 // Flush writes out what waits in memory and returns the first error that occurred in writing the file.
@@ -101,18 +101,14 @@ func (w *Writer) Close() error {
 
 // Flow begins a connection: its handshake is written now. initiator says that the local end opened the
 // connection. Addresses that are not IP addresses with a port, of both ends in the same family, are
-// replaced by made-up ones; so are those of a Flow that is not over yet, such as the other end of the same
-// connection.
+// replaced by made-up ones. So is the opening end's port where there has been a Flow between these two ends
+// before, such as that of the other end of the same connection: Wireshark would mix them up.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flows++
 	f := &Flow{w: w}
 	f.local.addr, f.remote.addr = ends(local, remote, initiator, w.flows)
-	if w.open[f.pair()] {
-		f.local.addr, f.remote.addr = ends(nil, nil, initiator, w.flows)
-	}
-	w.open[f.pair()] = true
 	// Every connection gets sequence numbers of its own: the same two ports may come again.
 	f.local.seq = w.flows << 20
 	f.remote.seq = f.local.seq + 1<<19
@@ -123,6 +119,10 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	if initiator {
 		first, second = second, first
 	}
+	for try := uint32(0); w.used[f.pair()] && try < 1<<16-madeUpPorts; try++ {
+		first.addr = netip.AddrPortFrom(first.addr.Addr(), dynamicPort(w.flows+try))
+	}
+	w.used[f.pair()] = true
 	f.writeLocked(first, second, layers.TCP{SYN: true}, nil)
 	f.writeLocked(second, first, layers.TCP{SYN: true, ACK: true}, nil)
 	f.writeLocked(first, second, layers.TCP{ACK: true}, nil)
@@ -139,7 +139,7 @@ func ends(local, remote net.Addr, initiator bool, number uint32) (l, r netip.Add
 	if l.Addr().Is6() || !l.IsValid() && r.Addr().Is6() {
 		made = madeUp6
 	}
-	localPort, remotePort := uint16(madeUpPort), madeUpPorts+uint16(number%(1<<16-madeUpPorts))
+	localPort, remotePort := uint16(madeUpPort), dynamicPort(number)
 	if initiator {
 		localPort, remotePort = remotePort, localPort
 	}
@@ -151,6 +151,9 @@ func ends(local, remote net.Addr, initiator bool, number uint32) (l, r netip.Add
 	}
 	return l, r
 }
+
+// dynamicPort returns a dynamic port for a number.
+func dynamicPort(number uint32) uint16 { return madeUpPorts + uint16(number%(1<<16-madeUpPorts)) }
 
 // addrPort returns the IP address and port in a, or the zero AddrPort if it has none.
 func addrPort(a net.Addr) netip.AddrPort {
