@@ -120,9 +120,8 @@ type traffic struct {
 }
 
 func newTraffic(t testing.TB, ci, cr *extsock.Conn) *traffic {
-	f := &traffic{t: t, ends: [2]*extsock.Conn{ci, cr}}
+	f := &traffic{t: t, ends: [2]*extsock.Conn{ci, cr}, passed: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
 	for i := range f.ends {
-		f.passed[i] = make(chan struct{})
 		f.wg.Go(func() { f.write(i) })
 		f.wg.Go(func() { f.read(1 - i) })
 	}

@@ -115,6 +115,38 @@ func TestDuplicates(t *testing.T) {
 }
 
 // TestBufferIsLent: it can be taken back when nothing in it is needed any more.
+// TestArrived: wherever the stream is split, each FPDU is whole after exactly one Fill.
+func TestArrived(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, _ := refStream(ofLengths(1, 18, 500, 3, 1400, 478, 40, 6000), markers, true)
+		for _, chunk := range []int{1, 3, 7, 100, 512, 1001, len(stream)} {
+			r := NewReceiver(true, markers)
+			r.SetBuffer(make([]byte, MinBuffer))
+			var whole []byte
+			for off := 0; off < len(stream); off += chunk {
+				n := copy(r.Free(), stream[off:min(off+chunk, len(stream))])
+				r.Fill(uint64(off), n)
+				if int(r.Edge()) != len(whole) {
+					t.Fatalf("chunks of %d: the edge is %d, whole FPDUs so far %d octets", chunk, r.Edge(), len(whole))
+				}
+				b, k := r.Arrived()
+				if !bytes.Equal(b, stream[r.Edge():off+n]) {
+					t.Errorf("chunks of %d, at %d: arrived %d octets, want those from %d", chunk, off, len(b), r.Edge())
+				}
+				whole = append(whole, b[:k]...)
+				for r.Next() {
+				}
+			}
+			if !bytes.Equal(whole, stream) || r.Err() != nil {
+				t.Errorf("chunks of %d: %d octets in whole FPDUs, want %d; %v", chunk, len(whole), len(stream), r.Err())
+			}
+		}
+	})
+	if b, whole := NewReceiver(true, true).Arrived(); len(b) != 0 || whole != 0 {
+		t.Errorf("without a buffer %d octets have arrived", len(b))
+	}
+}
+
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
 	r := NewReceiver(true, false)

@@ -281,3 +281,21 @@ func TestTerminateInContext(t *testing.T) {
 		}
 	}
 }
+
+func TestTerminateWords(t *testing.T) {
+	for _, tt := range []struct {
+		t    Terminate
+		want [3]string
+	}{
+		{Terminate{Layer: 0, EType: 1, Code: 2}, [3]string{"RDMAP", "RDMA remote protection error", "access rights violation"}},
+		{Terminate{Layer: 1, EType: 0, Code: 0}, [3]string{"DDP", "DDP local catastrophic error", "0x00"}},
+		{Terminate{Layer: 2, EType: 0, Code: 2}, [3]string{"MPA", "MPA error", "MPA CRC error"}},
+		{Terminate{Layer: 2, EType: 0, Code: 0x77}, [3]string{"MPA", "MPA error", "0x77"}},
+		{Terminate{Layer: 3, EType: 15, Code: 1}, [3]string{"0x3", "0xf", "0x01"}},
+	} {
+		layer, etype, code := tt.t.Words()
+		if got := [3]string{layer, etype, code}; got != tt.want {
+			t.Errorf("%v: Words() = %q, want %q", tt.t, got, tt.want)
+		}
+	}
+}

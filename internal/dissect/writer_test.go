@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -230,6 +231,49 @@ func TestWriterReportsErrors(t *testing.T) {
 			if err := w.Close(); !errors.Is(err, full) {
 				t.Errorf("with room for %d octets, Close() = %v, want %v", n, err, full)
 			}
+		}
+	}
+}
+
+// TestWriterKeepsFlowsApart: the two ends of one connection, and the same connection again, can be told apart.
+func TestWriterKeepsFlowsApart(t *testing.T) {
+	var file bytes.Buffer
+	w := newWriter(t, &file)
+	a, b := tcpAddr("10.1.2.3:4000"), tcpAddr("10.1.2.4:7174")
+	for _, f := range []*Flow{w.Flow(a, b, true), w.Flow(b, a, false), w.Flow(a, b, true)} {
+		f.Sent(unhex(t, helloRequest))
+		f.Received(unhex(t, helloReply))
+		f.Stop()
+		f.Sent(unhex(t, sendHello)) // too late
+	}
+	if err := w.Flush(); err != nil || w.Err() != nil {
+		t.Errorf("Flush() = %v, Err() = %v", err, w.Err())
+	}
+	var got []string
+	for _, r := range mustRead(t, file.Bytes()) { // what was flushed is a whole file
+		got = append(got, fmt.Sprintf("%s %v %v", r.Kind, r.Src, r.Dst))
+	}
+	diff(t, "records", got, []string{
+		"mpa-request 10.1.2.3:4000 10.1.2.4:7174", "mpa-reply 10.1.2.4:7174 10.1.2.3:4000",
+		"mpa-request 10.1.2.4:7174 10.1.2.3:49154", "mpa-reply 10.1.2.3:49154 10.1.2.4:7174",
+		"mpa-request 10.1.2.3:49155 10.1.2.4:7174", "mpa-reply 10.1.2.4:7174 10.1.2.3:49155",
+	})
+	if err := w.Close(); err != nil || !errors.Is(w.Err(), os.ErrClosed) {
+		t.Errorf("Close() = %v, then Err() = %v", err, w.Err())
+	}
+}
+
+// TestFiller: wherever a stream with markers is entered, markers are where they are looked for.
+func TestFiller(t *testing.T) {
+	for off := uint64(8); off < 1024; off += 4 {
+		if off%512 == 0 || off%512 == 4 { // no filler is needed; no FPDU begins there
+			continue
+		}
+		b := filler(off)
+		f := framer{markers: true}
+		p, ok := f.next(b)
+		if !ok || p.size != len(b) || !p.crcGood || p.fault != "" || f.off%512 != off%512 {
+			t.Fatalf("to %d: %d octets, %+v", off, len(b), p)
 		}
 	}
 }
