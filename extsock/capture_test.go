@@ -239,7 +239,7 @@ func captureBusy(t testing.TB, pair func(t testing.TB, i, r side) (ci, cr *extso
 	f.pass(1)
 	var b bytes.Buffer
 	cp := newCapture(t, &b)
-	const rounds = 3
+	const rounds = 2
 	for range rounds {
 		startCapture(t, cp, ci)
 		f.pass(1)
