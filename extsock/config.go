@@ -118,6 +118,7 @@ type Config struct {
 	//	rddp: messages             Info   the same; 0 where the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program did not want the connection
+	//	rddp: plain TCP            Info   reason (a FallbackReason), err: a connection that prefers DDP mode does without
 	//	rddp: no DDP mode          Warn   err: why startup has failed
 	//	rddp: no credits           Debug  a Write waits for the peer's program to read
 	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found

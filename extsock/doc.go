@@ -39,8 +39,8 @@
 //	                                  0: automatic
 //	IRD, ORD     SetIRD, SetORD       RDMA Reads in flight towards, from this end,      startup
 //	                                  0 to 16382
-//	RECVDEPTH    SetRecvDepth         receive buffers for Read, at least 1              startup, before the first verb
-//	RECVSIZE     SetRecvSize          octets of each, at least 1                        startup
+//	RECVDEPTH    SetRecvDepth         receive buffers for Read, 1 to 65535; see Config  startup, before the first verb
+//	RECVSIZE     SetRecvSize          octets of each, at least 1; see Config            startup
 //	CROSSOVER    SetCrossover         octets from which a Write is fetched by the       startup
 //	                                  peer; 0: measured, -1: never
 //	MESSAGEMODE  SetMessages          1: messages, 0: a byte stream                     startup

@@ -33,7 +33,7 @@ const (
 
 const (
 	maxDepth     = mpa.DepthULP - 1 // RFC 6581 §9.1
-	maxRecvDepth = 1 << 20
+	maxRecvDepth = math.MaxUint16
 )
 
 // A sockopt is one socket option as its typed methods.

@@ -30,8 +30,8 @@ var options = []struct {
 	{"MAXFPDU", extsock.MAXFPDU, 0, 1000, 1000, []int{-1, 1, 135, 64777}},
 	{"IRD", extsock.IRD, 16, 5, 5, []int{-1, 16383}},
 	{"ORD", extsock.ORD, 16, 0, 0, []int{-1, 16383}},
-	{"RECVDEPTH", extsock.RECVDEPTH, 16, 3, 3, []int{-1, 0, 1<<20 + 1}},
-	{"RECVSIZE", extsock.RECVSIZE, 64 << 10, 100, 100, []int{-1, 0}},
+	{"RECVDEPTH", extsock.RECVDEPTH, 32, 5, 5, []int{-1, 0, 1 << 16}},
+	{"RECVSIZE", extsock.RECVSIZE, 64 << 10, 1000, 1000, []int{-1, 0}},
 	{"CROSSOVER", extsock.CROSSOVER, 0, -1, -1, []int{-2}},
 	{"MESSAGEMODE", extsock.MESSAGEMODE, 0, 1, 1, []int{-1, 2}},
 }

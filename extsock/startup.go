@@ -286,7 +286,7 @@ func (c *Conn) fallBackLocked(e *FallbackError) {
 // traceFallback is called without the lock; e may be nil.
 func (c *Conn) traceFallback(e *FallbackError) {
 	if e != nil {
-		c.trace.info("fallback to TCP", "reason", e.Reason.String(), "err", e.Err)
+		c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *byteStream) write(p []byte, over <-chan struct{}) (n int, err error) {
 		return s.writeShort(p, over)
 	}
 	crossover, err := s.crossover(len(p), over)
-	if err != nil || crossover < 0 || len(p) < crossover || s.offersNothing() {
+	if err != nil || crossover <= 0 || len(p) < crossover || s.offersNothing() {
 		return s.writeLong(p, over)
 	}
 	offered := s.c.cfg.Crossover > 0 || s.choice.next()

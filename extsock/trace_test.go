@@ -133,9 +133,10 @@ func TestTraceOfStartups(t *testing.T) {
 		cfg := &extsock.Config{Trace: slog.New(r)}
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, true, cfg)
-		if _, err := b.Write([]byte("220 mail.example ESMTP")); err != nil {
-			t.Fatal(err)
-		}
+		go func() {
+			b.Read(make([]byte, 1))
+			b.Write([]byte("220 mail.example ESMTP"))
+		}()
 		if err := c.EnableDDP(t.Context(), nil); err == nil {
 			t.Error("no error")
 		}
