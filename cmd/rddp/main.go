@@ -1,5 +1,5 @@
-// Command rddp shows and uses the stack of this module: it pings, copies files and decodes captures by
-// RDMA over plain TCP. `rddp help` lists its commands.
+// Command rddp shows and uses the stack of this module: it pings, copies files, carries TCP services and
+// decodes captures by RDMA over plain TCP. `rddp help` lists its commands.
 //
 // The exit status is 0 if all went well, 1 after a failure, and 2 if the command line was wrong. A
 // failure is told once, on standard error.
@@ -37,7 +37,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), serveCommand(), cpCommand(), dumpCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand()}
 }
 
 // run runs the command line args and returns the exit status.

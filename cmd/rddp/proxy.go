@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/proxy"
+)
+
+func proxyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "proxy",
+		Usage: "carry any TCP service over DDP between two hosts, for programs that can't be changed",
+		UsageText: "rddp proxy --listen rddp://[HOST][:PORT] --to HOST:PORT   the exit, near the service\n" +
+			"rddp proxy --listen [HOST]:PORT --to rddp://HOST[:PORT]   the entrance, near the clients",
+		Description: "Clients connect to the entrance in plain TCP, it connects to the exit in DDP mode, and that to the\n" +
+			"service in plain TCP. The side that speaks DDP is the one with rddp:// (port 7174 if none is given); the\n" +
+			"plain one may also be a unix socket, unix:PATH.\n\n" +
+			"   far$  rddp proxy --listen rddp://:7174 --to 127.0.0.1:80\n" +
+			"   near$ rddp proxy --listen 127.0.0.1:8080 --to rddp://far\n" +
+			"   near$ curl http://127.0.0.1:8080/\n\n" +
+			"Half-close is carried on in both directions, and so is a reset. Whoever can connect to an exit reaches the\n" +
+			"service: there is no authentication and no encryption. An interrupt ends the proxy when its connections\n" +
+			"have ended, at the latest after --grace; a second one ends it at once.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Usage: "listen at `ADDRESS`; port 0 is any that is free"},
+			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
+			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "longest time for connecting, and for MPA startup"},
+			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "end a connection on which nothing moves for so long (default: never)"},
+			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, let connections end for so long"},
+			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "take at most `N` connections at a time, reset more"},
+			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
+			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "tell the counts on standard error at this interval"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell each connection when it has ended, not only those that failed"},
+		},
+		Action: runProxy,
+	}
+}
+
+func runProxy(ctx context.Context, c *cli.Command) error {
+	listen, to, err := proxyAddresses(c)
+	if err != nil {
+		return err
+	}
+	stderr := &lockedWriter{w: c.Root().ErrWriter}
+	cfg := &proxy.Config{
+		Timeout: c.Duration("timeout"), Idle: c.Duration("idle"), Grace: c.Duration("grace"), MaxConns: c.Int("max-conns"),
+		Log:    slog.New(slog.NewTextHandler(stderr, nil)),
+		Socket: extsock.Config{NoCRC: c.Bool("no-crc")},
+		Ended: func(s proxy.Summary) {
+			if s.Err != nil || c.Bool("verbose") {
+				fmt.Fprintf(stderr, "rddp proxy: %v\n", s)
+			}
+		},
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = -1
+	}
+	p, err := proxy.Listen(ctx, listen, to, cfg)
+	if err != nil {
+		return err
+	}
+	part := "entrance"
+	if listen.DDP {
+		part = "exit"
+	}
+	fmt.Fprintf(stderr, "%s to %v, listening at %v\n", part, to, p.Addr())
+	if every := c.Duration("stats"); every > 0 {
+		defer tellStats(p, every, stderr)()
+	}
+	defer context.AfterFunc(ctx, func() {
+		if n := p.Stats().Open; n > 0 {
+			fmt.Fprintf(stderr, "rddp proxy: interrupted; connections under way: %d, they have %v left\n", n, c.Duration("grace"))
+		}
+	})()
+	return p.Serve(ctx)
+}
+
+// proxyAddresses gives the addresses of the command line, which is looked at as a whole. Errors are
+// *usageErrors.
+func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
+	var errs [2]error
+	if c.IsSet("listen") && c.IsSet("to") {
+		listen, errs[0] = proxy.ParseAddress(c.String("listen"))
+		to, errs[1] = proxy.ParseAddress(c.String("to"))
+	}
+	switch {
+	case c.Args().Present():
+		err = usage("unexpected argument %q", c.Args().First())
+	case !c.IsSet("listen") || !c.IsSet("to"):
+		err = usage("give both --listen ADDRESS and --to ADDRESS")
+	case errors.Join(errs[:]...) != nil:
+		err = usage("%w", errors.Join(errs[:]...))
+	case listen.DDP == to.DDP:
+		err = usage("--listen %v --to %v: %w", listen, to, proxy.ErrSides)
+	case c.Int("max-conns") < 1:
+		err = usage("--max-conns %d: at least 1", c.Int("max-conns"))
+	case c.Duration("timeout") <= 0:
+		err = usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+	}
+	for _, name := range []string{"idle", "grace", "stats"} {
+		if err == nil && c.Duration(name) < 0 {
+			err = usage("--%s %v: it is negative", name, c.Duration(name))
+		}
+	}
+	return listen, to, err
+}
+
+// tellStats tells the counts every so often, until the function it returns is called.
+func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
+	t := time.NewTicker(every)
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-t.C:
+				fmt.Fprintf(w, "rddp proxy: %v\n", p.Stats())
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		t.Stop()
+		close(over)
+		<-done
+	}
+}
+
+// A lockedWriter takes one Write at a time.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.w.Write(p)
+}

@@ -1,0 +1,58 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+var (
+	// ErrSides means that both addresses are plain, or both DDP.
+	ErrSides = errors.New("one of the two addresses must be DDP (rddp://HOST[:PORT]) and the other one plain")
+	// ErrIdle means that no octet has moved for Config.Idle.
+	ErrIdle = errors.New("idle for too long")
+	// ErrGrace means that the connection was still under way at the end of Config.Grace.
+	ErrGrace = errors.New("the proxy ends")
+	// ErrTooMany means that there are Config.MaxConns connections already.
+	ErrTooMany = errors.New("too many connections")
+)
+
+// An Error says at what step a connection failed, in words for a person. Err is what failed: errors.Is and
+// errors.As see it.
+type Error struct {
+	Step string // such as "reading from the client"
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Step + ": " + words(e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+func fail(err error, step string, args ...any) error {
+	return &Error{Step: fmt.Sprintf(step, args...), Err: err}
+}
+
+// words gives err without the addresses, which are told besides, and in one line.
+func words(err error) string {
+	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
+		if len(e.PrivateData) == 0 {
+			return "rejected"
+		}
+		return fmt.Sprintf("rejected: %q", e.PrivateData)
+	}
+	if e := (*rdmap.TerminateError)(nil); errors.As(err, &e) && e.Remote {
+		return "the peer ended the connection with a Terminate: " + e.Terminate.String()
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return "no answer in time"
+	}
+	for op := (*net.OpError)(nil); errors.As(err, &op); {
+		err = op.Err
+	}
+	return strings.ReplaceAll(err.Error(), "\n", ": ")
+}

@@ -1,0 +1,426 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+// closedPort is an address where nobody listens.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// dialDDP connects to an exit.
+func (r *running) dialDDP(t *testing.T) *extsock.Conn {
+	t.Helper()
+	c, err := extsock.Dial("tcp", r.Addr().Address, &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return c
+}
+
+// dialInVain connects to a Proxy that resets the connection; the connecting itself may be told of it.
+func (r *running) dialInVain(t *testing.T) {
+	t.Helper()
+	c, err := net.Dial("tcp", r.Addr().Address)
+	if err == nil {
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(patience))
+		_, err = c.Read(make([]byte, 1))
+	}
+	if !isReset(err) {
+		t.Errorf("%v, want a reset", err)
+	}
+}
+
+// isReset reports whether a connection was reset.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// told checks the error of the next connection that ends.
+func told(t *testing.T, r *running, want string) Summary {
+	t.Helper()
+	s := r.next(t)
+	if s.Err == nil || !strings.Contains(s.Err.Error(), want) || strings.Contains(s.String(), "\n") {
+		t.Errorf("told %v, want %q in it", s, want)
+	}
+	return s
+}
+
+func TestNoService(t *testing.T) {
+	entrance, exit := tunnel(t, closedPort(t), Config{})
+	entrance.dialInVain(t)
+	told(t, exit, "connecting to the service: connect: connection refused")
+	s := told(t, entrance, `connecting to the exit: rejected: "connecting to the service: connect: connection refused"`)
+	if reject := (*mpa.RejectError)(nil); !errors.As(s.Err, &reject) {
+		t.Errorf("error %#v, want a rejection", s.Err)
+	}
+}
+
+func TestNoExit(t *testing.T) {
+	to := closedPort(t)
+	entrance := start(t, "127.0.0.1:0", "rddp://"+to, Config{})
+	entrance.dialInVain(t)
+	if s := told(t, entrance, "connecting to the exit: connect: connection refused"); s.To != "rddp://"+to {
+		t.Errorf("told %v", s)
+	}
+}
+
+// What is no exit is told from one, whatever it does.
+func TestExitWithoutMPA(t *testing.T) {
+	tests := []struct {
+		desc string
+		exit func(c *net.TCPConn)
+		want string
+	}{
+		{"answers in its own protocol", func(c *net.TCPConn) {
+			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			io.Copy(io.Discard, c)
+		}, `the peer does not speak MPA: what it sent is no MPA frame`},
+		{"closes", func(c *net.TCPConn) { c.Read(make([]byte, 100)) }, "the peer closed the connection without an MPA Reply"},
+		{"is silent", func(c *net.TCPConn) { io.Copy(io.Discard, c) }, "connecting to the exit: no answer in time"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			entrance := start(t, "127.0.0.1:0", "rddp://"+service(t, tt.exit), Config{Timeout: time.Second})
+			entrance.dialInVain(t)
+			told(t, entrance, tt.want)
+		})
+	}
+}
+
+// A plain client at the exit does not get through, nor does it disturb.
+func TestPlainClientAtExit(t *testing.T) {
+	entrance, exit := tunnel(t, service(t, echo), Config{Timeout: time.Second})
+	exit.dial(t).Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+	told(t, exit, "MPA startup with the entrance: the peer does not speak MPA")
+	exit.dial(t)
+	told(t, exit, "MPA startup with the entrance: no answer in time")
+	works(t, entrance)
+	orderly(t, entrance, exit)
+}
+
+// works sends something through an entrance to an echo.
+func works(t *testing.T, entrance *running) {
+	t.Helper()
+	c := entrance.dial(t)
+	io.WriteString(c, "works")
+	c.CloseWrite()
+	if got, err := io.ReadAll(c); err != nil || string(got) != "works" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// A reset on one side is one on the other, with all that came before it or a part, and no orderly end.
+func TestReset(t *testing.T) {
+	data := random(1, 100_000)
+	ends := func(c net.Conn) ([]byte, error) {
+		var got bytes.Buffer
+		_, err := io.Copy(&got, struct{ io.Reader }{c})
+		return got.Bytes(), err
+	}
+	check := func(t *testing.T, got []byte, err error) {
+		t.Helper()
+		if !isReset(err) || !bytes.HasPrefix(data, got) {
+			t.Errorf("got %d octets, the right ones: %v, and %v; want a reset", len(got), bytes.HasPrefix(data, got), err)
+		}
+	}
+	t.Run("by the client", func(t *testing.T) {
+		type result struct {
+			got []byte
+			err error
+		}
+		results := make(chan result, 1)
+		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+			io.WriteString(c, "go")
+			got, err := ends(c)
+			results <- result{got, err}
+		}), Config{})
+		c := entrance.dial(t)
+		io.ReadFull(c, make([]byte, 2))
+		c.Write(data)
+		c.SetLinger(0)
+		c.Close()
+		r := <-results
+		check(t, r.got, r.err)
+		told(t, entrance, "the client: ")
+		told(t, exit, "the entrance: ")
+	})
+	t.Run("by the service", func(t *testing.T) {
+		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+			c.Write(data)
+			c.SetLinger(0)
+		}), Config{})
+		got, err := ends(entrance.dial(t))
+		check(t, got, err)
+		told(t, entrance, "the exit: unexpected EOF")
+		told(t, exit, "the service: ")
+	})
+	t.Run("by the service, after its end", func(t *testing.T) {
+		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+			c.CloseWrite()
+			io.ReadFull(c, make([]byte, 10))
+			c.SetLinger(0)
+		}), Config{})
+		c := entrance.dial(t)
+		if n, err := c.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("read %d octets, %v, want the end", n, err)
+		}
+		var err error
+		for err == nil {
+			_, err = c.Write(data)
+		}
+		if !isReset(err) {
+			t.Errorf("write: %v, want a reset", err)
+		}
+		told(t, entrance, "the exit: ")
+		told(t, exit, "the service: ")
+	})
+}
+
+// A service that closes with octets unread resets the connection, and the kernel tells a Read or a Write of that,
+// the first that asks. The entrance never sees an orderly end. (It is extsock itself here: a plain client has
+// the same trouble to know.)
+func TestNoFalseEnd(t *testing.T) {
+	const answer = "no more, please"
+	exit := start(t, "rddp://127.0.0.1:0", service(t, func(c *net.TCPConn) {
+		io.ReadFull(c, make([]byte, 1000))
+		io.WriteString(c, answer)
+	}), Config{})
+	data := make([]byte, 64<<10)
+	whole := 0
+	for i := range 200 {
+		c := exit.dialDDP(t)
+		writer := make(chan error)
+		go func() {
+			var err error
+			for err == nil {
+				_, err = c.Write(data)
+			}
+			writer <- err
+		}()
+		got, err := io.ReadAll(c)
+		if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(answer, string(got)) {
+			t.Errorf("connection %d: got %q and %v, want a failure", i, got, err)
+		}
+		if string(got) == answer {
+			whole++
+		}
+		<-writer
+		c.Close()
+		if s := exit.next(t); s.Err == nil {
+			t.Errorf("connection %d: told %v", i, s)
+		}
+	}
+	t.Logf("the whole answer came %d times of 200", whole)
+}
+
+// The byte stream between the proxies has a mark for its end. A connection that ends without is no orderly end,
+// though TCP has sent a FIN.
+func TestEntranceVanishes(t *testing.T) {
+	results := make(chan error, 1)
+	exit := start(t, "rddp://127.0.0.1:0", service(t, func(c *net.TCPConn) {
+		_, err := io.Copy(io.Discard, struct{ io.Reader }{c})
+		results <- err
+	}), Config{})
+	c, err := net.Dial("tcp", exit.Addr().Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := extsock.NewConn(c, true, nil)
+	defer conn.Close()
+	if err := conn.EnableDDP(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("half a")); err != nil {
+		t.Fatal(err)
+	}
+	c.(*net.TCPConn).CloseWrite()
+	if err := <-results; !isReset(err) {
+		t.Errorf("the service saw %v, want a reset", err)
+	}
+	told(t, exit, "reading from the entrance: unexpected EOF")
+}
+
+// A program that uses extsock itself may stand in the place of a proxy.
+func TestNativePeers(t *testing.T) {
+	t.Run("exit", func(t *testing.T) {
+		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if c, err := l.Accept(); err == nil {
+				io.Copy(c, c)
+				c.Close()
+			}
+		}()
+		entrance := start(t, "127.0.0.1:0", "rddp://"+l.Addr().String(), Config{})
+		works(t, entrance)
+		orderly(t, entrance)
+		<-done
+	})
+	t.Run("entrance", func(t *testing.T) {
+		exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{})
+		c := exit.dialDDP(t)
+		io.WriteString(c, "works")
+		c.CloseWrite()
+		if got, err := io.ReadAll(c); err != nil || string(got) != "works" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		orderly(t, exit)
+	})
+}
+
+func TestMaxConns(t *testing.T) {
+	const most = 3
+	entrance, exit := tunnel(t, service(t, echo), Config{MaxConns: most})
+	var conns []*net.TCPConn
+	b := make([]byte, 1)
+	for range most {
+		c := entrance.dial(t)
+		c.Write(b)
+		if _, err := io.ReadFull(c, b); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+	}
+	entrance.dialInVain(t)
+	conns[0].Close()
+	orderly(t, entrance, exit)
+	for _, c := range conns[1:] { // the others do not notice
+		c.Write(b)
+		if _, err := io.ReadFull(c, b); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := entrance.Stats(); s.Open != most-1 || s.Ended != 1 || s.Failed != 0 {
+		t.Errorf("stats %v", s)
+	}
+}
+
+func TestIdle(t *testing.T) {
+	entrance, exit := tunnel(t, service(t, echo), Config{})
+	quick := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Idle: 100 * time.Millisecond})
+	quick.dialInVain(t)
+	if s := told(t, quick, "idle"); !errors.Is(s.Err, ErrIdle) {
+		t.Errorf("told %v", s)
+	}
+	told(t, exit, "the entrance: unexpected EOF")
+	works(t, entrance)
+}
+
+// At the end of Serve a connection under way may end by itself within the grace.
+func TestGrace(t *testing.T) {
+	exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{})
+	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: patience})
+	c := entrance.dial(t)
+	b := make([]byte, 1)
+	c.Write(b)
+	io.ReadFull(c, b)
+	entrance.interrupt()
+	awaitRefusal(t, entrance)
+	c.Write([]byte("more"))
+	c.CloseWrite()
+	if got, err := io.ReadAll(c); err != nil || string(got) != "more" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	orderly(t, entrance, exit)
+}
+
+// awaitRefusal waits until a Proxy does not listen any more.
+func awaitRefusal(t *testing.T, r *running) {
+	t.Helper()
+	await(t, func() bool {
+		c, err := net.Dial("tcp", r.Addr().Address)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
+}
+
+// await waits until something is so.
+func await(t *testing.T, so func() bool) {
+	t.Helper()
+	end := time.After(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// After the grace it is reset, on both sides.
+func TestGraceIsOver(t *testing.T) {
+	for _, part := range []string{"entrance", "exit"} {
+		t.Run(part, func(t *testing.T) {
+			end := make(chan error, 1)
+			entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+				_, err := io.Copy(c, struct{ io.Reader }{c})
+				end <- err
+			}), Config{Grace: 100 * time.Millisecond})
+			c := entrance.dial(t)
+			b := make([]byte, 1)
+			c.Write(b)
+			io.ReadFull(c, b)
+			interrupted, other := entrance, exit
+			if part == "exit" {
+				interrupted, other = exit, entrance
+			}
+			interrupted.interrupt()
+			if n, err := c.Read(b); !isReset(err) {
+				t.Errorf("read %d octets, %v, want a reset", n, err)
+			}
+			if err := <-end; !isReset(err) {
+				t.Errorf("the service: %v, want a reset", err)
+			}
+			if s := told(t, interrupted, "the proxy ends"); !errors.Is(s.Err, ErrGrace) {
+				t.Errorf("told %v", s)
+			}
+			told(t, other, "unexpected EOF")
+		})
+	}
+}
+
+// A proxy that is to end while it waits for the other one's answer does not wait for that.
+func TestGraceInStartup(t *testing.T) {
+	entrance := start(t, "127.0.0.1:0", "rddp://"+service(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: patience})
+	exit := start(t, "rddp://127.0.0.1:0", closedPort(t), Config{Timeout: patience})
+	for _, r := range []*running{entrance, exit} {
+		c := r.dial(t)
+		await(t, func() bool { return r.Stats().Open > 0 })
+		r.interrupt()
+		if n, err := c.Read(make([]byte, 1)); err == nil {
+			t.Errorf("read %d octets", n)
+		}
+		told(t, r, "the proxy ends")
+	}
+}

@@ -1,0 +1,187 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bufferSize is how many octets a pipe moves at a time, in each direction.
+const bufferSize = 64 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+// drainTimeout is how long a pipe goes on in one direction after the other one has failed.
+const drainTimeout = 5 * time.Second
+
+// A pipe carries octets between two ends, in both directions.
+//
+//	a Read fails       both ends are aborted: nothing more can come of them
+//	a Write fails      this direction stops; the other one hands on what the peer had sent, up to the
+//	                   failure, which a Read sees too
+//	a Read sees EOF    the other end's direction is ended; the opposite one goes on
+//
+// When both directions are over without a failure, the ends are closed.
+type pipe struct {
+	from, to    side           // the accepted one and the dialled one
+	there, back direction      // from → to, to → from
+	total       *directions    // of all pipes
+	begin       time.Time      // of moved
+	moved       atomic.Int64   // when octets moved last, ns after begin
+	stopping    chan struct{}  // closed when one direction has failed
+	once        sync.Once      // closes it
+	ways        sync.WaitGroup // the directions under way
+
+	mu  sync.Mutex
+	err error // the first; guarded by mu
+}
+
+// A side is an end and what it is called.
+type side struct {
+	end
+	name string
+}
+
+// A direction counts the octets that have been handed on.
+type direction struct{ octets atomic.Int64 }
+
+// directions are those of a pipe, or of all of them.
+type directions struct{ there, back direction }
+
+func newPipe(from, to side, total *directions) *pipe {
+	return &pipe{from: from, to: to, total: total, begin: time.Now(), stopping: make(chan struct{})}
+}
+
+// run carries octets until both directions are over or ctx is done, and closes both ends. Its error is
+// the first that happened. A pipe on which nothing moves for idle ends; zero means it does not.
+func (p *pipe) run(ctx context.Context, idle time.Duration) error {
+	over := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() { p.watch(ctx, idle, over) })
+	p.ways.Go(func() { p.carry(p.from, p.to, &p.back, &p.total.back) })
+	p.carry(p.to, p.from, &p.there, &p.total.there)
+	p.ways.Wait()
+	if p.why() == nil {
+		p.close()
+	}
+	close(over)
+	watcher.Wait()
+	if p.why() != nil {
+		p.abort()
+	}
+	return p.why()
+}
+
+// carry hands on what comes from src to dst, until the end of that direction.
+func (p *pipe) carry(dst, src side, counts ...*direction) {
+	b := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(b)
+	for {
+		n, err := src.Read(b[:])
+		if n > 0 {
+			n, werr := dst.Write(b[:n])
+			for _, c := range counts {
+				c.octets.Add(int64(n))
+			}
+			p.moved.Store(int64(time.Since(p.begin)))
+			if werr != nil {
+				p.stop(fail(werr, "writing to %s", dst.name))
+				return
+			}
+		}
+		switch {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			p.fail(fail(err, "reading from %s", src.name))
+			return
+		case !src.orderly():
+			p.fail(fail(io.ErrUnexpectedEOF, "reading from %s", src.name))
+			return
+		default:
+			if err := dst.CloseWrite(); err != nil {
+				p.stop(fail(err, "ending the way to %s", dst.name))
+			}
+			return
+		}
+	}
+}
+
+// stop ends one direction. The other one has drainTimeout left.
+func (p *pipe) stop(err error) {
+	p.note(err)
+	p.once.Do(func() { close(p.stopping) })
+}
+
+// fail ends both.
+func (p *pipe) fail(err error) {
+	p.note(err)
+	p.abort()
+}
+
+func (p *pipe) note(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+func (p *pipe) why() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// abort ends both ends, so that neither peer takes it for an orderly end. They do not wait for one another.
+func (p *pipe) abort() {
+	var other sync.WaitGroup
+	other.Go(p.to.abort)
+	p.from.abort()
+	other.Wait()
+}
+
+// close closes both ends, whose directions are over.
+func (p *pipe) close() {
+	for _, s := range []side{p.from, p.to} {
+		if err := s.Close(); err != nil {
+			p.note(fail(err, "closing the connection with %s", s.name))
+		}
+	}
+}
+
+// watch ends the pipe when its time is over.
+func (p *pipe) watch(ctx context.Context, idle time.Duration, over <-chan struct{}) {
+	var silent, drained <-chan time.Time
+	timer := time.NewTimer(idle)
+	defer timer.Stop()
+	if idle > 0 {
+		silent = timer.C
+	}
+	stopping := p.stopping
+	for {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			p.fail(context.Cause(ctx))
+			return
+		case <-stopping:
+			t := time.NewTimer(drainTimeout)
+			defer t.Stop()
+			stopping, drained = nil, t.C
+		case <-drained:
+			p.abort()
+			return
+		case <-silent:
+			left := idle - (time.Since(p.begin) - time.Duration(p.moved.Load()))
+			if left <= 0 {
+				p.fail(ErrIdle)
+				return
+			}
+			timer.Reset(left)
+		}
+	}
+}

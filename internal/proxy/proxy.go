@@ -1,0 +1,305 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/kernel"
+)
+
+// A Proxy is an entrance or an exit.
+type Proxy struct {
+	cfg        *Config
+	listen, to Address
+	socket     extsock.Config
+	l          listener
+
+	total         directions
+	open          atomic.Int64
+	ended, failed atomic.Int64
+}
+
+// A listener is a net.Listener or a toe.Listener.
+type listener struct {
+	accept func() (net.Conn, error)
+	close  func() error
+	addr   func() net.Addr
+}
+
+// Listen listens at one address, for connections to the other one. One of them must be DDP. A nil cfg means
+// the zero Config. Serve then takes the connections; a Proxy that does not get there needs Close.
+func Listen(ctx context.Context, listen, to Address, cfg *Config) (*Proxy, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if listen.DDP == to.DDP {
+		return nil, ErrSides
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	p := &Proxy{cfg: cfg, listen: listen, to: to, socket: cfg.socket()}
+	var err error
+	if listen.DDP {
+		err = p.listenDDP(ctx)
+	} else {
+		err = p.listenPlain(ctx)
+	}
+	if err != nil {
+		return nil, fail(err, "listening at %v", listen)
+	}
+	return p, nil
+}
+
+func (p *Proxy) listenPlain(ctx context.Context) error {
+	l, err := new(net.ListenConfig).Listen(ctx, p.listen.Network, p.listen.Address)
+	if err != nil {
+		return err
+	}
+	p.l = listener{l.Accept, l.Close, l.Addr}
+	return nil
+}
+
+func (p *Proxy) listenDDP(ctx context.Context) error {
+	l, err := p.backend().Listen(ctx, p.listen.Network, p.listen.Address)
+	if err != nil {
+		return err
+	}
+	p.l = listener{func() (net.Conn, error) { return l.Accept() }, l.Close, l.Addr}
+	return nil
+}
+
+func (p *Proxy) backend() toe.Backend {
+	if p.socket.Backend != nil {
+		return p.socket.Backend
+	}
+	return &kernel.Backend{}
+}
+
+// Addr returns the address that the Proxy listens at.
+func (p *Proxy) Addr() Address {
+	a := p.listen
+	a.Address = p.l.addr().String()
+	return a
+}
+
+// Close stops listening. Serve returns when the connections under way have ended.
+func (p *Proxy) Close() error { return p.l.close() }
+
+// Stats returns the counts so far.
+func (p *Proxy) Stats() Stats {
+	return Stats{
+		Open: int(p.open.Load()), Ended: p.ended.Load(), Failed: p.failed.Load(),
+		There: p.total.there.octets.Load(), Back: p.total.back.octets.Load(),
+	}
+}
+
+// Serve takes connections until ctx is done, gives those under way Config.Grace to end, ends the rest
+// with ErrGrace and returns nil. Any other end of the listener is an error.
+func (p *Proxy) Serve(ctx context.Context) error {
+	var conns sync.WaitGroup
+	late, cancel := p.graceful(ctx)
+	defer cancel()
+	defer conns.Wait()
+	defer context.AfterFunc(ctx, func() { p.l.close() })()
+	defer p.l.close()
+	places := make(chan struct{}, p.cfg.maxConns())
+	for {
+		c, err := p.l.accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				refuse(c)
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil: // too many open files, for instance; that passes
+			p.cfg.log().Warn("accept", "err", err)
+			if !pause(ctx, 100*time.Millisecond) {
+				return nil
+			}
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			p.cfg.log().Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", cap(places))
+			refuse(c)
+			continue
+		}
+		p.open.Add(1)
+		conns.Go(func() {
+			defer func() { <-places }()
+			p.serve(late, c)
+		})
+	}
+}
+
+// graceful gives a context that is done, because of ErrGrace, when ctx has been for the time of grace.
+func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	var timer *time.Timer
+	var mu sync.Mutex
+	stop := context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer = time.AfterFunc(p.cfg.grace(), func() { cancel(ErrGrace) })
+	})
+	return late, func() {
+		stop()
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Stop()
+		}
+		cancel(nil)
+	}
+}
+
+// pause waits for d and reports whether ctx is still not done.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// refuse resets a connection that was accepted and is not served.
+func refuse(c net.Conn) { (&plainEnd{Conn: c}).abort() }
+
+// peerOf names the peer of a connection that was accepted. Those of unix sockets have no address.
+func peerOf(c net.Conn) string {
+	if a := c.RemoteAddr(); a != nil && a.String() != "" && a.String() != "@" {
+		return a.String()
+	}
+	return "local"
+}
+
+// serve serves one connection to its end.
+func (p *Proxy) serve(ctx context.Context, c net.Conn) {
+	s := Summary{From: peerOf(c), To: p.to.String()}
+	begin := time.Now()
+	var err error
+	if p.listen.DDP {
+		err = p.exit(ctx, c, &s)
+	} else {
+		err = p.entrance(ctx, c, &s)
+	}
+	s.Err, s.Duration = err, time.Since(begin)
+	p.open.Add(-1)
+	p.ended.Add(1)
+	if err != nil {
+		p.failed.Add(1)
+	}
+	if p.cfg.Ended != nil {
+		p.cfg.Ended(s)
+	}
+}
+
+// entrance serves a client.
+func (p *Proxy) entrance(ctx context.Context, c net.Conn, s *Summary) error {
+	from := &plainEnd{Conn: c}
+	to, err := p.dialDDP(ctx)
+	if err != nil {
+		from.abort()
+		return fail(p.cause(ctx, err), "connecting to the exit")
+	}
+	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to, s)
+}
+
+// exit serves an entrance. The service is dialled before the entrance gets its Reply.
+func (p *Proxy) exit(ctx context.Context, c net.Conn, s *Summary) error {
+	stream := c.(toe.Stream)
+	from := &ddpEnd{Conn: extsock.NewConn(stream, false, &p.socket), stream: stream}
+	request, err := from.ReceiveRequest(ctx)
+	if err != nil {
+		from.abort()
+		return fail(p.cause(ctx, err), "MPA startup with the entrance")
+	}
+	to, err := p.dialPlain(ctx)
+	if err != nil {
+		err = fail(p.cause(ctx, err), "connecting to the service")
+		// The entrance can tell its user why; if it is not there any more there is nobody to tell.
+		_ = request.Reject(ctx, shorten(err.Error()))
+		from.Close()
+		return err
+	}
+	if err := request.Accept(ctx, nil); err != nil {
+		from.abort()
+		to.abort()
+		return fail(p.cause(ctx, err), "MPA startup with the entrance")
+	}
+	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from, s)
+}
+
+// carry is the common part of entrance and exit.
+func (p *Proxy) carry(ctx context.Context, from, to side, ddp *ddpEnd, s *Summary) error {
+	s.Mode = ddp.Mode()
+	pipe := newPipe(from, to, &p.total)
+	err := pipe.run(ctx, p.cfg.Idle)
+	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
+	return err
+}
+
+// cause puts the end of the proxy in the place of an error that is its consequence.
+func (p *Proxy) cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// maxReason is how many octets of the reason for a rejection are sent: Linux shows no more than 235 octets of
+// private data.
+const maxReason = 160
+
+func shorten(s string) []byte { return []byte(s[:min(len(s), maxReason)]) }
+
+func (p *Proxy) dialPlain(ctx context.Context) (*plainEnd, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, p.to.Network, p.to.Address)
+	if err != nil {
+		return nil, err
+	}
+	return &plainEnd{Conn: c}, nil
+}
+
+// dialDDP connects to the exit. When to do so in TCP mode instead is extsock's to decide, by
+// Config.Startup.
+func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
+	defer cancel()
+	streams := &recorder{Backend: p.backend()}
+	socket := p.socket
+	socket.Backend = streams
+	c, err := extsock.DialContext(ctx, p.to.Network, p.to.Address, &socket)
+	if err != nil {
+		return nil, err
+	}
+	return &ddpEnd{Conn: c, stream: streams.last}, nil
+}
+
+// A recorder is a Backend that keeps the last Stream it has made: that of the connection that a Dial
+// returns.
+type recorder struct {
+	toe.Backend
+	last toe.Stream
+}
+
+func (r *recorder) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
+	s, err := r.Backend.Dial(ctx, network, address)
+	r.last = s
+	return s, err
+}

@@ -1,0 +1,37 @@
+package proxy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// A Summary is a connection that has ended.
+type Summary struct {
+	From, To    string        // the peer that connected, and the address that was dialled
+	There, Back int64         // octets handed on from From to To, and from To to From
+	Mode        extsock.Mode  // of the connection between the two proxies
+	Duration    time.Duration // from the accept
+	Err         error         // nil after an orderly end in both directions
+}
+
+func (s Summary) String() string {
+	text := fmt.Sprintf("%s -> %s: %d octets there, %d back, %v, %v", s.From, s.To, s.There, s.Back, s.Mode, s.Duration.Round(time.Millisecond/10))
+	if s.Err != nil {
+		text += ": " + s.Err.Error()
+	}
+	return text
+}
+
+// Stats are the counts of a Proxy since it began.
+type Stats struct {
+	Open        int   // connections under way
+	Ended       int64 // those that have ended
+	Failed      int64 // how many of them not in an orderly way
+	There, Back int64 // octets handed on, those of connections under way included
+}
+
+func (s Stats) String() string {
+	return fmt.Sprintf("connections: %d under way, %d ended, %d of them failed; octets: %d there, %d back", s.Open, s.Ended, s.Failed, s.There, s.Back)
+}
