@@ -19,7 +19,7 @@ type Config struct {
 	// negative means none.
 	Grace time.Duration
 	// MaxConns is the most connections at a time; more are reset as they come. Each needs 128 KiB, and up
-	// to 4 MiB where a reader is slow. Zero means DefaultMaxConns.
+	// to 3 MiB where a reader is slow. Zero means DefaultMaxConns.
 	MaxConns int
 
 	// Ended is told of each connection when it has ended. It may be called from several goroutines at a

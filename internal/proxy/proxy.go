@@ -215,7 +215,7 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, s *Summary) error {
 		from.abort()
 		return fail(p.cause(ctx, err), "connecting to the exit")
 	}
-	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to, s)
+	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.Mode(), s)
 }
 
 // exit serves an entrance. The service is dialled before the entrance gets its Reply.
@@ -240,12 +240,12 @@ func (p *Proxy) exit(ctx context.Context, c net.Conn, s *Summary) error {
 		to.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
-	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from, s)
+	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.Mode(), s)
 }
 
 // carry is the common part of entrance and exit.
-func (p *Proxy) carry(ctx context.Context, from, to side, ddp *ddpEnd, s *Summary) error {
-	s.Mode = ddp.Mode()
+func (p *Proxy) carry(ctx context.Context, from, to side, mode extsock.Mode, s *Summary) error {
+	s.Through, s.Mode = true, mode
 	pipe := newPipe(from, to, &p.total)
 	err := pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
@@ -276,8 +276,8 @@ func (p *Proxy) dialPlain(ctx context.Context) (*plainEnd, error) {
 	return &plainEnd{Conn: c}, nil
 }
 
-// dialDDP connects to the exit. When to do so in TCP mode instead is extsock's to decide, by
-// Config.Startup.
+// dialDDP connects to the exit. With StartupRequire the connection is in DDP mode; one in TCP mode would have
+// to be a plainEnd.
 func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
 	defer cancel()

@@ -10,14 +10,18 @@ import (
 // A Summary is a connection that has ended.
 type Summary struct {
 	From, To    string        // the peer that connected, and the address that was dialled
+	Through     bool          // both sides were connected
 	There, Back int64         // octets handed on from From to To, and from To to From
-	Mode        extsock.Mode  // of the connection between the two proxies
+	Mode        extsock.Mode  // of the connection between the two proxies, if it came to that
 	Duration    time.Duration // from the accept
 	Err         error         // nil after an orderly end in both directions
 }
 
 func (s Summary) String() string {
-	text := fmt.Sprintf("%s -> %s: %d octets there, %d back, %v, %v", s.From, s.To, s.There, s.Back, s.Mode, s.Duration.Round(time.Millisecond/10))
+	text := s.From + " -> " + s.To
+	if s.Through {
+		text += fmt.Sprintf(": %d octets there, %d back, %v, %v", s.There, s.Back, s.Mode, s.Duration.Round(time.Millisecond/10))
+	}
 	if s.Err != nil {
 		text += ": " + s.Err.Error()
 	}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+)
+
+func TestProxyUsage(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"", "give both --listen ADDRESS and --to ADDRESS"},
+		{"-l :0", "give both --listen ADDRESS and --to ADDRESS"},
+		{"-l :0 -to rddp://far x", `unexpected argument "x"`},
+		{"-l 127.0.0.1:0 -to 127.0.0.1:1", "must be DDP (rddp://HOST[:PORT]) and the other one plain"},
+		{"-listen rddp://:0 -to rddp://far", "--listen rddp://:0 --to rddp://far:7174: one of the two addresses must be DDP"},
+		{"-l here -to rddp://far", `"here" is no address`},
+		{"-l :0 -to rddp://far/x", `"rddp://far/x" is no address`},
+		{"-l :0 -to rddp://far --max-conns 0", "--max-conns 0: at least 1"},
+		{"-l :0 -to rddp://far --timeout 0s", "--timeout 0s: it must be more than zero"},
+		{"-l :0 -to rddp://far --idle -1s", "--idle -1s: it is negative"},
+		{"-l :0 -to rddp://far --grace -1s", "--grace -1s: it is negative"},
+		{"-l :0 -to rddp://far --stats -1s", "--stats -1s: it is negative"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := runs(t, []*cli.Command{proxyCommand()}, append([]string{"proxy"}, strings.Fields(tt.args)...)...)
+			if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "rddp proxy: ") || !strings.Contains(stderr, tt.want) {
+				t.Errorf("rddp proxy %s: status %d, stdout %q, stderr %q, want status %d and %q", tt.args, status, stdout, stderr, exitUsage, tt.want)
+			}
+		})
+	}
+}
+
+func TestProxyCannotListen(t *testing.T) {
+	status, stdout, stderr := runs(t, []*cli.Command{proxyCommand()}, "proxy", "-l", "192.0.2.1:1", "-to", "rddp://192.0.2.2")
+	if status != exitFailure || stdout != "" || !strings.HasPrefix(stderr, "rddp proxy: listening at 192.0.2.1:1: bind: ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+}

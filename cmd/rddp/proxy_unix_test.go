@@ -1,0 +1,200 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
+
+// TestMain lets the test binary be the command too.
+func TestMain(m *testing.M) {
+	if os.Getenv(commandEnv) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds the waits of the tests with processes.
+const patience = 30 * time.Second
+
+// A process is an rddp that runs.
+type process struct {
+	cmd   *exec.Cmd
+	lines chan string // of its standard error; closed at its end
+}
+
+// startProcess starts `rddp args`, which ends with the test.
+func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], args...), lines: make(chan string, 1000)}
+	p.cmd.Env = append(os.Environ(), commandEnv+"=1")
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.lines)
+		for s := bufio.NewScanner(stderr); s.Scan(); {
+			p.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	return p
+}
+
+// line gives the next line of the process, in which what must be, and the last word of it.
+func (p *process) line(t *testing.T, what string) (last string) {
+	t.Helper()
+	select {
+	case line, ok := <-p.lines:
+		if !regexp.MustCompile(what).MatchString(line) {
+			t.Fatalf("the process says %q, %v; want %s", line, ok, what)
+		}
+		return line[strings.LastIndex(line, " ")+1:]
+	case <-time.After(patience):
+		t.Fatalf("the process does not say %s", what)
+		return ""
+	}
+}
+
+// end waits for the end of the process.
+func (p *process) end(t *testing.T) error {
+	t.Helper()
+	kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer kill.Stop()
+	for line := range p.lines { // before Wait, which closes the pipe
+		t.Logf("%d: %s", p.cmd.Process.Pid, line)
+	}
+	return p.cmd.Wait()
+}
+
+// echoServer sends back what comes, until the test ends.
+func echoServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns sync.WaitGroup
+	conns.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() {
+				defer c.Close()
+				c.SetDeadline(time.Now().Add(patience))
+				io.Copy(c, c)
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); conns.Wait() })
+	return l.Addr().String()
+}
+
+func dialTo(t *testing.T, address string) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return c.(*net.TCPConn)
+}
+
+// Two processes carry connections. Interrupted, they let the one that is under way end.
+func TestProxyProcesses(t *testing.T) {
+	service := echoServer(t)
+	exit := startProcess(t, "proxy", "-v", "-listen", "rddp://127.0.0.1:0", "-to", service)
+	far := exit.line(t, `^exit to 127\.0\.0\.1:\d+, listening at rddp://127\.0\.0\.1:\d+$`)
+	entrance := startProcess(t, "proxy", "-v", "-no-crc", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
+	near := entrance.line(t, `^entrance to rddp://127\.0\.0\.1:\d+, listening at 127\.0\.0\.1:\d+$`)
+
+	const conns, n = 8, 1 << 20
+	want := bytes.Repeat([]byte("0123456789abcdef"), n/16)
+	var clients sync.WaitGroup
+	for range conns {
+		c := dialTo(t, near)
+		clients.Go(func() {
+			c.Write(want)
+			c.CloseWrite()
+		})
+		clients.Go(func() {
+			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d octets of %d came back, %v", len(got), n, err)
+			}
+		})
+	}
+	clients.Wait()
+	const ended = `^rddp proxy: 127\.0\.0\.1:\d+ -> \S+: 1048576 octets there, 1048576 back, DDP, [0-9.]+m?s$`
+	for range conns {
+		entrance.line(t, ended)
+		exit.line(t, ended)
+	}
+
+	c := dialTo(t, near)
+	b := make([]byte, 4)
+	io.WriteString(c, "open")
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	entrance.cmd.Process.Signal(os.Interrupt)
+	entrance.line(t, `^rddp proxy: interrupted; connections under way: 1, they have 1h0m0s left$`)
+	io.WriteString(c, "more")
+	c.CloseWrite()
+	if got, err := io.ReadAll(c); err != nil || string(got) != "more" {
+		t.Errorf("after the interrupt: %q, %v", got, err)
+	}
+	if err := entrance.end(t); err != nil {
+		t.Errorf("the entrance: %v", err)
+	}
+	exit.cmd.Process.Signal(syscall.SIGTERM)
+	if err := exit.end(t); err != nil {
+		t.Errorf("the exit: %v", err)
+	}
+}
+
+// A second interrupt ends a proxy at once, whatever is under way.
+func TestProxySecondInterrupt(t *testing.T) {
+	exit := startProcess(t, "proxy", "-l", "rddp://127.0.0.1:0", "-to", echoServer(t))
+	far := exit.line(t, "listening at")
+	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h", "-stats", "100ms")
+	c := dialTo(t, entrance.line(t, "listening at"))
+	b := make([]byte, 1)
+	c.Write(b)
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatal(err)
+	}
+	entrance.line(t, `^rddp proxy: connections: \d under way, 0 ended, 0 of them failed; octets: \d there, \d back$`)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	go func() { // one that comes with the first is the same, so it takes more than two
+		for entrance.cmd.Process.Signal(os.Interrupt) == nil {
+			<-tick.C
+		}
+	}()
+	exitError := (*exec.ExitError)(nil)
+	if err := entrance.end(t); !errors.As(err, &exitError) || exitError.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+		t.Errorf("the entrance: %v, want the end by the signal", err)
+	}
+	exit.line(t, `^rddp proxy: .*: reading from the entrance: unexpected EOF$`)
+}
