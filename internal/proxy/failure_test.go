@@ -15,7 +15,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// closedPort is an address where nobody listens.
+// closedPort is an address where nobody listens: it is that of the dialling end of a connection, so that no
+// listener gets it meanwhile.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -23,7 +24,12 @@ func closedPort(t *testing.T) string {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return l.Addr().String()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().String()
 }
 
 // dialDDP connects to an exit.
@@ -168,10 +174,13 @@ func TestReset(t *testing.T) {
 	})
 	t.Run("by the service", func(t *testing.T) {
 		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+			io.ReadFull(c, make([]byte, 2)) // else the connecting itself may be told of the reset
 			c.Write(data)
 			c.SetLinger(0)
 		}), Config{})
-		got, err := ends(entrance.dial(t))
+		c := entrance.dial(t)
+		io.WriteString(c, "go")
+		got, err := ends(c)
 		check(t, got, err)
 		told(t, entrance, "the exit: unexpected EOF")
 		told(t, exit, "the service: ")
