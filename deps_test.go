@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"conformance":         {"*"},
 	"conformance/interop": {"*"},
 	"conformance/models":  {},
+	"conformance/apps":    {"*"},
 }
 
 // door names the packages that may import a foreign module; every other package must not.
@@ -45,6 +46,7 @@ var door = map[string][]string{
 	"github.com/urfave/cli":       {"cmd/rddp"},
 	"github.com/schollz/progress": {"cmd/rddp"},
 	"gvisor.dev/gvisor":           {"toe/usertcp"},
+	"google.golang.org/grpc":      {"conformance/apps"},
 }
 
 // pure are the layers that do no I/O and know no time.

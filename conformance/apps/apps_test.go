@@ -1,0 +1,148 @@
+// Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP mode:
+// the standard library's HTTP client and server, gRPC, and a cache.
+package apps_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// atStart has every connection in DDP mode from its start, or not at all: nothing here falls back unnoticed.
+var atStart = &extsock.Config{Startup: extsock.StartupRequire}
+
+const (
+	inParallel = 16
+	smallest   = 1
+	largest    = 16 << 20
+)
+
+// listen returns a listener on loopback whose connections come in DDP mode.
+func listen(t *testing.T) *extsock.Listener {
+	t.Helper()
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", atStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// A dialer dials extended sockets and remembers them.
+type dialer struct {
+	mu    sync.Mutex
+	conns []*extsock.Conn
+}
+
+func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := extsock.DialContext(ctx, network, addr, atStart)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.conns = append(d.conns, c)
+	return c, nil
+}
+
+// wantDDP checks that connections were made, at most limit, and that each was in DDP mode.
+func (d *dialer) wantDDP(t *testing.T, limit int) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.conns); n == 0 || n > limit {
+		t.Errorf("%d connections were dialled, want 1 to %d", n, limit)
+	}
+	for _, c := range d.conns {
+		if c.Mode() != extsock.ModeDDP {
+			t.Errorf("the connection of %v to %v is in %v mode", c.LocalAddr(), c.RemoteAddr(), c.Mode())
+		}
+	}
+}
+
+// A source is octets to send. A run of them is known by where it begins: two that are mixed up, or one that
+// is shifted, are not what they should be.
+type source []byte
+
+func newSource(random *rand.Rand, n int) source {
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(random.Uint32())
+	}
+	s := make(source, n)
+	rand.NewChaCha8(seed).Read(s)
+	return s
+}
+
+// sizes draws n lengths, spread evenly over the orders of magnitude between the bounds, which are both
+// among them. Those of more than 64 KiB are as many as the budget allows, in octets.
+func sizes(random *rand.Rand, n, from, to, budget int) []int {
+	const large = 64 << 10
+	s := []int{from, to}
+	for len(s) < n {
+		size := int(float64(from) * math.Exp(random.Float64()*math.Log(float64(to)/float64(from))))
+		if size > large {
+			if budget < size {
+				continue
+			}
+			budget -= size
+		}
+		s = append(s, size)
+	}
+	random.Shuffle(n, func(i, j int) { s[i], s[j] = s[j], s[i] })
+	return s
+}
+
+// newRandom returns a source of randomness whose seed is in the log.
+func newRandom(t *testing.T, seed uint64) *rand.Rand {
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// soon returns a context that ends when something that should take seconds takes minutes.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// each calls f for 0 to n-1, inParallel at a time, until one call fails.
+func each(t *testing.T, n int, f func(i int) error) {
+	t.Helper()
+	var (
+		wg   sync.WaitGroup
+		next = make(chan int)
+		quit = make(chan struct{})
+		once sync.Once
+	)
+	for range inParallel {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(i); err != nil {
+					t.Errorf("number %d: %v", i, err)
+					once.Do(func() { close(quit) })
+				}
+			}
+		})
+	}
+	for i := range n {
+		select {
+		case next <- i:
+			continue
+		case <-quit:
+		}
+		break
+	}
+	close(next)
+	wg.Wait()
+}
