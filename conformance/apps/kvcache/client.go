@@ -1,0 +1,98 @@
+package kvcache
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// ErrNotFound means that no entry has the key.
+var ErrNotFound = errors.New("kvcache: not found")
+
+// A Client is a connection to a Server. Its methods may be called from any goroutine.
+type Client struct {
+	conn  *extsock.Conn
+	table extsock.Handle
+	again atomic.Int64
+
+	set sync.Mutex // one SET and its answer at a time
+}
+
+// Dial connects to a server.
+func Dial(ctx context.Context, address string) (*Client, error) {
+	conn, err := extsock.DialContext(ctx, "tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{conn: conn}
+	defer c.bound(ctx)()
+	b := make([]byte, 16)
+	if _, err = io.ReadFull(conn, b); err == nil {
+		c.table, _, err = extsock.ParseHandle(b)
+	}
+	if err == nil && (c.table.Len == 0 || c.table.Len%bucketLen != 0) {
+		err = fmt.Errorf("kvcache: a table of %d octets", c.table.Len)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// bound closes the connection when ctx is done before the returned function is called: a request that is
+// given up in the middle leaves nothing that could be used.
+func (c *Client) bound(ctx context.Context) func() bool {
+	return context.AfterFunc(ctx, func() { c.conn.Close() })
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Again returns how many of the reads for Get had to be made once more because they met a SET.
+func (c *Client) Again() int64 { return c.again.Load() }
+
+// Get returns the value of a key, or ErrNotFound. It is one RDMA Read, or some more when it meets SETs of the same
+// bucket, until ctx is done.
+func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
+	bucket := make([]byte, bucketLen)
+	at := int64(bucketOf(key, int(c.table.Len)))
+	memory := c.conn.Remote(c.table).WithContext(ctx)
+	for {
+		if _, err := memory.ReadAt(bucket, at); err != nil {
+			return nil, err
+		}
+		value, found, whole := find(bucket, key)
+		switch {
+		case found:
+			return value, nil
+		case whole:
+			return nil, ErrNotFound
+		}
+		c.again.Add(1)
+	}
+}
+
+// Set has the server set the value of a key. When it has returned nil, every later Get, of any client, gives
+// that value or a later one. If ctx is done first the connection is closed.
+func (c *Client) Set(ctx context.Context, key string, value []byte) error {
+	if len(key) > MaxKey || len(value) > MaxValue {
+		return ErrTooLong
+	}
+	b := binary.BigEndian.AppendUint16([]byte{byte(len(key))}, uint16(len(value)))
+	b = append(append(b, key...), value...)
+	c.set.Lock()
+	defer c.set.Unlock()
+	defer c.bound(ctx)()
+	if _, err := c.conn.Write(b); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(c.conn, b[:1])
+	return err
+}

@@ -1,0 +1,363 @@
+package kvcache
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// asServer is set where this binary is to be the server of TestTwoProcesses.
+const asServer = "KVCACHE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		serveForTest()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// start runs a server until the test's end and returns its address.
+func start(t *testing.T, buckets int, halfway func()) string {
+	t.Helper()
+	s, err := NewServer(buckets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.halfway = halfway
+	l, err := s.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		l.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		s.Close()
+	})
+	return l.Addr().String()
+}
+
+func dial(t *testing.T, address string) *Client {
+	t.Helper()
+	c, err := Dial(soon(t), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.conn.Mode() != extsock.ModeDDP {
+			t.Errorf("the connection is in %v mode", c.conn.Mode())
+		}
+		c.Close()
+	})
+	return c
+}
+
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestCache(t *testing.T) {
+	address := start(t, 64, nil)
+	ctx, a, b := soon(t), dial(t, address), dial(t, address)
+	if _, err := b.Get(ctx, "key"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get from an empty cache: %v, want %v", err, ErrNotFound)
+	}
+	for _, value := range []string{"", "a", strings.Repeat("b", MaxValue), "short"} {
+		for _, key := range []string{"", "key", strings.Repeat("k", MaxKey)} {
+			if err := a.Set(ctx, key, []byte(value)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := b.Get(ctx, key); err != nil || string(got) != value {
+				t.Errorf("Get(%q) = %q, %v, want %q", key, got, err, value)
+			}
+		}
+	}
+	for _, tt := range []struct{ k, v int }{{MaxKey + 1, 0}, {0, MaxValue + 1}} {
+		if err := a.Set(ctx, strings.Repeat("k", tt.k), make([]byte, tt.v)); !errors.Is(err, ErrTooLong) {
+			t.Errorf("Set of %d and %d octets: %v, want %v", tt.k, tt.v, err, ErrTooLong)
+		}
+	}
+}
+
+// TestOldestMakesWay fills a table of a single bucket.
+func TestOldestMakesWay(t *testing.T) {
+	ctx, c := soon(t), dial(t, start(t, 1, nil))
+	for _, key := range []string{"a", "b", "c", "d", "a", "e"} {
+		if err := c.Set(ctx, key, []byte(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"a", "c", "d", "e"} {
+		if got, err := c.Get(ctx, key); err != nil || string(got) != key {
+			t.Errorf("Get(%q) = %q, %v", key, got, err)
+		}
+	}
+	if got, err := c.Get(ctx, "b"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get of the oldest: %q, %v, want %v", got, err, ErrNotFound)
+	}
+}
+
+// TestTornIsSeen mixes the images of a slot before, in the middle of, and after a SET, octet by octet, in
+// either order.
+func TestTornIsSeen(t *testing.T) {
+	before, after := make([]byte, slotLen), make([]byte, slotLen)
+	putSlot(before, 4, "key", bytes.Repeat([]byte("old"), 20))
+	putSlot(after, 10, "key", bytes.Repeat([]byte("new"), 40))
+	odd := bytes.Clone(before)
+	binary.BigEndian.PutUint64(odd, 9)
+	ready := bytes.Clone(after) // but for the first version
+	binary.BigEndian.PutUint64(ready, 9)
+	images := [][]byte{before, odd, ready, after}
+	torn := 0
+	for i, first := range images {
+		for j, second := range images {
+			for cut := range slotLen + 1 {
+				s := append(bytes.Clone(first[:cut]), second[cut:]...)
+				value, found, whole := find(s, "key")
+				switch {
+				case !found && whole:
+					t.Errorf("images %d and %d, cut at %d: there is no such key", i, j, cut)
+				case found && !bytes.Equal(s, before) && !bytes.Equal(s, after):
+					t.Errorf("images %d and %d, cut at %d: a torn slot is whole: %q", i, j, cut, value)
+				case !found:
+					torn++
+				}
+			}
+		}
+	}
+	if torn == 0 {
+		t.Error("no slot was torn")
+	}
+}
+
+// TestGetWhileServerIsBusy stops the server's program in the middle of a SET. The GET of that key reads again
+// until the SET is over; those of other buckets don't notice: nobody serves them.
+func TestGetWhileServerIsBusy(t *testing.T) {
+	var busy atomic.Bool
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	address := start(t, 64, func() {
+		if busy.Load() {
+			reached <- struct{}{}
+			<-goOn
+		}
+	})
+	ctx, setter, getter := soon(t), dial(t, address), dial(t, address)
+	keys := []string{"key"}
+	for i := 0; len(keys) < 20; i++ { // some of other buckets
+		if k := fmt.Sprint("other ", i); bucketOf(k, 64*bucketLen) != bucketOf("key", 64*bucketLen) {
+			keys = append(keys, k)
+		}
+	}
+	for _, k := range keys {
+		if err := setter.Set(ctx, k, []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busy.Store(true)
+	set := make(chan error, 1)
+	go func() { set <- setter.Set(ctx, "key", []byte("new")) }()
+	select {
+	case <-reached:
+	case err := <-set:
+		t.Fatalf("Set: %v", err)
+	}
+	for _, k := range keys[1:] {
+		if got, err := getter.Get(ctx, k); err != nil || string(got) != "old" {
+			t.Errorf("Get(%q) = %q, %v", k, got, err)
+		}
+	}
+	type answer struct {
+		value []byte
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := getter.Get(ctx, "key")
+		answers <- answer{value, err}
+	}()
+	for getter.Again() < 3 && ctx.Err() == nil {
+		select {
+		case a := <-answers:
+			t.Fatalf("Get in the middle of a SET = %q, %v", a.value, a.err)
+		default: // the next Read is under way
+		}
+	}
+	close(goOn)
+	if a := <-answers; a.err != nil || string(a.value) != "new" {
+		t.Errorf("Get after the SET = %q, %v", a.value, a.err)
+	}
+	if err := <-set; err != nil {
+		t.Errorf("Set: %v", err)
+	}
+}
+
+// TestConcurrent has many GETs and SETs of few keys at once. No GET gives the value of another key, or one
+// that never was, or one older than what was there before it began.
+func TestConcurrent(t *testing.T) {
+	const writers, readers, rounds = 2, 4, 400
+	address := start(t, 2, nil)
+	ctx := soon(t)
+	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none makes way
+	answered := make([]atomic.Int64, writers) // the newest round whose SETs have been answered
+
+	// A writer has keys of its own. Its value of a round is that number, and the key again and again.
+	value := func(key string, round int) []byte {
+		b := binary.BigEndian.AppendUint64(nil, uint64(round))
+		return append(b, strings.Repeat(key, MaxValue-8-round%50)...)
+	}
+	var writing, reading sync.WaitGroup
+	over := make(chan struct{})
+	for w := range writers {
+		c := dial(t, address)
+		writing.Go(func() {
+			for round := 1; round <= rounds; round++ {
+				for k := w; k < len(keys); k += writers {
+					if err := c.Set(ctx, keys[k], value(keys[k], round)); err != nil {
+						t.Errorf("Set: %v", err)
+						return
+					}
+				}
+				answered[w].Store(int64(round))
+			}
+		})
+	}
+	var gets, again atomic.Int64
+	for range readers {
+		c := dial(t, address)
+		reading.Go(func() {
+			defer func() { again.Add(c.Again()) }()
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				k := n % len(keys)
+				oldest := answered[k%writers].Load()
+				got, err := c.Get(ctx, keys[k])
+				if errors.Is(err, ErrNotFound) && oldest == 0 {
+					continue
+				}
+				if err != nil {
+					t.Errorf("Get(%q): %v", keys[k], err)
+					return
+				}
+				round := int(binary.BigEndian.Uint64(got))
+				if int64(round) < oldest || !bytes.Equal(got, value(keys[k], round)) {
+					t.Errorf("Get(%q) = %q, round %d or later expected", keys[k], got, oldest)
+					return
+				}
+				gets.Add(1)
+			}
+		})
+	}
+	writing.Wait()
+	close(over)
+	reading.Wait()
+	t.Logf("%d GETs next to %d SETs; %d reads were made again", gets.Load(), rounds*len(keys), again.Load())
+	c := dial(t, address)
+	for _, k := range keys {
+		if got, err := c.Get(ctx, k); err != nil || !bytes.Equal(got, value(k, rounds)) {
+			t.Errorf("in the end Get(%q) = %q, %v", k, got, err)
+		}
+	}
+}
+
+// TestTwoProcesses has the server in a process of its own, as it would be, and then without a server.
+func TestTwoProcesses(t *testing.T) {
+	ctx := soon(t)
+	server := exec.CommandContext(ctx, os.Args[0])
+	server.Env = append(os.Environ(), asServer+"=1")
+	server.Stderr = os.Stderr
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var address string
+	if _, err := fmt.Fscanln(out, &address); err != nil {
+		t.Fatal(err)
+	}
+	a, b := dial(t, address), dial(t, address)
+	for i := range 200 {
+		key, value := fmt.Sprint("key ", i), fmt.Appendf(nil, "value %d", i)
+		if err := a.Set(ctx, key, value); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Get(ctx, key); err != nil || !bytes.Equal(got, value) {
+			t.Fatalf("Get(%q) = %q, %v", key, got, err)
+		}
+	}
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	server.Wait() // its error says that it was killed
+	if got, err := b.Get(ctx, "key 7"); err == nil || errors.Is(err, ErrNotFound) || ctx.Err() != nil {
+		t.Errorf("Get without a server = %q, %v", got, err)
+	}
+}
+
+// serveForTest is the server's process: it says where it listens, and serves until it is killed.
+func serveForTest() {
+	s, err := NewServer(1024)
+	if err != nil {
+		log.Fatal(err)
+	}
+	l, err := s.Listen(context.Background(), "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(l.Addr())
+	log.Fatal(s.Serve(l))
+}
+
+// TestServerGone has the server take its table back: that ends a client's connection at its next GET, by a
+// Terminate that says why.
+func TestServerGone(t *testing.T) {
+	s, err := NewServer(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	c := dial(t, l.Addr().String())
+	s.Close()
+	if _, err := c.Get(soon(t), "key"); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("Get from a table that was taken back: %v", err)
+	}
+	if _, err := c.conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("Read after it: %v", err)
+	}
+	c.Close()
+	l.Close()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}

@@ -1,0 +1,177 @@
+// Package kvcache is an example: a cache whose GETs are one-sided reads.
+//
+// The server keeps a hash table of fixed size in registered memory. A client's SET is a message to the server,
+// which writes the entry. A GET is one RDMA Read of the bucket that the key is in: the server's program takes no
+// part in it, has no request to parse and no goroutine to wake, and does not even know.
+//
+// # What a one-sided read guarantees
+//
+// That the octets are right, each as it was at some time between the call and its return: CRC32C has been checked.
+// Not that they are of one and the same time. A Read is answered in segments, each copied out of the memory
+// by itself, and RFC 5040 says nothing of the order in which octets of the source are fetched. So each entry
+// says itself whether it is whole. It has its version at both ends and a checksum in between. The server makes
+// the first version odd, writes the rest, and makes the first version even again. A reader that finds an
+// odd version, two different ones or a wrong checksum has met a SET, and reads again.
+//
+// The versions alone would do if octets were fetched in a known order; the checksum does in any order.
+// A torn slot passes as whole if its versions agree and its CRC32C happens to: by chance in one of 2^32 of those.
+//
+// Within the server's process writes and reads meet in [ddp.Region.Store], which never copies at the same time as
+// the connection does, so this is free of data races in Go's sense as well. Between two rddp ends it
+// makes a write of what fits into one segment atomic, and a slot would need no more than one Store. A
+// reader must not rely on that: how long segments are is the business of the connection.
+//
+// From this follows: a GET gives a value that was the key's at some time while the GET ran, or says that
+// there was none. A GET that begins after the answer to a SET, anybody's, gives that value or a later one.
+//
+// What it does not: a GET leaves no trace at the server, so there are no statistics there and the oldest
+// entry of a full bucket makes way, not the least used. Whoever may GET may read the whole table.
+package kvcache
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+)
+
+// A Server holds the table. Its methods may be called from any goroutine.
+type Server struct {
+	config *extsock.Config
+
+	mu      sync.Mutex
+	region  *ddp.Region
+	table   []byte // +checklocks:mu; nobody else writes it, and only through region
+	version uint64 // +checklocks:mu; the newest, even
+
+	halfway func() // for tests: called when a slot is half written
+}
+
+// NewServer makes a server with an empty table of so many buckets of 4 entries.
+func NewServer(buckets int) (*Server, error) {
+	s := &Server{table: make([]byte, buckets*bucketLen)}
+	domain := ddp.NewDomain(nil)
+	region, err := domain.Register(s.table, ddp.RemoteRead, 0) // for each connection of the domain
+	if err != nil {
+		return nil, err
+	}
+	s.region = region
+	s.config = &extsock.Config{Startup: extsock.StartupRequire, Domain: domain}
+	return s, nil
+}
+
+// Listen opens the server's address.
+func (s *Server) Listen(ctx context.Context, address string) (*extsock.Listener, error) {
+	return extsock.ListenContext(ctx, "tcp", address, s.config)
+}
+
+// Serve serves the connections that l accepts until l is closed, and returns when the last one has gone.
+func (s *Server) Serve(l *extsock.Listener) error {
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		clients.Go(func() {
+			defer c.Close()
+			s.serve(c) // its error is the client's to notice
+		})
+	}
+}
+
+// serve tells a client where the table is and does its SETs:
+//
+//	Key Len (1)  Value Len (2)  Key  Value      answered by 1 octet, 0, when the entry is in the table
+func (s *Server) serve(c net.Conn) error {
+	h := extsock.Handle{STag: s.region.STag(), TO: s.region.TO(), Len: uint32(s.region.Len())}
+	if _, err := c.Write(h.AppendTo(nil)); err != nil {
+		return err
+	}
+	r := bufio.NewReader(c)
+	var lengths [3]byte
+	entry := make([]byte, MaxKey+MaxValue)
+	for {
+		if _, err := io.ReadFull(r, lengths[:]); err != nil {
+			return err
+		}
+		k, v := int(lengths[0]), int(binary.BigEndian.Uint16(lengths[1:]))
+		if k > MaxKey || v > MaxValue {
+			return ErrTooLong
+		}
+		if _, err := io.ReadFull(r, entry[:k+v]); err != nil {
+			return err
+		}
+		if err := s.Set(string(entry[:k]), entry[k:k+v]); err != nil {
+			return err
+		}
+		if _, err := c.Write([]byte{0}); err != nil {
+			return err
+		}
+	}
+}
+
+// ErrTooLong means that a key or a value has too many octets.
+var ErrTooLong = errors.New("kvcache: key or value too long")
+
+// Set puts an entry into the table, in place of the one with the same key, or of the oldest in a full bucket.
+// value stays the caller's. When Set has returned, every later GET sees it or a later one.
+func (s *Server) Set(key string, value []byte) error {
+	if len(key) > MaxKey || len(value) > MaxValue {
+		return ErrTooLong
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.placeLocked(key)
+	s.version += 2
+	var slot [slotLen]byte
+	putSlot(slot[:], s.version, key, value)
+	var odd [8]byte
+	binary.BigEndian.PutUint64(odd[:], s.version-1)
+	// Whoever reads in between sees that the slot is not whole.
+	if err := s.region.Store(at, odd[:]); err != nil {
+		return fmt.Errorf("kvcache: %w", err)
+	}
+	if s.halfway != nil {
+		s.halfway()
+	}
+	if err := s.region.Store(at+len(odd), slot[len(odd):]); err != nil {
+		return fmt.Errorf("kvcache: %w", err)
+	}
+	if err := s.region.Store(at, slot[:len(odd)]); err != nil {
+		return fmt.Errorf("kvcache: %w", err)
+	}
+	return nil
+}
+
+// placeLocked returns where in the table the slot for a key is.
+//
+// +checklocks:s.mu
+func (s *Server) placeLocked(key string) int {
+	bucket := bucketOf(key, len(s.table))
+	oldest, at := ^uint64(0), 0
+	for i := bucket; i < bucket+bucketLen; i += slotLen {
+		version, k, _, _ := getSlot(s.table[i:][:slotLen])
+		if version != 0 && string(k) == key {
+			return i
+		}
+		if version < oldest {
+			oldest, at = version, i
+		}
+	}
+	return at
+}
+
+// Close takes the table back from all clients: their next GET ends their connection.
+func (s *Server) Close() { s.region.Deregister() }
