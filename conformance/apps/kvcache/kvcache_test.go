@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -201,6 +202,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 		case a := <-answers:
 			t.Fatalf("Get in the middle of a SET = %q, %v", a.value, a.err)
 		default: // the next Read is under way
+			runtime.Gosched()
 		}
 	}
 	close(goOn)
@@ -215,7 +217,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 // TestConcurrent has many GETs and SETs of few keys at once. No GET gives the value of another key, or one
 // that never was, or one older than what was there before it began.
 func TestConcurrent(t *testing.T) {
-	const writers, readers, rounds = 2, 4, 400
+	const writers, readers, rounds = 2, 4, 150
 	address := start(t, 2, nil)
 	ctx := soon(t)
 	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none makes way

@@ -1,0 +1,287 @@
+package extsock_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// The code of PORTING.md. A test in conformance/apps compares the two.
+
+// sendBack sends back what comes.
+func sendBack(c net.Conn) {
+	defer c.Close()
+	io.Copy(c, c)
+}
+
+// serve gives each connection to f.
+func serve(l net.Listener, f func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return // l was closed
+		}
+		go f(c)
+	}
+}
+
+// ask sends a question and prints the answer, which is as long.
+func ask(c net.Conn, question string) {
+	if _, err := io.WriteString(c, question); err != nil {
+		log.Fatal(err)
+	}
+	answer := make([]byte, len(question))
+	if _, err := io.ReadFull(c, answer); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", answer)
+}
+
+// An echo service as it is before it is ported.
+func ExampleDial_echo() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, sendBack)
+
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ask(c, "is anybody there?")
+	// Output: is anybody there?
+}
+
+// The same over DDP: two calls have another name.
+func ExampleDial_echo_step1() {
+	cfg := &extsock.Config{Startup: extsock.StartupRequire}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, sendBack)
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ask(c, "is anybody there?")
+	fmt.Println("in", c.Mode(), "mode")
+	// Output:
+	// is anybody there?
+	// in DDP mode
+}
+
+// The same where the protocol itself says when: both ends switch behind a line that they agree on.
+func ExampleDial_echo_step1InBand() {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, func(c net.Conn) {
+		hello := make([]byte, 9)
+		if _, err := io.ReadFull(c, hello); err == nil && string(hello) == "START DDP" {
+			if err := c.(*extsock.Conn).EnableDDP(context.Background(), nil); err != nil {
+				return
+			}
+		}
+		sendBack(c)
+	})
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), nil) // plain TCP so far
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "START DDP"); err != nil {
+		log.Fatal(err)
+	}
+	if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 1); err != nil { // as EnableDDP
+		log.Fatal(err)
+	}
+	ask(c, "is anybody there?")
+	// Output: is anybody there?
+}
+
+// The same with messages: what one Write sends one Read gets.
+func ExampleDial_echo_step2() {
+	cfg := &extsock.Config{Startup: extsock.StartupRequire, Messages: true, RecvSize: 4096}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, func(c net.Conn) {
+		defer c.Close()
+		message := make([]byte, 4096)
+		for {
+			n, err := c.Read(message) // one message, whole
+			if err != nil {
+				return
+			}
+			if _, err := c.Write(message[:n]); err != nil {
+				return
+			}
+		}
+	})
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	for _, question := range []string{"is anybody there?", "who?"} {
+		if _, err := io.WriteString(c, question); err != nil {
+			log.Fatal(err)
+		}
+	}
+	answer := make([]byte, 4096)
+	for range 2 {
+		n, err := c.Read(answer)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s\n", answer[:n])
+	}
+	// Output:
+	// is anybody there?
+	// who?
+}
+
+const (
+	ringSlots = 4
+	slotSize  = 1 << 10
+)
+
+// echoByRing serves a client that writes its questions into one ring of memory and reads the answers from
+// another. Only a slot's number and a length go by message: 1 octet and 2.
+func echoByRing(nc net.Conn) {
+	c := nc.(*extsock.Conn)
+	defer c.Close()
+	questions, answers := make([]byte, ringSlots*slotSize), make([]byte, ringSlots*slotSize)
+	q, err := c.Register(questions, extsock.RemoteWrite)
+	if err != nil {
+		return
+	}
+	a, err := c.Register(answers, extsock.RemoteRead)
+	if err != nil {
+		return
+	}
+	if _, err := c.Write(a.Handle().AppendTo(q.Handle().AppendTo(nil))); err != nil {
+		return
+	}
+	for note := make([]byte, 3); ; {
+		if _, err := io.ReadFull(c, note); err != nil {
+			return // Close takes the memory back from the peer
+		}
+		at, n := int(note[0])*slotSize, int(note[1])<<8|int(note[2])
+		if at >= len(questions) || n > slotSize {
+			return
+		}
+		copy(answers[at:], questions[at:at+n]) // the question is there: it came before the note
+		if _, err := c.Write(note); err != nil {
+			return
+		}
+	}
+}
+
+// The same with one-sided operations: the octets go straight from memory to memory.
+func ExampleDial_echo_step3() {
+	cfg := &extsock.Config{Startup: extsock.StartupRequire}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, echoByRing)
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	handles := make([]byte, 32)
+	if _, err := io.ReadFull(c, handles); err != nil {
+		log.Fatal(err)
+	}
+	q, handles, err := extsock.ParseHandle(handles)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, _, err := extsock.ParseHandle(handles)
+	if err != nil {
+		log.Fatal(err)
+	}
+	questions, answers := c.Remote(q), c.Remote(a)
+	for i, question := range []string{"is anybody there?", "who?"} {
+		slot := i % ringSlots
+		at, n := int64(slot*slotSize), len(question)
+		if _, err := questions.WriteAt([]byte(question), at); err != nil { // RDMA Write
+			log.Fatal(err)
+		}
+		note := []byte{byte(slot), byte(n >> 8), byte(n)}
+		if _, err := c.Write(note); err != nil { // behind it, so it tells that the question is there
+			log.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, note); err != nil {
+			log.Fatal(err)
+		}
+		answer := make([]byte, n)
+		if _, err := answers.ReadAt(answer, at); err != nil { // RDMA Read
+			log.Fatal(err)
+		}
+		fmt.Printf("%s\n", answer)
+	}
+	// Output:
+	// is anybody there?
+	// who?
+}
+
+// An HTTP server and its client, with the handlers they always had.
+func ExampleListen_http() {
+	cfg := &extsock.Config{Startup: extsock.StartupRequire}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "hello from ", r.URL.Path)
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	go server.Serve(l)
+
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return extsock.DialContext(ctx, network, addr, cfg)
+		},
+	}}
+	resp, err := client.Get("http://" + l.Addr().String() + "/over/ddp")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %s\n", resp.Status, body)
+
+	client.CloseIdleConnections()
+	if err := server.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	// Output: 200 OK: hello from /over/ddp
+}
