@@ -98,8 +98,8 @@ func echoServer(t *testing.T, l net.Listener) (stop func()) {
 	return func() { l.Close(); over.Wait() }
 }
 
-// ask sends a word and checks the answer, then closes c.
-func ask(t *testing.T, c *extsock.Conn, want string) {
+// hears sends a word and checks the answer, then closes c.
+func hears(t *testing.T, c *extsock.Conn, want string) {
 	t.Helper()
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Minute))
@@ -140,7 +140,7 @@ func TestTLSOption(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask(t, c, tt.want)
+			hears(t, c, tt.want)
 		})
 	}
 	t.Run("prefer DDP of a plain TLS server", func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestTLSOption(t *testing.T) {
 		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNotMPA {
 			t.Errorf("fallback %v", f)
 		}
-		ask(t, c, "plain hello")
+		hears(t, c, "plain hello")
 		l.Close()
 		over.Wait()
 	})
@@ -246,7 +246,7 @@ func TestNewListener(t *testing.T) {
 			if startup != extsock.StartupOff {
 				want = "DDP hello"
 			}
-			ask(t, extsock.NewConn(c, true, &extsock.Config{Startup: startup}), want)
+			hears(t, extsock.NewConn(c, true, &extsock.Config{Startup: startup}), want)
 			stop()
 		}
 	}
