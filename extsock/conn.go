@@ -101,9 +101,11 @@ func (c *Conn) Mode() Mode {
 	return c.mode
 }
 
-// Read reads into p. In TCP mode it is TCP's Read. In DDP mode it returns the octets of one message:
-// what does not fit into p comes with the next Read, never together with another message, and a
-// message of length 0 gives 0 octets and no error. io.EOF means that the peer has closed properly.
+// Read reads into p. In TCP mode it is TCP's Read, and so it is in DDP mode between two rddp ends, where Read
+// and Write stay a byte stream; io.EOF means that the peer has ended its half properly, and a connection that was
+// lost gives io.ErrUnexpectedEOF at best. In message mode (Config.Messages, or a foreign peer) it returns the octets
+// of one message: what does not fit into p comes with the next Read, never together with another message, and a
+// message of length 0 gives 0 octets and no error.
 //
 // Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
 // error is ErrReceiveOwner.
@@ -120,13 +122,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.readPlain(p)
 }
 
-// Write writes p. In TCP mode it is TCP's Write. In DDP mode it sends p as one message and returns
-// when TCP has taken all of it; p is not copied, and is the caller's again when Write returns. Operations
-// posted before it complete first. A p longer than the buffers of another rddp end, Config.RecvSize there,
-// gives ErrMessageTooLong; a foreign peer would end the connection.
+// Write writes p, which is the caller's again when Write returns. In TCP mode it is TCP's Write, and so it is in DDP
+// mode for a byte stream: a short p is copied, to be sent with what else is waiting while the connection is busy, a
+// longer one is sent from where it is; Write waits while the peer's buffers are full. In message mode it sends p as
+// one message and returns when TCP has taken all of it. Operations posted before it complete first. A p longer than
+// the buffers of another rddp end, Config.RecvSize there, gives ErrMessageTooLong; a foreign peer would end the
+// connection.
 //
-// A Write whose deadline passes while it waits in the queue is taken back. One that has begun to go
-// out cannot be: then the connection fails, as a TLS connection does.
+// When the deadline passes, the octets that have not begun to go out are taken back: n says how many are the
+// peer's. Those that have begun go out, from a copy. The connection can be used on.
 func (c *Conn) Write(p []byte) (int, error) {
 	ddp, err := c.enter(&c.writing, &c.writeDeadline)
 	if err != nil {
@@ -232,8 +236,8 @@ func (c *Conn) closePlain() {
 	c.abandonVerbs()
 }
 
-// CloseWrite sends a FIN and leaves the way in open. In DDP mode the error is
-// errors.ErrUnsupported.
+// CloseWrite ends the way out, behind what was written, and leaves the way in open. In DDP mode that needs the
+// byte stream; in message mode the error is errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	c.mu.Lock()
 	mode := c.mode

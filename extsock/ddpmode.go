@@ -390,6 +390,7 @@ func (c *Conn) start(cause error) {
 		p.setReason(cause)
 		v.qp.Fail(cause)
 	}
+	p.enlist()
 	v.pump = p
 }
 

@@ -41,9 +41,10 @@
 //	                                  0 to 16382
 //	RECVDEPTH    SetRecvDepth         receive buffers for Read, 1 to 65535; see Config  startup, before the first verb
 //	RECVSIZE     SetRecvSize          octets of each, at least 1; see Config            startup
-//	CROSSOVER    SetCrossover         octets from which a Write is fetched by the       startup
-//	                                  peer; 0: measured, -1: never
+//	CROSSOVER    SetCrossover         octets from which a Write is placed by RDMA       startup
+//	                                  Write; 0: measured, -1: never
 //	MESSAGEMODE  SetMessages          1: messages, 0: a byte stream                     startup
+//	STAT…        Stats                a count of Conn.Stats                             never
 //
 // Getting one gives the setting, and in DDP mode what startup agreed on. An option or level that does not exist
 // gives errors.ErrUnsupported, a value that it can't have syscall.EINVAL.
@@ -58,9 +59,12 @@
 // # Who reads
 //
 // Sends need posted buffers. Unless the application posts its own (PostRecv before the switch,
-// Config.RecvCQ, or Config.SRQ for many connections together), the connection keeps Config.RecvDepth of them posted for Read and stops reading
-// from TCP while all are full. Everything else that comes waits too, then: the peer's one-sided
-// operations, the answers to ours, even the peer's close. So read what comes, or post receives.
+// Config.RecvCQ, or Config.SRQ for many connections together), the connection finds them itself, for Read.
+// Where Read and Write are a byte stream, which they are between two rddp ends that do not ask for
+// messages, what is unread holds up the peer's Writes and nothing else. In message mode (Config.Messages,
+// or a foreign peer) at most Config.RecvDepth messages wait for Read; then the connection stops reading from
+// TCP, and everything else that comes waits too: the peer's one-sided operations, the answers to ours, even
+// the peer's close. So read what comes, or post receives.
 //
 // # Ends
 //
@@ -70,6 +74,6 @@
 //
 // # Limits
 //
-// There is no way back from DDP mode to TCP mode. Half-close is not supported in DDP mode. Deadlines
+// There is no way back from DDP mode to TCP mode. Half-close in DDP mode needs the byte stream. Deadlines
 // bound the blocking calls, not Work Requests that were posted.
 package extsock

@@ -58,6 +58,7 @@ func (p *pump) fail(err error) {
 		p.qp.Abort(err)
 	} else {
 		p.qp.Fail(err)
+		p.retire()
 		p.traceTerminate()
 	}
 	p.transmit()

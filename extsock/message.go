@@ -34,6 +34,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
 		silent := isClosed(pump.silent)
 		n, freed, ok := in.take(p)
+		pump.count.copied.Add(uint64(n))
 		pump.roomFor(freed)
 		switch {
 		case c.isClosed():
@@ -75,6 +76,7 @@ func (c *Conn) await(p []byte, over <-chan struct{}) (n int, ok bool, err error)
 	}
 	pump.role.served()
 	if n, ok = in.leave(); ok {
+		pump.count.direct.Add(uint64(n))
 		err = nil
 	}
 	return n, ok, err

@@ -81,6 +81,7 @@ type pump struct {
 	// interruptible says that a read can be ended by a deadline.
 	interruptible bool
 
+	count   counters
 	role    role
 	rxErr   error // why receiving is over; the role guards these three
 	rxOver  bool
@@ -166,6 +167,9 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		if n > 0 {
 			p.captureRun(off, p.free[:n])
 			p.mrx.Fill(off, n)
+			if p.count.received.octets.Load() == off { // not early: that comes again
+				p.count.received.octets.Add(uint64(n))
+			}
 			p.captureArrived(false)
 			if !p.place(!reader) {
 				return nil, true
@@ -224,6 +228,9 @@ func (p *pump) giveBack() {
 func (p *pump) place(mayWait bool) bool {
 	for p.stalled || p.mrx.Next() { // one verified ULPDU, each exactly once
 		u := p.mrx.ULPDU()
+		if !p.stalled && !u.Early {
+			p.count.received.fpdus.Add(1)
+		}
 		if u.Early {
 			if !p.drx.TryPlace(u.Off, u.Data) {
 				p.mrx.Unread() // not placeable yet: it comes again in order
@@ -270,6 +277,7 @@ func (p *pump) handle() bool {
 	}
 	for p.drx.Deliver(p.mrx.Edge()) {
 		m := p.drx.Message()
+		p.count.received.message(m.RsvdULP)
 		isSend := !m.Tagged && m.QN == ddp.QNSend
 		if !isSend {
 			p.role.oneSided()
@@ -461,6 +469,7 @@ func (p *pump) fill() bool {
 				break
 			}
 			p.dtx.Start(p.qp.Message())
+			p.count.sent.message(p.qp.Message().RsvdULP)
 			p.middle = true
 		}
 		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
@@ -472,6 +481,7 @@ func (p *pump) fill() bool {
 		s := p.dtx.Segment()
 		snapshot := s.Snapshot || p.writable == nil             // nobody refers to payload while TCP is waited for
 		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		p.count.sent.fpdus.Add(1)
 		p.dtx.Release()
 		if s.Last {
 			p.middle = false
@@ -481,6 +491,7 @@ func (p *pump) fill() bool {
 	if p.batch.Len() == 0 {
 		return false
 	}
+	p.count.sent.octets.Add(uint64(p.batch.Len()))
 	p.left = p.batch.Bufs()
 	p.captureSent()
 	return true

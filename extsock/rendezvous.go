@@ -120,6 +120,7 @@ func (s *byteStream) openOffer(n int, over <-chan struct{}) error {
 			length := binary.BigEndian.AppendUint32(s.scratch[:0], uint32(n))
 			if posted = s.postCountedLocked(header{kind: kindOffer}, length); posted {
 				s.offering.open, s.offering.granted = true, false
+				s.p.count.offers.Add(1)
 			}
 		}
 		s.mu.Unlock()
@@ -201,6 +202,7 @@ func (s *byteStream) closeOfferLocked(k kind, n int) bool {
 		return false
 	}
 	s.offering.open = false
+	s.p.count.rendezvous.Add(uint64(n))
 	return true
 }
 

@@ -29,6 +29,17 @@ const (
 	RECVSIZE    // see Conn.SetRecvSize
 	CROSSOVER   // see Conn.SetCrossover
 	MESSAGEMODE // see Conn.SetMessages
+
+	// Counts of Conn.Stats, which can only be read; the highest bits are lost where an int is short.
+	STATSENTFPDUS
+	STATSENTOCTETS
+	STATRECEIVEDFPDUS
+	STATRECEIVEDOCTETS
+	STATCOPIEDOCTETS
+	STATDIRECTOCTETS
+	STATCREDITSTALLS
+	STATCOMBINEDWRITES
+	STATOFFERS
 )
 
 const (
@@ -55,6 +66,24 @@ var sockopts = map[int]sockopt{
 	RECVSIZE:    {"RECVSIZE", (*Conn).SetRecvSize, (*Conn).RecvSize},
 	CROSSOVER:   {"CROSSOVER", (*Conn).SetCrossover, (*Conn).Crossover},
 	MESSAGEMODE: {"MESSAGEMODE", onOff((*Conn).SetMessages), func(c *Conn) int { return toInt(c.Messages()) }},
+
+	STATSENTFPDUS:      statistic(func(s *Stats) uint64 { return s.Sent.FPDUs }),
+	STATSENTOCTETS:     statistic(func(s *Stats) uint64 { return s.Sent.Octets }),
+	STATRECEIVEDFPDUS:  statistic(func(s *Stats) uint64 { return s.Received.FPDUs }),
+	STATRECEIVEDOCTETS: statistic(func(s *Stats) uint64 { return s.Received.Octets }),
+	STATCOPIEDOCTETS:   statistic(func(s *Stats) uint64 { return s.CopiedOctets }),
+	STATDIRECTOCTETS:   statistic(func(s *Stats) uint64 { return s.DirectOctets }),
+	STATCREDITSTALLS:   statistic(func(s *Stats) uint64 { return s.CreditStalls }),
+	STATCOMBINEDWRITES: statistic(func(s *Stats) uint64 { return s.CombinedWrites }),
+	STATOFFERS:         statistic(func(s *Stats) uint64 { return s.Offers }),
+}
+
+// statistic is an option that gives a count.
+func statistic(count func(*Stats) uint64) sockopt {
+	return sockopt{
+		"a statistic", func(c *Conn, v int) error { return c.invalid("a statistic", v) },
+		func(c *Conn) int { s := c.Stats(); return int(count(&s)) },
+	}
 }
 
 // SetsockoptInt sets a socket option, as a C program would; each is a cover over a typed method. An

@@ -251,8 +251,11 @@ func (s *byteStream) appendLocked(p []byte) int {
 	if len(p) == 0 {
 		return 0
 	}
-	if s.pending == nil {
+	if s.pending != nil {
+		s.p.count.combined.Add(1)
+	} else {
 		if !s.mayPostLocked(reserve) {
+			s.stall()
 			return 0
 		}
 		s.credits--
@@ -293,6 +296,9 @@ func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error
 func (s *byteStream) postOwnLocked(p []byte) (n int) {
 	if s.pending != nil && !s.postPendingLocked() {
 		return 0
+	}
+	if len(p) > 0 && !s.mayPostLocked(reserve) {
+		s.stall()
 	}
 	for n < len(p) && s.mayPostLocked(reserve) {
 		k := min(len(p)-n, s.longest)
@@ -375,6 +381,12 @@ func asWriteError(err error) error {
 		return syscall.EPIPE
 	}
 	return err
+}
+
+// stall notes that a Write finds no credits.
+func (s *byteStream) stall() {
+	s.p.count.stalls.Add(1)
+	s.p.traceStall()
 }
 
 // at returns the slot of a message that is posted.

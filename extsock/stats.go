@@ -1,0 +1,207 @@
+package extsock
+
+import (
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Stats counts what connections have done in DDP mode. Octets are 8-bit units; those of Sent and Received are of
+// FPDUs, with all headers, pads, CRCs and Markers. All counts only grow.
+//
+// The fields of Stats are plain numbers and maps, so that expvar can show them:
+//
+//	expvar.Publish("rddp", expvar.Func(func() any { return extsock.TotalStats() }))
+//
+// and All gives them one by one, for other systems.
+type Stats struct {
+	Sent, Received Traffic
+
+	// CopiedOctets were copied once more on their way to Read, because it did not wait for them.
+	// DirectOctets were placed in Read's memory.
+	CopiedOctets, DirectOctets uint64
+	// CreditStalls is how often a Write to a byte stream had to wait until the peer had read.
+	CreditStalls uint64
+	// CombinedWrites is how many short Writes went out in a message with one before them.
+	CombinedWrites uint64
+	// Offers is how many rendezvous were begun, Rendezvous how many octets they have placed in the peer's memory.
+	Offers, RendezvousOctets uint64
+}
+
+// Traffic is one direction of Stats.
+type Traffic struct {
+	FPDUs, Octets uint64
+	// Operations counts messages by kind.
+	Operations Operations
+}
+
+// Operations counts RDMA Messages by kind (RFC 5040 §4.3, RFC 7306 §4).
+type Operations struct {
+	Sends           uint64 // of all four kinds
+	Writes          uint64
+	ReadRequests    uint64
+	ReadResponses   uint64
+	AtomicRequests  uint64
+	AtomicResponses uint64
+	ImmediateData   uint64
+	Terminates      uint64
+}
+
+// Totals is Stats of all connections of the process, those included that are closed.
+type Totals struct {
+	Stats
+	// Connections is how many connections have entered DDP mode, Open how many of them have not ended.
+	Connections, Open uint64
+	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by FallbackReason.
+	Fallbacks map[string]uint64
+}
+
+// Stats returns what the connection has done so far in DDP mode. It may be called at any time, by any goroutine, also
+// after Close.
+func (c *Conn) Stats() Stats {
+	c.mu.Lock()
+	inDDP := c.mode == ModeDDP
+	c.mu.Unlock()
+	if !inDDP {
+		return Stats{}
+	}
+	return c.verbs.pump.count.stats()
+}
+
+// TotalStats returns what all connections of the process have done so far.
+func TotalStats() Totals {
+	live.mu.Lock()
+	t := Totals{Stats: live.ended, Connections: live.begun, Open: uint64(len(live.pumps)), Fallbacks: make(map[string]uint64)}
+	for p := range live.pumps {
+		t.Stats.add(p.count.stats())
+	}
+	live.mu.Unlock()
+	for r, n := range fallbackCounts() {
+		if r > 0 {
+			t.Fallbacks[FallbackReason(r).String()] = n
+		}
+	}
+	return t
+}
+
+// All gives each count with a name that does not change, such as "sent_fpdus_total" (the style of Prometheus).
+func (s *Stats) All() iter.Seq2[string, uint64] {
+	return func(yield func(string, uint64) bool) {
+		for _, f := range s.fields() {
+			if !yield(f.name, *f.n) {
+				return
+			}
+		}
+	}
+}
+
+// A field is one count of Stats.
+type field struct {
+	name string
+	n    *uint64
+}
+
+// fields lists all counts, each under its name.
+func (s *Stats) fields() []field {
+	return append(append(s.Sent.fields("sent_"), s.Received.fields("received_")...),
+		field{"copied_octets_total", &s.CopiedOctets},
+		field{"direct_octets_total", &s.DirectOctets},
+		field{"credit_stalls_total", &s.CreditStalls},
+		field{"combined_writes_total", &s.CombinedWrites},
+		field{"offers_total", &s.Offers},
+		field{"rendezvous_octets_total", &s.RendezvousOctets},
+	)
+}
+
+func (t *Traffic) fields(prefix string) []field {
+	o := &t.Operations
+	return []field{
+		{prefix + "fpdus_total", &t.FPDUs},
+		{prefix + "octets_total", &t.Octets},
+		{prefix + "sends_total", &o.Sends},
+		{prefix + "writes_total", &o.Writes},
+		{prefix + "read_requests_total", &o.ReadRequests},
+		{prefix + "read_responses_total", &o.ReadResponses},
+		{prefix + "atomic_requests_total", &o.AtomicRequests},
+		{prefix + "atomic_responses_total", &o.AtomicResponses},
+		{prefix + "immediate_data_total", &o.ImmediateData},
+		{prefix + "terminates_total", &o.Terminates},
+	}
+}
+
+func (s *Stats) add(other Stats) {
+	from := other.fields()
+	for i, f := range s.fields() {
+		*f.n += *from[i].n
+	}
+}
+
+// counters is what a pump counts; anybody may read them.
+type counters struct {
+	sent, received trafficCounters
+
+	copied, direct, stalls, combined, offers, rendezvous atomic.Uint64
+}
+
+type trafficCounters struct {
+	fpdus, octets atomic.Uint64
+	ops           [16]atomic.Uint64 // by opcode
+}
+
+// message counts one message by its RDMAP Control Field.
+func (t *trafficCounters) message(control uint8) {
+	op, _ := rdmap.ParseControl(control)
+	t.ops[op&0xf].Add(1)
+}
+
+func (t *trafficCounters) traffic() Traffic {
+	n := func(ops ...rdmap.Opcode) (n uint64) {
+		for _, op := range ops {
+			n += t.ops[op].Load()
+		}
+		return n
+	}
+	return Traffic{FPDUs: t.fpdus.Load(), Octets: t.octets.Load(), Operations: Operations{
+		Sends:           n(rdmap.OpSend, rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate),
+		Writes:          n(rdmap.OpWrite),
+		ReadRequests:    n(rdmap.OpReadRequest),
+		ReadResponses:   n(rdmap.OpReadResponse),
+		AtomicRequests:  n(rdmap.OpAtomicRequest),
+		AtomicResponses: n(rdmap.OpAtomicResponse),
+		ImmediateData:   n(rdmap.OpImmediate, rdmap.OpImmediateSE),
+		Terminates:      n(rdmap.OpTerminate),
+	}}
+}
+
+func (c *counters) stats() Stats {
+	return Stats{
+		Sent: c.sent.traffic(), Received: c.received.traffic(),
+		CopiedOctets: c.copied.Load(), DirectOctets: c.direct.Load(), CreditStalls: c.stalls.Load(),
+		CombinedWrites: c.combined.Load(), Offers: c.offers.Load(), RendezvousOctets: c.rendezvous.Load(),
+	}
+}
+
+// live is all pumps of the process that have not ended, and what the others have counted.
+var live = struct {
+	mu    sync.Mutex
+	pumps map[*pump]struct{} // +checklocks:mu
+	begun uint64             // +checklocks:mu
+	ended Stats              // +checklocks:mu
+}{pumps: make(map[*pump]struct{})}
+
+// enlist and retire begin and end what TotalStats sees of the pump.
+func (p *pump) enlist() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.pumps[p] = struct{}{}
+	live.begun++
+}
+
+func (p *pump) retire() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	delete(live.pumps, p)
+	live.ended.add(p.count.stats())
+}

@@ -1,0 +1,132 @@
+package extsock_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestStats does one of each and looks for it at both ends.
+func TestStats(t *testing.T) {
+	before := extsock.TotalStats()
+	ci, cr := simPair(t, simtoe.Config{}, alwaysOffers(0), alwaysOffers(0))
+	memory := make([]byte, 64)
+	m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
+	if _, err := m.WriteAt(pattern(64, 1), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ReadAt(make([]byte, 64), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.FetchAdd(0, 1); err != nil {
+		t.Fatal(err)
+	}
+	const short, long = 100, 1 << 20
+	if _, err := ci.Write(make([]byte, short)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(cr, make([]byte, short)); err != nil {
+		t.Fatal(err)
+	}
+	go ci.Write(make([]byte, long))
+	if _, err := io.ReadFull(cr, make([]byte, long)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.ReadAt(make([]byte, 1), 0); err != nil { // so that all before it has been counted
+		t.Fatal(err)
+	}
+
+	out, in := ci.Stats().Sent, cr.Stats().Received
+	if out != in {
+		t.Errorf("one end sent %+v, the other received %+v", out, in)
+	}
+	ops := in.Operations
+	if ops.Writes < 2 || ops.ReadRequests != 2 || ops.AtomicRequests != 1 || ops.Sends < 3 || in.FPDUs < 8 || in.Octets < long {
+		t.Errorf("received: %+v", in)
+	}
+	answers := cr.Stats().Sent.Operations
+	if answers.ReadResponses != 2 || answers.AtomicResponses != 1 || answers.Sends == 0 {
+		t.Errorf("answers: %+v", answers)
+	}
+	reader, writer := cr.Stats(), ci.Stats()
+	if reader.CopiedOctets+reader.DirectOctets != short+long || reader.DirectOctets < long/2 {
+		t.Errorf("%d octets copied, %d placed directly, of %d", reader.CopiedOctets, reader.DirectOctets, short+long)
+	}
+	if writer.Offers == 0 || writer.RendezvousOctets < long/2 {
+		t.Errorf("%d offers placed %d octets", writer.Offers, writer.RendezvousOctets)
+	}
+	for opt, want := range map[int]uint64{
+		extsock.STATSENTFPDUS: writer.Sent.FPDUs, extsock.STATSENTOCTETS: writer.Sent.Octets, extsock.STATOFFERS: writer.Offers,
+	} {
+		if n, err := ci.GetsockoptInt(extsock.SOL_DDP, opt); uint64(n) != want || err != nil {
+			t.Errorf("option %d = %d, %v, want %d", opt, n, err, want)
+		}
+		if err := ci.SetsockoptInt(extsock.SOL_DDP, opt, 0); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("setting option %d: %v", opt, err)
+		}
+	}
+
+	ci.Close()
+	cr.Close()
+	total := extsock.TotalStats()
+	if total.Connections-before.Connections != 2 || total.Sent.FPDUs < before.Sent.FPDUs+writer.Sent.FPDUs {
+		t.Errorf("in total %+v, before %+v", total, before)
+	}
+	if b, err := json.Marshal(total); err != nil || !strings.Contains(string(b), `"Fallbacks":{`) {
+		t.Errorf("as JSON %s, %v", b, err)
+	}
+}
+
+// TestStatsAll: every field of Stats has a name of its own.
+func TestStatsAll(t *testing.T) {
+	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
+	s := ci.Stats()
+	seen := map[string]bool{}
+	for name, n := range s.All() {
+		if seen[name] || !strings.HasSuffix(name, "_total") {
+			t.Errorf("name %q", name)
+		}
+		seen[name] = true
+		if name == "sent_writes_total" && n != s.Sent.Operations.Writes {
+			t.Errorf("%s is %d, want %d", name, n, s.Sent.Operations.Writes)
+		}
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if numbers := strings.Count(string(b), ":") - 4; numbers != len(seen) { // four of them are structs
+		t.Errorf("All gives %d counts, Stats has %d: %s", len(seen), numbers, b)
+	}
+}
+
+// TestStatsInTCPMode has nothing to count.
+func TestStatsInTCPMode(t *testing.T) {
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	c := extsock.NewConn(a, true, nil)
+	defer b.Close()
+	defer c.Close()
+	if s := c.Stats(); s != (extsock.Stats{}) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func ExampleStats_All() {
+	c, peer := pipe(nil, nil)
+	defer c.Close()
+	defer peer.Close()
+	s := c.Stats()
+	for name, n := range s.All() {
+		if strings.HasPrefix(name, "received_sends") {
+			fmt.Printf("rddp_%s %d\n", name, n)
+		}
+	}
+	// Output: rddp_received_sends_total 0
+}
