@@ -52,6 +52,9 @@ type Conn struct {
 	startup     startup       // +checklocks:mu; what Config.Startup asks for
 	ahead       atomic.Bool   // startup holds octets for Read
 
+	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
+	abortive  atomic.Bool // Close is to be no orderly end
+
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
 
@@ -78,7 +81,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
 	}
 	c := &Conn{
 		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, closed: make(chan struct{}),
-		trace: newTrace(cfg.Trace, s, initiator),
+		trace: newTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
 	}
 	c.startup.settled = cfg.Startup == StartupOff
 	if cfg.Tap != nil {
@@ -221,6 +224,10 @@ func (c *Conn) close() error {
 	c.mu.Unlock()
 	if inDDP {
 		defer c.verbs.deregisterAll()
+		if c.abortive.Load() {
+			c.verbs.pump.kill(net.ErrClosed)
+			return nil
+		}
 		return c.opError("close", c.verbs.pump.close())
 	}
 	err := c.stream.Close()

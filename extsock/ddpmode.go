@@ -375,7 +375,7 @@ func (c *Conn) start(cause error) {
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
-	p.shared = c.cfg.SRQ != nil
+	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)
 	if c.ownsReceives() {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]

@@ -63,6 +63,7 @@ type pump struct {
 	batch   *mpa.Batch // taken from batches while the token is held and there is output
 	// batchMu guards from dtx to left, too.
 	markers bool     // we send markers
+	maxFPDU int      // Config.MaxFPDU
 	large   bool     // the peer takes FPDUs longer than its segments
 	middle  bool     // dtx has begun a message that is not in the batch to its end
 	left    [][]byte // what TCP has not taken yet of the batch
@@ -499,6 +500,9 @@ func (p *pump) fill() bool {
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
 func (p *pump) mulpdu() int {
+	if p.maxFPDU > 0 {
+		return mpa.MULPDU(p.maxFPDU, p.markers)
+	}
 	if p.large {
 		return mpa.MaxULPDU
 	}

@@ -299,5 +299,10 @@ func (c *Conn) SetMessages(messages bool) error {
 	return c.configure(nil, func(cfg *Config) { cfg.Messages = messages })
 }
 
-// Messages returns the setting.
-func (c *Conn) Messages() bool { return c.config().Messages }
+// Messages returns the setting; in DDP mode whether each Write is one message, which it is with a foreign peer, too.
+func (c *Conn) Messages() bool {
+	if _, ok, cfg := c.agreed(); !ok {
+		return cfg.Messages
+	}
+	return c.verbs.pump.bytes == nil
+}

@@ -44,8 +44,10 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 }
 
 // SetLinger says what TCP does at Close with octets that the peer has not acknowledged, as for a
-// net.TCPConn.
+// net.TCPConn. With 0 seconds Close in DDP mode ends the connection at once: the peer sees a reset, or, where the
+// stream has none, at least a byte stream without an end.
 func (c *Conn) SetLinger(seconds int) error {
+	c.abortive.Store(seconds == 0)
 	s, ok := c.tcp.(interface{ SetLinger(int) error })
 	return c.setting(ok, func() error { return s.SetLinger(seconds) })
 }

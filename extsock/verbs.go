@@ -74,7 +74,7 @@ var streams atomic.Uint64
 func (c *Conn) endpoint() *verbs {
 	v := &c.verbs
 	c.verbsOnce.Do(func() {
-		cfg := c.cfg
+		cfg := c.config()
 		v.stream = streams.Add(1)
 		v.domain = cfg.Domain
 		if v.domain == nil {
@@ -110,7 +110,7 @@ func (c *Conn) abandonVerbs() {
 
 // appReceives reports whether the application owns the receive queue.
 func (c *Conn) appReceives() bool {
-	return c.cfg.RecvCQ != nil || c.cfg.SRQ != nil || c.verbs.appReceives.Load()
+	return c.appQueues || c.verbs.appReceives.Load()
 }
 
 // inDDP returns the verbs of a connection that is, or was, in DDP mode.
