@@ -551,11 +551,15 @@ func (s *byteStream) reapLocked() (cancelled int) {
 	return cancelled
 }
 
-// unblock has what was held back by a full send queue tried again.
+// unblock has what was held back by a full queue tried again, now that the peer's answers may have let it go.
 func (s *byteStream) unblock() {
 	s.mu.Lock()
-	s.stuck = false
+	held := s.stuck || s.tail-s.head == uint64(len(s.slots))
+	s.reapLocked()
 	s.mu.Unlock()
+	if held {
+		signalOne(s.room)
+	}
 }
 
 // arrived takes in a message of n octets that has been placed. The receive role is held.
