@@ -32,7 +32,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	}
 	for {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
-		silent := isClosed(pump.silent)
+		silent, ended := isClosed(pump.silent), in.ended()
 		n, freed, ok := in.take(p)
 		pump.count.copied.Add(uint64(n))
 		pump.roomFor(freed)
@@ -41,7 +41,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 			return n, net.ErrClosed
 		case ok:
 			return n, nil
-		case in.ended():
+		case ended:
 			return 0, io.EOF
 		case silent:
 			return 0, c.readEnd()
