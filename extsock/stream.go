@@ -647,6 +647,7 @@ func (s *byteStream) close(tooLong <-chan time.Time) bool {
 	s.freed(s.in.close())
 	s.finish(net.ErrClosed)
 	for {
+		looked := s.p.freed.wait() // room is the Write's that may be under way
 		s.mu.Lock()
 		posted := s.fin
 		s.mu.Unlock()
@@ -654,7 +655,7 @@ func (s *byteStream) close(tooLong <-chan time.Time) bool {
 			return true
 		}
 		select {
-		case <-s.room:
+		case <-looked:
 		case <-s.p.over:
 			return true
 		case <-tooLong:
