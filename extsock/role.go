@@ -26,6 +26,7 @@ type role struct {
 	offer   chan struct{} // capacity 1: the waiter is to look
 
 	waiting atomic.Bool // somebody waits who may take the role
+	writing atomic.Bool // a Write waits for the peer's credits: the role is not to stay vacant
 
 	begin  time.Time
 	left   atomic.Int64 // when the waiter was last served, ns after begin
@@ -70,6 +71,14 @@ func (r *role) oneSided() {
 	}
 }
 
+// awaitCredits begins and ends the wait of a Write, of which there is one at a time.
+func (r *role) awaitCredits(begins bool) {
+	r.writing.Store(begins)
+	if begins && !r.held.Load() {
+		r.callBack()
+	}
+}
+
 // served ends a wait.
 func (r *role) served() {
 	r.left.Store(int64(time.Since(r.begin)))
@@ -101,7 +110,7 @@ func (r *role) take() bool { return r.held.CompareAndSwap(false, true) }
 func (r *role) leave(hurry bool) {
 	r.driving.Store(false)
 	r.held.Store(false)
-	if hurry || r.streak.Load() == 0 {
+	if hurry || r.streak.Load() == 0 || r.writing.Load() {
 		r.callBack()
 	} else if r.armed.CompareAndSwap(false, true) {
 		r.sentinel.Reset(sentinelIn)

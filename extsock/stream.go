@@ -327,6 +327,8 @@ func (s *byteStream) await(over <-chan struct{}, owns bool) error {
 	if owns {
 		ended = nil
 	}
+	s.p.role.awaitCredits(true)
+	defer s.p.role.awaitCredits(false)
 	select {
 	case <-s.room:
 	case <-s.cq.Ready():
