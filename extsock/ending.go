@@ -139,9 +139,12 @@ func (p *pump) discard() {
 func (p *pump) close() error {
 	t := time.NewTimer(p.closeTimeout)
 	defer t.Stop()
-	if p.bytes != nil && !p.bytes.close(t.C) {
-		p.kill(errCloseTimeout)
-		return errCloseTimeout
+	if p.bytes != nil {
+		p.interrupt() // who waits in Read does not wait for what was written
+		if !p.bytes.close(t.C) {
+			p.kill(errCloseTimeout)
+			return errCloseTimeout
+		}
 	}
 	p.setReason(net.ErrClosed)
 	p.qp.Close()
