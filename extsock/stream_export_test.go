@@ -1,0 +1,4 @@
+package extsock
+
+// RaceEnabled tells the tests of package extsock_test that the race detector runs.
+const RaceEnabled = raceEnabled

@@ -1,0 +1,87 @@
+package extsock_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// tapeLen is the period of the tape in octets: odd and no multiple of any buffer.
+const tapeLen = 1<<20 + 7
+
+// tape is a long run of random octets, twice: which of them is at a place of a stream tells where that is.
+var tape = sync.OnceValue(func() []byte {
+	b := make([]byte, tapeLen, 2*tapeLen)
+	rand.NewChaCha8([32]byte{1}).Read(b)
+	return append(b, b...)
+})
+
+// tapeAt returns the n octets from place pos on, at most tapeLen. They are not to be changed.
+func tapeAt(pos, n int) []byte { return tape()[pos%tapeLen:][:n:n] }
+
+// A lengths is how long the calls of one end are: 1 octet to most.
+type lengths struct {
+	r    *rand.Rand
+	most int
+}
+
+func newLengths(seed uint64, most int) *lengths { return &lengths{rand.New(rand.NewPCG(seed, 1)), most} }
+
+// next is a length: short ones, those about the bounds of messages and long ones come alike often.
+func (s *lengths) next() int {
+	return 1 + int(s.r.Uint64N(1+s.r.Uint64N(1+s.r.Uint64N(uint64(s.most)))))
+}
+
+// writeTape writes total octets of the tape from place pos on.
+func writeTape(c *extsock.Conn, pos, total int, s *lengths) error {
+	for sent := 0; sent < total; {
+		p := tapeAt(pos+sent, min(s.next(), total-sent))
+		n, err := c.Write(p)
+		if n != len(p) || err != nil {
+			return fmt.Errorf("Write of %d octets at %d = %d, %w", len(p), sent, n, err)
+		}
+		sent += n
+	}
+	return nil
+}
+
+// readTape reads octets until it has total, or to the end if total is negative, and compares them with the
+// tape from place pos on. It returns how many have come.
+func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) {
+	p := make([]byte, s.most)
+	for total < 0 || got < total {
+		n, err := c.Read(p[:s.next()])
+		if !bytes.Equal(p[:n], tapeAt(pos+got, n)) {
+			return got, fmt.Errorf("octets %d to %d are not those that were written", got, got+n)
+		}
+		got += n
+		if err == io.EOF && total < 0 {
+			return got, nil
+		}
+		if err != nil {
+			return got, fmt.Errorf("Read at %d = %d, %w", got, n, err)
+		}
+		if n == 0 {
+			return got, fmt.Errorf("Read at %d = 0 and no error", got)
+		}
+	}
+	return got, nil
+}
+
+// bounded closes the connections if the test takes too long, so that nothing in it waits for ever. (A deadline
+// would change who receives.)
+func bounded(t testing.TB, conns ...*extsock.Conn) {
+	watch := time.AfterFunc(time.Minute, func() {
+		for _, c := range conns {
+			c.Close()
+		}
+		t.Error("stuck for a minute")
+	})
+	t.Cleanup(func() { watch.Stop() })
+}

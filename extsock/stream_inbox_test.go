@@ -1,0 +1,61 @@
+package extsock
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/internal/bufpool"
+)
+
+// TestStreamEndBehindTheLastOctet: a message and the end of the stream come at any moment of a Read. The octets are
+// read first.
+func TestStreamEndBehindTheLastOctet(t *testing.T) {
+	rounds := 20_000
+	if raceEnabled {
+		rounds = 2000
+	}
+	var round, over atomic.Int64 // the round begun, and the last one whose message has been given
+	inboxes := make([]*inbox, rounds)
+	conns := make([]*Conn, rounds)
+	silent := make(chan struct{})
+	for i := range rounds {
+		in := newInbox(nil, nil, 6, 512)
+		in.framed = true
+		p := &pump{in: in, silent: silent, bytes: &byteStream{in: in}}
+		p.role.held.Store(true)
+		inboxes[i] = in
+		conns[i] = &Conn{closed: make(chan struct{})}
+		conns[i].verbs.pump = p
+	}
+	go func() {
+		for i := range int64(rounds) {
+			for spin := 1; round.Load() <= i; spin++ {
+				if spin%1000 == 0 {
+					runtime.Gosched()
+				}
+			}
+			in, c := inboxes[i], bufpool.GetChunk(1)
+			for range i % 256 { // not always at the same moment
+				over.Load()
+			}
+			in.mu.Lock()
+			in.used, in.bound, in.chunk = 1, true, c
+			in.mu.Unlock()
+			in.accept(1)
+			in.end()
+			in.notify()
+			over.Store(i + 1)
+		}
+	}()
+	p := make([]byte, 8)
+	for i := range int64(rounds) {
+		round.Store(i + 1)
+		if n, err := conns[i].readDDP(p); n != 1 || err != nil {
+			t.Fatalf("round %d: Read = %d, %v in front of the last octet", i, n, err)
+		}
+		for over.Load() <= i {
+			runtime.Gosched()
+		}
+	}
+}
