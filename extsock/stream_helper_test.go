@@ -31,7 +31,9 @@ type lengths struct {
 	most int
 }
 
-func newLengths(seed uint64, most int) *lengths { return &lengths{rand.New(rand.NewPCG(seed, 1)), most} }
+func newLengths(seed uint64, most int) *lengths {
+	return &lengths{rand.New(rand.NewPCG(seed, 1)), most}
+}
 
 // next is a length: short ones, those about the bounds of messages and long ones come alike often.
 func (s *lengths) next() int {
