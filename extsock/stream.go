@@ -285,7 +285,10 @@ func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error
 			return n, err
 		}
 		if e := s.await(over, owns); e != nil {
-			return n - s.takeBack(), e
+			if n -= s.takeBack(); n == len(p) {
+				return n, nil // TCP, too, would have taken it by now
+			}
+			return n, e
 		}
 	}
 }
