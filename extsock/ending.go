@@ -142,6 +142,7 @@ func (p *pump) close() error {
 	if p.bytes != nil {
 		p.interrupt() // who waits in Read does not wait for what was written
 		if !p.bytes.close(t.C) {
+			p.setReason(net.ErrClosed)
 			p.kill(errCloseTimeout)
 			return errCloseTimeout
 		}
