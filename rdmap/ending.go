@@ -91,7 +91,7 @@ func (q *QP) PeerClosed(err error) {
 	q.moveOnLocked()
 }
 
-// Close ends the stream in order. Nothing can be posted from now on; what is queued still goes out, and
+// Close ends the stream in order. PostSend takes nothing from now on; what is queued still goes out, and
 // the requests of the peer that are here are answered. When all that is with TCP, what waits for the
 // peer is flushed, Reads, atomics and receives, and the QP is in StateClosed.
 func (q *QP) Close() {

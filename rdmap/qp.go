@@ -54,7 +54,7 @@ type State uint8
 const (
 	StateIdle        State = iota // startup is not over: receives can be posted
 	StateRTS                      // ready to send
-	StateClosing                  // nothing can be posted; what is queued still goes out
+	StateClosing                  // nothing can be sent any more; what is queued still goes out
 	StateTerminating              // the stream failed; all that may go out is the Terminate
 	StateError                    // over, not in order
 	StateClosed                   // over, in order

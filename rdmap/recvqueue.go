@@ -71,9 +71,9 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 }
 
 // PostRecv puts a buffer at the end of the receive queue; any goroutine may call it, also before Start.
-// It never waits. If it returns nil there will be exactly one Completion. It returns ErrClosed or
-// ErrPeerClosed where nothing more can come, ErrQueueFull, ErrCompletionQueueFull,
-// ErrMessageTooLong for a buffer of more than 2^32-1 octets, or ErrSharedQueue.
+// It never waits. A closing stream still takes buffers, because its peer may still send. If PostRecv returns
+// nil there will be exactly one Completion. It returns ErrClosed or ErrPeerClosed where nothing more can
+// come, ErrQueueFull, ErrCompletionQueueFull, ErrMessageTooLong for a buffer of more than 2^32-1 octets, or ErrSharedQueue.
 func (q *QP) PostRecv(r RecvRequest) error {
 	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong
@@ -96,7 +96,7 @@ func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.state != StateIdle && q.state != StateRTS:
+	case q.state != StateIdle && !q.isUpLocked():
 		return false, q.closedErrLocked()
 	case q.peerClosed:
 		return false, ErrPeerClosed
