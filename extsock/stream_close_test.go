@@ -258,7 +258,7 @@ func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 					if reads {
 						go io.Copy(io.Discard, ci)
 					}
-					time.Sleep(time.Second)
+					time.Sleep(20 * time.Millisecond)
 					const total = 60_000 // it takes its time to go out, and the peer writes on
 					if err := writeTape(ci, 0, total, newLengths(1, 5000)); err != nil {
 						t.Error(err)

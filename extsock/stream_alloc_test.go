@@ -1,0 +1,69 @@
+package extsock_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// TestStreamAllocations: in the steady state a Write and a Read allocate nothing, at either end.
+func TestStreamAllocations(t *testing.T) {
+	if extsock.RaceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, length := range []int{64, 4 << 10, 64 << 10} {
+		t.Run(fmt.Sprintf("one way, %d", length), func(t *testing.T) {
+			ci, cr := tcpPair(t, side{}, side{})
+			bounded(t, ci, cr)
+			out, in := make([]byte, length), make([]byte, length)
+			var failed error
+			once := func() {
+				if _, err := ci.Write(out); err != nil {
+					failed = err
+				}
+				if _, err := io.ReadFull(cr, in); err != nil {
+					failed = err
+				}
+			}
+			for range 200 {
+				once()
+			}
+			if n := testing.AllocsPerRun(500, once); n != 0 || failed != nil {
+				t.Errorf("%v allocations, %v", n, failed)
+			}
+		})
+		t.Run(fmt.Sprintf("there and back, %d", length), func(t *testing.T) {
+			ci, cr := tcpPair(t, side{}, side{})
+			bounded(t, ci, cr)
+			go func() {
+				p := make([]byte, length)
+				for {
+					if _, err := io.ReadFull(cr, p); err != nil {
+						return
+					}
+					if _, err := cr.Write(p); err != nil {
+						return
+					}
+				}
+			}()
+			p := make([]byte, length)
+			var failed error
+			once := func() {
+				if _, err := ci.Write(p); err != nil {
+					failed = err
+				}
+				if _, err := io.ReadFull(ci, p); err != nil {
+					failed = err
+				}
+			}
+			for range 200 {
+				once()
+			}
+			if n := testing.AllocsPerRun(500, once); n != 0 || failed != nil {
+				t.Errorf("%v allocations, %v", n, failed)
+			}
+		})
+	}
+}

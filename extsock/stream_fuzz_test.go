@@ -1,0 +1,198 @@
+package extsock
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A dialog is a Stream whose every read gives one FPDU. Between the reads it reads the inbox, as one who waits and as
+// one who doesn't.
+type dialog struct {
+	script
+	p      *pump
+	frames [][]byte
+	calls  []byte // how long the reads of the inbox are; 0 for none
+	want   []byte // memory of the Read that waits
+	got    []byte
+}
+
+func (d *dialog) ReadSegment(p []byte) (n int, off uint64, err error) {
+	d.settle()
+	if len(d.frames) == 0 {
+		return 0, d.off, io.EOF
+	}
+	d.look()
+	n, off = copy(p, d.frames[0]), d.off
+	d.off += uint64(n)
+	if d.frames[0] = d.frames[0][n:]; len(d.frames[0]) == 0 {
+		d.frames = d.frames[1:]
+	}
+	return n, off, nil
+}
+
+// settle ends the Read that waits.
+func (d *dialog) settle() {
+	if d.want == nil {
+		return
+	}
+	if n, served := d.p.in.leave(); served {
+		d.got = append(d.got, d.want[:n]...)
+	}
+	d.want = nil
+}
+
+// look begins the next Read.
+func (d *dialog) look() {
+	if len(d.calls) == 0 {
+		return
+	}
+	n := int(d.calls[0])
+	d.calls = d.calls[1:]
+	if n > 0 && !d.take(4*n) {
+		d.want = make([]byte, 4*n)
+		d.p.in.await(d.want)
+	}
+}
+
+// take reads what there is.
+func (d *dialog) take(most int) bool {
+	p := make([]byte, most)
+	n, freed, ok := d.p.in.take(p)
+	d.p.roomFor(freed)
+	d.got = append(d.got, p[:n]...)
+	return ok
+}
+
+// FuzzByteStream feeds the receiving half with messages that have their length in front, each in an FPDU of its own or
+// in two. What is read is what a peer that keeps to the rules has sent up to the first message that breaks them, and
+// each message is accounted for by a credit.
+func FuzzByteStream(f *testing.F) {
+	seed := func(messages ...string) []byte {
+		var b []byte
+		for _, m := range messages {
+			b = append(append(b, byte(len(m)>>8), byte(len(m))), m...)
+		}
+		return b
+	}
+	f.Add(seed("\x00\x00\x00\x00hello", "\x00\x00\x00\x00", "\x00\x01\x00\x00world"), []byte{9, 1, 9})
+	f.Add(seed("\x00\x01\x00\x00hello", "\x00\x00\x00\x00late"), []byte{0, 0})
+	f.Add(seed("\x00\x00\x00\x05", "\x07\x00\x00\x00"), []byte{})
+	f.Add(seed("\x00\x00\x00", "\x00\x00\x00\x00x"), []byte{})
+	many := make([]string, 12)
+	for i := range many {
+		many[i] = "\x00\x00\x00\x00" + string(bytes.Repeat([]byte{byte(i)}, 400))
+	}
+	f.Add(seed(many...), []byte{0, 0, 0, 0, 255, 0, 255, 3, 3, 3})
+	f.Add(seed(many...), []byte{})
+	f.Fuzz(func(t *testing.T, in, calls []byte) {
+		const depth, size, granted = 6, 512, 32
+		var messages [][]byte
+		for len(in) > 2 {
+			n := min(int(binary.BigEndian.Uint16(in)%700), len(in)-2)
+			m := bytes.Clone(in[2 : 2+n])
+			if n > 0 && kind(m[0]) != kindData && kind(m[0]) <= kindCancel {
+				m[0] += byte(kindCancel) // large Writes have a test of their own
+			}
+			messages = append(messages, m)
+			in = in[2+n:]
+		}
+		d := &dialog{frames: inFPDUs(messages), calls: calls}
+		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), Stream: 1, RecvDepth: depth})
+		qp.Start(rdmap.StartParams{Extensions: true})
+		p := newPump(d, qp, mpa.Agreement{CRC: true})
+		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
+		p.in = newInbox(qp, qp.RecvCQ(), depth, size)
+		p.in.framed = true
+		p.bytes = newByteStream(p, p.in, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
+		d.p = p
+		p.receive()
+		for d.take(1000) {
+		}
+		inOrder, fin, sound := judge(messages, size)
+		if !bytes.HasPrefix(inOrder, d.got) {
+			t.Errorf("read %x, want the beginning of %x", d.got, inOrder)
+		}
+		why := p.why()
+		switch {
+		case why == io.EOF && !sound:
+			t.Error("messages that break the rules were taken")
+		case why == io.EOF && !bytes.Equal(d.got, inOrder):
+			t.Errorf("read %d octets, want %d", len(d.got), len(inOrder))
+		case why == io.EOF && p.in.ended() != fin:
+			t.Errorf("the end of the stream: %t, want %t", p.in.ended(), fin)
+		case why != io.EOF && !errors.Is(why, ErrStream) && !errors.As(why, new(*ddp.Error)):
+			t.Errorf("it ended with %v", why)
+		case why == io.EOF:
+			p.bytes.mu.Lock()
+			n := p.bytes.owed + announced(t, d.out.Bytes())
+			p.bytes.mu.Unlock()
+			if n != len(messages) {
+				t.Errorf("%d messages, %d credits", len(messages), n)
+			}
+		}
+		p.close()
+		checkOutput(t, d.out.Bytes())
+	})
+}
+
+// inFPDUs makes one FPDU of each message with an even number, and two of the others.
+func inFPDUs(messages [][]byte) (frames [][]byte) {
+	tx, b := mpa.NewSender(true, false), mpa.NewBatch()
+	for i, m := range messages {
+		cut := len(m)
+		if i%2 == 1 {
+			cut /= 2
+		}
+		for mo := 0; ; {
+			h := ddp.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
+			tx.Append(b, true, append(h.AppendTo(nil), m[mo:cut]...))
+			frames = append(frames, bytes.Join(b.Bufs(), nil))
+			b.Reset()
+			if cut == len(m) {
+				break
+			}
+			mo, cut = cut, len(m)
+		}
+	}
+	return frames
+}
+
+// judge returns the data of the messages up to the first that breaks the rules, all of which are taken, and whether
+// the end of the stream is among them. The credits of a peer that we send nothing are all there, so it gives none back.
+func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
+	for _, m := range messages {
+		if len(m) < headerLen || len(m) > size {
+			return data, fin, false
+		}
+		// What is no data is not for Read.
+		if m[0] != byte(kindData) || m[1]&^flagFIN != 0 || fin && len(m) > headerLen {
+			return data, fin, false
+		}
+		data = append(data, m[headerLen:]...)
+		fin = fin || m[1]&flagFIN != 0
+	}
+	return data, fin, true
+}
+
+// announced adds up the credits in what was sent.
+func announced(t *testing.T, out []byte) (n int) {
+	rx := mpa.NewReceiver(true, false)
+	rx.SetBuffer(make([]byte, 1<<20))
+	rx.Fill(0, copy(rx.Free(), out))
+	for rx.Next() {
+		h, payload, err := ddp.ParseUntagged(rx.ULPDU().Data)
+		if err != nil || h.QN != ddp.QNSend || len(payload) != headerLen {
+			t.Errorf("sent %x, %v", payload, err)
+			continue
+		}
+		n += int(binary.BigEndian.Uint16(payload[2:]))
+	}
+	return n
+}
