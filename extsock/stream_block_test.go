@@ -37,7 +37,7 @@ func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 // TestStreamWithoutReaders: neither end reads. What is taken is bounded, a Write says exactly how much that is, and
 // all goes on when reading begins.
 func TestStreamWithoutReaders(t *testing.T) {
-	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 4096}, {8, 1000}, {32, 512}, {32, 65536}, {64, 4096}} {
+	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 4096}, {8, 1000}, {32, 33_000}, {32, 512}, {32, 65536}, {64, 4096}} {
 		for _, length := range []int{1, 64, 3000, 8 << 10, 100_000, 1 << 20} {
 			for _, window := range []int{0, 3000} {
 				if length == 1 && s.size > 1000 {
