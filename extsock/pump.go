@@ -44,9 +44,10 @@ type pump struct {
 	drx  *ddp.Receiver
 	free []byte // where in the buffer to read to; nil while no buffer is out
 	seen uint64 // octets that the Config's Tap has seen
-	// lend and giveBack as functions, made once so that passing them costs no allocation.
+	// lend, giveBack and finish as functions, made once so that passing them costs no allocation.
 	lendFunc     func() []byte
 	giveBackFunc func()
+	finishFunc   func()
 	in           *inbox        // where messages wait for Read; nil where the application posts the buffers
 	bytes        *byteStream   // nil in message mode
 	queue        *ddp.Queue    // the receive queue
@@ -119,7 +120,7 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 		p.writable, _ = s.(toe.WaitWriter)
 	}
 	p.lazy, _ = s.(toe.LazyReader)
-	p.lendFunc, p.giveBackFunc = p.lend, p.giveBack
+	p.lendFunc, p.giveBackFunc, p.finishFunc = p.lend, p.giveBack, p.finish
 	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
 	p.role.init()
 	return p
@@ -369,7 +370,7 @@ func (p *pump) transmit() {
 			return // the holder looks again after it has let go
 		}
 		if !p.drain(maxTurns) {
-			go p.finish()
+			go p.finishFunc()
 			return
 		}
 		p.token.Store(false)
@@ -379,7 +380,7 @@ func (p *pump) transmit() {
 // transmitAside is transmit by another goroutine.
 func (p *pump) transmitAside() {
 	if p.wanted() && p.token.CompareAndSwap(false, true) {
-		go p.finish()
+		go p.finishFunc()
 	}
 }
 
