@@ -95,6 +95,7 @@ func TestPreferKnowsARequest(t *testing.T) {
 			ci.Close()
 			cr.Close()
 			settle()
+			synctest.Wait()
 			if !bytes.Equal(seen.received, told.sent) || !bytes.Equal(seen.sent, told.received) {
 				t.Errorf("split at %d: the captures differ: %d octets sent, %d received", at, len(told.sent), len(seen.received))
 			}

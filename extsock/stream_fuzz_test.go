@@ -110,7 +110,7 @@ func FuzzByteStream(f *testing.F) {
 		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(qp, qp.RecvCQ(), depth, size)
 		p.in.framed = true
-		p.bytes = newByteStream(p, p.in, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
+		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, p.in, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
 		d.p = p
 		p.receive()
 		for d.take(1000) {

@@ -103,7 +103,7 @@ func TestStreamWithoutTries(t *testing.T) {
 }
 
 // A conversation is what a client and a server say, half-close included.
-func conversation(t *testing.T, client, server *extsock.Conn) {
+func talk(t *testing.T, client, server *extsock.Conn) {
 	t.Helper()
 	served := make(chan error, 1)
 	go func() {
@@ -155,7 +155,7 @@ func TestStreamOverAnyWire(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", wire), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ci, cr := simPair(t, wire, side{}, ofDepth(6, 512))
-				conversation(t, ci, cr)
+				talk(t, ci, cr)
 				settle()
 			})
 		})

@@ -1,4 +1,0 @@
-package extsock
-
-// RaceEnabled tells the tests of package extsock_test that the race detector runs.
-const RaceEnabled = raceEnabled
