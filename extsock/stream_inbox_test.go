@@ -48,6 +48,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 			over.Store(i + 1)
 		}
 	}()
+	defer round.Store(int64(rounds)) // after a failure, too
 	p := make([]byte, 8)
 	for i := range int64(rounds) {
 		round.Store(i + 1)
