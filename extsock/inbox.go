@@ -39,8 +39,7 @@ type inbox struct {
 	served  bool           // +checklocks:mu it has got its message, or at least one octet of the stream
 	eof     bool           // +checklocks:mu no more octets of the stream will come
 	discard bool           // +checklocks:mu nobody will read
-	offer   int            // +checklocks:mu octets that the peer has offered behind what is unread; see rendezvous.go
-	granted *granted       // +checklocks:mu the answer to it
+	granted *granted       // +checklocks:mu the answer to an offer, see rendezvous.go
 	refused bool           // +checklocks:mu or it was refused
 }
 
@@ -62,7 +61,11 @@ func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
 // It reports false where there may be no more messages, but one that is read will make room.
 func (in *inbox) bind(payload []byte, last bool) bool {
 	in.mu.Lock()
-	if in.used == in.depth {
+	full := in.used == in.depth
+	if in.framed && len(payload) > headerLen {
+		full = in.used >= in.depth-1 // the last one is for the end of the stream
+	}
+	if full {
 		in.mu.Unlock()
 		// A byte stream's peer has no credit for it: DDP finds no buffer and ends the stream.
 		return in.framed
@@ -109,7 +112,7 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) []byte
 		size = longest // the reader is behind: there is room for what comes next
 	}
 	in.chunk = bufpool.GetChunk(size)
-	in.chunk.B = in.chunk.B[:body]
+	in.chunk.B = in.chunk.B[:body:min(cap(in.chunk.B), longest)]
 	return in.chunk.B
 }
 
@@ -131,58 +134,36 @@ func (in *inbox) settle() (n int, there bool) {
 	return int(done[0].Len), true
 }
 
-// control takes a message of n octets that is no data out of its buffer, to p, whose length bounds it. The
-// buffer stays in use if keep is set.
-func (in *inbox) control(p []byte, n int, keep bool) int {
+// control takes a message of n octets that is no data out of its buffer, to p, whose length bounds it.
+func (in *inbox) control(p []byte, n int) int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c := in.releaseLocked()
 	n = copy(p, c.B[:n])
 	c.Put()
-	if !keep {
-		in.used--
-	}
+	in.used--
 	return n
 }
 
-// offered takes in an offer of n octets, which takes up a buffer until it has been answered.
-func (in *inbox) offered(n uint32) error {
+// offered takes in an offer of n octets. It returns a region of the memory of the Read that waits for them, or nil
+// where none does, or not for enough.
+func (in *inbox) offered(n uint32, register func(p []byte) (*ddp.Region, error)) (*ddp.Region, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.offer != 0 || in.granted != nil || in.eof || n == 0 {
-		return fmt.Errorf("%w: offer of %d octets", ErrStream, n)
+	if in.granted != nil || in.eof || n == 0 {
+		return nil, fmt.Errorf("%w: offer of %d octets", ErrStream, n)
 	}
-	in.offer = int(n)
-	return nil
-}
-
-// answerable returns the octets of the offer that the reader has come to, 0 if there is none.
-func (in *inbox) answerable() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.first < len(in.unread) {
-		return 0
+	p := in.want[:min(uint64(n), uint64(len(in.want)))]
+	in.refused = !in.waiting || in.served || in.first < len(in.unread) || len(p) < smallGrant
+	if in.refused {
+		return nil, nil
 	}
-	return in.offer
-}
-
-// grant answers the offer with a region of the waiting reader's memory, or refuses it with nil: then its octets
-// come as data. It reports false if there is no offer any more.
-func (in *inbox) grant(region *ddp.Region) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.offer == 0 {
-		if region != nil {
-			region.Deregister()
-		}
-		return false
+	region, err := register(p)
+	if err != nil {
+		return nil, err
 	}
-	in.offer = 0
-	in.used--
-	if in.refused = region == nil; !in.refused {
-		in.granted = &granted{region: region}
-	}
-	return true
+	in.granted = &granted{region: region}
+	return region, nil
 }
 
 // done takes in that n octets have been placed in what was granted.
@@ -206,23 +187,19 @@ func (in *inbox) done(n uint32) error {
 	return nil
 }
 
-// cancelled takes in that nothing comes of the offer. freed is how many buffers are free by that.
-func (in *inbox) cancelled() (freed int, err error) {
+// cancelled takes in that nothing comes of the offer.
+func (in *inbox) cancelled() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
-	case in.offer != 0:
-		in.offer = 0
-		in.used--
-		return 1, nil
 	case in.granted != nil:
 		in.endGrantLocked()
-		return 0, nil
 	case in.refused: // and the two have crossed
 		in.refused = false
-		return 0, nil
+	default:
+		return fmt.Errorf("%w: cancel without an offer", ErrStream)
 	}
-	return 0, fmt.Errorf("%w: cancel without an offer", ErrStream)
+	return nil
 }
 
 // endGrantLocked takes back what was granted.
@@ -241,7 +218,6 @@ func (in *inbox) endGrantLocked() {
 func (in *inbox) shut() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.offer = 0
 	if in.granted != nil {
 		in.endGrantLocked()
 	}
@@ -397,7 +373,7 @@ func (in *inbox) has() bool {
 
 // +checklocks:in.mu
 func (in *inbox) hasLocked() bool {
-	return in.served || in.first < len(in.unread) || in.offer != 0 || in.eof
+	return in.served || in.first < len(in.unread) || in.eof
 }
 
 // notify wakes the waiting reader if there is something for it.

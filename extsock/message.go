@@ -57,9 +57,6 @@ func (c *Conn) await(p []byte, over <-chan struct{}) (n int, ok bool, err error)
 	pump := c.verbs.pump
 	in := pump.in
 	in.await(p)
-	if n := in.answerable(); n > 0 {
-		err = c.answer(p, n)
-	}
 	pump.role.wait(!c.readDeadline.isSet())
 	for err == nil && !in.has() && !isClosed(pump.silent) && !c.isClosed() {
 		if pump.drive(&c.readDeadline) {

@@ -16,9 +16,9 @@ import (
 // The rendezvous moves a large Write from the writer's memory to the reader's by RDMA Write, with no copy at
 // either end and no buffer in between:
 //
-//	writer ── offer: how many octets ──────────▶ waits in the inbox like data
-//	       ◀── grant: handle of Read's memory ── Read has come to it
-//	       ── RDMA Writes, done: how many ─────▶ Read returns
+//	writer ── offer: how many octets ──────────▶ a Read waits, or none
+//	       ◀── grant: handle of its memory ─────
+//	       ── RDMA Writes, done: how many ─────▶ it returns
 //
 //	message  octets behind the header
 //	offer    Length (4)
@@ -26,8 +26,12 @@ import (
 //	done     Length (4) of what has been placed
 //	cancel   none
 //
-// A writer offers one Write at a time and sends nothing else meanwhile, so there is one offer, at most one grant
-// and one done or cancel for it. After a cancel, which a grant may cross, it offers no more.
+// The receiving side answers an offer at once, without its program: it grants the memory of a Read that waits for
+// the next octet, and refuses where none does. So a Write never waits longer than it would have to as data, and two
+// ends that both write first do not wait for each other.
+//
+// A writer offers one Write at a time and sends nothing else meanwhile, so there is one offer, one grant, and at most
+// one done or cancel for it. After a cancel, which a grant may cross, it offers no more.
 
 // smallGrant is the length in octets of a Read's memory below which a grant is not worth it.
 const smallGrant = 32 << 10
@@ -251,51 +255,42 @@ type granted struct {
 	chunk  *bufpool.Chunk // what the peer writes to since the Read is over; nil while it is the Read's memory
 }
 
-// answer grants p to the offer of n octets that the reader has come to, or refuses it.
-func (c *Conn) answer(p []byte, n int) error {
-	v := &c.verbs
-	s, in := v.pump.bytes, v.pump.in
-	k := min(len(p), n)
-	var h Handle
-	var region *ddp.Region
-	if k >= smallGrant {
-		var err error
-		if region, err = v.domain.Register(p[:k], RemoteWrite, v.stream); err != nil {
-			return err
-		}
-		h = Handle{STag: region.STag(), TO: region.TO(), Len: uint32(k)}
-	}
-	if !in.grant(region) {
-		return nil
-	}
-	s.mu.Lock()
-	s.owed++ // the offer's buffer
-	s.toGrant, s.hasGrant = h, true
-	s.mu.Unlock()
-	v.pump.transmit()
-	return nil
-}
-
 // grantDueLocked reports whether a grant is to be posted.
 //
 // +checklocks:s.mu
 func (s *byteStream) grantDueLocked() bool { return s.hasGrant && s.mayPostLocked(0) }
 
-// rendezvous takes in a message that is no data. freed is how many buffers are free by that, besides its own.
-func (s *byteStream) rendezvous(k kind, body []byte) (freed int, err error) {
+// rendezvous takes in a message that is no data.
+func (s *byteStream) rendezvous(k kind, body []byte) error {
 	want := [...]int{kindOffer: 4, kindGrant: rdmap.HandleLen, kindDone: 4, kindCancel: 0}[k]
 	if len(body) != want {
-		return 0, fmt.Errorf("%w: kind %d with %d octets", ErrStream, k, len(body))
+		return fmt.Errorf("%w: kind %d with %d octets", ErrStream, k, len(body))
 	}
 	switch k {
 	case kindOffer:
-		return 0, s.in.offered(binary.BigEndian.Uint32(body))
+		return s.answer(binary.BigEndian.Uint32(body))
 	case kindDone:
-		return 0, s.in.done(binary.BigEndian.Uint32(body))
+		return s.in.done(binary.BigEndian.Uint32(body))
 	case kindCancel:
 		return s.in.cancelled()
 	}
-	return 0, s.grantReceived(body)
+	return s.grantReceived(body)
+}
+
+// answer grants the memory of a Read that waits to an offer of n octets, or refuses it.
+func (s *byteStream) answer(n uint32) error {
+	v := &s.c.verbs
+	region, err := s.in.offered(n, func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) })
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hasGrant, s.toGrant = true, Handle{}
+	if region != nil {
+		s.toGrant = Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}
+	}
+	return nil
 }
 
 func (s *byteStream) grantReceived(body []byte) error {

@@ -155,38 +155,71 @@ func TestRendezvousDeadlines(t *testing.T) {
 	}
 }
 
-// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, the other end learns of it.
+// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, what Write has counted is what
+// Read gets before the end, and nobody waits.
 func TestRendezvousEnds(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
-		reads   bool // the peer's Read has granted
 		end     func(ci, cr *extsock.Conn) error
-		writing error // of the Write
-		reading error // of the Read
+		writing error
+		reading error
 	}{
-		{"the writer closes, offered", false, func(ci, _ *extsock.Conn) error { return ci.Close() }, net.ErrClosed, io.EOF},
-		{"the writer half-closes, offered", false, func(ci, _ *extsock.Conn) error { return ci.CloseWrite() }, syscall.EPIPE, io.EOF},
-		{"the reader closes, offered", false, func(_, cr *extsock.Conn) error { return cr.Close() }, syscall.EPIPE, net.ErrClosed},
+		{"the writer closes", func(ci, _ *extsock.Conn) error { return ci.Close() }, net.ErrClosed, io.EOF},
+		{"the writer half-closes", func(ci, _ *extsock.Conn) error { return ci.CloseWrite() }, syscall.EPIPE, io.EOF},
+		{"the reader closes", func(_, cr *extsock.Conn) error { return cr.Close() }, syscall.EPIPE, net.ErrClosed},
 	} {
-		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ci, cr := simPair(t, simtoe.Config{Delay: time.Millisecond}, alwaysOffers(0), alwaysOffers(0))
-				errs := make(chan error, 1)
-				go func() { _, err := ci.Write(make([]byte, 1<<20)); errs <- err }()
-				time.Sleep(time.Second)
-				if err := tt.end(ci, cr); err != nil {
-					t.Error(err)
-				}
-				if err := <-errs; !errors.Is(err, tt.writing) {
-					t.Errorf("Write = %v, want %v", err, tt.writing)
-				}
-				if n, err := cr.Read(make([]byte, 100)); n != 0 || !errors.Is(err, tt.reading) {
-					t.Errorf("Read = %d, %v, want %v", n, err, tt.reading)
-				}
-				ci.Close()
-				cr.Close()
-				settle()
+		for _, at := range []time.Duration{500, 1500, 2500, 3500, 7500} { // ms; a grant is there after 2 s
+			t.Run(fmt.Sprintf("%s after %d ms", tt.desc, at), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					wire := simtoe.Config{Delay: time.Second, Window: 64 << 10}
+					a, b := simtoe.Pair(wire, wire)
+					long := extsock.Config{Crossover: 32 << 10, CloseTimeout: time.Hour}
+					ci, cr := switched(t, a, b, side{cfg: long}, side{cfg: long})
+					type result struct {
+						n   int
+						err error
+					}
+					wrote, read := make(chan result, 1), make(chan result, 1)
+					go func() { n, err := ci.Write(make([]byte, 1<<20)); wrote <- result{n, err} }()
+					go func() { n, err := io.Copy(io.Discard, readerOf{cr, 1 << 20}); read <- result{int(n), err} }()
+					time.Sleep(at * time.Millisecond)
+					if err := tt.end(ci, cr); err != nil {
+						t.Error(err)
+					}
+					w, r := <-wrote, <-read
+					if !errors.Is(w.err, tt.writing) {
+						t.Errorf("Write = %d, %v, want %v", w.n, w.err, tt.writing)
+					}
+					if tt.reading == io.EOF && (r.err != nil || r.n != w.n) || tt.reading != io.EOF && !errors.Is(r.err, tt.reading) {
+						t.Errorf("%d octets written, %d read, %v", w.n, r.n, r.err)
+					}
+					ci.Close()
+					cr.Close()
+					time.Sleep(2 * time.Hour)
+				})
 			})
-		})
+		}
+	}
+}
+
+// readerOf reads with buffers of one length.
+type readerOf struct {
+	c net.Conn
+	n int
+}
+
+func (r readerOf) Read(p []byte) (int, error) { return r.c.Read(p) }
+
+func (r readerOf) WriteTo(w io.Writer) (total int64, err error) {
+	p := make([]byte, r.n)
+	for {
+		n, err := r.c.Read(p)
+		total += int64(n)
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return total, err
+		}
 	}
 }

@@ -8,13 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // TestStats does one of each and looks for it at both ends.
-func TestStats(t *testing.T) {
+func TestStats(t *testing.T) { synctest.Test(t, testStats) }
+
+func testStats(t *testing.T) {
 	before := extsock.TotalStats()
 	ci, cr := simPair(t, simtoe.Config{}, alwaysOffers(0), alwaysOffers(0))
 	memory := make([]byte, 64)
@@ -35,7 +38,10 @@ func TestStats(t *testing.T) {
 	if _, err := io.ReadFull(cr, make([]byte, short)); err != nil {
 		t.Fatal(err)
 	}
-	go ci.Write(make([]byte, long))
+	go func() {
+		synctest.Wait() // until the Read waits
+		ci.Write(make([]byte, long))
+	}()
 	if _, err := io.ReadFull(cr, make([]byte, long)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +85,7 @@ func TestStats(t *testing.T) {
 	if total.Connections-before.Connections != 2 || total.Sent.FPDUs < before.Sent.FPDUs+writer.Sent.FPDUs {
 		t.Errorf("in total %+v, before %+v", total, before)
 	}
+	settle()
 	if b, err := json.Marshal(total); err != nil || !strings.Contains(string(b), `"Fallbacks":{`) {
 		t.Errorf("as JSON %s, %v", b, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -104,6 +105,7 @@ type byteStream struct {
 	begin time.Time
 	wrote time.Duration // when the last short Write was over, after begin; lock guards these two
 	burst int           // how many in a row have come quickly
+	heard atomic.Bool   // the peer has written since
 
 	mu      sync.Mutex
 	credits int               // +checklocks:mu messages that may be sent
@@ -234,9 +236,9 @@ func (s *byteStream) writeShort(p []byte, over <-chan struct{}) (n int, err erro
 	}
 }
 
-// isQuick reports whether the writer has come back quickly, time after time.
+// isQuick reports whether the writer has come back quickly, time after time, and not for an answer to the peer.
 func (s *byteStream) isQuick() bool {
-	if time.Since(s.begin)-s.wrote > burstGap {
+	if s.heard.Swap(false) || time.Since(s.begin)-s.wrote > burstGap {
 		s.burst = 0
 		return false
 	}
@@ -580,13 +582,16 @@ func (s *byteStream) arrived(n int) error {
 	if n > 0 && s.in.ended() {
 		return fmt.Errorf("%w: %d octets after the end", ErrStream, n)
 	}
-	freed := 0
+	freed := 1
 	if h.kind != kindData {
-		if freed, err = s.acceptControl(h.kind, n); err != nil {
+		if err := s.acceptControl(h.kind, n); err != nil {
 			return err
 		}
-	} else if s.in.accept(n) {
-		freed = 1
+	} else if !s.in.accept(n) {
+		freed = 0
+	}
+	if h.kind == kindData && n > 0 {
+		s.heard.Store(true)
 	}
 	if h.fin {
 		s.in.end()
@@ -611,14 +616,9 @@ func (s *byteStream) arrived(n int) error {
 }
 
 // acceptControl takes in a message of n octets behind the header that is no data.
-func (s *byteStream) acceptControl(k kind, n int) (freed int, err error) {
+func (s *byteStream) acceptControl(k kind, n int) error {
 	var body [rdmap.HandleLen + 1]byte
-	n = s.in.control(body[:], n, k == kindOffer)
-	freed, err = s.rendezvous(k, body[:n])
-	if k != kindOffer {
-		freed++ // its own
-	}
-	return freed, err
+	return s.rendezvous(k, body[:s.in.control(body[:], n)])
 }
 
 // freed notes that the reader has freed buffers, and tells the peer if that is due.

@@ -15,7 +15,7 @@ func TestStreamAllocations(t *testing.T) {
 	}
 	for _, length := range []int{64, 4 << 10, 64 << 10} {
 		t.Run(fmt.Sprintf("one way, %d", length), func(t *testing.T) {
-			ci, cr := tcpPair(t, side{}, side{})
+			ci, cr := tcpPair(t, side{cfg: extsock.Config{Crossover: -1}}, side{cfg: extsock.Config{Crossover: -1}})
 			bounded(t, ci, cr)
 			out, in := make([]byte, length), make([]byte, length)
 			var failed error
@@ -35,7 +35,7 @@ func TestStreamAllocations(t *testing.T) {
 			}
 		})
 		t.Run(fmt.Sprintf("there and back, %d", length), func(t *testing.T) {
-			ci, cr := tcpPair(t, side{}, side{})
+			ci, cr := tcpPair(t, side{cfg: extsock.Config{Crossover: -1}}, side{cfg: extsock.Config{Crossover: -1}})
 			bounded(t, ci, cr)
 			go func() {
 				p := make([]byte, length)

@@ -219,7 +219,7 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 		p.segment(1, 0, true, 0, 0, 0, 0)
 		c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 		n, err := c.Write(tapeAt(0, 1<<20))
-		if want := (int(credits) - 3) * 4092; n != want || err == nil {
+		if want := (int(credits) - 2) * 4092; n != want || err == nil {
 			t.Errorf("%d credits: Write = %d, %v, want %d octets", credits, n, err, want)
 		}
 		if err := c.CloseWrite(); err != nil {
