@@ -161,9 +161,9 @@ func TestStartupFails(t *testing.T) {
 		peer      func(c net.Conn)
 		err       error
 	}{
-		{"no MPA: HTTP", true, func(c net.Conn) { c.Write([]byte("HTTP/1.1 400 Bad Request\r\n")) }, extsock.ErrNotMPA},
-		{"no MPA: one octet of a greeting", true, func(c net.Conn) { c.Write([]byte("2")) }, extsock.ErrNotMPA},
-		{"two Initiators", true, func(c net.Conn) { c.Write(request) }, mpa.ErrSameRole},
+		{"no MPA: HTTP", true, func(c net.Conn) { c.Read(make([]byte, 1)); c.Write([]byte("HTTP/1.1 400 Bad Request\r\n")) }, extsock.ErrNotMPA},
+		{"no MPA: one octet of a greeting", true, func(c net.Conn) { c.Read(make([]byte, 1)); c.Write([]byte("2")) }, extsock.ErrNotMPA},
+		{"two Initiators", true, func(c net.Conn) { c.Read(make([]byte, 1)); c.Write(request) }, mpa.ErrSameRole},
 		{"closed without a Reply", true, func(c net.Conn) { io.ReadFull(c, make([]byte, 20)); c.Close() }, extsock.ErrNoReply},
 		{"silent peer", true, func(net.Conn) {}, os.ErrDeadlineExceeded},
 		{"closed without a Request", false, func(c net.Conn) { c.Close() }, extsock.ErrNoRequest},
