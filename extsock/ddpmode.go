@@ -47,7 +47,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 		if err != nil {
 			return c.opError("ddp", err)
 		}
-		req, err := c.ReceiveRequest(ctx)
+		req, err := c.requireRequest(ctx)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,8 @@ func (c *Conn) initiate(mine mpa.Config) error {
 }
 
 // A Request is an Initiator's MPA Request that waits for its answer. One of Accept and Reject is to be
-// called, once; until then Read and Write wait. Closing the connection is an answer, too.
+// called, once; until then Read and Write wait, and PostRecv makes the application the owner of the receive
+// queue still. Closing the connection is an answer, too.
 type Request struct {
 	c        *Conn
 	frame    mpa.Frame
@@ -105,14 +106,30 @@ type Request struct {
 	PrivateData []byte
 	// IRD and ORD are the depths the peer states, in RDMA Reads; 0 and 0 where it states none.
 	IRD, ORD int
+	// FromRDDP says that the peer is rddp too: its Request holds the record that Config.NoCapabilities leaves
+	// out. Read and Write can be a byte stream then; a foreign peer's program has messages and buffers of its own.
+	FromRDDP bool
 }
 
-// ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the peer's
-// private data whether it wants the connection. The context and HandshakeTimeout bound the wait.
+// ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the Request
+// whether it wants the connection, or who is to serve it. The context and HandshakeTimeout bound the wait.
+//
+// With StartupPrefer, on a connection that has not been used, it looks at the peer's first octets as Handshake
+// does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
+// a *FallbackError, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
+// before it is known what the peer speaks, the connection is as usable as before.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
 		return nil, c.opError("ddp", ErrInitiator)
 	}
+	if err := c.sniffRequest(ctx); err != nil {
+		return nil, c.opError("ddp", err)
+	}
+	return c.requireRequest(ctx)
+}
+
+// requireRequest is ReceiveRequest where there must be one.
+func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 	if _, err := c.beginSwitch(nil); err != nil {
 		return nil, c.opError("ddp", err)
 	}
@@ -141,7 +158,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	if closed { // at the last moment
 		return nil, c.opError("ddp", c.endSwitch(net.ErrClosed))
 	}
-	r.PrivateData = rest
+	r.PrivateData, r.FromRDDP = rest, isRDDP
 	if r.frame.Enhanced {
 		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
 	}
@@ -213,9 +230,9 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 // Request is as it was.
 func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 	c := r.c
-	mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 	switch {
 	case c.isClosed():
 		return mine, net.ErrClosed

@@ -51,8 +51,8 @@ func (r FallbackReason) String() string {
 	return fmt.Sprintf("FallbackReason(%d)", int(r))
 }
 
-// A FallbackError says why a connection that was to prefer DDP mode is plain TCP. No call fails with
-// it: Conn.Fallback returns it.
+// A FallbackError says why a connection that was to prefer DDP mode is plain TCP. Conn.Fallback returns it, and
+// of all calls only ReceiveRequest fails with it.
 type FallbackError struct {
 	Reason FallbackReason
 	Err    error // what was found; for FallbackRemembered the *FallbackError of the time before
@@ -133,6 +133,15 @@ func (c *Conn) Fallback() *FallbackError {
 // that is done, also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first,
 // the error is ctx.Err() and the connection as usable as before: a later Read, Write or Handshake goes on.
 func (c *Conn) Handshake(ctx context.Context) error {
+	calls := 0
+	return c.opError("handshake", c.untilDone(ctx, func(d *deadline) error {
+		_, err := c.enter(&calls, d)
+		return err
+	}))
+}
+
+// untilDone runs f with a deadline that passes when ctx is done.
+func (c *Conn) untilDone(ctx context.Context, f func(*deadline) error) error {
 	var d deadline
 	stop := context.AfterFunc(ctx, func() {
 		c.mu.Lock()
@@ -143,12 +152,46 @@ func (c *Conn) Handshake(ctx context.Context) error {
 		}
 	})
 	defer stop()
-	calls := 0
-	_, err := c.enter(&calls, &d)
+	err := f(&d)
 	if errors.Is(err, errDeadline) && ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return c.opError("handshake", err)
+	return err
+}
+
+// sniffRequest looks at the first octets for ReceiveRequest, if Config.Startup has that done at the first
+// use and this is it. The error is a *FallbackError for a plain peer. nil means that the switch may begin, or
+// that its beginning says why not.
+func (c *Conn) sniffRequest(ctx context.Context) error {
+	return c.untilDone(ctx, func(d *deadline) error {
+		c.mu.Lock()
+		s := &c.startup
+		first := c.cfg.Startup == StartupPrefer && !s.settled && len(s.ahead) < keyLen &&
+			c.switching == nil && s.sniffing == nil && c.mode == ModeTCP && !c.isClosed()
+		if !first {
+			c.mu.Unlock()
+			return nil
+		}
+		c.beginSniffLocked(d)
+		c.mu.Unlock()
+		err := c.sniff()
+		if f := c.Fallback(); err == nil && f != nil {
+			err = f
+		}
+		return err
+	})
+}
+
+// beginSniffLocked makes the caller the one that looks at the first octets, under d. It calls sniff next.
+//
+// +checklocks:c.mu
+func (c *Conn) beginSniffLocked(d *deadline) {
+	s := &c.startup
+	s.sniffing, s.by = make(chan struct{}), d
+	if s.until.IsZero() && c.cfg.SniffTimeout > 0 {
+		s.until = time.Now().Add(c.cfg.SniffTimeout)
+	}
+	c.boundSniffLocked()
 }
 
 // joinStartupLocked begins what Config.Startup asks for, or joins who is at it. The channel is closed
@@ -163,11 +206,7 @@ func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) 
 	case s.sniffing != nil:
 		return s.sniffing, nil
 	case c.cfg.Startup == StartupPrefer && !c.initiator && len(s.ahead) < keyLen:
-		s.sniffing, s.by = make(chan struct{}), d
-		if s.until.IsZero() && c.cfg.SniffTimeout > 0 {
-			s.until = time.Now().Add(c.cfg.SniffTimeout)
-		}
-		c.boundSniffLocked()
+		c.beginSniffLocked(d)
 		return nil, nil
 	}
 	mine, err := c.beginSwitchLocked(nil)

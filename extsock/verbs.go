@@ -281,7 +281,7 @@ func (c *Conn) post(wr WorkRequest) (uint64, error) {
 }
 
 // PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
-// to DDP mode, makes the application the owner of the receive queue: it keeps enough buffers
+// to DDP mode (or before the answer to a Request), makes the application the owner of the receive queue: it keeps enough buffers
 // posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
 // Read can't be used. Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
 // here is rdmap.ErrSharedQueue.
@@ -289,12 +289,14 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()
-		late := c.mode == ModeDDP || c.switching != nil
+		late := c.mode == ModeDDP || c.switching != nil && !c.asked
+		if !late {
+			v.appReceives.Store(true)
+		}
 		c.mu.Unlock()
 		if late {
 			return c.opError("post", ErrReceiveOwner)
 		}
-		v.appReceives.Store(true)
 	}
 	err := v.qp.PostRecv(r)
 	if err != nil && c.isClosed() {

@@ -68,7 +68,7 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 	if err != nil {
 		return nil, err
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, conn.EnableDDP); err != nil {
 		s.conn.Close()
 		return nil, err
 	}

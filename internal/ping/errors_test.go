@@ -37,7 +37,7 @@ func as[E error](err error) bool { return errors.As(err, new(E)) }
 func accept(t *testing.T, stream toe.Stream) *session {
 	s, err := newSession(extsock.NewConn(stream, false, (&Config{}).socket()), &Config{Timeout: time.Minute})
 	if err == nil {
-		err = s.start(context.Background())
+		err = s.start(context.Background(), s.conn.EnableDDP)
 	}
 	if err != nil {
 		t.Errorf("the fake server's startup: %v", err)

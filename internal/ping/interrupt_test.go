@@ -106,7 +106,7 @@ func silentServer(t *testing.T, socket extsock.Config) (addr string, end func())
 			t.Error(err)
 			return
 		}
-		if err := s.start(t.Context()); err != nil {
+		if err := s.start(t.Context(), s.conn.EnableDDP); err != nil {
 			t.Error(err)
 		}
 		s.receive(t.Context())

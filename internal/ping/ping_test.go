@@ -210,7 +210,7 @@ func TestNudge(t *testing.T) {
 				}
 				s, err := newSession(conn, &Config{Verbose: true, Out: sleeper(tt.later)})
 				if err == nil {
-					err = s.start(t.Context())
+					err = s.start(t.Context(), conn.EnableDDP)
 				}
 				time.Sleep(tt.first) // in a bubble
 				if err == nil {

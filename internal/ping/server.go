@@ -64,13 +64,13 @@ func (s *Server) Serve(ctx context.Context) error {
 		}
 		if s.cfg.Persistent {
 			connections.Go(func() {
-				if _, err := s.serve(ctx, conn); err != nil {
+				if _, err := answerConn(ctx, conn, conn.EnableDDP, s.cfg); err != nil {
 					s.failed(conn, err)
 				}
 			})
 			continue
 		}
-		started, err := s.serve(ctx, conn)
+		started, err := answerConn(ctx, conn, conn.EnableDDP, s.cfg)
 		if started || ctx.Err() != nil {
 			return err
 		}
@@ -84,14 +84,30 @@ func (s *Server) failed(conn *extsock.Conn, err error) {
 	}
 }
 
-// serve answers the pings of one connection until the client closes it or ctx is done. It reports
+// ServeRequest answers the pings of a connection that something else has accepted, on an address that serves
+// other protocols too, until the client closes it or ctx is done. req is the client's MPA Request, from
+// conn.ReceiveRequest, which is accepted here. A nil cfg means the zero Config; of its Socket nothing is used. When
+// ServeRequest returns, conn is closed. A ctx that is done is no error.
+func ServeRequest(ctx context.Context, conn *extsock.Conn, req *extsock.Request, cfg *Config) error {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if err := cfg.check(); err != nil {
+		conn.Close()
+		return err
+	}
+	_, err := answerConn(ctx, conn, req.Accept, cfg)
+	return err
+}
+
+// answerConn answers the pings of one connection until the client closes it or ctx is done. It reports
 // whether the connection got through MPA startup.
-func (s *Server) serve(ctx context.Context, conn *extsock.Conn) (started bool, err error) {
-	a, err := newSession(conn, s.cfg)
+func answerConn(ctx context.Context, conn *extsock.Conn, startup func(context.Context, []byte) error, cfg *Config) (started bool, err error) {
+	a, err := newSession(conn, cfg)
 	if err != nil {
 		return false, err
 	}
-	err = a.start(ctx)
+	err = a.start(ctx, startup)
 	if started = err == nil; started {
 		err = (&answerer{session: a}).run(ctx)
 	}

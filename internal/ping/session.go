@@ -45,9 +45,9 @@ func (s *session) post(id uint64) error {
 	return s.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: s.recv[id][:]})
 }
 
-// start runs MPA startup.
-func (s *session) start(ctx context.Context) error {
-	if err := s.conn.EnableDDP(ctx, nil); err != nil {
+// start runs MPA startup, which is the connection's EnableDDP or the Accept of its Request.
+func (s *session) start(ctx context.Context, startup func(ctx context.Context, privateData []byte) error) error {
+	if err := startup(ctx, nil); err != nil {
 		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
 	}
 	ird, ord := s.conn.Depths()
