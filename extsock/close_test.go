@@ -43,7 +43,13 @@ func TestClose(t *testing.T) {
 			return 0
 		}},
 		{desc: "peer gone", wire: simtoe.Config{CutAfter: 2000, CutHow: simtoe.RST}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
-			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)})
+			// With one write: after the reset nothing would be accepted.
+			wr := extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}
+			n, err := ci.PostBatch([]extsock.WorkRequest{wr, wr, wr})
+			if n != 3 || err != nil {
+				t.Errorf("PostBatch = %d, %v", n, err)
+			}
+			return n
 		}},
 		{desc: "terminated", then: func(t *testing.T, ci, cr *extsock.Conn) int {
 			n := post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 10), Remote: extsock.Handle{STag: 1, TO: 1, Len: 10}})

@@ -93,9 +93,12 @@ func TestPreferKnowsARequest(t *testing.T) {
 				t.Errorf("split at %d: mode %v, fallback %v", at, cr.Mode(), cr.Fallback())
 			}
 			ci.Close()
+			if n, err := cr.Read(p); err != io.EOF { // a Close before the end comes would leave it out of the capture
+				t.Errorf("split at %d: Read = %q, %v, want io.EOF", at, p[:n], err)
+			}
 			cr.Close()
 			settle()
-			synctest.Wait()
+			synctest.Wait() // orders what the taps saw before the look at it
 			if !bytes.Equal(seen.received, told.sent) || !bytes.Equal(seen.sent, told.received) {
 				t.Errorf("split at %d: the captures differ: %d octets sent, %d received", at, len(told.sent), len(seen.received))
 			}
