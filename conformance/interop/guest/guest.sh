@@ -23,7 +23,7 @@ cache=${RDDP_INTEROP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp/rddp-$(id -u)}/.cache
 # because installing it would change what the host boots.
 packages="qemu-system-x86 busybox-static cpio xz-utils gcc libc6-dev make linux-headers-amd64 linux-source
 	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils libibverbs-dev librdmacm-dev
-	iproute2 tcpdump tshark"
+	iproute2 tcpdump tshark curl"
 
 # Programs of the host that the guest gets.
 programs="rping ibv_devinfo rdma ip tc ss tcpdump"

@@ -1,0 +1,405 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ping"
+)
+
+const (
+	hybridRuns    = 3  // of rping, one connection each, and as often all three kinds of clients meet
+	hybridClients = 20 // curls, and as many rddp clients, in each run
+	hybridSize    = 1000
+	hybridFile    = 1 << 20 // octets that the clients fetch and send
+	hybridLimit   = 3 * time.Minute
+
+	hybridWho = "an rddp client" // the private data of their Requests
+)
+
+// One port serves curl in plain TCP, rddp clients with HTTP in DDP mode, and rping of the guest over siw, at the
+// same time: in each run, in the middle of the pings, a request of a curl and one of an rddp client are answered
+// only when all three are under way. A connection of which nothing comes waits all the while.
+func TestHybridPort(t *testing.T) {
+	g := Start(t) // installs curl, too
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer": this stack's default is CRC on
+	ctx, cancel := context.WithTimeout(t.Context(), hybridLimit)
+	defer cancel()
+	s := startHybrid(t, ctx)
+	silent, err := net.Dial("tcp", s.l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+
+	for run := range hybridRuns {
+		if t.Failed() { // who has failed is not there for others to meet
+			break
+		}
+		meeting := s.newMeeting()
+		var clients sync.WaitGroup
+		clients.Go(func() { s.rping(g) })
+		parallel := make(chan struct{}, 4)
+		for i := range hybridClients {
+			for _, client := range []func(i int) error{
+				func(i int) error { return s.curl(curl, i) },
+				s.rddp,
+			} {
+				clients.Go(func() {
+					if i > 0 { // those that meet others have to be there
+						parallel <- struct{}{}
+						defer func() { <-parallel }()
+					}
+					if err := client(i); err != nil {
+						t.Errorf("run %d, client %d: %v", run, i, err)
+					}
+				})
+			}
+		}
+		clients.Wait()
+		if !meeting.held() {
+			t.Errorf("run %d: not all three kinds of clients were served at one time", run)
+		}
+	}
+	s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := map[string]int{
+		"plain": hybridRuns * hybridClients, "rddp": hybridRuns * hybridClients, "iWARP": hybridRuns, "silent": 1,
+	}
+	if fmt.Sprint(s.served) != fmt.Sprint(want) {
+		t.Errorf("connections of each kind: %v, want %v", s.served, want)
+	}
+	if want := hybridRuns * iterations; s.pings != want {
+		t.Errorf("%d pings were answered, want %d", s.pings, want)
+	}
+}
+
+// A hybrid is the server: one Listener in front of an HTTP server and a server for rping.
+type hybrid struct {
+	t       *testing.T
+	ctx     context.Context
+	l       *extsock.Listener
+	web     *http.Server
+	inbound *handedOver
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	file    []byte
+
+	mu      sync.Mutex
+	meeting *meeting       // of the run
+	served  map[string]int // connections by kind
+	pings   int
+}
+
+func startHybrid(t *testing.T, ctx context.Context) *hybrid {
+	t.Helper()
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &hybrid{t: t, l: l, served: make(map[string]int), file: Pattern(11, hybridFile)}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	s.inbound = &handedOver{addr: l.Addr(), conns: make(chan net.Conn), closed: make(chan struct{})}
+	s.web = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(t.Output(), "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+	}
+	s.running.Go(func() {
+		if err := s.web.Serve(s.inbound); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("the HTTP server: %v", err)
+		}
+	})
+	s.running.Go(func() {
+		for {
+			c, err := l.AcceptDDP()
+			if err != nil {
+				return
+			}
+			s.running.Go(func() { s.serve(c) })
+		}
+	})
+	t.Cleanup(s.end)
+	return s
+}
+
+// end closes everything and waits for it.
+func (s *hybrid) end() {
+	s.l.Close()
+	s.stop()
+	s.web.Close()
+	s.running.Wait()
+}
+
+// serve finds out what the peer speaks and gives the connection to who serves that.
+func (s *hybrid) serve(c *extsock.Conn) {
+	req, err := c.ReceiveRequest(s.ctx)
+	var plain *extsock.FallbackError
+	switch {
+	case errors.As(err, &plain):
+		s.count("plain")
+		s.inbound.give(c)
+	case err != nil && s.ctx.Err() != nil:
+		s.count("silent")
+		c.Close()
+	case err != nil:
+		s.t.Errorf("a connection from %v: %v", c.RemoteAddr(), err)
+	case req.FromRDDP:
+		s.count("rddp")
+		if string(req.PrivateData) != hybridWho {
+			s.t.Errorf("an rddp client's private data is %q", req.PrivateData)
+		}
+		if err := req.Accept(s.ctx, nil); err != nil {
+			s.t.Errorf("accepting an rddp client: %v", err)
+			return
+		}
+		s.inbound.give(c)
+	default:
+		s.count("iWARP")
+		if len(req.PrivateData) != 0 || req.IRD != 1 || req.ORD != 1 {
+			s.t.Errorf("rping's Request has the depths %d and %d and the private data %q, want 1, 1 and none", req.IRD, req.ORD, req.PrivateData)
+		}
+		cfg := &ping.Config{Verbose: true, Out: &pingLog{s: s}, Timeout: rpingLimit}
+		if err := ping.ServeRequest(s.ctx, c, req, cfg); err != nil {
+			s.t.Errorf("serving rping: %v", err)
+		}
+	}
+}
+
+func (s *hybrid) count(kind string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served[kind]++
+}
+
+// pingLog counts the pings of one connection. In the middle of them its server meets the others.
+type pingLog struct {
+	s *hybrid
+	n int
+}
+
+func (p *pingLog) Write(line []byte) (int, error) {
+	if bytes.HasPrefix(line, fmt.Appendf(nil, "server ping data: rdma-ping-%d: ", p.n)) {
+		p.s.mu.Lock()
+		p.s.pings++
+		p.s.mu.Unlock()
+	} else {
+		p.s.t.Errorf("ping %d shows %q", p.n, line)
+	}
+	p.n++
+	if p.n == iterations/2 {
+		p.s.meet()
+	}
+	return len(line), nil
+}
+
+// newMeeting has one client of each kind meet in the run that begins.
+func (s *hybrid) newMeeting() *meeting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meeting = newMeeting(3)
+	return s.meeting
+}
+
+// meet is called while a client of each kind is served.
+func (s *hybrid) meet() {
+	s.mu.Lock()
+	m := s.meeting
+	s.mu.Unlock()
+	m.wait(s.ctx)
+}
+
+// handler is that of any HTTP server, but that it can tell what carries a request.
+func (s *hybrid) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/mode", func(w http.ResponseWriter, r *http.Request) { // by any method
+		fmt.Fprint(w, r.Context().Value(connKey{}).(*extsock.Conn).Mode())
+	})
+	mux.HandleFunc("GET /meet", func(w http.ResponseWriter, r *http.Request) { s.meet() })
+	mux.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) { w.Write(s.file) })
+	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
+		all, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Write(all)
+	})
+	return mux
+}
+
+// connKey is where the context of a request has its *extsock.Conn.
+type connKey struct{}
+
+// curl runs the program, in plain TCP over one connection.
+func (s *hybrid) curl(path string, i int) error {
+	url := "http://" + s.l.Addr().String()
+	args := []string{"-sS", "--fail", "--noproxy", "*", "--max-time", "60"}
+	want := bytes.Clone(s.file)
+	switch i % 4 {
+	case 0: // two requests on one connection
+		args = append(args, url+"/file", url+"/file")
+		want = append(want, s.file...)
+	case 1: // the first octets are those of the MPA Request's key
+		args = append(args, "-X", "MPA", url+"/mode")
+		want = []byte("TCP")
+	case 2:
+		args = append(args, "--data-binary", "@-", url+"/echo")
+	case 3: // HTTP/1.0, which ends with the connection
+		args = append(args, "--http1.0", url+"/file")
+	}
+	if i == 0 {
+		args = append(args, url+"/meet")
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(s.file), &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	if !bytes.Equal(stdout.Bytes(), want) {
+		return fmt.Errorf("%s: %d octets, want %d: or others", strings.Join(args, " "), stdout.Len(), len(want))
+	}
+	return nil
+}
+
+// rddp is an HTTP client whose connection, of which there is one, is in DDP mode.
+func (s *hybrid) rddp(i int) (err error) {
+	dialer := &extsock.Dialer{Config: &extsock.Config{
+		Startup: extsock.StartupPrefer, PrivateData: []byte(hybridWho),
+		PreferTimeout: time.Minute, // this machine may be busy
+	}}
+	transport := &http.Transport{DialContext: dialer.DialContext}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	ask := func(method, path string, body, want []byte) {
+		if err != nil {
+			return
+		}
+		var req *http.Request
+		if req, err = http.NewRequestWithContext(ctx, method, "http://"+s.l.Addr().String()+path, bytes.NewReader(body)); err != nil {
+			return
+		}
+		var resp *http.Response
+		if resp, err = transport.RoundTrip(req); err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		var got []byte
+		if got, err = io.ReadAll(resp.Body); err == nil && (resp.StatusCode != http.StatusOK || !bytes.Equal(got, want)) {
+			err = fmt.Errorf("%s %s: %s with %d octets, want %d: or others", method, path, resp.Status, len(got), len(want))
+		}
+	}
+	ask("GET", "/mode", nil, []byte("DDP"))
+	if i == 0 {
+		ask("GET", "/meet", nil, nil)
+	}
+	ask("GET", "/file", nil, s.file)
+	ask("POST", "/echo", s.file, s.file)
+	return err
+}
+
+// rping runs the program in the guest, over siw.
+func (s *hybrid) rping(g *Guest) {
+	_, port, err := net.SplitHostPort(s.l.Addr().String())
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	r, err := g.Run(ctx, "rping", "-c", "-a", HostIP, "-p", port, "-V", "-v", "-C", strconv.Itoa(iterations), "-S", strconv.Itoa(hybridSize))
+	if err != nil || r.Code != 0 {
+		s.t.Errorf("rping's exit status is %d, %v:\n%s", r.Code, err, r.Stderr)
+	}
+	if got := strings.Count(r.Stdout, "ping data: rdma-ping-"); got != iterations {
+		s.t.Errorf("rping shows the data of %d pings, want %d", got, iterations)
+	}
+}
+
+// A handedOver is a net.Listener of connections that another has accepted.
+type handedOver struct {
+	addr   net.Addr
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+// give hands c to who calls Accept.
+func (h *handedOver) give(c net.Conn) {
+	select {
+	case h.conns <- c:
+	case <-h.closed:
+		c.Close()
+	}
+}
+
+func (h *handedOver) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handedOver) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return nil
+}
+
+func (h *handedOver) Addr() net.Addr { return h.addr }
+
+// A meeting is where so many wait for each other.
+type meeting struct {
+	mu      sync.Mutex
+	missing int
+	all     chan struct{} // closed when they are there
+}
+
+func newMeeting(n int) *meeting { return &meeting{missing: n, all: make(chan struct{})} }
+
+// wait is called once by each.
+func (m *meeting) wait(ctx context.Context) {
+	m.mu.Lock()
+	if m.missing--; m.missing == 0 {
+		close(m.all)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.all:
+	case <-ctx.Done():
+	}
+}
+
+// held reports whether all were there.
+func (m *meeting) held() bool {
+	select {
+	case <-m.all:
+		return true
+	default:
+		return false
+	}
+}
