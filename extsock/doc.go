@@ -18,7 +18,8 @@
 // has sent before has to be read first, else the error is [ErrUnread] or [ErrNotMPA].
 //
 // At the start, as [Config].Startup says: required, or preferred with plain TCP where the peer does not speak
-// MPA. One [Listener] with StartupPrefer serves both kinds of peers. No fallback is silent: [Conn.Mode] and
+// MPA. One [Listener] with StartupPrefer serves both kinds of peers; where foreign iWARP peers come too,
+// [Conn.ReceiveRequest] tells all three apart before anything is answered. No fallback is silent: [Conn.Mode] and
 // [Conn.Fallback] tell, and Config.Trace gets an event. [Conn.Handshake] does it before the first use.
 //
 // A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and
