@@ -1,0 +1,360 @@
+package extsock_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// What an idle connection costs. For each kind of connection there are two processes of their own, so that
+// nothing else is measured: one dials, one accepts. Each connection exchanges messages, so that it has made
+// all that it makes at its first use, and then both programs wait for more in Read.
+
+// An idleKind is a kind of connection.
+type idleKind string
+
+const (
+	idleTCP      idleKind = "tcp"
+	idleStream   idleKind = "stream"
+	idleMessages idleKind = "messages"
+)
+
+// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP, heap and stacks.
+const maxIdleOctets = 32 << 10
+
+// TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that waits in
+// Read, and little memory.
+func TestIdleConnections(t *testing.T) {
+	const n = 200
+	tcp := measureIdle(t, idleTCP, n)
+	for _, kind := range []idleKind{idleStream, idleMessages} {
+		t.Run(string(kind), func(t *testing.T) {
+			own := measureIdle(t, kind, n)
+			for i, end := range idleEnds {
+				if own[i].Goroutines > 2*n {
+					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, n)
+				}
+				beyond := float64(own[i].memory()-tcp[i].memory()) / n
+				t.Logf("%s: %.0f octets per connection beyond TCP", end, beyond)
+				if beyond > maxIdleOctets {
+					t.Errorf("%s: %.0f octets per connection beyond TCP, want at most %d", end, beyond, maxIdleOctets)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkIdle measures 10,000 connections. The metrics are per connection, of the process that dials
+// and of the one that accepts: resident, heap and stack octets, and goroutines, the program's included.
+func BenchmarkIdle(b *testing.B) {
+	const n = 10_000
+	for _, kind := range []idleKind{idleTCP, idleStream, idleMessages} {
+		b.Run(string(kind), func(b *testing.B) {
+			var total [2]idleFigures
+			for b.Loop() {
+				for i, f := range measureIdle(b, kind, n) {
+					total[i].add(f, 1)
+				}
+			}
+			for i, end := range idleEnds {
+				per := func(x int64, unit string) {
+					b.ReportMetric(float64(x)/float64(n*b.N), end+"-"+unit+"/conn")
+				}
+				per(total[i].RSS, "rss")
+				per(total[i].Heap, "heap")
+				per(total[i].Stack, "stack")
+				per(total[i].Goroutines, "goroutines")
+			}
+		})
+	}
+}
+
+// idleEnds names the two processes.
+var idleEnds = [2]string{"dial", "accept"}
+
+// idleFigures are what a process has, or what its connections have added to that.
+type idleFigures struct {
+	RSS         int64 // octets; 0 on a system that does not tell
+	Heap, Stack int64 // octets in use
+	Goroutines  int64
+}
+
+func (f idleFigures) memory() int64 { return f.Heap + f.Stack }
+
+// add adds g to f, sign times.
+func (f *idleFigures) add(g idleFigures, sign int64) {
+	f.RSS += sign * g.RSS
+	f.Heap += sign * g.Heap
+	f.Stack += sign * g.Stack
+	f.Goroutines += sign * g.Goroutines
+}
+
+// measureIdle returns what n idle connections have added to the process that dials and to the one that accepts.
+func measureIdle(t testing.TB, kind idleKind, n int) (figures [2]idleFigures) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), idleTimeout)
+	defer cancel()
+	accept := startIdlePeer(t, ctx, idleJob{Kind: kind, N: n})
+	dial := startIdlePeer(t, ctx, idleJob{Kind: kind, N: n, Address: accept.line(t)})
+	if s := dial.line(t); s != "idle" {
+		t.Fatalf("the dialling process says %q", s)
+	}
+	for i, p := range []*idlePeer{dial, accept} {
+		fmt.Fprintln(p.in, "measure")
+		if err := json.Unmarshal([]byte(p.line(t)), &figures[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*idlePeer{dial, accept} { // neither before both have been measured
+		p.in.Close()
+		if err := p.cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	return figures
+}
+
+// An idleJob is what a process is to do, in its environment.
+type idleJob struct {
+	Kind    idleKind
+	N       int
+	Address string // to dial; empty means to accept
+}
+
+// idleTimeout bounds a measurement.
+const idleTimeout = 3 * time.Minute
+
+const idlePeerEnv = "RDDP_IDLE_PEER"
+
+// An idlePeer is one of the two processes.
+type idlePeer struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// startIdlePeer runs this test binary as a process that does the job.
+func startIdlePeer(t testing.TB, ctx context.Context, job idleJob) *idlePeer {
+	t.Helper()
+	env, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), idlePeerEnv+"="+string(env))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // where the test has failed half-way
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return &idlePeer{cmd, in, bufio.NewReader(out)}
+}
+
+// line returns the next line of what p says.
+func (p *idlePeer) line(t testing.TB) string {
+	t.Helper()
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the other process: %v", err)
+	}
+	return strings.TrimSpace(s)
+}
+
+// runIdlePeer is one of the two processes: it ends when its standard input does.
+func runIdlePeer(env string) error {
+	var job idleJob
+	if err := json.Unmarshal([]byte(env), &job); err != nil {
+		return err
+	}
+	if err := job.checkFileLimit(); err != nil {
+		return err
+	}
+	time.AfterFunc(idleTimeout, func() { os.Exit(1) }) // the parent may be gone
+	begin := figuresNow(runtime.NumGoroutine())
+	use := job.dial
+	if job.Address == "" {
+		use = job.accept
+	}
+	if err := use(); err != nil {
+		return err
+	}
+	in := bufio.NewReader(os.Stdin)
+	if _, err := in.ReadString('\n'); err != nil {
+		return err
+	}
+	f := figuresNow(int(begin.Goroutines) + 2*job.N)
+	f.add(begin, -1)
+	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
+
+// checkFileLimit says clearly that N connections can't be had. Go has raised the limit as far as the process may.
+func (j idleJob) checkFileLimit() error {
+	limits, err := os.ReadFile("/proc/self/limits")
+	if err != nil {
+		return nil // another system: Dial or Accept will say
+	}
+	for line := range bytes.Lines(limits) {
+		rest, ok := bytes.CutPrefix(line, []byte("Max open files"))
+		if f := bytes.Fields(rest); ok && len(f) > 0 {
+			if limit, err := strconv.Atoi(string(f[0])); err == nil && limit < j.N+64 {
+				return fmt.Errorf("%d connections in a process that may open %d files", j.N, limit)
+			}
+		}
+	}
+	return nil
+}
+
+// config is how both ends of the connections behave.
+func (j idleJob) config() *extsock.Config {
+	return &extsock.Config{Startup: extsock.StartupRequire, Messages: j.Kind == idleMessages}
+}
+
+// accept gives the listener's address out and serves N connections, each with a goroutine.
+func (j idleJob) accept() error {
+	var l net.Listener
+	var err error
+	if j.Kind == idleTCP {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	} else {
+		l, err = extsock.Listen("tcp", "127.0.0.1:0", j.config())
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	for range j.N {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			if err := exchange(c, readWrite); err != nil {
+				fmt.Fprintln(os.Stderr, "idle peer:", err)
+			}
+			waitIdle(c)
+		}()
+	}
+	return nil
+}
+
+// dial makes N connections, each with a goroutine, and says so when all are idle.
+func (j idleJob) dial() error {
+	used := make(chan error)
+	for i := range j.N {
+		var c net.Conn
+		var err error
+		if j.Kind == idleTCP {
+			c, err = net.Dial("tcp", j.Address)
+		} else {
+			c, err = extsock.Dial("tcp", j.Address, j.config())
+		}
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		go func() {
+			used <- exchange(c, writeRead)
+			waitIdle(c)
+		}()
+		if err := <-used; err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+	}
+	fmt.Println("idle")
+	return nil
+}
+
+// The messages that every connection exchanges: enough short ones for a waiting reader to take the role
+// of receiving, and a long one.
+const (
+	idleRounds = 8
+	idleShort  = 64
+	idleLong   = 16 << 10
+)
+
+// exchange uses c; turn is what this end does with each message.
+func exchange(c net.Conn, turn func(c net.Conn, p []byte) error) error {
+	p := make([]byte, idleLong)
+	for range idleRounds {
+		if err := turn(c, p[:idleShort]); err != nil {
+			return err
+		}
+	}
+	return turn(c, p)
+}
+
+func writeRead(c net.Conn, p []byte) error {
+	if _, err := c.Write(p); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(c, p)
+	return err
+}
+
+func readWrite(c net.Conn, p []byte) error {
+	if _, err := io.ReadFull(c, p); err != nil {
+		return err
+	}
+	_, err := c.Write(p)
+	return err
+}
+
+// waitIdle waits as a program does for what its peer may send one day.
+func waitIdle(c net.Conn) {
+	defer c.Close()
+	c.Read(make([]byte, idleShort))
+}
+
+// figuresNow returns what this process has, after garbage collections such as an idle process has every
+// two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most goroutines are left.
+func figuresNow(most int) (f idleFigures) {
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > most && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	var m runtime.MemStats
+	for range 20 {
+		debug.FreeOSMemory() // a collection, too
+		before := m.StackInuse
+		if runtime.ReadMemStats(&m); m.StackInuse == before {
+			break
+		}
+	}
+	f = idleFigures{Heap: int64(m.HeapInuse), Stack: int64(m.StackInuse), Goroutines: int64(runtime.NumGoroutine())}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return f // another system
+	}
+	if _, rest, ok := bytes.Cut(status, []byte("VmRSS:")); ok {
+		fmt.Sscan(string(rest), &f.RSS)
+		f.RSS *= 1 << 10
+	}
+	return f
+}
