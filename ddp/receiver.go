@@ -148,6 +148,7 @@ func (r *Receiver) Deliver(edge uint64) bool {
 			return true
 		}
 	}
+	r.message.Buffer = nil // not to keep it from the garbage collector until the next message
 	if r.failed.err != nil && r.failed.off < edge {
 		r.err = r.failed.err
 	}

@@ -232,6 +232,19 @@ func TestReceiverMessageBroken(t *testing.T) {
 	p.wantFailure(bad, TypeUntagged, CodeMSNRange)
 }
 
+// TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
+func TestReceiverForgetsBuffer(t *testing.T) {
+	p := newPair(t)
+	p.post(0, 100, 1)
+	p.place(untagged(UntaggedHeader{Last: true, RsvdULP: 0x43, MSN: 1}, 10))
+	if m := p.wantMessage("the only one"); len(m.Buffer) != 10 {
+		t.Fatalf("buffer of %d octets, want 10", len(m.Buffer))
+	}
+	if p.wantIdle("no other"); p.r.Message().Buffer != nil {
+		t.Error("the buffer is still referred to")
+	}
+}
+
 // Messages may wait for delivery for long, in any number.
 func TestReceiverDeliversLater(t *testing.T) {
 	rnd := random(t)

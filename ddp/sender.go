@@ -69,7 +69,6 @@ func (s *Sender) Next(mulpdu int) bool {
 	s.Release()
 	m := s.m
 	if m == nil {
-		s.forget()
 		return false
 	}
 	headerLen := UntaggedHeaderLen
@@ -99,19 +98,14 @@ func (s *Sender) Next(mulpdu int) bool {
 // Segment returns what the last Next has cut.
 func (s *Sender) Segment() Segment { return s.segment }
 
-// Release lets go of the Region that the Segment's payload lies in, if any, which [Region.Deregister]
-// waits for. Call it once the payload has been copied and before anything that can block.
+// Release lets go of what the Segment's payload lies in: memory that would be kept from the garbage
+// collector, or a Region, which [Region.Deregister] waits for. Call it once the payload has been copied and
+// before anything that can block.
 func (s *Sender) Release() {
-	if s.held == nil {
-		return
+	if s.held != nil {
+		s.held.mu.RUnlock()
+		s.held = nil
 	}
-	s.held.mu.RUnlock()
-	s.held = nil
-	s.forget()
-}
-
-// forget drops what the last Segment refers to, so that it isn't kept from the garbage collector.
-func (s *Sender) forget() {
 	clear(s.payload)
 	s.payload = s.payload[:0]
 	s.segment = Segment{}
@@ -146,9 +140,8 @@ func (s *Sender) Detach(limit int) bool {
 // came. The Message is then without its end on the stream, which can carry no other but a Terminate.
 func (s *Sender) Err() error { return s.err }
 
-// cut sets s.payload to the next n octets of the Message. It returns false when they are gone.
+// cut sets s.payload, which is empty, to the next n octets of the Message. It returns false when they are gone.
 func (s *Sender) cut(n uint64) bool {
-	s.forget()
 	m := s.m
 	if m.Source != nil {
 		if n == 0 {

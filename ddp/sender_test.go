@@ -61,6 +61,19 @@ func TestSenderRefersToPayload(t *testing.T) {
 	}
 }
 
+// TestSenderReleasesPayload: who sends no more keeps no memory of the last message's.
+func TestSenderReleasesPayload(t *testing.T) {
+	var s Sender
+	s.Start(&Message{Payload: [][]byte{make([]byte, 200)}, Len: 200})
+	if !s.Next(1000) || !s.Segment().Last {
+		t.Fatal("not one segment")
+	}
+	s.Release()
+	if s.m != nil || s.Segment().Payload != nil || s.payload[:1][0] != nil {
+		t.Error("the payload is still referred to after Release")
+	}
+}
+
 func TestSenderSource(t *testing.T) {
 	domain := NewDomain(nil)
 	mem := randomBytes(random(t), 250)
