@@ -29,6 +29,8 @@ func (q *QP) NextMessage() bool {
 		kind := q.nextLocked()
 		var a *response
 		switch kind {
+		case nothing:
+			q.msg.Payload, q.msg.Source = nil, nil // they are kept from the garbage collector no longer
 		case request:
 			q.sq.give(&q.msg)
 		case answer:
