@@ -448,7 +448,9 @@ func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 		e.parts = [2][]byte{e.header[:], data}
 		w.Gather = e.parts[:]
 	}
-	if err := s.p.qp.PostSend(w); err != nil {
+	err := s.p.qp.PostSend(w)
+	w.Data, w.Gather = nil, nil // an idle connection is to keep no chunk from the garbage collector
+	if err != nil {
 		*e = slot{}
 		s.stuck = true
 		return false
