@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/rddp/rddp/extsock"
 )
@@ -31,6 +32,9 @@ const (
 	idleTCP      idleKind = "tcp"
 	idleStream   idleKind = "stream"
 	idleMessages idleKind = "messages"
+	// idleSparse is idleStream where all pools are emptied before each connection is used for the last time:
+	// as where messages come so rarely that a connection shares no memory with others that it keeps.
+	idleSparse idleKind = "sparse"
 )
 
 // maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP, heap and stacks.
@@ -39,22 +43,71 @@ const maxIdleOctets = 32 << 10
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that waits in
 // Read, and little memory.
 func TestIdleConnections(t *testing.T) {
-	const n = 200
-	tcp := measureIdle(t, idleTCP, n)
-	for _, kind := range []idleKind{idleStream, idleMessages} {
-		t.Run(string(kind), func(t *testing.T) {
-			own := measureIdle(t, kind, n)
+	tcp := measureIdle(t, idleTCP, 200)
+	for _, tt := range []struct {
+		kind idleKind
+		n    int
+	}{{idleStream, 200}, {idleMessages, 200}, {idleSparse, 50}} {
+		t.Run(string(tt.kind), func(t *testing.T) {
+			own := measureIdle(t, tt.kind, tt.n)
 			for i, end := range idleEnds {
-				if own[i].Goroutines > 2*n {
-					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, n)
+				if own[i].Goroutines > 2*int64(tt.n) {
+					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, tt.n)
 				}
-				beyond := float64(own[i].memory()-tcp[i].memory()) / n
-				t.Logf("%s: %.0f octets per connection beyond TCP", end, beyond)
+				beyond := own[i].memory()/int64(tt.n) - tcp[i].memory()/200
+				t.Logf("%s: %d octets per connection beyond TCP", end, beyond)
 				if beyond > maxIdleOctets {
-					t.Errorf("%s: %.0f octets per connection beyond TCP, want at most %d", end, beyond, maxIdleOctets)
+					t.Errorf("%s: %d octets per connection beyond TCP, want at most %d", end, beyond, maxIdleOctets)
 				}
 			}
 		})
+	}
+}
+
+// TestIdleKeepsNoMemory: an idle connection refers to no memory that a message was sent from or read into.
+func TestIdleKeepsNoMemory(t *testing.T) {
+	for _, kind := range []idleKind{idleStream, idleMessages} {
+		for _, size := range []int{idleShort, idleLong} {
+			t.Run(fmt.Sprintf("%s/size=%d", kind, size), func(t *testing.T) {
+				a, b := kernelStreams(t)
+				s := side{cfg: *idleJob{Kind: kind}.config()}
+				ci, cr := switched(t, a, b, s, s)
+				var memory []weak.Pointer[byte]
+				fresh := func() []byte {
+					p := make([]byte, size)
+					memory = append(memory, weak.Make(&p[0]))
+					return p
+				}
+				for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+					written := make(chan error, 1)
+					go func() {
+						_, err := way[0].Write(fresh())
+						written <- err
+					}()
+					if err := <-written; err != nil {
+						t.Fatal(err)
+					}
+					if _, err := io.ReadFull(way[1], fresh()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+					runtime.GC()
+					kept := 0
+					for _, w := range memory {
+						if w.Value() != nil {
+							kept++
+						}
+					}
+					if kept == 0 {
+						return
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("%d of %d buffers are kept", kept, len(memory))
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -257,7 +310,7 @@ func (j idleJob) accept() error {
 			return err
 		}
 		go func() {
-			if err := exchange(c, readWrite); err != nil {
+			if err := j.exchange(c, readWrite); err != nil {
 				fmt.Fprintln(os.Stderr, "idle peer:", err)
 			}
 			waitIdle(c)
@@ -281,7 +334,7 @@ func (j idleJob) dial() error {
 			return fmt.Errorf("connection %d: %w", i, err)
 		}
 		go func() {
-			used <- exchange(c, writeRead)
+			used <- j.exchange(c, writeRead)
 			waitIdle(c)
 		}()
 		if err := <-used; err != nil {
@@ -292,8 +345,8 @@ func (j idleJob) dial() error {
 	return nil
 }
 
-// The messages that every connection exchanges: enough short ones for a waiting reader to take the role
-// of receiving, and a long one.
+// The messages that every connection exchanges: a long one, and enough short ones for a waiting reader to
+// take the role of receiving.
 const (
 	idleRounds = 8
 	idleShort  = 64
@@ -301,14 +354,21 @@ const (
 )
 
 // exchange uses c; turn is what this end does with each message.
-func exchange(c net.Conn, turn func(c net.Conn, p []byte) error) error {
-	p := make([]byte, idleLong)
+func (j idleJob) exchange(c net.Conn, turn func(c net.Conn, p []byte) error) error {
+	if err := turn(c, make([]byte, idleLong)); err != nil {
+		return err
+	}
+	if j.Kind == idleSparse {
+		runtime.GC() // a pool survives one
+		runtime.GC()
+	}
+	p := make([]byte, idleShort)
 	for range idleRounds {
-		if err := turn(c, p[:idleShort]); err != nil {
+		if err := turn(c, p); err != nil {
 			return err
 		}
 	}
-	return turn(c, p)
+	return nil
 }
 
 func writeRead(c net.Conn, p []byte) error {
