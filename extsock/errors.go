@@ -48,7 +48,7 @@ var (
 
 	// ErrByteStream means that the connection's Read and Write are a byte stream, which a Send or
 	// Immediate Data would get into. Config.Messages leaves them to the application.
-	ErrByteStream = errors.New("Sends belong to the byte stream; use Write, or message mode")
+	ErrByteStream = errors.New("the byte stream has the Sends to itself; use Write, or message mode")
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = errors.New("malformed byte stream")
 
