@@ -48,7 +48,6 @@ type offering struct {
 	doneID  uint64 // the slot of the last done
 	off     bool   // no offers any more
 	stale   bool   // a grant has come that had crossed a cancel
-	small   int    // grants in a row that were shorter than the crossover
 	close   kind   // the end of the offer that is still to be posted; 0 if none
 	placed  int    // for a done
 }
@@ -62,15 +61,7 @@ func (s *byteStream) writeOffered(p []byte, crossover int, over <-chan struct{})
 		if err != nil {
 			return n, err
 		}
-		s.mu.Lock()
-		if m < crossover && m < k {
-			s.offering.small++
-		} else {
-			s.offering.small = 0
-		}
-		s.offering.off = s.offering.off || s.offering.small == 4
-		s.mu.Unlock()
-		if m < crossover {
+		if m < crossover { // the reader does not wait, or not for much
 			break
 		}
 	}
