@@ -9,10 +9,12 @@ import "sync"
 // A buffer belongs to the Queue from Post until the Message that names it is delivered, or until
 // Flush has returned.
 type Queue struct {
+	depth int // most buffers
+
 	mu sync.Mutex
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
 	// that wait to be delivered, the next is the one being filled.
-	buffers     []buffer // +checklocks:mu
+	buffers     []buffer // +checklocks:mu; as long as was ever needed
 	head, count int      // +checklocks:mu
 	full        int      // +checklocks:mu
 	closed      bool     // +checklocks:mu
@@ -40,7 +42,7 @@ func (b *buffer) put(off uint64, payload []byte) {
 }
 
 // NewQueue returns an empty Queue that holds at most depth buffers.
-func NewQueue(depth int) *Queue { return &Queue{buffers: make([]buffer, depth)} }
+func NewQueue(depth int) *Queue { return &Queue{depth: depth} }
 
 // Post appends b, which may be empty. id comes back with the Message that fills b, or from Flush.
 // The error is [ErrQueueFull], [ErrQueueClosed] after a Flush, or [ErrBufferLength].
@@ -56,12 +58,24 @@ func (q *Queue) PostScatter(head, b []byte, id uint64) error {
 	switch {
 	case q.closed:
 		return ErrQueueClosed
-	case q.count == len(q.buffers):
+	case q.count == q.depth:
 		return ErrQueueFull
+	case q.count == len(q.buffers):
+		q.growLocked()
 	}
 	q.buffers[(q.head+q.count)%len(q.buffers)] = buffer{head, b, id}
 	q.count++
 	return nil
+}
+
+// growLocked makes the ring longer.
+//
+// +checklocks:q.mu
+func (q *Queue) growLocked() {
+	longer := make([]buffer, min(max(2*len(q.buffers), 4), q.depth))
+	n := copy(longer, q.buffers[q.head:])
+	copy(longer[n:], q.buffers[:q.head])
+	q.buffers, q.head = longer, 0
 }
 
 // Len returns how many buffers can still receive octets: those that no message has been placed in
