@@ -3,6 +3,7 @@ package rdmap
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -165,8 +166,9 @@ func (q *QP) Start(p StartParams) {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
 		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
-		for range q.ord {
-			mustPost(q.queues[ddp.QNAtomicResponse], nil, make([]byte, AtomicResponseLen), 0)
+		memory := make([]byte, q.ord*AtomicResponseLen)
+		for b := range slices.Chunk(memory, AtomicResponseLen) {
+			mustPost(q.queues[ddp.QNAtomicResponse], nil, b, 0)
 		}
 	}
 	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)

@@ -10,8 +10,8 @@ import (
 // messages also fill them: a ring of the positions from head to tail, which only grow. Once the
 // stream has started each buffer is in the ddp.Queue of the Sends as well, in the same order.
 type recvQueue struct {
-	entries []recvEntry
-	depth   uint64 // most buffers at a time
+	entries []recvEntry // as many as were ever needed at a time
+	depth   uint64      // most buffers at a time
 	head    uint64
 	tail    uint64
 	blamed  Status // of the oldest buffer when it is flushed, if not StatusOK
@@ -25,16 +25,20 @@ type recvEntry struct {
 	isRTR bool // the QP's own buffer, for the peer's RTR
 }
 
-func (r *recvQueue) init(depth int) {
-	r.entries = make([]recvEntry, depth+1) // one more for the RTR
-	r.depth = uint64(depth)
-}
+func (r *recvQueue) init(depth int) { r.depth = uint64(depth) }
 
 func (r *recvQueue) at(pos uint64) *recvEntry { return &r.entries[pos%uint64(len(r.entries))] }
 
 func (r *recvQueue) isFull() bool { return r.tail-r.head >= r.depth }
 
 func (r *recvQueue) push(e recvEntry) {
+	if r.tail-r.head == uint64(len(r.entries)) {
+		longer := make([]recvEntry, min(max(2*uint64(len(r.entries)), 4), r.depth))
+		for pos := r.head; pos < r.tail; pos++ {
+			longer[pos%uint64(len(longer))] = *r.at(pos)
+		}
+		r.entries = longer
+	}
 	*r.at(r.tail) = e
 	r.tail++
 }

@@ -13,13 +13,14 @@ import (
 //	[oldest, next)  have been answered by messages that TCP may not have in full yet
 //	[next, tail)    wait, at most as many as the IRD
 type responder struct {
-	slots  []response
-	limit  uint64 // IRD
+	slots  []response // made when the first request comes
+	limit  uint64     // IRD
 	oldest uint64
 	next   uint64
 	tail   uint64
 	queue  *ddp.Queue // one buffer for each request that may come
-	bufs   [][]byte   // the buffers, by ID
+	memory []byte     // the buffers, by ID
+	size   uint64     // of each
 }
 
 // A response is the answer to one request.
@@ -45,12 +46,10 @@ func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 		n = AtomicRequestLen
 	}
 	r.limit = uint64(ird)
-	r.slots = make([]response, 2*ird)
 	r.queue = ddp.NewQueue(ird)
-	r.bufs = make([][]byte, ird)
-	for id := range r.bufs {
-		r.bufs[id] = make([]byte, n)
-		r.repost(uint64(id))
+	r.size, r.memory = uint64(n), make([]byte, n*ird)
+	for id := range r.limit {
+		r.repost(id)
 	}
 	return r.queue
 }
@@ -58,9 +57,14 @@ func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }
 
 // repost makes the buffer of a request free for another.
-func (r *responder) repost(id uint64) { mustPost(r.queue, nil, r.bufs[id], id) }
+func (r *responder) repost(id uint64) {
+	mustPost(r.queue, nil, r.memory[id*r.size:(id+1)*r.size:(id+1)*r.size], id)
+}
 
 func (r *responder) push(a *response) {
+	if r.slots == nil {
+		r.slots = make([]response, 2*r.limit)
+	}
 	*r.at(r.tail) = *a
 	r.tail++
 }

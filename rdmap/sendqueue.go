@@ -15,8 +15,8 @@ import (
 // are positions that only grow. Requests before sent have been handed to TCP, those before next given
 // out as messages. A request leaves at head, when it is done and nobody refers to its memory.
 type sendQueue struct {
-	ring  []*sendEntry // as many places as a power of two
-	free  []*sendEntry // those without a request: there are as many as were ever posted at a time
+	ring  []*sendEntry // as many places as were ever needed at a time: a power of two
+	free  []*sendEntry // a few of those without a request; the others are in sendEntries
 	depth uint64       // most requests at a time
 	head  uint64
 	sent  uint64
@@ -71,14 +71,7 @@ type sendEntry struct {
 	original  uint64
 }
 
-func (s *sendQueue) init(depth int) {
-	size := 1
-	for size < depth+1 { // one more for the RTR
-		size *= 2
-	}
-	s.ring = make([]*sendEntry, size)
-	s.depth = uint64(depth)
-}
+func (s *sendQueue) init(depth int) { s.depth = uint64(depth) }
 
 // place returns the place in the ring of the request at pos.
 func (s *sendQueue) place(pos uint64) **sendEntry { return &s.ring[pos&uint64(len(s.ring)-1)] }
@@ -89,6 +82,9 @@ func (s *sendQueue) isFull() bool { return s.tail-s.head >= s.depth }
 
 // push puts a request of n octets at the tail. The queue has room, and the Completion its entry.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
+	if s.tail-s.head == uint64(len(s.ring)) {
+		s.grow()
+	}
 	e := s.take()
 	*s.place(s.tail) = e
 	s.tail++
@@ -111,15 +107,40 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	}
 }
 
+// grow makes the ring longer.
+func (s *sendQueue) grow() {
+	longer := make([]*sendEntry, max(2*len(s.ring), 4))
+	for pos := s.head; pos < s.tail; pos++ {
+		longer[pos&uint64(len(longer)-1)] = s.at(pos)
+	}
+	s.ring = longer
+}
+
+// keptEntries is how many entries a queue keeps that has no use for them, not to ask sendEntries for each.
+const keptEntries = 8
+
+// sendEntries holds what queues have needed while they were long. An idle connection is small again after that.
+var sendEntries = sync.Pool{New: func() any { return new(sendEntry) }}
+
 // take returns an entry for a request.
 func (s *sendQueue) take() *sendEntry {
 	n := len(s.free)
 	if n == 0 {
-		return new(sendEntry)
+		return sendEntries.Get().(*sendEntry)
 	}
 	e := s.free[n-1]
 	s.free = s.free[:n-1]
 	return e
+}
+
+// putBack takes back an entry whose request is over.
+func (s *sendQueue) putBack(e *sendEntry) {
+	*e = sendEntry{}
+	if len(s.free) < keptEntries {
+		s.free = append(s.free, e)
+	} else {
+		sendEntries.Put(e)
+	}
 }
 
 // setPiece makes b the whole payload of the message.
@@ -304,9 +325,8 @@ func (s *sendQueue) retire(q *QP) {
 			return
 		}
 		e.complete(q)
-		*e = sendEntry{}
 		*s.place(s.head) = nil
-		s.free = append(s.free, e)
+		s.putBack(e)
 		s.head++
 		s.sent, s.next = max(s.sent, s.head), max(s.next, s.head)
 	}
