@@ -167,7 +167,7 @@ func (s *byteStream) postWritesLocked(p []byte, grant Handle, at int) (n int, ok
 			return n, false
 		}
 		k := min(len(p)-n, writePiece)
-		*s.at(s.tail) = slot{own: true, n: k, write: true}
+		*s.nextLocked() = slot{own: true, n: k, write: true}
 		s.request = rdmap.WorkRequest{
 			ID: s.tail, Op: rdmap.WorkWrite, CQ: s.cq, Data: p[n : n+k],
 			Remote: Handle{STag: grant.STag, TO: grant.TO + uint64(at+n), Len: uint32(k)},

@@ -116,7 +116,8 @@ type byteStream struct {
 	closed  error             // +checklocks:mu why nothing can be written any more
 	fin     bool              // +checklocks:mu the end of the stream is posted
 	stuck   bool              // +checklocks:mu the send queue was full
-	slots   []slot            // +checklocks:mu a ring of the messages posted, from head to tail
+	slots   []*slot           // +checklocks:mu a ring of the messages posted, from head to tail
+	free    []*slot           // +checklocks:mu a few of those without a message; the others are in spareSlots
 	head    uint64            // +checklocks:mu
 	tail    uint64            // +checklocks:mu
 	request rdmap.WorkRequest // +checklocks:mu
@@ -146,12 +147,18 @@ type slot struct {
 // maxSlots bounds the messages posted at a time.
 const maxSlots = 256
 
+// keptSlots is how many slots a stream keeps that has no use for them, not to ask spareSlots for each.
+const keptSlots = 8
+
+// spareSlots holds what streams have needed for many messages at a time. An idle one is small again after that.
+var spareSlots = sync.Pool{New: func() any { return new(slot) }}
+
 // newByteStream begins a stream whose peer has announced what its end is like.
 func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
 	slots := min(2*int(peer.credits), maxSlots)
 	longest := min(int(peer.maxMessage), maxULPDU-ddp.UntaggedHeaderLen)
 	return &byteStream{
-		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]slot, slots),
+		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]*slot, slots),
 		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
 		threshold: (in.depth - 1) / 2,
 		lock:      make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
@@ -399,7 +406,35 @@ func (s *byteStream) stall() {
 // at returns the slot of a message that is posted.
 //
 // +checklocks:s.mu
-func (s *byteStream) at(id uint64) *slot { return &s.slots[id%uint64(len(s.slots))] }
+func (s *byteStream) at(id uint64) *slot { return s.slots[id%uint64(len(s.slots))] }
+
+// nextLocked returns the slot of the next message, for which there is room.
+//
+// +checklocks:s.mu
+func (s *byteStream) nextLocked() *slot {
+	e := &s.slots[s.tail%uint64(len(s.slots))]
+	if n := len(s.free); *e == nil && n > 0 {
+		*e, s.free = s.free[n-1], s.free[:n-1]
+	} else if *e == nil {
+		*e = spareSlots.Get().(*slot)
+	}
+	return *e
+}
+
+// popLocked frees the slot of the oldest message, which is done.
+//
+// +checklocks:s.mu
+func (s *byteStream) popLocked() {
+	e := &s.slots[s.head%uint64(len(s.slots))]
+	**e = slot{}
+	if len(s.free) < keptSlots {
+		s.free = append(s.free, *e)
+	} else {
+		spareSlots.Put(*e)
+	}
+	*e = nil
+	s.head++
+}
 
 // mayPostLocked reports whether a message may be posted that leaves so many credits.
 //
@@ -430,7 +465,7 @@ func (s *byteStream) postPendingLocked() bool {
 // +checklocks:s.mu
 func (s *byteStream) postLocked(h header, data []byte, c *bufpool.Chunk) bool {
 	h.credits = uint16(min(s.owed, math.MaxUint16))
-	e := s.at(s.tail)
+	e := s.nextLocked()
 	own := c == nil && h.kind == kindData && len(data) > 0
 	*e = slot{kind: h.kind, chunk: c, credits: int(h.credits), apart: s.apart, own: own}
 	w := &s.request
@@ -554,8 +589,7 @@ func (s *byteStream) reapLocked() (cancelled int) {
 		}
 	}
 	for s.head < s.tail && s.at(s.head).done {
-		s.at(s.head).done = false
-		s.head++
+		s.popLocked()
 	}
 	return cancelled
 }
