@@ -35,29 +35,36 @@ const (
 	// idleSparse is idleStream where all pools are emptied before each connection is used for the last time:
 	// as where messages come so rarely that a connection shares no memory with others that it keeps.
 	idleSparse idleKind = "sparse"
+	// idleBurst is idleStream after Writes for which all queues were as long as they get.
+	idleBurst idleKind = "burst"
 )
 
-// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP, heap and stacks.
+// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP: the heap's objects
+// and stacks.
 const maxIdleOctets = 32 << 10
 
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that waits in
 // Read, and little memory.
 func TestIdleConnections(t *testing.T) {
-	tcp := measureIdle(t, idleTCP, 200)
+	n, most := int64(200), int64(maxIdleOctets)
+	if extsock.RaceEnabled { // frames are larger, and pools forget on purpose
+		n, most = 50, most+8<<10
+	}
+	tcp := measureIdle(t, idleTCP, n)
 	for _, tt := range []struct {
 		kind idleKind
-		n    int
-	}{{idleStream, 200}, {idleMessages, 200}, {idleSparse, 50}} {
+		n    int64
+	}{{idleStream, n}, {idleMessages, n}, {idleSparse, 50}, {idleBurst, 50}} {
 		t.Run(string(tt.kind), func(t *testing.T) {
 			own := measureIdle(t, tt.kind, tt.n)
 			for i, end := range idleEnds {
-				if own[i].Goroutines > 2*int64(tt.n) {
+				if own[i].Goroutines > 2*tt.n {
 					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, tt.n)
 				}
-				beyond := own[i].memory()/int64(tt.n) - tcp[i].memory()/200
+				beyond := own[i].memory()/tt.n - tcp[i].memory()/n
 				t.Logf("%s: %d octets per connection beyond TCP", end, beyond)
-				if beyond > maxIdleOctets {
-					t.Errorf("%s: %d octets per connection beyond TCP, want at most %d", end, beyond, maxIdleOctets)
+				if beyond > most {
+					t.Errorf("%s: %d octets per connection beyond TCP, want at most %d", end, beyond, most)
 				}
 			}
 		})
@@ -112,7 +119,8 @@ func TestIdleKeepsNoMemory(t *testing.T) {
 }
 
 // BenchmarkIdle measures 10,000 connections. The metrics are per connection, of the process that dials
-// and of the one that accepts: resident, heap and stack octets, and goroutines, the program's included.
+// and of the one that accepts: octets that are resident, in use by the heap, by its live
+// objects and by stacks, and goroutines, the program's included.
 func BenchmarkIdle(b *testing.B) {
 	const n = 10_000
 	for _, kind := range []idleKind{idleTCP, idleStream, idleMessages} {
@@ -125,10 +133,11 @@ func BenchmarkIdle(b *testing.B) {
 			}
 			for i, end := range idleEnds {
 				per := func(x int64, unit string) {
-					b.ReportMetric(float64(x)/float64(n*b.N), end+"-"+unit+"/conn")
+					b.ReportMetric(float64(x)/float64(n)/float64(b.N), end+"-"+unit+"/conn")
 				}
 				per(total[i].RSS, "rss")
 				per(total[i].Heap, "heap")
+				per(total[i].Live, "live")
 				per(total[i].Stack, "stack")
 				per(total[i].Goroutines, "goroutines")
 			}
@@ -142,22 +151,25 @@ var idleEnds = [2]string{"dial", "accept"}
 // idleFigures are what a process has, or what its connections have added to that.
 type idleFigures struct {
 	RSS         int64 // octets; 0 on a system that does not tell
-	Heap, Stack int64 // octets in use
+	Heap, Stack int64 // octets in use; of the heap with what lies between objects
+	Live        int64 // octets of the heap's objects
 	Goroutines  int64
 }
 
-func (f idleFigures) memory() int64 { return f.Heap + f.Stack }
+// memory is what can be compared where connections are few: gaps in the heap differ from run to run.
+func (f idleFigures) memory() int64 { return f.Live + f.Stack }
 
 // add adds g to f, sign times.
 func (f *idleFigures) add(g idleFigures, sign int64) {
 	f.RSS += sign * g.RSS
 	f.Heap += sign * g.Heap
 	f.Stack += sign * g.Stack
+	f.Live += sign * g.Live
 	f.Goroutines += sign * g.Goroutines
 }
 
 // measureIdle returns what n idle connections have added to the process that dials and to the one that accepts.
-func measureIdle(t testing.TB, kind idleKind, n int) (figures [2]idleFigures) {
+func measureIdle(t testing.TB, kind idleKind, n int64) (figures [2]idleFigures) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), idleTimeout)
 	defer cancel()
@@ -184,7 +196,7 @@ func measureIdle(t testing.TB, kind idleKind, n int) (figures [2]idleFigures) {
 // An idleJob is what a process is to do, in its environment.
 type idleJob struct {
 	Kind    idleKind
-	N       int
+	N       int64
 	Address string // to dial; empty means to accept
 }
 
@@ -248,7 +260,7 @@ func runIdlePeer(env string) error {
 		return err
 	}
 	time.AfterFunc(idleTimeout, func() { os.Exit(1) }) // the parent may be gone
-	begin := figuresNow(runtime.NumGoroutine())
+	begin := figuresNow(int64(runtime.NumGoroutine()))
 	use := job.dial
 	if job.Address == "" {
 		use = job.accept
@@ -260,7 +272,7 @@ func runIdlePeer(env string) error {
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	f := figuresNow(int(begin.Goroutines) + 2*job.N)
+	f := figuresNow(begin.Goroutines + 2*job.N)
 	f.add(begin, -1)
 	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
 		return err
@@ -278,7 +290,7 @@ func (j idleJob) checkFileLimit() error {
 	for line := range bytes.Lines(limits) {
 		rest, ok := bytes.CutPrefix(line, []byte("Max open files"))
 		if f := bytes.Fields(rest); ok && len(f) > 0 {
-			if limit, err := strconv.Atoi(string(f[0])); err == nil && limit < j.N+64 {
+			if limit, err := strconv.ParseInt(string(f[0]), 10, 64); err == nil && limit < j.N+64 {
 				return fmt.Errorf("%d connections in a process that may open %d files", j.N, limit)
 			}
 		}
@@ -348,14 +360,19 @@ func (j idleJob) dial() error {
 // The messages that every connection exchanges: a long one, and enough short ones for a waiting reader to
 // take the role of receiving.
 const (
-	idleRounds = 8
-	idleShort  = 64
-	idleLong   = 16 << 10
+	idleRounds   = 8
+	idleShort    = 64
+	idleLong     = 16 << 10
+	idleVeryLong = 4 << 20 // more than the buffers of the peer
 )
 
 // exchange uses c; turn is what this end does with each message.
 func (j idleJob) exchange(c net.Conn, turn func(c net.Conn, p []byte) error) error {
-	if err := turn(c, make([]byte, idleLong)); err != nil {
+	size := idleLong
+	if j.Kind == idleBurst {
+		size = idleVeryLong
+	}
+	if err := turn(c, make([]byte, size)); err != nil {
 		return err
 	}
 	if j.Kind == idleSparse {
@@ -395,8 +412,8 @@ func waitIdle(c net.Conn) {
 
 // figuresNow returns what this process has, after garbage collections such as an idle process has every
 // two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most goroutines are left.
-func figuresNow(most int) (f idleFigures) {
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > most && time.Now().Before(deadline); {
+func figuresNow(most int64) (f idleFigures) {
+	for deadline := time.Now().Add(10 * time.Second); int64(runtime.NumGoroutine()) > most && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	var m runtime.MemStats
@@ -407,7 +424,10 @@ func figuresNow(most int) (f idleFigures) {
 			break
 		}
 	}
-	f = idleFigures{Heap: int64(m.HeapInuse), Stack: int64(m.StackInuse), Goroutines: int64(runtime.NumGoroutine())}
+	f = idleFigures{
+		Heap: int64(m.HeapInuse), Stack: int64(m.StackInuse), Live: int64(m.HeapAlloc),
+		Goroutines: int64(runtime.NumGoroutine()),
+	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return f // another system
