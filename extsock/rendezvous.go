@@ -36,6 +36,9 @@ import (
 // smallGrant is the length in octets of a Read's memory below which a grant is not worth it.
 const smallGrant = 32 << 10
 
+// maxOffer is the length in octets of the longest offer.
+const maxOffer = 1 << 30
+
 // writePiece is the length in octets of one RDMA Write of a rendezvous: what may have to be copied when a
 // Write's time is over is no more than a few of them.
 const writePiece = 1 << 20
@@ -55,7 +58,7 @@ type offering struct {
 // writeOffered writes p by rendezvous as far as the reader goes along; the rest is data.
 func (s *byteStream) writeOffered(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
 	for n < len(p) {
-		k := min(len(p)-n, math.MaxUint32)
+		k := min(len(p)-n, maxOffer)
 		m, err := s.offer(p[n:n+k], over)
 		n += m
 		if err != nil {
@@ -81,7 +84,7 @@ func (s *byteStream) offer(p []byte, over <-chan struct{}) (n int, err error) {
 	if err != nil || grant.Len == 0 {
 		return 0, err
 	}
-	p = p[:min(len(p), int(grant.Len))]
+	p = p[:min(uint64(len(p)), uint64(grant.Len))]
 	for posted := false; ; {
 		s.mu.Lock()
 		err := s.errLocked()
