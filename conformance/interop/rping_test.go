@@ -223,7 +223,7 @@ func (c *command) said() string {
 // wantStartup checks what rddp says that MPA startup came to.
 func (c *command) wantStartup(t *testing.T, crc bool) {
 	t.Helper()
-	if want := fmt.Sprintf("crc=%t tx-markers=false rx-markers=false", crc); strings.Count(c.stderr.String(), want) != 1 {
+	if want := fmt.Sprintf("crc=%t tx_markers=false rx_markers=false", crc); strings.Count(c.stderr.String(), want) != 1 {
 		t.Errorf("rddp does not say %q once:\n%s", want, c.said())
 	}
 }

@@ -18,8 +18,11 @@ import (
 )
 
 // capabilityRecord is how a Request of this stack's defaults begins to siw's program: the record by which two rddp
-// ends know each other.
-const capabilityRecord = "rddp"
+// ends know each other, with this at its front.
+const (
+	capabilityRecord    = "rddp"
+	capabilityRecordLen = 16 // octets
+)
 
 // MPA startup between this stack and siw, and a Send each way after it.
 func TestRddpStartup(t *testing.T) {
@@ -124,7 +127,7 @@ func TestRddpPrivateData(t *testing.T) {
 				}
 				got := l.told.Bytes("pd")
 				if !tt.siwInitiates && !tt.own.NoCapabilities {
-					got = got[min(len(got), 12):]
+					got = got[min(len(got), capabilityRecordLen):]
 				}
 				if !bytes.Equal(got, up) {
 					t.Errorf("siw's program got private data %x, want %x", got, up)
