@@ -61,13 +61,14 @@ models:
 	$(GO) test -count=1 -tags=models -timeout=10m ./conformance/models/
 
 benchonce:
-	$(GO) test -run='^$$' -bench=. -benchtime=1x ./...
+	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...
 
 interop: build
 	$(GO) test -count=1 -v -tags=interop -timeout=20m ./conformance/interop/...
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
+	$(GO) test -run='^$$' -bench='^BenchmarkIdle$$' -benchtime=1x ./extsock # 10,000 connections in each of two processes
 
 fuzz:
 	@for pkg in $$($(GO) list ./...); do \
