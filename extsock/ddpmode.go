@@ -399,7 +399,7 @@ func (c *Conn) start(cause error) {
 		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
 		if c.peer.isByteStream() && !c.cfg.Messages {
 			p.in.framed = true
-			p.in.depth++ // for the end of the stream
+			p.in.depth += extraBuffers
 			p.bytes = newByteStream(c, p, p.in, c.peer.capabilities, mpa.MaxULPDU)
 		}
 	}

@@ -63,7 +63,7 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 	in.mu.Lock()
 	full := in.used == in.depth
 	if in.framed && len(payload) > headerLen {
-		full = in.used >= in.depth-1 // the last one is for the end of the stream
+		full = in.used >= in.depth-extraBuffers // those are for messages without data
 	}
 	if full {
 		in.mu.Unlock()

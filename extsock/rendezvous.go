@@ -196,7 +196,14 @@ func (s *byteStream) closeOfferLocked(k kind, n int) bool {
 		length = binary.BigEndian.AppendUint32(s.scratch[:0], uint32(n))
 	}
 	s.offering.doneID = s.tail
-	if !s.mayPostLocked(reserve) || !s.postCountedLocked(header{kind: k}, length) {
+	posted := false
+	switch {
+	case k == kindCancel && s.hasSlotLocked():
+		posted = s.postLocked(header{kind: k}, nil, nil)
+	case k == kindDone && s.mayPostLocked(reserve):
+		posted = s.postCountedLocked(header{kind: k}, length)
+	}
+	if !posted {
 		return false
 	}
 	s.offering.open = false
@@ -208,7 +215,7 @@ func (s *byteStream) closeOfferLocked(k kind, n int) bool {
 // out nevertheless.
 func (s *byteStream) withdraw(n int) int {
 	s.mu.Lock()
-	if !s.offering.open { // the done is to be corrected, if it has not been given out
+	if !s.offering.open && s.own > 0 { // the done is to be corrected, if it has not been given out
 		s.p.qp.Cancel(s.cq, s.offering.doneID)
 		s.reapLocked()
 	}
@@ -230,8 +237,21 @@ func (s *byteStream) withdraw(n int) int {
 	return n
 }
 
+// closeDueLocked reports whether such an end can be posted.
+//
+// +checklocks:s.mu
+func (s *byteStream) closeDueLocked() bool {
+	switch s.offering.close {
+	case kindDone:
+		return s.mayPostLocked(reserve)
+	case kindCancel:
+		return s.hasSlotLocked()
+	}
+	return false
+}
+
 // postCloseLocked posts the end of an offer that nobody waits for. Where there is no room it is tried again as
-// soon as something has gone out.
+// soon as something has gone out, see closeDueLocked.
 //
 // +checklocks:s.mu
 func (s *byteStream) postCloseLocked() bool {

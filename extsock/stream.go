@@ -30,7 +30,7 @@ import (
 // leaves two credits: they are for grants and for messages that carry nothing but credits, which would
 // otherwise be stuck behind data just when they are needed. Such a message is sent when half the buffers are owed,
 // or two that held such messages, because the peer has no more of those than two. The end of the stream, if it
-// comes alone, has a buffer of its own. That this cannot come to a standstill is what
+// comes alone, and the one cancel that there may be have a buffer of their own and use no credit. That this cannot come to a standstill is what
 // conformance/models/credits.pml shows.
 type header struct {
 	kind    kind
@@ -41,6 +41,10 @@ type header struct {
 const (
 	headerLen = 4
 	flagFIN   = 1
+
+	// extraBuffers is how many buffers an end has that the peer gets no credits for: for the end of the stream, and
+	// for a cancel, of which there is at most one.
+	extraBuffers = 2
 
 	// reserve is how many credits data leaves, and offers and their ends.
 	reserve = 2
@@ -160,7 +164,7 @@ func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int)
 	return &byteStream{
 		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]*slot, slots),
 		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
-		threshold: (in.depth - 1) / 2,
+		threshold: (in.depth - extraBuffers) / 2,
 		lock:      make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
 	}
 }
@@ -263,6 +267,9 @@ func (s *byteStream) appendLocked(p []byte) int {
 	if s.pending != nil {
 		s.p.count.combined.Add(1)
 	} else {
+		if s.offering.open { // its end goes first
+			return 0
+		}
 		if !s.mayPostLocked(reserve) {
 			s.stall()
 			return 0
@@ -306,7 +313,7 @@ func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error
 //
 // +checklocks:s.mu
 func (s *byteStream) postOwnLocked(p []byte) (n int) {
-	if s.pending != nil && !s.postPendingLocked() {
+	if s.offering.open || s.pending != nil && !s.postPendingLocked() { // an offer's end goes first
 		return 0
 	}
 	if len(p) > 0 && !s.mayPostLocked(reserve) {
@@ -503,12 +510,13 @@ func (s *byteStream) due() bool {
 	if s.stuck || !s.hasSlotLocked() || s.p.qp.State() != rdmap.StateRTS {
 		return false
 	}
-	return s.pending != nil || s.offering.close != 0 && s.mayPostLocked(reserve) || s.grantDueLocked() || s.finDueLocked() || s.creditDueLocked()
+	return s.pending != nil || s.closeDueLocked() || s.grantDueLocked() || s.finDueLocked() || s.creditDueLocked()
 }
 
 // +checklocks:s.mu
 func (s *byteStream) finDueLocked() bool {
-	return s.closed != nil && !s.fin && !s.offering.open && s.hasSlotLocked()
+	// Not while a done may still be taken back: that is so as long as a Write waits.
+	return s.closed != nil && !s.fin && !s.offering.open && s.own == 0 && s.hasSlotLocked()
 }
 
 // +checklocks:s.mu
@@ -578,7 +586,7 @@ func (s *byteStream) reapLocked() (cancelled int) {
 				cancelled += e.n
 				s.owed += e.credits
 				s.apart += e.apart
-				if !e.write {
+				if !e.write { // nor a cancel, which is never taken back
 					s.credits++
 				}
 				if e.kind == kindDone {
@@ -634,7 +642,7 @@ func (s *byteStream) arrived(n int) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h.fin && n == 0 {
+	if h.fin && n == 0 || h.kind == kindCancel {
 		freed = 0 // that buffer was for nothing else
 	}
 	s.owed += freed
