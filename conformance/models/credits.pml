@@ -1,21 +1,33 @@
 /*
  * The credits of the byte stream: two ends, 0 and 1, joined by a reliable FIFO in each
- * direction. Each end has a writer and a reader (the application's, independent of each other)
- * and an engine (receives, and returns credits; never waits for the application).
+ * direction. Each end has a writer and a reader (the program's, independent of each other)
+ * and an engine (receives, and posts what is due; never waits for the program).
  * The README says what is checked, and what each of the macros below breaks.
  */
 
-#ifndef N /* receive buffers of each end, so credits of its peer at the start */
+#ifndef N /* receive buffers of end 0, so credits of end 1 at the start */
 #define N 4
+#endif
+#ifndef M /* the same of the other */
+#define M N
+#endif
+#if M > N
+#define most M
+#else
+#define most N
 #endif
 #ifndef R /* reserve: credits that a message of the stream must leave */
 #define R 2
 #endif
-#ifndef T /* threshold: so many freed buffers are worth an UPDATE */
-#define T 2
+#define buffers(x) (x -> M : N)
+#ifdef T /* threshold: so many freed buffers are worth an UPDATE */
+#define threshold(x) T
+#else
+#define threshold(x) (buffers(x) / 2)
 #endif
 
-/* Credits that must be there to send a message of each kind. */
+/* Credits that must be there to send a message of each kind. It takes one of them; with 0 it takes none,
+ * and has a buffer of its own. */
 #ifndef DATA_NEEDS
 #define DATA_NEEDS (R + 1)
 #endif
@@ -26,10 +38,10 @@
 #define DONE_NEEDS (R + 1)
 #endif
 #ifndef CANCEL_NEEDS
-#define CANCEL_NEEDS (R + 1)
+#define CANCEL_NEEDS 0
 #endif
 #ifndef FIN_NEEDS
-#define FIN_NEEDS (R + 1)
+#define FIN_NEEDS 0
 #endif
 #ifndef GRANT_NEEDS
 #define GRANT_NEEDS 1
@@ -40,82 +52,108 @@
 
 #define you (1 - me)
 
-mtype = { NONE, DATA, OFFER, DONE, CANCEL, FIN, GRANT, UPDATE };
+/* LAST is DATA with the FIN flag, FIN that flag without data, REFUSAL a GRANT of nothing. */
+mtype = { NONE, DATA, LAST, OFFER, DONE, CANCEL, FIN, GRANT, REFUSAL, UPDATE };
 
-chan link[2]   = [N] of { mtype, byte, byte }; /* sent by an end: kind, number of the OFFER, Credits */
-chan unread[2] = [N] of { mtype, byte };       /* arrived at an end, waiting for its reader */
+chan link[2] = [most + 2] of { mtype, byte }; /* sent by an end: kind, Credits */
 
-byte credits[2] = N; /* messages that an end may still send */
-byte owed[2];        /* buffers that an end has freed and not yet said so */
-byte offer[2];       /* the OFFER an end's writer waits for; 0: none */
-bool granted[2];     /* its GRANT has come */
-bool wrote[2];       /* an end's writer has sent its FIN */
+byte credits[2]; /* messages that an end may still send */
+byte owed[2];    /* buffers that an end has freed and not yet said so */
+byte apart[2];   /* of them, those that held an UPDATE, GRANT or REFUSAL */
+
+/* An end's writer. */
+bool pending[2];  /* DATA has been begun and not sent; its credit is taken */
+bool open[2];     /* an OFFER is out, and no DONE or CANCEL sent */
+mtype answer[2];  /* its GRANT or REFUSAL, once that has come */
+mtype closing[2]; /* the DONE or CANCEL that is to be sent */
+byte off[2];      /* 1, 2: no OFFERs any more; 1: an answer may come that crosses the CANCEL */
+bool closed[2];   /* nothing more will be written */
+bool fin[2];      /* and the peer has been told */
+
+/* An end's reader. */
+byte unread[2];   /* DATA */
+bool offered[2];  /* an OFFER, behind them */
+bool granted[2];  /* there is memory that the peer may write to */
+bool refused[2];  /* or that was refused */
+mtype toGrant[2]; /* the answer that is to be sent */
+bool eof[2];      /* the FIN has come */
 
 /* What only the checks see. */
-byte held[2];    /* buffers of an end with a message in them */
 byte carried[2]; /* sum of Credits in the messages that an end has sent and that are on their way */
-byte target[2];  /* the OFFER for which an end's reader holds its buffer ready; 0: none */
-byte used[2];    /* set of the numbers of OFFERs of an end for which a GRANT may still come */
+byte extra[2];   /* of those messages, the ones that use no credit */
+bool placed[2];  /* octets lie in memory granted by the peer, and it has not got the DONE */
 
-#ifdef GRANT_IN_ORDER
-bool waits[2]; /* an end's writer has begun a message and waits for credits */
-#define begin waits[me] = true
-#define begun waits[me] = false
-#define mayGrant (credits[me] >= GRANT_NEEDS && !waits[me])
-#else
-#define begin skip
-#define begun skip
-#define mayGrant (credits[me] >= GRANT_NEEDS)
+#ifdef NEVER /* End 0 never reads. */
+#define LAZY
 #endif
-
-#ifdef NEVER /* End 1's writer may stay blocked. End 0's may not, for end 1's reader waits for its FIN. */
+#ifdef NOBODY /* Nobody reads. */
+#define LAZY
+#endif
+/* A writer may wait for a reader that does not read: but only in a Write, not to tell that it has ended. */
+#ifdef LAZY
 #define blocked(where) end_##where
 #else
 #define blocked(where) at_##where
 #endif
 
-#ifdef GRANT_UNNUMBERED
-#define answers(num) (offer[me] != 0)
+#ifdef OVERTAKES /* The next Write does not wait for the DONE of one whose time was over. */
+#define mayBegin (!open[me] || off[me] > 0)
 #else
-#define answers(num) (num == offer[me])
+#define mayBegin (!open[me])
 #endif
 
-#ifdef APART
-byte control[2]; /* how many of the owed buffers held an UPDATE or a GRANT */
-#define counted control[me]++
-#define told control[me] = 0
-#define due (owed[me] >= T || control[me] >= R)
+#ifdef AGAIN /* OFFERs go on after a CANCEL. */
+#define mayOffer true
+#define firstAnswer skip
 #else
-#define counted skip
-#define told skip
-#define due (owed[me] >= T)
+#define firstAnswer assert(toGrant[me] == NONE)
+#define mayOffer (off[me] == 0)
 #endif
 
-/* Every credit of x is somewhere: x has it, or it is on its way to the peer with a message, or in
- * a buffer there, or owed by the peer, or on its way back. */
+#ifdef TOGETHER /* UPDATEs and GRANTs are not counted apart. */
+#define due (owed[me] >= threshold(me))
+#else
+#define due (owed[me] >= threshold(me) || apart[me] >= R)
+#endif
+
+/* Every credit of x is somewhere: x has it, or the DATA it has begun, or it is on its way to the peer with a
+ * message, or in a buffer there, or owed by the peer, or on its way back. */
 #ifdef NO_MONITOR
 #define conserved(x) skip
 #else
-#define conserved(x) assert(credits[x] + len(link[x]) + held[1-x] + owed[1-x] + carried[1-x] == N)
+#define conserved(x) assert(credits[x] + pending[x] + len(link[x]) - extra[x] + unread[1-x] + offered[1-x] + owed[1-x] + carried[1-x] == buffers(1-x))
 #endif
 
-inline send(kind, num, cost) {
+inline send(kind, cost) {
 	/* Even if everything on its way arrives before anything is freed, there is a buffer for it. */
-	assert(len(link[me]) + held[you] < N);
+	assert(len(link[me]) - extra[me] + unread[you] + offered[you] < buffers(you) || cost == 0);
 	printf("%d sends %e, Credits %d, keeps %d\n", me, kind, owed[me], credits[me] - cost);
-	link[me]!kind,num,owed[me];
+	link[me]!kind,owed[me];
 	carried[me] = carried[me] + owed[me];
 #ifndef OWED_KEPT
-	owed[me] = 0; told;
+	owed[me] = 0;
+	apart[me] = 0;
 #endif
-	credits[me] = credits[me] - cost;
-	conserved(me);
-	conserved(you)
+	credits[me] = credits[me] - cost
 }
 
-inline free() {
-	held[me]--;
-	owed[me]++;
+/* send of a message that may have a buffer of its own: one of each kind in each direction. */
+inline sendOnce(kind, needs) {
+	if
+	:: needs == 0 -> send(kind, 0); extra[me]++
+	:: else -> send(kind, 1)
+	fi
+}
+
+inline arrivedOnce(needs) {
+	if
+	:: needs == 0 -> extra[you]--
+	:: else -> owed[me]++
+	fi
+}
+
+inline check() {
+	conserved(me);
 	conserved(you)
 }
 
@@ -124,110 +162,176 @@ inline free() {
  * is stuck for ever, there is also a run in which all others have ended. To begin a message is
  * progress; to wait for one is not. */
 proctype writer(byte me) {
-	byte n;
 	bool patient; /* this write has no deadline */
 
 progress_begins:
 	do
-	:: begin;
-blocked(data):	d_step { credits[me] >= DATA_NEEDS -> begun; send(DATA, 0, 1) }
+	:: skip;
+blocked(data):	d_step { !pending[me] && mayBegin && credits[me] >= DATA_NEEDS ->
+#ifdef PENDING
+			pending[me] = true;
+			credits[me]--;
+#else
+			send(DATA, 1);
+#endif
+			check()
+		}
 #ifndef NO_OFFER
-	:: begin;
-blocked(offer):	d_step { credits[me] >= OFFER_NEEDS -> begun;
-			n = 1; /* A number that no GRANT on its way can bear. */
-			do
-			:: used[me] & (1 << n) -> n++
-			:: else -> break
-			od;
-			used[me] = used[me] | (1 << n);
-			offer[me] = n;
-			send(OFFER, n, 1)
+	:: mayOffer;
+blocked(offer):	d_step { !pending[me] && !open[me] && credits[me] >= OFFER_NEEDS ->
+			open[me] = true;
+			send(OFFER, 1);
+			check()
 		};
 		if
 		:: patient = true
+#ifdef CANCELS /* Only this end's writes have deadlines. */
+		:: me == CANCELS -> patient = false
+#else
 #ifndef NO_CANCEL
 		:: patient = false
 #endif
+#endif
 		fi;
-blocked(granted):	if
-		:: d_step { granted[me] -> assert(target[you] == n); granted[me] = false; offer[me] = 0; patient = false };
-			/* The RDMA Write: at any time from the GRANT to the DONE. */
-			d_step { credits[me] >= DONE_NEEDS -> assert(target[you] == n); n = 0; send(DONE, 0, 1) }
-		:: d_step { !patient -> granted[me] = false; offer[me] = 0; n = 0 };
-blocked(cancel):		d_step { credits[me] >= CANCEL_NEEDS -> send(CANCEL, 0, 1) }
+blocked(granted):	if /* The RDMA Write is at any time from the GRANT to the DONE. */
+		:: d_step { answer[me] == GRANT -> closing[me] = DONE; placed[me] = true; patient = false }
+#ifdef OVERTAKES
+		:: d_step { answer[me] == GRANT && !patient -> off[me] = 2; closing[me] = DONE; placed[me] = true }
+#endif
+#ifdef REFUSE
+		:: d_step { answer[me] == REFUSAL -> open[me] = false; answer[me] = NONE; patient = false;
+				refused[you] = false /* No CANCEL comes. */
+			}
+#endif
+		:: d_step { !patient -> off[me] = (answer[me] == NONE -> 1 : 2); closing[me] = CANCEL }
 		fi
 #endif
-	:: begin;
-blocked(fin):	d_step { credits[me] >= FIN_NEEDS -> begun; wrote[me] = true; send(FIN, 0, 1) };
+	:: closed[me] = true;
+at_fin:		fin[me];
 		break
 	od
 }
 
 proctype reader(byte me) {
-	byte n;
-
 	do
-	:: d_step { unread[me]?DATA,_ -> printf("%d reads DATA\n", me); free() }
-	:: d_step { unread[me]?OFFER,n -> printf("%d reads OFFER\n", me); target[me] = n; free() };
-		if
-		:: d_step { mayGrant -> send(GRANT, n, 1); n = 0 };
-			if
-			:: d_step { unread[me]?DONE,_ -> target[me] = 0; free() }
-			:: d_step { unread[me]?CANCEL,_ -> target[me] = 0; free() }
-			fi
-		:: d_step { unread[me]?CANCEL,_ -> target[me] = 0; used[you] = used[you] & ~(1 << n); n = 0; free() }
-		fi
-	:: d_step { unread[me]?FIN,_ -> free() };
-		break
+	:: d_step { unread[me] > 0 -> unread[me]--; owed[me]++; check() }
+	:: d_step { unread[me] == 0 && offered[me] -> offered[me] = false; owed[me]++;
+			firstAnswer;
+			granted[me] = true; refused[me] = false; toGrant[me] = GRANT; check()
+		}
+#ifdef REFUSE
+	:: d_step { unread[me] == 0 && offered[me] -> offered[me] = false; owed[me]++;
+			firstAnswer;
+			refused[me] = true; toGrant[me] = REFUSAL; check()
+		}
+#endif
+	:: unread[me] == 0 && eof[me] -> break
 #ifdef LATE /* End 0 may put off reading until it has written everything. */
-	:: me == 0 && !wrote[me] -> wrote[me]
+	:: me == 0 && !fin[me] -> fin[me]
 #endif
 	od
 }
 
 proctype engine(byte me) {
 	mtype kind = NONE;
-	byte num, c;
+	byte c;
 
 end_idle:
 	do
-	:: d_step { link[you]?kind,num,c ->
+	:: d_step { link[you]?kind,c ->
 			carried[you] = carried[you] - c;
 			credits[me] = credits[me] + c;
-			held[me]++;
 			if
-			:: kind == UPDATE -> counted; free()
-			:: kind == GRANT -> counted;
+			:: kind == DATA || kind == LAST ->
+				assert(!placed[you] && !eof[me]); /* or they are out of order */
+				unread[me]++;
+				eof[me] = (kind == LAST)
+			:: kind == FIN ->
+				assert(!placed[you] && !offered[me] && !eof[me]);
+				eof[me] = true;
+				arrivedOnce(FIN_NEEDS)
+			:: kind == OFFER ->
+				assert(!offered[me] && !granted[me] && !eof[me]);
+				offered[me] = true
+			:: kind == DONE ->
+				assert(granted[me]); /* or the RDMA Write went to memory that was taken back */
+				granted[me] = false;
+				placed[you] = false;
+				owed[me]++
+			:: kind == CANCEL ->
 				if
-				:: answers(num) -> granted[me] = true
-				:: else /* It crossed our CANCEL. */
+				:: offered[me] -> offered[me] = false; owed[me]++; off[you] = 2 /* No answer comes. */
+				:: !offered[me] && granted[me] -> granted[me] = false
+				:: else -> assert(refused[me]); refused[me] = false
 				fi;
-				used[me] = used[me] & ~(1 << num);
-				free()
-			:: else -> unread[me]!kind,num
-			fi;
-			conserved(me);
-			conserved(you);
-#ifdef NEVER
-			assert(held[me] <= N - R);
+				arrivedOnce(CANCEL_NEEDS)
+			:: kind == GRANT || kind == REFUSAL ->
+				if
+				:: open[me] && answer[me] == NONE && closing[me] == NONE -> answer[me] = kind
+				:: else ->
+#ifndef AGAIN
+					assert(off[me] == 1);
 #endif
-			kind = NONE; num = 0; c = 0
+					off[me] = 2
+				fi;
+				owed[me]++;
+				apart[me]++
+			:: kind == UPDATE ->
+				owed[me]++;
+				apart[me]++
+			fi;
+			kind = NONE; c = 0;
+			check();
+#ifdef LAZY
+			assert(unread[me] + offered[me] <= buffers(me) - R)
+#endif
+		}
+#ifdef JOIN /* Short data may be put behind other data, which frees its buffer at once. */
+	:: d_step { unread[me] > 0 && link[you]?[DATA,c] ->
+			link[you]?kind,c;
+			carried[you] = carried[you] - c;
+			credits[me] = credits[me] + c;
+			owed[me]++;
+			kind = NONE; c = 0;
+			check()
+		}
+#endif
+#ifdef PENDING
+	:: d_step { pending[me] && !closed[me] -> pending[me] = false; send(DATA, 0); check() }
+	:: d_step { pending[me] && closed[me] -> pending[me] = false; fin[me] = true; send(LAST, 0); check() }
+#endif
+	:: d_step { closing[me] == DONE && credits[me] >= DONE_NEEDS ->
+			closing[me] = NONE; answer[me] = NONE; open[me] = false; send(DONE, 1); check()
+		}
+	:: d_step { closing[me] == CANCEL && credits[me] >= CANCEL_NEEDS ->
+			closing[me] = NONE; answer[me] = NONE; open[me] = false; sendOnce(CANCEL, CANCEL_NEEDS); check()
+		}
+	:: d_step { toGrant[me] == GRANT && credits[me] >= GRANT_NEEDS -> toGrant[me] = NONE; send(GRANT, 1); check() }
+#ifdef REFUSE
+	:: d_step { toGrant[me] == REFUSAL && credits[me] >= GRANT_NEEDS -> toGrant[me] = NONE; send(REFUSAL, 1); check() }
+#endif
+	:: d_step { closed[me] && !fin[me] && !open[me] && !pending[me] && credits[me] >= FIN_NEEDS ->
+			fin[me] = true; sendOnce(FIN, FIN_NEEDS); check()
 		}
 #ifdef UPDATE_FREE
-	:: d_step { due -> send(UPDATE, 0, 0) }
+	:: d_step { due -> send(UPDATE, 0); check() }
 #else
-	:: d_step { due && credits[me] >= UPDATE_NEEDS -> send(UPDATE, 0, 1) }
+	:: d_step { due && credits[me] >= UPDATE_NEEDS -> send(UPDATE, 1); check() }
 #endif
 	od
 }
 
 init {
 	atomic {
+		credits[0] = M; credits[1] = N;
+		answer[0] = NONE; answer[1] = NONE; closing[0] = NONE; closing[1] = NONE; toGrant[0] = NONE; toGrant[1] = NONE;
 		run engine(0); run engine(1);
 		run writer(0); run writer(1);
-#ifndef NEVER /* End 0 never reads. */
+#ifndef NOBODY
+#ifndef NEVER
 		run reader(0);
 #endif
 		run reader(1)
+#endif
 	}
 }
