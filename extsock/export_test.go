@@ -12,3 +12,10 @@ func Remembered(d *Dialer) int {
 
 // RaceEnabled says whether the race detector is on, with which everything takes ten times as long.
 const RaceEnabled = raceEnabled
+
+// ForgetCrossovers has them measured anew.
+func ForgetCrossovers() {
+	crossovers.mu.Lock()
+	defer crossovers.mu.Unlock()
+	clear(crossovers.m)
+}

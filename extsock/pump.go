@@ -418,7 +418,7 @@ func (p *pump) drain(turns int) bool {
 		p.batch = batches.Get().(*mpa.Batch)
 	}
 	for n := 0; wait || n < turns; n++ {
-		if len(p.left) == 0 && !p.fill() {
+		if !p.hasLeft() && !p.fill() {
 			batches.Put(p.batch)
 			p.batch = nil
 			p.fin()
@@ -443,6 +443,13 @@ func (p *pump) drain(turns int) bool {
 		p.freed.broadcast()
 	}
 	return false
+}
+
+// hasLeft reports whether TCP has not taken all of the batch yet.
+func (p *pump) hasLeft() bool {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	return len(p.left) > 0
 }
 
 // reset empties the batch.

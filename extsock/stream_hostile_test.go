@@ -215,7 +215,7 @@ func TestStreamMessageInSegments(t *testing.T) {
 // TestStreamWriterKeepsToCredits: without credits only the end goes out, and messages are no longer than announced.
 func TestStreamWriterKeepsToCredits(t *testing.T) {
 	for _, credits := range []uint16{6, 7, 32} {
-		p, c := rawStreamPair(t, extsock.Config{}, credits)
+		p, c := rawStreamPair(t, extsock.Config{Crossover: -1}, credits)
 		p.segment(1, 0, true, 0, 0, 0, 0)
 		c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 		n, err := c.Write(tapeAt(0, 1<<20))
