@@ -348,6 +348,13 @@ func (in *inbox) await(p []byte) {
 	in.mu.Unlock()
 }
 
+// room returns how many octets the waiting reader still has memory for.
+func (in *inbox) room() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.want) - in.got
+}
+
 // leave ends await: p is the reader's again, with n octets in it if it was served.
 func (in *inbox) leave() (n int, served bool) {
 	in.mu.Lock()

@@ -195,7 +195,7 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 func (p *pump) read() (n int, off uint64, err error) {
 	switch {
 	case p.free != nil:
-		p.free = p.mrx.Free()
+		p.free = p.bounded(p.mrx.Free())
 	case p.lazy != nil:
 		return p.lazy.ReadLazily(p.lendFunc, p.giveBackFunc)
 	default:
@@ -210,9 +210,24 @@ func (p *pump) read() (n int, off uint64, err error) {
 // lend borrows a buffer and returns where to read to.
 func (p *pump) lend() []byte {
 	p.mrx.SetBuffer(buffers.Get())
-	p.free = p.mrx.Free()
+	p.free = p.bounded(p.mrx.Free())
 	return p.free
 }
+
+// bounded is b, or as much of it as a Read that receives for itself has use for: what is behind stays in TCP's
+// buffer until the next Read, and then goes to that one's memory with no copy in between.
+func (p *pump) bounded(b []byte) []byte {
+	if p.bytes == nil || !p.role.driving.Load() {
+		return b
+	}
+	if room := p.in.room(); room >= boundedFrom {
+		return b[:min(len(b), room+boundedFrom/64)]
+	}
+	return b
+}
+
+// boundedFrom is the length in octets of a Read that is worth a system call of its own.
+const boundedFrom = 32 << 10
 
 // giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {
