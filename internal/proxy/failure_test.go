@@ -100,6 +100,7 @@ func TestExitWithoutMPA(t *testing.T) {
 		want string
 	}{
 		{"answers in its own protocol", func(c *net.TCPConn) {
+			c.Read(make([]byte, 1)) // else it speaks before it is asked
 			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 			io.Copy(io.Discard, c)
 		}, `the peer does not speak MPA: what it sent is no MPA frame`},
