@@ -155,6 +155,32 @@ func TestRendezvousDeadlines(t *testing.T) {
 	}
 }
 
+// TestRendezvousAfterHalfClose: who writes no more still grants.
+func TestRendezvousAfterHalfClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, alwaysOffers(0), alwaysOffers(0))
+		if err := cr.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := ci.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Fatalf("Read = %d, %v", n, err)
+		}
+		go func() {
+			synctest.Wait() // until the Read waits
+			ci.Write(make([]byte, 1<<20))
+		}()
+		if _, err := io.ReadFull(cr, make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if n := ci.Stats().RendezvousOctets; n == 0 {
+			t.Error("nothing went by rendezvous")
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
 // TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, what Write has counted is what
 // Read gets before the end, and nobody waits.
 func TestRendezvousEnds(t *testing.T) {

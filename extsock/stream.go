@@ -623,7 +623,7 @@ func (s *byteStream) arrived(n int) error {
 		return err
 	}
 	n -= headerLen
-	if n > 0 && s.in.ended() {
+	if h.kind == kindData && n > 0 && s.in.ended() { // a grant may well come behind the end
 		return fmt.Errorf("%w: %d octets after the end", ErrStream, n)
 	}
 	freed := 1
