@@ -175,7 +175,9 @@ func (s *byteStream) postWritesLocked(p []byte, grant Handle, at int) (n int, ok
 			ID: s.tail, Op: rdmap.WorkWrite, CQ: s.cq, Data: p[n : n+k],
 			Remote: Handle{STag: grant.STag, TO: grant.TO + uint64(at+n), Len: uint32(k)},
 		}
-		if err := s.p.qp.PostSend(&s.request); err != nil {
+		err := s.p.qp.PostSend(&s.request)
+		s.request.Data = nil // as in postLocked
+		if err != nil {
 			*s.at(s.tail) = slot{}
 			s.stuck = true
 			return n, false

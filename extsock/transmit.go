@@ -1,0 +1,232 @@
+package extsock
+
+import (
+	"slices"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// This file is the pump's way down: from the queue pair to TCP.
+
+// maxTurns is how many batches a poster, or receive, writes on behalf of others before a goroutine
+// takes over from it.
+const maxTurns = 4
+
+// transmit is the way down. It writes what the queue pair has to send, unless somebody else is
+// already doing so, and never waits for TCP.
+func (p *pump) transmit() {
+	for p.wanted() {
+		if !p.token.CompareAndSwap(false, true) {
+			return // the holder looks again after it has let go
+		}
+		if !p.drain(maxTurns) {
+			go p.finishFunc()
+			return
+		}
+		p.token.Store(false)
+	}
+}
+
+// transmitAside is transmit by another goroutine.
+func (p *pump) transmitAside() {
+	if p.wanted() && p.token.CompareAndSwap(false, true) {
+		go p.finishFunc()
+	}
+}
+
+// finish goes on with the token where transmit would have had to wait.
+func (p *pump) finish() {
+	for !p.drain(0) {
+	}
+	p.token.Store(false)
+	p.transmit()
+}
+
+// wanted reports whether there is something to write: output, or the FIN that follows it.
+func (p *pump) wanted() bool {
+	if p.finDue() || p.abortDue() {
+		return true
+	}
+	return !p.fenced.Load() && !p.failed.Load() && (p.qp.HasOutput() || p.bytes != nil && p.bytes.due())
+}
+
+// abortDue reports whether kill waits for the token to flush the queues.
+func (p *pump) abortDue() bool {
+	s := p.qp.State()
+	return p.killed.Load() && s != rdmap.StateError && s != rdmap.StateClosed
+}
+
+func (p *pump) finDue() bool {
+	return p.closing() && !isClosed(p.flushed) && (p.failed.Load() || p.qp.Drained())
+}
+
+// drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
+// many, and reports false when it had to stop; with turns 0 it waits for TCP.
+func (p *pump) drain(turns int) bool {
+	wait := turns == 0
+	if p.batch == nil {
+		p.batch = batches.Get().(*mpa.Batch)
+	}
+	for n := 0; wait || n < turns; n++ {
+		if !p.hasLeft() && !p.fill() {
+			batches.Put(p.batch)
+			p.batch = nil
+			p.fin()
+			return true
+		}
+		whole, err := p.write(wait)
+		if err != nil {
+			p.reset()
+			p.lost(err)
+			continue
+		}
+		if !whole {
+			return false
+		}
+		p.reset()
+		done := p.done
+		p.done = 0
+		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
+		if p.bytes != nil {
+			p.bytes.reap()
+		}
+		p.freed.broadcast()
+	}
+	return false
+}
+
+// hasLeft reports whether TCP has not taken all of the batch yet.
+func (p *pump) hasLeft() bool {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	return len(p.left) > 0
+}
+
+// reset empties the batch.
+func (p *pump) reset() {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	p.left = nil
+	p.batch.Reset()
+}
+
+// fill cuts messages into segments and segments into FPDUs until the batch is full or there is
+// nothing to send. It reports whether the batch holds anything.
+func (p *pump) fill() bool {
+	if p.failed.Load() || p.fenced.Load() {
+		return false
+	}
+	if p.bytes != nil {
+		p.bytes.post()
+	}
+	mulpdu := p.mulpdu()
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	for !p.batch.Full() {
+		if !p.middle {
+			if !p.qp.NextMessage() {
+				break
+			}
+			p.dtx.Start(p.qp.Message())
+			p.count.sent.message(p.qp.Message().RsvdULP)
+			p.middle = true
+		}
+		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
+			p.middle = false
+			p.qp.Fail(p.dtx.Err()) // has no use for batchMu
+			p.setReason(p.qp.Err())
+			continue
+		}
+		s := p.dtx.Segment()
+		snapshot := s.Snapshot || p.writable == nil             // nobody refers to payload while TCP is waited for
+		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		p.count.sent.fpdus.Add(1)
+		p.dtx.Release()
+		if s.Last {
+			p.middle = false
+			p.done++
+		}
+	}
+	if p.batch.Len() == 0 {
+		return false
+	}
+	p.count.sent.octets.Add(uint64(p.batch.Len()))
+	p.left = p.batch.Bufs()
+	p.captureSent()
+	return true
+}
+
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
+func (p *pump) mulpdu() int {
+	if p.maxFPDU > 0 {
+		return mpa.MULPDU(p.maxFPDU, p.markers)
+	}
+	if p.large {
+		return mpa.MaxULPDU
+	}
+	return mpa.MULPDU(p.stream.EMSS(), p.markers)
+}
+
+// write hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
+// all of it. While it waits it refers to nobody's payload, so that detach can take it away.
+func (p *pump) write(wait bool) (whole bool, err error) {
+	if p.writable == nil {
+		return p.writeCopied(wait)
+	}
+	for {
+		if whole, err := p.tryWrite(); whole || err != nil || !wait {
+			return whole, err
+		}
+		if err := p.writable.WaitWritable(); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (p *pump) tryWrite() (whole bool, err error) {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	n, err := p.try.TryWriteBatch(p.left)
+	p.left = skip(p.left, n)
+	return len(p.left) == 0, err
+}
+
+// writeCopied is write where the stream can't be waited for: then the batch refers to no payload.
+func (p *pump) writeCopied(wait bool) (whole bool, err error) {
+	if !wait && p.try != nil {
+		return p.tryWrite()
+	}
+	if !wait {
+		return false, nil
+	}
+	err = p.stream.WriteBatch(p.left)
+	p.left = nil
+	return true, err
+}
+
+// detach copies what is on its way to TCP and not the pump's own, so that all payload of Sends and Writes that
+// have been given out is its owner's again. It reports false where that would be too much.
+func (p *pump) detach() bool {
+	p.batchMu.Lock()
+	defer p.batchMu.Unlock()
+	if p.writable != nil && len(p.left) > 0 {
+		p.left = [][]byte{slices.Concat(p.left...)}
+	}
+	return !p.middle || p.dtx.Detach(maxDetached)
+}
+
+// maxDetached bounds what detach copies of a message that has only begun, in octets.
+const maxDetached = 4 << 20
+
+// skip takes n octets off the front of bufs.
+func skip(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}
