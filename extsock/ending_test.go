@@ -266,6 +266,7 @@ func TestAfterARejection(t *testing.T) {
 		if err := ci.EnableDDP(t.Context(), nil); err != nil {
 			t.Errorf("the second try: %v", err)
 		}
+		synctest.Wait() // Accept has returned
 		ci.Close()
 		cr.Close()
 		settle()
