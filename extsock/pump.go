@@ -82,11 +82,12 @@ type pump struct {
 	// interruptible says that a read can be ended by a deadline.
 	interruptible bool
 
-	count   counters
-	role    role
-	rxErr   error // why receiving is over; the role guards these three
-	rxOver  bool
-	stalled bool // the ULPDU at hand waits for a buffer
+	count    counters
+	role     role
+	rxErr    error // why receiving is over; the role guards these four
+	rxOver   bool
+	stalled  bool // the ULPDU at hand waits for a buffer
+	patience patience
 
 	mu          sync.Mutex
 	readUntil   time.Time // the stream's read deadline, apart from interrupts
@@ -115,7 +116,7 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 		p.writable, _ = s.(toe.WaitWriter)
 	}
 	p.lazy, _ = s.(toe.LazyReader)
-	p.lendFunc, p.giveBackFunc, p.finishFunc = p.lend, p.giveBack, p.finish
+	p.lendFunc, p.giveBackFunc, p.finishFunc = p.lend, p.startWaiting, p.finish
 	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
 	p.role.init()
 	return p
@@ -192,7 +193,13 @@ func (p *pump) read() (n int, off uint64, err error) {
 	case p.free != nil:
 		p.free = p.bounded(p.mrx.Free())
 	case p.lazy != nil:
-		return p.lazy.ReadLazily(p.lendFunc, p.giveBackFunc)
+		var patience time.Duration
+		if p.role.driving.Load() {
+			patience = p.patience.begin()
+		}
+		n, off, err = p.lazy.ReadLazily(patience, p.lendFunc, p.giveBackFunc)
+		p.patience.end(p.free != nil)
+		return n, off, err
 	default:
 		if err := p.stream.Readable(); err != nil {
 			return 0, 0, err
@@ -223,6 +230,12 @@ func (p *pump) bounded(b []byte) []byte {
 
 // boundedFrom is the length in octets of a Read that is worth a system call of its own.
 const boundedFrom = 32 << 10
+
+// startWaiting is what lazy calls when it has found nothing.
+func (p *pump) startWaiting() {
+	p.giveBack()
+	p.patience.end(false)
+}
 
 // giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {

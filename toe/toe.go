@@ -3,6 +3,7 @@ package toe
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // DefaultEMSS is the EMSS, in octets, that a backend states when it cannot
@@ -103,7 +104,11 @@ type LazyReader interface {
 	// buffer is held while it waits. When it returns, the buffer lent last is
 	// out, unless it has not called lend since giveBack. Both functions are
 	// called in the caller's goroutine and must not use the Stream.
-	ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error)
+	//
+	// For so long as patience says it may try again and again before it waits,
+	// letting other threads run in between: who is woken that soon is woken for
+	// much less.
+	ReadLazily(patience time.Duration, lend func() []byte, giveBack func()) (n int, off uint64, err error)
 }
 
 // A Listener accepts Streams. Its methods may be called from any goroutine;

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,7 +57,8 @@ type socket struct {
 	off          uint64         // octets that ReadSegment has given
 	polled       [1]unix.PollFd // poll's
 	pollErr      error
-	lend         func() []byte // tryRead's, during ReadLazily
+	patience     time.Duration // tryRead's, during ReadLazily
+	lend         func() []byte
 	giveBack     func()
 	lazyN        int
 	lazyErr      error
@@ -124,9 +126,9 @@ func (s *socket) ReadSegment(p []byte) (n int, off uint64, err error) {
 
 // ReadLazily tries to read before it waits, as Read does, and holds no
 // buffer while it waits.
-func (s *socket) ReadLazily(lend func() []byte, giveBack func()) (n int, off uint64, err error) {
+func (s *socket) ReadLazily(patience time.Duration, lend func() []byte, giveBack func()) (n int, off uint64, err error) {
 	off = s.off
-	s.lend, s.giveBack, s.lazyN, s.lazyErr = lend, giveBack, 0, nil
+	s.patience, s.lend, s.giveBack, s.lazyN, s.lazyErr = patience, lend, giveBack, 0, nil
 	err = s.raw.Read(s.readFunc) // an error here is the deadline or Close
 	s.lend, s.giveBack = nil, nil
 	if err != nil {
@@ -139,13 +141,21 @@ func (s *socket) ReadLazily(lend func() []byte, giveBack func()) (n int, off uin
 	return s.lazyN, off, nil
 }
 
-// tryRead reads what there is and returns false if that is nothing.
+// tryRead reads what there is and returns false if that is nothing, be it after the patience it has once.
 func (s *socket) tryRead(fd uintptr) bool {
 	p := s.lend()
+	patience, begin := s.patience, time.Time{}
+	s.patience = 0
+	if patience > 0 {
+		begin = time.Now()
+	}
 	for {
 		n, err := unix.Read(int(fd), p)
 		switch {
 		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN && patience > 0 && time.Since(begin) < patience:
+			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
 		case err == unix.EAGAIN:
 			s.giveBack()

@@ -317,3 +317,36 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		t.Errorf("%d descriptors, were %d", after, before)
 	}
 }
+
+// TestPatience: octets that come while ReadLazily is patient are read without a wait, and those that come later after one.
+func TestPatience(t *testing.T) {
+	for _, test := range []struct {
+		desc     string
+		patience time.Duration
+		waits    bool
+	}{{"comes while it is patient", time.Minute, false}, {"comes later", time.Microsecond, true}, {"none", 0, true}} {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := pairOf(t, &Backend{})
+			write := func() {
+				if err := x.WriteBatch([][]byte{{1, 2, 3}}); err != nil {
+					t.Error(err)
+				}
+			}
+			if !test.waits {
+				time.AfterFunc(20*time.Millisecond, write)
+			}
+			buf, waited := make([]byte, 8), 0
+			n, off, err := y.ReadLazily(test.patience, func() []byte { return buf }, func() {
+				if waited++; waited == 1 && test.waits {
+					write()
+				}
+			})
+			if n != 3 || off != 0 || err != nil {
+				t.Errorf("ReadLazily = %d, %d, %v", n, off, err)
+			}
+			if (waited > 0) != test.waits {
+				t.Errorf("waited %d times", waited)
+			}
+		})
+	}
+}
