@@ -189,29 +189,28 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 
 // read reads what has come. It waits without a buffer, unless an FPDU that has only begun is in one.
 func (p *pump) read() (n int, off uint64, err error) {
-	switch {
-	case p.free != nil:
-		p.free = p.bounded(p.mrx.Free())
-	case p.lazy != nil:
-		var patience time.Duration
-		if p.role.driving.Load() {
-			patience = p.patience.begin()
+	if p.lazy == nil {
+		if p.free == nil {
+			if err := p.stream.Readable(); err != nil {
+				return 0, 0, err
+			}
 		}
-		n, off, err = p.lazy.ReadLazily(patience, p.lendFunc, p.giveBackFunc)
-		p.patience.end(p.free != nil)
-		return n, off, err
-	default:
-		if err := p.stream.Readable(); err != nil {
-			return 0, 0, err
-		}
-		p.lend()
+		return p.stream.ReadSegment(p.lend())
 	}
-	return p.stream.ReadSegment(p.free)
+	var patience time.Duration
+	if p.role.driving.Load() {
+		patience = p.patience.begin()
+	}
+	n, off, err = p.lazy.ReadLazily(patience, p.lendFunc, p.giveBackFunc)
+	p.patience.end(err == nil)
+	return n, off, err
 }
 
-// lend borrows a buffer and returns where to read to.
+// lend borrows a buffer, unless one is out, and returns where to read to.
 func (p *pump) lend() []byte {
-	p.mrx.SetBuffer(buffers.Get())
+	if p.free == nil {
+		p.mrx.SetBuffer(buffers.Get())
+	}
 	p.free = p.bounded(p.mrx.Free())
 	return p.free
 }
