@@ -84,7 +84,7 @@ func (c *Conn) initiate(mine mpa.Config) error {
 	if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
 		// What is before the application's private data is ours.
 		_, rest, _ := parseCapabilities(r.PrivateData)
-		return &mpa.RejectError{PrivateData: rest, IRD: r.IRD, ORD: r.ORD}
+		return &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
 	}
 	if err != nil {
 		return err

@@ -319,5 +319,14 @@ func (c *Conn) Depths() (ird, ord int) {
 	return c.peer.agreement.IRD, c.peer.agreement.ORD
 }
 
+// PeerDepths returns the IRD and ORD that the peer has stated in its Request or Reply, in RDMA Reads; 0 and 0 before
+// startup and where it states none. A rejection has them in its *mpa.RejectError.
+// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
+func (c *Conn) PeerDepths() (ird, ord int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer.agreement.PeerIRD, c.peer.agreement.PeerORD
+}
+
 // ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.
 func ParseHandle(b []byte) (h Handle, rest []byte, err error) { return rdmap.ParseHandle(b) }
