@@ -66,6 +66,7 @@ func (f farEnd) hear(octets string) {
 	want := octetsOf(octets)
 	got := make([]byte, len(want))
 	f.SetReadDeadline(time.Now().Add(time.Hour))
+	defer f.SetReadDeadline(time.Time{})
 	if n, err := io.ReadFull(f, got); err != nil || !bytes.Equal(got, want) {
 		f.t.Fatalf("got  %x, %v\nwant %x", got[:n], err, want)
 	}
@@ -75,6 +76,7 @@ func (f farEnd) hear(octets string) {
 func (f farEnd) hearNothing() {
 	f.t.Helper()
 	f.SetReadDeadline(time.Now().Add(time.Hour))
+	defer f.SetReadDeadline(time.Time{})
 	var b [100]byte
 	if n, err := f.Read(b[:]); !errors.Is(err, os.ErrDeadlineExceeded) {
 		f.t.Fatalf("got %x, %v, want silence", b[:n], err)
@@ -86,6 +88,7 @@ func (f farEnd) hearEnd() {
 	f.t.Helper()
 	begin := time.Now()
 	f.SetReadDeadline(begin.Add(time.Hour))
+	defer f.SetReadDeadline(time.Time{})
 	var b [100]byte
 	if n, err := f.Read(b[:]); n > 0 || err != io.EOF && !errors.Is(err, syscall.ECONNRESET) || time.Since(begin) > 0 {
 		f.t.Errorf("got %x, %v after %v, want the end at once", b[:n], err, time.Since(begin))
