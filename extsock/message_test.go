@@ -123,7 +123,9 @@ func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 	}
 }
 
-// TestDeadlines: Read and Write give up at their deadline, and the connection lives on.
+// TestDeadlines: Read and Write give up at their deadline, and the connection lives on. So an application has its
+// "reasonable timeout while waiting for FPDUs, ULPDUs, and application level messages" (RFC 5044 §7.1.2).
+// MPA-5044-7.1.2-28
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)

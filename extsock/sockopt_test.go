@@ -185,7 +185,8 @@ func TestSwitchTwice(t *testing.T) {
 
 // TestSwitchWithUnreadOctets: octets of the application's that came before the switch are not taken for
 // frames. The Initiator notices before it has sent anything, so all is as before; the Responder says what it
-// found.
+// found. "Enabling the DDP/MPA stack SHOULD be done only when no incoming stream data is expected." (RFC 5044 §7.1.5)
+// MPA-5044-7.1.5-1
 func TestSwitchWithUnreadOctets(t *testing.T) {
 	for desc, streams := range map[string]func() (a, b net.Conn){
 		"simulator": func() (a, b net.Conn) { return simtoe.Pair(simtoe.Config{}, simtoe.Config{}) },

@@ -251,6 +251,7 @@ func TestSwitchWhileReading(t *testing.T) {
 
 // TestDialFallsBackToRevision1: a Responder that closes at a revision 2 Request is tried again with
 // revision 1, on a new connection (RFC 6581 §10).
+// MPA-6581-10-11
 func TestDialFallsBackToRevision1(t *testing.T) {
 	network := simtoe.New(simtoe.Config{})
 	l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:7174")

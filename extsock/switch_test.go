@@ -102,6 +102,7 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 
 // TestSwitchInAConversation switches in the middle of conversations that the wire splits at random: no octet is
 // lost, none is invented, none comes on the wrong side of the switch.
+// MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	conversations := 10_000
 	if extsock.RaceEnabled {
