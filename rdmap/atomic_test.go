@@ -238,7 +238,7 @@ func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 // the context of concurrent atomic accesses by other RDMAP Streams on the same RNIC", here also of other
 // domains and STags for the same memory, and of local atomic accesses.
 //
-// RDMAPX-7306-5-2, RDMAPX-7306-5.3-1, RDMAPX-7306-5.4-2
+// RDMAPX-7306-5-2, RDMAPX-7306-5-3, RDMAPX-7306-5.3-1, RDMAPX-7306-5.4-2, RDMAPX-7306-5.4-3
 func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	const streams, adds = 8, 500
 	memory := aligned(8)
