@@ -1,0 +1,182 @@
+package ddp
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// Tests of RFC 5042 where DDP alone answers for it: STags, and the memory behind them.
+
+// "it is the responsibility of the Privileged Resource Manager to ensure that no STag can be created that exposes
+// memory that the consumer had no authority to expose" (§2.2.2), "a base and bounds byte granularity access check must
+// be performed" (§6.2.1), and so the "ULP SHOULD set the base and bounds … to expose only the data to be retrieved"
+// (§6.3.4): every range of a few octets in and around a Region in the middle of an array, whose capacity goes on
+// behind it.
+//
+// SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, SEC-5042-6.3.4-1
+func TestRFC5042_6_2_1_EveryOctet(t *testing.T) {
+	const size, off, n = 32, 11, 10
+	for from := off - 4; from <= off+n+4; from++ {
+		for length := 1; length <= n+4; length++ {
+			p := newPair(t)
+			g := newGuarded(size)
+			r := p.register(g.mem[off:off+n], RemoteWrite|RemoteRead|RemoteAtomic)
+			to := r.TO() + uint64(from) - off
+			inside := from >= off && from+length <= off+n
+			for _, need := range []Access{RemoteRead, RemoteWrite} {
+				if _, err := p.domain.Check(r.STag(), to, uint64(length), need, stream); (err == nil) != inside {
+					t.Errorf("Check(%v) of [%d, %d): %v", need, from-off, from-off+length, err)
+				}
+			}
+			want := bytes.Clone(g.all)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: to}, length)
+			if inside {
+				copy(want[64+from:], make([]byte, length))
+			}
+			p.place(ulpdu)
+			if inside {
+				p.wantMessage("Write")
+			} else {
+				p.wantFailure(ulpdu, TypeTagged, CodeBounds)
+			}
+			if !bytes.Equal(g.all, want) {
+				t.Errorf("Write to [%d, %d) of [0, %d): memory %x, want %x", from-off, from-off+length, n, g.all, want)
+			}
+		}
+	}
+}
+
+// "The local ULP can control whether a Data Buffer is exposed for local only, or local and remote access, and
+// assign specific access privileges (read, write, read and write) on a per Stream basis." "some Streams may have
+// read-only access, some may have remote read and write access, while on other Streams, only the local ULP/Local Peer
+// is allowed access." And "an RNIC implementation is not required to support STags that have both" (§6.3.5): here
+// they are.
+//
+// SEC-5042-2.2.2-1, SEC-5042-6.3.5-3
+func TestRFC5042_2_2_2_RightsPerStream(t *testing.T) {
+	d := NewDomain(nil)
+	mem := make([]byte, 8)
+	rights := map[uint64]Access{1: RemoteRead, 2: RemoteRead | RemoteWrite, 3: 0, 4: RemoteWrite}
+	regions := map[uint64]*Region{}
+	for s := range rights {
+		regions[s] = register(t, d, mem, rights[s], s)
+	}
+	for used := range regions { // the STag of one stream …
+		for s := range rights { // … used on each
+			for _, need := range []Access{RemoteRead, RemoteWrite, RemoteRead | RemoteWrite} {
+				var want []Kind
+				switch {
+				case used != s:
+					want = []Kind{KindNotAssociated}
+				case rights[s]&need != need:
+					want = []Kind{KindAccess}
+				}
+				_, err := d.Check(regions[used].STag(), regions[used].TO(), 8, need, s)
+				if got := kinds(err); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("Check(%v) on stream %d of the STag of stream %d with %v = %v, want %v", need, s, used, rights[used], err, want)
+				}
+			}
+		}
+	}
+}
+
+// "Protection Domain scope. The STag is valid if used on any Stream within a specific Protection Domain, and is
+// invalid if used on any Stream that is not a member". "Single Stream scope. The STag is valid on a single Stream".
+// "Protection Domain membership is checked by the RNIC prior to taking any action": here placement, in order and
+// early, reading, atomics and invalidation.
+//
+// SEC-5042-2.2.4-2, SEC-5042-2.2.5-2, SEC-5042-2.2.5-3, SEC-5042-6.1.1-4 to SEC-5042-6.1.1-6
+func TestRFC5042_2_2_5_Scopes(t *testing.T) {
+	const all = RemoteRead | RemoteWrite | RemoteAtomic
+	mine, other := NewDomain(nil), NewDomain(nil)
+	for _, tt := range []struct {
+		desc   string
+		scope  uint64
+		domain *Domain // of the stream that uses the STag
+		stream uint64
+		ok     bool
+	}{
+		{"domain scope, a stream of it", 0, mine, 1, true},
+		{"domain scope, another stream of it", 0, mine, 2, true},
+		{"domain scope, the same stream number outside", 0, other, 1, false},
+		{"stream scope, that stream", 1, mine, 1, true},
+		{"stream scope, another one of the domain", 1, mine, 2, false},
+		{"stream scope, the same stream number outside", 1, other, 1, false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			g := newGuarded(8)
+			r := register(t, mine, g.mem, all, tt.scope)
+			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
+			receiver := func() *Receiver {
+				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [numQueues]*Queue{NewQueue(1)}})
+			}
+			rx := receiver()
+			rx.Place(0, bytes.Clone(ulpdu))
+			if rx.Deliver(fpduLen(ulpdu)) != tt.ok || (rx.Err() == nil) != tt.ok {
+				t.Errorf("Place: %v", rx.Err())
+			}
+			if untouched(g.mem) == tt.ok {
+				t.Errorf("Place has left %x", g.mem)
+			}
+			for i := range g.mem {
+				g.mem[i] = guard
+			}
+			if receiver().TryPlace(100, bytes.Clone(ulpdu)) != tt.ok || untouched(g.mem) == tt.ok {
+				t.Errorf("TryPlace has left %x", g.mem)
+			}
+			for _, need := range []Access{RemoteRead, RemoteAtomic} {
+				if _, err := tt.domain.Check(r.STag(), r.TO(), 8, need, tt.stream); (err == nil) != tt.ok {
+					t.Errorf("Check(%v): %v", need, err)
+				}
+			}
+			gone := tt.ok && tt.scope != 0 // nobody may invalidate what several streams have
+			if err := tt.domain.Invalidate(r.STag(), tt.stream); (err == nil) != gone {
+				t.Errorf("Invalidate: %v", err)
+			}
+			if valid := mine.lookup(r.STag()) != nil; valid == gone {
+				t.Errorf("afterwards the STag is valid: %t", valid)
+			}
+		})
+	}
+}
+
+// "an implementation should allocate STags in such a fashion that it is difficult to predict the next allocated STag
+// number, and also ensure that STags are reused at as slow a rate as possible. Any allocation method that would lead to
+// intentional or unintentional reuse of an STag by the peer should be avoided (e.g., a method that always starts with a
+// given STag and monotonically increases it …, or a method that always uses the same STag for each operation)". They are
+// drawn at random from 2^32: of those drawn so far, one in 2^32 comes again, freed or not.
+//
+// SEC-5042-5.1.1-2, SEC-5042-6.1.1-7 to SEC-5042-6.1.1-9
+func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
+	const n = 100_000 // so 1.2 repetitions are to be expected, and more than 12 once in 10^8 runs
+	seen := make(map[STag]bool, n)
+	mem := make([]byte, 1)
+	d := NewDomain(nil)
+	again, up := 0, 0
+	var last STag
+	for range n {
+		r := register(t, d, mem, RemoteRead, stream)
+		r.Deregister() // its STag is free at once
+		if seen[r.STag()] {
+			again++
+		}
+		if r.STag() > last {
+			up++
+		}
+		seen[r.STag()], last = true, r.STag()
+	}
+	if again > 12 {
+		t.Errorf("%d of %d STags have been used before", again, n)
+	}
+	if up < n*48/100 || up > n*52/100 { // 20 standard deviations
+		t.Errorf("%d of %d STags are higher than the one before", up, n)
+	}
+	first := map[STag]bool{}
+	for range 1000 { // two of these may be the same once in 8000 runs, three never
+		first[register(t, NewDomain(nil), mem, RemoteRead, stream).STag()] = true
+	}
+	if len(first) < 999 {
+		t.Errorf("1000 Domains begin with only %d STags", len(first))
+	}
+}
