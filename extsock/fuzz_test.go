@@ -59,6 +59,8 @@ func (sameKeys) Read(p []byte) (int, error) {
 // length in front; they go out as FPDUs with good CRCs, or, if raw is set, the input is the stream
 // itself. Whatever comes, nothing panics, no octet outside the Region changes, every posted request
 // completes, and what is sent back is whole FPDUs of which a Terminate is the last.
+//
+// SEC-5042-6.4-1
 func FuzzReceive(f *testing.F) {
 	r, err := ddp.NewDomain(sameKeys{}).Register(make([]byte, 64), RemoteWrite, 1)
 	if err != nil {

@@ -1,0 +1,246 @@
+package extsock_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// Tests of RFC 5042 §5 and §6.4 on whole connections: what a program can do about peers, and about who listens in.
+
+func hostPart(c net.Conn) string {
+	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+	return host
+}
+
+// "A general countermeasure for this style of attack is to monitor active RDMAP Streams and … to reap the resources from
+// RDMAP Streams that are not transferring data and possibly terminate the Stream." The counts of a connection tell whether
+// it is idle, and Close gives back all that it has: memory and buffers.
+//
+// SEC-5042-6.4.2-1
+func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		domain := ddp.NewDomain(nil)
+		type stream struct{ client, server *extsock.Conn }
+		var streams []stream
+		var regions []extsock.Region
+		for range 3 {
+			ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{Domain: domain}, 4, 64))
+			streams = append(streams, stream{ci, cr})
+			regions = append(regions, register(t, cr, make([]byte, 8), extsock.RemoteWrite))
+		}
+		before := make([]extsock.Stats, len(streams))
+		for i, s := range streams {
+			before[i] = s.server.Stats()
+		}
+		const idle = 1
+		for i, s := range streams {
+			if i != idle {
+				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("busy"), Remote: regions[i].Handle()})
+			}
+		}
+		time.Sleep(time.Hour)
+		for i, s := range streams {
+			if isIdle := s.server.Stats().Received == before[i].Received; isIdle != (i == idle) {
+				t.Errorf("stream %d: idle %t", i, isIdle)
+			} else if !isIdle {
+				continue
+			}
+			s.server.Close()
+		}
+		cq := streams[idle].server.RecvCQ()
+		for id := range uint64(4) {
+			if d, err := cq.Wait(timeLimit(t)); err != nil || d.ID != id || d.Status != rdmap.StatusFlushed {
+				t.Errorf("receive %d of the idle stream: %v, %v", id, d, err)
+			}
+		}
+		if _, err := domain.Check(regions[idle].STag(), regions[idle].TO(), 1, 0, 0); err == nil {
+			t.Error("the memory of the idle stream is still registered")
+		}
+		for i, s := range streams {
+			if i != idle {
+				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lives")})
+				complete(t, s.server.RecvCQ())
+			}
+			s.client.Close()
+			s.server.Close()
+		}
+		settle()
+	})
+}
+
+// "If an RNIC implementation contains "slow paths" that do not result in the tear down of the Stream, it is recommended
+// that an implementation provide the ability to detect the above condition and allow an administrator to act": segments
+// of a few octets, and messages of none, show in the counts of the connection, which can be closed.
+//
+// SEC-5042-6.4.4-1
+func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
+	const n = 200
+	for _, tt := range []struct {
+		desc string
+		send func(p *rawPeer, r extsock.Region)
+		ops  func(o extsock.Operations) uint64
+	}{
+		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}
+			p.send(h.AppendTo(nil)...)
+		}, func(o extsock.Operations) uint64 { return o.Writes }},
+		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
+			p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+		}, func(o extsock.Operations) uint64 { return o.Writes }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			p, c := rawPair(t, extsock.Config{}, nil)
+			r := register(t, c, make([]byte, 8), extsock.RemoteWrite)
+			for range n {
+				tt.send(p, r)
+			}
+			p.send(readRequest(9, 9, 0)...)
+			if u, err := p.next(); err != nil { // so all before it has been counted
+				t.Fatal(u, err)
+			}
+			got := c.Stats().Received
+			if tt.ops(got.Operations) != n || got.Operations.ReadRequests != 1 || got.FPDUs != n+1 {
+				t.Errorf("counted: %+v", got)
+			}
+			if got.Octets/got.FPDUs > 24 {
+				t.Errorf("%d octets in %d FPDUs do not look short", got.Octets, got.FPDUs)
+			}
+			c.Close()
+			if u, err := p.next(); err == nil {
+				t.Errorf("after Close: %x", u)
+			}
+		})
+	}
+}
+
+// "The receipt of an IKE Phase 2 delete message MUST NOT be interpreted as a reason for tearing down a DDP/RDMA Stream.
+// Rather, it is preferable to leave the Stream up, and if additional traffic is sent on it, to bring up another IKE Phase 2
+// SA": all that the stream has of that is a silence, of any length.
+//
+// SEC-5042-5.4.5-2
+func TestRFC5042_5_4_5_SilenceEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		p := make([]byte, 5)
+		for _, silence := range []time.Duration{time.Second, time.Hour, 100 * 24 * time.Hour} {
+			time.Sleep(silence)
+			for _, c := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+				if _, err := c[0].Write([]byte("hello")); err != nil {
+					t.Fatalf("after %v: %v", silence, err)
+				}
+				if _, err := io.ReadFull(c[1], p); err != nil || string(p) != "hello" {
+					t.Fatalf("after %v: %q, %v", silence, p, err)
+				}
+			}
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
+// A wiretap is a net.Conn whose written octets are kept, and may be changed on their way.
+type wiretap struct {
+	net.Conn
+	mu     sync.Mutex
+	octets []byte
+	change func(p []byte) // may be nil
+}
+
+func (w *wiretap) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	p = bytes.Clone(p)
+	if w.change != nil {
+		w.change(p)
+	}
+	w.octets = append(w.octets, p...)
+	w.mu.Unlock()
+	return w.Conn.Write(p)
+}
+
+// "TLS … is inappropriate for DDP/RDMAP security" above them, since "a connection-oriented security protocol … would leave
+// the … DDP/RDMAP headers unprotected"; so Config.TLS and a *tls.Conn lie below MPA, where order is all there is: nobody
+// sees payload, handles or startup, "that sensitive data is not … disclosed" (§5.3); nobody can change an octet, or be
+// somebody else (§5.4.1).
+//
+// SEC-5042-5.3-1, SEC-5042-5.4.1-1, SEC-5042-5.4.2-1, SEC-5042-5.4.2-2
+func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
+	clientTLS, serverTLS := tlsConfigs(t)
+	pair := func(t *testing.T) (w *wiretap, client, server net.Conn) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		w = &wiretap{Conn: a}
+		return w, tls.Client(w, clientTLS), tls.Server(b, serverTLS)
+	}
+	t.Run("nothing is seen", func(t *testing.T) {
+		secret := pattern(100, 77)
+		for _, plain := range []bool{false, true} { // without TLS all is there: the test can see it
+			w, client, server := pair(t)
+			if plain {
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				w = &wiretap{Conn: a}
+				client, server = w, b
+			}
+			ci, cr := switched(t, client, server, side{}, postRecvs(extsock.Config{}, 2, 100))
+			r := register(t, cr, make([]byte, 100), extsock.RemoteWrite)
+			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
+			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
+			complete(t, cr.RecvCQ())
+			if !bytes.Equal(r.Bytes(), secret) {
+				t.Errorf("the Write has placed %x", r.Bytes())
+			}
+			w.mu.Lock()
+			for what, p := range map[string][]byte{
+				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
+				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.STag(), TO: r.TO()}.AppendTo(nil),
+			} {
+				if bytes.Contains(w.octets, p) != plain {
+					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)
+				}
+			}
+			w.mu.Unlock()
+		}
+	})
+	t.Run("nothing is changed", func(t *testing.T) {
+		w, client, server := pair(t)
+		ci, cr := switched(t, client, server, side{}, side{})
+		memory := make([]byte, 1000)
+		r := register(t, cr, memory, extsock.RemoteWrite)
+		w.mu.Lock()
+		w.change = func(p []byte) { p[len(p)/2] ^= 1 }
+		w.mu.Unlock()
+		if err := ci.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := cr.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("Read = %d, %v, want TLS's error", n, err)
+		}
+		if !bytes.Equal(memory, make([]byte, 1000)) {
+			t.Error("octets that were changed on their way were placed")
+		}
+	})
+	t.Run("nobody is somebody else", func(t *testing.T) {
+		_, impostor := tlsConfigs(t) // the same name, another authority
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci := extsock.NewConn(tls.Client(a, clientTLS), true, nil)
+		cr := extsock.NewConn(tls.Server(b, impostor), false, nil)
+		defer ci.Close()
+		defer cr.Close()
+		go cr.EnableDDP(timeLimit(t), nil) // fails as well
+		var bad *tls.CertificateVerificationError
+		if err := ci.EnableDDP(timeLimit(t), nil); !errors.As(err, &bad) {
+			t.Errorf("EnableDDP towards an impostor: %v", err)
+		}
+	})
+}
