@@ -42,7 +42,7 @@ func attacks() []attack {
 // "if the Remote Peer sends an invalid STag to the Local Peer, per the DDP and RDMAP specifications, the Stream must be
 // torn down." "If the Protection Domains do not match, access to the buffer is denied, an error is generated, and the
 // RDMAP Stream associated with the attacking Stream is terminated." "any attempt to use that STag on a different Stream
-// will result in an error, and the RDMAP Stream is terminated." All this "in particular" for atomics, too (RFC 7306 §9).
+// will result in an error, and the RDMAP Stream is terminated." All this goes for atomics, too (RFC 7306 §9).
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-2, SEC-5042-6.1.1-5, SEC-5042-6.1.1-6, RDMAPX-7306-9-1
 func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {

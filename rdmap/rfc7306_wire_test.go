@@ -153,7 +153,7 @@ func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
 	fields{{"MSN", 10, "00000003"}, {"Immediate Data", 18, "e1e2e3e4e5e6e7e8"}}.check(t, all[OpImmediateSE])
 }
 
-// Figure 2: "Message Length Communicated between DDP and RDMAP: Yes", for all four. (No field of a header has
+// Figure 2: the length is "Communicated between DDP and RDMAP" for all four. (No field of a header has
 // it, as §6.3 says: it is the ULPDU's length without the DDP header.) So each is known to be whole, and one that
 // comes in two segments too.
 //
