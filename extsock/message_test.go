@@ -73,6 +73,7 @@ func TestReadKeepsMessagesApart(t *testing.T) {
 }
 
 // TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it is.
+// DDP-5041-7.1-5, DDP-5041-7.1-11
 func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 1000}})

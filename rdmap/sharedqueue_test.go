@@ -435,7 +435,7 @@ func TestRFC5042_6_4_3_1_OneBufferInProcess(t *testing.T) {
 // "the combination of the RNIC Engine and the Privileged Resource Manager MUST be able to detect if the Remote
 // Peer is attempting to consume more than its fair share of resources": the event comes while buffers are
 // left, and Completions tell whose stream it is. That one is ended and the other goes on.
-// SEC-5042-6.4.3.1-2, SEC-5042-6.4.3.1-4, SEC-5042-A-4
+// SEC-5042-6.4.3.1-2, SEC-5042-6.4.3.1-4, SEC-5042-A-4, DDP-5041-8.3.2-7
 func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
 	srq, bufs := shared(t, 8, 8)
 	cq := NewCompletionQueue(8)
