@@ -73,7 +73,7 @@ func TestRFC5041_4_3_Figure5(t *testing.T) {
 }
 
 // Figure 3. Every octet that a Control Field can be: T 0x80, L 0x40, Rsvd 0x3C, DV 0x03.
-// DDP-5041-4.1-4, DDP-5041-4.1-5
+// DDP-5041-4.1-4, DDP-5041-4.1-5, DDP-5041-4.1-18
 func TestRFC5041_4_1_Figure3(t *testing.T) {
 	for c := range 256 {
 		p := newPair(t)

@@ -8,12 +8,15 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -24,6 +27,12 @@ import (
 func rawPeerOfInitiator(t *testing.T, cfg extsock.Config) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	return answerInitiator(t, cfg, a, b)
+}
+
+// answerInitiator is rawPeerOfInitiator over two Streams that there are.
+func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer, *extsock.Conn) {
+	t.Helper()
 	c := extsock.NewConn(a, true, &cfg)
 	t.Cleanup(func() { b.Close(); c.Close() })
 	answered := make(chan error, 1)
@@ -44,6 +53,7 @@ func rawPeerOfInitiator(t *testing.T, cfg extsock.Config) (*rawPeer, *extsock.Co
 	if err := errors.Join(c.EnableDDP(timeLimit(t), nil), <-answered); err != nil {
 		t.Fatal(err)
 	}
+	b.SetReadDeadline(time.Now().Add(time.Minute))
 	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
@@ -109,7 +119,7 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
 	for msn := range uint32(3) {
 		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
-			t.Errorf("another EnableDDP: %v", err)
+			t.Fatalf("another EnableDDP: %v", err)
 		}
 		if _, err := c.PostSend([]byte{1}); err != nil {
 			t.Fatal(err)
@@ -151,6 +161,47 @@ func TestRFC5041_6_1_BothDirections(t *testing.T) {
 				t.Errorf("Read of plain octets = %d, %v", n, err)
 			}
 		})
+	}
+}
+
+// A changingPath is a Stream whose EMSS changes.
+type changingPath struct {
+	toe.Stream
+	emss atomic.Int64
+}
+
+func (c *changingPath) EMSS() int { return int(c.emss.Load()) }
+
+// "LLPs MUST expose MULPDU and MULPDU changes." The next message is cut to the MULPDU that there is then. "In the event of
+// a MULPDU change, DDP MUST NOT be required by the LLP to re-segment DDP Segments that have been previously posted to the
+// LLP." What TCP had before the change arrives as it was cut.
+// DDP-5041-3-2, DDP-5041-3-3
+func TestRFC5041_3_MULPDUChanges(t *testing.T) {
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	path := &changingPath{Stream: a}
+	path.emss.Store(1448)
+	p, c := answerInitiator(t, extsock.Config{}, path, b)
+	sizes := []int64{1448, 600, 200, 9000, 1448}
+	for n, emss := range sizes {
+		path.emss.Store(emss)
+		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
+	}
+	for n, emss := range sizes {
+		var got []byte
+		for last := false; !last; {
+			u, err := p.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = u[0]&0x40 != 0
+			if mulpdu := mpa.MULPDU(int(emss), false); len(u) > mulpdu || !last && len(u) < mulpdu {
+				t.Fatalf("message %d: segment of %d octets, MULPDU %d", n, len(u), mulpdu)
+			}
+			got = append(got, u[18:]...)
+		}
+		if !bytes.Equal(got, pattern(20_000, byte(n))) {
+			t.Errorf("message %d differs", n)
+		}
 	}
 }
 
