@@ -1,0 +1,186 @@
+package rdmap
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// "For a given RDMAP Stream, the number of outstanding RDMA Read Requests is limited per RDMAP Stream direction": the
+// limits of the two directions, and of another stream, are each their own.
+//
+// RDMAP-5040-6.1-3
+func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
+	const there, back = 3, 2
+	start := func() *pair {
+		x := newPair(t, params{})
+		for _, s := range []struct {
+			s        *side
+			ird, ord int
+		}{{x.a, back, there}, {x.b, there, back}} {
+			s.s.qp = NewQP(Config{Domain: s.s.domain, Stream: 1, SendCQ: s.s.sendCQ, RecvCQ: s.s.recvCQ})
+			s.s.qp.Start(StartParams{IRD: s.ird, ORD: s.ord})
+			s.s.rx = ddp.NewReceiver(s.s.qp.ReceiverConfig())
+		}
+		return x
+	}
+	x, y := start(), start()
+	for _, s := range []*side{x.a, x.b, y.a, y.b} {
+		for id := range uint64(5) {
+			s.post(WorkRequest{ID: id, Op: WorkRead})
+		}
+		s.transmit()
+	}
+	for _, tt := range []struct {
+		s    *side
+		want int
+	}{{x.a, there}, {x.b, back}, {y.a, there}, {y.b, back}} {
+		if len(tt.s.out) != tt.want || tt.s.qp.ORD() != tt.want {
+			t.Errorf("%d Read Requests are out at ORD %d, want %d", len(tt.s.out), tt.s.qp.ORD(), tt.want)
+		}
+	}
+	x.run()
+	for _, s := range []*side{x.a, x.b} {
+		wantDone(t, "all in the end", s.sendCQ, "0 success, 1 success, 2 success, 3 success, 4 success")
+	}
+	y.a.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
+	y.a.inject(untagged(OpReadRequest, 1, 2, ReadRequest{}.AppendTo(nil)))
+	wantState(t, y.a.qp, StateRTS)
+	y.a.inject(untagged(OpReadRequest, 1, 3, ReadRequest{}.AppendTo(nil))) // ORD says nothing of this direction
+	y.a.wantTerminate("1202")
+}
+
+// "RDMAP defines a Terminate operation that SHOULD be invoked when either an RDMAP error is encountered or an LLP error is
+// surfaced to the RDMAP layer": each kind of error has one Terminate.
+//
+// RDMAP-5040-6.2.1-1
+func TestRFC5040_6_2_1_EveryErrorHasATerminate(t *testing.T) {
+	for _, tt := range errorCases() {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			x.b.recv(1, 8)
+			tt.cause(x)
+			x.b.transmit()
+			x.b.wantOut("Terminate")
+			x.a.receive()
+			var e *TerminateError
+			if !errors.As(x.a.qp.Err(), &e) || !e.Remote {
+				t.Errorf("the peer is told %v", x.a.qp.Err())
+			}
+		})
+	}
+}
+
+// "the state of all outstanding RDMA Messages is indeterminate, and the Messages SHOULD be considered Completed in error":
+// at both ends.
+//
+// RDMAP-5040-6.2.1-2
+func TestRFC5040_6_2_1_OutstandingRequestsFail(t *testing.T) {
+	x := newPair(t, params{ord: 1})
+	for _, s := range []*side{x.a, x.b} {
+		s.recv(10, 8)
+		s.recv(11, 8)
+		s.slow = true
+		s.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
+		s.transmitOne()
+		s.post(WorkRequest{ID: 2, Op: WorkRead, Data: make([]byte, 8)})
+		s.post(WorkRequest{ID: 3, Op: WorkWrite})
+		s.wire = nil
+	}
+	x.a.qp.Fail(errTest)
+	x.a.transmit()
+	x.a.sent()
+	x.b.receive()
+	x.b.sent()
+	for what, s := range map[string]*side{"sent": x.a, "received": x.b} {
+		wantDone(t, "a Terminate was "+what+", requests", s.sendCQ, "1 flushed, 2 flushed, 3 flushed")
+		wantDone(t, "a Terminate was "+what+", receives", s.recvCQ, "10 flushed, 11 flushed")
+	}
+}
+
+// "The RDMAP protocol does not have RDMAP- or DDP-layer error recovery": after an error the stream is labelled an
+// erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who drives the layers gives DDP no more
+// segments once the QP is in that state; that is tested where the driver is.)
+//
+// RDMAP-5040-7-1 to RDMAP-5040-7-3
+func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
+	for _, tt := range errorCases() {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			r, b := x.b.register(8, allAccess)
+			before := bytes.Clone(b)
+			x.b.recv(1, 8)
+			buf := x.b.recv(2, 8)
+			x.b.post(WorkRequest{ID: 1, Op: WorkRead})
+			tt.cause(x)
+			wantState(t, x.b.qp, StateTerminating)
+			x.b.transmit()
+			x.b.wantOut("Terminate")
+			if all := done(x.b.recvCQ); len(all) != 2 || all[0].Status == StatusOK || all[1].Status == StatusOK {
+				t.Errorf("receives: %v", all)
+			}
+			wantDone(t, "requests", x.b.sendCQ, "1 flushed")
+			// What was good before.
+			for _, u := range [][]byte{
+				untagged(OpSend, 0, 1, make([]byte, 8)),
+				untagged(OpSend, 0, 2, make([]byte, 8)),
+				untagged(OpReadRequest, 1, 1, ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil)),
+				ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 2}.AppendTo(nil),
+			} {
+				m := ddp.Message{RsvdULP: u[1], QN: ddp.QN(u[9]), MSN: 1, Len: 8, Buffer: u[18:], RsvdULP32: uint32(r.STag())}
+				x.b.qp.Handle(&m) // even if DDP delivers it
+				x.b.inject(u)
+			}
+			if x.b.rx.Err() != nil { // DDP knows by itself
+				x.b.inject(tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8)))
+			}
+			x.b.wantNothing()
+			wantClosed(t, x.b.qp, x.b.qp.Err())
+			wantDone(t, "receives after the error", x.b.recvCQ, "")
+			if _, err := x.b.domain.Check(r.STag(), r.TO(), 8, allAccess, x.b.stream()); err != nil {
+				t.Errorf("a Send with Invalidate after the error counts: %v", err)
+			}
+			if !bytes.Equal(buf, make([]byte, 8)) || !bytes.Equal(b, before) {
+				t.Errorf("after the error something is placed: %x, %x", buf, b)
+			}
+			wantState(t, x.b.qp, StateTerminating)
+			x.b.qp.PeerClosed(nil)
+			wantState(t, x.b.qp, StateError)
+		})
+	}
+}
+
+// "the Terminate Message is sent at the earliest possible opportunity, preferably in the next outgoing RDMA Message":
+// only a message that has been begun goes before it.
+//
+// RDMAP-5040-7.1-6
+func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
+	x := newPair(t, params{mulpdu: 100})
+	b := x.b
+	for id := range uint64(4) {
+		b.post(WorkRequest{ID: id, Op: WorkSend, Data: make([]byte, 300)})
+	}
+	b.inject(untagged(OpReadRequest, 1, 1, ReadRequest{}.AppendTo(nil)))
+	if !b.qp.NextMessage() {
+		t.Fatal("no message")
+	}
+	b.tx.Start(b.qp.Message())
+	n := 0
+	for b.tx.Next(b.mulpdu) {
+		if b.put(&n); n == 1 { // in the middle of that message
+			b.injectHex(vWrite)
+		}
+	}
+	b.unset++
+	begun := len(b.wire)
+	if !b.transmitOne() {
+		t.Fatal("no message after the error")
+	}
+	b.wantOut("Terminate")
+	if h, _, err := ddp.ParseUntagged(b.wire[begun]); err != nil || h.QN != ddp.QNTerminate {
+		t.Errorf("after the message that was begun comes %x", b.wire[begun])
+	}
+	b.wantNothing()
+}
