@@ -255,6 +255,11 @@ func (p *pump) place(mayWait bool) bool {
 		if !p.stalled && !u.Early {
 			p.count.received.fpdus.Add(1)
 		}
+		// The way down may have ended the stream: "MUST NOT allow any further data transfer" (RFC 5040 §7)
+		if !p.sound() {
+			p.stalled = false
+			return false
+		}
 		if u.Early {
 			if !p.drx.TryPlace(u.Off, u.Data) {
 				p.mrx.Unread() // not placeable yet: it comes again in order
@@ -318,13 +323,18 @@ func (p *pump) handle() bool {
 		p.fail(err)
 		return false
 	}
-	if s := p.qp.State(); s != rdmap.StateRTS && s != rdmap.StateClosing {
-		p.traceTerminate()
-		p.setReason(p.qp.Err())
-		p.transmit()
-		return false
+	return p.sound()
+}
+
+// sound reports whether the stream still takes messages. It has the end go its way where it does not.
+func (p *pump) sound() bool {
+	if s := p.qp.State(); s == rdmap.StateRTS || s == rdmap.StateClosing {
+		return true
 	}
-	return true
+	p.traceTerminate()
+	p.setReason(p.qp.Err())
+	p.transmit()
+	return false
 }
 
 // placed ends the placing of what one read has brought: the answers go out, and who waits is told.
