@@ -3,10 +3,15 @@ package extsock_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -74,4 +79,85 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 		a.Close()
 		settle()
 	})
+}
+
+// "When a peer sends or receives a Terminate Message, it MAY immediately tear down the LLP Stream. The peer SHOULD perform a
+// graceful LLP teardown to ensure the Terminate Message is successfully Delivered" (RFC 5040 §6.2.1): the FIN follows the
+// Terminate, over a real TCP too, where what the peer goes on sending would make a plain close a reset.
+//
+// RDMAP-5040-6.2.1-3, RDMAP-5040-6.2.1-4
+func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
+	for range 5 {
+		a, b := kernelStreams(t)
+		a.SetDeadline(time.Now().Add(time.Minute))
+		p, _ := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
+		more := bytes.Join([][]byte{tagged(rdmap.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
+		for range 40 {
+			p.send(more...) // the first is an error, and nobody looks at the others
+		}
+		p.wantTerminate(1, 1, 0)
+		if _, err := a.Write(make([]byte, 1<<20)); err != nil {
+			t.Errorf("after the Terminate and the FIN: %v, want the peer's octets to be taken", err)
+		}
+		a.Close()
+	}
+}
+
+// "For a specific LLP connection, when all Streams are either gracefully torn down or are labeled as erroneous Streams, the
+// LLP connection MUST be torn down" (RFC 5040 §7): with TCP it has one. After an error at either end the TCP connection is
+// closed, within the close timeout if the peer does not do its part.
+//
+// RDMAP-5040-7-4
+func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
+	terminate := rdmap.Terminate{Layer: 1, EType: 1, Code: 1}.AppendTo(ddp.UntaggedHeader{
+		Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
+	}.AppendTo(nil))
+	for desc, ulpdu := range map[string][]byte{
+		"an error is found here": tagged(rdmap.OpWrite, 9, 9),
+		"a Terminate comes":      terminate,
+	} {
+		for _, polite := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, the peer closes %t", desc, polite), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+					closes := &countedClose{Conn: b, closed: make(chan struct{})}
+					p, _ := rawOver(t, a, closes, mpa.Frame{CRC: true}, extsock.Config{CloseTimeout: time.Second})
+					p.send(ulpdu...)
+					for {
+						if _, err := p.next(); err == io.EOF {
+							break
+						} else if err != nil {
+							t.Fatal(err)
+						}
+					}
+					begin := time.Now()
+					if polite {
+						a.Close()
+					}
+					<-closes.closed // and nobody has called Close
+					if d := time.Since(begin); d > 2*time.Second || polite && d > 0 {
+						t.Errorf("it is closed after %v", d)
+					}
+					a.Close()
+					settle()
+				})
+			})
+		}
+	}
+}
+
+// A countedClose tells when the stream is closed.
+type countedClose struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *countedClose) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func (c *countedClose) CloseWrite() error {
+	return c.Conn.(interface{ CloseWrite() error }).CloseWrite()
 }
