@@ -281,6 +281,36 @@ func TestRFC5040_3_1_RsvdULP(t *testing.T) {
 	}
 }
 
+// "DDP propagates to RDMAP all operation or protection errors (used by RDMAP Terminate) and, when appropriate, the DDP
+// Header fields of the DDP Segment that encountered the error."
+//
+// RDMAP-5040-3.1-8
+func TestRFC5040_3_1_DDPErrorsHaveTheHeader(t *testing.T) {
+	for _, tt := range []struct {
+		desc, segment, control string
+		n                      int // of the DDP header
+	}{
+		{"tagged", vWrite, "1100", 14},
+		{"tagged, version", "c240 12345601 0000000000001000", "1104", 14},
+		{"untagged, no buffer", vSend, "1202", 18},
+		{"untagged, queue", "4143 00000000 00000009 00000001 00000000", "1201", 18},
+		{"too short for a header", "4143", "1000", 0},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			x.b.injectHex(tt.segment)
+			var e *ddp.Error
+			if err := x.b.qp.Err(); !errors.As(err, &e) || len(e.Header) != tt.n {
+				t.Errorf("RDMAP has %+v of DDP, want a header of %d octets", err, tt.n)
+			}
+			got := x.b.wantTerminate(tt.control)
+			if bad := unhex(t, tt.segment)[:tt.n]; !bytes.HasSuffix(got, bad) || len(got) != 4 && len(got) != 6+tt.n {
+				t.Errorf("the Terminate Header is %x, want %x in it", got, bad)
+			}
+		})
+	}
+}
+
 // Send: "The ULP passes to the RDMAP layer … ULP Message Length, ULP Message, An indication of the Send Operation
 // Type … An Invalidate STag", and gets "an indication of the Completion results". At the Data Sink "the RDMAP layer
 // passes … ULP Message Length, ULP Message, An Event, if the Data Sink is configured …, An Invalidated STag".

@@ -325,3 +325,32 @@ func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
 	fill(greedy, "4 sends, 4 receives, 2 reads")
 	fill(modest, "4 sends, 4 receives, 2 reads")
 }
+
+// "If an RNIC provides the ability to share receive buffers across multiple Streams, the combination of the RNIC and the
+// Privileged Resource Manager MUST be able to detect if the Remote Peer is attempting to consume more than its fair share of
+// resources": in time, and which peer it is.
+//
+// RDMAP-5040-8.1.2-8
+func TestRFC5040_8_1_2_GreedyPeerIsFound(t *testing.T) {
+	srq, _ := shared(t, 6, 8)
+	cq := NewCompletionQueue(6)
+	x, y := newPair(t, params{srq: srq, srqCQ: cq}), newPair(t, params{srq: srq, srqCQ: cq})
+	srq.Arm(3)
+	used := map[*QP]int{}
+	for n, p := range []*pair{x, y, x, x} { // 5, 4, 3, 2 buffers are left
+		if raised(srq) {
+			t.Fatalf("the event comes with %d buffers left", srq.Len())
+		}
+		p.a.post(WorkRequest{ID: uint64(n), Op: WorkSend, Data: []byte("more")})
+		p.run()
+		for _, c := range done(cq) {
+			used[c.QP]++
+		}
+	}
+	if !raised(srq) || srq.Len() != 2 {
+		t.Errorf("no event, and %d buffers are left", srq.Len())
+	}
+	if used[x.b.qp] != 3 || used[y.b.qp] != 1 {
+		t.Errorf("the Completions tell of %d and %d buffers, want 3 and 1", used[x.b.qp], used[y.b.qp])
+	}
+}

@@ -184,3 +184,47 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 	}
 	b.wantNothing()
 }
+
+// "On incoming RDMA Request Messages, the following must be validated: 1. The DDP layer MUST validate all Untagged DDP
+// Segment fields. 2. The RDMA OpCode MUST be valid. 3. The RDMA Version MUST be valid." Nothing is read, whichever is not.
+//
+// RDMAP-5040-7.2-6 to RDMAP-5040-7.2-8
+func TestRFC5040_7_2_ReadRequestIsValidated(t *testing.T) {
+	for _, tt := range []struct {
+		desc  string
+		octet int // of the DDP header
+		value byte
+		want  string // empty: it is a good request
+	}{
+		{"nothing", 0, 0x41, ""},
+		{"reserved bits", 1, 0x71, ""},
+		{"DDP version", 0, 0x40, "1206"},
+		{"QN in use", 9, 0, "0206"},
+		{"QN of nobody", 9, 7, "1201"},
+		{"MSN before", 13, 0, "1203"},
+		{"MSN beyond", 13, 2, "1203"},
+		{"MO", 17, 1, "1204"},
+		{"opcode of a Send", 1, 0x43, "0206"},
+		{"opcode of a Write", 1, 0x40, "0206"},
+		{"opcode that is reserved", 1, 0x4D, "0206"},
+		{"RV 00b", 1, 0x01, "0205"},
+		{"RV 10b", 1, 0x81, "0205"},
+		{"RV 11b", 1, 0xC1, "0205"},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			r, _ := x.b.register(8, ddp.RemoteRead)
+			x.b.recv(1, 100)
+			u := untagged(OpReadRequest, 1, 1, ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil))
+			u[tt.octet] = tt.value
+			x.b.inject(u)
+			if tt.want != "" {
+				x.b.wantTerminate(tt.want)
+				x.b.wantOut("Terminate")
+				return
+			}
+			x.b.transmit()
+			x.b.wantOut("RDMA Read Response")
+		})
+	}
+}
