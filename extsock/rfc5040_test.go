@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,19 +98,20 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	}
 }
 
-// relayed makes a connection by way of a relay, which keeps all octets of each direction. They are for looking at when
-// both have ended.
-func relayed() (a, b net.Conn, there, back *bytes.Buffer) {
-	there, back = new(bytes.Buffer), new(bytes.Buffer)
+// relayed makes a connection by way of a relay, which keeps all octets of each direction. What relayed returns last waits
+// until both directions have ended, and gives them.
+func relayed() (a, b net.Conn, kept func() (there, back []byte)) {
+	var there, back bytes.Buffer
+	var ended sync.WaitGroup
 	a, x := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	y, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	carry := func(to, from net.Conn, kept *bytes.Buffer) {
 		io.Copy(to, io.TeeReader(from, kept))
 		to.(interface{ CloseWrite() error }).CloseWrite()
 	}
-	go carry(y, x, there)
-	go carry(x, y, back)
-	return a, b, there, back
+	ended.Go(func() { carry(y, x, &there) })
+	ended.Go(func() { carry(x, y, &back) })
+	return a, b, func() ([]byte, []byte) { ended.Wait(); return there.Bytes(), back.Bytes() }
 }
 
 // ulpdus returns what is in the FPDUs after a startup frame, and how many octets are none.
@@ -144,7 +146,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 		for _, fault := range []bool{true, false} {
 			t.Run(fmt.Sprintf("messages=%t/fault=%t", messages, fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					a, b, there, back := relayed()
+					a, b, kept := relayed()
 					mode := side{cfg: extsock.Config{Messages: messages}}
 					ci, cr := switched(t, a, b, mode, mode)
 					octets := pattern(60_000, 1)
@@ -161,13 +163,14 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 						atomics(t, c[0], c[1])
 					}
 					if fault {
-						do(t, ci, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
+						post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
 						synctest.Wait()
 					}
 					ci.Close()
 					cr.Close()
 					settle()
-					for n, octets := range [][]byte{there.Bytes(), back.Bytes()} {
+					there, back := kept()
+					for n, octets := range [][]byte{there, back} {
 						all, rest := ulpdus(t, octets)
 						if rest != 0 || len(all) < 10 {
 							t.Errorf("end %d sends %d FPDUs and %d octets that are none", n, len(all), rest)

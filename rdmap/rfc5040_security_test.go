@@ -205,6 +205,7 @@ func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
 func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 	const n = 10_000
 	domain := ddp.NewDomain(nil)
+	x := newPair(t, params{domain: domain})
 	for what, draw := range map[string]func() ddp.STag{
 		"registered": func() ddp.STag {
 			r, err := domain.Register(make([]byte, 1), allAccess, 1)
@@ -214,9 +215,11 @@ func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 			return r.STag()
 		},
 		"sinks": func() ddp.STag {
-			x := newPair(t, params{domain: domain})
 			x.a.post(WorkRequest{Op: WorkRead, Data: make([]byte, 1)})
-			return x.a.qp.sq.at(0).sinkSTag
+			s := x.a.qp.sq.at(x.a.qp.sq.head).sinkSTag
+			x.a.qp.Cancel(x.a.sendCQ, 0)
+			done(x.a.sendCQ)
+			return s
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
