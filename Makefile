@@ -1,6 +1,8 @@
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
 # make check     what a change must pass besides: format, vet, staticcheck, cross builds, models, fuzzing, tshark
+# make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
+# make mutations plants faults, one at a time, which the tests have to find
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make bench     throughput and latency next to plain TCP in the same run
 # make fuzz      every fuzz target for FUZZTIME
@@ -10,7 +12,7 @@ FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools models
+.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations
 
 demo: build
 	./bin/rddp demo
@@ -30,10 +32,10 @@ format:
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags=interop,tshark,models ./...
+	$(GO) vet -tags=interop,tshark,models,conformance,mutations ./...
 
 lint:
-	$(GO) tool staticcheck -tags=interop,tshark,models ./...
+	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations ./...
 
 # Everything builds, tests included, for each target.
 cross:
@@ -59,6 +61,14 @@ tools:
 models:
 	@command -v spin >/dev/null && command -v gcc >/dev/null || ./.ci/install spin gcc libc6-dev
 	$(GO) test -count=1 -tags=models -timeout=10m ./conformance/models/
+
+# Each requirement's tests, counted by RFC; then the tests of what a hostile peer can do, with their full counts.
+conformance:
+	$(GO) run ./conformance/requirements/count
+	$(GO) test -count=1 -v -tags=conformance -timeout=10m -run='^Test[FGHLPQRT][0-9]+_' ./... | grep -v '^=== \|^testing: \|no test files\|no tests to run'
+
+mutations:
+	$(GO) test -count=1 -v -tags=mutations -timeout=30m -run=TestEachFaultIsCaught ./conformance/mutations
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...

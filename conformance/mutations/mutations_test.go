@@ -1,0 +1,84 @@
+//go:build mutations
+
+package mutations
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rddp/rddp/conformance/requirements"
+)
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^panic: (.*)`)
+
+// TestEachFaultIsCaught plants the faults, one at a time, in an overlay: no file of the tree changes.
+func TestEachFaultIsCaught(t *testing.T) {
+	tests, err := requirements.Tests(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caught := 0
+	for _, f := range Faults {
+		by := f.catch(t, tests)
+		if by == "" {
+			t.Errorf("%s (%s): not caught", f.Name, f.File)
+			continue
+		}
+		caught++
+		t.Logf("%s (%s): %s", f.Name, f.File, by)
+	}
+	t.Logf("%d of %d faults caught", caught, len(Faults))
+}
+
+// catch returns which tests fail with the fault, "" if none.
+func (f *Fault) catch(t *testing.T, tests []requirements.Test) string {
+	overlay := f.overlay(t)
+	for _, r := range f.runs(tests) {
+		cmd := exec.Command("go", "test", "-overlay="+overlay, "-timeout=60s", "-run="+r.pattern, r.folder)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		switch {
+		case err == nil:
+		case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
+			t.Fatalf("%s does not build: %s", f.Name, out)
+		default:
+			var names []string
+			for _, m := range failed.FindAllStringSubmatch(string(out), 3) {
+				names = append(names, m[1]+m[2])
+			}
+			return r.folder + " " + strings.Join(names, ", ")
+		}
+	}
+	return ""
+}
+
+// overlay writes the changed file and returns the name of the overlay that puts it in place.
+func (f *Fault) overlay(t *testing.T) string {
+	file, err := filepath.Abs(filepath.Join(root, f.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(src), f.Old, f.New, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(name, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

@@ -1,0 +1,106 @@
+// Count runs every test that covers a requirement of the RFCs and prints, for each RFC, how many of its requirements have a
+// test that passes. It is run in the module's root and fails where a testable MUST, MUST NOT or IS has none.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/rddp/rddp/conformance/requirements"
+)
+
+func main() {
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "count:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer) error {
+	rows, err := requirements.Load()
+	if err != nil {
+		return err
+	}
+	tests, err := requirements.Tests(".")
+	if err != nil {
+		return err
+	}
+	for _, g := range requirements.Gaps(rows, tests) {
+		err = errors.Join(err, errors.New(g))
+	}
+	if err != nil {
+		return err
+	}
+	passed, err := runTests(tests)
+	if err != nil {
+		return err
+	}
+	covered := map[string]bool{} // all tests of the requirement pass
+	for _, t := range tests {
+		for _, id := range t.IDs {
+			before, known := covered[id]
+			covered[id] = passed[folder(t)+" "+t.Name] && (before || !known)
+		}
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RFC\trequirements\tMUST, MUST NOT, IS\ttestable\tcovered and passing\tothers passing")
+	missing := 0
+	for _, c := range requirements.Count(rows, func(r requirements.Requirement) bool { return covered[r.ID] }) {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\n", c.RFC, c.Rows, c.Binding, c.BindingTestable, c.BindingDone, c.OtherDone)
+		missing += c.BindingTestable - c.BindingDone
+	}
+	table.Flush()
+	for _, r := range rows {
+		if r.Why == "" && !covered[r.ID] {
+			fmt.Fprintf(out, "%s (%s) has a test that does not pass\n", r.ID, r.Level)
+		}
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d requirements do not hold", missing)
+	}
+	return nil
+}
+
+// folder returns the import path of the test's package below the module's root, as go test takes it.
+func folder(t requirements.Test) string { return "./" + path.Dir(t.File) }
+
+// runTests runs the tests, package by package, and returns those that pass, as folder and name.
+func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
+	names := map[string][]string{}
+	for _, t := range tests {
+		if f := folder(t); !slices.Contains(names[f], t.Name) {
+			names[f] = append(names[f], t.Name)
+		}
+	}
+	passed = map[string]bool{}
+	for f, n := range names {
+		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=5m", "-run=^("+strings.Join(n, "|")+")$", f)
+		cmd.Stderr = os.Stderr
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			return nil, err
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		scanner := bufio.NewScanner(stdout)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			var e struct{ Action, Test, Output string }
+			if json.Unmarshal(scanner.Bytes(), &e) == nil && e.Action == "pass" {
+				passed[f+" "+e.Test] = true
+			}
+		}
+		cmd.Wait() // what failed is missing in passed
+	}
+	return passed, nil
+}
