@@ -21,7 +21,7 @@ var Faults = []Fault{
 		Old: "if at, want, ok := f.badMarker(b); ok {", New: "if at, want, ok := f.badMarker(b); false && ok {",
 		IDs: []string{"MPA-5044-8-3"}},
 	{Name: "FPDUs after an error", File: "mpa/receiver.go",
-		Old: "	if r.err != nil {\n		return false\n	}\n	return r.nextInOrder()", New: "	return r.nextInOrder()",
+		Old: "	r.err = err\n	r.r = r.w\n", New: "	r.r = r.w\n",
 		IDs: []string{"MPA-5044-8-12"}},
 	{Name: "PAD one octet short", File: "mpa/fpdu.go",
 		Old: "return -(lengthLen + n) & 3 }", New: "return -(lengthLen + n) & 2 }",
