@@ -39,7 +39,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 func (f *Fault) catch(t *testing.T, tests []requirements.Test) string {
 	overlay := f.overlay(t)
 	for _, r := range f.runs(tests) {
-		cmd := exec.Command("go", "test", "-overlay="+overlay, "-timeout=60s", "-run="+r.pattern, r.folder)
+		cmd := exec.Command("go", "test", "-overlay="+overlay, "-timeout=3m", "-run="+r.pattern, r.folder)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		switch {
