@@ -58,7 +58,6 @@ func (p *pump) fail(err error) {
 		p.qp.Abort(err)
 	} else {
 		p.qp.Fail(err)
-		p.retire()
 		p.traceTerminate()
 	}
 	p.transmit()
@@ -170,6 +169,7 @@ func (p *pump) half() {
 	if last {
 		p.role.sentinel.Stop()
 		p.stream.Close()
+		p.retire()
 		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
 		if p.in != nil {

@@ -86,6 +86,9 @@ func testStats(t *testing.T) {
 		t.Errorf("in total %+v, before %+v", total, before)
 	}
 	settle()
+	if open := extsock.TotalStats().Open; open != before.Open {
+		t.Errorf("%d connections are open, %d before", open, before.Open)
+	}
 	if b, err := json.Marshal(total); err != nil || !strings.Contains(string(b), `"Fallbacks":{`) {
 		t.Errorf("as JSON %s, %v", b, err)
 	}
