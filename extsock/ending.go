@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rddp/rddp/internal/bufpool"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -121,13 +122,16 @@ func (p *pump) linger() {
 	}
 }
 
+// discardSize is what a connection holds, in octets, while it waits for the peer's FIN.
+const discardSize = 16 << 10
+
 // discard reads what still comes, up to the peer's FIN. Closing the stream with octets unread
 // would make TCP send a reset, which can destroy our last FPDUs on their way.
 func (p *pump) discard() {
-	b := buffers.Get()
-	defer buffers.Put(b)
+	c := bufpool.GetChunk(discardSize)
+	defer c.Put()
 	for {
-		if _, _, err := p.stream.ReadSegment(b); err != nil && !p.resume() {
+		if _, _, err := p.stream.ReadSegment(c.B); err != nil && !p.resume() {
 			return
 		}
 	}
@@ -170,6 +174,7 @@ func (p *pump) half() {
 		p.role.sentinel.Stop()
 		p.stream.Close()
 		p.retire()
+		p.loan.end()
 		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
 		if p.in != nil {

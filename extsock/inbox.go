@@ -41,6 +41,8 @@ type inbox struct {
 	discard bool           // +checklocks:mu nobody will read
 	granted *granted       // +checklocks:mu the answer to an offer, see rendezvous.go
 	refused bool           // +checklocks:mu or it was refused
+	memory  allowance      // +checklocks:mu
+	short   bool           // +checklocks:mu the message at hand waits for memory
 }
 
 // A message is unread octets, in memory of the pool.
@@ -76,7 +78,11 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 		head = in.head[:]
 		body, longest = max(body-headerLen, 0), in.size-headerLen
 	}
-	b := in.bindLocked(body, longest, last, payload)
+	b, ok := in.bindLocked(body, longest, last, payload)
+	if in.short = !ok; in.short {
+		in.mu.Unlock()
+		return false
+	}
 	in.used++
 	in.bound = true
 	in.mu.Unlock()
@@ -88,10 +94,11 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 	return true
 }
 
-// bindLocked finds memory for a message of body octets, or more if this is not the last segment.
+// bindLocked finds memory for a message of body octets, or more if this is not the last segment. It is not ok if
+// there is none.
 //
 // +checklocks:in.mu
-func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) []byte {
+func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []byte, ok bool) {
 	room := in.want[in.got:]
 	fits := last && in.waiting && in.first == len(in.unread) && 0 < body && body <= len(room) && body <= longest
 	if in.framed {
@@ -101,7 +108,7 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) []byte
 	}
 	if fits {
 		in.direct = true
-		return room[:body:body]
+		return room[:body:body], true
 	}
 	if !last {
 		body = longest
@@ -111,9 +118,14 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) []byte
 	if in.framed && in.first < len(in.unread) && body < combine {
 		size = longest // the reader is behind: there is room for what comes next
 	}
-	in.chunk = bufpool.GetChunk(size)
+	c := bufpool.GetChunk(size)
+	if !in.memory.hold(c.Size()) {
+		c.Put()
+		return nil, false
+	}
+	in.chunk = c
 	in.chunk.B = in.chunk.B[:body:min(cap(in.chunk.B), longest)]
-	return in.chunk.B
+	return in.chunk.B, true
 }
 
 // settle tells whether the message that was bound is there, now that a Send has been delivered, and how long it is.
@@ -140,7 +152,7 @@ func (in *inbox) control(p []byte, n int) int {
 	defer in.mu.Unlock()
 	c := in.releaseLocked()
 	n = copy(p, c.B[:n])
-	c.Put()
+	in.putLocked(c)
 	in.used--
 	return n
 }
@@ -214,10 +226,11 @@ func (in *inbox) endGrantLocked() {
 	}
 }
 
-// shut takes back what was granted when the connection has ended.
+// shut takes back what was granted, and of the process's memory, when the connection has ended.
 func (in *inbox) shut() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.memory.end()
 	if in.granted != nil {
 		in.endGrantLocked()
 	}
@@ -238,7 +251,7 @@ func (in *inbox) unbind() {
 // +checklocks:in.mu
 func (in *inbox) dropLocked() {
 	if in.chunk != nil {
-		in.chunk.Put()
+		in.putLocked(in.chunk)
 	}
 	in.releaseLocked()
 	in.used--
@@ -270,7 +283,7 @@ func (in *inbox) accept(n int) (freed bool) {
 	switch {
 	case c == nil:
 	case in.discard || in.framed && (n == 0 || n < combine && in.joinLocked(c.B[:n])):
-		c.Put()
+		in.putLocked(c)
 	default:
 		in.pushLocked(message{chunk: c, data: c.B[:n]})
 		return false
@@ -317,11 +330,7 @@ func (in *inbox) take(p []byte) (n, freed int, ok bool) {
 		if len(m.data) > 0 {
 			break
 		}
-		if !m.unbuffered {
-			in.used--
-			freed++
-		}
-		m.chunk.Put()
+		freed += in.freeLocked(m)
 		in.popLocked()
 		if !in.framed {
 			break
@@ -407,6 +416,34 @@ func (in *inbox) ended() bool {
 	return in.eof
 }
 
+// putLocked gives back the memory of a message.
+//
+// +checklocks:in.mu
+func (in *inbox) putLocked(c *bufpool.Chunk) {
+	in.memory.release(c.Size())
+	c.Put()
+}
+
+// freeLocked gives back the memory of a message that is read, and returns how many buffers that frees.
+//
+// +checklocks:in.mu
+func (in *inbox) freeLocked(m *message) int {
+	if m.unbuffered {
+		m.chunk.Put()
+		return 0
+	}
+	in.putLocked(m.chunk)
+	in.used--
+	return 1
+}
+
+// isShort reports whether a message waits for memory.
+func (in *inbox) isShort() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.short
+}
+
 // close throws away what is unread, and what comes from now on. It returns how many buffers are free by
 // that.
 func (in *inbox) close() (freed int) {
@@ -414,11 +451,7 @@ func (in *inbox) close() (freed int) {
 	defer in.mu.Unlock()
 	in.discard = true
 	for in.first < len(in.unread) {
-		if !in.unread[in.first].unbuffered {
-			in.used--
-			freed++
-		}
-		in.unread[in.first].chunk.Put()
+		freed += in.freeLocked(&in.unread[in.first])
 		in.popLocked()
 	}
 	return freed

@@ -42,6 +42,7 @@ type pump struct {
 	mrx  *mpa.Receiver
 	drx  *ddp.Receiver
 	free []byte // where in the buffer to read to; nil while no buffer is out
+	loan loan   // of that buffer
 	seen uint64 // octets that the Config's Tap has seen
 	// lend, giveBack and finish as functions, made once so that passing them costs no allocation.
 	lendFunc     func() []byte
@@ -56,11 +57,12 @@ type pump struct {
 	over         chan struct{} // closed once there is a reason
 	silent       chan struct{} // closed when nothing more will come up
 
-	token   atomic.Bool // the transmit token: true while somebody holds it
-	batchMu sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
-	dtx     ddp.Sender
-	mtx     *mpa.Sender
-	batch   *mpa.Batch // taken from batches while the token is held and there is output
+	token     atomic.Bool // the transmit token: true while somebody holds it
+	batchMu   sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
+	dtx       ddp.Sender
+	mtx       *mpa.Sender
+	batch     *mpa.Batch // lent by batchLoan while the token is held and there is output
+	batchLoan batchLoan
 	// batchMu guards from dtx to left, too.
 	markers bool     // we send markers
 	maxFPDU int      // Config.MaxFPDU
@@ -209,7 +211,7 @@ func (p *pump) read() (n int, off uint64, err error) {
 // lend borrows a buffer, unless one is out, and returns where to read to.
 func (p *pump) lend() []byte {
 	if p.free == nil {
-		p.mrx.SetBuffer(buffers.Get())
+		p.mrx.SetBuffer(p.loan.get())
 	}
 	p.free = p.bounded(p.mrx.Free())
 	return p.free
@@ -242,7 +244,7 @@ func (p *pump) giveBack() {
 		return
 	}
 	if b := p.mrx.TakeBuffer(); b != nil {
-		buffers.Put(b)
+		p.loan.put(b)
 		p.free = nil
 	}
 }
@@ -384,6 +386,10 @@ func (p *pump) settle() error {
 // awaitRoom waits until Read has made room for the message. It reports false when the connection ends meanwhile.
 func (p *pump) awaitRoom(ulpdu []byte) bool {
 	p.placed() // nothing that is already due may wait with us
+	if p.in.isShort() {
+		p.count.memoryStalls.Add(1)
+		p.trace.debug("memory limit")
+	}
 	for !p.bind(ulpdu) {
 		<-p.posted
 		if p.failed.Load() || p.closing() {

@@ -28,6 +28,12 @@ type Stats struct {
 	CombinedWrites uint64
 	// Offers is how many rendezvous were begun, Rendezvous how many octets they have placed in the peer's memory.
 	Offers, RendezvousOctets uint64
+	// MemoryStalls is how often a connection stopped reading from TCP because of SetMemoryLimit.
+	MemoryStalls uint64
+	// IdleTimeouts and WriteTimeouts count the ends because of Config.IdleTimeout and WriteTimeout.
+	IdleTimeouts, WriteTimeouts uint64
+	// Panics counts the panics that ended a connection instead of the program: each is a bug of this module.
+	Panics uint64
 }
 
 // Traffic is one direction of Stats.
@@ -112,6 +118,10 @@ func (s *Stats) fields() []field {
 		field{"combined_writes_total", &s.CombinedWrites},
 		field{"offers_total", &s.Offers},
 		field{"rendezvous_octets_total", &s.RendezvousOctets},
+		field{"memory_stalls_total", &s.MemoryStalls},
+		field{"idle_timeouts_total", &s.IdleTimeouts},
+		field{"write_timeouts_total", &s.WriteTimeouts},
+		field{"panics_total", &s.Panics},
 	)
 }
 
@@ -143,6 +153,7 @@ type counters struct {
 	sent, received trafficCounters
 
 	copied, direct, stalls, combined, offers, rendezvous atomic.Uint64
+	memoryStalls, idleTimeouts, writeTimeouts, panics    atomic.Uint64
 }
 
 type trafficCounters struct {
@@ -180,6 +191,8 @@ func (c *counters) stats() Stats {
 		Sent: c.sent.traffic(), Received: c.received.traffic(),
 		CopiedOctets: c.copied.Load(), DirectOctets: c.direct.Load(), CreditStalls: c.stalls.Load(),
 		CombinedWrites: c.combined.Load(), Offers: c.offers.Load(), RendezvousOctets: c.rendezvous.Load(),
+		MemoryStalls: c.memoryStalls.Load(), IdleTimeouts: c.idleTimeouts.Load(), WriteTimeouts: c.writeTimeouts.Load(),
+		Panics: c.panics.Load(),
 	}
 }
 

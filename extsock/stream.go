@@ -424,6 +424,9 @@ func (s *byteStream) freed(n int) {
 	if due {
 		s.p.transmit()
 	}
+	if s.in.isShort() {
+		s.p.wake()
+	}
 }
 
 // finish ends the stream behind what has been written. Later Writes, and the one under way, get err.

@@ -66,11 +66,11 @@ func (p *pump) finDue() bool {
 func (p *pump) drain(turns int) bool {
 	wait := turns == 0
 	if p.batch == nil {
-		p.batch = batches.Get().(*mpa.Batch)
+		p.batch = p.batchLoan.get()
 	}
 	for n := 0; wait || n < turns; n++ {
 		if !p.hasLeft() && !p.fill() {
-			batches.Put(p.batch)
+			p.batchLoan.put(p.batch)
 			p.batch = nil
 			p.fin()
 			return true

@@ -1,9 +1,12 @@
 package mpa
 
+// BatchMemory is what a Batch holds itself, in octets.
+const BatchMemory = 512 << 10
+
 const (
-	scratchLen = 512 << 10 // octets of what a Batch holds itself
-	maxBufs    = 1024      // what one vectored write takes
-	fullLen    = 1 << 20   // octets: more in one write gains nothing
+	scratchLen = BatchMemory
+	maxBufs    = 1024    // what one vectored write takes
+	fullLen    = 1 << 20 // octets: more in one write gains nothing
 
 	// byReference is the length in octets from which a piece of payload is referred to rather than
 	// copied. Below, the copy is cheaper than one more entry in the vector.
@@ -22,13 +25,18 @@ type Batch struct {
 	scratch []byte
 	used    int      // scratch[:used] is taken
 	joined  int      // scratch[:joined] is in bufs, scratch[joined:used] not yet
-	bufs    [][]byte // cap maxBufs
+	bufs    [][]byte // its capacity is what it may hold
 	refs    int      // octets referred to
 }
 
 // NewBatch returns an empty Batch. It takes half a mebibyte.
 func NewBatch() *Batch {
 	return &Batch{scratch: make([]byte, scratchLen), bufs: make([][]byte, 0, maxBufs)}
+}
+
+// NewSmallBatch returns an empty Batch that is full with its first long FPDU. It takes 66 KiB.
+func NewSmallBatch() *Batch {
+	return &Batch{scratch: make([]byte, 2*maxSent-MaxULPDU), bufs: make([][]byte, 0, 2*bufsPerFPDU)}
 }
 
 // Bufs returns the octets of the Batch as a vector, in order. They are valid until Reset. The caller
@@ -43,7 +51,7 @@ func (b *Batch) Len() int { return b.used + b.refs }
 
 // Full reports whether the Batch has to be written and Reset before the next Append.
 func (b *Batch) Full() bool {
-	return len(b.scratch)-b.used < maxSent || len(b.bufs)+bufsPerFPDU > maxBufs || b.Len() >= fullLen
+	return len(b.scratch)-b.used < maxSent || len(b.bufs)+bufsPerFPDU > cap(b.bufs) || b.Len() >= fullLen
 }
 
 // Reset empties the Batch and forgets all payload.

@@ -44,7 +44,8 @@ var chunks [9]sync.Pool // by class: minChunk << class octets
 // kept for the next.
 func GetChunk(n int) *Chunk {
 	if n > maxChunk {
-		return &Chunk{B: make([]byte, n), class: -1}
+		whole := make([]byte, n)
+		return &Chunk{B: whole, whole: whole, class: -1}
 	}
 	class := 0
 	for minChunk<<class < n {
@@ -57,6 +58,9 @@ func GetChunk(n int) *Chunk {
 	c.B = c.whole[:n]
 	return c
 }
+
+// Size returns how much memory the chunk takes, in octets.
+func (c *Chunk) Size() int { return len(c.whole) }
 
 // Put takes back a chunk that GetChunk lent. The caller must not use it any more.
 func (c *Chunk) Put() {
