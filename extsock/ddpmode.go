@@ -139,17 +139,20 @@ func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 // receiveRequest is ReceiveRequest once the switch has begun.
 func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	r := &Request{c: c}
+	var caps capabilities
+	var rest []byte
+	var isRDDP bool
 	err := c.bounded(ctx, func() (err error) {
 		r.frame, err = c.readFrame(false)
 		if err != nil {
 			return err
 		}
+		caps, rest, isRDDP = parseCapabilities(r.frame.PrivateData)
 		return c.nothingBehind()
 	})
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(err))
 	}
-	caps, rest, isRDDP := parseCapabilities(r.frame.PrivateData)
 	c.mu.Lock()
 	c.peer = peer{capabilities: caps, isRDDP: isRDDP, privateData: rest}
 	closed := c.isClosed()
@@ -333,7 +336,7 @@ func (c *Conn) bounded(ctx context.Context, f func() error) error {
 		}
 		close(fired)
 	})
-	err := f()
+	err := guarded(f)
 	if !stop() {
 		<-fired
 		if err != nil {

@@ -19,3 +19,17 @@ func ForgetCrossovers() {
 	defer crossovers.mu.Unlock()
 	clear(crossovers.m)
 }
+
+// ResetPanics forgets the panics that a test has brought about on purpose.
+func ResetPanics() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.ended.Panics = 0
+	for p := range live.pumps {
+		p.count.panics.Store(0)
+	}
+	startupPanics.Store(0)
+}
+
+// MemoryTaken returns how many octets of SetMemoryLimit are taken.
+func MemoryTaken() int64 { return common.taken.Load() }

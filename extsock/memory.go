@@ -152,7 +152,14 @@ func (k *batchLoan) put(b *mpa.Batch) {
 		lean.Put(b)
 		return
 	}
-	k.paid = false
-	common.give(batchCost)
 	batches.Put(b)
+	k.end()
+}
+
+// end gives back what was paid.
+func (k *batchLoan) end() {
+	if k.paid {
+		k.paid = false
+		common.give(batchCost)
+	}
 }

@@ -154,6 +154,11 @@ func (p *pump) receive() {
 // an error. It is not over if the role is to change hands: where the caller is a reader, as soon as the inbox
 // has something for it, else where a waiter is better off with it.
 func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err is why it is over
+	defer func() { // the one recover of the way up
+		if value := recover(); value != nil {
+			err, over = p.panicked(value), true
+		}
+	}()
 	defer p.giveBack()
 	if p.stalled {
 		if !p.place(true) {

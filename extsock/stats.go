@@ -84,6 +84,7 @@ func TotalStats() Totals {
 		t.Stats.add(p.count.stats())
 	}
 	live.mu.Unlock()
+	t.Panics += startupPanics.Load()
 	for r, n := range fallbackCounts() {
 		if r > 0 {
 			t.Fallbacks[FallbackReason(r).String()] = n

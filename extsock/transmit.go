@@ -63,7 +63,13 @@ func (p *pump) finDue() bool {
 
 // drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
 // many, and reports false when it had to stop; with turns 0 it waits for TCP.
-func (p *pump) drain(turns int) bool {
+func (p *pump) drain(turns int) (over bool) {
+	defer func() { // the one recover of the way down
+		if value := recover(); value != nil {
+			p.drainPanicked(value)
+			over = true
+		}
+	}()
 	wait := turns == 0
 	if p.batch == nil {
 		p.batch = p.batchLoan.get()

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
 const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandEnv) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	nopanic.Exit(m.Run())
 }
 
 // patience bounds the waits of the tests with processes.

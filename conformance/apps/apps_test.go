@@ -14,9 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
 // atStart has every connection in DDP mode from its start, or not at all: nothing here falls back unnoticed.
 var atStart = &extsock.Config{Startup: extsock.StartupRequire}

@@ -5,10 +5,12 @@ package interop
 import (
 	"os"
 	"testing"
+
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
 func TestMain(m *testing.M) {
 	code := Main(m)
 	_ = os.RemoveAll(built.dir)
-	os.Exit(code)
+	nopanic.Exit(code)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
 // TestMain lets the test binary be the server process too.
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	nopanic.Exit(m.Run())
 }
 
 func TestDemoMovesTheFile(t *testing.T) {

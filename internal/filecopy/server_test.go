@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
 // serving is a Server at work on a directory of its own.
 type serving struct {

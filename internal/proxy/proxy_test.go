@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
 // patience bounds every wait of these tests.
 const patience = 30 * time.Second

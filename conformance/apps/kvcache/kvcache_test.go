@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/nopanic"
 )
 
 // asServer is set where this binary is to be the server of TestTwoProcesses.
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		serveForTest()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 
 // start runs a server until the test's end and returns its address.

@@ -1,0 +1,129 @@
+package extsock_test
+
+import (
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// A bomb is a Tap that panics once it is armed, at what is sent or at what has come.
+type bomb struct {
+	sent, received atomic.Bool
+}
+
+func (b *bomb) Sent([]byte) {
+	if b.sent.Load() {
+		panic("sent")
+	}
+}
+
+func (b *bomb) Received([]byte) {
+	if b.received.Load() {
+		panic("received")
+	}
+}
+
+func (b *bomb) Closed() {}
+
+// TestPanicEndsOneConnection: a panic in the pump, up or down, in whichever goroutine, ends its connection with a
+// PanicError, is counted, and leaves the other connections alone.
+func TestPanicEndsOneConnection(t *testing.T) {
+	tests := []struct {
+		desc string
+		arm  func(b *bomb)
+		use  func(c, peer *extsock.Conn) error // what fails
+	}{
+		{
+			"way up", func(b *bomb) { b.received.Store(true) },
+			func(c, peer *extsock.Conn) error {
+				peer.Write([]byte("x"))
+				_, err := c.Read(make([]byte, 1))
+				return err
+			},
+		},
+		{
+			"way down", func(b *bomb) { b.sent.Store(true) },
+			func(c, _ *extsock.Conn) error {
+				for {
+					if _, err := c.Write(make([]byte, 100)); err != nil {
+						return err
+					}
+				}
+			},
+		},
+		{
+			"way down, in answer to a Read", func(b *bomb) { b.sent.Store(true) },
+			func(c, peer *extsock.Conn) error {
+				r, err := c.Register(make([]byte, 8), extsock.RemoteRead)
+				if err != nil {
+					return err
+				}
+				if _, err := peer.Remote(r.Handle()).ReadAt(make([]byte, 8), 0); err == nil {
+					return errors.New("the Read was answered")
+				}
+				_, err = c.Read(make([]byte, 1))
+				return err
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer extsock.ResetPanics()
+				b := &bomb{}
+				tap := side{cfg: extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return b }}}
+				c, peer := simPair(t, simtoe.Config{}, tap, side{})
+				other, otherPeer := simPair(t, simtoe.Config{}, side{}, side{})
+				tt.arm(b)
+				err := tt.use(c, peer)
+				var e *extsock.PanicError
+				if !errors.As(err, &e) || len(e.Stack) == 0 {
+					t.Errorf("the error is %v, want a PanicError", err)
+				}
+				if _, err := peer.Read(make([]byte, 1)); err == nil {
+					t.Error("the peer still reads")
+				}
+				if n := c.Stats().Panics; n != 1 {
+					t.Errorf("%d panics counted", n)
+				}
+				if n := extsock.TotalStats().Panics; n != 1 {
+					t.Errorf("%d panics counted in total", n)
+				}
+				if _, err := other.Write([]byte("y")); err != nil {
+					t.Error(err)
+				}
+				if _, err := otherPeer.Read(make([]byte, 1)); err != nil {
+					t.Error(err)
+				}
+				c.Close()
+				settle()
+				if n := extsock.MemoryTaken(); n != 0 {
+					t.Errorf("%d octets of the process's memory are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+// TestPanicInStartup: a panic while startup runs is its error.
+func TestPanicInStartup(t *testing.T) {
+	defer extsock.ResetPanics()
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	fuse := &bomb{}
+	fuse.sent.Store(true)
+	c := extsock.NewConn(a, true, &extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return fuse }})
+	defer c.Close()
+	defer b.Close()
+	var e *extsock.PanicError
+	if err := c.EnableDDP(t.Context(), nil); !errors.As(err, &e) {
+		t.Errorf("EnableDDP: %v, want a PanicError", err)
+	}
+	if n := extsock.TotalStats().Panics; n != 1 {
+		t.Errorf("%d panics counted", n)
+	}
+}
