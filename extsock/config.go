@@ -105,6 +105,26 @@ type Config struct {
 	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
 	CloseTimeout time.Duration
 
+	// WriteTimeout is how long the peer's TCP may take nothing of what is to be sent, answers to its own Reads
+	// included; then the connection ends with ErrWriteTimeout. Zero means without limit, as TCP has it. A peer whose
+	// program does not read, but whose host does, is up to SetWriteDeadline.
+	WriteTimeout time.Duration
+	// IdleTimeout is how long nothing may come and nothing be sent in DDP mode; then, or up to a quarter of it later,
+	// the connection ends with ErrIdleTimeout. Zero means without limit, as TCP has it.
+	IdleTimeout time.Duration
+	// MaxHalfOpen is the most connections of one Listener that wait for their peer's MPA Request, once it is asked
+	// for or its first octet is there. If there are more, the oldest is closed, with ErrHalfOpen: an honest peer needs one
+	// round trip, and refusing the newest would let silent peers keep everybody out (RFC 5042 §6.4.2). Zero means
+	// 4096, negative any number. A connection of StartupPrefer of which nothing has come is not counted: for all
+	// that is known it is plain TCP.
+	MaxHalfOpen int
+	// BadSTagDelay is for how long a Listener lets the Request of an address wait after a connection from there has
+	// ended because it used an STag, or bounds of one, that it does not have (RFC 5042 §6.1.1): so STags can't be tried
+	// out quickly. Each further one adds as much, up to 60 times; a wait longer than HandshakeTimeout ends the
+	// connection at once, with ErrDelayed. The last 1024 addresses are remembered, IPv6 by /64. Plain TCP does not
+	// wait. Zero means 1 s, negative never.
+	BadSTagDelay time.Duration
+
 	// Trace gets events as in this table; new ones and new keys may be added. Each has the keys local and peer,
 	// which are addresses, and role: "initiator" or "responder". The handler must not use the connection. Nil is
 	// off.
@@ -120,6 +140,9 @@ type Config struct {
 	//	rddp: rejected             Info   err: one end's program did not want the connection
 	//	rddp: plain TCP            Info   reason (a FallbackReason), err: a connection that prefers DDP mode does without
 	//	rddp: no DDP mode          Warn   err: why startup has failed
+	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
+	//	rddp: memory limit         Debug  the connection stops reading from TCP (SetMemoryLimit)
+	//	rddp: panic                Warn   value, stack: a bug; see PanicError
 	//	rddp: no credits           Debug  a Write waits for the peer's program to read
 	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found
 	//	rddp: Terminate received   Warn   layer, type, code

@@ -37,6 +37,7 @@ type Conn struct {
 	initiator bool
 	taps      taps
 	trace     *trace
+	door      *door // of the Listener it came from; nil: none
 
 	readDeadline, writeDeadline deadline
 
@@ -239,6 +240,7 @@ func (c *Conn) close() error {
 
 // closePlain does what is left to do for a connection that was closed without being in DDP mode.
 func (c *Conn) closePlain() {
+	c.leaveDoor()
 	c.taps.closed()
 	c.abandonVerbs()
 }

@@ -139,6 +139,13 @@ func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 // receiveRequest is ReceiveRequest once the switch has begun.
 func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	r := &Request{c: c}
+	c.mu.Lock()
+	if s := &c.startup; len(s.ahead) > 0 && !s.until.IsZero() { // the time has begun with the first octet
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, s.until)
+		defer cancel()
+	}
+	c.mu.Unlock()
 	var caps capabilities
 	var rest []byte
 	var isRDDP bool
@@ -150,6 +157,9 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		caps, rest, isRDDP = parseCapabilities(r.frame.PrivateData)
 		return c.nothingBehind()
 	})
+	if err == nil {
+		err = c.awaitDelay(ctx)
+	}
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(err))
 	}
@@ -161,6 +171,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	if closed { // at the last moment
 		return nil, c.opError("ddp", c.endSwitch(net.ErrClosed))
 	}
+	c.leaveDoor()
 	r.PrivateData, r.FromRDDP = rest, isRDDP
 	if r.frame.Enhanced {
 		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
@@ -276,6 +287,9 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 			return mine, fmt.Errorf("%w: %d of them, which begin %q", ErrUnread, n, begin)
 		}
 	}
+	if !c.initiator {
+		c.countLocked()
+	}
 	c.startup.begun = true
 	c.switching = make(chan struct{})
 	return mine, nil
@@ -284,6 +298,10 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 // endSwitch lets Read and Write go on, in DDP mode or, after a rejection, in TCP mode. After every
 // other error the connection is closed. It returns err.
 func (c *Conn) endSwitch(err error) error {
+	c.leaveDoor()
+	if errors.Is(err, context.DeadlineExceeded) {
+		handshakeTimeouts.Add(1)
+	}
 	p := c.verbs.pump
 	c.mu.Lock()
 	if p != nil {
@@ -325,6 +343,10 @@ func (c *Conn) endSwitch(err error) error {
 func (c *Conn) bounded(ctx context.Context, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.handshakeTimeout(c.initiator))
 	defer cancel()
+	c.mu.Lock()
+	half := c.startup.half
+	c.mu.Unlock()
+	defer half.whenEvicted(cancel)()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -339,6 +361,9 @@ func (c *Conn) bounded(ctx context.Context, f func() error) error {
 	err := guarded(f)
 	if !stop() {
 		<-fired
+		if err != nil && half.evicted() {
+			return ErrHalfOpen
+		}
 		if err != nil {
 			return ctx.Err()
 		}
@@ -394,6 +419,7 @@ func (c *Conn) start(cause error) {
 	v.qp.Start(params)
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
+	p.door, p.writeTimeout = c.door, c.cfg.WriteTimeout
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)
@@ -411,6 +437,7 @@ func (c *Conn) start(cause error) {
 		v.qp.Fail(cause)
 	}
 	p.enlist()
+	p.watchIdle(c.cfg.IdleTimeout)
 	v.pump = p
 }
 

@@ -53,6 +53,7 @@ func (p *pump) closing() bool {
 // fail ends the connection because of what a layer found wrong in the stream; the peer gets a
 // Terminate where the RFC allows one.
 func (p *pump) fail(err error) {
+	p.penalize(err)
 	p.setReason(err)
 	if p.fenced.Load() {
 		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
@@ -172,6 +173,7 @@ func (p *pump) half() {
 	p.mu.Unlock()
 	if last {
 		p.role.sentinel.Stop()
+		p.idle.stop()
 		p.stream.Close()
 		p.retire()
 		p.loan.end()

@@ -52,6 +52,17 @@ var (
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = errors.New("malformed byte stream")
 
+	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
+	// (Config.MaxHalfOpen). The connection is closed.
+	ErrHalfOpen = errors.New("too many half-open connections, and this is the oldest")
+	// ErrDelayed means that connections of the peer's address have used so many STags that are not theirs that its
+	// wait (Config.BadSTagDelay) is longer than HandshakeTimeout.
+	ErrDelayed = errors.New("the address waits because of bad STags")
+	// ErrIdleTimeout means that nothing came and nothing went for Config.IdleTimeout.
+	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
+	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.
+	ErrWriteTimeout error = &timeoutError{errors.New("the peer does not take what is sent")}
+
 	// errDetached says that an operation whose time is over goes on without its caller.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
@@ -73,7 +84,7 @@ func (c *Conn) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: "rddp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
-// A timeoutError is a context's deadline in the words of package net.
+// A timeoutError is a time-out in the words of package net.
 type timeoutError struct{ err error }
 
 func (e *timeoutError) Error() string   { return e.err.Error() }

@@ -1,5 +1,10 @@
 package extsock
 
+import (
+	"net"
+	"time"
+)
+
 // FallbackCounts is what the process has counted.
 func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
 
@@ -33,3 +38,11 @@ func ResetPanics() {
 
 // MemoryTaken returns how many octets of SetMemoryLimit are taken.
 func MemoryTaken() int64 { return common.taken.Load() }
+
+// A Door is that of a Listener.
+type Door struct{ d *door }
+
+func NewDoor(cfg *Config) Door               { return Door{newDoor(cfg)} }
+func (d Door) Penalize(a net.Addr)           { d.d.penalize(a) }
+func (d Door) Wait(a net.Addr) time.Duration { return max(d.d.wait(a), 0) }
+func (d Door) Remembered() int               { return len(d.d.until) }

@@ -11,8 +11,9 @@ import (
 
 // A Listener is a net.Listener whose connections are extended sockets.
 type Listener struct {
-	l   toe.Listener
-	cfg *Config
+	l    toe.Listener
+	cfg  *Config
+	door *door
 }
 
 var _ net.Listener = (*Listener)(nil)
@@ -49,7 +50,7 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	if err != nil {
 		return nil, err
 	}
-	return &Listener{l: l, cfg: cfg}, nil
+	return &Listener{l: l, cfg: cfg, door: newDoor(cfg)}, nil
 }
 
 // Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
@@ -68,7 +69,7 @@ func NewListener(l net.Listener, cfg *Config) *Listener {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	return &Listener{l: foreign{l}, cfg: cfg}
+	return &Listener{l: foreign{l}, cfg: cfg, door: newDoor(cfg)}
 }
 
 // foreign gives Streams where a net.Listener gives net.Conns.
@@ -99,10 +100,14 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	var c *Conn
 	if l.cfg.TLS != nil {
-		return NewConn(tls.Server(s, l.cfg.TLS), false, l.cfg), nil
+		c = NewConn(tls.Server(s, l.cfg.TLS), false, l.cfg)
+	} else {
+		c = newConn(s, false, l.cfg)
 	}
-	return newConn(s, false, l.cfg), nil
+	c.door = l.door
+	return c, nil
 }
 
 // Close stops listening. Connections that were accepted stay.

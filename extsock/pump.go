@@ -35,6 +35,9 @@ type pump struct {
 	trace        *trace         // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
+	writeTimeout time.Duration // 0: none
+	door         *door         // nil: none
+	idle         idle
 
 	rxMarkers bool   // we receive markers
 	recorded  uint64 // stream offset up to which what came is in the capture
@@ -339,6 +342,7 @@ func (p *pump) sound() bool {
 		return true
 	}
 	p.traceTerminate()
+	p.penalize(p.qp.Err())
 	p.setReason(p.qp.Err())
 	p.transmit()
 	return false

@@ -100,6 +100,7 @@ type startup struct {
 	sniffing chan struct{} // not nil while a call looks at the first octets, closed at the end of that
 	by       *deadline     // of that call
 	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
+	half     *halfOpen     // not nil while the Listener counts it as half open
 
 	// What was read and has not been given out, and the error behind it. While sniffing is not nil they
 	// are the sniffing call's.
@@ -194,6 +195,15 @@ func (c *Conn) beginSniffLocked(d *deadline) {
 	c.boundSniffLocked()
 }
 
+// countLocked has the Listener count the connection as half open.
+//
+// +checklocks:c.mu
+func (c *Conn) countLocked() {
+	if c.startup.half == nil {
+		c.startup.half = c.door.enter()
+	}
+}
+
 // joinStartupLocked begins what Config.Startup asks for, or joins who is at it. The channel is closed
 // when that is over; nil means that the caller is to sniff, under d.
 //
@@ -236,6 +246,15 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 	}
 }
 
+// boundSniff is boundSniffLocked for a call that is still sniffing.
+func (c *Conn) boundSniff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.startup.sniffing != nil {
+		c.boundSniffLocked()
+	}
+}
+
 // boundSniffLocked sets the stream's read deadline for the sniffing.
 //
 // +checklocks:c.mu
@@ -243,6 +262,9 @@ func (c *Conn) boundSniffLocked() {
 	t := c.startup.by.time()
 	if until := c.startup.until; !until.IsZero() && (t.IsZero() || until.Before(t)) {
 		t = until
+	}
+	if c.startup.half.evicted() {
+		t = time.Unix(1, 0)
 	}
 	// An error is that of a closed stream, and comes again, or of one without deadlines.
 	_ = c.stream.SetReadDeadline(t)
@@ -255,6 +277,10 @@ func (c *Conn) sniff() error {
 	s := &c.startup
 	key := mpa.Key(false)
 	s.ahead = slices.Grow(s.ahead, keyLen-len(s.ahead))
+	c.mu.Lock()
+	counted := s.half // by a call before this one
+	c.mu.Unlock()
+	defer counted.whenEvicted(c.boundSniff)()
 	for {
 		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
 		late := isTimeout(err)
@@ -262,6 +288,8 @@ func (c *Conn) sniff() error {
 		if n > 0 && len(s.ahead) == 0 {
 			// It is not silent. But it may be a plain peer that has sent the first octets of the key and waits.
 			s.until = time.Now().Add(c.cfg.handshakeTimeout(false))
+			c.countLocked()
+			defer s.half.whenEvicted(c.boundSniff)()
 		}
 		s.ahead = s.ahead[:len(s.ahead)+n]
 		if err != nil && !late && !c.isClosed() {
@@ -272,6 +300,13 @@ func (c *Conn) sniff() error {
 		switch {
 		case c.isClosed():
 			result = net.ErrClosed
+		case s.half.evicted():
+			s.failed = ErrHalfOpen
+			c.endSniffLocked(0)
+			c.mu.Unlock()
+			c.trace.warn("no DDP mode", "err", ErrHalfOpen)
+			_ = c.close() // ErrHalfOpen says more
+			return ErrHalfOpen
 		case !bytes.HasPrefix(key[:], s.ahead):
 			plain = FallbackPlainPeer
 		case len(s.ahead) == keyLen: // startup goes on with it
@@ -289,6 +324,9 @@ func (c *Conn) sniff() error {
 		c.endSniffLocked(plain)
 		fallback := s.fallback
 		c.mu.Unlock()
+		if fallback != nil {
+			c.leaveDoor()
+		}
 		c.traceFallback(fallback)
 		return result
 	}

@@ -60,6 +60,9 @@ type Totals struct {
 	Stats
 	// Connections is how many connections have entered DDP mode, Open how many of them have not ended.
 	Connections, Open uint64
+	// HandshakeTimeouts is how many MPA startups took too long, HalfOpenEvictions how many connections were closed
+	// because of Config.MaxHalfOpen, BadSTagDelays how many Requests waited because of Config.BadSTagDelay.
+	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
 	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by FallbackReason.
 	Fallbacks map[string]uint64
 }
@@ -85,6 +88,8 @@ func TotalStats() Totals {
 	}
 	live.mu.Unlock()
 	t.Panics += startupPanics.Load()
+	t.HandshakeTimeouts, t.HalfOpenEvictions = handshakeTimeouts.Load(), evictions.Load()
+	t.BadSTagDelays = delays.Load()
 	for r, n := range fallbackCounts() {
 		if r > 0 {
 			t.Fallbacks[FallbackReason(r).String()] = n

@@ -184,8 +184,9 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 		if whole, err := p.tryWrite(); whole || err != nil || !wait {
 			return whole, err
 		}
+		p.boundWrite()
 		if err := p.writable.WaitWritable(); err != nil {
-			return false, err
+			return false, p.writeError(err)
 		}
 	}
 }
@@ -206,9 +207,10 @@ func (p *pump) writeCopied(wait bool) (whole bool, err error) {
 	if !wait {
 		return false, nil
 	}
+	p.boundWrite()
 	err = p.stream.WriteBatch(p.left)
 	p.left = nil
-	return true, err
+	return true, p.writeError(err)
 }
 
 // detach copies what is on its way to TCP and not the pump's own, so that all payload of Sends and Writes that

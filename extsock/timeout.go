@@ -1,0 +1,88 @@
+package extsock
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// An idle ends a connection on which nothing happens. It looks at the counters from time to time, so that nothing is
+// done for it when octets come or go.
+type idle struct {
+	mu      sync.Mutex
+	timer   *time.Timer   // +checklocks:mu nil: never, or no more
+	timeout time.Duration // +checklocks:mu
+	octets  uint64        // +checklocks:mu that had come and gone
+	since   time.Time     // +checklocks:mu when that was new
+}
+
+// watchIdle begins. 0 is for ever.
+func (p *pump) watchIdle(timeout time.Duration) {
+	if timeout <= 0 {
+		return
+	}
+	i := &p.idle
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.timeout, i.since = timeout, time.Now()
+	i.timer = time.AfterFunc(idleLook(timeout), p.lookIdle)
+}
+
+// idleLook is how often to look.
+func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.Millisecond) }
+
+func (p *pump) lookIdle() {
+	i := &p.idle
+	i.mu.Lock()
+	if i.timer == nil {
+		i.mu.Unlock()
+		return
+	}
+	if n := p.count.received.octets.Load() + p.count.sent.octets.Load(); n != i.octets {
+		i.octets, i.since = n, time.Now()
+	}
+	over := time.Since(i.since) >= i.timeout
+	if !over {
+		i.timer.Reset(idleLook(i.timeout))
+	}
+	i.mu.Unlock()
+	if over {
+		p.count.idleTimeouts.Add(1)
+		p.kill(ErrIdleTimeout)
+	}
+}
+
+func (i *idle) stop() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.timer != nil {
+		i.timer.Stop()
+		i.timer = nil
+	}
+}
+
+// boundWrite bounds how long TCP may take nothing.
+func (p *pump) boundWrite() {
+	if p.writeTimeout > 0 {
+		// An error is that of a closed stream, and comes again, or of one without deadlines.
+		_ = p.stream.SetWriteDeadline(time.Now().Add(p.writeTimeout))
+	}
+}
+
+// writeError says what an error of a bounded write means.
+func (p *pump) writeError(err error) error {
+	if p.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+		p.count.writeTimeouts.Add(1)
+		return ErrWriteTimeout
+	}
+	return err
+}
+
+// penalize has the peer's address wait if err, which is about to end the connection, is that it has used what it does
+// not have.
+func (p *pump) penalize(err error) {
+	if p.door != nil && p.why() == nil && guessed(err) {
+		p.door.penalize(p.stream.RemoteAddr())
+	}
+}
