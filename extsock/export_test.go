@@ -46,3 +46,11 @@ func NewDoor(cfg *Config) Door               { return Door{newDoor(cfg)} }
 func (d Door) Penalize(a net.Addr)           { d.d.penalize(a) }
 func (d Door) Wait(a net.Addr) time.Duration { return max(d.d.wait(a), 0) }
 func (d Door) Remembered() int               { return len(d.d.until) }
+
+// Unread returns how many octets c holds of unread messages.
+func Unread(c *Conn) int64 {
+	in := c.verbs.pump.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.memory.held
+}

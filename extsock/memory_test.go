@@ -1,0 +1,140 @@
+package extsock_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// limitMemory sets the process's limit for the test.
+func limitMemory(t *testing.T, n int64) {
+	t.Helper()
+	before := extsock.SetMemoryLimit(n)
+	t.Cleanup(func() {
+		extsock.SetMemoryLimit(before)
+		if n := extsock.MemoryTaken(); n != 0 {
+			t.Errorf("%d octets of the process's memory are still taken", n)
+		}
+	})
+}
+
+// TestMemoryLimit: where there is no memory beyond the allowance, what is unread is bounded by that, the connection
+// stalls, is counted, and goes on when its program reads; nothing is lost. With memory it is not stalled.
+func TestMemoryLimit(t *testing.T) {
+	for _, messages := range []bool{false, true} {
+		for _, limit := range []int64{0, 64 << 20} {
+			t.Run(fmt.Sprintf("messages %t, limit %d", messages, limit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limitMemory(t, limit)
+					s := side{cfg: extsock.Config{Messages: messages, Crossover: -1}}
+					ci, cr := simPair(t, simtoe.Config{}, s, s)
+					want := pattern(1<<20, 3)
+					wrote := make(chan error, 1)
+					go func() {
+						for b := want; len(b) > 0; {
+							n := min(len(b), 50_000)
+							if _, err := ci.Write(b[:n]); err != nil {
+								wrote <- err
+								return
+							}
+							b = b[n:]
+						}
+						wrote <- nil
+					}()
+					synctest.Wait()
+					stalls := cr.Stats().MemoryStalls
+					held := extsock.Unread(cr)
+					if limit == 0 && (held > 192<<10 || stalls == 0) {
+						t.Errorf("%d octets are held, %d stalls, with a limit of 0", held, stalls)
+					}
+					if limit > 0 && (held < 512<<10 || stalls > 0) {
+						t.Errorf("%d octets are held, %d stalls, where there is memory", held, stalls)
+					}
+					got := make([]byte, len(want))
+					if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, want) {
+						t.Errorf("not the octets that were written: %v", err)
+					}
+					if err := <-wrote; err != nil {
+						t.Error(err)
+					}
+					ci.Close()
+					cr.Close()
+					settle()
+				})
+			})
+		}
+	}
+}
+
+// TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its end without one.
+func TestMemoryLimitClose(t *testing.T) {
+	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limit := int64(64 << 20)
+				if how == "Close while it stalls" {
+					limit = 0
+				}
+				limitMemory(t, limit)
+				s := side{cfg: extsock.Config{Crossover: -1}}
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{CutAfter: 1000, CutHow: simtoe.RST})
+				ci, cr := switched(t, a, b, s, s)
+				go ci.Write(make([]byte, 1<<20))
+				synctest.Wait()
+				if limit > 0 && extsock.MemoryTaken() == 0 {
+					t.Error("nothing is taken")
+				}
+				if how == "a lost connection" {
+					go cr.Write(make([]byte, 2000))
+				} else {
+					begin := time.Now()
+					if err := cr.Close(); err != nil || time.Since(begin) > 0 {
+						t.Errorf("Close: %v after %v", err, time.Since(begin))
+					}
+				}
+				settle()
+				if n := extsock.MemoryTaken(); n != 0 {
+					t.Errorf("%d octets are still taken", n)
+				}
+			})
+		})
+	}
+}
+
+// TestMemoryLimitBothWrite: two ends that both write before they read, what fits the allowance, do not wait for each
+// other, though there is no memory beyond it.
+func TestMemoryLimitBothWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limitMemory(t, 0)
+		s := side{cfg: extsock.Config{Crossover: -1}}
+		ci, cr := simPair(t, simtoe.Config{}, s, s)
+		const n = 60_000
+		for range 20 {
+			ended := make(chan error, 2)
+			for _, c := range []*extsock.Conn{ci, cr} {
+				go func() {
+					if _, err := c.Write(make([]byte, n)); err != nil {
+						ended <- err
+						return
+					}
+					_, err := io.ReadFull(c, make([]byte, n))
+					ended <- err
+				}()
+			}
+			for range 2 {
+				if err := <-ended; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
