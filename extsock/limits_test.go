@@ -141,6 +141,8 @@ func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 
 // TestHandshakeTimeoutIsOne: the time that a peer has for its Request is HandshakeTimeout, however slowly it comes and
 // however it is asked for; the octets do not prolong it, nor does the change from sniffing to startup.
+//
+// MPA-5044-7.1.2-27
 func TestHandshakeTimeoutIsOne(t *testing.T) {
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
 		for _, fast := range []int{0, 10, 16, 18} { // octets at 4.5 s; before and after that one a second

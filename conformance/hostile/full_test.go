@@ -1,0 +1,5 @@
+//go:build conformance
+
+package hostile
+
+const full = true

@@ -1,0 +1,403 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+// quiet is message mode, in which a script's Sends come out one by one. The others ask for what their Reply has.
+var (
+	quiet      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128}
+	first      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, Revision: 1}
+	noEnhanced = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, NoEnhanced: true}
+)
+
+// An outcome is what can be told of a session.
+type outcome struct {
+	err     string // of startup
+	private string // of the peer
+	ird     int
+	ord     int
+	message string
+	end     string
+	closed  bool // the stream
+}
+
+// text is an error as text, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// respond runs a session against a script that begins with a Request.
+func respond(s *script) (o outcome) {
+	c := extsock.NewConn(s, false, quiet)
+	defer c.Close()
+	r, err := c.ReceiveRequest(context.Background())
+	if err == nil {
+		o.private, o.ird, o.ord = string(r.PrivateData), r.IRD, r.ORD
+		err = r.Accept(context.Background(), nil)
+	}
+	o.after(c, s, err)
+	return o
+}
+
+// initiate runs a session against a script that answers with a Reply.
+func initiate(s *script) outcome { return initiateAs(s, quiet) }
+
+func initiateAs(s *script, cfg *extsock.Config) (o outcome) {
+	c := extsock.NewConn(s, true, cfg)
+	defer c.Close()
+	err := c.EnableDDP(context.Background(), nil)
+	if err == nil {
+		o.private = string(c.PeerPrivateData())
+		o.ird, o.ord = c.IRD(), c.ORD()
+	}
+	o.after(c, s, err)
+	return o
+}
+
+// after is the rest of a session, which is the same for both.
+func (o *outcome) after(c *extsock.Conn, s *script, err error) {
+	o.err, o.closed = text(err), s.isClosed()
+	if err != nil {
+		return
+	}
+	var b [128]byte
+	n, err := c.Read(b[:])
+	o.message = string(b[:n])
+	if err == nil {
+		_, err = c.Read(b[:])
+	}
+	o.end = text(err)
+}
+
+// inParallel runs f for 0 to n-1 on all processors.
+func inParallel(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range next {
+				f(i)
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// frame is a Request or Reply of length octets.
+func frame(reply bool, length int) mpa.Frame {
+	n := length - mpa.FrameHeaderLen
+	f := mpa.Frame{Reply: reply, CRC: true, Revision: 1}
+	if f.Enhanced = n >= 4; f.Enhanced {
+		f.Revision = 2
+		f.IRD, f.ORD = 3, 4
+		n -= 4
+	}
+	f.PrivateData = bytes.Repeat([]byte{'p'}, n)
+	return f
+}
+
+// TestH1_EverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at any octet, or one octet
+// at a time, gives what the whole frame gives; so does a Reply that comes together with the first FPDU, or with a part
+// of it. A Request together with an FPDU is an error (RFC 5044 §7.1.2), and a clean one.
+// In full: 513 lengths, 141,075 splits of each frame.
+func TestH1_EverySplit(t *testing.T) {
+	hello := (&peer{tx: mpa.NewSender(true, false)}).fpdus((&peer{}).aSend([]byte("hello")...))
+	sessions := 0
+	for _, role := range []struct {
+		desc string
+		run  func(*script) outcome
+		make func(frame [][]byte) *script
+	}{
+		{"Request", respond, func(f [][]byte) *script { return newScript(f, [][]byte{hello}) }},
+		{"Reply", initiate, func(f [][]byte) *script { return newScript(nil, append(f, hello)) }},
+		{"Reply and FPDU", initiate, func(f [][]byte) *script { return newScript(nil, f) }},
+	} {
+		glued := role.desc == "Reply and FPDU"
+		lengths := []int{20, 21, 24, 25, 532}
+		if full {
+			lengths = lengths[:0]
+			for n := 20; n <= 532; n++ {
+				lengths = append(lengths, n)
+			}
+		}
+		if glued { // here it is where the FPDU is split that is new
+			lengths = []int{20, 23, 24, 40, 532}
+		}
+		for _, length := range lengths {
+			b := frame(role.desc != "Request", length).AppendTo(nil)
+			if len(b) != length {
+				t.Fatalf("a frame of %d octets, want %d", len(b), length)
+			}
+			if glued {
+				b = append(b, hello...)
+			}
+			run := role.run
+			if role.desc != "Request" && length < 24 {
+				run = func(s *script) outcome { return initiateAs(s, first) }
+			}
+			want := run(role.make([][]byte{b}))
+			if want.err != "" || want.message != "hello" || want.end != io.EOF.Error() {
+				t.Fatalf("%s of %d octets, whole: %+v", role.desc, length, want)
+			}
+			inParallel(len(b), func(at int) {
+				pieces := split(b, at)
+				if at == 0 {
+					pieces = octets(b)
+				}
+				if got := run(role.make(pieces)); got != want {
+					t.Errorf("%s of %d octets, split at %d: %+v, want %+v", role.desc, length, at, got, want)
+				}
+			})
+			sessions += len(b) + 1
+		}
+	}
+	for length := 20; length <= 532; length += 64 {
+		b := frame(false, length).AppendTo(nil)
+		s := newScript([][]byte{b, hello}, nil)
+		s.pends = true
+		s.finish()
+		if o := respond(s); o.err == "" || !o.closed {
+			t.Errorf("a Request and an FPDU together: %+v", o)
+		}
+	}
+	t.Logf("H1: %d sessions with the same result as the whole frame", sessions)
+}
+
+// malformed are frames that are none, and how many octets of them may be read at most.
+func malformed(reply bool) (frames [][]byte, most []int) {
+	good := frame(reply, 24).AppendTo(nil)
+	add := func(n int, change func(b []byte) []byte) {
+		frames, most = append(frames, change(bytes.Clone(good))), append(most, n)
+	}
+	for i := range 16 { // the key
+		for v := 1; v < 256; v++ {
+			add(20, func(b []byte) []byte { b[i] ^= byte(v); return b })
+		}
+	}
+	for rev := range 256 {
+		if rev != 1 && rev != 2 {
+			add(24, func(b []byte) []byte { b[17] = byte(rev); return b })
+		}
+	}
+	step := some(1, 97)
+	for n := 513; n < 1<<16; n += step { // PD_Length
+		add(20, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
+	}
+	for n := range 4 { // enhanced, and no room for what that means
+		add(24, func(b []byte) []byte { b[16], b[18], b[19] = b[16]|0x10, 0, byte(n); return b[:20+n] })
+	}
+	for n := 5; n <= 512; n++ { // the end comes sooner than PD_Length says
+		add(24, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
+	}
+	for n := range 24 { // and at any place
+		add(24, func(b []byte) []byte { return b[:n] })
+	}
+	return frames, most
+}
+
+// TestH2_MalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with the connection closed;
+// nothing beyond the 20 octets of the header is read where PD_Length is too long, nor memory taken for what it announces.
+// In full all 65,023 lengths above 512, all 16·255 keys, all revisions.
+//
+// MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4, MPA-5044-7.1.2-13,
+// MPA-5044-7.1.2-17
+func TestH2_MalformedFrames(t *testing.T) {
+	for _, reply := range []bool{false, true} {
+		frames, most := malformed(reply)
+		run := respond
+		if reply {
+			run = initiate
+		}
+		inParallel(len(frames), func(i int) {
+			b := frames[i]
+			s := newScript(nil, [][]byte{b})
+			if !reply {
+				s = newScript([][]byte{b}, nil)
+				s.finish()
+			}
+			o := run(s)
+			if o.err == "" || !o.closed || s.given() > most[i] {
+				t.Errorf("reply %t, frame %x: %+v, %d octets read, want an error and at most %d", reply, b, o, s.given(), most[i])
+			}
+			if !reply && len(s.written) > 0 {
+				t.Errorf("frame %x was answered with %x", b, s.written)
+			}
+		})
+		t.Logf("H2: %d malformed frames, reply %t, end cleanly", len(frames), reply)
+	}
+}
+
+// TestH2_ErrorsAreTyped: what a program can tell of each class.
+func TestH2_ErrorsAreTyped(t *testing.T) {
+	good := frame(false, 24).AppendTo(nil)
+	change := func(i int, v byte) []byte { b := bytes.Clone(good); b[i] = v; return b }
+	for _, tt := range []struct {
+		desc string
+		b    []byte
+		is   error
+	}{
+		{"key", change(3, 'x'), extsock.ErrNotMPA},
+		{"the same role", frame(true, 24).AppendTo(nil), mpa.ErrSameRole},
+		{"revision 0", change(17, 0), nil},
+		{"revision 255", change(17, 255), nil},
+		{"PD_Length", change(18, 255), nil},
+		{"cut", good[:21], extsock.ErrNoRequest},
+		{"nothing", nil, extsock.ErrNoRequest},
+	} {
+		s := newScript(split(tt.b), nil)
+		s.finish()
+		c := extsock.NewConn(s, false, quiet)
+		err := c.EnableDDP(t.Context(), nil)
+		var e *mpa.Error
+		if !errors.As(err, &e) || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%s: %v, want an *mpa.Error and %v", tt.desc, err, tt.is)
+		}
+		c.Close()
+	}
+}
+
+// TestH2_BitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and revisions, are startup or a
+// rejection: reserved bits are not looked at, and the M and C bits are an offer.
+//
+// MPA-5044-7.1.1-19, MPA-5044-7.1.1-22
+func TestH2_BitsThatDoNotMatter(t *testing.T) {
+	for _, reply := range []bool{false, true} {
+		for rev := byte(1); rev <= 2; rev++ {
+			for flags := range 256 {
+				b := frame(reply, 24).AppendTo(nil)
+				b[16], b[17] = byte(flags), rev
+				var s *script
+				var o outcome
+				switch {
+				case !reply:
+					s = newScript([][]byte{b}, nil)
+					o = respond(s)
+				case rev == 1:
+					s = newScript(nil, [][]byte{b})
+					o = initiateAs(s, first)
+				case flags&0x10 == 0:
+					s = newScript(nil, [][]byte{b})
+					o = initiateAs(s, noEnhanced)
+				default:
+					s = newScript(nil, [][]byte{b})
+					o = initiate(s)
+				}
+				rejects := reply && flags&0x20 != 0
+				if (o.err != "") != rejects || rejects && o.closed {
+					t.Errorf("reply %t, revision %d, flags %08b: %+v", reply, rev, flags, o)
+				}
+			}
+		}
+	}
+}
+
+// TestH2_NothingForAnnouncedOctets: what a header announces takes no memory: a startup that announces 65,535 octets
+// allocates as much as one that announces 513.
+func TestH2_NothingForAnnouncedOctets(t *testing.T) {
+	cost := func(n int) int64 {
+		const times = 500
+		before := allocated()
+		for range times {
+			b := frame(false, 24).AppendTo(nil)
+			b[18], b[19] = byte(n>>8), byte(n)
+			s := newScript([][]byte{b}, nil)
+			s.finish()
+			respond(s)
+		}
+		return (allocated() - before) / times
+	}
+	cost(513)
+	short, long := cost(513), cost(65535)
+	t.Logf("H2: %d octets for an announced 513, %d for 65535", short, long)
+	if long > short+1024 {
+		t.Errorf("an announced length takes memory: %d octets for 513, %d for 65535", short, long)
+	}
+}
+
+// TestH4_DepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never above this end's own limits,
+// 0x3FFF is no depth, and the memory of a connection does not depend on it (± 1 KiB).
+//
+// MPA-6581-9.1-9, MPA-6581-9.1-13, MPA-6581-9.1-19, MPA-6581-9.1-21
+func TestH4_DepthsAreBounded(t *testing.T) {
+	stated := []int{0, 1, 2, 15, 16, 17, 255, 0x3FFE, 0x3FFF}
+	for _, own := range []int{-1, 1, 16, 100} {
+		limit := max(own, 0)
+		cfg := &extsock.Config{Messages: true, IRD: own, ORD: own, RecvDepth: 2, RecvSize: 128}
+		for _, reply := range []bool{false, true} {
+			for _, ird := range stated {
+				for _, ord := range stated {
+					f := mpa.Frame{Reply: reply, CRC: true, Revision: 2, Enhanced: true, IRD: uint16(ird), ORD: uint16(ord)}
+					s := newScript([][]byte{f.AppendTo(nil)}, nil)
+					if reply {
+						s = newScript(nil, [][]byte{f.AppendTo(nil)})
+					}
+					c := extsock.NewConn(s, reply, cfg)
+					err := c.EnableDDP(t.Context(), nil)
+					i, o := c.IRD(), c.ORD()
+					if i > limit || o > limit || err == nil && ird < 0x3FFF && o > ird {
+						t.Errorf("own %d, peer's IRD %d and ORD %d, reply %t: IRD %d, ORD %d, %v", own, ird, ord, reply, i, o, err)
+					}
+					if err == nil && (ird == 0x3FFF && o != limit || ord == 0x3FFF && i != limit) {
+						t.Errorf("own %d, peer's IRD %d and ORD %d, reply %t: IRD %d, ORD %d, want them unchanged", own, ird, ord, reply, i, o)
+					}
+					c.Close()
+				}
+			}
+		}
+	}
+	cost := func(depth uint16) int64 {
+		const n = 200
+		var conns []*extsock.Conn
+		before := inUse()
+		for range n {
+			f := mpa.Frame{CRC: true, Revision: 2, Enhanced: true, IRD: depth, ORD: depth}
+			s := newScript([][]byte{f.AppendTo(nil)}, nil)
+			c := extsock.NewConn(s, false, &extsock.Config{Messages: true})
+			if err := c.EnableDDP(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, c)
+		}
+		waitFor(t, "the connections are over", func() bool {
+			for _, c := range conns {
+				if _, err := c.Read(nil); err == nil {
+					return false
+				}
+			}
+			return true
+		})
+		after := inUse()
+		for _, c := range conns {
+			c.Close()
+		}
+		return (after - before) / n
+	}
+	cost(16)
+	base := cost(16)
+	for _, depth := range []uint16{17, 0x3FFE, 0x3FFF} {
+		got := cost(depth)
+		t.Logf("H4: %d octets per connection for a stated depth of 16, %d for %d", base, got, depth)
+		if diff := got - base; diff > 1024 || diff < -1024 {
+			t.Errorf("a stated depth of %d takes %d octets, of 16 %d", depth, got, base)
+		}
+	}
+}
