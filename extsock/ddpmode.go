@@ -172,6 +172,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		return nil, c.opError("ddp", c.endSwitch(net.ErrClosed))
 	}
 	c.leaveDoor()
+	c.endpoint()
 	r.PrivateData, r.FromRDDP = rest, isRDDP
 	if r.frame.Enhanced {
 		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
@@ -261,7 +262,9 @@ func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 
 // beginSwitch makes Read and Write wait and returns our side of the negotiation.
 func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
-	c.endpoint()
+	if c.initiator {
+		c.endpoint() // a Responder's waits for the Request, so that who sends none costs little
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.beginSwitchLocked(privateData)

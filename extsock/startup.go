@@ -236,8 +236,8 @@ func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) 
 // switchAlone is EnableDDP for a connection that switches by itself. startup.failed takes its error.
 func (c *Conn) switchAlone(mine mpa.Config) {
 	ctx := context.Background()
-	c.endpoint()
 	if c.initiator {
+		c.endpoint()
 		_ = c.endSwitch(c.bounded(ctx, func() error { return c.initiate(mine) }))
 		return
 	}

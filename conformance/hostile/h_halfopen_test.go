@@ -1,5 +1,299 @@
 package hostile
 
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// slowPeersEnv makes the test binary the other process: so many peers that begin an MPA Request and never end it.
 const slowPeersEnv = "RDDP_SLOW_PEERS"
 
-func runSlowPeers(string) error { return nil }
+// slowPeers is what that process is to do.
+type slowPeers struct {
+	Address string
+	N       int
+}
+
+// runSlowPeers opens N connections. The i-th sends i mod 20 octets of a Request, one a second. The process says "open"
+// when all are open and ends when its standard input does.
+func runSlowPeers(job string) error {
+	var j slowPeers
+	if err := json.Unmarshal([]byte(job), &j); err != nil {
+		return err
+	}
+	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
+	conns := make([]net.Conn, j.N)
+	for i := range conns {
+		c, err := net.Dial("tcp", j.Address)
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		conns[i] = c
+	}
+	fmt.Println("open")
+	request := frame(false, 20).AppendTo(nil)
+	go func() {
+		for n, tick := 0, time.Tick(time.Second); n < 19; n++ {
+			for i, c := range conns {
+				if i%20 > n {
+					c.Write(request[n : n+1]) // the error is that it has been closed
+				}
+			}
+			<-tick
+		}
+	}()
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// startSlowPeers runs the other process until the test ends.
+func startSlowPeers(t *testing.T, job slowPeers) {
+	t.Helper()
+	env, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(timeLimit(t), os.Args[0])
+	cmd.Env = append(os.Environ(), slowPeersEnv+"="+string(env))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	if s, err := bufio.NewReader(out).ReadString('\n'); err != nil || s != "open\n" {
+		t.Fatalf("the slow peers: %q, %v", s, err)
+	}
+}
+
+// A besieged server counts the connections that wait for their Request.
+type besieged struct {
+	l *extsock.Listener
+
+	halfOpen, most, evicted, good atomic.Int64
+	slowest                       atomic.Int64 // ns that one was half open
+
+	wg sync.WaitGroup
+}
+
+func besiege(t *testing.T, cfg *extsock.Config) *besieged {
+	t.Helper()
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &besieged{l: l}
+	s.wg.Add(1)
+	go s.serve(t)
+	t.Cleanup(func() { l.Close(); s.wg.Wait() })
+	return s
+}
+
+func (s *besieged) serve(t *testing.T) {
+	defer s.wg.Done()
+	for {
+		c, err := s.l.AcceptDDP()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				t.Error(err)
+			}
+			return
+		}
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			defer c.Close()
+			raise(&s.most, s.halfOpen.Add(1))
+			begin := time.Now()
+			err := c.Handshake(timeLimit(t))
+			raise(&s.slowest, int64(time.Since(begin)))
+			s.halfOpen.Add(-1)
+			switch {
+			case errors.Is(err, extsock.ErrHalfOpen):
+				s.evicted.Add(1)
+			case err == nil && c.Mode() == extsock.ModeDDP:
+				s.good.Add(1)
+				io.Copy(c, c)
+			}
+		}()
+	}
+}
+
+// raise sets a to n if that is more.
+func raise(a *atomic.Int64, n int64) {
+	for old := a.Load(); n > old && !a.CompareAndSwap(old, n); old = a.Load() {
+	}
+}
+
+// good connects and exchanges an octet, again and again until stop is closed, and returns how long each took.
+func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Duration) {
+	for {
+		select {
+		case <-stop:
+			slices.Sort(took)
+			return took
+		default:
+		}
+		begin := time.Now()
+		c, err := extsock.DialContext(timeLimit(t), "tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
+		if err != nil {
+			t.Errorf("the good client: %v", err)
+			return append(took, time.Hour)
+		}
+		if _, err := c.Write([]byte("x")); err != nil {
+			t.Errorf("the good client: %v", err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Errorf("the good client: %v", err)
+		}
+		took = append(took, time.Since(begin))
+		c.Close()
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestH3_HalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a second. Each takes
+// at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good client connects and has an answer within 100
+// ms at the 99th percentile. Without the tag conformance there are 1,000, and HandshakeTimeout is 1 s.
+func TestH3_HalfOpen10000(t *testing.T) {
+	n, timeout := some(10_000, 1000), time.Duration(some(5, 1))*time.Second
+	for _, tt := range []struct {
+		desc string
+		cfg  extsock.Config
+		n    int
+	}{
+		{"StartupRequire", extsock.Config{Startup: extsock.StartupRequire, MaxHalfOpen: -1, HandshakeTimeout: timeout}, n},
+		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, some(2000, 200)},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := besiege(t, &tt.cfg)
+			before, routines := inUse(), runtime.NumGoroutine()
+			startSlowPeers(t, slowPeers{s.l.Addr().String(), tt.n})
+			waitFor(t, "the connections are accepted", func() bool { return s.most.Load() >= int64(tt.n)*9/10 })
+			held := s.halfOpen.Load()
+			each := (inUse() - before) / held
+			perConn := float64(runtime.NumGoroutine()-routines) / float64(held)
+			stop := make(chan struct{})
+			time.AfterFunc(timeout/2, func() { close(stop) })
+			took := good(t, s.l.Addr().String(), stop)
+			waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
+			p99 := took[len(took)*99/100]
+			t.Logf("H3: %d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
+				s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
+			if each > 16<<10 {
+				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
+			}
+			if d := time.Duration(s.slowest.Load()); d > timeout+time.Second {
+				t.Errorf("one was half open for %v, want %v", d, timeout)
+			}
+			if p99 > 100*time.Millisecond {
+				t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
+			}
+		})
+	}
+}
+
+// TestH3_HalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
+// good client does not notice.
+func TestH3_HalfOpenIsCapped(t *testing.T) {
+	n, cfg := some(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
+	most := int64(4096)
+	if !full {
+		most = 400
+		cfg.MaxHalfOpen, cfg.HandshakeTimeout = 400, time.Second
+	}
+	s := besiege(t, &cfg)
+	stop, latencies := make(chan struct{}), make(chan []time.Duration, 1)
+	go func() { latencies <- good(t, s.l.Addr().String(), stop) }()
+	startSlowPeers(t, slowPeers{s.l.Addr().String(), n})
+	waitFor(t, "the oldest are closed", func() bool { return s.evicted.Load() >= int64(n)-most })
+	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() <= 1 }) // the good client's
+	close(stop)
+	took := <-latencies
+	p99 := took[len(took)*99/100]
+	t.Logf("H3: %d connections, %d closed as the oldest; good client: %d times, median %v, p99 %v, at most %v",
+		n, s.evicted.Load(), len(took), took[len(took)/2], p99, took[len(took)-1])
+	if p99 > 100*time.Millisecond {
+		t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
+	}
+}
+
+// TestH5_ListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of which the program
+// has answered none; it closes what it has accepted. 10,000 times, and no connection, goroutine or descriptor is left,
+// nor a client that waits. Without the tag conformance 300 times.
+func TestH5_ListenerCloses(t *testing.T) {
+	before, routines := descriptors(), runtime.NumGoroutine()
+	rounds := some(10_000, 300)
+	request := frame(false, 20).AppendTo(nil)
+	var answered atomic.Int64
+	inParallel(rounds, func(i int) {
+		l, err := extsock.Listen("tcp", "127.0.0.1:0", nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var clients [2]net.Conn
+		for j := range clients {
+			if clients[j], err = net.Dial("tcp", l.Addr().String()); err != nil {
+				t.Error(err)
+				return
+			}
+			clients[j].SetDeadline(time.Now().Add(20 * time.Second))
+			clients[j].Write(request)
+		}
+		served := make(chan []*extsock.Conn)
+		go func() {
+			var conns []*extsock.Conn
+			for {
+				c, err := l.AcceptDDP()
+				if err != nil {
+					served <- conns
+					return
+				}
+				conns = append(conns, c)
+				if i%3 == 0 {
+					if _, err := c.ReceiveRequest(t.Context()); err == nil { // and neither Accept nor Reject
+						answered.Add(1)
+					}
+				}
+			}
+		}()
+		for range i % 50 {
+			runtime.Gosched()
+		}
+		l.Close()
+		for _, c := range <-served {
+			c.Close()
+		}
+		for _, c := range clients {
+			if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("round %d: a client reads %v, want the end", i, err)
+			}
+			c.Close()
+		}
+	})
+	waitFor(t, "nothing is left", func() bool { return descriptors() <= before && runtime.NumGoroutine() <= routines })
+	t.Logf("H5: %d Listeners closed, %d Requests that were received and never answered; %d descriptors before, %d after",
+		rounds, answered.Load(), before, descriptors())
+}
