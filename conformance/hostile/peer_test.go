@@ -18,16 +18,21 @@ import (
 type peer struct {
 	t testing.TB
 	net.Conn
-	tx   *mpa.Sender
-	in   *bufio.Reader
-	rx   *mpa.Receiver
-	send uint32 // MSN of the last Send
-	ask  uint32 // of the last Read Request
+	tx    *mpa.Sender
+	batch *mpa.Batch
+	in    *bufio.Reader
+	rx    *mpa.Receiver
+	send  uint32 // MSN of the last Send
+	ask   uint32 // of the last Read Request
+	flood []byte // what is sent again and again
 }
 
 // fpdus returns the ULPDUs as FPDUs behind what was sent before.
 func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
-	b := mpa.NewBatch()
+	if p.batch == nil {
+		p.batch = mpa.NewSmallBatch()
+	}
+	b := p.batch
 	for _, u := range ulpdus {
 		p.tx.Append(b, true, u)
 		for _, piece := range b.Bufs() {

@@ -1,0 +1,409 @@
+package hostile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// TestQ1_SendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first ends the stream
+// with Untagged Buffer Error 0x02, and none of them takes memory (at most 1 MiB in all). Without the tag conformance
+// there are 50,000.
+//
+// DDP-5041-7.2-9
+func TestQ1_SendsWithoutBuffers(t *testing.T) {
+	n := some(1_000_000, 50_000)
+	cq := rdmap.NewCompletionQueue(16)
+	p, c := connected(t, extsock.Config{RecvCQ: cq}, nil, nil)
+	sends := make([][]byte, n)
+	for i := range sends {
+		sends[i] = p.aSend()
+	}
+	flood := p.fpdus(sends...)
+	before := allocated()
+	wrote := make(chan error, 1)
+	go func() { _, err := p.Write(flood); wrote <- err }()
+	layer, etype, code, err := p.terminate()
+	if err != nil || layer != ddp.Layer || etype != ddp.TypeUntagged || code != ddp.CodeNoBuffer {
+		t.Errorf("Terminate with layer %d, type %d, code %d, %v; want 1, 2, 2", layer, etype, code, err)
+	}
+	if err := <-wrote; err != nil {
+		t.Errorf("the Sends could not all be written: %v", err)
+	}
+	grown := allocated() - before
+	t.Logf("Q1: %d Sends, %d octets: %d octets allocated meanwhile", n, len(flood), grown)
+	if grown > 1<<20 {
+		t.Errorf("%d octets allocated for Sends that nobody wants", grown)
+	}
+	if got := c.Stats().Received.FPDUs; got != 1 {
+		t.Errorf("%d FPDUs were taken in, want the first", got)
+	}
+	p.Close()
+	c.Close()
+}
+
+// A stream is a good one, of which the octets that come are counted.
+type stream struct {
+	octets atomic.Int64
+	stop   func()
+}
+
+// goodStream writes 64 KiB at a time from one end to the other until it is stopped.
+func goodStream(t *testing.T) *stream {
+	t.Helper()
+	ci, cr := pair(t, extsock.Config{}, extsock.Config{})
+	s := &stream{}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		for b := make([]byte, 64<<10); ; {
+			if _, err := ci.Write(b); err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		defer wg.Done()
+		for b := make([]byte, 64<<10); ; {
+			n, err := cr.Read(b)
+			if err != nil {
+				return
+			}
+			s.octets.Add(int64(n))
+		}
+	}()
+	s.stop = func() { cr.SetLinger(0); cr.Close(); ci.Close(); wg.Wait() }
+	return s
+}
+
+// rate measures for d, in octets per second.
+func (s *stream) rate(d time.Duration) float64 {
+	before, begin := s.octets.Load(), time.Now()
+	time.Sleep(d)
+	return float64(s.octets.Load()-before) / time.Since(begin).Seconds()
+}
+
+// A flood is what a hostile peer sends as fast as it can.
+type flood struct {
+	desc string
+	cfg  extsock.Config
+	// send sends some more and returns how many messages.
+	send func(p *peer) (int, error)
+}
+
+var floods = []flood{
+	{"empty Sends", extsock.Config{Messages: true}, func(p *peer) (int, error) {
+		var sends [64][]byte
+		for i := range sends {
+			sends[i] = p.aSend()
+		}
+		_, err := p.Write(p.fpdus(sends[:]...))
+		return len(sends), err
+	}},
+	{"empty Writes", extsock.Config{Messages: true}, func(p *peer) (int, error) {
+		if p.flood == nil {
+			var writes [2000][]byte
+			for i := range writes {
+				writes[i] = aWrite()
+			}
+			p.flood = p.fpdus(writes[:]...)
+		}
+		_, err := p.Write(p.flood)
+		return 2000, err
+	}},
+	{"empty Reads", extsock.Config{Messages: true}, func(p *peer) (int, error) {
+		const ird, response = 16, 20 // a Read Response of length 0 is an FPDU of 20 octets
+		var reads [ird][]byte
+		for i := range reads {
+			reads[i] = p.aRead(extsock.Handle{}, 0)
+		}
+		if _, err := p.Write(p.fpdus(reads[:]...)); err != nil {
+			return 0, err
+		}
+		_, err := io.CopyN(io.Discard, p.in, ird*response)
+		return ird, err
+	}},
+}
+
+// TestQ2_Floods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
+// has alone, and when it is over the heap has grown by at most 1 MiB.
+func TestQ2_Floods(t *testing.T) {
+	window := 100 * time.Millisecond
+	if full {
+		window = time.Second
+	}
+	good := goodStream(t)
+	defer good.stop()
+	good.rate(window)
+	for _, f := range floods {
+		t.Run(f.desc, func(t *testing.T) {
+			p, c := connected(t, f.cfg, nil, nil)
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				for b := make([]byte, 64); ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+				}
+			}()
+			before := inUse()
+			var alone, beside float64
+			var messages int
+			var spent time.Duration
+			for range 3 {
+				alone += good.rate(window)
+				stop, stopped := make(chan struct{}), make(chan struct{})
+				begin := time.Now()
+				go func() {
+					defer close(stopped)
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						n, err := f.send(p)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						messages += n
+					}
+				}()
+				beside += good.rate(window)
+				close(stop)
+				<-stopped
+				spent += time.Since(begin)
+			}
+			grown := inUse() - before
+			t.Logf("Q2: %d %s a second; the good stream has %.0f MB/s alone, %.0f beside them: %.0f %%; the heap has grown by %d octets",
+				int(float64(messages)/spent.Seconds()), f.desc, alone/3e6, beside/3e6, 100*beside/alone, grown)
+			if full && !raceEnabled && beside < 0.4*alone {
+				t.Errorf("the good stream keeps %.0f %% of its rate, want 40", 100*beside/alone)
+			}
+			if grown > 1<<20 {
+				t.Errorf("the heap has grown by %d octets", grown)
+			}
+			p.Close()
+			c.Close()
+			<-over
+		})
+	}
+}
+
+// TestQ3_CompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own stream where it
+// comes from the peer; a stream with another completion queue loses no Completion.
+func TestQ3_CompletionQueueOverflow(t *testing.T) {
+	const depth = 4
+	rounds := some(20_000, 1000)
+	srq, cq := rdmap.NewSharedReceiveQueue(64), rdmap.NewCompletionQueue(depth)
+	victim := extsock.Config{SRQ: srq, RecvCQ: cq, Messages: true}
+	sends := rdmap.NewCompletionQueue(depth)
+	attacker, attacked := pair(t, extsock.Config{Messages: true, SendCQ: sends}, victim)
+	for i := range 64 {
+		if err := srq.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: make([]byte, 64)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The other stream: Sends and their Completions on both sides.
+	otherCQ := rdmap.NewCompletionQueue(64)
+	a, b := pair(t, extsock.Config{Messages: true}, extsock.Config{Messages: true, RecvCQ: otherCQ, RecvDepth: 64})
+	buf := make([]byte, 64)
+	for i := range 64 {
+		if err := b.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: buf}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost, window := make(chan error, 1), make(chan struct{}, 32) // iWARP has no flow control for Sends
+	go func() {
+		for i := range rounds {
+			d, err := otherCQ.Wait(timeLimit(t))
+			if err != nil || d.Status != rdmap.StatusOK || d.ID != uint64(i%64) {
+				lost <- fmt.Errorf("Completion %d is %v, %w", i, d, err)
+				return
+			}
+			if err := b.PostRecv(extsock.RecvRequest{ID: d.ID, Buf: buf}); err != nil {
+				lost <- err
+				return
+			}
+			<-window
+		}
+		lost <- nil
+	}()
+	go func() {
+		for range rounds {
+			window <- struct{}{}
+			if _, err := a.Write([]byte("x")); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	// Outbound: nobody polls, so the fifth is refused.
+	refused := 0
+	for i := range 2 * depth {
+		err := attacker.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkSend, Data: []byte("x")})
+		if errors.Is(err, rdmap.ErrCompletionQueueFull) {
+			refused++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused != depth {
+		t.Errorf("%d of %d posts were refused, want %d", refused, 2*depth, depth)
+	}
+	// Inbound: those four have filled the attacked side's queue, so the next Send ends its stream.
+	var done [1]extsock.Completion
+	waitFor(t, "a Send completes", func() bool { return sends.Poll(done[:]) == 1 })
+	if err := attacker.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := attacker.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("the attacker reads %v, want a Terminate", err)
+	}
+	for range depth {
+		d, err := cq.Wait(timeLimit(t))
+		if err != nil || d.Status != rdmap.StatusOK {
+			t.Errorf("the attacked side's Completion is %v, %v", d, err)
+		}
+	}
+	attacked.Close()
+	if err := <-lost; err != nil {
+		t.Errorf("the other stream: %v", err)
+	}
+	t.Logf("Q3: %d posts refused, one stream ended, 0 of %d Completions of the other lost", refused, rounds)
+}
+
+// record is a capability record of an rddp end with the byte stream, that claims so many buffers of so many octets.
+func record(credits uint16, size uint32) []byte {
+	return []byte{
+		'r', 'd', 'd', 'p', 1, 16, 0, 7, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size),
+		byte(credits >> 8), byte(credits), 0, 0,
+	}
+}
+
+// TestQ4_ToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
+// buffer: afterwards as many messages as ever find one. Without the tag conformance there are 2,000.
+func TestQ4_ToleratedMessages(t *testing.T) {
+	n := some(100_000, 2000)
+	const depth = 8
+	for _, tt := range []struct {
+		desc   string
+		cfg    extsock.Config
+		record []byte
+		empty  func(p *peer) [][]byte
+		whole  []byte // a message that says something
+		reads  int    // how many Reads it takes to take in one of the empty ones
+	}{
+		{"messages", extsock.Config{Messages: true, RecvDepth: depth}, nil, func(p *peer) [][]byte {
+			return [][]byte{p.aSend(), aWrite()}
+		}, []byte("octets"), 1},
+		{"byte stream", extsock.Config{RecvDepth: depth}, record(32, 4096), func(p *peer) [][]byte {
+			return [][]byte{p.aSend(0, 0, 0, 0), aWrite()}
+		}, []byte("\x00\x00\x00\x00octets"), 0},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			p, c := connected(t, tt.cfg, tt.record, nil)
+			go io.Copy(io.Discard, p.in) // credits and Read Responses
+			read := make(chan error, 1)
+			go func() {
+				for range n / 2 * tt.reads {
+					if k, err := c.Read(make([]byte, 64)); k != 0 || err != nil {
+						read <- fmt.Errorf("Read = %d, %w", k, err)
+						return
+					}
+				}
+				read <- nil
+			}()
+			for sent := 0; sent < n; sent += 2 {
+				if _, err := p.Write(p.fpdus(tt.empty(p)...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-read; err != nil {
+				t.Fatal(err)
+			}
+			// All the buffers are there: so many messages wait at once for a Read.
+			for range depth {
+				if _, err := p.Write(p.fpdus(p.aSend(tt.whole...))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			waitFor(t, "the messages are there", func() bool {
+				return c.Stats().Received.Operations.Sends == uint64(n/2+depth)
+			})
+			for range depth {
+				b := make([]byte, 6)
+				if _, err := io.ReadFull(c, b); err != nil || string(b) != "octets" {
+					t.Fatalf("Read %q, %v", b, err)
+				}
+			}
+			p.Close()
+			c.Close()
+		})
+	}
+	t.Logf("Q4: %d empty messages used up no buffer", n)
+}
+
+// TestQ4_InflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than one that claims what
+// is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
+func TestQ4_InflatedCredits(t *testing.T) {
+	cost := func(r []byte) int64 {
+		const n = 20
+		before := inUse()
+		var conns []*extsock.Conn
+		var peers []*peer
+		for range n {
+			p, c := connected(t, extsock.Config{}, r, nil)
+			p.rx, p.in = nil, nil // what the peer has is not measured
+			peers, conns = append(peers, p), append(conns, c)
+		}
+		grown := (inUse() - before) / n
+		for i := range conns {
+			peers[i].Close()
+			conns[i].Close()
+		}
+		return grown
+	}
+	cost(record(32, 64<<10))
+	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
+	t.Logf("Q4: %d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
+	if inflated > usual+4<<10 {
+		t.Errorf("inflated credits take %d octets, usual ones %d", inflated, usual)
+	}
+	p, c := connected(t, extsock.Config{Crossover: -1}, record(65535, 1<<32-1), nil)
+	if _, err := p.Write(p.fpdus(p.aSend(0, 0, 0, 0))); err != nil { // opens the fence
+		t.Fatal(err)
+	}
+	go c.Write(make([]byte, 1<<20))
+	for got := 0; got < 1<<20; {
+		u, err := p.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, payload, err := ddp.ParseUntagged(u)
+		if err != nil || len(u) > mpa.MaxULPDU {
+			t.Fatalf("a ULPDU of %d octets, %v", len(u), err)
+		}
+		got += max(len(payload)-4, 0)
+	}
+	if _, err := p.Write(p.fpdus(p.aSend(0, 0, 0xff, 0xff))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrStream) {
+		t.Errorf("after credits that were not taken: %v, want ErrStream", err)
+	}
+	p.Close()
+	c.Close()
+}

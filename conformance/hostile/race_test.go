@@ -1,0 +1,6 @@
+//go:build race
+
+package hostile
+
+// raceEnabled says that the race detector is on, with which rates say nothing.
+const raceEnabled = true
