@@ -60,29 +60,41 @@ func runSlowPeers(job string) error {
 	return err
 }
 
-// startSlowPeers runs the other process until the test ends.
-func startSlowPeers(t *testing.T, job slowPeers) {
+// startProcess runs this test binary as another process, which env tells what to do, until the test ends.
+func startProcess(t *testing.T, env string, job any) (in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
-	env, err := json.Marshal(job)
+	b, err := json.Marshal(job)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(timeLimit(t), os.Args[0])
-	cmd.Env = append(os.Environ(), slowPeersEnv+"="+string(env))
+	cmd.Env = append(os.Environ(), env+"="+string(b))
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	in, err = cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	if s, err := bufio.NewReader(out).ReadString('\n'); err != nil || s != "open\n" {
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the other process: %v", err)
+		}
+	})
+	return in, bufio.NewReader(pipe)
+}
+
+// startSlowPeers runs the other process.
+func startSlowPeers(t *testing.T, job slowPeers) {
+	t.Helper()
+	_, out := startProcess(t, slowPeersEnv, job)
+	if s, err := out.ReadString('\n'); err != nil || s != "open\n" {
 		t.Fatalf("the slow peers: %q, %v", s, err)
 	}
 }

@@ -1,0 +1,214 @@
+package hostile
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+// A stream is a good one, of which the octets that come are counted.
+type stream struct {
+	octets atomic.Int64
+	stop   func()
+}
+
+// goodStream writes 64 KiB at a time from one end to the other until it is stopped.
+func goodStream(t *testing.T) *stream {
+	t.Helper()
+	ci, cr := pair(t, extsock.Config{}, extsock.Config{})
+	s := &stream{}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	go func() {
+		defer wg.Done()
+		for b := make([]byte, 64<<10); ; {
+			if _, err := ci.Write(b); err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		defer wg.Done()
+		for b := make([]byte, 64<<10); ; {
+			n, err := cr.Read(b)
+			if err != nil {
+				return
+			}
+			s.octets.Add(int64(n))
+		}
+	}()
+	s.stop = func() { cr.SetLinger(0); cr.Close(); ci.Close(); wg.Wait() }
+	return s
+}
+
+// rate measures for d, in octets per second.
+func (s *stream) rate(d time.Duration) float64 {
+	before, begin := s.octets.Load(), time.Now()
+	time.Sleep(d)
+	return float64(s.octets.Load()-before) / time.Since(begin).Seconds()
+}
+
+// A flood is what a hostile peer sends as fast as it can.
+type flood struct {
+	desc string
+	cfg  extsock.Config
+	// send sends some more.
+	send func(p *peer) error
+}
+
+var floods = []flood{
+	{"empty Sends", extsock.Config{Messages: true}, func(p *peer) error {
+		var sends [64][]byte
+		for i := range sends {
+			sends[i] = p.aSend()
+		}
+		_, err := p.Write(p.fpdus(sends[:]...))
+		return err
+	}},
+	{"empty Writes", extsock.Config{Messages: true}, func(p *peer) error {
+		if p.flood == nil {
+			var writes [2000][]byte
+			for i := range writes {
+				writes[i] = aWrite()
+			}
+			p.flood = p.fpdus(writes[:]...)
+		}
+		_, err := p.Write(p.flood)
+		return err
+	}},
+	{"empty Reads", extsock.Config{Messages: true}, func(p *peer) error {
+		const ird, response = 16, 20 // a Read Response of length 0 is an FPDU of 20 octets
+		var reads [ird][]byte
+		for i := range reads {
+			reads[i] = p.aRead(extsock.Handle{}, 0)
+		}
+		if _, err := p.Write(p.fpdus(reads[:]...)); err != nil {
+			return err
+		}
+		_, err := io.CopyN(io.Discard, p.in, ird*response)
+		return err
+	}},
+}
+
+// floodEnv makes the test binary the other process, which floods.
+const floodEnv = "RDDP_FLOOD"
+
+// floodJob is what that process is to do.
+type floodJob struct {
+	Address string
+	Flood   int // index in floods
+}
+
+// runFlood connects and sends as it is told on its standard input, until that ends.
+func runFlood(env string) error {
+	var j floodJob
+	if err := json.Unmarshal([]byte(env), &j); err != nil {
+		return err
+	}
+	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
+	c, err := net.Dial("tcp", j.Address)
+	if err != nil {
+		return err
+	}
+	if _, err := handshake(c, mpa.Frame{Revision: 1, CRC: true}); err != nil {
+		return err
+	}
+	p := &peer{Conn: c, in: bufio.NewReader(c), tx: mpa.NewSender(true, false)}
+	told := make(chan string)
+	go func() {
+		for s := bufio.NewScanner(os.Stdin); s.Scan(); {
+			told <- s.Text()
+		}
+		close(told)
+	}()
+	for s := range told {
+		for s == "flood" {
+			if err := floods[j.Flood].send(p); err != nil {
+				return err
+			}
+			select {
+			case s = <-told:
+			default:
+			}
+		}
+		if s == "pause" {
+			fmt.Println("paused")
+		}
+	}
+	return nil
+}
+
+// TestQ2_Floods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
+// has alone, and when it is over the heap has grown by at most 1 MiB.
+func TestQ2_Floods(t *testing.T) {
+	window := time.Duration(some(500, 100)) * time.Millisecond
+	good := goodStream(t)
+	defer good.stop()
+	good.rate(window)
+	for i, f := range floods {
+		t.Run(f.desc, func(t *testing.T) {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &f.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			in, out := startProcess(t, floodEnv, floodJob{l.Addr().String(), i})
+			c, err := l.AcceptDDP()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.EnableDDP(timeLimit(t), nil); err != nil {
+				t.Fatal(err)
+			}
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				for b := make([]byte, 64); ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+				}
+			}()
+			before := leastInUse()
+			var share float64
+			for attempt := 1; ; attempt++ { // what else the machine does can only take away
+				var alone, beside float64
+				for range 3 {
+					alone += good.rate(window)
+					fmt.Fprintln(in, "flood")
+					beside += good.rate(window)
+					fmt.Fprintln(in, "pause")
+					if s, err := out.ReadString('\n'); s != "paused\n" {
+						t.Fatalf("the flood: %q, %v", s, err)
+					}
+				}
+				share = beside / alone
+				t.Logf("Q2: the good stream has %.0f MB/s alone, %.0f beside %s: %.0f %%", alone/3e6, beside/3e6, f.desc, 100*share)
+				if share >= 0.4 || attempt == 3 || !full || raceEnabled {
+					break
+				}
+			}
+			grown := leastInUse() - before
+			t.Logf("Q2: %d %s; the heap has grown by %d octets", c.Stats().Received.FPDUs, f.desc, grown)
+			if full && !raceEnabled && share < 0.4 {
+				t.Errorf("the good stream keeps %.0f %% of its rate, want 40", 100*share)
+			}
+			if grown > 1<<20 {
+				t.Errorf("the heap has grown by %d octets", grown)
+			}
+			c.SetLinger(0)
+			c.Close()
+			<-over
+		})
+	}
+}

@@ -1,0 +1,153 @@
+package hostile
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+)
+
+// TestR2_ReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
+// the stream with Untagged Buffer Error 0x02, and the other stream keeps at least 90 % of its rate while one such peer
+// after the other comes, four a second.
+//
+// DDP-5041-7.2-9
+func TestR2_ReadFloodBeyondIRD(t *testing.T) {
+	const ird, size = 16, 1000
+	memory := make([]byte, size)
+	for _, n := range []int{ird + 1, ird + 2, 2 * ird, 1000, 100_000} {
+		var h extsock.Handle
+		p, c := connected(t, extsock.Config{Messages: true, IRD: ird}, nil, func(c *extsock.Conn) {
+			r, err := c.Register(memory, extsock.RemoteRead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h = r.Handle()
+		})
+		answered := c.Stats
+		go func() { p.Write(p.reads(n, h, size)) }()
+		layer, etype, code, err := p.terminate()
+		if err != nil || layer != ddp.Layer || etype != ddp.TypeUntagged || code != ddp.CodeNoBuffer {
+			t.Errorf("%d Reads: Terminate with layer %d, type %d, code %d, %v; want 1, 2, 2", n, layer, etype, code, err)
+		}
+		if got := answered().Sent.Operations.ReadResponses; got > ird {
+			t.Errorf("%d Reads at once: %d were answered, IRD is %d", n, got, ird)
+		}
+		p.Close()
+		c.Close()
+	}
+
+	good := goodStream(t)
+	defer good.stop()
+	window := time.Duration(some(500, 250)) * time.Millisecond
+	good.rate(window)
+	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, extsock.Handle{}, 0) // the same for each
+	var share float64
+	for attempt := 1; ; attempt++ { // what else the machine does can only take away
+		var alone, beside float64
+		for range 3 {
+			alone += good.rate(window)
+			stop, stopped := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(stopped)
+				for {
+					p, c := connected(t, extsock.Config{Messages: true, IRD: ird}, nil, nil)
+					p.Write(flood)
+					p.Close()
+					c.Close()
+					select {
+					case <-stop:
+						return
+					case <-time.After(250 * time.Millisecond):
+					}
+				}
+			}()
+			beside += good.rate(window)
+			close(stop)
+			<-stopped
+		}
+		share = beside / alone
+		t.Logf("R2: the good stream has %.0f MB/s alone, %.0f beside Read floods: %.0f %%", alone/3e6, beside/3e6, 100*share)
+		if share >= 0.9 || attempt == 3 || !full || raceEnabled {
+			break
+		}
+	}
+	if full && !raceEnabled && share < 0.9 {
+		t.Errorf("the good stream keeps %.0f %% of its rate, want 90", 100*share)
+	}
+}
+
+// reads is n Read Requests as FPDUs.
+func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
+	requests := make([][]byte, n)
+	for i := range requests {
+		requests[i] = p.aRead(h, size)
+	}
+	return p.fpdus(requests...)
+}
+
+// TestR5_SlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process hold is SetMemoryLimit
+// and for each stream one FPDU and its fixed state, 128 KiB together; the write time-out ends all of them. Without the tag
+// conformance 20 peers ask for 16 MiB.
+func TestR5_SlowReaders(t *testing.T) {
+	const ird, limit, each = 16, 8 << 20, 128 << 10
+	peers, size := some(100, 20), some(1<<30, 16<<20)
+	defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(limit))
+	memory := make([]byte, size)
+	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: 3 * time.Second, CloseTimeout: time.Second}
+	var conns []*extsock.Conn
+	var all []*peer
+	requests := make([][]byte, peers)
+	for i := range peers {
+		var h extsock.Handle
+		p, c := connected(t, cfg, nil, func(c *extsock.Conn) {
+			r, err := c.Register(memory, extsock.RemoteRead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h = r.Handle()
+		})
+		requests[i] = p.reads(ird, h, uint32(size))
+		p.rx, p.in, p.batch = nil, nil, nil // what the peers have is not measured
+		all, conns = append(all, p), append(conns, c)
+	}
+	before, begin := inUse(), time.Now()
+	for i, p := range all {
+		if _, err := p.Write(requests[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, "TCP takes no more", func() bool {
+		stalled := 0
+		for _, c := range conns {
+			if c.Stats().Sent.Operations.ReadResponses > 0 {
+				stalled++
+			}
+		}
+		return stalled == peers
+	})
+	time.Sleep(500 * time.Millisecond)
+	held := inUse() - before
+	t.Logf("R5: %d peers that do not read %d GiB: %d octets in all, %d each; the limit is %d", peers, ird*size>>30, held, held/int64(peers), limit)
+	if most := int64(limit + peers*each); held > most {
+		t.Errorf("%d octets are held, want at most %d", held, most)
+	}
+	for _, c := range conns {
+		_, err := c.Read(make([]byte, 1))
+		if e, ok := err.(net.Error); !errors.Is(err, extsock.ErrWriteTimeout) || !ok || !e.Timeout() { //nolint:errorlint // as programs do it
+			t.Errorf("the connection ends with %v, want ErrWriteTimeout", err)
+		}
+		if c.Stats().WriteTimeouts != 1 {
+			t.Errorf("%d write time-outs counted", c.Stats().WriteTimeouts)
+		}
+	}
+	t.Logf("R5: all ended after %v", time.Since(begin).Round(time.Millisecond))
+	for i, c := range conns {
+		all[i].Close()
+		c.Close()
+	}
+}
