@@ -73,6 +73,34 @@
 // close gives io.EOF, our own net.ErrClosed, a protocol fault a *rdmap.TerminateError or the error
 // of the layer that found it, all inside a *net.OpError. A fault costs this connection only.
 //
+// # What a peer can use up
+//
+// All of it is bounded. In the last column is the error, and the count of Stats or Totals.
+//
+//	what                       set by                  default      at the limit
+//	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded; HandshakeTimeouts
+//	half-open connections      Config.MaxHalfOpen      4096 a       the oldest goes: ErrHalfOpen; HalfOpenEvictions
+//	                                                   Listener
+//	startup after a bad STag   Config.BadSTagDelay     1 s an       the Request waits, ErrDelayed if that is longer than
+//	                                                   address      HandshakeTimeout; BadSTagDelays
+//	private data               RFC 5044 §7.1.1         512 octets   *mpa.Error
+//	the peer's Reads in flight Config.IRD              16           Terminate, *ddp.Error
+//	message                    Config.RecvSize         64 KiB       Terminate, *ddp.Error
+//	unread messages            Config.RecvDepth        32           the peer has no credits; else nothing is read from TCP
+//	memory of the process      SetMemoryLimit          256 MiB      see there; MemoryStalls
+//	silence                    Config.IdleTimeout      none         ErrIdleTimeout; IdleTimeouts
+//	a peer that takes nothing  Config.WriteTimeout     none         ErrWriteTimeout; WriteTimeouts
+//	the end                    Config.CloseTimeout     5 s          the connection is closed as it is
+//
+// A connection that is half open takes about 14 KiB, an idle one in DDP mode about 22 KiB beyond TCP, and one that is
+// busy, beyond its share of SetMemoryLimit, at most 64 KiB and one message of unread data and 66 KiB each to receive and
+// to send; one that has failed and waits for the peer's FIN, 16 KiB. The Region that a peer was granted for a rendezvous
+// is memory of the Read that waits for it, or replaces that when the Read is over. Not bounded are how many connections
+// there are, which is up to who calls Accept, and how long a connection with StartupPrefer may stay silent before its first
+// octet, unless Config.SniffTimeout says; TLS before that has the deadlines of the call that runs it.
+//
+// A panic in this package ends its connection, with a *PanicError, and not the program; Stats.Panics counts them.
+//
 // # Limits
 //
 // There is no way back from DDP mode to TCP mode. Half-close in DDP mode needs the byte stream. Deadlines
