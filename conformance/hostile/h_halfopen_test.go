@@ -213,7 +213,7 @@ func TestH3_HalfOpen10000(t *testing.T) {
 			p99 := took[len(took)*99/100]
 			t.Logf("H3: %d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
 				s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
-			if each > 16<<10 {
+			if !raceEnabled && each > 16<<10 {
 				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
 			}
 			if d := time.Duration(s.slowest.Load()); d > timeout+time.Second {

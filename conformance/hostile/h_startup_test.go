@@ -328,7 +328,7 @@ func TestH2_NothingForAnnouncedOctets(t *testing.T) {
 	cost(513)
 	short, long := cost(513), cost(65535)
 	t.Logf("H2: %d octets for an announced 513, %d for 65535", short, long)
-	if long > short+1024 {
+	if !raceEnabled && long > short+1024 {
 		t.Errorf("an announced length takes memory: %d octets for 513, %d for 65535", short, long)
 	}
 }
@@ -367,7 +367,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 	cost := func(depth uint16) int64 {
 		const n = 200
 		var conns []*extsock.Conn
-		before := inUse()
+		before := leastInUse()
 		for range n {
 			f := mpa.Frame{CRC: true, Revision: 2, Enhanced: true, IRD: depth, ORD: depth}
 			s := newScript([][]byte{f.AppendTo(nil)}, nil)
@@ -385,7 +385,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 			}
 			return true
 		})
-		after := inUse()
+		after := leastInUse()
 		for _, c := range conns {
 			c.Close()
 		}
@@ -396,7 +396,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 	for _, depth := range []uint16{17, 0x3FFE, 0x3FFF} {
 		got := cost(depth)
 		t.Logf("H4: %d octets per connection for a stated depth of 16, %d for %d", base, got, depth)
-		if diff := got - base; diff > 1024 || diff < -1024 {
+		if diff := got - base; !raceEnabled && (diff > 1024 || diff < -1024) {
 			t.Errorf("a stated depth of %d takes %d octets, of 16 %d", depth, got, base)
 		}
 	}

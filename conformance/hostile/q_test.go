@@ -38,7 +38,7 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 	}
 	grown := allocated() - before
 	t.Logf("Q1: %d Sends, %d octets: %d octets allocated meanwhile", n, len(flood), grown)
-	if grown > 2<<20 {
+	if !raceEnabled && grown > 2<<20 {
 		t.Errorf("%d octets allocated for Sends that nobody wants", grown)
 	}
 	if got := c.Stats().Received.FPDUs; got != 1 {
@@ -207,7 +207,7 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 func TestQ4_InflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
 		const n = 200
-		before := inUse()
+		before := leastInUse()
 		var conns []*extsock.Conn
 		var peers []*peer
 		for range n {
@@ -215,7 +215,7 @@ func TestQ4_InflatedCredits(t *testing.T) {
 			p.rx, p.in = nil, nil // what the peer has is not measured
 			peers, conns = append(peers, p), append(conns, c)
 		}
-		grown := (inUse() - before) / n
+		grown := (leastInUse() - before) / n
 		for i := range conns {
 			peers[i].Close()
 			conns[i].Close()
@@ -225,7 +225,7 @@ func TestQ4_InflatedCredits(t *testing.T) {
 	cost(record(32, 64<<10))
 	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
 	t.Logf("Q4: %d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
-	if inflated > usual+4<<10 {
+	if !raceEnabled && inflated > usual+4<<10 {
 		t.Errorf("inflated credits take %d octets, usual ones %d", inflated, usual)
 	}
 	p, c := connected(t, extsock.Config{Crossover: -1}, record(65535, 1<<32-1), nil)

@@ -2,5 +2,5 @@
 
 package hostile
 
-// raceEnabled says that the race detector is on, with which rates say nothing.
+// raceEnabled says that the race detector is on, with which rates and memory say nothing.
 const raceEnabled = true
