@@ -206,7 +206,7 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 // is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
 func TestQ4_InflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
-		const n = 200
+		n := int64(some(200, 100))
 		before := leastInUse()
 		var conns []*extsock.Conn
 		var peers []*peer

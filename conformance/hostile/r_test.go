@@ -98,7 +98,7 @@ func TestR5_SlowReaders(t *testing.T) {
 	peers, size := some(100, 20), some(1<<30, 16<<20)
 	defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(limit))
 	memory := make([]byte, size)
-	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: 3 * time.Second, CloseTimeout: time.Second}
+	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: time.Duration(some(3, 1)) * time.Second, CloseTimeout: time.Second}
 	var conns []*extsock.Conn
 	var all []*peer
 	requests := make([][]byte, peers)
