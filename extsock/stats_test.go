@@ -86,7 +86,7 @@ func testStats(t *testing.T) {
 		t.Errorf("in total %+v, before %+v", total, before)
 	}
 	settle()
-	if open := extsock.TotalStats().Open; open != before.Open {
+	if open := extsock.TotalStats().Open; open > before.Open { // those of tests before this one may have ended
 		t.Errorf("%d connections are open, %d before", open, before.Open)
 	}
 	if b, err := json.Marshal(total); err != nil || !strings.Contains(string(b), `"Fallbacks":{`) {
