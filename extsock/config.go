@@ -99,7 +99,8 @@ type Config struct {
 	Domain *ddp.Domain
 
 	// HandshakeTimeout bounds MPA startup: the whole of it for an Initiator; for a Responder the wait
-	// for the Request, and again the answer. Zero means 10 s for an Initiator and 5 s for a Responder.
+	// for the Request, however slowly it comes (with StartupPrefer from its first octet on), and again the
+	// answer. Zero means 10 s for an Initiator and 5 s for a Responder.
 	HandshakeTimeout time.Duration
 	// CloseTimeout bounds what Close and a failed connection wait for: what is queued to be handed
 	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
