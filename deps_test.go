@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/filecopy":              {"extsock", "mpa", "rdmap"},
 	"internal/proxy":                 {"extsock", "mpa", "rdmap", "toe", "toe/kernel"},
 	"internal/demo":                  {"extsock", "rdmap"},
-	"cmd/rddp":                       {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/proxy", "internal/demo"},
+	"cmd/rddp":                       {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/proxy", "internal/demo", "internal/spec", "internal/specpeer"},
 	"conformance":                    {"*"},
 	"conformance/requirements":       {},
 	"conformance/requirements/count": {"conformance/requirements"},
@@ -42,6 +42,8 @@ var mayImport = map[string][]string{
 	"conformance/models":             {},
 	"conformance/apps":               {"*"},
 	"conformance/apps/kvcache":       {"ddp", "extsock"},
+	"internal/spec":                  {"mpa", "ddp", "rdmap", "internal/dissect"},
+	"internal/specpeer":              {"extsock", "rdmap", "internal/spec"},
 }
 
 // door names the packages that may import a foreign module; every other package must not.

@@ -1,0 +1,128 @@
+package spec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A Record stands at the front of the peer's Private Data and says what the peer can do and where its memory is:
+//
+//	octet 0                4         8          12          20           24          28
+//	      | magic "rdSP"   | flags   | STag     | TO        | length     | receive   |  then, as the flags say,
+//	      |                | (4)     | (4)      | (8)       | (4)        | size (4)  |  regions: STag, TO, length
+type Record struct {
+	Flags       Flags
+	Region      Region // for remote Read and Write, and atomics
+	ReceiveSize uint32 // octets of each receive buffer
+	ReadOnly    Region // with FlagReadOnly
+	WriteOnly   Region // with FlagWriteOnly
+}
+
+// A Region is memory of the peer.
+type Region struct {
+	STag uint32
+	TO   uint64
+	Len  uint32 // octets
+}
+
+// Flags say which parts of the contract the peer keeps.
+type Flags uint32
+
+// The flags. Bits that have no name here are ignored.
+const (
+	FlagMemory     Flags = 1 << iota // Region is there
+	FlagAtomic                       // and takes the atomics of RFC 7306; its first octet is at a multiple of 8
+	FlagImmediate                    // Immediate Data is answered by a Send of its 8 octets
+	FlagInvalidate                   // Send with Invalidate may end Region
+	FlagReadOnly                     // the region behind it grants remote Read only
+	FlagWriteOnly                    // the next one grants remote Write only
+)
+
+const (
+	recordMagic = "rdSP"
+	recordLen   = 28
+	regionLen   = 16
+
+	// MinRegion and MinReceive are the least octets of a region and of a receive buffer.
+	MinRegion, MinReceive = 4096, 4096
+	// MinReceives is how many receive buffers the peer keeps posted at least.
+	MinReceives = 8
+)
+
+// Errors of ParseRecord.
+var (
+	ErrNoRecord  = errors.New("spec: the Private Data does not begin with a record")
+	ErrBadRecord = errors.New("spec: malformed record")
+)
+
+// AppendTo appends the record to b: 28 octets, and 16 for each region that the flags announce.
+func (r Record) AppendTo(b []byte) []byte {
+	b = append(b, recordMagic...)
+	b = binary.BigEndian.AppendUint32(b, uint32(r.Flags))
+	b = r.Region.appendTo(b)
+	b = binary.BigEndian.AppendUint32(b, r.ReceiveSize)
+	if r.Flags&FlagReadOnly != 0 {
+		b = r.ReadOnly.appendTo(b)
+	}
+	if r.Flags&FlagWriteOnly != 0 {
+		b = r.WriteOnly.appendTo(b)
+	}
+	return b
+}
+
+// ParseRecord reads a record from the front of b and returns what follows it, which aliases b. The error is
+// ErrNoRecord or an ErrBadRecord: cut off, or smaller than the contract allows.
+func ParseRecord(b []byte) (r Record, rest []byte, err error) {
+	if len(b) < len(recordMagic) || string(b[:len(recordMagic)]) != recordMagic {
+		return Record{}, b, ErrNoRecord
+	}
+	if len(b) < recordLen {
+		return Record{}, b, fmt.Errorf("%w: %d octets, want at least %d", ErrBadRecord, len(b), recordLen)
+	}
+	r.Flags = Flags(binary.BigEndian.Uint32(b[4:]))
+	r.Region = parseRegion(b[8:])
+	r.ReceiveSize = binary.BigEndian.Uint32(b[24:])
+	rest = b[recordLen:]
+	for _, more := range []struct {
+		flag Flags
+		to   *Region
+	}{{FlagReadOnly, &r.ReadOnly}, {FlagWriteOnly, &r.WriteOnly}} {
+		if r.Flags&more.flag == 0 {
+			continue
+		}
+		if len(rest) < regionLen {
+			return Record{}, b, fmt.Errorf("%w: a region that the flags %#x announce is not there", ErrBadRecord, uint32(r.Flags))
+		}
+		*more.to, rest = parseRegion(rest), rest[regionLen:]
+	}
+	return r, rest, r.check()
+}
+
+func (r Record) check() error {
+	if r.ReceiveSize < MinReceive {
+		return fmt.Errorf("%w: receive buffers of %d octets, want at least %d", ErrBadRecord, r.ReceiveSize, MinReceive)
+	}
+	for _, m := range []struct {
+		flag Flags
+		r    Region
+	}{{FlagMemory, r.Region}, {FlagReadOnly, r.ReadOnly}, {FlagWriteOnly, r.WriteOnly}} {
+		if r.Flags&m.flag == 0 {
+			continue
+		}
+		if m.r.Len < MinRegion || m.r.TO+uint64(m.r.Len) < m.r.TO {
+			return fmt.Errorf("%w: a region of %d octets at %#x, want at least %d", ErrBadRecord, m.r.Len, m.r.TO, MinRegion)
+		}
+	}
+	return nil
+}
+
+func (r Region) appendTo(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, r.STag)
+	b = binary.BigEndian.AppendUint64(b, r.TO)
+	return binary.BigEndian.AppendUint32(b, r.Len)
+}
+
+func parseRegion(b []byte) Region {
+	return Region{STag: binary.BigEndian.Uint32(b), TO: binary.BigEndian.Uint64(b[4:]), Len: binary.BigEndian.Uint32(b[12:])}
+}

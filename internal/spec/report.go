@@ -1,0 +1,281 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/rddp/rddp/internal/dissect"
+)
+
+// A Report is what a peer has answered.
+type Report struct {
+	Part    Part   // the peer's
+	Address string // Config.Address
+	Profile string
+	Results []Result
+}
+
+// Count returns how many results have a status.
+func (r *Report) Count(status Status) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// Failed reports whether a case has failed that the profile does not know.
+func (r *Report) Failed() bool { return r.Count(StatusFail) > 0 }
+
+// rfcs are the titles that the text has.
+var rfcs = map[string]string{
+	"5040": "RDMAP", "5041": "DDP", "5044": "MPA", "6581": "MPA, enhanced connection setup", "7306": "RDMA extensions",
+}
+
+// Summary is one line with the counts.
+func (r *Report) Summary() string {
+	return fmt.Sprintf("%d cases: %d pass, %d FAIL, %d known, %d skip", len(r.Results),
+		r.Count(StatusPass), r.Count(StatusFail), r.Count(StatusKnown), r.Count(StatusSkip))
+}
+
+// A Printer writes results as text, grouped by RFC and section, as they come. Its first error is that of Close.
+type Printer struct {
+	w            io.Writer
+	rfc, section string
+	err          error
+}
+
+// NewPrinter returns a Printer that writes to w.
+func NewPrinter(w io.Writer) *Printer { return &Printer{w: w} }
+
+func (p *Printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, args...)
+	}
+}
+
+// Print writes one result.
+func (p *Printer) Print(r Result) {
+	if rfc := r.RFC(); rfc != p.rfc {
+		p.printf("RFC %s: %s\n", rfc, rfcs[rfc])
+		p.rfc, p.section = rfc, ""
+	}
+	if section := r.Section(); section != p.section {
+		p.printf("  %s\n", section)
+		p.section = section
+	}
+	switch r.Status {
+	case StatusPass:
+		p.printf("    pass   %s\n", r.Name())
+	case StatusSkip:
+		p.printf("    skip   %s: %s\n", r.Name(), r.Reason)
+	case StatusKnown:
+		p.printf("    known  %s: %s\n", r.Name(), r.Reason)
+	default:
+		p.printf("    FAIL   %s\n", r.Name())
+		p.failure(r)
+	}
+}
+
+func (p *Printer) failure(r Result) {
+	for _, l := range []struct{ name, text string }{
+		{"requirement", r.Requirement}, {"ids", strings.Join(r.IDs, ", ")}, {"expected", r.Expected}, {"came", r.Got},
+	} {
+		p.printf("           %-12s %s\n", l.name+":", l.text)
+	}
+	for _, l := range r.Decoded() {
+		p.printf("           %s\n", l)
+	}
+	sent, received := r.Octets()
+	for _, d := range []struct {
+		title  string
+		octets []byte
+	}{{"sent", sent}, {"received", received}} {
+		p.printf("           %s, %d octets\n", d.title, len(d.octets))
+		for l := range strings.Lines(hex.Dump(d.octets)) {
+			p.printf("             %s", l)
+		}
+	}
+}
+
+// Close writes the summary and returns the first error of the writer.
+func (p *Printer) Close(r *Report) error {
+	p.printf("%s\n", r.Summary())
+	return p.err
+}
+
+// Octets returns what was sent and received on the case's last connection, 64 KiB at most of each.
+func (r Result) Octets() (sent, received []byte) {
+	for _, e := range r.Log {
+		if e.sent {
+			sent = append(sent, e.octets...)
+		} else {
+			received = append(received, e.octets...)
+		}
+	}
+	return sent, received
+}
+
+// Decoded returns what was sent ("> ") and received ("< ") on the case's last connection in words, as far as
+// package dissect can read it: octets that are no MPA frame begin nothing.
+func (r Result) Decoded() []string {
+	var file bytes.Buffer
+	w, err := dissect.NewWriter(&file)
+	if err != nil {
+		return nil
+	}
+	ours := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
+	flow := w.Flow(ours, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2}, true)
+	for _, e := range r.Log {
+		if e.sent {
+			flow.Sent(e.octets)
+		} else {
+			flow.Received(e.octets)
+		}
+	}
+	flow.Closed()
+	if w.Close() != nil {
+		return nil
+	}
+	var lines []string
+	_ = dissect.Read(&file, func(rec dissect.Record) error { // made here, so there is nothing wrong with it as a file
+		direction := "< "
+		if rec.Src.Port() == uint16(ours.Port) {
+			direction = "> "
+		}
+		// Without the time and the addresses, which are made up.
+		if f := strings.SplitN(rec.String(), " ", 5); len(f) == 5 {
+			lines = append(lines, direction+f[4])
+		}
+		return nil
+	})
+	return lines
+}
+
+// jsonResult is a result as JSON has it.
+type jsonResult struct {
+	ID          string   `json:"id"`
+	RFC         string   `json:"rfc"`
+	Section     string   `json:"section"`
+	Name        string   `json:"name"`
+	Status      Status   `json:"status"`
+	Requirement string   `json:"requirement"`
+	IDs         []string `json:"ids"`
+	Reason      string   `json:"reason,omitempty"`
+	Expected    string   `json:"expected,omitempty"`
+	Got         string   `json:"got,omitempty"`
+	Decoded     []string `json:"decoded,omitempty"`
+	Sent        string   `json:"sent,omitempty"`     // hexadecimal
+	Received    string   `json:"received,omitempty"` // hexadecimal
+	Seconds     float64  `json:"seconds"`
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(w io.Writer) error {
+	out := struct {
+		Peer    string         `json:"peer"`
+		Address string         `json:"address"`
+		Profile string         `json:"profile"`
+		Counts  map[Status]int `json:"counts"`
+		Cases   []jsonResult   `json:"cases"`
+	}{r.Part.String(), r.Address, r.Profile, map[Status]int{}, []jsonResult{}}
+	for _, s := range []Status{StatusPass, StatusFail, StatusKnown, StatusSkip} {
+		out.Counts[s] = r.Count(s)
+	}
+	for _, c := range r.Results {
+		j := jsonResult{
+			ID: c.ID, RFC: c.RFC(), Section: c.Section(), Name: c.Name(), Status: c.Status, Requirement: c.Requirement, IDs: c.IDs,
+			Reason: c.Reason, Expected: c.Expected, Got: c.Got, Seconds: c.Elapsed.Seconds(),
+		}
+		if c.Status == StatusFail || c.Status == StatusKnown {
+			sent, received := c.Octets()
+			j.Decoded, j.Sent, j.Received = c.Decoded(), hex.EncodeToString(sent), hex.EncodeToString(received)
+		}
+		out.Cases = append(out.Cases, j)
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitFailure `xml:"failure"`
+	Skipped *junitSkipped `xml:"skipped"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+// WriteJUnit writes the report as JUnit's XML, one suite for each RFC. A known deviation is a skipped test.
+func (r *Report) WriteJUnit(w io.Writer) error {
+	var suites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	for _, c := range r.Results {
+		name := "RFC " + c.RFC()
+		i := slices.IndexFunc(suites.Suites, func(s junitSuite) bool { return s.Name == name })
+		if i < 0 {
+			i = len(suites.Suites)
+			suites.Suites = append(suites.Suites, junitSuite{Name: name})
+		}
+		s := &suites.Suites[i]
+		j := junitCase{
+			Class: fmt.Sprintf("rddp.spec.%s.%s.%s", r.Part, c.RFC(), strings.ReplaceAll(c.Section(), ".", "_")),
+			Name:  c.Name(), Time: fmt.Sprintf("%.3f", c.Elapsed.Seconds()),
+		}
+		s.Tests++
+		switch c.Status {
+		case StatusPass:
+		case StatusFail:
+			s.Failures++
+			var text bytes.Buffer
+			(&Printer{w: &text}).failure(c)
+			j.Failure = &junitFailure{fmt.Sprintf("expected %s; came: %s", c.Expected, c.Got), "\n" + text.String()}
+		case StatusKnown:
+			s.Skipped++
+			j.Skipped = &junitSkipped{"known: " + c.Reason}
+		case StatusSkip:
+			s.Skipped++
+			j.Skipped = &junitSkipped{c.Reason}
+		}
+		s.Cases = append(s.Cases, j)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(suites); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

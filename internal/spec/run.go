@@ -1,0 +1,206 @@
+package spec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// A Part is the part in MPA startup that the peer plays; this side plays the other one.
+type Part uint8
+
+// The parts.
+const (
+	Responder Part = 1 << iota
+	Initiator
+	both = Responder | Initiator
+)
+
+func (p Part) String() string {
+	switch p {
+	case Responder:
+		return "responder"
+	case Initiator:
+		return "initiator"
+	}
+	return "both"
+}
+
+// A Config says what Run does.
+type Config struct {
+	// Part is the peer's.
+	Part Part
+	// Open makes or accepts the next connection. The context has the deadline for it.
+	Open func(context.Context) (net.Conn, error)
+	// Address is what reports call the peer.
+	Address string
+	// Sections selects the cases whose ID begins with one of these, up to a point or slash: "5044", "5044/7.1". None
+	// selects all.
+	Sections []string
+	// Profile has the known deviations. Nil means ProfileRFC.
+	Profile *Profile
+	// Timeout bounds a case, the opening of connections included. Zero means 5 s.
+	Timeout time.Duration
+	// Quiet is how long a peer that must not send is listened to. Zero means a tenth of Timeout, 300 ms at most.
+	Quiet time.Duration
+	// Done is called with each result as it is there; nil is fine.
+	Done func(Result)
+}
+
+func (c *Config) timeout() time.Duration {
+	if c.Timeout == 0 {
+		return 5 * time.Second
+	}
+	return c.Timeout
+}
+
+func (c *Config) quiet() time.Duration {
+	if c.Quiet == 0 {
+		return min(c.timeout()/10, 300*time.Millisecond)
+	}
+	return c.Quiet
+}
+
+// A NoPeerError says that there is no peer to ask: no connection could be opened for the first case, or for several
+// in a row.
+type NoPeerError struct {
+	Err error
+}
+
+func (e *NoPeerError) Error() string { return fmt.Sprintf("no peer: %v", e.Err) }
+
+// Unwrap returns why the last connection could not be opened.
+func (e *NoPeerError) Unwrap() error { return e.Err }
+
+// ErrNoCase means that no case has the part and the sections asked for.
+var ErrNoCase = errors.New("spec: there is no such case")
+
+// maxUnopened is after how many cases in a row without a connection there is no peer any more.
+const maxUnopened = 3
+
+// openError is a connection that did not come about.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return "no connection: " + e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
+
+// A Case is one question to a peer.
+type Case struct {
+	ID          string // RFC, section and name: "5044/7.1.1/wrong-key"
+	Part        Part   // the peers that it can be asked
+	Requirement string // one sentence
+	IDs         []string
+	needs       Flags
+	run         func(*session)
+}
+
+// RFC returns the number of the RFC.
+func (c Case) RFC() string { return strings.SplitN(c.ID, "/", 3)[0] }
+
+// Section returns the section of the RFC.
+func (c Case) Section() string { return strings.SplitN(c.ID, "/", 3)[1] }
+
+// Name returns the case's name within its section.
+func (c Case) Name() string { return strings.SplitN(c.ID, "/", 3)[2] }
+
+// Select returns the cases for a part, 0 for all, that one of the sections selects, as Config.Sections says; in the
+// order in which Run asks them.
+func Select(part Part, sections []string) []Case {
+	var list []Case
+	for _, c := range Cases() {
+		if (part == 0 || c.Part&part != 0) && selected(c.ID, sections) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func selected(id string, sections []string) bool {
+	for _, s := range sections {
+		rest, ok := strings.CutPrefix(id, strings.TrimSuffix(s, "/"))
+		if ok && (rest == "" || rest[0] == '/' || rest[0] == '.') {
+			return true
+		}
+	}
+	return len(sections) == 0
+}
+
+// A Status is how a case has ended.
+type Status string
+
+// The statuses. Only StatusFail makes a Report fail.
+const (
+	StatusPass  Status = "pass"
+	StatusFail  Status = "fail"
+	StatusKnown Status = "known" // fails, and the profile says why
+	StatusSkip  Status = "skip"  // could not be asked; Result.Reason says why
+)
+
+// A Result is the answer to one case.
+type Result struct {
+	Case
+	Status        Status
+	Reason        string // StatusSkip: why; StatusKnown: the deviation
+	Expected, Got string // StatusFail and StatusKnown
+	Log           []exchange
+	Elapsed       time.Duration
+}
+
+// Run asks the peer all the selected cases, in order, and returns the report. The error is ErrNoCase, a *NoPeerError or
+// that of ctx; with the last two the report has the cases asked so far.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
+	report := &Report{Part: cfg.Part, Address: cfg.Address, Profile: cfg.Profile.name()}
+	cases := Select(cfg.Part, cfg.Sections)
+	if len(cases) == 0 {
+		return report, ErrNoCase
+	}
+	unopened := 0
+	for i, c := range cases {
+		r, err := ask(ctx, &cfg, c)
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		if err == nil {
+			unopened = 0
+		} else if unopened++; unopened == maxUnopened || i == 0 {
+			return report, &NoPeerError{err}
+		}
+		report.Results = append(report.Results, r)
+		if cfg.Done != nil {
+			cfg.Done(r)
+		}
+	}
+	return report, nil
+}
+
+// ask asks one case. The error tells that there was no connection to ask it on.
+func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, cfg.timeout())
+	defer cancel()
+	s := &session{ctx: ctx, cfg: cfg, needs: c.needs, end: begin.Add(cfg.timeout())}
+	c.run(s)
+	s.close()
+	r = Result{Case: c, Status: StatusPass, Elapsed: time.Since(begin)}
+	var failure *Failure
+	var skipped *skip
+	switch {
+	case s.err == nil:
+		return r, nil
+	case errors.As(s.err, &skipped):
+		r.Status, r.Reason = StatusSkip, skipped.reason
+		return r, nil
+	case errors.As(s.err, &failure):
+		r.Expected, r.Got = failure.Expected, failure.Got
+	default:
+		r.Expected, r.Got, err = "a connection", s.err.Error(), s.err
+	}
+	r.Status, r.Log = StatusFail, s.log
+	if sentence, ok := cfg.Profile.known(c.ID, cfg.Part); ok && err == nil {
+		r.Status, r.Reason = StatusKnown, sentence
+	}
+	return r, err
+}

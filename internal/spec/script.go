@@ -1,0 +1,496 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// ourDepth is the IRD and ORD that this end states unless a case says otherwise.
+const ourDepth = 8
+
+// start opens a connection and runs MPA startup in a way that no peer has a reason to refuse. When it returns, this
+// end may send FPDUs: as the Responder it has read the peer's first Send.
+func (s *session) start() { s.startWith(nil) }
+
+// startWith is start with a change to the frame that this end sends.
+func (s *session) startWith(change func(*frame)) {
+	s.shake(change)
+	s.require()
+	s.first()
+}
+
+// shake exchanges the two frames.
+func (s *session) shake(change func(*frame)) {
+	s.open()
+	if s.err != nil {
+		return
+	}
+	if s.initiator() {
+		s.request = frame{key: keyRequest, flags: flagC | flagS, revision: 2, private: enhanced(depths(ourDepth, ourDepth))}
+		if change != nil {
+			change(&s.request)
+		}
+		s.write(s.request.octets())
+		s.reply, _ = s.readFrame(keyReply, false)
+		if s.err == nil && s.reply.flags&flagR != 0 {
+			s.fail("a Reply that accepts", "R is set: %v", s.reply)
+		}
+	} else {
+		s.request, _ = s.readFrame(keyRequest, false)
+		s.reply = answer(s.request)
+		if change != nil {
+			change(&s.reply)
+		}
+		if s.err == nil {
+			s.write(s.reply.octets())
+		}
+	}
+	s.agree()
+}
+
+// answer is the Reply to a Request that accepts it as it is.
+func answer(req frame) frame {
+	f := frame{key: keyReply, flags: flagC, revision: req.revision}
+	if !req.isEnhanced() {
+		return f
+	}
+	f.flags |= flagS
+	ird, ord := req.ord(), req.ird()
+	if ird != depthULP {
+		ird = max(ird, ourDepth)
+	}
+	if ord != depthULP {
+		ord = min(ord, ourDepth)
+	}
+	word := depths(ird, ord)
+	if req.word()&bitA != 0 {
+		for _, kind := range []uint32{bitC, bitD, bitB} {
+			if req.word()&kind != 0 {
+				word |= bitA | kind
+				break
+			}
+		}
+	}
+	f.private = enhanced(word)
+	return f
+}
+
+// agree draws the conclusions from the two frames.
+func (s *session) agree() {
+	if s.err != nil {
+		return
+	}
+	theirs, ours := s.reply, s.request
+	if !s.initiator() {
+		theirs, ours = ours, theirs
+	}
+	s.crc = (theirs.flags|ours.flags)&flagC != 0
+	s.txMarkers, s.rxMarkers = theirs.flags&flagM != 0, ours.flags&flagM != 0
+	r, _, err := ParseRecord(theirs.ulp())
+	if errors.Is(err, ErrBadRecord) {
+		s.fail("a record as the contract has it, or none", "%v", err)
+	}
+	s.record, s.known = r, err == nil
+	if !s.known {
+		s.record = Record{ReceiveSize: MinReceive}
+	}
+}
+
+var flagNames = []struct {
+	flag Flags
+	name string
+}{
+	{FlagMemory, "memory for remote access"}, {FlagAtomic, "atomics"}, {FlagImmediate, "Immediate Data"},
+	{FlagInvalidate, "memory that may be invalidated"}, {FlagReadOnly, "memory for Reads only"}, {FlagWriteOnly, "memory for Writes only"},
+}
+
+// require skips the case when the peer lacks what it needs.
+func (s *session) require() {
+	missing := s.needs &^ s.record.Flags
+	var names []string
+	for _, f := range flagNames {
+		if missing&f.flag != 0 {
+			names = append(names, f.name)
+		}
+	}
+	if len(names) > 0 {
+		s.skip("the peer's record does not offer %s", strings.Join(names, ", "))
+	}
+}
+
+// first sees to the first FPDU: as the Initiator this end pauses, as the profile says; as the Responder it waits for
+// the peer's RTR, if one was agreed on, and for its first Send.
+func (s *session) first() {
+	if s.err != nil {
+		return
+	}
+	if s.initiator() {
+		s.pause(s.cfg.Profile.pause())
+		return
+	}
+	if s.reply.word()&bitA != 0 {
+		s.readRTR()
+	}
+	m, ok := s.message()
+	if s.err == nil && (!ok || m.op() != opSend) {
+		s.fail("the peer's first Send, as the contract has it", "%s", s.came(m, ok))
+	}
+}
+
+// readRTR reads the Ready to Receive indication of the kind that the Reply has named.
+func (s *session) readRTR() {
+	want := byte(opWrite)
+	switch {
+	case s.reply.word()&bitD != 0:
+		want = opReadRequest
+	case s.reply.word()&bitB != 0:
+		want = opSend
+	}
+	m, ok := s.message()
+	length := len(m.payload)
+	if want == opReadRequest && length == 28 {
+		length = int(be32(m.payload[12:]))
+	}
+	if s.err == nil && (!ok || m.op() != want || length != 0) {
+		s.fail(fmt.Sprintf("a %s of length 0 as the first FPDU", opName(want)), "%s", s.came(m, ok))
+	}
+	if want == opReadRequest && s.err == nil {
+		s.send(tagged(opReadResponse, be32(m.payload), be64(m.payload[4:]), nil))
+	}
+}
+
+// came says what has come, for a failure.
+func (s *session) came(m message, ok bool) string {
+	if !ok {
+		return s.silence(nil)
+	}
+	text := m.String()
+	if t := parseTerminate(m.payload); m.op() == opTerminate && t != nil {
+		text += ": " + t.String()
+	}
+	return text
+}
+
+// send sends segments, one FPDU each, in one write.
+func (s *session) send(segments ...segment) {
+	list := make([]fpdu, len(segments))
+	for i, g := range segments {
+		list[i] = fpdu{ulpdu: g.octets()}
+	}
+	s.sendFPDUs(list...)
+}
+
+// sendFPDUs sends FPDUs in one write.
+func (s *session) sendFPDUs(list ...fpdu) { s.write(s.octets(list...)) }
+
+// octets makes the octets of FPDUs, as the next ones of the stream.
+func (s *session) octets(list ...fpdu) []byte {
+	var b []byte
+	for _, f := range list {
+		n := len(b)
+		b = f.appendTo(b, s.txOff, s.crc, s.txMarkers)
+		s.txOff += uint64(len(b) - n)
+	}
+	return b
+}
+
+// next message numbers.
+func (s *session) msn(qn uint32) uint32 {
+	s.txMSN[qn]++
+	return s.txMSN[qn]
+}
+
+// sends is the next Send, in one segment.
+func (s *session) sends(payload string) segment {
+	return untagged(opSend, qnSend, s.msn(qnSend), []byte(payload))
+}
+
+// pieces is the next Send, in segments of these payloads.
+func (s *session) pieces(payloads ...string) []segment {
+	var list []segment
+	msn, mo := s.msn(qnSend), 0
+	for i, p := range payloads {
+		g := untagged(opSend, qnSend, msn, []byte(p))
+		g.mo = uint32(mo)
+		if i < len(payloads)-1 {
+			g.ddp &^= ddpLast
+		}
+		mo += len(p)
+		list = append(list, g)
+	}
+	return list
+}
+
+// readOf is the next Read Request.
+func (s *session) readOf(sinkSTag uint32, sinkTO uint64, n, stag uint32, to uint64) segment {
+	return untagged(opReadRequest, qnRead, s.msn(qnRead), readHeader(sinkSTag, sinkTO, n, stag, to))
+}
+
+// wantSend reads the next message, which must be a Send of these octets.
+func (s *session) wantSend(payload string) {
+	m, ok := s.message()
+	if s.err != nil || ok && m.op() == opSend && string(m.payload) == payload {
+		return
+	}
+	want := fmt.Sprintf("a Send of the %d octets %s", len(payload), brief([]byte(payload)))
+	if ok && m.op() == opSend {
+		s.fail(want, "a Send of the %d octets %s", len(m.payload), brief(m.payload))
+		return
+	}
+	s.fail(want, "%s", s.came(m, ok))
+}
+
+// echo has a Send come back: the peer is there, and everything before it has been dealt with.
+func (s *session) echo(payload string) {
+	s.send(s.sends(payload))
+	s.wantSend(payload)
+}
+
+// alive is echo with a text of its own.
+func (s *session) alive() { s.echo("still there?") }
+
+// wantResponse reads the next message, which must be the Read Response with these octets.
+func (s *session) wantResponse(sinkSTag uint32, sinkTO uint64, payload []byte) {
+	m, ok := s.message()
+	if s.err != nil {
+		return
+	}
+	want := fmt.Sprintf("an RDMA Read Response to STag %#08x TO %#x of the %d octets %s", sinkSTag, sinkTO, len(payload), brief(payload))
+	switch {
+	case !ok || m.op() != opReadResponse || m.stag != sinkSTag || m.to != sinkTO && len(payload) > 0:
+		s.fail(want, "%s", s.came(m, ok))
+	case !bytes.Equal(m.payload, payload):
+		s.fail(want, "the %d octets %s", len(m.payload), brief(m.payload))
+	}
+}
+
+// wantMemory reads the peer's region from offset off on and compares.
+func (s *session) wantMemory(off uint64, want []byte) {
+	r := s.record.Region
+	s.send(s.readOf(0x5EC7A600, 0x1000, uint32(len(want)), r.STag, r.TO+off))
+	s.wantResponse(0x5EC7A600, 0x1000, want)
+}
+
+// put writes to the peer's region from offset off on.
+func (s *session) put(off uint64, p []byte) segment {
+	return tagged(opWrite, s.record.Region.STag, s.record.Region.TO+off, p)
+}
+
+// wantNothing fails if the peer sends anything within the time in which it would have.
+func (s *session) wantNothing(expected string) {
+	if s.err != nil || s.ended != stillOpen {
+		return
+	}
+	_ = s.conn.SetReadDeadline(earlier(time.Now().Add(s.cfg.quiet()), s.end))
+	b := s.read(1)
+	_ = s.conn.SetReadDeadline(s.end)
+	switch {
+	case s.err != nil:
+	case len(b) > 0:
+		s.fail(expected, "octets that begin with %02x", b[0])
+	case s.ended != stillOpen:
+		s.fail(expected, "%v", s.ended)
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// wantClosed reads to the end, which must come without an octet before it.
+func (s *session) wantClosed(expected string) {
+	b := s.read(1)
+	if s.err == nil && (len(b) > 0 || s.ended == stillOpen) {
+		if len(b) > 0 {
+			b = append(b, s.read(frameLen-1)...)
+			s.fail(expected, "octets: %s", brief(b))
+			return
+		}
+		s.fail(expected, "%s", s.silence(b))
+	}
+}
+
+// finish sends a FIN behind what was sent.
+func (s *session) finish() {
+	if s.err != nil {
+		return
+	}
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+		return
+	}
+	s.skip("this connection has no half close")
+}
+
+// reset ends the connection by a TCP reset.
+func (s *session) reset() {
+	if s.err != nil {
+		return
+	}
+	if c, ok := s.conn.(interface{ SetLinger(int) error }); ok {
+		_ = c.SetLinger(0)
+		s.close()
+		return
+	}
+	s.skip("this connection cannot be reset")
+}
+
+// An outcome is what the peer says until its half of the stream ends, or the time is over.
+type outcome struct {
+	messages []message // before a Terminate
+	term     *terminate
+	at       segment // the Terminate's
+}
+
+func (s *session) outcome() outcome { return s.outcomeOf(-1) }
+
+// outcomeOf is outcome that ends with the n-th message, too.
+func (s *session) outcomeOf(n int) (o outcome) {
+	for s.err == nil && len(o.messages) != n {
+		m, ok := s.message()
+		if !ok {
+			return o
+		}
+		if m.op() != opTerminate {
+			o.messages = append(o.messages, m)
+			continue
+		}
+		o.at = m.segment
+		if o.term = parseTerminate(m.payload); o.term == nil {
+			s.fail("a whole Terminate Header", "%d octets: %s", len(m.payload), brief(m.payload))
+		}
+		if b := s.read(1); len(b) > 0 {
+			s.fail("nothing behind the Terminate", "octets that begin with %02x", b[0])
+		}
+	}
+	return o
+}
+
+// brief is outcome for a peer that may stay silent: it listens as long as wantNothing does.
+func (s *session) brief() outcome {
+	if s.err != nil {
+		return outcome{}
+	}
+	_ = s.conn.SetReadDeadline(earlier(time.Now().Add(s.cfg.quiet()), s.end))
+	defer func() { _ = s.conn.SetReadDeadline(s.end) }()
+	return s.outcome()
+}
+
+// A code is what a Terminate says: layer, error type and error code.
+type code struct{ layer, etype, code byte }
+
+func (c code) String() string {
+	return fmt.Sprintf("%v (%#x/%#x/%#02x)", rdmap.Terminate{Layer: c.layer, EType: c.etype, Code: c.code}, c.layer, c.etype, c.code)
+}
+
+// wantTerminate reads to the end of the stream. One Terminate must come with one of the codes, any if there are none,
+// and nothing else before or after it. It returns it and its segment.
+func (s *session) wantTerminate(codes ...code) outcome { return s.ending(false, codes) }
+
+// wantEnd is wantTerminate where the peer may also just close: with no code the end alone counts.
+func (s *session) wantEnd(codes ...code) outcome { return s.ending(true, codes) }
+
+func (s *session) ending(orClose bool, codes []code) outcome {
+	o := s.outcome()
+	if s.err != nil {
+		return o
+	}
+	want := "a Terminate"
+	for i, c := range codes {
+		want += []string{": ", ", or "}[min(i, 1)] + c.String()
+	}
+	if orClose {
+		want += "; or no Terminate"
+	}
+	want += "; then the end of the connection"
+	match := len(codes) == 0
+	for _, c := range codes {
+		match = match || o.term != nil && o.term.code == c
+	}
+	switch {
+	case len(o.messages) > 0:
+		s.fail(want, "%v", o.messages[0].segment)
+	case o.term == nil && (!orClose || s.ended == stillOpen):
+		s.fail(want, "%s", s.silence(nil))
+	case o.term != nil && !match:
+		s.fail(want, "%v", o.term)
+	case s.ended == stillOpen:
+		s.fail(want, "%v; then nothing within %v, and %v", o.term, s.cfg.timeout(), s.ended)
+	}
+	return o
+}
+
+// A terminate is the Terminate Header (RFC 5040 §4.8), as it came.
+type terminate struct {
+	code
+	flags    byte // M, D, R in the three top bits
+	reserved bool // some bit of the others, or of the next octet, is set
+	length   int  // DDP Segment Length
+	header   []byte
+	rdmap    []byte
+	raw      []byte
+}
+
+const (
+	termM = 0x80
+	termD = 0x40
+	termR = 0x20
+)
+
+// parseTerminate returns nil when b ends inside the header. Figure 7 has a place for the DDP Segment Length whether
+// it is valid or not, when a header follows.
+func parseTerminate(b []byte) *terminate {
+	if len(b) < 4 {
+		return nil
+	}
+	t := &terminate{code: code{b[0] >> 4, b[0] & 15, b[1]}, flags: b[2] & 0xE0, reserved: b[2]&0x1F != 0 || b[3] != 0, raw: b}
+	rest := b[4:]
+	if t.flags&(termM|termD) != 0 {
+		if len(rest) < 2 {
+			return nil
+		}
+		t.length, rest = int(be32(b[2:])&0xFFFF), rest[2:]
+	}
+	if t.flags&termD != 0 {
+		n := untaggedLen
+		if len(rest) > 0 && rest[0]&ddpTagged != 0 {
+			n = taggedLen
+		}
+		if len(rest) < n {
+			return nil
+		}
+		t.header, rest = rest[:n], rest[n:]
+	}
+	if t.flags&termR != 0 {
+		t.rdmap = rest
+	}
+	return t
+}
+
+func (t *terminate) String() string {
+	if t == nil {
+		return "no Terminate"
+	}
+	text := fmt.Sprintf("a Terminate that says %v; its header is %s", t.code, hex.EncodeToString(t.raw[:min(len(t.raw), 64)]))
+	if p, err := rdmap.ParseTerminate(t.raw); err == nil && p.HostOrder {
+		text += fmt.Sprintf(", which in the bit order of a little-endian host says %v", code{p.Layer, p.EType, p.Code})
+	}
+	return text
+}
+
+// brief shows octets, not too many of them.
+func brief(b []byte) string {
+	if len(b) > 24 {
+		return hex.EncodeToString(b[:24]) + "…"
+	}
+	return hex.EncodeToString(b)
+}

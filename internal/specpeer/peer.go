@@ -1,0 +1,199 @@
+package specpeer
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/spec"
+	"github.com/rddp/rddp/rdmap"
+)
+
+const (
+	receives    = 2 * spec.MinReceives // buffers posted
+	receiveSize = spec.MinReceive      // octets of each
+	regionSize  = spec.MinRegion       // octets of each region
+	hello       = "hello"              // what the Initiator sends first
+	retry       = 50 * time.Millisecond
+)
+
+// DefaultPatience is how long Dial tries for its first connection.
+const DefaultPatience = 10 * time.Second
+
+// A Peer keeps the contract of conformance/SPEC.md. The zero value works.
+type Peer struct {
+	// Socket is how connections behave. What the contract is about is set by this package: message mode, no
+	// capability record in front of the Private Data, the receive buffers.
+	Socket extsock.Config
+	// NoExtensions does without atomics and Immediate Data.
+	NoExtensions bool
+	// Patience is how long Dial tries for its first connection. Zero means DefaultPatience.
+	Patience time.Duration
+	// Failed, if it is not nil, is told why a connection has ended; most of them are meant to fail.
+	Failed func(error)
+}
+
+// Config returns the configuration that a Listener for Serve needs.
+func (p *Peer) Config() *extsock.Config {
+	c := p.Socket
+	c.Messages, c.NoCapabilities, c.Extensions = true, true, !p.NoExtensions
+	c.RecvDepth, c.SRQ, c.RecvCQ, c.SendCQ, c.PrivateData = receives, nil, nil, nil, nil
+	return &c
+}
+
+// Serve takes connections from l, whose Config must be p's, until ctx is done, and closes l. It returns when all
+// connections have ended. That ctx is done is no error.
+func (p *Peer) Serve(ctx context.Context, l *extsock.Listener) error {
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	defer l.Close()
+	for {
+		conn, err := l.AcceptDDP()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		connections.Go(func() { p.serve(ctx, conn, false) })
+	}
+}
+
+// Dial dials address again and again, one connection at a time, until that is refused or ctx is done. Only a first
+// connection that does not come about within Patience is an error.
+func (p *Peer) Dial(ctx context.Context, address string) error {
+	patience := p.Patience
+	if patience == 0 {
+		patience = DefaultPatience
+	}
+	d := &extsock.Dialer{Config: p.Config()}
+	for end, served := time.Now().Add(patience), false; ctx.Err() == nil; {
+		conn, err := d.DialDDP(ctx, "tcp", address)
+		switch {
+		case err == nil:
+			served = true
+			p.serve(ctx, conn, true)
+		case served || ctx.Err() != nil:
+			return nil
+		case time.Now().After(end):
+			return err
+		default:
+			pause(ctx, retry)
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// serve runs one connection to its end.
+func (p *Peer) serve(ctx context.Context, conn *extsock.Conn, initiator bool) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	c := connection{conn: conn, initiator: initiator}
+	if err := c.run(ctx, !p.NoExtensions); err != nil && p.Failed != nil {
+		p.Failed(err)
+	}
+}
+
+type connection struct {
+	conn      *extsock.Conn
+	initiator bool
+	buffers   [receives][receiveSize]byte
+}
+
+func (c *connection) run(ctx context.Context, extensions bool) error {
+	record, err := c.lend(extensions)
+	if err != nil {
+		return fmt.Errorf("lending memory: %w", err)
+	}
+	for id := range c.buffers {
+		if err := c.post(uint64(id)); err != nil {
+			return fmt.Errorf("posting a receive buffer: %w", err)
+		}
+	}
+	if err := c.conn.EnableDDP(ctx, record.AppendTo(nil)); err != nil {
+		return fmt.Errorf("MPA startup: %w", err)
+	}
+	if c.initiator {
+		if err := c.send(ctx, []byte(hello)); err != nil {
+			return fmt.Errorf("sending first: %w", err)
+		}
+	}
+	for {
+		if err := c.echo(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// lend registers the regions and makes the record that names them.
+func (c *connection) lend(extensions bool) (r spec.Record, err error) {
+	r.Flags = spec.FlagMemory | spec.FlagInvalidate | spec.FlagReadOnly | spec.FlagWriteOnly
+	access := extsock.RemoteRead | extsock.RemoteWrite
+	if extensions {
+		r.Flags |= spec.FlagAtomic | spec.FlagImmediate
+		access |= extsock.RemoteAtomic
+	}
+	r.ReceiveSize = receiveSize
+	for _, m := range []struct {
+		access extsock.Access
+		to     *spec.Region
+	}{{access, &r.Region}, {extsock.RemoteRead, &r.ReadOnly}, {extsock.RemoteWrite, &r.WriteOnly}} {
+		region, err := c.conn.Register(make([]byte, regionSize), m.access)
+		if err != nil {
+			return r, err
+		}
+		h := region.Handle()
+		*m.to = spec.Region{STag: uint32(h.STag), TO: h.TO, Len: h.Len}
+	}
+	return r, nil
+}
+
+func (c *connection) post(id uint64) error {
+	return c.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: c.buffers[id][:]})
+}
+
+// echo waits for a message and sends it back.
+func (c *connection) echo(ctx context.Context) error {
+	done, err := c.conn.RecvCQ().Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if done.Status != rdmap.StatusOK {
+		return fmt.Errorf("waiting for a message: %w", done.Err)
+	}
+	message := c.buffers[done.ID][:done.Len]
+	if done.HasImmediate {
+		message = binary.BigEndian.AppendUint64(nil, done.Immediate)
+	}
+	if err := c.send(ctx, message); err != nil {
+		return fmt.Errorf("sending a message back: %w", err)
+	}
+	return c.post(done.ID)
+}
+
+// send sends one message, and returns when TCP has it.
+func (c *connection) send(ctx context.Context, message []byte) error {
+	if _, err := c.conn.PostSend(message); err != nil {
+		return err
+	}
+	done, err := c.conn.SendCQ().Wait(ctx)
+	if err == nil && done.Status != rdmap.StatusOK {
+		err = done.Err
+	}
+	return err
+}
