@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/filecopy":              {"extsock", "mpa", "rdmap"},
 	"internal/proxy":                 {"extsock", "mpa", "rdmap", "toe", "toe/kernel"},
 	"internal/demo":                  {"extsock", "rdmap"},
-	"cmd/rddp":                       {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/proxy", "internal/demo", "internal/spec", "internal/specpeer"},
+	"cmd/rddp":                       {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/proxy", "internal/demo", "internal/spec", "internal/specpeer", "mpa"},
 	"conformance":                    {"*"},
 	"conformance/requirements":       {},
 	"conformance/requirements/count": {"conformance/requirements"},

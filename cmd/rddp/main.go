@@ -37,7 +37,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand()}
 }
 
 // run runs the command line args and returns the exit status.

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/spec"
+	"github.com/rddp/rddp/internal/specpeer"
+	"github.com/rddp/rddp/mpa"
+)
+
+func specCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "spec",
+		Usage:     "put an iWARP peer to the test: exact octets out, exact answers back",
+		ArgsUsage: "ADDRESS",
+		UsageText: "rddp spec [options] ADDRESS                    the peer listens at ADDRESS; this end is the MPA Initiator\n" +
+			"rddp spec --listen [options] ADDRESS           the peer dials ADDRESS again and again; this end is the Responder\n" +
+			"rddp spec --peer listen|dial [options] ADDRESS be such a peer\n" +
+			"rddp spec --list                               the cases",
+		Description: "The peer has to keep a small contract, conformance/SPEC.md. The exit status is 1 when a case has failed that the\n" +
+			"profile does not know, and 2 when there is no peer.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "listen", Usage: "wait for the peer to dial"},
+			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, 5044 or 5044/7.1; may be repeated"},
+			&cli.BoolFlag{Name: "list", Usage: "print the cases and what they require"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.StringFlag{Name: "junit", Usage: "write a JUnit report to `FILE`, too"},
+			&cli.StringFlag{Name: "profile", Value: "rfc", Usage: "whose deviations are known: `rfc or siw`"},
+			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "longest time of a case"},
+			&cli.StringFlag{Name: "peer", Usage: "be the peer: `listen or dial`"},
+			&cli.BoolFlag{Name: "no-crc", Usage: "peer: no CRC32C on FPDUs unless the other end wants it"},
+			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for markers"},
+			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialling"},
+			&cli.BoolFlag{Name: "no-extensions", Usage: "peer: neither atomics nor Immediate Data"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: tell why connections have ended"},
+		},
+		Action: runSpec,
+	}
+}
+
+func runSpec(ctx context.Context, c *cli.Command) error {
+	if err := checkSpec(c); err != nil {
+		return err
+	}
+	if c.Bool("list") {
+		return listCases(c)
+	}
+	if c.String("peer") != "" {
+		return runPeer(ctx, c)
+	}
+	cfg := spec.Config{
+		Part: spec.Responder, Address: c.Args().First(), Sections: c.StringSlice("section"),
+		Profile: spec.Profiles()[c.String("profile")], Timeout: c.Duration("timeout"),
+	}
+	closeListener, err := specOpen(ctx, c, &cfg)
+	if err != nil {
+		return err
+	}
+	defer closeListener()
+	return runCases(ctx, c, cfg)
+}
+
+// checkSpec judges the command line; its errors are *usageErrors.
+func checkSpec(c *cli.Command) error {
+	profiles := slices.Sorted(maps.Keys(spec.Profiles()))
+	peer := c.String("peer")
+	switch {
+	case peer != "" && peer != "listen" && peer != "dial":
+		return usage("--peer %s: it is listen or dial", peer)
+	case !slices.Contains(profiles, c.String("profile")):
+		return usage("--profile %s: there are %s", c.String("profile"), strings.Join(profiles, ", "))
+	case c.Duration("timeout") <= 0:
+		return usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+	case len(spec.Select(0, c.StringSlice("section"))) == 0:
+		return usage("no case begins with %s", strings.Join(c.StringSlice("section"), " or "))
+	case c.Bool("list") && c.NArg() != 0:
+		return usage("unexpected argument %q", c.Args().First())
+	case !c.Bool("list") && c.NArg() != 1:
+		return usage("give one ADDRESS")
+	case peer != "" && (c.Bool("listen") || c.Bool("json") || c.IsSet("junit") || c.IsSet("section")):
+		return usage("--peer goes with none of --listen, --json, --junit and --section")
+	}
+	return nil
+}
+
+// specOpen says where the connections come from.
+func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
+	if !c.Bool("listen") {
+		cfg.Open = func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", cfg.Address)
+		}
+		return func() {}, nil
+	}
+	cfg.Part = spec.Initiator
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
+	if err != nil {
+		return nil, err
+	}
+	tcp := l.(*net.TCPListener)
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	cfg.Open = func(ctx context.Context) (net.Conn, error) {
+		end, _ := ctx.Deadline()
+		_ = tcp.SetDeadline(end)
+		return tcp.Accept()
+	}
+	return func() { stop(); l.Close() }, nil
+}
+
+// runCases asks the peer and reports. A peer that is not there is an error with exit status 2.
+func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
+	out := c.Root().Writer
+	printer := spec.NewPrinter(out)
+	if !c.Bool("json") {
+		cfg.Done = printer.Print
+	}
+	report, err := spec.Run(ctx, cfg)
+	var write error
+	if c.Bool("json") {
+		write = report.WriteJSON(out)
+	} else if len(report.Results) > 0 {
+		write = printer.Close(report)
+	}
+	if file := c.String("junit"); file != "" {
+		write = errors.Join(write, writeFile(file, report.WriteJUnit))
+	}
+	if none := (*spec.NoPeerError)(nil); errors.As(err, &none) {
+		return cli.Exit(err.Error(), exitUsage)
+	}
+	if errors.Is(err, spec.ErrNoCase) {
+		return usage("no case for a peer that is the %v", cfg.Part)
+	}
+	if err = errors.Join(err, write); err == nil && report.Failed() {
+		return fmt.Errorf("%d of %d cases failed", report.Count(spec.StatusFail), len(report.Results))
+	}
+	return err
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+func listCases(c *cli.Command) error {
+	for _, q := range spec.Select(0, c.StringSlice("section")) {
+		if _, err := fmt.Fprintf(c.Root().Writer, "%s (peer: %v)\n    %s\n    %s\n", q.ID, q.Part, q.Requirement, strings.Join(q.IDs, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runPeer is the peer of the contract.
+func runPeer(ctx context.Context, c *cli.Command) error {
+	p := &specpeer.Peer{
+		Socket: extsock.Config{
+			NoCRC: c.Bool("no-crc"), Markers: c.Bool("markers"), PeerToPeer: c.Bool("p2p"),
+			RTR: mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead,
+		},
+		NoExtensions: c.Bool("no-extensions"),
+	}
+	if c.Bool("verbose") {
+		p.Failed = func(err error) { fmt.Fprintf(c.Root().ErrWriter, "rddp spec: %v\n", err) }
+	}
+	if c.String("peer") == "dial" {
+		return p.Dial(ctx, c.Args().First())
+	}
+	l, err := extsock.ListenContext(ctx, "tcp", c.Args().First(), p.Config())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Root().ErrWriter, "rddp spec: listening at %v\n", l.Addr())
+	return p.Serve(ctx, l)
+}
