@@ -118,7 +118,7 @@ func atomics() []Case {
 				for i, g := range list {
 					s.wantOriginal(g, 100+uint64(i))
 				}
-				s.wantMemory(0, s.zeroed(8))
+				s.wantMemory(0, s.filled(8))
 				s.does(add(64, 0, 0), 100+uint64(n))
 			}),
 		question("7306/8.2/misaligned", both, able, "RDMAPX-7306-8.2-6 RDMAPX-7306-8.2-7 RDMAPX-7306-5.1.1-6 RDMAPX-7306-5.1.1-9",

@@ -6,21 +6,20 @@ import (
 
 // RDMAP's codes in a Terminate (RFC 5040 §4.8).
 var (
-	rdmapInvalidSTag   = code{0, 1, 0}
-	rdmapBounds        = code{0, 1, 1}
-	rdmapAccess        = code{0, 1, 2}
-	rdmapNotAssociated = code{0, 1, 3}
-	rdmapWrap          = code{0, 1, 4}
-	rdmapVersion       = code{0, 2, 5}
-	rdmapOpcode        = code{0, 2, 6}
-	rdmapCatastrophic  = code{0, 2, 7}
+	rdmapInvalidSTag  = code{0, 1, 0}
+	rdmapBounds       = code{0, 1, 1}
+	rdmapAccess       = code{0, 1, 2}
+	rdmapWrap         = code{0, 1, 4}
+	rdmapVersion      = code{0, 2, 5}
+	rdmapOpcode       = code{0, 2, 6}
+	rdmapCatastrophic = code{0, 2, 7}
 )
 
-// pattern is n octets that tell where they are from.
+// pattern is n octets that tell where they are from; none of the first ones is zero, as new memory is.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = byte(i + i/251)
+		b[i] = byte(0xA1 + i + i/251)
 	}
 	return b
 }
@@ -215,7 +214,7 @@ func reads() []Case {
 			"Read Requests are numbered by themselves and take no receive buffer of the program's.", func(s *session) {
 				s.start()
 				for range 3 * MinReceives {
-					s.wantMemory(0, s.zeroed(16))
+					s.wantMemory(0, s.filled(16))
 				}
 				s.alive()
 			}),
@@ -273,9 +272,9 @@ func reads() []Case {
 	return list
 }
 
-// zeroed writes n octets of zero to the front of the region, and returns them.
-func (s *session) zeroed(n int) []byte {
-	p := make([]byte, n)
+// filled writes n octets to the front of the region, and returns them.
+func (s *session) filled(n int) []byte {
+	p := pattern(n)
 	s.send(s.put(0, p))
 	return p
 }
@@ -345,7 +344,7 @@ func (s *session) invalidate(op byte, stag uint32) segment {
 
 func invalidates(s *session, op byte) {
 	s.start()
-	s.wantMemory(0, s.zeroed(8))
+	s.wantMemory(0, s.filled(8))
 	s.send(s.invalidate(op, s.record.Region.STag))
 	s.wantSend("invalidate")
 }

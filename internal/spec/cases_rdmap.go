@@ -37,7 +37,7 @@ func operations() []Case {
 				g.inv = s.record.Region.STag
 				s.send(g)
 				s.wantSend("just a Send")
-				s.wantMemory(0, s.zeroed(8))
+				s.wantMemory(0, s.filled(8))
 			}),
 		question("5040/4.1/version-0", both, 0, "RDMAP-5040-4.1-16 RDMAP-5040-4.1-17",
 			"RDMAP version 0 is the RDMA Consortium's: a peer that does not serve it ends the stream; one that does delivers the Send.", func(s *session) {

@@ -48,6 +48,8 @@ type Config struct {
 	Quiet time.Duration
 	// Done is called with each result as it is there; nil is fine.
 	Done func(Result)
+
+	plain bool // the peer is a Responder that serves revision 1 only
 }
 
 func (c *Config) timeout() time.Duration {
@@ -64,8 +66,8 @@ func (c *Config) quiet() time.Duration {
 	return c.Quiet
 }
 
-// A NoPeerError says that there is no peer to ask: no connection could be opened for the first case, or for several
-// in a row.
+// A NoPeerError says that there is no peer to ask: no connection could be opened at the start, or for several cases in
+// a row.
 type NoPeerError struct {
 	Err error
 }
@@ -157,15 +159,18 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if len(cases) == 0 {
 		return report, ErrNoCase
 	}
+	if err := probe(ctx, &cfg); err != nil {
+		return report, err
+	}
 	unopened := 0
-	for i, c := range cases {
+	for _, c := range cases {
 		r, err := ask(ctx, &cfg, c)
 		if ctx.Err() != nil {
 			return report, context.Cause(ctx)
 		}
 		if err == nil {
 			unopened = 0
-		} else if unopened++; unopened == maxUnopened || i == 0 {
+		} else if unopened++; unopened == maxUnopened {
 			return report, &NoPeerError{err}
 		}
 		report.Results = append(report.Results, r)
@@ -174,6 +179,31 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 	}
 	return report, nil
+}
+
+// probe opens a connection to see that there is a peer, and whether a Responder serves revision 2: one that knows
+// RFC 5044 alone closes for it, as it should, and is asked in revision 1 then.
+func probe(ctx context.Context, cfg *Config) error {
+	end := time.Now().Add(cfg.timeout())
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	s := &session{ctx: ctx, cfg: cfg, end: end}
+	defer s.close()
+	if s.initiator() {
+		s.shake(nil)
+		s.first()
+		cfg.plain = s.err != nil && s.ended != stillOpen && s.logged[0] == 0
+	} else {
+		s.open()
+	}
+	var none *openError
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, context.Canceled):
+		return cause
+	case errors.As(s.err, &none):
+		return &NoPeerError{none.err}
+	}
+	return nil
 }
 
 // ask asks one case. The error tells that there was no connection to ask it on.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/specpeer"
+)
+
+func TestSpecUsage(t *testing.T) {
+	for _, tt := range []struct{ args, stderr string }{
+		{"", "give one ADDRESS"},
+		{"a:1 b:2", "give one ADDRESS"},
+		{"--peer both a:1", "--peer both"},
+		{"--peer dial --json a:1", "--peer goes with none of"},
+		{"--profile tcp a:1", "there are rfc, siw"},
+		{"--timeout 0s a:1", "it must be more than zero"},
+		{"--section 9999 a:1", "no case begins with 9999"},
+		{"--list a:1", "unexpected argument"},
+	} {
+		status, stdout, stderr := runs(t, commands(), append([]string{"spec"}, strings.Fields(tt.args)...)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.stderr) {
+			t.Errorf("rddp spec %s: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
+		}
+	}
+	// A section that has nothing for this part, and no peer.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	for _, tt := range []struct {
+		args   []string
+		stderr string
+	}{
+		{[]string{"spec", "--section", "5044/7.1.1/request-format", address}, "no case for a peer that is the responder"},
+		{[]string{"spec", address}, "no peer: "},
+		{[]string{"spec", "--listen", "--timeout", "10ms", "127.0.0.1:0"}, "no peer: "},
+	} {
+		if status, stdout, stderr := runs(t, commands(), tt.args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.stderr) {
+			t.Errorf("rddp %v: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
+		}
+	}
+}
+
+func TestSpecList(t *testing.T) {
+	status, stdout, _ := runs(t, commands(), "spec", "--list", "--section", "5040/5.4")
+	if status != 0 || strings.Count(stdout, "(peer: ") != 4 || !strings.Contains(stdout, "5040/5.4/received (peer: both)\n    A peer that gets a Terminate ends") {
+		t.Errorf("rddp spec --list: status %d\n%s", status, stdout)
+	}
+}
+
+// TestSpecRun asks rddp's own peer, in each part and form of output.
+func TestSpecRun(t *testing.T) {
+	address := specPeer(t)
+	status, stdout, stderr := runs(t, commands(), "spec", "--section", "5044/4.4", "--section", "7306/6", address)
+	if status != 0 || stderr != "" || !strings.Contains(stdout, "RFC 5044: MPA\n  4.4\n    pass   crc-payload\n") || !strings.HasSuffix(stdout, "11 cases: 11 pass, 0 FAIL, 0 known, 0 skip\n") {
+		t.Errorf("text: status %d, stderr %q\n%s", status, stderr, stdout)
+	}
+	file := filepath.Join(t.TempDir(), "junit.xml")
+	status, stdout, stderr = runs(t, commands(), "spec", "--section", "5044/4.4", "--json", "--junit", file, address)
+	var report struct {
+		Counts map[string]int
+		Cases  []struct{ ID, Status string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &report); status != 0 || err != nil || report.Counts["pass"] != 5 || len(report.Cases) != 5 {
+		t.Errorf("JSON: status %d, %v, stderr %q\n%s", status, err, stderr, stdout)
+	}
+	var suites struct {
+		Suites []struct {
+			Tests int `xml:"tests,attr"`
+		} `xml:"testsuite"`
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(b, &suites); err != nil || len(suites.Suites) != 1 || suites.Suites[0].Tests != 5 {
+		t.Errorf("JUnit: %v\n%s", err, b)
+	}
+	if status, _, _ := runs(t, commands(), "spec", "--section", "5044/4.4", "--junit", filepath.Join(file, "no", "folder"), address); status != exitFailure {
+		t.Errorf("a JUnit file that can't be made: status %d, want %d", status, exitFailure)
+	}
+}
+
+// TestSpecListen has rddp's own peer dial, by its command.
+func TestSpecListen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	dialled := make(chan int, 1)
+	go func() {
+		status, _, _ := runs(t, commands(), "spec", "--peer", "dial", address)
+		dialled <- status
+	}()
+	status, stdout, stderr := runs(t, commands(), "spec", "--listen", "--timeout", "20s", "--section", "5041/7.2", address)
+	if status != 0 || stderr != "" || !strings.Contains(stdout, " pass, 0 FAIL, 0 known, 0 skip\n") {
+		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout)
+	}
+	if status := <-dialled; status != 0 {
+		t.Errorf("the peer's status is %d", status)
+	}
+}
+
+// TestSpecFails: a peer that is no iWARP peer fails everything, and the exit status says so.
+func TestSpecFails(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	status, stdout, stderr := runs(t, commands(), "spec", "--section", "5040/5.4/one-segment", l.Addr().String())
+	if status != exitFailure || !strings.Contains(stdout, "    FAIL   one-segment\n") || stderr != "rddp spec: 1 of 1 cases failed\n" {
+		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout)
+	}
+}
+
+// specPeer runs rddp's own peer for the time of the test.
+func specPeer(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &specpeer.Peer{}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", p.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the peer ended with %v", err)
+		}
+	})
+	return l.Addr().String()
+}

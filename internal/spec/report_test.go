@@ -1,0 +1,88 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files of reports anew")
+
+// golden is a report with a result of each status.
+func golden() *Report {
+	find := func(id string, s Status) Result {
+		return Result{Case: Select(0, []string{id})[0], Status: s, Elapsed: 1500 * time.Microsecond}
+	}
+	skipped := find("5044/7.1.1/crc-off", StatusSkip)
+	skipped.Reason = "the peer wants CRCs"
+	request := frame{key: keyRequest, flags: flagC, revision: 1}
+	reply := frame{key: keyReply, flags: flagC, revision: 1, private: []byte("<private>")}
+	octets := func(g segment) []byte { return fpdu{ulpdu: g.octets()}.appendTo(nil, 0, true, false) }
+	log := []exchange{
+		{true, request.octets()},
+		{false, reply.octets()},
+		{true, octets(tagged(opWrite, 0x1234, 0x10, []byte("no place")))},
+		{false, octets(untagged(opTerminate, qnTerminate, 1, []byte{0x11, 1, 0, 0}))},
+	}
+	known := find("5041/7.2/beyond-end", StatusKnown)
+	known.Reason, known.Expected, known.Got, known.Log = "it cannot count", "this & that", "that <again>", log
+	failed := find("5041/7.2/invalid-stag", StatusFail)
+	failed.Expected, failed.Got, failed.Log = ddpInvalidSTag.String(), ddpBounds.String(), log
+	lost := find("7306/6.2/immediate", StatusFail)
+	lost.Expected, lost.Got = "a connection", "no connection: refused"
+	return &Report{Part: Responder, Address: "192.0.2.1:7174", Profile: "siw", Results: []Result{
+		find("5044/7.1.1/revision-1", StatusPass), skipped, find("5044/7.1.2/cut-request", StatusPass), known, failed, lost,
+	}}
+}
+
+func TestReports(t *testing.T) {
+	text := func(w io.Writer, r *Report) error {
+		p := NewPrinter(w)
+		for _, c := range r.Results {
+			p.Print(c)
+		}
+		return p.Close(r)
+	}
+	for _, tt := range []struct {
+		file  string
+		write func(io.Writer, *Report) error
+	}{
+		{"report.txt", text},
+		{"report.json", func(w io.Writer, r *Report) error { return r.WriteJSON(w) }},
+		{"report.xml", func(w io.Writer, r *Report) error { return r.WriteJUnit(w) }},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := tt.write(&got, golden()); err != nil {
+				t.Fatal(err)
+			}
+			name := filepath.Join("testdata", tt.file)
+			if *update {
+				if err := os.WriteFile(name, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("%s:\n%s\nwant:\n%s", tt.file, got.Bytes(), want)
+			}
+			if err := tt.write(full{}, golden()); !errors.Is(err, errFull) {
+				t.Errorf("writing to a full disk: %v", err)
+			}
+		})
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
