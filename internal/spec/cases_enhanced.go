@@ -156,10 +156,14 @@ func needEnhanced(s *session) {
 	}
 }
 
-// answerWith answers an enhanced Request with these enhanced data; judge says what is to come of it.
-func answerWith(word func(req frame) uint32, judge func(*session)) func(*session) {
+// answerWith answers an enhanced Request with these enhanced data; judge says what is to come of it. need, if it is not
+// nil, may skip the case by the Request, before anything has been answered.
+func answerWith(need func(*session), word func(req frame) uint32, judge func(*session)) func(*session) {
 	return func(s *session) {
 		needEnhanced(s)
+		if need != nil {
+			need(s)
+		}
 		s.reply = answer(s.request)
 		if s.err == nil {
 			s.reply.private = enhanced(word(s.request))
@@ -190,13 +194,13 @@ func enhancedInitiator() []Case {
 			}),
 		question("6581/9.1/reply-depths-zero", Initiator, 0, "MPA-6581-9.1-13",
 			"An Initiator goes on with a Reply whose IRD and ORD are 0: it then sends no Reads.",
-			answerWith(func(r frame) uint32 { return flagsOf(r) &^ bitD }, goesOn)),
+			answerWith(nil, func(r frame) uint32 { return flagsOf(r) &^ bitD }, goesOn)),
 		question("6581/9.1/reply-left-to-ulp", Initiator, 0, "MPA-6581-9.1-17 MPA-6581-9.1-19 MPA-6581-9.1-21",
 			"An Initiator goes on with a Reply that leaves IRD and ORD to the programs.",
-			answerWith(func(r frame) uint32 { return flagsOf(r) | depths(depthULP, depthULP) }, goesOn)),
+			answerWith(nil, func(r frame) uint32 { return flagsOf(r) | depths(depthULP, depthULP) }, goesOn)),
 		question("6581/9.1/reply-ord-too-big", Initiator, 0, "MPA-6581-9.1-12 MPA-6581-9.1-14 MPA-6581-9.1-15",
 			"An Initiator raises its IRD to the Reply's ORD and goes on, or sends the Terminate for insufficient resources.",
-			answerWith(func(r frame) uint32 { return flagsOf(r) | depths(ourDepth, depthULP-1) }, func(s *session) {
+			answerWith(nil, func(r frame) uint32 { return flagsOf(r) | depths(ourDepth, depthULP-1) }, func(s *session) {
 				o := s.outcomeOf(1)
 				switch {
 				case s.err != nil || len(o.messages) == 1:
@@ -206,21 +210,17 @@ func enhancedInitiator() []Case {
 			})),
 		question("6581/9.2/reply-flags-without-a", Initiator, 0, "MPA-6581-9.2-19",
 			"Without A the other three flags of a Reply are not looked at.",
-			answerWith(func(r frame) uint32 { return depths(ourDepth, 1) | bitB | bitC | bitD }, func(s *session) {
+			answerWith(func(s *session) {
 				if s.request.word()&bitA != 0 {
 					s.skip("the peer asks for the peer-to-peer model")
 				}
-				goesOn(s)
-			})),
+			}, func(frame) uint32 { return depths(ourDepth, 1) | bitB | bitC | bitD }, goesOn)),
 		kindCase("send", bitB), kindCase("write", bitC), kindCase("read", bitD),
 		question("6581/9.2/no-matching-rtr", Initiator, 0, "MPA-6581-9.2-13 MPA-6581-9.2-14 MPA-6581-9.3-2",
 			"An Initiator whose RTR kinds the Reply does not have sends the Terminate for that, and nothing else.",
-			answerWith(func(r frame) uint32 {
+			answerWith(needA, func(r frame) uint32 {
 				return depths(ourDepth, 1) | bitA | ^r.word()&(bitB|bitC|bitD)
-			}, func(s *session) {
-				needA(s)
-				s.wantTerminate(noMatchingRTR)
-			})),
+			}, func(s *session) { s.wantTerminate(noMatchingRTR) })),
 	}
 }
 
@@ -234,13 +234,10 @@ func needA(s *session) {
 func kindCase(name string, kind uint32) Case {
 	return question("6581/9.2/sends-rtr-"+name, Initiator, 0, "MPA-6581-9.2-12 MPA-6581-5-2 MPA-6581-9.3-1",
 		"The first FPDU of a peer-to-peer Initiator is an RTR of the kind that the Reply has.",
-		answerWith(func(r frame) uint32 {
-			return depths(ourDepth, 1) | bitA | kind
-		}, func(s *session) {
+		answerWith(func(s *session) {
 			needA(s)
-			if s.err == nil && s.request.word()&kind == 0 {
+			if s.request.word()&kind == 0 {
 				s.skip("the peer's Request does not have this kind")
 			}
-			goesOn(s)
-		}))
+		}, func(frame) uint32 { return depths(ourDepth, 1) | bitA | kind }, goesOn))
 }

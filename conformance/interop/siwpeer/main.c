@@ -36,7 +36,7 @@ static const struct { const char *verb; bool (*run)(void); } commands[] = {
 	{ "sum", cmd_sum }, { "dump", cmd_dump }, { "watch", cmd_watch },
 	{ "recv", cmd_recv }, { "post", cmd_post }, { "do", cmd_do }, { "wait", cmd_wait },
 	{ "recvdump", cmd_recvdump }, { "arm", cmd_arm }, { "wake", cmd_wake },
-	{ "sleep", cmd_sleep }, { "quit", cmd_quit },
+	{ "spec", cmd_spec }, { "sleep", cmd_sleep }, { "quit", cmd_quit },
 };
 
 const char *arg(const char *key, const char *fallback)

@@ -52,4 +52,7 @@ bool cmd_mr(void), cmd_dereg(void), cmd_fill(void), cmd_put(void), cmd_sum(void)
 // work.c: work requests and completions.
 bool cmd_recv(void), cmd_post(void), cmd_do(void), cmd_wait(void), cmd_recvdump(void), cmd_arm(void), cmd_wake(void);
 
+// spec.c: the peer of rddp spec. It does not return.
+bool cmd_spec(void);
+
 #endif

@@ -1,0 +1,75 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/internal/spec"
+)
+
+const (
+	specPort    = 7400
+	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
+)
+
+// rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and nothing else is wrong.
+func TestSpecSiw(t *testing.T) {
+	for _, part := range []spec.Part{spec.Responder, spec.Initiator} {
+		t.Run(part.String(), func(t *testing.T) {
+			g := Start(t)
+			g.SetSiw(t, "fix_split_trailer=1") // else the NAT decides where this fault is seen
+			cfg := spec.Config{Part: part, Profile: spec.Profiles()["siw"], Timeout: specTimeout, Done: logResult(t)}
+			if part == spec.Responder {
+				g.Peer(t).Send("spec port=%d", specPort)
+				g.AwaitListener(t, specPort)
+				address := g.Forward(t, specPort)
+				cfg.Open = func(ctx context.Context) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, "tcp", address)
+				}
+			} else {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				g.Peer(t).Send("spec addr=%s port=%d", HostIP, l.Addr().(*net.TCPAddr).Port)
+				cfg.Open = func(ctx context.Context) (net.Conn, error) {
+					end, _ := ctx.Deadline()
+					_ = l.(*net.TCPListener).SetDeadline(end)
+					return l.Accept()
+				}
+			}
+			report, err := spec.Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(report.Summary())
+			if want := len(spec.Select(part, nil)); len(report.Results) != want || report.Failed() {
+				t.Errorf("%s; want %d cases and no failure", report.Summary(), want)
+			}
+			if err := g.Crash(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// logResult logs what has not passed; of what is known also what came.
+func logResult(t *testing.T) func(spec.Result) {
+	return func(r spec.Result) {
+		if r.Status == spec.StatusPass {
+			return
+		}
+		var b bytes.Buffer
+		spec.NewPrinter(&b).Print(r)
+		if r.Status == spec.StatusKnown {
+			b.WriteString("           came: " + r.Got + "\n")
+		}
+		t.Logf("%s\n%s", r.ID, b.String())
+	}
+}
