@@ -20,6 +20,7 @@ const (
 	regionSize  = spec.MinRegion       // octets of each region
 	hello       = "hello"              // what the Initiator sends first
 	retry       = 50 * time.Millisecond
+	maxFailures = 3 // to dial, one after another
 )
 
 // DefaultPatience is how long Dial tries for its first connection.
@@ -65,25 +66,26 @@ func (p *Peer) Serve(ctx context.Context, l *extsock.Listener) error {
 	}
 }
 
-// Dial dials address again and again, one connection at a time, until that is refused or ctx is done. Only a first
-// connection that does not come about within Patience is an error.
+// Dial dials address again and again, one connection at a time, until that has failed three times in a row (one alone may
+// be a reset that came at once) or ctx is done. Only a first connection that does not come about within Patience is
+// an error.
 func (p *Peer) Dial(ctx context.Context, address string) error {
 	patience := p.Patience
 	if patience == 0 {
 		patience = DefaultPatience
 	}
 	d := &extsock.Dialer{Config: p.Config()}
-	for end, served := time.Now().Add(patience), false; ctx.Err() == nil; {
+	end, served := time.Now().Add(patience), false
+	for failures := 0; ctx.Err() == nil && (!served || failures < maxFailures); {
 		conn, err := d.DialDDP(ctx, "tcp", address)
 		switch {
 		case err == nil:
-			served = true
+			failures, served = 0, true
 			p.serve(ctx, conn, true)
-		case served || ctx.Err() != nil:
-			return nil
-		case time.Now().After(end):
+		case !served && ctx.Err() == nil && time.Now().After(end):
 			return err
 		default:
+			failures++
 			pause(ctx, retry)
 		}
 	}
