@@ -24,8 +24,10 @@ func TestSpecSiw(t *testing.T) {
 			g := Start(t)
 			g.SetSiw(t, "fix_split_trailer=1") // else the NAT decides where this fault is seen
 			cfg := spec.Config{Part: part, Profile: spec.Profiles()["siw"], Timeout: specTimeout, Done: logResult(t)}
+			var p *Peer
 			if part == spec.Responder {
-				g.Peer(t).Send("spec port=%d", specPort)
+				p = g.Peer(t)
+				p.Send("spec port=%d", specPort)
 				g.AwaitListener(t, specPort)
 				address := g.Forward(t, specPort)
 				cfg.Open = func(ctx context.Context) (net.Conn, error) {
@@ -37,7 +39,8 @@ func TestSpecSiw(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer l.Close()
-				g.Peer(t).Send("spec addr=%s port=%d", HostIP, l.Addr().(*net.TCPAddr).Port)
+				p = g.Peer(t)
+				p.Send("spec addr=%s port=%d", HostIP, l.Addr().(*net.TCPAddr).Port)
 				cfg.Open = func(ctx context.Context) (net.Conn, error) {
 					end, _ := ctx.Deadline()
 					_ = l.(*net.TCPListener).SetDeadline(end)
@@ -51,6 +54,12 @@ func TestSpecSiw(t *testing.T) {
 			t.Log(report.Summary())
 			if want := len(spec.Select(part, nil)); len(report.Results) != want || report.Failed() {
 				t.Errorf("%s; want %d cases and no failure", report.Summary(), want)
+			}
+			select {
+			case <-p.process.Done():
+				code, err := p.process.Wait()
+				t.Errorf("siwpeer has ended: %d, %v", code, err)
+			default:
 			}
 			if err := g.Crash(); err != nil {
 				t.Error(err)

@@ -74,7 +74,17 @@ func TestSelect(t *testing.T) {
 // A profile names cases that there are, in a part that they have, and says of each why.
 func TestProfiles(t *testing.T) {
 	for name, p := range Profiles() {
-		for id, sentence := range p.Deviations {
+		sentences := make(map[string]string)
+		for id, d := range p.Deviations {
+			sentences[id] = d.Sentence
+		}
+		for id, sentence := range p.Harmful {
+			if _, both := sentences[id]; both {
+				t.Errorf("profile %s: %s can't deviate, as it is not asked", name, id)
+			}
+			sentences[id] = sentence
+		}
+		for id, sentence := range sentences {
 			base, part, _ := strings.Cut(id, "@")
 			list := Select(0, []string{base})
 			if len(list) != 1 || list[0].ID != base || part != "" && part != "responder" && part != "initiator" || part == list[0].Part.String() {
@@ -88,14 +98,39 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	p := &Profile{Deviations: map[string]string{"a": "both.", "b@initiator": "one.", "a@responder": "other."}}
+	p := &Profile{Deviations: map[string]Deviation{
+		"a": {"both.", ""}, "b@initiator": {"one.", ""}, "a@responder": {"other.", ""}, "c": {"so.", "00"},
+	}}
 	for _, tt := range []struct {
 		id   string
 		part Part
+		got  string
 		want string
-	}{{"a", Initiator, "both."}, {"a", Responder, "other."}, {"b", Initiator, "one."}, {"b", Responder, ""}, {"c", Initiator, ""}} {
-		if got, ok := p.known(tt.id, tt.part); got != tt.want || ok != (tt.want != "") {
-			t.Errorf("known(%s, %v) = %q, %v, want %q", tt.id, tt.part, got, ok, tt.want)
+	}{
+		{"a", Initiator, "", "both."}, {"a", Responder, "", "other."}, {"b", Initiator, "", "one."}, {"b", Responder, "", ""},
+		{"c", Initiator, "1001", "so."}, {"c", Initiator, "1011", ""}, {"d", Initiator, "", ""},
+	} {
+		if got, ok := p.known(tt.id, tt.part, tt.got); ok != (tt.want != "") || ok && got != tt.want {
+			t.Errorf("known(%s, %v, %s) = %q, %v, want %q", tt.id, tt.part, tt.got, got, ok, tt.want)
+		}
+	}
+}
+
+// Known failures do not make a report fail, others do, and what is harmful is not asked.
+func TestProfileOfRun(t *testing.T) {
+	id := "5044/7.1.1/revision-1"
+	for _, tt := range []struct {
+		profile *Profile
+		want    Status
+	}{
+		{nil, StatusFail},
+		{&Profile{Deviations: map[string]Deviation{id: {"It does not speak.", "the connection stays open"}}}, StatusKnown},
+		{&Profile{Deviations: map[string]Deviation{id: {"It speaks.", "some octets"}}}, StatusFail},
+		{&Profile{Harmful: map[string]string{id: "It burns."}}, StatusSkip},
+	} {
+		r := profiled(t, Responder, silent, tt.profile, id)[id]
+		if r.Status != tt.want || (&Report{Results: []Result{r}}).Failed() != (tt.want == StatusFail) {
+			t.Errorf("%s %s, want %s", r.Status, r.Reason, tt.want)
 		}
 	}
 }

@@ -119,11 +119,17 @@ func credulous(f *fakeConn) {
 // against asks one fake, and returns the results by ID.
 func against(t *testing.T, part Part, peer fake, sections ...string) map[string]Result {
 	t.Helper()
+	return profiled(t, part, peer, nil, sections...)
+}
+
+// profiled is against with a profile.
+func profiled(t *testing.T, part Part, peer fake, profile *Profile, sections ...string) map[string]Result {
+	t.Helper()
 	results := make(map[string]Result)
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
 		defer close(over)
-		report, err := Run(t.Context(), Config{Part: part, Sections: sections, Open: func(context.Context) (net.Conn, error) {
+		report, err := Run(t.Context(), Config{Part: part, Profile: profile, Sections: sections, Open: func(context.Context) (net.Conn, error) {
 			ours, theirs := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			go func() {
 				defer theirs.Close()

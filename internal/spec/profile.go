@@ -1,15 +1,26 @@
 package spec
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Profile has the known deviations of one kind of peer: cases that fail with it, and why.
 type Profile struct {
 	Name string
-	// Deviations are the sentences, by the ID of the case; behind a '@' the part, where it is only one:
+	// Deviations are by the ID of the case; behind a '@' the part, where it is only one:
 	// "5044/7.1.1/wrong-key@initiator".
-	Deviations map[string]string
+	Deviations map[string]Deviation
+	// Harmful are cases that are not asked, for what they would do to the peer's machine; IDs as in Deviations.
+	Harmful map[string]string
 	// Pause is between startup and the first FPDU of an Initiator.
 	Pause time.Duration
+}
+
+// A Deviation is a case that fails, and how.
+type Deviation struct {
+	Sentence string // describes it
+	Got      string // is in Result.Got: with any other answer the case fails as it would without a profile
 }
 
 // Profiles returns all profiles, by name.
@@ -31,17 +42,25 @@ func (p *Profile) pause() time.Duration {
 	return p.Pause
 }
 
-func (p *Profile) known(id string, part Part) (sentence string, ok bool) {
+// known returns the sentence for a case that has failed with got.
+func (p *Profile) known(id string, part Part, got string) (sentence string, ok bool) {
 	if p == nil {
 		return "", false
 	}
-	if sentence, ok = p.Deviations[id+"@"+part.String()]; !ok {
-		sentence, ok = p.Deviations[id]
-	}
-	return sentence, ok
+	d, ok := lookUp(p.Deviations, id, part)
+	return d.Sentence, ok && strings.Contains(got, d.Got)
 }
 
-// siw is Linux's software iWARP.
-func siw() *Profile {
-	return &Profile{Name: "siw", Pause: 100 * time.Millisecond, Deviations: map[string]string{}}
+func (p *Profile) harmful(id string, part Part) (sentence string, ok bool) {
+	if p == nil {
+		return "", false
+	}
+	return lookUp(p.Harmful, id, part)
+}
+
+func lookUp[T any](list map[string]T, id string, part Part) (entry T, ok bool) {
+	if entry, ok = list[id+"@"+part.String()]; !ok {
+		entry, ok = list[id]
+	}
+	return entry, ok
 }

@@ -194,8 +194,9 @@ func probe(ctx context.Context, cfg *Config) error {
 		s.first()
 		cfg.plain = s.err != nil && s.ended != stillOpen && s.logged[0] == 0
 	} else {
-		s.open()
+		s.start()
 	}
+	s.finish()
 	var none *openError
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.Canceled):
@@ -208,6 +209,9 @@ func probe(ctx context.Context, cfg *Config) error {
 
 // ask asks one case. The error tells that there was no connection to ask it on.
 func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
+	if sentence, ok := cfg.Profile.harmful(c.ID, cfg.Part); ok {
+		return Result{Case: c, Status: StatusSkip, Reason: "not asked: " + sentence}, nil
+	}
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.timeout())
 	defer cancel()
@@ -229,7 +233,7 @@ func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
 		r.Expected, r.Got, err = "a connection", s.err.Error(), s.err
 	}
 	r.Status, r.Log = StatusFail, s.log
-	if sentence, ok := cfg.Profile.known(c.ID, cfg.Part); ok && err == nil {
+	if sentence, ok := cfg.Profile.known(c.ID, cfg.Part, r.Got); ok && err == nil {
 		r.Status, r.Reason = StatusKnown, sentence
 	}
 	return r, err

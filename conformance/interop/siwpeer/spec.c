@@ -1,5 +1,6 @@
-// The peer of `rddp spec`: the contract of conformance/SPEC.md. It serves connections one after another, until the
-// process is killed; each gets regions, buffers and queues of its own.
+// The peer of `rddp spec`: the contract of conformance/SPEC.md. It serves connections until the process is killed; each
+// gets regions, buffers and queues of its own. siw does not tell the end of every connection, so several are served at a
+// time, and one on which nothing happens is ended.
 #include "siwpeer.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,9 @@
 enum {
 	RECEIVES = 16, SIZE = 4096, REGIONS = 3,
 	MEMORY = 1 << 0, INVALIDATE = 1 << 3, READ_ONLY = 1 << 4, WRITE_ONLY = 1 << 5,
-	SETUP_MS = 3000, // longest wait for one step of setting up a connection
+	CONNECTIONS = 32, // at a time
+	SETUP_MS = 3000,  // longest wait for one step of dialling
+	IDLE_MS = 8000,   // after which a connection is ended; longer than a case takes
 };
 
 static struct rdma_event_channel *channel;
@@ -27,12 +30,11 @@ struct echo {
 	struct ibv_cq *cq;
 	struct ibv_mr *buffers, *regions[REGIONS];
 	uint8_t *memory; // RECEIVES buffers, then one more for the first Send, then the regions
-	bool over;
+	int64_t active;  // when something happened
+	bool established, over;
 };
 
-// A request that came while another connection was served waits here.
-static struct rdma_cm_id *waiting[64];
-static size_t nwaiting;
+static struct echo live[CONNECTIONS];
 
 static uint8_t *put32(uint8_t *p, uint32_t v) { v = htobe32(v); return (uint8_t *)memcpy(p, &v, 4) + 4; }
 static uint8_t *put64(uint8_t *p, uint64_t v) { v = htobe64(v); return (uint8_t *)memcpy(p, &v, 8) + 8; }
@@ -114,33 +116,67 @@ static void take_down(struct echo *e)
 	free(e->memory);
 }
 
-// event takes the next event, waiting at most ms. It returns its type, or -1 where there is none about e.
-static int event(struct echo *e, int ms)
+static struct echo *of(const struct rdma_cm_id *id)
+{
+	for (int i = 0; i < CONNECTIONS; i++)
+		if (live[i].id == id)
+			return &live[i];
+	return NULL;
+}
+
+// oldest makes room, if there is none, where nothing has happened for the longest time.
+static struct echo *oldest(void)
+{
+	struct echo *e = of(NULL);
+	for (int i = 0; !of(NULL) && i < CONNECTIONS; i++)
+		if (!e || live[i].active < e->active)
+			e = &live[i];
+	if (e->id)
+		take_down(e);
+	*e = (struct echo){ .active = now_ms() };
+	return e;
+}
+
+static void accept_one(struct rdma_cm_id *id)
+{
+	struct echo *e = oldest();
+	uint8_t pd[128];
+	struct rdma_conn_param p = { .private_data = pd, .responder_resources = 16, .initiator_depth = 16 };
+	e->id = id;
+	e->over = !set_up(e);
+	if (!e->over) {
+		p.private_data_len = record(pd, e);
+		e->over = rdma_accept(id, &p);
+	}
+}
+
+// event deals with the next event, waiting at most ms. It returns its type, or -1 where there is none.
+static int event(int ms)
 {
 	struct pollfd fd = { channel->fd, POLLIN, 0 };
 	struct rdma_cm_event *ev;
-	int type = -1;
 	if (poll(&fd, 1, ms) <= 0 || rdma_get_cm_event(channel, &ev))
 		return -1;
-	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		if (nwaiting < sizeof waiting / sizeof *waiting)
-			waiting[nwaiting++] = ev->id;
-	} else if (e && ev->id == e->id) {
-		type = ev->event;
+	int type = ev->event;
+	struct rdma_cm_id *id = ev->id;
+	rdma_ack_cm_event(ev); // before anything is destroyed: that waits for it
+	struct echo *e = of(id);
+	switch (type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		accept_one(id);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (e)
+			e->established = true;
+		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		break;
+	default: // an end, of one kind or other
+		if (e)
+			e->over = true;
 	}
-	rdma_ack_cm_event(ev);
 	return type;
-}
-
-// reach waits until an event of this type has come. Every other one about e is a failure.
-static bool reach(struct echo *e, int type)
-{
-	for (int64_t end = now_ms() + SETUP_MS; now_ms() < end;) {
-		int got = event(e, 10);
-		if (got != -1)
-			return got == type;
-	}
-	return false;
 }
 
 // completed deals with one completion; false: the connection is over.
@@ -153,58 +189,65 @@ static bool completed(struct echo *e, const struct ibv_wc *wc)
 	return wc->wr_id >= RECEIVES || !post_receive(e, wc->wr_id);
 }
 
-// run sends messages back until the connection is over.
-static void run(struct echo *e)
+// work sends messages back, and ends what is over. It reports whether there was anything to do.
+static bool work(void)
 {
-	struct ibv_wc wc;
-	bool answers = true;
-	while (!e->over) {
-		int n = ibv_poll_cq(e->cq, 1, &wc);
-		if (n == 1 && answers)
-			answers = completed(e, &wc);
-		int type = event(e, n == 1 ? 0 : 1);
-		e->over = type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_DEVICE_REMOVAL;
-		if (!answers && type == -1 && n != 1) {
-			// A receive has failed, and siw may keep the connection: it is ended here.
-			rdma_disconnect(e->id);
-			e->over = true;
+	bool busy = false;
+	for (int i = 0; i < CONNECTIONS; i++) {
+		struct echo *e = &live[i];
+		struct ibv_wc wc;
+		if (!e->id)
+			continue;
+		while (!e->over && e->cq && ibv_poll_cq(e->cq, 1, &wc) == 1) {
+			busy = true;
+			e->active = now_ms();
+			e->over = !completed(e, &wc);
+		}
+		if (e->over || now_ms() - e->active > IDLE_MS) {
+			if (e->established)
+				rdma_disconnect(e->id);
+			take_down(e);
+			*e = (struct echo){ .id = NULL };
 		}
 	}
+	return busy;
 }
 
-static void accept_one(struct rdma_cm_id *id)
+// reach waits until an event of this type has come.
+static bool reach(struct echo *e, int type)
 {
-	struct echo e = { .id = id };
-	uint8_t pd[128];
-	struct rdma_conn_param p = { .private_data = pd, .responder_resources = 16, .initiator_depth = 16 };
-	if (set_up(&e)) {
-		p.private_data_len = record(pd, &e);
-		if (!rdma_accept(id, &p) && reach(&e, RDMA_CM_EVENT_ESTABLISHED))
-			run(&e);
-	}
-	take_down(&e);
+	for (int64_t end = now_ms() + SETUP_MS; !e->over && now_ms() < end;)
+		if (event(10) == type)
+			return true;
+	return false;
 }
 
 static void connect_one(struct sockaddr_in *sa)
 {
-	struct echo e = { .id = NULL };
+	struct echo *e = oldest();
 	uint8_t pd[128];
 	struct rdma_conn_param p = { .private_data = pd, .responder_resources = 16, .initiator_depth = 16 };
-	if (rdma_create_id(channel, &e.id, NULL, RDMA_PS_TCP)) {
+	if (rdma_create_id(channel, &e->id, NULL, RDMA_PS_TCP)) {
+		e->id = NULL;
 		usleep(100000);
 		return;
 	}
-	bool up = !rdma_resolve_addr(e.id, NULL, (struct sockaddr *)sa, SETUP_MS) && reach(&e, RDMA_CM_EVENT_ADDR_RESOLVED) &&
-		  !rdma_resolve_route(e.id, SETUP_MS) && reach(&e, RDMA_CM_EVENT_ROUTE_RESOLVED) && set_up(&e);
-	if (up) {
-		p.private_data_len = record(pd, &e);
-		memcpy(e.memory + RECEIVES * SIZE, "hello", 5);
-		if (!rdma_connect(e.id, &p) && reach(&e, RDMA_CM_EVENT_ESTABLISHED) && !post_send(&e, RECEIVES, 5))
-			run(&e);
-		else
-			usleep(20000); // not to dial without a pause where nobody listens
+	e->over = rdma_resolve_addr(e->id, NULL, (struct sockaddr *)sa, SETUP_MS) || !reach(e, RDMA_CM_EVENT_ADDR_RESOLVED) ||
+		  rdma_resolve_route(e->id, SETUP_MS) || !reach(e, RDMA_CM_EVENT_ROUTE_RESOLVED) || !set_up(e);
+	if (!e->over) {
+		p.private_data_len = record(pd, e);
+		memcpy(e->memory + RECEIVES * SIZE, "hello", 5);
+		e->over = rdma_connect(e->id, &p);
 	}
-	take_down(&e);
+	for (bool said = false; e->id;) {
+		if (e->established && !said) {
+			said = true;
+			e->over = e->over || post_send(e, RECEIVES, 5);
+		}
+		if (!work())
+			event(1);
+	}
+	usleep(10000); // not to dial without a pause where nobody listens
 }
 
 // spec port=N listens; with addr= it dials that address again and again.
@@ -222,11 +265,7 @@ bool cmd_spec(void)
 	if (rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) || rdma_bind_addr(listener, (struct sockaddr *)&sa) ||
 	    rdma_listen(listener, 16))
 		return failed_call("rdma_listen", errno);
-	for (;;) {
-		while (!nwaiting)
-			event(NULL, 1000);
-		struct rdma_cm_id *id = waiting[0];
-		memmove(waiting, waiting + 1, --nwaiting * sizeof *waiting);
-		accept_one(id);
-	}
+	for (;;)
+		if (!work())
+			event(1);
 }

@@ -1,0 +1,97 @@
+package spec
+
+import "time"
+
+// What siw does differently, in the kernel 6.1.192 of Debian 12.
+const (
+	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
+		"and the flags are in the low bits."
+	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
+	siwMarkers    = "siw has no Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
+	siwPrivate    = "siw takes 256 octets of Private Data at most, the enhanced data included, and closes the connection for more."
+	siwStall      = "siw may leave the rest of a startup frame that comes in pieces unread, until more octets come."
+	siwTrailer    = "siw fails the CRC of an FPDU whose pad and CRC field come in two pieces."
+	siwDepths     = "siw takes 0x3FFF for a depth and answers with one of its own."
+	siwKey        = "siw answers a Reply with a wrong key by a Terminate, where the connection is to be closed at once."
+	siwCRC        = "siw reports a depth that is too big by a Terminate, but without the CRC that the Reply has asked for."
+	siwOpcode     = "siw goes by the opcode for the kind and the queue of a segment, and reports another fault of it than the opcode, in its bit order."
+	siwLongReply  = "A Reply with more than 256 octets of Private Data crashes siw's kernel: it reads through a null pointer."
+	siwCutRequest = "A connection that ends inside its Request gives back one reference to siw's listener too many: " +
+		"siw then resets all further connections, and its kernel may crash."
+)
+
+// siw is Linux's software iWARP.
+func siw() *Profile {
+	d := map[string]Deviation{
+		"5044/4.1/pad-of-zero":                     {"siw does not set its pad octets to zero.", "a pad octet that is not"},
+		"5044/4.1/split-anywhere":                  {siwTrailer, ""},
+		"5044/4.1/octet-by-octet":                  {siwTrailer, ""},
+		"5044/4.3/sent@responder":                  {siwMarkers, "R is set"},
+		"5044/4.3/sent@initiator":                  {siwMarkers, "nothing, then"},
+		"5044/4.3/sent-with-short-fpdus@responder": {siwMarkers, "R is set"},
+		"5044/4.3/sent-with-short-fpdus@initiator": {siwMarkers, "nothing, then"},
+		"5044/7.1.2/silent-with-markers":           {siwMarkers, "R is set"},
+		"5044/4.4/crc-header":                      {"siw acts on a DDP header before it has checked the CRC, and reports what it finds there, in its bit order.", "header is 2104"},
+		"5044/7.1.1/reserved-bits":                 {siwMirrors, "flags 0x4f"},
+		"5044/7.1.1/r-bit-in-request":              {siwMirrors, "flags 0x60"},
+		"6581/6/s-in-revision-1":                   {siwMirrors, "flags 0x50, revision 1"},
+		"6581/6/reserved-bits":                     {siwMirrors, "flags 0x5f"},
+		"5044/7.1.1/private-data-512":              {siwPrivate, "nothing, then"},
+		"6581/6/private-data-512":                  {siwPrivate, "nothing, then"},
+		"6581/6/enhanced-data-cut":                 {"siw answers an enhanced Request without its data by a Reply with R.", "4d504120494420526570"},
+		"5044/7.1.2/octet-by-octet":                {siwStall, "nothing within"},
+		"5044/7.1.2/reply-octet-by-octet":          {siwStall, "nothing within"},
+		"5044/7.1.2/reply-in-two-parts":            {siwStall, "nothing within"},
+		"5044/7.1.1/reply-key-first-octet":         {siwKey, "octets: 00164147"},
+		"5044/7.1.1/reply-key-last-octet":          {siwKey, "octets: 00164147"},
+		"5044/7.1.1/key-of-a-request":              {siwKey, "octets: 00164147"},
+		"6581/9.1/ord-left-to-ulp":                 {siwDepths, "IRD 128"},
+		"6581/9.1/ird-left-to-ulp":                 {siwDepths, "ORD 16"},
+		"6581/9.1/reply-left-to-ulp":               {siwDepths + " Here it is too big. " + siwCRC, "00000000"},
+		"6581/9.1/reply-ord-too-big":               {siwCRC, "00000000"},
+		"5041/7.1/too-long":                        {"siw reports a message that is too long as one that finds no buffer, in its bit order.", "header is 2102"},
+		"5041/7.2/to-wraps":                        {"siw reports a TO that wraps as a local catastrophic error of DDP, in its bit order.", "header is 0100"},
+		"5040/4.1/send-in-tagged-segment":          {siwOpcode, "header is 2101"},
+		"5040/4.1/write-in-untagged-segment":       {siwOpcode, "header is 1100"},
+		"5040/4.2/read-on-send-queue":              {siwOpcode, "header is 2103"},
+		"5040/4.8/header-of-tagged":                {siwBits, "header is 110003"},
+		"5040/5.2.1/length-0@initiator":            {"siw may answer a Read of length 0 with octets of the message that it has sent before.", "octets 68656c6c6f"},
+		"5040/7.2/read-wraps":                      {"siw closes without a Terminate for a Read whose source TO wraps.", "nothing, then"},
+		"5040/7.2/no-right-to-read":                {"siw answers a Read of memory that does not grant it.", "RDMA Read Response"},
+	}
+	// All that is wrong with these is the order of bits: the first two octets of the Terminate Header.
+	for header, ids := range map[string][]string{
+		"0202": {"5044/4.4/crc-payload", "5044/4.4/crc-pad", "5044/4.4/crc-field", "5044/4.4/wrong-length"},
+		"1000": {"5040/4.8/header-of-read", "5040/5.3/send-with-se-and-invalidate", "5040/7.2/read-invalid-stag"},
+		"1001": {"5040/7.2/read-beyond-end", "5040/7.2/read-across-end", "5040/7.2/read-before-start"},
+		"2005": {"5040/4.1/version-0", "5040/4.1/version-2", "5040/4.1/version-3"},
+		"2006": {
+			"5040/4.1/opcode-12", "5040/4.1/opcode-13", "5040/4.1/opcode-14", "5040/4.1/opcode-15",
+			"7306/4.1/atomics-not-offered", "7306/4.1/immediate-not-offered",
+		},
+		"2009": {"5040/5.3/invalidate-unknown"},
+		"2101": {
+			"5041/7.1/qn-4", "5041/7.1/qn-255", "5041/7.1/qn-4294967295", "5040/4.2/send-on-read-queue",
+			"5040/4.8/header-of-untagged", "5040/4.8/control",
+		},
+		"2103": {
+			"5041/4.3/msn-zero", "5041/4.3/msn-replayed", "5041/4.3/msn-far-ahead", "5041/4.3/msn-gap", "5040/7.2/read-msn",
+		},
+		"2104": {"5041/4.3/mo-not-zero", "5041/7.1/mo-beyond-buffer", "5041/7.1/mo-wraps"},
+		"2106": {"5041/4.1/untagged-version-0", "5041/4.1/untagged-version-2", "5041/4.1/untagged-version-3"},
+	} {
+		for _, id := range ids {
+			d[id] = Deviation{siwBits, "header is " + header}
+		}
+	}
+	return &Profile{
+		Name: "siw", Pause: 100 * time.Millisecond, Deviations: d,
+		Harmful: map[string]string{
+			"5044/7.1.2/cut-request":              siwCutRequest,
+			"5044/8/reset-in-startup@responder":   siwCutRequest,
+			"5044/7.1.1/reply-private-data-512":   siwLongReply,
+			"5044/7.1.1/reply-private-data-513":   siwLongReply,
+			"5044/7.1.1/reply-private-data-65535": siwLongReply,
+		},
+	}
+}
