@@ -15,6 +15,7 @@ import (
 const (
 	specPort    = 7400
 	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
+	maxBusy     = 12              // cases in which siw may not send its Terminate; 0 to 2 are usual
 )
 
 // rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and nothing else is wrong.
@@ -54,6 +55,15 @@ func TestSpecSiw(t *testing.T) {
 			t.Log(report.Summary())
 			if want := len(spec.Select(part, nil)); len(report.Results) != want || report.Failed() {
 				t.Errorf("%s; want %d cases and no failure", report.Summary(), want)
+			}
+			busy := 0
+			for _, r := range report.Results {
+				if r.Reason == spec.SiwBusy {
+					busy++
+				}
+			}
+			if busy > maxBusy {
+				t.Errorf("siw closes without a Terminate in %d cases, want %d at most", busy, maxBusy)
 			}
 			select {
 			case <-p.process.Done():

@@ -78,6 +78,11 @@ func TestProfiles(t *testing.T) {
 		for id, d := range p.Deviations {
 			sentences[id] = d.Sentence
 		}
+		for i, d := range p.Anywhere {
+			if d.Got == "" || d.Expected == "" || !strings.HasSuffix(d.Sentence, ".") {
+				t.Errorf("profile %s: number %d of Anywhere says too little: %+v", name, i, d)
+			}
+		}
 		for id, sentence := range p.Harmful {
 			if _, both := sentences[id]; both {
 				t.Errorf("profile %s: %s can't deviate, as it is not asked", name, id)
@@ -98,9 +103,12 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	p := &Profile{Deviations: map[string]Deviation{
-		"a": {"both.", ""}, "b@initiator": {"one.", ""}, "a@responder": {"other.", ""}, "c": {"so.", "00"},
-	}}
+	p := &Profile{
+		Deviations: map[string]Deviation{
+			"a": {Sentence: "both."}, "b@initiator": {Sentence: "one."}, "a@responder": {Sentence: "other."}, "c": {Sentence: "so.", Got: "00"},
+		},
+		Anywhere: []Deviation{{"now and then.", "silence", "a word"}},
+	}
 	for _, tt := range []struct {
 		id   string
 		part Part
@@ -109,10 +117,14 @@ func TestKnown(t *testing.T) {
 	}{
 		{"a", Initiator, "", "both."}, {"a", Responder, "", "other."}, {"b", Initiator, "", "one."}, {"b", Responder, "", ""},
 		{"c", Initiator, "1001", "so."}, {"c", Initiator, "1011", ""}, {"d", Initiator, "", ""},
+		{"c", Responder, "silence", "now and then."}, {"d", Responder, "silence", "now and then."}, {"c", Responder, "silence 00", "so."},
 	} {
-		if got, ok := p.known(tt.id, tt.part, tt.got); ok != (tt.want != "") || ok && got != tt.want {
+		if got, ok := p.known(tt.id, tt.part, "a word", tt.got); ok != (tt.want != "") || ok && got != tt.want {
 			t.Errorf("known(%s, %v, %s) = %q, %v, want %q", tt.id, tt.part, tt.got, got, ok, tt.want)
 		}
+	}
+	if _, ok := p.known("d", Responder, "two octets", "silence"); ok {
+		t.Error("a deviation is known where something else was expected")
 	}
 }
 
@@ -124,8 +136,8 @@ func TestProfileOfRun(t *testing.T) {
 		want    Status
 	}{
 		{nil, StatusFail},
-		{&Profile{Deviations: map[string]Deviation{id: {"It does not speak.", "the connection stays open"}}}, StatusKnown},
-		{&Profile{Deviations: map[string]Deviation{id: {"It speaks.", "some octets"}}}, StatusFail},
+		{&Profile{Deviations: map[string]Deviation{id: {Sentence: "It does not speak.", Got: "the connection stays open"}}}, StatusKnown},
+		{&Profile{Deviations: map[string]Deviation{id: {Sentence: "It speaks.", Got: "some octets"}}}, StatusFail},
 		{&Profile{Harmful: map[string]string{id: "It burns."}}, StatusSkip},
 	} {
 		r := profiled(t, Responder, silent, tt.profile, id)[id]

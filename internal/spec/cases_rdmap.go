@@ -49,7 +49,7 @@ func operations() []Case {
 				o := s.outcomeOf(1)
 				delivered := len(o.messages) == 1 && string(o.messages[0].payload) == "version 0"
 				if s.err == nil && !delivered && (o.term == nil || o.term.code != rdmapVersion || s.ended == stillOpen) {
-					s.fail(rdmapVersion.String()+" and the end of the connection, or the Send's echo", "%v; %v", o.term, s.ended)
+					s.fail("the Terminate "+rdmapVersion.String()+" and the end of the connection, or the Send's echo", "%v; %v", o.term, s.ended)
 				}
 			}),
 		question("5040/4.1/send-in-tagged-segment", both, FlagMemory, "RDMAP-5040-7.2-2 RDMAP-5040-4.1-5",

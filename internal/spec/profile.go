@@ -11,6 +11,8 @@ type Profile struct {
 	// Deviations are by the ID of the case; behind a '@' the part, where it is only one:
 	// "5044/7.1.1/wrong-key@initiator".
 	Deviations map[string]Deviation
+	// Anywhere are deviations that may come in any case, now and then.
+	Anywhere []Deviation
 	// Harmful are cases that are not asked, for what they would do to the peer's machine; IDs as in Deviations.
 	Harmful map[string]string
 	// Pause is between startup and the first FPDU of an Initiator.
@@ -21,6 +23,7 @@ type Profile struct {
 type Deviation struct {
 	Sentence string // describes it
 	Got      string // is in Result.Got: with any other answer the case fails as it would without a profile
+	Expected string // is in Result.Expected
 }
 
 // Profiles returns all profiles, by name.
@@ -42,13 +45,21 @@ func (p *Profile) pause() time.Duration {
 	return p.Pause
 }
 
-// known returns the sentence for a case that has failed with got.
-func (p *Profile) known(id string, part Part, got string) (sentence string, ok bool) {
+// known returns the sentence for a case that has failed in this way.
+func (p *Profile) known(id string, part Part, expected, got string) (sentence string, ok bool) {
 	if p == nil {
 		return "", false
 	}
-	d, ok := lookUp(p.Deviations, id, part)
-	return d.Sentence, ok && strings.Contains(got, d.Got)
+	list := p.Anywhere
+	if d, ok := lookUp(p.Deviations, id, part); ok {
+		list = append([]Deviation{d}, list...)
+	}
+	for _, d := range list {
+		if strings.Contains(got, d.Got) && strings.Contains(expected, d.Expected) {
+			return d.Sentence, true
+		}
+	}
+	return "", false
 }
 
 func (p *Profile) harmful(id string, part Part) (sentence string, ok bool) {

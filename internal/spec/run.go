@@ -233,7 +233,7 @@ func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
 		r.Expected, r.Got, err = "a connection", s.err.Error(), s.err
 	}
 	r.Status, r.Log = StatusFail, s.log
-	if sentence, ok := cfg.Profile.known(c.ID, cfg.Part, r.Got); ok && err == nil {
+	if sentence, ok := cfg.Profile.known(c.ID, cfg.Part, r.Expected, r.Got); ok && err == nil {
 		r.Status, r.Reason = StatusKnown, sentence
 	}
 	return r, err

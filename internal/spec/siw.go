@@ -2,6 +2,9 @@ package spec
 
 import "time"
 
+// SiwBusy is the one deviation of siw that may come in any case about an error, where the two race.
+const SiwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
+
 // What siw does differently, in the kernel 6.1.192 of Debian 12.
 const (
 	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
@@ -15,49 +18,51 @@ const (
 	siwKey        = "siw answers a Reply with a wrong key by a Terminate, where the connection is to be closed at once."
 	siwCRC        = "siw reports a depth that is too big by a Terminate, but without the CRC that the Reply has asked for."
 	siwOpcode     = "siw goes by the opcode for the kind and the queue of a segment, and reports another fault of it than the opcode, in its bit order."
-	siwLongReply  = "A Reply with more than 256 octets of Private Data crashes siw's kernel: it reads through a null pointer."
-	siwCutRequest = "A connection that ends inside its Request gives back one reference to siw's listener too many: " +
-		"siw then resets all further connections, and its kernel may crash."
+	siwStale      = "siw may answer a Read of length 0 with octets of the message that it has sent before."
+	siwLongReply  = "A Reply with 512 octets of Private Data or more crashes siw's kernel: it reads through a null pointer."
+	siwCutRequest = "Connections that end inside their Request put siw's listener out of use: it resets all further ones, and its kernel " +
+		"warns of a use after free when it is closed."
 )
 
 // siw is Linux's software iWARP.
 func siw() *Profile {
 	d := map[string]Deviation{
-		"5044/4.1/pad-of-zero":                     {"siw does not set its pad octets to zero.", "a pad octet that is not"},
-		"5044/4.1/split-anywhere":                  {siwTrailer, ""},
-		"5044/4.1/octet-by-octet":                  {siwTrailer, ""},
-		"5044/4.3/sent@responder":                  {siwMarkers, "R is set"},
-		"5044/4.3/sent@initiator":                  {siwMarkers, "nothing, then"},
-		"5044/4.3/sent-with-short-fpdus@responder": {siwMarkers, "R is set"},
-		"5044/4.3/sent-with-short-fpdus@initiator": {siwMarkers, "nothing, then"},
-		"5044/7.1.2/silent-with-markers":           {siwMarkers, "R is set"},
-		"5044/4.4/crc-header":                      {"siw acts on a DDP header before it has checked the CRC, and reports what it finds there, in its bit order.", "header is 2104"},
-		"5044/7.1.1/reserved-bits":                 {siwMirrors, "flags 0x4f"},
-		"5044/7.1.1/r-bit-in-request":              {siwMirrors, "flags 0x60"},
-		"6581/6/s-in-revision-1":                   {siwMirrors, "flags 0x50, revision 1"},
-		"6581/6/reserved-bits":                     {siwMirrors, "flags 0x5f"},
-		"5044/7.1.1/private-data-512":              {siwPrivate, "nothing, then"},
-		"6581/6/private-data-512":                  {siwPrivate, "nothing, then"},
-		"6581/6/enhanced-data-cut":                 {"siw answers an enhanced Request without its data by a Reply with R.", "4d504120494420526570"},
-		"5044/7.1.2/octet-by-octet":                {siwStall, "nothing within"},
-		"5044/7.1.2/reply-octet-by-octet":          {siwStall, "nothing within"},
-		"5044/7.1.2/reply-in-two-parts":            {siwStall, "nothing within"},
-		"5044/7.1.1/reply-key-first-octet":         {siwKey, "octets: 00164147"},
-		"5044/7.1.1/reply-key-last-octet":          {siwKey, "octets: 00164147"},
-		"5044/7.1.1/key-of-a-request":              {siwKey, "octets: 00164147"},
-		"6581/9.1/ord-left-to-ulp":                 {siwDepths, "IRD 128"},
-		"6581/9.1/ird-left-to-ulp":                 {siwDepths, "ORD 16"},
-		"6581/9.1/reply-left-to-ulp":               {siwDepths + " Here it is too big. " + siwCRC, "00000000"},
-		"6581/9.1/reply-ord-too-big":               {siwCRC, "00000000"},
-		"5041/7.1/too-long":                        {"siw reports a message that is too long as one that finds no buffer, in its bit order.", "header is 2102"},
-		"5041/7.2/to-wraps":                        {"siw reports a TO that wraps as a local catastrophic error of DDP, in its bit order.", "header is 0100"},
-		"5040/4.1/send-in-tagged-segment":          {siwOpcode, "header is 2101"},
-		"5040/4.1/write-in-untagged-segment":       {siwOpcode, "header is 1100"},
-		"5040/4.2/read-on-send-queue":              {siwOpcode, "header is 2103"},
-		"5040/4.8/header-of-tagged":                {siwBits, "header is 110003"},
-		"5040/5.2.1/length-0@initiator":            {"siw may answer a Read of length 0 with octets of the message that it has sent before.", "octets 68656c6c6f"},
-		"5040/7.2/read-wraps":                      {"siw closes without a Terminate for a Read whose source TO wraps.", "nothing, then"},
-		"5040/7.2/no-right-to-read":                {"siw answers a Read of memory that does not grant it.", "RDMA Read Response"},
+		"5044/4.1/pad-of-zero":                     {Sentence: "siw does not set its pad octets to zero.", Got: "a pad octet that is not"},
+		"5044/4.1/split-anywhere":                  {Sentence: siwTrailer},
+		"5044/4.1/octet-by-octet":                  {Sentence: siwTrailer},
+		"5044/4.3/sent@responder":                  {Sentence: siwMarkers, Got: "R is set"},
+		"5044/4.3/sent@initiator":                  {Sentence: siwMarkers, Got: "nothing, then"},
+		"5044/4.3/sent-with-short-fpdus@responder": {Sentence: siwMarkers, Got: "R is set"},
+		"5044/4.3/sent-with-short-fpdus@initiator": {Sentence: siwMarkers, Got: "nothing, then"},
+		"5044/7.1.2/silent-with-markers":           {Sentence: siwMarkers, Got: "R is set"},
+		"5044/4.4/crc-header":                      {Sentence: "siw acts on a DDP header before it has checked the CRC, and reports what it finds there, in its bit order.", Got: "header is 2104"},
+		"5044/7.1.1/reserved-bits":                 {Sentence: siwMirrors, Got: "flags 0x4f"},
+		"5044/7.1.1/r-bit-in-request":              {Sentence: siwMirrors, Got: "flags 0x60"},
+		"6581/6/s-in-revision-1":                   {Sentence: siwMirrors, Got: "flags 0x50, revision 1"},
+		"6581/6/reserved-bits":                     {Sentence: siwMirrors, Got: "flags 0x5f"},
+		"5044/7.1.1/private-data-512":              {Sentence: siwPrivate, Got: "nothing, then"},
+		"6581/6/private-data-512":                  {Sentence: siwPrivate, Got: "nothing, then"},
+		"6581/6/enhanced-data-cut":                 {Sentence: "siw answers an enhanced Request without its data by a Reply with R.", Got: "4d504120494420526570"},
+		"5044/7.1.2/octet-by-octet":                {Sentence: siwStall, Got: "nothing within"},
+		"5044/7.1.2/reply-octet-by-octet":          {Sentence: siwStall, Got: "nothing within"},
+		"5044/7.1.2/reply-in-two-parts":            {Sentence: siwStall, Got: "nothing within"},
+		"5044/7.1.1/reply-key-first-octet":         {Sentence: siwKey, Got: "octets: 00164147"},
+		"5044/7.1.1/reply-key-last-octet":          {Sentence: siwKey, Got: "octets: 00164147"},
+		"5044/7.1.1/key-of-a-request":              {Sentence: siwKey, Got: "octets: 00164147"},
+		"6581/9.1/ord-left-to-ulp":                 {Sentence: siwDepths, Got: "IRD 128"},
+		"6581/9.1/ird-left-to-ulp":                 {Sentence: siwDepths, Got: "ORD 16"},
+		"6581/9.1/reply-left-to-ulp":               {Sentence: siwDepths + " Here it is too big. " + siwCRC, Got: "00000000"},
+		"6581/9.1/reply-ord-too-big":               {Sentence: siwCRC, Got: "00000000"},
+		"5041/7.1/too-long":                        {Sentence: "siw reports a message that is too long as one that finds no buffer, in its bit order.", Got: "header is 2102"},
+		"5041/7.2/to-wraps":                        {Sentence: "siw reports a TO that wraps as a local catastrophic error of DDP, in its bit order.", Got: "header is 0100"},
+		"5040/4.1/send-in-tagged-segment":          {Sentence: siwOpcode, Got: "header is 2101"},
+		"5040/4.1/write-in-untagged-segment":       {Sentence: siwOpcode, Got: "header is 1100"},
+		"5040/4.2/read-on-send-queue":              {Sentence: siwOpcode, Got: "header is 2103"},
+		"5040/4.8/header-of-tagged":                {Sentence: siwBits, Got: "header is 110003"},
+		"5040/5.2.1/length-0@initiator":            {Sentence: siwStale, Got: "octets 68656c6c6f"},
+		"5040/5.2.1/length-0-of-no-stag@initiator": {Sentence: siwStale, Got: "octets 68656c6c6f"},
+		"5040/7.2/read-wraps":                      {Sentence: "siw closes without a Terminate for a Read whose source TO wraps.", Got: "nothing, then"},
+		"5040/7.2/no-right-to-read":                {Sentence: "siw answers a Read of memory that does not grant it.", Got: "RDMA Read Response"},
 	}
 	// All that is wrong with these is the order of bits: the first two octets of the Terminate Header.
 	for header, ids := range map[string][]string{
@@ -81,11 +86,15 @@ func siw() *Profile {
 		"2106": {"5041/4.1/untagged-version-0", "5041/4.1/untagged-version-2", "5041/4.1/untagged-version-3"},
 	} {
 		for _, id := range ids {
-			d[id] = Deviation{siwBits, "header is " + header}
+			d[id] = Deviation{Sentence: siwBits, Got: "header is " + header}
 		}
 	}
 	return &Profile{
 		Name: "siw", Pause: 100 * time.Millisecond, Deviations: d,
+		Anywhere: []Deviation{
+			{SiwBusy, "nothing, then FIN", "Terminate"},
+			{SiwBusy, "no Terminate; FIN", "Terminate"},
+		},
 		Harmful: map[string]string{
 			"5044/7.1.2/cut-request":              siwCutRequest,
 			"5044/8/reset-in-startup@responder":   siwCutRequest,

@@ -19,6 +19,7 @@ enum {
 	CONNECTIONS = 32, // at a time
 	SETUP_MS = 3000,  // longest wait for one step of dialling
 	IDLE_MS = 8000,   // after which a connection is ended; longer than a case takes
+	GRACE_MS = 500,   // for siw's own end of a connection with a failed request, its Terminate included
 };
 
 static struct rdma_event_channel *channel;
@@ -31,7 +32,7 @@ struct echo {
 	struct ibv_mr *buffers, *regions[REGIONS];
 	uint8_t *memory; // RECEIVES buffers, then one more for the first Send, then the regions
 	int64_t active;  // when something happened
-	bool established, over;
+	bool established, failed, over;
 };
 
 static struct echo live[CONNECTIONS];
@@ -200,10 +201,12 @@ static bool work(void)
 			continue;
 		while (!e->over && e->cq && ibv_poll_cq(e->cq, 1, &wc) == 1) {
 			busy = true;
+			if (e->failed)
+				continue; // flushed
 			e->active = now_ms();
-			e->over = !completed(e, &wc);
+			e->failed = !completed(e, &wc);
 		}
-		if (e->over || now_ms() - e->active > IDLE_MS) {
+		if (e->over || now_ms() - e->active > (e->failed ? GRACE_MS : IDLE_MS)) {
 			if (e->established)
 				rdma_disconnect(e->id);
 			take_down(e);
