@@ -189,14 +189,14 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 // at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good client connects and has an answer within 100
 // ms at the 99th percentile. Without the tag conformance there are 1,000, and HandshakeTimeout is 1 s.
 func TestH3_HalfOpen10000(t *testing.T) {
-	n, timeout := some(10_000, 1000), time.Duration(some(5, 1))*time.Second
+	n, timeout := count(10_000, 1000), time.Duration(count(5, 1))*time.Second
 	for _, tt := range []struct {
 		desc string
 		cfg  extsock.Config
 		n    int
 	}{
 		{"StartupRequire", extsock.Config{Startup: extsock.StartupRequire, MaxHalfOpen: -1, HandshakeTimeout: timeout}, n},
-		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, some(2000, 200)},
+		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, count(2000, 200)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			s := besiege(t, &tt.cfg)
@@ -229,7 +229,7 @@ func TestH3_HalfOpen10000(t *testing.T) {
 // TestH3_HalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
 // good client does not notice.
 func TestH3_HalfOpenIsCapped(t *testing.T) {
-	n, cfg := some(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
+	n, cfg := count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
 	most := int64(4096)
 	if !full {
 		most = 400
@@ -258,7 +258,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 // nor a client that waits. Without the tag conformance 300 times.
 func TestH5_ListenerCloses(t *testing.T) {
 	before, routines := descriptors(), runtime.NumGoroutine()
-	rounds := some(10_000, 300)
+	rounds := count(10_000, 300)
 	request := frame(false, 20).AppendTo(nil)
 	var answered atomic.Int64
 	inParallel(rounds, func(i int) {

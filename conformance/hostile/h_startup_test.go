@@ -198,7 +198,7 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 			add(24, func(b []byte) []byte { b[17] = byte(rev); return b })
 		}
 	}
-	step := some(1, 97)
+	step := count(1, 97)
 	for n := 513; n < 1<<16; n += step { // PD_Length
 		add(20, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
 	}

@@ -1,10 +1,11 @@
 package hostile
 
 import (
-	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,81 +14,82 @@ import (
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
+// roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a role in roles.
+const roleEnv = "RDDP_HOSTILE_ROLE"
+
+// roles are what a peer process can be. They end when their standard input does, if not before.
+var roles = map[string]func() error{}
+
 func TestMain(m *testing.M) {
-	if job := os.Getenv(slowPeersEnv); job != "" {
-		if err := runSlowPeers(job); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+	if name := os.Getenv(roleEnv); name != "" {
+		run := roles[name]
+		if run == nil {
+			run = func() error { return fmt.Errorf("no role %q", name) }
+		}
+		if err := run(); err != nil {
+			fmt.Fprintln(os.Stderr, name+":", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
-	if job := os.Getenv(floodEnv); job != "" {
-		if err := runFlood(job); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for env, run := range map[string]func(string) error{slowPeersEnv: runSlowPeers, floodEnv: runFlood} {
+		if job := os.Getenv(env); job != "" {
+			if err := run(job); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 
-// timeLimit bounds everything that waits.
-func timeLimit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// some is n, or fewer where the tests do not run in full.
-func some(n, fewer int) int {
+// count is n with the build tag conformance, and a smaller number without.
+func count(n, short int) int {
 	if full {
 		return n
 	}
-	return fewer
+	return short
 }
 
-// inUse returns the octets of live objects and of stacks, after a collection.
-func inUse() int64 {
-	for range 2 { // pools keep for two collections what was put into them
-		runtime.GC()
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) + int64(m.StackInuse)
-}
-
-// leastInUse is inUse at a moment when a stream that is busy holds none of the buffers it borrows.
-func leastInUse() int64 {
-	least := inUse()
-	for range 9 {
-		time.Sleep(time.Millisecond)
-		least = min(least, inUse())
-	}
-	return least
-}
-
-// allocated returns the octets that have ever been allocated.
-func allocated() int64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.TotalAlloc)
-}
-
-// descriptors counts the open files of the process; 0 on a system that does not tell.
-func descriptors() int {
-	d, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(d)
-}
-
-// waitFor waits until f holds.
-func waitFor(t testing.TB, what string, f func() bool) {
+// seeded returns a source of random numbers whose seed is in the log; RDDP_SEED repeats a run.
+func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("RDDP_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &seed); err != nil {
+			t.Fatalf("RDDP_SEED: %v", err)
 		}
 	}
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// settled wants no more goroutines than there were, within what Close may wait for in the background.
+func settled(t testing.TB, goroutines int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			b := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines before, %d after\n%s", goroutines, runtime.NumGoroutine(), b[:runtime.Stack(b, true)])
+		}
+	}
+}
+
+// inParallel calls do(i) for i from 0 to n-1, in a few goroutines.
+func inParallel(n int, do func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range 8 {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
 }

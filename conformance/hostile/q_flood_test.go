@@ -151,7 +151,7 @@ func runFlood(env string) error {
 // TestQ2_Floods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
 // has alone, and when it is over the heap has grown by at most 1 MiB.
 func TestQ2_Floods(t *testing.T) {
-	window := time.Duration(some(500, 100)) * time.Millisecond
+	window := time.Duration(count(500, 100)) * time.Millisecond
 	good := goodStream(t)
 	defer good.stop()
 	good.rate(window)

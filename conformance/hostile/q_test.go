@@ -18,7 +18,7 @@ import (
 //
 // DDP-5041-7.2-9
 func TestQ1_SendsWithoutBuffers(t *testing.T) {
-	n := some(1_000_000, 50_000)
+	n := count(1_000_000, 50_000)
 	cq := rdmap.NewCompletionQueue(16)
 	p, c := connected(t, extsock.Config{RecvCQ: cq}, nil, nil)
 	sends := make([][]byte, n)
@@ -52,7 +52,7 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 // comes from the peer; a stream with another completion queue loses no Completion.
 func TestQ3_CompletionQueueOverflow(t *testing.T) {
 	const depth = 4
-	rounds := some(20_000, 1000)
+	rounds := count(20_000, 1000)
 	srq, cq := rdmap.NewSharedReceiveQueue(64), rdmap.NewCompletionQueue(depth)
 	victim := extsock.Config{SRQ: srq, RecvCQ: cq, Messages: true}
 	sends := rdmap.NewCompletionQueue(depth)
@@ -142,7 +142,7 @@ func record(credits uint16, size uint32) []byte {
 // TestQ4_ToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
 // buffer: afterwards as many messages as ever find one. Without the tag conformance there are 2,000.
 func TestQ4_ToleratedMessages(t *testing.T) {
-	n := some(100_000, 2000)
+	n := count(100_000, 2000)
 	const depth = 8
 	for _, tt := range []struct {
 		desc   string
@@ -206,7 +206,7 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 // is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
 func TestQ4_InflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
-		n := int64(some(200, 100))
+		n := int64(count(200, 100))
 		before := leastInUse()
 		var conns []*extsock.Conn
 		var peers []*peer

@@ -43,7 +43,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 
 	good := goodStream(t)
 	defer good.stop()
-	window := time.Duration(some(500, 250)) * time.Millisecond
+	window := time.Duration(count(500, 250)) * time.Millisecond
 	good.rate(window)
 	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, extsock.Handle{}, 0) // the same for each
 	var share float64
@@ -95,10 +95,10 @@ func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
 // conformance 20 peers ask for 16 MiB.
 func TestR5_SlowReaders(t *testing.T) {
 	const ird, limit, each = 16, 8 << 20, 128 << 10
-	peers, size := some(100, 20), some(1<<30, 16<<20)
+	peers, size := count(100, 20), count(1<<30, 16<<20)
 	defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(limit))
 	memory := make([]byte, size)
-	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: time.Duration(some(3, 1)) * time.Second, CloseTimeout: time.Second}
+	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: time.Duration(count(3, 1)) * time.Second, CloseTimeout: time.Second}
 	var conns []*extsock.Conn
 	var all []*peer
 	requests := make([][]byte, peers)

@@ -1,0 +1,328 @@
+package hostile
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// An outcome is how both ends of a session have ended.
+type outcome struct {
+	errs    [2]error // the Initiator's, the Responder's
+	elapsed time.Duration
+}
+
+// both runs both ends of s over two connections.
+func (s *session) both(a, b net.Conn) (o outcome) {
+	begin := time.Now()
+	var wg sync.WaitGroup
+	wg.Go(func() { o.errs[0] = s.run(a, true) })
+	wg.Go(func() { o.errs[1] = s.run(b, false) })
+	wg.Wait()
+	o.elapsed = time.Since(begin)
+	return o
+}
+
+// check wants clean errors of both ends, or none.
+func (o *outcome) check(s *session) error {
+	for i, err := range o.errs {
+		if err != nil && (isNever(err) || !isTyped(err)) {
+			return fmt.Errorf("the %s: %w (%T)", [2]string{"Initiator", "Responder"}[i], err, err)
+		}
+		if errors.Is(err, errEarly) && o.errs[1-i] == nil && !s.cfg.Messages { // messages have no end but TCP's
+			return fmt.Errorf("%w, and that end knows of no error", err)
+		}
+	}
+	return nil
+}
+
+// clean wants no errors at all.
+func (o *outcome) clean() error { return errors.Join(o.errs[0], o.errs[1]) }
+
+// through runs s over sockets with a proxy in between, and returns the proxy, too.
+func (s *session) through(pairs *socketPairs, there, back faults) (o outcome, p *proxy, err error) {
+	a, b, err := pairs.pair()
+	if err != nil {
+		return o, nil, err
+	}
+	c, d, err := pairs.pair()
+	if err != nil {
+		a.Close()
+		b.Close()
+		return o, nil, err
+	}
+	p = newProxy(b, c, there, back)
+	o = s.both(a, d)
+	p.close()
+	return o, p, nil
+}
+
+// lengths returns how many octets the two ends send in sound sessions, at most.
+func (s *session) lengths(t *testing.T, pairs *socketPairs) (there, back int64) {
+	t.Helper()
+	for range 5 {
+		o, p, err := s.through(pairs, faults{}, faults{})
+		if err == nil {
+			err = o.clean()
+		}
+		if err != nil {
+			t.Fatalf("without a fault: %v", err)
+		}
+		there, back = max(there, p.there.passed), max(back, p.back.passed)
+	}
+	return there, back
+}
+
+// directions names the two ways through a proxy.
+var directions = [2]string{"to the Responder", "to the Initiator"}
+
+// place puts f into one direction.
+func place(f faults, direction int) (there, back faults) {
+	if direction == 0 {
+		return f, faults{}
+	}
+	return faults{}, f
+}
+
+// stride is 1 with full counts; without them only every so manieth octet has its turn, from a random one on.
+func stride(t *testing.T, short int) (first, step int64) {
+	if full {
+		return 0, 1
+	}
+	return seeded(t).Int64N(int64(short)), int64(short)
+}
+
+// TestL1_CutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a reset: both
+// ends come to their end within a second, with errors that say what has happened, nothing wrong delivered,
+// every Work Request completed once, and nothing left.
+func TestL1_CutAtEveryOctet(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	pairs := newSocketPairs(t)
+	var worst atomic.Int64
+	var cuts, missed, slow atomic.Int64
+	first, step := stride(t, 31)
+	for _, s := range sessions {
+		var lengths [2]int64
+		lengths[0], lengths[1] = s.lengths(t, pairs)
+		for direction, length := range lengths {
+			step := step
+			if s.cfg.Markers {
+				step *= 5
+			}
+			for _, how := range []cutHow{fin, rst} {
+				inParallel(int((length-first+step-1)/step), func(i int) {
+					at := first + int64(i)*step
+					desc := fmt.Sprintf("%s, %v after %d octets %s", s.name, how, at, directions[direction])
+					var o outcome
+					var hit bool
+					// On a busy machine a session may be slow once. What is slow for a reason is slow again.
+					for range 3 {
+						there, back := place(faults{cut: how, cutAt: at}, direction)
+						var p *proxy
+						var err error
+						if o, p, err = s.through(pairs, there, back); err != nil {
+							t.Error(err)
+							return
+						}
+						if err := o.check(&s); err != nil {
+							t.Errorf("%s: %v", desc, err)
+						}
+						if hit = [2]bool{p.there.hit, p.back.hit}[direction]; o.elapsed <= time.Second {
+							break
+						}
+						slow.Add(1)
+					}
+					switch {
+					case !hit:
+						missed.Add(1)
+						if err := o.clean(); err != nil {
+							t.Errorf("%s: not reached, and yet %v", desc, err)
+						}
+						return
+					case o.elapsed > time.Second:
+						t.Errorf("%s: ended after %v (%v, %v)", desc, o.elapsed, o.errs[0], o.errs[1])
+					case how == rst && o.clean() == nil && at < length-64:
+						t.Errorf("%s: nobody has noticed", desc)
+					}
+					cuts.Add(1)
+					for old := worst.Load(); int64(o.elapsed) > old && !worst.CompareAndSwap(old, int64(o.elapsed)); old = worst.Load() {
+					}
+				})
+			}
+		}
+		t.Logf("%s: %d octets %s, %d %s", s.name, lengths[0], directions[0], lengths[1], directions[1])
+	}
+	t.Logf("%d cuts, %d not reached, the slowest session ended after %v, %d times one took more than a second",
+		cuts.Load(), missed.Load(), time.Duration(worst.Load()), slow.Load())
+	if cuts.Load() == 0 {
+		t.Error("nothing was cut")
+	}
+	settled(t, goroutines+1) // the test's own listener may wait in the poller
+}
+
+// TestL1_SilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it but the
+// deadline, so both ends come to their end then, or what Close waits for after it, in virtual time; and the bubble is
+// empty when the peer's FIN has been waited for.
+func TestL1_SilenceEndsAtTheDeadline(t *testing.T) {
+	first, step := stride(t, 13)
+	cuts, told, slowest := 0, 0, time.Duration(0)
+	for _, s := range sessions {
+		for direction := range directions {
+			for at := max(first, 1); ; at += step { // 0 is no cut for simtoe
+				desc := fmt.Sprintf("%s, silence after %d octets %s", s.name, at, directions[direction])
+				var o outcome
+				synctest.Test(t, func(t *testing.T) {
+					there, back := simtoe.Config{CutAfter: at, CutHow: simtoe.Silence}, simtoe.Config{}
+					if direction == 1 {
+						there, back = back, there
+					}
+					a, b := simtoe.Pair(there, back)
+					o = s.both(a, b)
+					time.Sleep(closeTimeout) // Close waits in the background, and time ends with this function
+				})
+				if err := o.check(&s); err != nil {
+					t.Errorf("%s: %v", desc, err)
+				}
+				if o.elapsed > sessionLimit+closeTimeout {
+					t.Errorf("%s: ended after %v", desc, o.elapsed)
+				}
+				if o.elapsed == 0 { // nobody has waited for anything: the cut is behind the last octet
+					if err := o.clean(); err != nil {
+						t.Errorf("%s: %v without waiting", desc, err)
+					}
+					break
+				}
+				if isTimeout(o.errs[0]) || isTimeout(o.errs[1]) {
+					told++
+				} else if o.clean() == nil {
+					t.Errorf("%s: nobody was told, after %v", desc, o.elapsed)
+				}
+				slowest = max(slowest, o.elapsed)
+				cuts++
+			}
+		}
+	}
+	t.Logf("%d sessions fell silent, %d were told by a deadline, the slowest ended after %v of virtual time", cuts, told, slowest)
+	if cuts == 0 || told == 0 {
+		t.Error("nothing was cut")
+	}
+}
+
+// closeTimeout is how long Close waits where the Config does not say.
+const closeTimeout = 5 * time.Second
+
+func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
+
+// TestF3_FlipsAreFound flips a bit at every octet of live sessions. A flip in an FPDU is always found, and nothing wrong
+// is delivered. The startup frames have no CRC: what a flip there does to a session is counted.
+func TestF3_FlipsAreFound(t *testing.T) {
+	first, step := stride(t, 7)
+	flips, found, unprotected := 0, 0, 0
+	for _, s := range sessions {
+		for direction := range directions {
+			for at := first; ; at += step {
+				desc := fmt.Sprintf("%s, bit %d of octet %d %s", s.name, at%8, at, directions[direction])
+				there, back := place(faults{flip: true, flipAt: at, flipBit: int(at % 8)}, direction)
+				var o outcome
+				hit := false
+				synctest.Test(t, func(t *testing.T) {
+					o, hit = s.inBubble(there, back, direction)
+				})
+				err := o.check(&s)
+				if at < s.startupLen() && isNever(err) {
+					unprotected++
+					t.Logf("%s: %v", desc, err)
+				} else if err != nil {
+					t.Errorf("%s: %v", desc, err)
+				}
+				if !hit {
+					if err := o.clean(); err != nil {
+						t.Errorf("%s: not reached, and yet %v", desc, err)
+					}
+					break
+				}
+				flips++
+				if o.clean() != nil {
+					found++
+				} else if at >= s.startupLen() {
+					t.Errorf("%s: was not found", desc)
+				}
+			}
+		}
+	}
+	t.Logf("%d flips, %d found, %d in startup frames unnoticed with wrong octets delivered", flips, found, unprotected)
+	if found == 0 {
+		t.Error("nothing was flipped")
+	}
+}
+
+// startupLen is at least as long as the longer startup frame of the session: 20 octets, 4 of the enhanced header, 16 of
+// the capability record and the private data. Startup frames have no CRC (RFC 5044 §7.1): TCP's checksum is all that
+// guards them, and what they agree on is not known to be what the peer has sent.
+func (s *session) startupLen() int64 {
+	if s.cfg.Messages {
+		return 20 + 4 + 16
+	}
+	return 20 + 4 + 16 + 12
+}
+
+// inBubble runs s over a simulated network with a proxy in between, and reports whether the fault has happened.
+func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bool) {
+	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	c, d := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	p := newProxy(b, c, there, back)
+	o = s.both(a, d)
+	time.Sleep(closeTimeout)
+	p.close()
+	return o, [2]bool{p.there.hit, p.back.hit}[direction]
+}
+
+// TestF5_SplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces of random lengths,
+// slowly and at a limited rate: every session goes as it does unsplit, and only the path takes time.
+func TestF5_SplitsChangeNothing(t *testing.T) {
+	random := seeded(t)
+	run := func(desc string, s session, limit time.Duration, f func() faults) (there, back int64) {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			c, d := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			p := newProxy(b, c, f(), f())
+			o := s.both(a, d)
+			if err := o.clean(); err != nil {
+				t.Errorf("%s, %s: %v", s.name, desc, err)
+			}
+			if o.elapsed > limit {
+				t.Errorf("%s, %s: took %v", s.name, desc, o.elapsed)
+			}
+			time.Sleep(closeTimeout)
+			p.close()
+			there, back = p.there.passed, p.back.passed
+		})
+		return there, back
+	}
+	splits := 0
+	for _, s := range sessions {
+		run("octet by octet", s, 100*time.Millisecond, func() faults { return faults{pieces: func() int { return 1 }} })
+		run("random pieces", s, 100*time.Millisecond, func() faults {
+			return faults{pieces: func() int { return 1 + random.IntN(100) }}
+		})
+		run("slow pieces", s, 10*time.Second, func() faults {
+			return faults{pieces: func() int { return 1 + random.IntN(100) }, delay: 20 * time.Millisecond}
+		})
+		run("a narrow path", s, 10*time.Second, func() faults { return faults{rate: 1000} })
+		there, back := run("unsplit", s, 100*time.Millisecond, func() faults { return faults{} })
+		for at := int64(1); at < max(there, back); at += int64(count(1, 11)) {
+			run(fmt.Sprintf("split at %d", at), s, 100*time.Millisecond, func() faults { return faults{splits: []int64{at}} })
+			splits++
+		}
+	}
+	t.Logf("%d splits", splits)
+}
