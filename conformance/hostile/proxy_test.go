@@ -105,6 +105,22 @@ func (l *lane) mute() {
 	l.muted = true
 }
 
+// hold takes nothing from the sender any more, so that its path fills up, until release.
+func (l *lane) hold() {
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	l.held = make(chan struct{})
+}
+
+func (l *lane) release() {
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	if l.held != nil {
+		close(l.held)
+		l.held = nil
+	}
+}
+
 func (l *lane) run() {
 	b := make([]byte, 64<<10)
 	for {
@@ -129,6 +145,12 @@ func (l *lane) run() {
 
 // pass passes octets on, and reports false after a cut of the whole connection.
 func (l *lane) pass(b []byte) bool {
+	l.gate.Lock()
+	held := l.held
+	l.gate.Unlock()
+	if held != nil {
+		<-held
+	}
 	l.gate.Lock()
 	defer l.gate.Unlock()
 	for len(b) > 0 && !l.muted {
