@@ -46,7 +46,8 @@ type lane struct {
 	gate     sync.Mutex // held while octets pass
 	hit      bool       // the fault has happened
 	silent   bool
-	muted    bool // nothing is passed on, no FIN either
+	muted    bool          // nothing is passed on, no FIN either
+	held     chan struct{} // until it is closed nothing is taken from the sender; nil does not hold it
 }
 
 // A proxy stands between two connections. It owns both.
