@@ -1,0 +1,221 @@
+package hostile
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+)
+
+// footprint is what this process has.
+type footprint struct {
+	goroutines, fds, maps int
+	heap, rss             int64 // octets; of the heap after a collection
+}
+
+func footprintNow(t testing.TB) (f footprint) {
+	t.Helper()
+	debug.FreeOSMemory()
+	debug.FreeOSMemory() // pools live for one collection
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = footprint{goroutines: runtime.NumGoroutine(), fds: len(fds), heap: int64(m.HeapAlloc), rss: rssOf(t, os.Getpid())}
+	for _, o := range maps {
+		if o == '\n' {
+			f.maps++
+		}
+	}
+	return f
+}
+
+// rssOf returns how many octets of a process are resident.
+func rssOf(t testing.TB, pid int) int64 {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(b), &size, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return resident * int64(os.Getpagesize())
+}
+
+// TestL5_NothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
+// Regions return exactly to what they were, heap and resident memory do not grow with the number.
+func TestL5_NothingIsLeft(t *testing.T) {
+	n := count(100_000, 600)
+	domain := ddp.NewDomain(nil)
+	// Both are in this process. The server's Domain lives on.
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handles sync.Map
+	var serving sync.WaitGroup
+	var stopped atomic.Bool
+	serving.Go(func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				if !stopped.Load() {
+					t.Error(err)
+				}
+				return
+			}
+			serving.Go(func() {
+				if err := lendOnce(nc.(*extsock.Conn), &handles); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+	use := func(n int) {
+		inParallel(n, func(i int) {
+			if err := useOnce(l.Addr().String(), i%4); err != nil {
+				t.Errorf("connection %d: %v", i, err)
+			}
+		})
+	}
+	use(min(n, 2000)) // pools and the runtime have what they need
+	quiet := runtime.NumGoroutine()
+	waitQuiet := func() {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && runtime.NumGoroutine() > 4; {
+			runtime.Gosched()
+		}
+		quiet = runtime.NumGoroutine()
+	}
+	waitQuiet()
+	before := footprintNow(t)
+	begin := time.Now()
+	use(n / 2)
+	waitQuiet()
+	middle := footprintNow(t)
+	use(n / 2)
+	elapsed := time.Since(begin)
+	waitQuiet()
+	after := footprintNow(t)
+	left := 0
+	handles.Range(func(k, _ any) bool {
+		h := k.(extsock.Handle)
+		if _, err := domain.Check(h.STag, h.TO, 1, extsock.RemoteWrite, 0); err == nil {
+			left++
+		}
+		return true
+	})
+	stopped.Store(true)
+	l.Close()
+	serving.Wait()
+	t.Logf("%d connections in %v; before %+v, in the middle %+v, after %+v", n, elapsed, before, middle, after)
+	slope := float64(after.rss-middle.rss) / float64(n/2) * 1000
+	t.Logf("RSS grows by %.0f octets in 1,000 connections of the second half", slope)
+	if after.goroutines != before.goroutines || after.fds != before.fds || left > 0 {
+		t.Errorf("%d goroutines, %d file descriptors, %d Regions more than before",
+			after.goroutines-before.goroutines, after.fds-before.fds, left)
+	}
+	if grown := after.heap - before.heap; grown > 1<<20+int64(n)*8 { // the test remembers some of the Handles
+		t.Errorf("the heap has grown by %d octets", grown)
+	}
+	if after.maps > before.maps+64 {
+		t.Errorf("%d mappings before, %d after", before.maps, after.maps)
+	}
+	if full && slope > 100*1024 && after.rss-before.rss > 16<<20 {
+		t.Errorf("RSS grows by %.0f octets in 1,000 connections", slope)
+	}
+	_ = quiet
+}
+
+// lendOnce serves one connection: it lends memory, which the peer writes to, and answers what it reads until the end.
+func lendOnce(c *extsock.Conn, handles *sync.Map) error {
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	r, err := c.Register(make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)
+	if err != nil {
+		return err
+	}
+	if r.STag()%64 == 0 {
+		handles.Store(r.Handle(), true)
+	}
+	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {
+		return err
+	}
+	b := make([]byte, 64)
+	for {
+		n, err := c.Read(b)
+		if err != nil {
+			return nil // each end there is
+		}
+		if _, err := c.Write(b[:n]); err != nil {
+			return nil
+		}
+	}
+}
+
+// useOnce is one connection: how says how it ends.
+func useOnce(address string, how int) error {
+	c, err := extsock.Dial("tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	b := make([]byte, 16)
+	if _, err := readFull(c, b); err != nil {
+		return err
+	}
+	h, _, err := extsock.ParseHandle(b)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Remote(h).WriteAt(b, 0); err != nil {
+		return err
+	}
+	if _, err := c.Remote(h).ReadAt(b, 0); err != nil {
+		return err
+	}
+	if _, err := c.Write(b); err != nil {
+		return err
+	}
+	if _, err := readFull(c, b); err != nil {
+		return err
+	}
+	switch how {
+	case 1:
+		return c.CloseWrite()
+	case 2:
+		return c.SetLinger(0) // a reset
+	case 3:
+		h.STag ^= 1
+		c.Remote(h).WriteAt(b, 0) // a Terminate
+	}
+	return nil
+}
+
+func readFull(c net.Conn, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = c.Read(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+var _ = syscall.SIGKILL
