@@ -185,6 +185,7 @@ func (p *pump) half() {
 		p.traceTerminate()
 		p.trace.debug("closed")
 		p.taps.closed()
+		p.retire()
 	}
 }
 
