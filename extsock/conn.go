@@ -211,7 +211,10 @@ func (c *Conn) Close() error {
 	if again && !inDDP {
 		return c.opError("close", net.ErrClosed)
 	}
-	return c.close()
+	err := c.close()
+	c.readDeadline.stop()
+	c.writeDeadline.stop()
+	return err
 }
 
 func (c *Conn) close() error {

@@ -38,6 +38,16 @@ func (d *deadline) set(t time.Time) {
 	d.timer = time.AfterFunc(wait, func() { close(expired) })
 }
 
+// stop gives the timer back: nothing is to wait any more, so the deadline need not pass.
+func (d *deadline) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil {
+		d.timer.Stop()
+		d.timer = nil
+	}
+}
+
 // done returns a channel that is closed once the deadline has passed.
 func (d *deadline) done() <-chan struct{} {
 	d.mu.Lock()

@@ -1,6 +1,8 @@
 package extsock
 
 import (
+	"errors"
+	"net"
 	"sync/atomic"
 	"time"
 )
@@ -196,7 +198,8 @@ func (p *pump) setReadUntil(t time.Time) {
 	if p.interrupted {
 		return
 	}
-	if err := p.stream.SetReadDeadline(t); err != nil { // a stream without deadlines
+	// A stream that is closed needs none, and a timer would keep all of the connection until it is due.
+	if err := p.stream.SetReadDeadline(t); err != nil && !errors.Is(err, net.ErrClosed) { // a stream without deadlines
 		time.AfterFunc(time.Until(t), func() { p.kill(errCloseTimeout) })
 	}
 }
