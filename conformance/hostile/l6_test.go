@@ -1,0 +1,104 @@
+package hostile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// TestL6_HalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that was written before is
+// delivered, then the end; a Write after it fails; the other half goes on for as long as it likes. Messages have no
+// half-close, and their Close delivers what was written before.
+func TestL6_HalfClose(t *testing.T) {
+	pairs := newSocketPairs(t)
+	goroutines := runtime.NumGoroutine()
+	random := seeded(t)
+	for _, mode := range []string{"TCP mode", "byte stream", "byte stream with rendezvous", "messages"} {
+		for _, initiator := range []bool{true, false} {
+			for range count(20, 3) {
+				n := 1 + random.IntN(4<<20)
+				t.Run(fmt.Sprintf("%s, Initiator %t, %d octets", mode, initiator, n), func(t *testing.T) {
+					cfg := &extsock.Config{Messages: mode == "messages", Crossover: -1}
+					if mode == "byte stream with rendezvous" {
+						cfg.Crossover = 64 << 10
+					}
+					a, b, err := pairs.pair()
+					if err != nil {
+						t.Fatal(err)
+					}
+					c, d := extsock.NewConn(a, initiator, cfg), extsock.NewConn(b, !initiator, cfg)
+					defer d.Close()
+					defer c.Close()
+					if mode != "TCP mode" {
+						switched := make(chan error, 1)
+						go func() { switched <- d.EnableDDP(t.Context(), nil) }()
+						if err := errors.Join(c.EnableDDP(t.Context(), nil), <-switched); err != nil {
+							t.Fatal(err)
+						}
+					}
+					c.SetDeadline(time.Now().Add(time.Minute))
+					d.SetDeadline(time.Now().Add(time.Minute))
+					halfClose(t, c, d, n, cfg.Messages)
+				})
+			}
+		}
+	}
+	settled(t, goroutines)
+}
+
+func halfClose(t *testing.T, c, d *extsock.Conn, n int, messages bool) {
+	want := pattern(inLong, n)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for p := want; len(p) > 0; {
+			m := min(len(p), 60_000)
+			if _, err := c.Write(p[:m]); err != nil {
+				t.Error(err)
+				return
+			}
+			p = p[m:]
+		}
+		if messages {
+			if err := c.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("CloseWrite of messages: %v", err)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if err := c.CloseWrite(); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Write([]byte("x")); kindOf(err) != "reset" { // EPIPE
+			t.Errorf("Write after CloseWrite: %v", err)
+		}
+	})
+	got, err := io.ReadAll(d)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d octets, %v, want %d and the end", len(got), err, n)
+	}
+	wg.Wait()
+	if messages {
+		return
+	}
+	wg.Go(func() { // the other half
+		if _, err := d.Write(want); err != nil {
+			t.Error(err)
+		}
+		if err := d.CloseWrite(); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, err = io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("back: %d octets, %v, want %d and the end", len(got), err, n)
+	}
+	wg.Wait()
+}
