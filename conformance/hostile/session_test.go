@@ -465,7 +465,7 @@ func isTyped(err error) bool {
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded,
 		syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED,
 		extsock.ErrNoReply, extsock.ErrNoRequest, extsock.ErrNotMPA, extsock.ErrStream, extsock.ErrMode, errEarly,
-		extsock.ErrByteStream, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
+		errInjected, extsock.ErrByteStream, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
 		rdmap.ErrClosed, rdmap.ErrPeerClosed,
 	} {
 		if errors.Is(err, known) {
