@@ -27,12 +27,12 @@ import (
 func init() { roles["victim"] = victim }
 
 // victimPatience is how long the server bears with a peer that does not read, or says nothing.
-const victimPatience = 3 * time.Second
+const victimPatience = 10 * time.Second
 
 // victim is a server as programs write them: it lends each peer some memory, echoes what comes, and has time limits.
 func victim() error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
-		Startup: extsock.StartupRequire, HandshakeTimeout: victimPatience, CloseTimeout: time.Second,
+		Startup: extsock.StartupRequire, HandshakeTimeout: 3 * time.Second, CloseTimeout: time.Second,
 	})
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ var villainies = []struct {
 			r := rdmap.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
 			v.Write(v.fpdu(r.AppendTo(h.AppendTo(nil))))
 		}
-		time.Sleep(victimPatience) // holding on to it is the attack
+		time.Sleep(time.Until(a.until)) // holding on to it is the attack
 	}},
 	{"Reads beyond the IRD", func(a attack) {
 		msn := uint32(0)
