@@ -21,10 +21,17 @@ type child struct {
 // startChild starts a process in a role, with more environment. It ends with the test at the latest.
 func startChild(t testing.TB, role string, env ...string) *child {
 	t.Helper()
+	return startChildWith(t, role, func(*exec.Cmd) {}, env...)
+}
+
+// startChildWith starts it with other attributes.
+func startChildWith(t testing.TB, role string, set func(*exec.Cmd), env ...string) *child {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(append(os.Environ(), roleEnv+"="+role), env...)
 	cmd.Stderr = os.Stderr
+	set(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
