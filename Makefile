@@ -4,15 +4,17 @@
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
 # make mutations plants faults, one at a time, which the tests have to find
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
+# make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
 # make bench     throughput and latency next to plain TCP in the same run
 # make fuzz      every fuzz target for FUZZTIME
 
 GO        ?= go
 FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
+SOAKTIME  ?= 10m
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations
+.PHONY: demo build test check interop bench soak fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations
 
 demo: build
 	./bin/rddp demo
@@ -32,10 +34,10 @@ format:
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags=interop,tshark,models,conformance,mutations ./...
+	$(GO) vet -tags=interop,tshark,models,conformance,mutations,soak ./...
 
 lint:
-	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations ./...
+	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak ./...
 
 # Everything builds, tests included, for each target.
 cross:
@@ -79,6 +81,9 @@ interop: build
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
 	$(GO) test -run='^$$' -bench='^BenchmarkIdle$$' -benchtime=1x ./extsock # 10,000 connections in each of two processes
+
+soak: # random faults for SOAKTIME; the result is in conformance/soak.md
+	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile
 
 fuzz:
 	@for pkg in $$($(GO) list ./...); do \
