@@ -43,9 +43,8 @@ type lane struct {
 	from, to net.Conn
 	p        *proxy
 	passed   int64
-	gate     sync.Mutex // held while octets pass
-	hit      bool       // the fault has happened
-	silent   bool
+	gate     sync.Mutex    // held while octets pass
+	hit      bool          // the fault has happened
 	muted    bool          // nothing is passed on, no FIN either
 	held     chan struct{} // until it is closed nothing is taken from the sender; nil does not hold it
 }

@@ -44,6 +44,10 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		commit = []byte("unknown")
+	}
 	t.Logf("seed %d, %v", seed, duration)
 	s := &soak{pairs: newSocketPairs(t)}
 	s.run(t, seed^1, time.Now().Add(2*time.Second)) // pools and the runtime have what they need
@@ -58,10 +62,6 @@ func TestSoak(t *testing.T) {
 	if after.fds != before.fds || after.heap-before.heap > 4<<20 {
 		s.failures.Add(1)
 		t.Error("something is left")
-	}
-	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		commit = []byte("unknown")
 	}
 	line := fmt.Sprintf("| %s | %s | %v | %d | %d | %d | %d | %d | %d | %.1f | %+d | %+d | %d |\n", begin.UTC().Format("2006-01-02"), bytes.TrimSpace(commit),
 		time.Since(begin).Round(time.Second), seed, s.sessions.Load(), s.faults.Load(), s.harmed.Load(), s.races.Load(), s.bulks.Load(),
