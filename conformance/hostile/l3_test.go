@@ -218,6 +218,9 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 					if op != rdmap.WorkFetchAdd {
 						wr.Data = make([]byte, 8)
 					}
+					// Each kind has a word of its own: what a Read gets of memory that a Write or an atomic changes meanwhile
+					// is not defined, and a data race.
+					wr.Remote.TO += 8 * uint64((n+p)%len(ops))
 					if c.Post(&wr) == nil {
 						counts[i][0].Add(1)
 					}
