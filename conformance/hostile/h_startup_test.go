@@ -20,8 +20,8 @@ var (
 	noEnhanced = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, NoEnhanced: true}
 )
 
-// An outcome is what can be told of a session.
-type outcome struct {
+// A startupOutcome is what can be told of a session.
+type startupOutcome struct {
 	err     string // of startup
 	private string // of the peer
 	ird     int
@@ -40,7 +40,7 @@ func text(err error) string {
 }
 
 // respond runs a session against a script that begins with a Request.
-func respond(s *script) (o outcome) {
+func respond(s *script) (o startupOutcome) {
 	c := extsock.NewConn(s, false, quiet)
 	defer c.Close()
 	r, err := c.ReceiveRequest(context.Background())
@@ -53,9 +53,9 @@ func respond(s *script) (o outcome) {
 }
 
 // initiate runs a session against a script that answers with a Reply.
-func initiate(s *script) outcome { return initiateAs(s, quiet) }
+func initiate(s *script) startupOutcome { return initiateAs(s, quiet) }
 
-func initiateAs(s *script, cfg *extsock.Config) (o outcome) {
+func initiateAs(s *script, cfg *extsock.Config) (o startupOutcome) {
 	c := extsock.NewConn(s, true, cfg)
 	defer c.Close()
 	err := c.EnableDDP(context.Background(), nil)
@@ -68,7 +68,7 @@ func initiateAs(s *script, cfg *extsock.Config) (o outcome) {
 }
 
 // after is the rest of a session, which is the same for both.
-func (o *outcome) after(c *extsock.Conn, s *script, err error) {
+func (o *startupOutcome) after(c *extsock.Conn, s *script, err error) {
 	o.err, o.closed = text(err), s.isClosed()
 	if err != nil {
 		return
@@ -124,7 +124,7 @@ func TestH1_EverySplit(t *testing.T) {
 	sessions := 0
 	for _, role := range []struct {
 		desc string
-		run  func(*script) outcome
+		run  func(*script) startupOutcome
 		make func(frame [][]byte) *script
 	}{
 		{"Request", respond, func(f [][]byte) *script { return newScript(f, [][]byte{hello}) }},
@@ -152,7 +152,7 @@ func TestH1_EverySplit(t *testing.T) {
 			}
 			run := role.run
 			if role.desc != "Request" && length < 24 {
-				run = func(s *script) outcome { return initiateAs(s, first) }
+				run = func(s *script) startupOutcome { return initiateAs(s, first) }
 			}
 			want := run(role.make([][]byte{b}))
 			if want.err != "" || want.message != "hello" || want.end != io.EOF.Error() {
@@ -286,7 +286,7 @@ func TestH2_BitsThatDoNotMatter(t *testing.T) {
 				b := frame(reply, 24).AppendTo(nil)
 				b[16], b[17] = byte(flags), rev
 				var s *script
-				var o outcome
+				var o startupOutcome
 				switch {
 				case !reply:
 					s = newScript([][]byte{b}, nil)
