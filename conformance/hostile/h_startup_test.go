@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
@@ -80,26 +78,6 @@ func (o *startupOutcome) after(c *extsock.Conn, s *script, err error) {
 		_, err = c.Read(b[:])
 	}
 	o.end = text(err)
-}
-
-// inParallel runs f for 0 to n-1 on all processors.
-func inParallel(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := range next {
-				f(i)
-			}
-		}()
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }
 
 // frame is a Request or Reply of length octets.

@@ -186,13 +186,13 @@ var villainies = []struct {
 	do   func(a attack)
 }{
 	{"empty Sends", func(a attack) {
-		flood(a, func(v *villain) []byte { return v.send(0) })
+		keepSending(a, func(v *villain) []byte { return v.send(0) })
 	}},
 	{"Sends that it does not read back", func(a attack) {
-		flood(a, func(v *villain) []byte { return v.send(1000) })
+		keepSending(a, func(v *villain) []byte { return v.send(1000) })
 	}},
 	{"empty Writes", func(a attack) {
-		flood(a, func(v *villain) []byte {
+		keepSending(a, func(v *villain) []byte {
 			return v.fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 7}.AppendTo(nil))
 		})
 	}},
@@ -211,7 +211,7 @@ var villainies = []struct {
 	}},
 	{"Reads beyond the IRD", func(a attack) {
 		msn := uint32(0)
-		flood(a, func(v *villain) []byte {
+		keepSending(a, func(v *villain) []byte {
 			msn++
 			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
 			return v.fpdu(rdmap.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
@@ -228,13 +228,13 @@ var villainies = []struct {
 		c.Read(make([]byte, 1))
 	}},
 	{"bad STags", func(a attack) {
-		flood(a, func(v *villain) []byte {
+		keepSending(a, func(v *villain) []byte {
 			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: ddp.STag(a.rnd.Uint32()), TO: a.rnd.Uint64()}
 			return v.fpdu(append(h.AppendTo(nil), 1))
 		})
 	}},
 	{"malformed FPDUs", func(a attack) {
-		flood(a, func(v *villain) []byte {
+		keepSending(a, func(v *villain) []byte {
 			b := make([]byte, 14+a.rnd.IntN(100))
 			for i := range b {
 				b[i] = byte(a.rnd.Uint32())
@@ -272,8 +272,8 @@ var villainies = []struct {
 	}},
 }
 
-// flood sends what next gives, many at a time, reading nothing, until the server has had enough.
-func flood(a attack, next func(v *villain) []byte) {
+// keepSending sends what next gives, many at a time, reading nothing, until the server has had enough.
+func keepSending(a attack, next func(v *villain) []byte) {
 	v, err := invade(a, false)
 	if err != nil {
 		return
