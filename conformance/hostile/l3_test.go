@@ -162,9 +162,11 @@ func TestL3_CloseAgainstPost(t *testing.T) {
 		if err != nil {
 			t.Errorf("round %d (%+v, %d): %v", i, cuts[i], closers[i], err)
 		}
-		if elapsed > time.Second {
+		if elapsed > time.Second { // a busy machine stops all that is under way for so long
 			slow.Add(1)
-			t.Logf("round %d (%+v, %d): took %v", i, cuts[i], closers[i], elapsed)
+		}
+		if elapsed > 5*time.Second { // what hangs does so for the close timeout, 10 s, at least
+			t.Errorf("round %d (%+v, %d): took %v", i, cuts[i], closers[i], elapsed)
 		}
 		accepted.Add(int64(a))
 		flushed.Add(int64(f))
@@ -174,9 +176,6 @@ func TestL3_CloseAgainstPost(t *testing.T) {
 		rounds, accepted.Load(), flushed.Load(), slow.Load())
 	if flushed.Load() == 0 || flushed.Load() == accepted.Load() {
 		t.Error("the ends have not met the posts")
-	}
-	if int(slow.Load()) > rounds/100 { // a busy machine makes a few
-		t.Error("rounds hang")
 	}
 }
 
