@@ -27,8 +27,8 @@ func pattern(n int) []byte {
 // otherSTag is an STag that the peer has not named.
 func (s *session) otherSTag() uint32 {
 	other := s.record.Region.STag ^ 0x005A5A00
-	for other == s.record.ReadOnly.STag || other == s.record.WriteOnly.STag {
-		other ^= 0x00A50000
+	for other == s.record.Region.STag || other == s.record.ReadOnly.STag || other == s.record.WriteOnly.STag {
+		other += 0x00010100
 	}
 	return other
 }

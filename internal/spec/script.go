@@ -157,11 +157,11 @@ func (s *session) readRTR() {
 		want = opSend
 	}
 	m, ok := s.message()
-	length := len(m.payload)
-	if want == opReadRequest && length == 28 {
-		length = int(be32(m.payload[12:]))
+	empty := len(m.payload) == 0
+	if want == opReadRequest {
+		empty = len(m.payload) == 28 && be32(m.payload[12:]) == 0
 	}
-	if s.err == nil && (!ok || m.op() != want || length != 0) {
+	if s.err == nil && (!ok || m.op() != want || !empty) {
 		s.fail(fmt.Sprintf("a %s of length 0 as the first FPDU", opName(want)), "%s", s.came(m, ok))
 	}
 	if want == opReadRequest && s.err == nil {

@@ -28,8 +28,8 @@ const (
 func siw() *Profile {
 	d := map[string]Deviation{
 		"5044/4.1/pad-of-zero":                     {Sentence: "siw does not set its pad octets to zero.", Got: "a pad octet that is not"},
-		"5044/4.1/split-anywhere":                  {Sentence: siwTrailer},
-		"5044/4.1/octet-by-octet":                  {Sentence: siwTrailer},
+		"5044/4.1/split-anywhere":                  {Sentence: siwTrailer, Got: "header is 0202"},
+		"5044/4.1/octet-by-octet":                  {Sentence: siwTrailer, Got: "header is 0202"},
 		"5044/4.3/sent@responder":                  {Sentence: siwMarkers, Got: "R is set"},
 		"5044/4.3/sent@initiator":                  {Sentence: siwMarkers, Got: "nothing, then"},
 		"5044/4.3/sent-with-short-fpdus@responder": {Sentence: siwMarkers, Got: "R is set"},
