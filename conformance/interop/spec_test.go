@@ -15,7 +15,7 @@ import (
 const (
 	specPort    = 7400
 	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
-	maxBusy     = 12              // cases in which siw may not send its Terminate; 0 to 2 are usual
+	maxBusy     = 12              // cases in which siw may not send its Terminate; 0 to 3 are usual
 )
 
 // rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and nothing else is wrong.
