@@ -1,0 +1,5 @@
+//go:build conformance
+
+package ddp
+
+const full = true // the full counts of cases

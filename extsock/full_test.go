@@ -1,0 +1,5 @@
+//go:build conformance
+
+package extsock_test
+
+const full = true // the full counts of cases

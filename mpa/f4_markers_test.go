@@ -1,0 +1,247 @@
+package mpa
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+)
+
+// sizes returns the ULPDU lengths that a sweep of all Marker phases tries.
+func sizes() (all []int) {
+	for n := 1; n <= 1600; n++ {
+		if full || n%127 < 2 || n < 8 || n%508 < 2 {
+			all = append(all, n)
+		}
+	}
+	return append(all, 4096, 16383, MaxULPDU) // beyond that FPDUPTR is too short
+}
+
+// phases lists the offsets, modulo 512, where an FPDU can begin.
+func phases() (all []int) {
+	for at := 0; at < 512; at += 4 {
+		all = append(all, at)
+	}
+	return all
+}
+
+// TestF4_EveryPhase has an FPDU of each length begin at each of the 128 places that it can have between two
+// Markers, in one piece and cut around a Marker. What is shown is what was sent, and so what comes without.
+//
+// MPA-5044-4.3-6 to MPA-5044-4.3-8, MPA-5044-4.3-17, MPA-5044-4.3-18
+func TestF4_EveryPhase(t *testing.T) {
+	count := 0
+	s := newSink(true, true)
+	for _, n := range sizes() {
+		ulpdu := counting(n, n)
+		for _, phase := range phases() {
+			fpdu := refFPDU(ulpdu, phase, true, true)
+			cuts := []int{0}
+			if at := toMarkerRef(phase); at < len(fpdu) && (count%16 == 0 || full) {
+				cuts = append(cuts, at, at+1, at+2, at+3, at+4) // a Marker across a segment's edge
+			}
+			for _, cut := range cuts {
+				s.restart(uint64(phase))
+				s.feed(fpdu[:min(cut, len(fpdu))], 0)
+				if len(s.got) > 0 {
+					t.Fatalf("%d octets at %d: shown when %d octets were there", n, phase, cut)
+				}
+				s.feed(fpdu[min(cut, len(fpdu)):], 0)
+				if len(s.got) != 1 || !bytes.Equal(s.got[0].Data, ulpdu) || s.Err() != nil || s.Edge() != uint64(phase+len(fpdu)) {
+					t.Fatalf("%d octets at %d, cut at %d: %d ULPDUs, error %v", n, phase, cut, len(s.got), s.Err())
+				}
+				count++
+			}
+		}
+	}
+	t.Logf("%d FPDUs: %d lengths in 128 phases, whole and with a Marker cut apart", count, len(sizes()))
+}
+
+// toMarkerRef is the distance from a phase to the next Marker.
+func toMarkerRef(phase int) int { return (512 - phase) % 512 }
+
+// restart makes the sink a new one whose stream begins at off.
+func (s *sink) restart(off uint64) {
+	buf := s.buf
+	s.Receiver = NewReceiver(s.crc, s.markers)
+	s.SetBuffer(buf)
+	s.got = s.got[:0]
+	s.at(off)
+}
+
+// markersOf lists where the Markers of an FPDU stand that begins at phase.
+func markersOf(phase, n int) (all []int) {
+	for at := toMarkerRef(phase); at < n; at += 512 {
+		all = append(all, at)
+	}
+	return all
+}
+
+// TestF4_BadMarkers changes each Marker of FPDUs in every phase, under a CRC that is right: a pointer to
+// anywhere else is code 3, and nothing is shown; the reserved bits, and the two low bits of the pointer, count
+// for nothing; a Marker that is missing, or one too many, is an error.
+//
+// MPA-5044-4.2-3, MPA-5044-4.2-6, MPA-5044-4.3-8, MPA-5044-4.3-14, MPA-5044-4.3-15, MPA-5044-8-3, MPA-5044-8-6
+func TestF4_BadMarkers(t *testing.T) {
+	wrong, ignored, missing := 0, 0, 0
+	s := newSink(true, true)
+	tail := make([]byte, MinBuffer)
+	judge := func(fpdu []byte, phase int) error {
+		s.restart(uint64(phase))
+		s.feed(fpdu, 0)
+		if s.Err() == nil && len(s.got) == 0 {
+			s.feed(tail, 0) // the length asks for more
+		}
+		return s.Err()
+	}
+	pointers := []int{4, 8, 12, 16, 20, 64, 508, 512, 516, 1024, 0x7FFC, 0xFFFC}
+	for _, n := range []int{1, 2, 30, 470, 509, 1460, 1494} {
+		ulpdu := counting(3, n)
+		for _, phase := range phases() {
+			fpdu := refFPDU(ulpdu, phase, true, true)
+			all := markersOf(phase, len(fpdu))
+			for _, at := range all {
+				right := int(binary.BigEndian.Uint16(fpdu[at+2:]))
+				for _, d := range pointers {
+					bad := bytes.Clone(fpdu)
+					binary.BigEndian.PutUint16(bad[at+2:], uint16(right^d))
+					wantCode(t, judge(seal(bad), phase), CodeMarker)
+					if len(s.got) > 0 {
+						t.Fatalf("ULPDU of %d octets at %d shown with FPDUPTR %d instead of %d", n, phase, right^d, right)
+					}
+					wrong++
+				}
+				good := bytes.Clone(fpdu)
+				good[at], good[at+1], good[at+3] = 0xFF, 0xFF, good[at+3]|3
+				if err := judge(seal(good), phase); err != nil || len(s.got) != 1 || !bytes.Equal(s.got[0].Data, ulpdu) {
+					t.Fatalf("ULPDU of %d octets at %d with reserved bits in a Marker: %v", n, phase, err)
+				}
+				ignored++
+				// Without the Marker everything behind it is in the wrong place.
+				without := append(bytes.Clone(fpdu[:at]), fpdu[at+4:]...)
+				if err := judge(seal(without), phase); err == nil || len(s.got) > 0 {
+					t.Fatalf("ULPDU of %d octets at %d without its Marker at %d: shown", n, phase, at)
+				}
+				missing++
+			}
+		}
+	}
+	t.Logf("%d wrong pointers: code 3 each; %d Markers with reserved bits: no difference; %d missing ones: refused", wrong, ignored, missing)
+}
+
+// TestF4_Mixed: streams of many FPDUs, some so small that several stand between two Markers, show the same with
+// and without Markers, whatever the pieces they come in.
+func TestF4_Mixed(t *testing.T) {
+	rnd := random(t)
+	streams := of(20_000)
+	fpdus := 0
+	for range streams {
+		us := randomULPDUs(rnd, 1+rnd.IntN(12), 1<<(1+rnd.IntN(11)))
+		var shown [2][]ULPDU
+		for i, markers := range []bool{false, true} {
+			stream, _ := refStream(us, markers, true)
+			s := newSink(true, markers)
+			s.feed(stream, 1+rnd.IntN(600))
+			if s.Err() != nil {
+				t.Fatal(s.Err())
+			}
+			shown[i] = s.got
+		}
+		fpdus += len(us)
+		for i, u := range us {
+			if len(shown[0]) != len(us) || len(shown[1]) != len(us) || !bytes.Equal(shown[0][i].Data, u) || !bytes.Equal(shown[1][i].Data, u) {
+				t.Fatalf("ULPDU %d of %d differs", i, len(us))
+			}
+		}
+	}
+	t.Logf("%d streams of %d FPDUs: the same with and without Markers", streams, fpdus)
+}
+
+// TestF1_EveryLength has ULPDU_Length say 0..65535: the Receiver shows exactly that many octets, once they are
+// all there with the right CRC and no octet earlier. A length that lies, because the octets behind it are not
+// that FPDU's, is a CRC error when they have come, and shows nothing.
+//
+// MPA-5044-6-5, MPA-5044-4.4-20
+func TestF1_EveryLength(t *testing.T) {
+	truth, lies := 0, 0
+	data := make([]byte, 70000)
+	for i := range data {
+		data[i] = byte(i) ^ byte(i>>8)
+	}
+	buf := make([]byte, MinBuffer)
+	real := refFPDU(data[:100], 0, false, true) // what a liar sends, with other lengths
+	judge := func(n int) (shown []byte, err error) {
+		r := Receiver{crc: true, buf: buf}
+		r.Fill(0, n-1)
+		if r.Next() {
+			t.Fatal("an FPDU is shown before its last octet is there")
+		}
+		r.Fill(uint64(n-1), 1)
+		if r.Next() {
+			shown = r.ULPDU().Data
+		}
+		return shown, r.Err()
+	}
+	step := 1
+	if !full {
+		step = 41
+	}
+	for n := 0; n <= maxLength; n += step {
+		size := FPDULen(n)
+		binary.BigEndian.PutUint16(buf, uint16(n))
+		copy(buf[2:], data[:n])
+		clear(buf[2+n : size])
+		putCRC(buf[size-4:], updateCRC(0, buf[:size-4]))
+		shown, err := judge(size)
+		if err != nil || !bytes.Equal(shown, data[:n]) {
+			t.Fatalf("length %d: %d octets shown, error %v", n, len(shown), err)
+		}
+		truth++
+		if n == 100 {
+			continue
+		}
+		copy(buf, data[:size])
+		copy(buf, real)
+		binary.BigEndian.PutUint16(buf, uint16(n))
+		if size <= len(real) {
+			copy(buf[size-4:], real[len(real)-4:])
+		}
+		shown, err = judge(size)
+		wantCode(t, err, CodeCRC)
+		if shown != nil {
+			t.Fatalf("an FPDU of 100 octets that says %d is shown", n)
+		}
+		lies++
+	}
+	t.Logf("%d lengths as they are: shown exactly; %d lies: CRC error, 0 octets shown", truth, lies)
+}
+
+// TestP6_NothingOld: a Batch that has held other connections' octets sends none of them: every octet of an FPDU
+// is its own, and pads and Markers are what they have to be.
+//
+// MPA-5044-4.1-5
+func TestP6_NothingOld(t *testing.T) {
+	const secret = 0x5E
+	b := NewBatch()
+	count := 0
+	for n := 1; n < 600; n++ {
+		for _, markers := range []bool{false, true} {
+			dirty := NewSender(true, false)
+			for !b.Full() {
+				dirty.Append(b, true, bytes.Repeat([]byte{secret}, 9000))
+			}
+			b.Reset()
+			s := NewSender(true, markers)
+			s.Append(b, false, make([]byte, n))
+			got := bytes.Join(b.Bufs(), nil)
+			if want := refFPDU(make([]byte, n), 0, markers, true); !bytes.Equal(got, want) {
+				t.Fatalf("ULPDU of %d octets: %x", n, got)
+			}
+			b.Reset()
+			count++
+			if !full && n%10 != 0 {
+				break
+			}
+		}
+	}
+	t.Logf("%d FPDUs from a used Batch: 0 octets of what was in it", count)
+}

@@ -1,0 +1,5 @@
+//go:build conformance
+
+package rdmap
+
+const full = true // the full counts of cases
