@@ -1,5 +1,6 @@
 //go:build conformance
 
-package extsock_test
+package extsock
 
-const full = true // the full counts of cases
+// Full says that tests take the full counts of cases.
+const Full = true

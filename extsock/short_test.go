@@ -1,5 +1,6 @@
 //go:build !conformance
 
-package extsock_test
+package extsock
 
-const full = false // about a hundredth of the cases
+// Full says that tests take about a hundredth of the cases.
+const Full = false
