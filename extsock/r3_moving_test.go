@@ -20,7 +20,7 @@ import (
 //
 // Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by plain stores.
 func TestR3_MovingMemory(t *testing.T) {
-	const size, batch = 1024, 16
+	const size, batch = 256, 64
 	reads := 10_000
 	if extsock.Full {
 		reads = 1_000_000
@@ -58,6 +58,8 @@ func TestR3_MovingMemory(t *testing.T) {
 	}()
 	sinks := make([][]byte, batch)
 	torn, outside := 0, 0
+	ctx := timeLimit(t)
+	var completions [batch]extsock.Completion
 	for n := 0; n < reads; n += batch {
 		for i := range sinks {
 			sinks[i] = append(sinks[i][:0], make([]byte, size)...)
@@ -65,8 +67,17 @@ func TestR3_MovingMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range batch {
-			complete(t, ci.SendCQ())
+		for taken := 0; taken < batch; {
+			k, err := ci.SendCQ().WaitBatch(ctx, completions[:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range completions[:k] {
+				if c.Status != rdmap.StatusOK {
+					t.Fatalf("%v", c)
+				}
+			}
+			taken += k
 		}
 		for _, s := range sinks {
 			for _, o := range s {
