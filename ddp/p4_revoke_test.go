@@ -21,15 +21,19 @@ type placer struct {
 type advertisement struct {
 	stag STag
 	to   uint64
+	n    uint64 // octets of the Region
 }
 
-// run writes payload to offset off of what is advertised.
-func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, payload []byte, off uint64) {
+// run writes one octet, its own, to its quarter of what is advertised.
+func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quarter uint64) {
 	defer p.over.Store(true)
+	segment := bytes.Repeat([]byte{byte(quarter + 1)}, TaggedHeaderLen+revokedMemory/4)
 	for !stop.Load() {
 		runtime.Gosched() // the others are to have their turn, wherever this one is
 		a := ad.Load()
-		p.pair.place(append(TaggedHeader{Last: true, STag: a.stag, TO: a.to + off}.AppendTo(nil), payload...))
+		TaggedHeader{Last: true, STag: a.stag, TO: a.to + quarter*a.n/4}.AppendTo(segment[:0])
+		p.pair.r.Place(p.pair.off, segment[:TaggedHeaderLen+a.n/4])
+		p.pair.off += fpduLen(segment)
 		if p.pair.r.Deliver(p.pair.off) {
 			p.good.Add(1)
 			continue
@@ -43,6 +47,9 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, paylo
 	}
 }
 
+// revokedMemory is how many octets the largest Region of TestP4 has.
+const revokedMemory = 1 << 20
+
 // TestP4_RevokeRaces has Regions revoked while four streams write to them: by Deregister, by the peer's
 // Invalidate, and by Deregister of the Region that they are windows of. The owner then writes the memory;
 // not one octet of that changes until the next Region is advertised.
@@ -53,9 +60,9 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, paylo
 // SEC-5042-6.2.2-2, RDMAP-5040-8.1.1-7
 func TestP4_RevokeRaces(t *testing.T) {
 	domain := NewDomain(nil)
-	memory := newGuarded(1024)
+	memory := newGuarded(revokedMemory)
 	var ad atomic.Pointer[advertisement]
-	ad.Store(&advertisement{stag: 1})
+	ad.Store(&advertisement{stag: 1, n: 4})
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	placers := make([]*placer, 4)
@@ -63,11 +70,9 @@ func TestP4_RevokeRaces(t *testing.T) {
 		p := &placer{pair: newPairWith(t, func(c *ReceiverConfig) { c.Domain = domain })}
 		placers[i] = p
 		wg.Add(1)
-		// Each writes to its own quarter, so that they do not race with each other.
-		payload := bytes.Repeat([]byte{byte(i + 1)}, 256)
 		go func() {
 			defer wg.Done()
-			p.run(&ad, &stop, payload, uint64(i)*256)
+			p.run(&ad, &stop, uint64(i)) // its own quarter, so that they do not race with each other
 		}()
 	}
 	sum := func() (n int64) {
@@ -84,7 +89,11 @@ func TestP4_RevokeRaces(t *testing.T) {
 		if how == 2 {
 			on = 0
 		}
-		r := register(t, domain, memory.mem, RemoteWrite, on)
+		mem := memory.mem[:1024:1024]
+		if i%64 < 3 {
+			mem = memory.mem // so much that a copy is likely to be under way
+		}
+		r := register(t, domain, mem, RemoteWrite, on)
 		named := r
 		if how == 2 {
 			w, err := r.Window(0, r.Len(), RemoteWrite)
@@ -94,7 +103,7 @@ func TestP4_RevokeRaces(t *testing.T) {
 			named = w
 		}
 		before := sum()
-		ad.Store(&advertisement{stag: named.STag(), to: named.TO()})
+		ad.Store(&advertisement{stag: named.STag(), to: named.TO(), n: uint64(len(mem))})
 		for sum() == before && !over { // the Region is in use when it is revoked
 			runtime.Gosched()
 			over = anyOver(placers)
@@ -106,14 +115,22 @@ func TestP4_RevokeRaces(t *testing.T) {
 		} else {
 			r.Deregister()
 		}
-		for k := range memory.mem { // the owner's alone again
-			memory.mem[k] = guard
+		// The owner's alone again. It writes the ends of what the streams write, where a copy that is still under
+		// way would come last, and gives late ones a moment.
+		for end := len(mem) / 4; end <= len(mem); end += len(mem) / 4 {
+			for k := end - 64; k < end; k++ {
+				mem[k] = guard
+			}
 		}
-		if i%64 == 0 {
-			runtime.Gosched() // give late ones a chance
+		if len(mem) > 1024 || i%64 == 0 {
+			for range 4 {
+				runtime.Gosched()
+			}
 		}
-		if !untouched(memory.mem) {
-			changed++
+		for end := len(mem) / 4; end <= len(mem); end += len(mem) / 4 {
+			if !untouched(mem[end-64 : end]) {
+				changed++
+			}
 		}
 		if over || changed > 10 {
 			break
@@ -131,7 +148,7 @@ func TestP4_RevokeRaces(t *testing.T) {
 	if changed > 0 || !memory.intact() {
 		t.Errorf("memory changed after %d of %d revocations; guard octets intact: %t", changed, rounds, memory.intact())
 	}
-	t.Logf("%d revocations raced %d placements of 256 octets; %d were refused; 0 octets changed afterwards", rounds, sum(), refused)
+	t.Logf("%d revocations raced %d placements; %d were refused; 0 octets changed afterwards", rounds, sum(), refused)
 }
 
 func anyOver(placers []*placer) bool {

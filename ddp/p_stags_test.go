@@ -119,7 +119,7 @@ func TestP1_GuessedSTags(t *testing.T) {
 		if d == domain && on == stream {
 			exposed[r.STag()] = true
 		} else {
-			known = append(known, advertisement{r.STag(), r.TO()})
+			known = append(known, advertisement{stag: r.STag(), to: r.TO()})
 		}
 	}
 	tries := of(1_000_000)
@@ -127,7 +127,7 @@ func TestP1_GuessedSTags(t *testing.T) {
 	c := ReceiverConfig{Domain: domain, Stream: stream}
 	payload := bytes.Repeat([]byte{0x5C}, 32)
 	for i := range tries {
-		a := advertisement{STag(rnd.Uint32()), 1<<62 | rnd.Uint64()>>2}
+		a := advertisement{stag: STag(rnd.Uint32()), to: 1<<62 | rnd.Uint64()>>2}
 		if i%2 == 0 {
 			a = known[rnd.IntN(len(known))]
 			foreigners++

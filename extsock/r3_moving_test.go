@@ -22,11 +22,17 @@ import (
 //
 // Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by plain stores.
 func TestR3_MovingMemory(t *testing.T) {
-	const size, batch = 256, 64
 	reads := 10_000
 	if extsock.Full {
 		reads = 1_000_000
 	}
+	movingMemory(t, 256, reads)
+	movingMemory(t, 32<<10, reads/40) // payloads so long that others of their length are sent without a copy
+}
+
+// movingMemory does that with Reads of size octets each.
+func movingMemory(t *testing.T, size, reads int) {
+	const batch = 64
 	ci, cr := tcpPair(t, side{cfg: extsock.Config{Messages: true, IRD: batch, ORD: batch}}, side{cfg: extsock.Config{Messages: true, IRD: batch, ORD: batch}})
 	all := make([]byte, 3*size) // octets below 0x80 are beside the Region
 	memory := all[size : 2*size : 2*size]

@@ -79,7 +79,6 @@ type target struct {
 	qp  *QP
 	rx  *ddp.Receiver
 	off uint64
-	msg ddp.Message
 }
 
 // newTarget makes a stream with one receive buffer for each of recvs messages.

@@ -51,7 +51,6 @@ type ordering struct {
 	word        *ddp.Region
 	recvs       [][]byte
 	requested   []WorkOp // Reads and atomics as they went out
-	answered    int
 }
 
 func newOrdering(choose chooser) *ordering {
