@@ -175,6 +175,14 @@ func (w *orderWorld) same(desc string, segments [][]byte) bool {
 			return false
 		}
 	}
+	for qn, q := range w.model.queues { // what has come of the message at hand stays, whatever is hinted
+		for off, o := range q.octets {
+			if got := w.buffers[fmt.Sprintf("%d/%d", qn, q.delivered)].mem[off]; got != o {
+				w.Errorf("%s: octet %d of queue %d's buffer %d is %#x, in the model %#x", desc, off, qn, q.delivered, got, o)
+				return false
+			}
+		}
+	}
 	for name, g := range w.buffers {
 		if !g.intact() {
 			w.Errorf("%s: octets around buffer %s have changed", desc, name)
