@@ -306,7 +306,7 @@ func TestF3_LiveSession(t *testing.T) {
 // TestF1_LiveLengths has a Write and a Send of every length arrive with a good CRC, as the first FPDU and behind
 // another, on a whole connection.
 //
-// DDP-5041-7.1-9, DDP-5041-7.1-16, DDP-5041-7.1-20
+// DDP-5041-7.1-16, DDP-5041-7.1-20
 func TestF1_LiveLengths(t *testing.T) {
 	stag, to, _ := sessionKey(t)
 	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)

@@ -197,7 +197,7 @@ func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 // TestP2_ReadRequests has a peer ask for octets anywhere: the verdict on the source of an RDMA Read is that of
 // numbers without limits.
 //
-// RDMAP-5040-8.1.1-4, SEC-5042-6.2.1-2
+// RDMAP-5040-8.1.1-4, SEC-5042-6.2.1-2, RDMAP-5040-7.2-9, RDMAP-5040-7.2-11 to RDMAP-5040-7.2-13
 func TestP2_ReadRequests(t *testing.T) {
 	rnd := seeded(t)
 	m := newTargetMemory(t)
