@@ -32,7 +32,8 @@ const victimPatience = 10 * time.Second
 // victim is a server as programs write them: it lends each peer some memory, echoes what comes, and has time limits.
 func victim() error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
-		Startup: extsock.StartupRequire, HandshakeTimeout: 3 * time.Second, CloseTimeout: time.Second,
+		BadSTagDelay: -1, // the good client has the address of all the others
+		Startup:      extsock.StartupRequire, HandshakeTimeout: 3 * time.Second, CloseTimeout: time.Second,
 	})
 	if err != nil {
 		return err
