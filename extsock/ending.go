@@ -175,7 +175,6 @@ func (p *pump) half() {
 		p.role.sentinel.Stop()
 		p.idle.stop()
 		p.stream.Close()
-		p.retire()
 		p.loan.end()
 		p.freed.broadcast()
 		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one

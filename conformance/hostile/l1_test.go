@@ -290,6 +290,12 @@ func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bo
 // slowly and at a limited rate: every session goes as it does unsplit, and only the path takes time.
 func TestF5_SplitsChangeNothing(t *testing.T) {
 	random := seeded(t)
+	var mu sync.Mutex // the proxy asks for each direction
+	piece := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return 1 + random.IntN(100)
+	}
 	run := func(desc string, s session, limit time.Duration, f func() faults) (there, back int64) {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -312,10 +318,10 @@ func TestF5_SplitsChangeNothing(t *testing.T) {
 	for _, s := range sessions {
 		run("octet by octet", s, 100*time.Millisecond, func() faults { return faults{pieces: func() int { return 1 }} })
 		run("random pieces", s, 100*time.Millisecond, func() faults {
-			return faults{pieces: func() int { return 1 + random.IntN(100) }}
+			return faults{pieces: piece}
 		})
 		run("slow pieces", s, 10*time.Second, func() faults {
-			return faults{pieces: func() int { return 1 + random.IntN(100) }, delay: 20 * time.Millisecond}
+			return faults{pieces: piece, delay: 20 * time.Millisecond}
 		})
 		run("a narrow path", s, 10*time.Second, func() faults { return faults{rate: 1000} })
 		there, back := run("unsplit", s, 100*time.Millisecond, func() faults { return faults{} })

@@ -3,6 +3,7 @@ package spec
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -64,7 +65,13 @@ func TestHostilePeers(t *testing.T) {
 		for _, part := range []Part{Responder, Initiator} {
 			t.Logf("seed %d, peer %v", seed, part)
 			r := rand.New(rand.NewPCG(seed, uint64(part)))
-			if results := against(t, part, func(f *fakeConn) { hostile(rand.New(rand.NewPCG(r.Uint64(), 0)))(f) }); len(results) != len(Select(part, nil)) {
+			var mu sync.Mutex // the peers of cases overlap
+			next := func() uint64 {
+				mu.Lock()
+				defer mu.Unlock()
+				return r.Uint64()
+			}
+			if results := against(t, part, func(f *fakeConn) { hostile(rand.New(rand.NewPCG(next(), 0)))(f) }); len(results) != len(Select(part, nil)) {
 				t.Errorf("seed %d: %d results", seed, len(results))
 			}
 		}
