@@ -1,0 +1,747 @@
+/*
+ * Close against post: a queue pair and its pump while programs post, the connection ends in any way, and a
+ * request is cancelled. Each section under QP.mu is one step. The README says what is checked, and what each
+ * macro breaks.
+ */
+
+#ifndef SENDS /* programs that post a Send */
+#define SENDS 1
+#endif
+#ifndef READS /* and an RDMA Read */
+#define READS 1
+#endif
+#define W (SENDS + READS)
+
+mtype = { NOTHING, END, TIMEOUT, LOST }; /* why receiving is over */
+mtype = { RTS, CLOSING, TERMINATING, ERROR, CLOSED };
+mtype = { QUEUED, GIVEN, HANDED, SKIPPED };
+
+/* The world: a good peer takes and answers everything, and the program closes when all is complete. Else TCP may be
+ * jammed for good, or break, and events is how much comes at most: answers, Terminates, faults, a FIN. */
+bool good;
+bool jammed;
+byte events;
+
+/* rdmap.QP */
+mtype state;
+bool peerClosed;
+byte head, sent, next, tail;
+bool isRead[W];
+mtype progress[W];
+bool done[W];
+bool sink[W];      /* it is registered, as far as the queue pair knows */
+bool completed[W]; /* the Completion is out */
+byte given;        /* requests given out and not reported by Sent */
+bool terminate;    /* the Terminate is to be sent */
+bool givenTerminate;
+
+/* ddp.Region of a Read's sink */
+bool gone[W];
+bool discards[W];
+bool copying[W];
+
+/* pump */
+bool token;
+bool left;        /* the batch holds what TCP has not taken */
+byte batched;     /* requests in it */
+bool flushed, failed, killed, readEnded;
+bool deadline;    /* receive will not wait much longer */
+bool streamClosed;
+byte halves = 2;
+
+#ifdef RECV
+bool posted, inQueue, full, queueClosed, filling; /* one receive: in the recvQueue, in the ddp.Queue */
+byte accepted2, completions2;
+#endif
+
+/* What only the checks see. */
+byte accepted[W];
+byte completions[W];
+bool refers[W]; /* the batch refers to the payload, or to the header in the request's entry */
+bool wire[W];   /* TCP has the message */
+byte undone;    /* accepted, without Completion */
+
+#define isUp (state == RTS || state == CLOSING)
+#define receives (isUp && !peerClosed)
+#define closing (state != RTS)
+#define asked1(p) (wire[p] && isRead[p])
+#if SENDS + READS == 3
+#define asked (asked1(0) || asked1(1) || asked1(2))
+#else
+#if SENDS + READS == 2
+#define asked (asked1(0) || asked1(1))
+#else
+#define asked asked1(0)
+#endif
+#endif
+
+/* --- rdmap, under QP.mu --- */
+
+inline complete(p) { /* sendEntry.complete */
+	if
+	:: !completed[p] ->
+		completed[p] = true;
+		completions[p]++;
+		undone--;
+		assert(completions[p] == 1 && (isRead[p] || !refers[p]) && !copying[p])
+	:: else
+	fi
+}
+
+inline retire() {
+	do
+#ifdef NOT_GIVEN
+	:: head < tail && done[head] && !sink[head] ->
+#else
+#ifdef NO_SINK
+	:: head < tail && done[head] && progress[head] != GIVEN ->
+#else
+	:: head < tail && done[head] && progress[head] != GIVEN && !sink[head] ->
+#endif
+#endif
+		complete(head);
+		assert(!refers[head]);
+		head++;
+		if :: sent < head -> sent = head :: else fi;
+		if :: next < head -> next = head :: else fi
+	:: else -> break
+	od
+}
+
+inline pass() { /* sendQueue.isEmpty */
+	do
+	:: next < tail && done[next] -> progress[next] = SKIPPED; next++
+	:: else -> break
+	od
+}
+
+inline flushAll() {
+	i = head;
+	do
+	:: i < tail -> done[i] = true; i++
+	:: else -> break
+	od
+}
+
+inline flushWaiting(alsoQueued) { /* those that await a response, and for Fail those not given out */
+	i = head;
+	do
+	:: i < tail ->
+		if
+		:: isRead[i] || (alsoQueued && progress[i] == QUEUED) -> done[i] = true
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od
+}
+
+inline endLocked(s) {
+	state = s;
+	terminate = false; givenTerminate = false; given = 0;
+	flushAll();
+	do /* letGo */
+	:: sent < next ->
+		if :: progress[sent] == GIVEN -> progress[sent] = HANDED :: else fi;
+		sent++
+	:: else -> break
+	od;
+	settles = true
+}
+
+inline moveOn() {
+	if
+	:: isUp -> pass()
+	:: else
+	fi;
+	if
+	:: given == 0 && !givenTerminate && !terminate && (!isUp || next == tail) ->
+		if
+		:: state == CLOSING -> endLocked(CLOSED)
+		:: state == TERMINATING && peerClosed -> state = ERROR
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* The rest of settleLocked, which lets go of mu while it waits. */
+inline settle() {
+	do
+	:: settles ->
+		d_step {
+			i = head;
+			do
+			:: i < tail && !(done[i] && sink[i]) -> i++
+			:: else -> break
+			od;
+#ifdef NO_SINK
+			i = tail;
+#endif
+			if
+			:: i == tail -> settles = false; i = 0; retire()
+			:: else
+			fi
+		};
+		if
+		:: settles ->
+			d_step { !copying[i] -> gone[i] = true }; /* Region.Deregister */
+			d_step { sink[i] = false; i = 0 }
+#ifdef RECV
+		:: else ->
+#ifndef NO_FLUSH
+			d_step { !filling -> inQueue = false; full = false; queueClosed = true }; /* Queue.Flush */
+#endif
+			d_step {
+				if
+				:: posted -> posted = false; completeReceive()
+				:: else
+				fi
+			};
+#else
+		:: else
+#endif
+		fi
+	:: else -> break
+	od;
+	skip
+}
+
+#ifdef RECV
+inline completeReceive() { completions2++; undone--; assert(completions2 == 1 && !filling) }
+#endif
+
+inline sentAll(n) { /* Sent */
+	d_step {
+		do
+		:: n > 0 && given > 0 ->
+			do
+			:: progress[sent] == SKIPPED -> sent++
+			:: else -> break
+			od;
+			progress[sent] = HANDED;
+			if
+			:: !isRead[sent] -> done[sent] = true
+			:: else
+			fi;
+			sent++; given--; n--
+		:: else -> break
+		od;
+		n = 0;
+		givenTerminate = false;
+		retire();
+		moveOn()
+	};
+	settle()
+}
+
+inline abort() {
+	d_step {
+		if
+		:: state != CLOSED -> endLocked(ERROR)
+		:: else
+		fi
+	};
+	settle()
+}
+
+inline fail() {
+	d_step {
+		if
+		:: state == TERMINATING || state == ERROR
+		:: isUp -> state = TERMINATING; terminate = true; flushWaiting(true); settles = true
+		:: else -> endLocked(ERROR)
+		fi
+	};
+	settle()
+}
+
+inline terminated() {
+	d_step {
+		if
+		:: receives -> state = TERMINATING; flushAll(); settles = true
+		:: else
+		fi
+	};
+	settle()
+}
+
+inline peerCloses() {
+	d_step {
+		peerClosed = true;
+#ifndef FIN_KEEPS
+		if
+		:: isUp -> flushWaiting(false); settles = true
+		:: else
+		fi
+#endif
+	};
+	settle();
+	d_step { moveOn() };
+	settle()
+}
+
+/* --- extsock: the way down --- */
+
+#ifdef NO_ABORT_DUE
+#define abortDue false
+#else
+#define abortDue (killed && state != ERROR && state != CLOSED)
+#endif
+#define isDrained (given == 0 && !givenTerminate && !terminate && (!isUp || next == tail))
+#ifdef FIN_DRAINED
+#define finDue (closing && !flushed && isDrained)
+#else
+#define finDue (closing && !flushed && (failed || isDrained))
+#endif
+#define hasOutput ((state == TERMINATING && terminate) || (isUp && next < tail))
+
+inline wanted() {
+	d_step {
+		if
+		:: isUp -> pass() /* HasOutput and Drained do. */
+		:: else
+		fi;
+		want = finDue || abortDue || (!failed && hasOutput);
+		i = 0
+	}
+}
+
+inline fill() {
+	d_step {
+		do
+		:: failed -> break
+		:: !failed && state == TERMINATING && terminate -> terminate = false; givenTerminate = true; left = true
+		:: !failed && isUp ->
+			pass();
+			if
+			:: next < tail -> progress[next] = GIVEN; refers[next] = true; next++; given++; batched++; left = true
+			:: else -> break
+			fi
+		:: else -> break
+		od
+	}
+}
+
+inline reset() {
+	d_step {
+		left = false;
+		i = 0;
+		do
+		:: i < W -> refers[i] = false; i++
+		:: else -> break
+		od;
+		i = 0
+	}
+}
+
+inline half() {
+	d_step { halves--; last = (halves == 0) };
+	if
+	:: last -> d_step { streamClosed = true; last = false }; abort()
+	:: else
+	fi
+}
+
+inline fin() {
+	if
+	:: abortDue -> abort()
+	:: else
+	fi;
+	wanted();
+	if
+	:: finDue ->
+#ifndef NO_DEADLINE
+		deadline = true;
+#endif
+		flushed = true;
+		half()
+	:: else
+	fi
+}
+
+inline lose() {
+	d_step { failed = true; deadline = true };
+#ifndef NOBODY_LEFT
+	if
+	:: readEnded -> killed = true
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
+/* With wait it goes on until nothing is left; without, it may stop. */
+inline drain(wait) {
+	whole = true;
+	do
+	:: if
+	   :: !left -> fill()
+	   :: else
+	   fi;
+	   if
+	   :: !left -> fin(); break
+	   :: else ->
+		if
+		:: !wait -> whole = false; break
+		:: !streamClosed && !jammed ->
+			d_step { /* TCP takes it all, and the batch is empty. */
+				i = 0;
+				do
+				:: i < W -> wire[i] = wire[i] || refers[i]; refers[i] = false; i++
+				:: else -> break
+				od;
+				i = 0;
+				left = false; n = batched; batched = 0
+			};
+			sentAll(n);
+			if
+			:: !wait -> whole = false; break
+			:: true
+			fi
+		:: streamClosed || (!good && !jammed) -> reset(); lose()
+		fi
+	   fi
+	od;
+	skip
+}
+
+inline transmit() {
+	wanted();
+	do
+	:: atomic { want && !token -> token = true };
+		drain(false);
+		if
+		:: whole ->
+			d_step { token = false; whole = false };
+#ifdef NO_RELOOK
+			break
+#else
+			wanted()
+#endif
+		:: else -> want = false; run finisher(); break
+		fi
+	:: atomic { want && token -> want = false }; break /* The holder looks again. */
+	:: !want -> break
+	od
+}
+
+#define locals byte i = 0, n = 0; bool want = false, whole = false, last = false, settles = false
+
+proctype finisher() {
+	locals;
+
+	drain(true);
+	d_step { token = false; whole = false };
+#ifndef NO_RELOOK
+	transmit()
+#endif
+}
+
+inline kill() {
+	d_step { failed = true; killed = true; streamClosed = true };
+#ifdef NO_TOKEN
+	abort();
+#endif
+	transmit()
+}
+
+/* --- the programs --- */
+
+#ifdef READ_AFTER_FIN
+#define LATE_READ false
+#else
+#define LATE_READ peerClosed
+#endif
+
+inline push(read) {
+	if
+	:: state == RTS && !(read && LATE_READ) ->
+		mine = tail; tail++;
+		isRead[mine] = read; sink[mine] = read; progress[mine] = QUEUED;
+		accepted[mine]++; undone++
+	:: else
+	fi
+}
+
+proctype poster(bool read) {
+	locals;
+	byte mine;
+
+#ifdef SPLIT /* The state is looked at before, not with mu held. */
+	if
+	:: state == RTS -> d_step { mine = tail; tail++; isRead[mine] = read; sink[mine] = read; progress[mine] = QUEUED; accepted[mine]++; undone++ }
+	:: else
+	fi;
+#else
+	d_step { push(read) };
+#endif
+	mine = 0;
+	transmit()
+}
+
+#ifdef RECV
+proctype receivePoster() {
+	bool mine;
+
+	d_step {
+		if
+		:: isUp && !peerClosed -> posted = true; accepted2++; undone++; mine = true
+		:: else
+		fi
+	};
+	if
+	:: mine -> d_step {
+			if
+			:: !queueClosed -> inQueue = true
+			:: else
+			fi
+		}
+	:: else
+	fi
+}
+#endif
+
+#ifdef CANCEL
+proctype canceller() {
+	locals;
+	byte p;
+	bool abandons, deregisters;
+
+	d_step {
+		if
+		:: head < tail -> p = head
+		:: tail > head + 1 -> p = head + 1
+		:: else -> p = W
+		fi;
+		if
+		:: p < W && completed[p] -> p = W
+		:: else
+		fi;
+		if
+		:: p == W
+		:: p < W && isRead[p] && !done[p] && progress[p] != QUEUED ->
+			abandons = true;
+#ifdef NO_COMPLETED
+			undone++
+#else
+			completed[p] = true
+#endif
+		:: p < W && done[p] && progress[p] != GIVEN && !sink[p] -> complete(p); retire(); moveOn()
+		:: p < W && progress[p] == QUEUED && (!done[p] || sink[p]) -> done[p] = true; deregisters = true
+		:: else
+		fi
+	};
+	if
+	:: abandons ->
+#ifndef NO_DISCARD
+		d_step { !copying[p] -> discards[p] = true };
+#endif
+		d_step { completions[p]++; undone--; assert(completions[p] == 1 && !copying[p]) };
+		d_step { retire(); moveOn() }
+	:: deregisters ->
+		if
+		:: sink[p] -> d_step { !copying[p] -> gone[p] = true }
+		:: else
+		fi;
+		d_step {
+			sink[p] = false;
+			if
+			:: p >= head -> complete(p)
+			:: else
+			fi;
+			retire();
+			moveOn()
+		}
+	:: else
+	fi;
+	settle()
+}
+#endif
+
+/* Conn.Close */
+proctype closer() {
+	locals;
+
+	if
+	:: good -> (undone == 0)
+	:: !good
+	fi;
+	d_step {
+		if
+		:: state == RTS -> state = CLOSING; moveOn()
+		:: else
+		fi
+	};
+	settle();
+	transmit();
+	if
+	:: flushed
+	:: !good && !flushed -> kill() /* the close timeout */
+	fi
+}
+
+/* --- the way up --- */
+
+proctype receiver() {
+	locals;
+	byte p = W;
+	mtype why = NOTHING;
+	bool over;
+
+	do
+	:: over -> break
+	:: !over && !good && events > 0 -> events--; why = END; over = true
+	:: !over && !good && events > 0 -> events--; terminated(); over = true
+	:: !over && !good && events > 0 -> events--; fail(); over = true
+#ifdef RECV
+	:: !over && (events > 0 || good) && (inQueue && !full || events > 0 && !good) -> /* a Send */
+		if
+		:: events > 0 -> events--
+		:: else
+		fi;
+		d_step {
+			if
+			:: inQueue && !full -> filling = true
+			:: else
+			fi
+		};
+		if
+		:: filling -> d_step { filling = false; full = inQueue };
+			d_step { last = full; inQueue = inQueue && !full; full = false }; /* Deliver */
+			if
+			:: last ->
+				d_step {
+					last = false;
+#ifdef NO_RECEIVES
+					completeReceive(); posted = false
+#else
+					if
+					:: receives && posted -> posted = false; completeReceive()
+					:: else
+					fi
+#endif
+				}
+			:: else
+			fi
+		:: else -> fail(); over = true
+		fi
+#endif
+	:: !over && (events > 0 || good) && asked -> /* the answer to a Read */
+		d_step {
+			p = 0;
+			do
+			:: !(wire[p] && isRead[p]) -> p++
+			:: else -> break
+			od;
+			wire[p] = false;
+			if :: events > 0 -> events-- :: else fi;
+			if
+			:: gone[p] -> over = true
+			:: !gone[p] && !discards[p] -> copying[p] = true
+			:: else
+			fi
+		};
+		if
+		:: over -> fail()
+		:: else ->
+			copying[p] = false;
+			last = receives; /* Handle */
+			if
+			:: last ->
+				d_step { /* handleReadResponse */
+					last = false;
+					i = head;
+					do
+					:: i < next && !(isRead[i] && !done[i]) -> i++
+					:: else -> break
+					od;
+					if
+					:: i == next || i != p -> over = true
+					:: else -> gone[i] = true; sink[i] = false; done[i] = true; retire()
+					fi;
+					i = 0
+				};
+				if
+				:: over -> fail()
+				:: else
+				fi
+			:: else -> over = true
+			fi
+		fi;
+		if
+		:: closing && state != CLOSING -> over = true
+		:: else
+		fi;
+		p = W;
+		transmit()
+	:: !over && streamClosed -> why = LOST; over = true
+	:: !over && deadline -> why = TIMEOUT; over = true
+	:: !over && !good && events > 0 -> events--; why = LOST; over = true
+	od;
+	over = false;
+	if
+	:: closing -> /* linger */
+		if
+		:: why == END -> peerCloses()
+		:: why == NOTHING -> deadline = true
+		:: else
+		fi;
+		transmit();
+		if
+		:: flushed
+		:: !good && !flushed -> kill()
+		fi
+	:: else -> /* ended */
+		if
+		:: why == END -> peerCloses()
+		:: else -> kill()
+		fi
+	fi;
+	readEnded = true;
+#ifndef NOBODY_LOOKS
+	if
+	:: failed -> kill()
+	:: else
+	fi;
+#endif
+	transmit();
+	half()
+}
+
+init {
+	byte k = 0;
+
+	atomic {
+		state = RTS;
+#ifdef GOOD
+		good = true;
+#endif
+#ifdef JAMMED
+		jammed = true;
+#endif
+#ifdef EVENTS
+		events = EVENTS;
+#endif
+		do
+		:: k < SENDS -> run poster(false); k++
+		:: else -> break
+		od;
+		do
+		:: k < W -> run poster(true); k++
+		:: else -> break
+		od;
+		k = 0;
+#ifdef CANCEL
+		run canceller();
+#endif
+#ifdef RECV
+		run receivePoster();
+#endif
+		run receiver();
+		run closer()
+	};
+	_nr_pr == 1; /* all others are over */
+	assert(undone == 0 && !token && !left)
+}
