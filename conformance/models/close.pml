@@ -8,7 +8,7 @@
 #define SENDS 1
 #endif
 #ifndef READS /* and an RDMA Read */
-#define READS 1
+#define READS 0
 #endif
 #define W (SENDS + READS)
 
@@ -297,14 +297,11 @@ inline peerCloses() {
 #define hasOutput ((state == TERMINATING && terminate) || (isUp && next < tail))
 
 inline wanted() {
-	d_step {
-		if
-		:: isUp -> pass() /* HasOutput and Drained do. */
-		:: else
-		fi;
-		want = finDue || abortDue || (!failed && hasOutput);
-		i = 0
-	}
+	if
+	:: isUp -> pass() /* HasOutput and Drained do. */
+	:: else
+	fi;
+	want = finDue || abortDue || (!failed && hasOutput)
 }
 
 inline fill() {
@@ -348,7 +345,7 @@ inline fin() {
 	:: abortDue -> abort()
 	:: else
 	fi;
-	wanted();
+	d_step { wanted(); want = false };
 	if
 	:: finDue ->
 #ifndef NO_DEADLINE
@@ -374,7 +371,6 @@ inline lose() {
 
 /* With wait it goes on until nothing is left; without, it may stop. */
 inline drain(wait) {
-	whole = true;
 	do
 	:: if
 	   :: !left -> fill()
@@ -384,7 +380,7 @@ inline drain(wait) {
 	   :: !left -> fin(); break
 	   :: else ->
 		if
-		:: !wait -> whole = false; break
+		:: !wait && !streamClosed -> whole = false; break
 		:: !streamClosed && !jammed ->
 			d_step { /* TCP takes it all, and the batch is empty. */
 				i = 0;
@@ -407,23 +403,25 @@ inline drain(wait) {
 	skip
 }
 
+/* To look and to take the token are two steps in the code; who looks earlier finds at worst nothing to do. */
 inline transmit() {
-	wanted();
 	do
-	:: atomic { want && !token -> token = true };
+	:: atomic {
+			wanted();
+			if
+			:: want && !token -> token = true; want = false; whole = true
+			:: else -> want = false; break /* The holder looks again. */
+			fi
+		};
 		drain(false);
 		if
 		:: whole ->
 			d_step { token = false; whole = false };
 #ifdef NO_RELOOK
 			break
-#else
-			wanted()
 #endif
-		:: else -> want = false; run finisher(); break
+		:: else -> run finisher(); break
 		fi
-	:: atomic { want && token -> want = false }; break /* The holder looks again. */
-	:: !want -> break
 	od
 }
 
@@ -432,6 +430,7 @@ inline transmit() {
 proctype finisher() {
 	locals;
 
+	whole = true;
 	drain(true);
 	d_step { token = false; whole = false };
 #ifndef NO_RELOOK
