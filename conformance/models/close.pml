@@ -322,7 +322,7 @@ inline fill() {
 
 inline reset() {
 	d_step {
-		left = false;
+		left = false; batched = 0;
 		i = 0;
 		do
 		:: i < W -> refers[i] = false; i++
@@ -369,19 +369,40 @@ inline lose() {
 #endif
 }
 
-/* With wait it goes on until nothing is left; without, it may stop. */
-inline drain(wait) {
-	do
-	:: if
-	   :: !left -> fill()
-	   :: else
-	   fi;
-	   if
-	   :: !left -> fin(); break
-	   :: else ->
+#define locals byte i = 0; bool settles = false
+
+/* To look and to take the token are two steps in the code; who looks earlier finds at worst nothing to do. Who takes it
+ * goes on while the holder writes: in the code that is so as soon as TCP does not take all at once. */
+inline transmit() {
+	d_step {
+		wanted();
 		if
-		:: !wait && !streamClosed -> whole = false; break
-		:: !streamClosed && !jammed ->
+		:: want && !token -> token = true
+		:: else /* The holder looks again. */
+		fi;
+		want = false
+	}
+}
+
+active proctype holder() {
+	locals;
+	byte n = 0;
+	bool want = false, last = false;
+
+end:	do
+	:: token -> /* drain, finish */
+		if
+		:: !left -> fill()
+		:: else
+		fi;
+		if
+		:: !left ->
+			fin();
+			token = false;
+#ifndef NO_RELOOK
+			transmit()
+#endif
+		:: left && !streamClosed && !jammed ->
 			d_step { /* TCP takes it all, and the batch is empty. */
 				i = 0;
 				do
@@ -391,51 +412,10 @@ inline drain(wait) {
 				i = 0;
 				left = false; n = batched; batched = 0
 			};
-			sentAll(n);
-			if
-			:: !wait -> whole = false; break
-			:: true
-			fi
-		:: streamClosed || (!good && !jammed) -> reset(); lose()
-		fi
-	   fi
-	od;
-	skip
-}
-
-/* To look and to take the token are two steps in the code; who looks earlier finds at worst nothing to do. */
-inline transmit() {
-	do
-	:: atomic {
-			wanted();
-			if
-			:: want && !token -> token = true; want = false; whole = true
-			:: else -> want = false; break /* The holder looks again. */
-			fi
-		};
-		drain(false);
-		if
-		:: whole ->
-			d_step { token = false; whole = false };
-#ifdef NO_RELOOK
-			break
-#endif
-		:: else -> run finisher(); break
+			sentAll(n)
+		:: left && (streamClosed || (!good && !jammed)) -> reset(); lose()
 		fi
 	od
-}
-
-#define locals byte i = 0, n = 0; bool want = false, whole = false, last = false, settles = false
-
-proctype finisher() {
-	locals;
-
-	whole = true;
-	drain(true);
-	d_step { token = false; whole = false };
-#ifndef NO_RELOOK
-	transmit()
-#endif
 }
 
 inline kill() {
@@ -465,7 +445,7 @@ inline push(read) {
 }
 
 proctype poster(bool read) {
-	locals;
+	bool want = false;
 	byte mine;
 
 #ifdef SPLIT /* The state is looked at before, not with mu held. */
@@ -562,6 +542,7 @@ proctype canceller() {
 /* Conn.Close */
 proctype closer() {
 	locals;
+	bool want = false;
 
 	if
 	:: good -> (undone == 0)
@@ -585,6 +566,7 @@ proctype closer() {
 
 proctype receiver() {
 	locals;
+	bool want = false, last = false;
 	byte p = W;
 	mtype why = NOTHING;
 	bool over;
@@ -741,6 +723,6 @@ init {
 		run receiver();
 		run closer()
 	};
-	_nr_pr == 1; /* all others are over */
-	assert(undone == 0 && !token && !left)
+	_nr_pr == 2 && !token; /* all programs and receive are over */
+	assert(undone == 0 && !left && flushed && halves == 0)
 }
