@@ -50,7 +50,7 @@ bool streamClosed;
 byte halves = 2;
 
 #ifdef RECV
-bool posted, inQueue, full, queueClosed, filling; /* one receive: in the recvQueue, in the ddp.Queue */
+bool posted, inQueue, filled, queueClosed, filling; /* one receive: in the recvQueue, in the ddp.Queue */
 byte accepted2, completions2;
 #endif
 
@@ -190,7 +190,7 @@ inline settle() {
 #ifdef RECV
 		:: else ->
 #ifndef NO_FLUSH
-			d_step { !filling -> inQueue = false; full = false; queueClosed = true }; /* Queue.Flush */
+			d_step { !filling -> inQueue = false; filled = false; queueClosed = true }; /* Queue.Flush */
 #endif
 			d_step {
 				if
@@ -577,20 +577,20 @@ proctype receiver() {
 	:: !over && !good && events > 0 -> events--; terminated(); over = true
 	:: !over && !good && events > 0 -> events--; fail(); over = true
 #ifdef RECV
-	:: !over && (events > 0 || good) && (inQueue && !full || events > 0 && !good) -> /* a Send */
+	:: !over && (events > 0 || good) && (inQueue && !filled || events > 0 && !good) -> /* a Send */
 		if
 		:: events > 0 -> events--
 		:: else
 		fi;
 		d_step {
 			if
-			:: inQueue && !full -> filling = true
+			:: inQueue && !filled -> filling = true
 			:: else
 			fi
 		};
 		if
-		:: filling -> d_step { filling = false; full = inQueue };
-			d_step { last = full; inQueue = inQueue && !full; full = false }; /* Deliver */
+		:: filling -> d_step { filling = false; filled = inQueue };
+			d_step { last = filled; inQueue = inQueue && !filled; filled = false }; /* Deliver */
 			if
 			:: last ->
 				d_step {
@@ -723,6 +723,7 @@ init {
 		run receiver();
 		run closer()
 	};
-	_nr_pr == 2 && !token; /* all programs and receive are over */
-	assert(undone == 0 && !left && flushed && halves == 0)
+	_nr_pr == 2; /* all programs and receive are over */
+	timeout; /* and the holder too */
+	assert(undone == 0 && !token && !left && flushed && halves == 0)
 }
