@@ -289,11 +289,7 @@ inline peerCloses() {
 #define abortDue (killed && state != ERROR && state != CLOSED)
 #endif
 #define isDrained (given == 0 && !givenTerminate && !terminate && (!isUp || next == tail))
-#ifdef FIN_DRAINED
-#define finDue (closing && !flushed && isDrained)
-#else
 #define finDue (closing && !flushed && (failed || isDrained))
-#endif
 #define hasOutput ((state == TERMINATING && terminate) || (isUp && next < tail))
 
 inline wanted() {
@@ -544,10 +540,14 @@ proctype closer() {
 	locals;
 	bool want = false;
 
+#ifdef POLITE
+	undone == 0;
+#else
 	if
 	:: good -> (undone == 0)
 	:: !good
 	fi;
+#endif
 	d_step {
 		if
 		:: state == RTS -> state = CLOSING; moveOn()
