@@ -46,6 +46,8 @@ func FuzzConnection(f *testing.F) {
 		if len(in) > maxPeer {
 			return
 		}
+		// What hangs is a fault, too, and the fuzzer keeps what it panics on. It takes milliseconds.
+		defer time.AfterFunc(20*time.Second, func() { panic("the connection has not ended") }).Stop()
 		const guard, size = 64, 4096
 		memory := bytes.Repeat([]byte{0xaa}, guard+size+guard)
 		domain := ddp.NewDomain(repeated{})

@@ -83,7 +83,9 @@ inline complete(p) { /* sendEntry.complete */
 		completed[p] = true;
 		completions[p]++;
 		undone--;
-		assert(completions[p] == 1 && (isRead[p] || !refers[p]) && !copying[p])
+		assert(completions[p] == 1);
+		assert(isRead[p] || !refers[p]); /* the payload of a Send is the program's again */
+		assert(!copying[p])              /* and the sink of a Read */
 	:: else
 	fi
 }
@@ -208,7 +210,7 @@ inline settle() {
 }
 
 #ifdef RECV
-inline completeReceive() { completions2++; undone--; assert(completions2 == 1 && !filling) }
+inline completeReceive() { completions2++; undone--; assert(completions2 == 1); assert(!filling) }
 #endif
 
 inline sentAll(n) { /* Sent */
@@ -513,7 +515,7 @@ proctype canceller() {
 #ifndef NO_DISCARD
 		d_step { !copying[p] -> discards[p] = true };
 #endif
-		d_step { completions[p]++; undone--; assert(completions[p] == 1 && !copying[p]) };
+		d_step { completions[p]++; undone--; assert(completions[p] == 1); assert(!copying[p]) };
 		d_step { retire(); moveOn() }
 	:: deregisters ->
 		if

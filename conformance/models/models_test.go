@@ -39,6 +39,21 @@ const (
 	notConserve = "+carried[" // in "assertion violated (credits[x]+…+carried[1-x])==N)"
 	wrongTarget = "assertion violated granted[me]"
 	outOfOrder  = "assertion violated ( !(placed[(1-me)])"
+
+	afterReturn  = "assertion violated (( !(over[r])"      // deregister.pml: a copy after Deregister
+	lostRegion   = "assertion violated ((table[0]==3)"     // another Region is not found
+	twice        = "assertion violated (completions"       // close.pml: two Completions
+	sendInUse    = "assertion violated (isRead["           // a Completion, and the payload is still referred to
+	sinkInUse    = "assertion violated  !(copying["        // a Completion, and octets are still copied to the sink
+	receiveInUse = "assertion violated  !(filling)"        // the same of a receive
+	undone       = "assertion violated (((((undone==0)"    // no Completion
+	unverified   = "assertion violated (memory[i]!=255)"   // placement.pml: placed without a valid CRC
+	otherMemory  = "assertion violated (refused||(memory[" // not what the stream in order would have left
+	otherMessage = "assertion violated (((delivered<="     // the same of a delivered message
+	notOnce      = "assertion violated ((over||refused)||" // an FPDU judged twice, or never
+	shared       = "assertion violated ((size==1)||"       // an octet in two FPDUs
+	tooSoon      = "assertion violated (ready[delivered]<=edge)"
+	notYet       = "assertion violated (o" // a hint has ended the stream
 )
 
 // good are the searches that must find no error.
@@ -54,6 +69,21 @@ var good = []search{
 	{"5 buffers, no deadlines", "credits.pml", "-DLATE -DNO_CANCEL -DN=5", false, false},
 	{"6 buffers, nobody reads", "credits.pml", "-DNOBODY -DN=6 -DREFUSE", false, false},
 	{"6 and 4 buffers, no deadlines", "credits.pml", "-DLATE -DNO_CANCEL -DN=6 -DM=4", false, false},
+
+	{"Region and window by two", "deregister.pml", "", false, false},
+	{"window of a window", "deregister.pml", "-DTHREE -DONE_OWNER", false, false},
+	{"the STag drawn again", "deregister.pml", "-DREUSE -DTHREE -DONE_OWNER", false, true},
+
+	{"a good peer, Send and Read", "close.pml", "-DGOOD -DREADS=1", false, false},
+	{"a good peer, cancelled Read", "close.pml", "-DGOOD -DSENDS=0 -DREADS=1 -DCANCEL", false, false},
+	{"Send", "close.pml", "-DEVENTS=1", false, false},
+	{"Read", "close.pml", "-DSENDS=0 -DREADS=1 -DEVENTS=2", false, false},
+	{"jammed", "close.pml", "-DJAMMED -DEVENTS=1", false, false},
+	{"Send, not closed before the end", "close.pml", "-DPOLITE -DEVENTS=1", false, false},
+	{"Read, not closed before the end", "close.pml", "-DPOLITE -DSENDS=0 -DREADS=1 -DEVENTS=1", false, false},
+	{"Send and receive", "close.pml", "-DRECV -DEVENTS=1", false, false},
+
+	{"duplicates and hints", "placement.pml", "", false, false},
 }
 
 // broken are the searches that must find an error, with what pan says about it.
@@ -80,6 +110,48 @@ var broken = []struct {
 	{search{"UPDATE uses no credit, monitored", "credits.pml", "-DLATE -DUPDATE_FREE", false, false}, notConserve},
 	{search{"owed is kept", "credits.pml", "-DLATE -DOWED_KEPT -DNO_MONITOR", false, false}, noBuffer},
 	{search{"owed is kept, monitored", "credits.pml", "-DLATE -DOWED_KEPT", false, false}, notConserve},
+
+	{search{"a copy without the lock", "deregister.pml", "-DNO_LOCK -DONE_OWNER", false, false}, afterReturn},
+	{search{"the table is all that is looked at", "deregister.pml", "-DNO_GONE -DONE_OWNER", false, false}, afterReturn},
+	{search{"Deregister does not wait", "deregister.pml", "-DNO_WAIT -DONE_OWNER", false, false}, afterReturn},
+	{search{"a request is judged once", "deregister.pml", "-DNO_RECHECK -DONE_OWNER", false, false}, afterReturn},
+	{search{"windows stay", "deregister.pml", "-DKEEP_WINDOWS", false, false}, afterReturn},
+	{search{"windows first", "deregister.pml", "-DWINDOWS_FIRST", false, false}, afterReturn},
+	{search{"a window leaves the list first", "deregister.pml", "-DUNLINK_FIRST", false, false}, afterReturn},
+	{search{"Window looks before it locks", "deregister.pml", "-DLOOK_FIRST", false, false}, afterReturn},
+	{search{"a window is listed late", "deregister.pml", "-DLIST_LATE", false, false}, afterReturn},
+	{search{"the second one does not wait", "deregister.pml", "-DONCE", false, false}, afterReturn},
+	{search{"the lock is kept for the windows", "deregister.pml", "-DKEEP_LOCK", false, false}, deadlock},
+	{search{"the lock is taken twice", "deregister.pml", "-DCHECK_HOLDS -DONE_OWNER", false, false}, deadlock},
+	{search{"whatever has the STag is removed", "deregister.pml", "-DREMOVE_ANY -DREUSE", false, false}, lostRegion},
+
+	{search{"the state is looked at before", "close.pml", "-DSPLIT", false, false}, undone},
+	{search{"nobody looks again", "close.pml", "-DGOOD -DNO_RELOOK", false, false}, deadlock},
+	{search{"flushed without the token", "close.pml", "-DNO_TOKEN", false, false}, sendInUse},
+	{search{"completed while given out", "close.pml", "-DEVENTS=1 -DNOT_GIVEN", false, false}, sendInUse},
+	{search{"completed before the sink is back", "close.pml", "-DSENDS=0 -DREADS=1 -DEVENTS=2 -DNO_SINK", false, false}, sinkInUse},
+	{search{"TCP is lost when nobody receives", "close.pml", "-DPOLITE -DEVENTS=1 -DNOBODY_LEFT", false, false}, deadlock},
+	{search{"receive ends when TCP is lost", "close.pml", "-DPOLITE -DEVENTS=1 -DNOBODY_LOOKS", false, false}, deadlock},
+	{search{"the flush is nobody's work", "close.pml", "-DPOLITE -DEVENTS=1 -DNO_ABORT_DUE", false, false}, deadlock},
+	{search{"the peer sends no FIN", "close.pml", "-DNO_DEADLINE", false, false}, deadlock},
+	{search{"Reads outlive the peer's FIN", "close.pml", "-DPOLITE -DSENDS=0 -DREADS=1 -DEVENTS=1 -DFIN_KEEPS", false, false}, deadlock},
+	{search{"a Read after the peer's FIN", "close.pml", "-DPOLITE -DSENDS=0 -DREADS=1 -DEVENTS=1 -DREAD_AFTER_FIN", false, false}, deadlock},
+	{search{"cancelled and answered", "close.pml", "-DGOOD -DCANCEL -DSENDS=0 -DREADS=1 -DNO_COMPLETED", false, false}, twice},
+	{search{"cancelled while it is answered", "close.pml", "-DGOOD -DCANCEL -DSENDS=0 -DREADS=1 -DNO_DISCARD", false, false}, sinkInUse},
+	{search{"receives without a Flush", "close.pml", "-DRECV -DEVENTS=2 -DNO_FLUSH", false, false}, receiveInUse},
+	{search{"a receive after the flush", "close.pml", "-DRECV -DEVENTS=2 -DNO_RECEIVES", false, false}, twice},
+
+	{search{"placed, then verified", "placement.pml", "-DNO_VERIFY", false, false}, unverified},
+	{search{"a duplicate is placed", "placement.pml", "-DTWICE", false, false}, otherMemory},
+	{search{"what was early comes in order", "placement.pml", "-DSHOWN_AGAIN -DJUDGED_AGAIN", false, false}, notOnce},
+	{search{"hints overlap", "placement.pml", "-DNO_REMEMBER", false, false}, notOnce},
+	{search{"an FPDU in an FPDU", "placement.pml", "-DINSIDE", false, false}, shared},
+	{search{"a hint that was not placed is kept", "placement.pml", "-DNO_UNREAD", false, false}, notOnce},
+	{search{"two hints for one place", "placement.pml", "-DNO_OVERLAPS", false, false}, otherMemory},
+	{search{"a hint for a delivered message", "placement.pml", "-DNO_AHEAD", false, false}, otherMessage},
+	{search{"what is earlier overwrites", "placement.pml", "-DNO_AROUND", false, false}, otherMemory},
+	{search{"delivered beyond the edge", "placement.pml", "-DNO_EDGE", false, false}, tooSoon},
+	{search{"a hint ends the stream", "placement.pml", "-DHINT_COUNTS", false, false}, notYet},
 }
 
 func TestModels(t *testing.T) {

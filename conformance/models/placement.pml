@@ -9,7 +9,7 @@
 #define L 4
 #endif
 #ifndef HINTS /* FPDUs that come early, at most */
-#define HINTS 3
+#define HINTS 2
 #endif
 
 /* Where the payload of an FPDU goes: a cell of the Region; a cell of the receive buffer of a message, and whether that ends
@@ -113,7 +113,11 @@ inline judgeEarly(end) {
 
 /* Receiver.Deliver, as often as it gives a message */
 inline deliver() {
+#ifdef NO_EDGE
+	judgeEarly(L);
+#else
 	judgeEarly(edge);
+#endif
 	do
 #ifdef NO_EDGE
 	:: delivered < 2 && ready[delivered + 1] != 0 ->
@@ -246,7 +250,8 @@ inline hint() {
 		fi
 	:: else
 	fi;
-	size2 = 0
+	size2 = 0;
+	deliver()
 }
 
 /* Octets in order: Receiver.nextInOrder, as long as there is one, and what the pump does with it. */
@@ -296,7 +301,9 @@ inline inOrder() {
 			fi;
 			judgeEarly(hintsAt + 1); /* Place */
 			if
+#ifndef JUDGED_AGAIN
 			:: hintsAt < next
+#endif
 			:: else -> judge(hintsAt, kind2, mark2, true)
 			fi;
 			kind2 = 0; mark2 = 0; hintsAt = 0;
