@@ -1,0 +1,26 @@
+package demo
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzParseMessage: what parses is as long as it says, and says the same when it is made again.
+func FuzzParseMessage(f *testing.F) {
+	f.Add(appendMessage(nil, verbEcho, []byte("octets")))
+	f.Add(appendMessage(nil, verbOffer, make([]byte, 8)))
+	f.Add([]byte("stored\x00\x00\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		verb, arg, err := parseMessage(b)
+		if err != nil {
+			return
+		}
+		if len(verb) > verbLen || len(arg) > len(b)-headLen {
+			t.Fatalf("parseMessage(%x) = %q, %x", b, verb, arg)
+		}
+		v, a, err := parseMessage(appendMessage(nil, verb, arg))
+		if err != nil || v != verb || !bytes.Equal(a, arg) {
+			t.Errorf("parseMessage(%x) = %q, %x; made again %q, %x, %v", b, verb, arg, v, a, err)
+		}
+	})
+}
