@@ -68,7 +68,7 @@ func parseAddress(authority string) (string, error) {
 	host, port := authority, DefaultPort
 	if h, p, err := net.SplitHostPort(authority); err == nil {
 		host, port = h, p
-	} else if inner, ok := strings.CutPrefix(authority, "["); ok && strings.HasSuffix(inner, "]") {
+	} else if inner, ok := strings.CutPrefix(authority, "["); ok && strings.IndexAny(inner, "[]") == len(inner)-1 && strings.HasSuffix(inner, "]") {
 		host = inner[:len(inner)-1]
 	} else if strings.ContainsAny(authority, ":[]") {
 		return "", fmt.Errorf("bad host %q (IPv6 addresses stand in brackets)", authority)
