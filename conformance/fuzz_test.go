@@ -42,6 +42,15 @@ func FuzzConnection(f *testing.F) {
 			f.Add(in.octets, in.fromResponder, fix)
 		}
 	}
+	// What reaches over an end of the Region, with all that repair does for it.
+	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
+	for _, to := range []uint64{0, 4095} {
+		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 2, TO: to}
+		f.Add(append(bytes.Clone(request), fpdu(append(h.AppendTo(nil), "octets"...))...), false, true)
+		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+		read := rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
+		f.Add(append(bytes.Clone(request), fpdu(read.AppendTo(u.AppendTo(nil)))...), false, true)
+	}
 	f.Fuzz(func(t *testing.T, in []byte, initiator, fix bool) {
 		if len(in) > maxPeer {
 			return
@@ -66,7 +75,14 @@ func FuzzConnection(f *testing.F) {
 		}
 		drained := make(chan struct{})
 		go func() { // the peer
-			_, _ = peer.Write(in) // our end may be gone already
+			at := 0
+			if n, err := mpa.FrameLen(in[:min(len(in), mpa.FrameHeaderLen)]); err == nil && !initiator && n <= len(in) {
+				// FPDUs may follow a Request only once the Reply has come (RFC 5044 §7.1.2).
+				_, _ = peer.Write(in[:n])
+				_, _ = peer.Read(make([]byte, 1))
+				at = n
+			}
+			_, _ = peer.Write(in[at:]) // our end may be gone already
 			_ = peer.CloseWrite()
 			_, _ = io.Copy(io.Discard, peer)
 			close(drained)
@@ -195,6 +211,13 @@ func directions(f *testing.F, file []byte) (streams []stream) {
 		}
 	}
 	return streams
+}
+
+// fpdu makes an FPDU, without Markers, of a ULPDU.
+func fpdu(ulpdu []byte) []byte {
+	b := mpa.NewBatch()
+	mpa.NewSender(true, false).Append(b, true, ulpdu)
+	return bytes.Join(b.Bufs(), nil)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

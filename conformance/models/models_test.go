@@ -217,10 +217,7 @@ func (s search) run(t *testing.T, optimize string) string {
 		kind, options = "-DNP", append(options, "-l")
 	}
 	// A macro that the model does not know would break nothing.
-	text, err := os.ReadFile(model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := source(t, model)
 	for _, d := range defs {
 		name, _, _ := strings.Cut(strings.TrimPrefix(d, "-D"), "=")
 		if !regexp.MustCompile(`#ifn?def ` + name + `\b`).Match(text) {
@@ -234,6 +231,19 @@ func (s search) run(t *testing.T, optimize string) string {
 		t.Fatalf("spin %s: no search:\n%s", s.defs, out)
 	}
 	return out
+}
+
+// source returns the text of a model, and of what it includes.
+func source(t *testing.T, model string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^#include "(.*)"$`).FindAllSubmatch(text, -1) {
+		text = append(text, source(t, filepath.Join(filepath.Dir(model), string(m[1])))...)
+	}
+	return text
 }
 
 // complete reports whether a search saw all states.
