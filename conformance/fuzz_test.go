@@ -28,6 +28,18 @@ func (repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// rddpRecord is the capability record of an rddp end: a byte stream, messages of 4096 octets, 32 credits.
+var rddpRecord = []byte{'r', 'd', 'd', 'p', 1, 16, 0, 7, 0, 0, 0x10, 0, 0, 32, 0, 0}
+
+// byteStreams are messages of the byte stream: data and its end; an offer that is cancelled; one that is said to be done;
+// a grant of what was not offered.
+var byteStreams = [][]string{
+	{"\x00\x00\x00\x00hello", "\x00\x00\x00\x00", "\x00\x01\x00\x00world"},
+	{"\x01\x00\x00\x00\x00\x00\x10\x00", "\x04\x00\x00\x00", "\x00\x01\x00\x00x"},
+	{"\x01\x00\x00\x00\x00\x00\x04\x00", "\x03\x00\x00\x00\x00\x00\x04\x00", "\x00\x01\x00\x00"},
+	{"\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01"},
+}
+
 // maxPeer bounds what a peer sends in one run, in octets.
 const maxPeer = 64 << 10
 
@@ -39,19 +51,27 @@ const maxPeer = 64 << 10
 func FuzzConnection(f *testing.F) {
 	for _, in := range siwStreams(f) {
 		for _, fix := range []bool{false, true} {
-			f.Add(in.octets, in.fromResponder, fix)
+			f.Add(in.octets, in.fromResponder, fix, true)
 		}
 	}
 	// What reaches over an end of the Region, with all that repair does for it.
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	for _, to := range []uint64{0, 4095} {
 		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 2, TO: to}
-		f.Add(append(bytes.Clone(request), fpdu(append(h.AppendTo(nil), "octets"...))...), false, true)
+		f.Add(append(bytes.Clone(request), fpdu(append(h.AppendTo(nil), "octets"...))...), false, true, true)
 		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
 		read := rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
-		f.Add(append(bytes.Clone(request), fpdu(read.AppendTo(u.AppendTo(nil)))...), false, true)
+		f.Add(append(bytes.Clone(request), fpdu(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
 	}
-	f.Fuzz(func(t *testing.T, in []byte, initiator, fix bool) {
+	for _, sends := range byteStreams {
+		in := mpa.Frame{Revision: 1, CRC: true, PrivateData: rddpRecord}.AppendTo(nil)
+		for i, m := range sends {
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: uint32(i + 1)}
+			in = append(in, fpdu(append(h.AppendTo(nil), m...))...)
+		}
+		f.Add(in, false, true, false)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, initiator, fix, messages bool) {
 		if len(in) > maxPeer {
 			return
 		}
@@ -63,7 +83,7 @@ func FuzzConnection(f *testing.F) {
 		peer, ours := simtoe.Pair(simtoe.Config{Window: 1 << 20}, simtoe.Config{Window: 1 << 20})
 		c := extsock.NewConn(ours, initiator, &extsock.Config{
 			Domain: domain, Extensions: true, HandshakeTimeout: 5 * time.Second, CloseTimeout: 5 * time.Second,
-			Messages: len(in)%2 == 0,
+			Messages: messages,
 		})
 		r, err := c.Register(memory[guard:][:size:size], extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
 		if err != nil {
