@@ -91,7 +91,6 @@ fuzz:
 	@for pkg in $$($(GO) list ./...); do \
 		dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
 		for f in $$(cat $$dir/*_test.go 2>/dev/null | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); do \
-			echo "fuzzing $$pkg $$f for $(FUZZTIME)"; \
-			$(GO) test -run='^$$' -fuzz="^$$f\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=1x $$pkg || exit 1; \
+			.ci/fuzz $$pkg $$f $(FUZZTIME) || exit 1; \
 		done; \
 	done
