@@ -7,7 +7,6 @@
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
 # make bench     throughput and latency next to plain TCP in the same run
 # make fuzz      every fuzz target for FUZZTIME
-# make soak      random faults for SOAKTIME
 
 GO        ?= go
 FUZZTIME  ?= 60s

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -192,7 +193,7 @@ func (a *attempt) prefer() (*Conn, error) {
 		return nil, err
 	case errors.Is(err, ErrNoReply):
 		why.Reason = FallbackNoReply
-	case errors.Is(err, ErrNotMPA):
+	case errors.Is(err, ErrNotMPA), errors.Is(err, mpa.ErrSameRole): // the latter: an echo service gives our Request back
 		why.Reason = FallbackNotMPA
 	case errors.Is(err, context.DeadlineExceeded):
 		why.Reason = FallbackTimedOut

@@ -94,6 +94,7 @@ func TestDialPrefersDDP(t *testing.T) {
 		takes       time.Duration
 	}{
 		{"answers with its own protocol", func(_ int, s toe.Stream) { plainEcho(s) }, extsock.FallbackNotMPA, extsock.ErrNotMPA, 2, 0},
+		{"gives back what it gets", func(_ int, s toe.Stream) { io.Copy(s, s) }, extsock.FallbackNotMPA, mpa.ErrSameRole, 2, 0},
 		{"closes at what it does not know", func(_ int, s toe.Stream) {
 			p := make([]byte, 1000)
 			if n, _ := s.Read(p); strings.HasPrefix(string(p[:n]), "echo") {

@@ -5,7 +5,8 @@
 //
 // A [Conn] begins as a net.Conn, octet for octet what TCP is. [Conn.EnableDDP], or
 // SetsockoptInt(SOL_DDP, DDPMODE, 1), runs MPA startup at the point of the application's protocol
-// that both ends agree on. After it, Read and Write carry messages, and the verbs work:
+// that both ends agree on. After it Read and Write go on as a byte stream between two rddp ends, or carry messages
+// (Config.Messages, or another peer), and the verbs work:
 //
 //   - [Conn.Register] lends memory to the peer; its [Handle] is 16 octets to send by any means.
 //   - [Conn.Remote] is the peer's memory as an io.ReaderAt and io.WriterAt.

@@ -39,6 +39,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			streams = append(streams, stream{ci, cr})
 			regions = append(regions, register(t, cr, make([]byte, 8), extsock.RemoteWrite))
 		}
+		synctest.Wait() // startup has come to its end
 		before := make([]extsock.Stats, len(streams))
 		for i, s := range streams {
 			before[i] = s.server.Stats()
