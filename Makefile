@@ -86,10 +86,8 @@ bench:
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile
 
-fuzz:
+fuzz: # two targets at a time
 	@for pkg in $$($(GO) list ./...); do \
 		dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
-		for f in $$(cat $$dir/*_test.go 2>/dev/null | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); do \
-			.ci/fuzz $$pkg $$f $(FUZZTIME) || exit 1; \
-		done; \
-	done
+		cat $$dir/*_test.go 2>/dev/null | sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$pkg \1 $(FUZZTIME)|p"; \
+	done | xargs -P2 -n3 .ci/fuzz

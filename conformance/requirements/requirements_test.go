@@ -91,7 +91,7 @@ func TestA(t *testing.T) {}
 func helper() {}
 
 // FuzzB has RDMAPX-7306-8.1-2, MPA-6581-A.1-3.
-func FuzzB(f *testing.F) {}
+ func FuzzB(f *testing.F) {}
 `
 	got, err := testsOf("x/x_test.go", []byte(src))
 	if err != nil || len(got) != 2 {
