@@ -43,9 +43,8 @@ func newBudget(limit int64) *budget {
 // 64 KiB and one message per connection, the buffer that a connection receives to, which it keeps while an FPDU has
 // come only in part (512 KiB), and a batch of FPDUs until TCP has taken it (512 KiB). When the limit is reached, a
 // connection whose program does not read stops reading from TCP, and in place of 512 KiB there are 66. So 0 is the
-// least memory, not an end. A limit below what
-// is held now works as that becomes less. What is not counted: registered memory, the Region of a granted Write among
-// it, and the payload of the program's own operations.
+// least memory, not an end. A limit below what is held now works as that becomes less. What is not counted: registered
+// memory, the Region of a granted Write among it, and the payload of the program's own operations.
 func SetMemoryLimit(n int64) (before int64) {
 	if n < 0 {
 		return common.limit.Load()
