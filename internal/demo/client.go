@@ -123,9 +123,9 @@ func (s *session) verbs(messages int) error {
 	return nil
 }
 
-// transfer is the main job: p to the server by RDMA Write, stored there under path, and back by
+// transfer is the main job: p to the server by RDMA Write, stored there in a file, and back by
 // RDMA Read. It returns how long each way took.
-func (s *session) transfer(ctx context.Context, p []byte, path string, progress func(n int)) (write, read time.Duration, err error) {
+func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) (write, read time.Duration, err error) {
 	h, err := s.offer(len(p))
 	if err != nil {
 		return 0, 0, err
@@ -141,7 +141,7 @@ func (s *session) transfer(ctx context.Context, p []byte, path string, progress 
 	}
 	write = time.Since(begin)
 	sum := sha256.Sum256(p)
-	theirs, err := s.ask(verbStored, []byte(path)...)
+	theirs, err := s.ask(verbStored)
 	if err != nil {
 		return 0, 0, err
 	}

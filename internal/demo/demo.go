@@ -25,7 +25,7 @@ type Options struct {
 	Rounds  int      // how often the file crosses, each time next to plain TCP; 0 means 3
 	Dir     string   // where the files go; "" means a temporary directory that is removed at the end
 	Capture string   // name of the capture; "" means rddp-demo.pcapng
-	Server  []string // the command that runs Serve
+	Server  []string // the command that runs Serve, which is run in Dir
 	// Progress is called as octets of the file cross by RDMA; total is how many will in all. It may
 	// be nil.
 	Progress func(n, total int64)
@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return fmt.Errorf("%s is empty", file)
 	}
 	fmt.Fprintf(out, "file       %s, %.1f MiB\n", file, float64(len(content))/(1<<20))
-	s, err := start(ctx, o.Server)
+	s, err := start(ctx, o.Server, o.Dir)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 			return fmt.Errorf("plain TCP: %w", err)
 		}
 		plainWrite, plainRead = append(plainWrite, w), append(plainRead, r)
-		w, r, err = c.transfer(ctx, content, filepath.Join(o.Dir, "stored-by-server"), progress)
+		w, r, err = c.transfer(ctx, content, progress)
 		if err != nil {
 			return err
 		}
@@ -195,9 +195,9 @@ type server struct {
 	rdma, plain string    // its addresses
 }
 
-func start(ctx context.Context, command []string) (*server, error) {
+func start(ctx context.Context, command []string, dir string) (*server, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stderr = os.Stderr
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	hold, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -20,11 +20,16 @@ import (
 //
 //	client: offer    size(8)   the server registers so many octets
 //	server:          handle(16)
-//	client: stored   path      the octets are there: store them in this file
+//	client: stored             the octets are there: store them in the file storedName
 //	server:          sha256(32)
 //	client: echo     any       the same octets come back
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
+//
+// storedName is where the server stores what has come, in its working directory. A client has no say in it: whoever
+// reaches the port may be one.
+const storedName = "stored-by-server"
+
 const (
 	verbOffer   = "offer"
 	verbStored  = "stored"
@@ -59,7 +64,8 @@ func parseMessage(b []byte) (verb string, arg []byte, err error) {
 const maxOffer = 4 << 30
 
 // Serve is the server process: it listens on a free port of the loopback interface, prints its two
-// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends.
+// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends. It writes one file, storedName
+// in the working directory.
 func Serve(in io.Reader, out io.Writer) error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {
@@ -115,7 +121,7 @@ func serveRDMA(nc net.Conn) error {
 		case verbOffer:
 			memory, answer, err = grant(c, arg)
 		case verbStored:
-			answer, err = store(string(arg), memory)
+			answer, err = store(memory)
 		case verbEcho:
 			answer = arg
 		case verbCounter:
@@ -154,9 +160,9 @@ func register(c *extsock.Conn, memory []byte, access extsock.Access) ([]byte, er
 	return r.Handle().AppendTo(nil), nil
 }
 
-// store writes what has arrived to a file and returns its SHA-256.
-func store(path string, memory []byte) ([]byte, error) {
-	if err := os.WriteFile(path, memory, 0o600); err != nil {
+// store writes what has arrived to the file and returns its SHA-256.
+func store(memory []byte) ([]byte, error) {
+	if err := os.WriteFile(storedName, memory, 0o600); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(memory)
