@@ -29,7 +29,7 @@ func (repeated) Read(p []byte) (int, error) {
 }
 
 // rddpRecord is the capability record of an rddp end: a byte stream, messages of 4096 octets, 32 credits.
-var rddpRecord = []byte{'r', 'd', 'd', 'p', 1, 16, 0, 7, 0, 0, 0x10, 0, 0, 32, 0, 0}
+var rddpRecord = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 0, 0x10, 0, 0, 32, 0, 0, 0x3e, 0x95, 0xbe, 0x9a}
 
 // byteStreams are messages of the byte stream: data and its end; an offer that is cancelled; one that is said to be done;
 // a grant of what was not offered.

@@ -1,6 +1,12 @@
 package extsock
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/rddp/rddp/mpa"
+)
 
 // capabilities is the record by which two rddp ends know each other. It stands in the MPA Private
 // Data in front of the application's. An Initiator announces its own; a Responder answers with its
@@ -17,9 +23,15 @@ import "encoding/binary"
 //	+---------------+---------------+---------------+---------------+
 //	|            Credits            |            Reserved           |
 //	+---------------+---------------+---------------+---------------+
+//	|                              CRC                              |
+//	+---------------+---------------+---------------+---------------+
 //
 // Length is that of the whole record in octets: a later version may be longer, and what a receiver
 // does not know of it is skipped.
+//
+// CRC is CRC32C, most significant octet first, of all the Private Data behind the enhanced data of RFC 6581 but the CRC
+// itself, the application's included: startup frames have none, and two ends that take a flipped bit for another mode
+// would take headers for data.
 type capabilities struct {
 	extensions bool // RFC 7306 operations are understood
 	largeFPDU  bool // FPDUs may be longer than a TCP segment holds
@@ -33,19 +45,27 @@ type capabilities struct {
 }
 
 const (
-	capabilityLen     = 16
-	capabilityVersion = 1
+	capabilityLen     = 20
+	capabilityVersion = 2  // 1 was without the CRC
+	capabilityCRC     = 16 // where that is
 
 	flagExtensions = 1 << 0
 	flagLargeFPDU  = 1 << 1
 	flagByteStream = 1 << 2
 )
 
-var capabilityMagic = [4]byte{'r', 'd', 'd', 'p'}
+var (
+	capabilityMagic  = [4]byte{'r', 'd', 'd', 'p'}
+	capabilityCRC32C = crc32.MakeTable(crc32.Castagnoli)
+)
 
-func (c capabilities) appendTo(b []byte) []byte {
-	b = append(b, capabilityMagic[:]...)
-	b = append(b, capabilityVersion, capabilityLen)
+// capabilityBegin is how the record of this version begins: magic, version and length.
+var capabilityBegin = [6]byte{capabilityMagic[0], capabilityMagic[1], capabilityMagic[2], capabilityMagic[3], capabilityVersion, capabilityLen}
+
+// withPrivateData returns the record and the application's private data behind it.
+func (c capabilities) withPrivateData(application []byte) []byte {
+	b := make([]byte, 0, capabilityLen+len(application))
+	b = append(b, capabilityBegin[:]...)
 	var flags uint16
 	if c.extensions {
 		flags |= flagExtensions
@@ -59,18 +79,35 @@ func (c capabilities) appendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, flags)
 	b = binary.BigEndian.AppendUint32(b, c.maxMessage)
 	b = binary.BigEndian.AppendUint16(b, c.credits)
-	return append(b, 0, 0)
+	b = append(b, 0, 0, 0, 0, 0, 0)
+	b = append(b, application...)
+	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC(capabilityBegin, b))
+	return b
+}
+
+// privateDataCRC returns what CRC has to be in Private Data that begins with begin and goes on as b does behind that.
+func privateDataCRC(begin [6]byte, b []byte) uint32 {
+	crc := crc32.Update(0, capabilityCRC32C, begin[:])
+	crc = crc32.Update(crc, capabilityCRC32C, b[len(begin):capabilityCRC])
+	return crc32.Update(crc, capabilityCRC32C, b[capabilityCRC+4:])
 }
 
 // parseCapabilities takes the record off the front of a peer's Private Data. Private Data that does
-// not begin with one is a foreign application's: all of it is rest, and ok is false.
-func parseCapabilities(b []byte) (c capabilities, rest []byte, ok bool) {
-	if len(b) < capabilityLen || [4]byte(b[:4]) != capabilityMagic || b[4] == 0 {
-		return capabilities{}, b, false
+// not begin with one is a foreign application's: all of it is rest, and ok is false. The error, an *mpa.Error with
+// CodeFrame, is that of a record that has been changed on its way, its beginning included: that one is no foreign one.
+func parseCapabilities(b []byte) (c capabilities, rest []byte, ok bool, err error) {
+	if len(b) < capabilityLen {
+		return capabilities{}, b, false, nil
 	}
-	length := int(b[5])
-	if length < capabilityLen || length > len(b) {
-		return capabilities{}, b, false
+	begin, length := [6]byte(b[:6]), int(b[5])
+	foreign := [4]byte(b[:4]) != capabilityMagic || b[4] < capabilityVersion || length < capabilityLen || length > len(b)
+	got := binary.BigEndian.Uint32(b[capabilityCRC:])
+	if foreign && got != privateDataCRC(capabilityBegin, b) {
+		return capabilities{}, b, false, nil
+	}
+	if want := privateDataCRC(begin, b); foreign || got != want {
+		reason := fmt.Sprintf("a changed capability record: it begins %x and has CRC %08x, calculated %08x", begin, got, want)
+		return capabilities{}, nil, false, &mpa.Error{Code: mpa.CodeFrame, Reason: reason}
 	}
 	flags := binary.BigEndian.Uint16(b[6:])
 	c.extensions = flags&flagExtensions != 0
@@ -78,5 +115,5 @@ func parseCapabilities(b []byte) (c capabilities, rest []byte, ok bool) {
 	c.byteStream = flags&flagByteStream != 0
 	c.maxMessage = binary.BigEndian.Uint32(b[8:])
 	c.credits = binary.BigEndian.Uint16(b[12:])
-	return c, b[length:], true
+	return c, b[length:], true, nil
 }

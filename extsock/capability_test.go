@@ -2,28 +2,65 @@ package extsock
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
-// The record on the wire, by hand: magic, version 1, length 16, all flags, 64 KiB, 32 credits.
-var capabilityVector = []byte{'r', 'd', 'd', 'p', 1, 16, 0, 7, 0, 1, 0, 0, 0, 32, 0, 0}
+// The record on the wire, by hand: magic, version 2, length 20, all flags, 64 KiB, 32 credits, and the CRC, which a
+// bitwise calculation of another language gave.
+var capabilityVector = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 1, 0, 0, 0, 32, 0, 0, 0x96, 0x9a, 0xa2, 0x6c}
+
+// behindCapabilities is the same with private data behind it.
+var behindCapabilities = append(slices.Concat(capabilityVector[:16], []byte{0x5c, 0x52, 0x44, 0x40}), "rest"...)
 
 func TestCapabilityRecord(t *testing.T) {
 	c := capabilities{extensions: true, largeFPDU: true, maxMessage: 1 << 16, byteStream: true, credits: 32}
-	if got := c.appendTo(nil); !bytes.Equal(got, capabilityVector) {
-		t.Errorf("%+v.appendTo = %x, want %x", c, got, capabilityVector)
+	if got := c.withPrivateData(nil); !bytes.Equal(got, capabilityVector) {
+		t.Errorf("%+v.withPrivateData = %x, want %x", c, got, capabilityVector)
 	}
-	got, rest, ok := parseCapabilities(append(bytes.Clone(capabilityVector), "rest"...))
-	if !ok || got != c || string(rest) != "rest" {
-		t.Errorf("parseCapabilities(%x) = %+v, %q, %v, want %+v", capabilityVector, got, rest, ok, c)
+	if got := c.withPrivateData([]byte("rest")); !bytes.Equal(got, behindCapabilities) {
+		t.Errorf("%+v.withPrivateData = %x, want %x", c, got, behindCapabilities)
+	}
+	got, rest, ok, err := parseCapabilities(behindCapabilities)
+	if !ok || got != c || string(rest) != "rest" || err != nil {
+		t.Errorf("parseCapabilities(%x) = %+v, %q, %v, %v, want %+v", behindCapabilities, got, rest, ok, err, c)
 	}
 }
 
 func TestCapabilityOfALaterVersion(t *testing.T) {
 	b := append(bytes.Clone(capabilityVector), 0xff, 0xff, 'a')
-	b[4], b[5] = 9, 18
-	if _, rest, ok := parseCapabilities(b); !ok || string(rest) != "a" {
-		t.Errorf("parseCapabilities(%x): rest %q, %v, want the octets behind the longer record", b, rest, ok)
+	b[4], b[5] = 9, 22
+	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
+	if _, rest, ok, err := parseCapabilities(b); !ok || string(rest) != "a" || err != nil {
+		t.Errorf("parseCapabilities(%x): rest %q, %v, %v, want the octets behind the longer record", b, rest, ok, err)
+	}
+}
+
+// TestChangedCapabilities: no record of which one or two bits have been changed, or of the private data behind it, is taken
+// for one that is good, or for a foreign application's.
+func TestChangedCapabilities(t *testing.T) {
+	changed := func(bits ...int) {
+		b := bytes.Clone(behindCapabilities)
+		for _, bit := range bits {
+			b[bit/8] ^= 1 << (bit % 8)
+		}
+		c, rest, ok, err := parseCapabilities(b)
+		if e := (*mpa.Error)(nil); ok || !errors.As(err, &e) || e.Code != mpa.CodeFrame {
+			t.Errorf("bits %v changed: parseCapabilities = %+v, %q, %v, %v", bits, c, rest, ok, err)
+		}
+	}
+	for i := range 8 * len(behindCapabilities) {
+		changed(i)
+		for j := range i {
+			begin := j < 48 // one in what tells the record and one elsewhere: that can be a foreign application's
+			if begin == (i < 48) {
+				changed(i, j)
+			}
+		}
 	}
 }
 
@@ -34,34 +71,46 @@ func TestForeignPrivateDataIsNoCapability(t *testing.T) {
 	}{
 		{"empty", func([]byte) []byte { return nil }},
 		{"other magic", func(b []byte) []byte { b[3] = 'q'; return b }},
-		{"version 0", func(b []byte) []byte { b[4] = 0; return b }},
-		{"length shorter than the record", func(b []byte) []byte { b[5] = 15; return b }},
-		{"length beyond the data", func(b []byte) []byte { b[5] = 17; return b }},
-		{"cut", func(b []byte) []byte { return b[:15] }},
+		{"version 1", func(b []byte) []byte { b[4] = 1; return b }},
+		{"length shorter than the record", func(b []byte) []byte { b[5] = 19; return b }},
+		{"length beyond the data", func(b []byte) []byte { b[5] = 21; return b }},
+		{"cut", func(b []byte) []byte { return b[:19] }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			b := tt.change(bytes.Clone(capabilityVector))
-			c, rest, ok := parseCapabilities(b)
-			if ok || c != (capabilities{}) || !bytes.Equal(rest, b) {
-				t.Errorf("parseCapabilities(%x) = %+v, %x, %v, want all of it left alone", b, c, rest, ok)
+			b := bytes.Clone(capabilityVector)
+			b[capabilityCRC]++ // else it is a record that has been changed
+			b = tt.change(b)
+			c, rest, ok, err := parseCapabilities(b)
+			if ok || c != (capabilities{}) || !bytes.Equal(rest, b) || err != nil {
+				t.Errorf("parseCapabilities(%x) = %+v, %x, %v, %v, want all of it left alone", b, c, rest, ok, err)
 			}
 		})
 	}
 }
 
 func FuzzCapabilities(f *testing.F) {
-	f.Add(capabilityVector)
-	f.Fuzz(func(t *testing.T, b []byte) {
-		c, rest, ok := parseCapabilities(b)
+	f.Add(capabilityVector, false)
+	f.Add(behindCapabilities, true)
+	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
+		if fix && len(b) >= capabilityLen {
+			binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
+		}
+		c, rest, ok, err := parseCapabilities(b)
+		if err != nil {
+			if ok {
+				t.Errorf("parseCapabilities(%x) is good, with %v", b, err)
+			}
+			return
+		}
 		if !ok {
 			if !bytes.Equal(rest, b) {
 				t.Errorf("parseCapabilities(%x) took octets without a record", b)
 			}
 			return
 		}
-		if again, _, ok := parseCapabilities(c.appendTo(nil)); !ok || again != c {
-			t.Errorf("%+v does not survive a round trip: %+v, %v", c, again, ok)
+		if again, tail, ok, err := parseCapabilities(c.withPrivateData(rest)); !ok || again != c || !bytes.Equal(tail, rest) || err != nil {
+			t.Errorf("%+v does not survive a round trip: %+v, %q, %v, %v", c, again, tail, ok, err)
 		}
 	})
 }

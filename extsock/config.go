@@ -58,7 +58,7 @@ type Config struct {
 	PeerToPeer bool
 	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
 	RTR mpa.RTR
-	// PrivateData is what the peer's application gets with the Request or Reply, at most 492
+	// PrivateData is what the peer's application gets with the Request or Reply, at most 488
 	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 235 of them.
 	PrivateData []byte
 	// NoCapabilities leaves out the capability record with which two rddp ends know each other.

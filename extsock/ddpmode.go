@@ -74,19 +74,24 @@ func (c *Conn) initiate(mine mpa.Config) error {
 	if e := (*mpa.Error)(nil); errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic {
 		// The connection enters Full Operation for the one FPDU that says why it can't be used
 		// (RFC 6581 §8).
-		c.learn(agreed)
+		_ = c.learn(agreed) // it is not used any more
 		c.start(err)
 		return err
 	}
 	if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
 		// What is before the application's private data is ours.
-		_, rest, _ := parseCapabilities(r.PrivateData)
+		_, rest, _, err := parseCapabilities(r.PrivateData)
+		if err != nil {
+			return err
+		}
 		return &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
 	}
 	if err != nil {
 		return err
 	}
-	c.learn(agreed)
+	if err := c.learn(agreed); err != nil {
+		return err
+	}
 	c.start(nil)
 	return nil
 }
@@ -151,7 +156,10 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		if err != nil {
 			return err
 		}
-		caps, rest, isRDDP = parseCapabilities(r.frame.PrivateData)
+		caps, rest, isRDDP, err = parseCapabilities(r.frame.PrivateData)
+		if err != nil {
+			return err
+		}
 		return c.nothingBehind()
 	})
 	if err == nil {
@@ -207,7 +215,9 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 		if err := c.writeFrame(reply); err != nil {
 			return err
 		}
-		c.learn(agreed)
+		if err := c.learn(agreed); err != nil {
+			return err
+		}
 		c.start(nil)
 		return nil
 	})
@@ -383,7 +393,7 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 			own.byteStream = !cfg.Messages
 			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
-		privateData = append(own.appendTo(nil), privateData...)
+		privateData = own.withPrivateData(privateData)
 	}
 	if len(privateData) > mpa.MaxEnhancedPrivateData {
 		return mpa.Config{}, ErrPrivateData
@@ -395,11 +405,15 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 }
 
 // learn notes what startup told of the peer.
-func (c *Conn) learn(a mpa.Agreement) {
-	caps, rest, isRDDP := parseCapabilities(a.PrivateData)
+func (c *Conn) learn(a mpa.Agreement) error {
+	caps, rest, isRDDP, err := parseCapabilities(a.PrivateData)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peer = peer{agreement: a, capabilities: caps, isRDDP: isRDDP && !c.cfg.NoCapabilities, privateData: rest}
+	return nil
 }
 
 // ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.

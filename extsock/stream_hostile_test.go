@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"testing"
 	"time"
@@ -22,8 +23,9 @@ func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, 
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	c := extsock.NewConn(b, false, &cfg)
 	t.Cleanup(func() { a.Close(); c.Close() })
-	record := []byte{'r', 'd', 'd', 'p', 1, 16, 0, 7, 0, 0, 0x10, 0, 0, 0, 0, 0} // messages of 4096 octets
+	record := []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 0, 0x10, 0, 0, 0, 0, 0} // messages of 4096 octets
 	binary.BigEndian.PutUint16(record[12:], credits)
+	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(record, crc32.MakeTable(crc32.Castagnoli)))
 	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true, PrivateData: record}.AppendTo(nil)); err != nil {
 		t.Fatal(err)
 	}

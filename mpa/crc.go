@@ -8,7 +8,7 @@ import (
 // CRC32C as iSCSI uses it (RFC 5044 §4.4): polynomial 0x11EDC6F41, register preset to all ones, bits
 // reflected, result inverted.
 //
-// This file is the only place that computes one. It takes hash/crc32 of the standard library, whose
+// This file is the only place that computes one for FPDUs. It takes hash/crc32 of the standard library, whose
 // Castagnoli code is the same as that of github.com/klauspost/crc32 (three interleaved chains of the
 // CPU's CRC32 instruction, 27 GB/s on the machine where both were measured), so a dependency would
 // gain nothing.

@@ -1,8 +1,10 @@
 package hostile
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"testing"
 
@@ -133,10 +135,11 @@ func TestQ3_CompletionQueueOverflow(t *testing.T) {
 
 // record is a capability record of an rddp end with the byte stream, that claims so many buffers of so many octets.
 func record(credits uint16, size uint32) []byte {
-	return []byte{
-		'r', 'd', 'd', 'p', 1, 16, 0, 7, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size),
+	b := []byte{
+		'r', 'd', 'd', 'p', 2, 20, 0, 7, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size),
 		byte(credits >> 8), byte(credits), 0, 0,
 	}
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
 // TestQ4_ToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no

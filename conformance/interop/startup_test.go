@@ -21,7 +21,7 @@ import (
 // ends know each other, with this at its front.
 const (
 	capabilityRecord    = "rddp"
-	capabilityRecordLen = 16 // octets
+	capabilityRecordLen = 20 // octets
 )
 
 // MPA startup between this stack and siw, and a Send each way after it.
