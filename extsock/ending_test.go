@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,30 @@ func TestCloseWithReadsQueued(t *testing.T) {
 		cr.Close()
 		settle()
 	})
+}
+
+// TestPostAfterThePeersClose: what needs the peer's answer is refused after its close with a writer's error, in either
+// mode; io.EOF is what a reader gets.
+func TestPostAfterThePeersClose(t *testing.T) {
+	for _, messages := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := side{cfg: extsock.Config{Messages: messages}}
+			ci, cr := simPair(t, simtoe.Config{}, s, s)
+			r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+			cr.Close()
+			settle()
+			var e *net.OpError
+			if _, err := ci.PostRead(r.Handle(), make([]byte, 8)); !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
+				t.Errorf("messages %t: Post = %v, want EPIPE in a *net.OpError", messages, err)
+			}
+			wr := extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: r.Handle()}
+			if n, err := ci.PostBatch([]extsock.WorkRequest{wr}); n != 0 || !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
+				t.Errorf("messages %t: PostBatch = %d, %v, want EPIPE in a *net.OpError", messages, n, err)
+			}
+			ci.Close()
+			settle()
+		})
+	}
 }
 
 // TestTerminateFreesWhoWaitsForRoom: a Write that waits for a place in the send queue ends with the

@@ -174,7 +174,8 @@ func (v *verbs) deregisterAll() {
 // slices refer to is the connection's until the Completion, which comes exactly once for each wr
 // that Post accepts (none for a successful Unsignaled one). Errors: ErrMode, ErrByteStream,
 // rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
-// has not announced RFC 7306's operations), and those of a wr that makes no sense.
+// has not announced RFC 7306's operations), syscall.EPIPE for what needs the answer of a peer that has closed, the
+// reason of another end, and those of a wr that makes no sense.
 func (c *Conn) Post(wr *WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {
@@ -184,7 +185,7 @@ func (c *Conn) Post(wr *WorkRequest) error {
 		return c.opError("post", err)
 	}
 	if err := v.qp.PostSend(wr); err != nil {
-		return c.opError("post", c.postError(err))
+		return c.opError("post", asWriteError(c.postError(err)))
 	}
 	v.send(wr.Op)
 	return nil
@@ -219,7 +220,7 @@ func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
 	for i := range wrs {
 		err := v.mayPost(&wrs[i])
 		if err == nil {
-			err = c.postError(v.qp.PostSend(&wrs[i]))
+			err = asWriteError(c.postError(v.qp.PostSend(&wrs[i])))
 		}
 		if err != nil {
 			return i, c.opError("post", err)
