@@ -204,7 +204,7 @@ var captureLinks = []struct {
 	{desc: "splits, markers one way", i: extsock.Config{Markers: true}, pair: splitPair(3, 0)},
 	{desc: "splits, markers the other way", r: extsock.Config{Markers: true}, pair: splitPair(4, 0.3)},
 	{desc: "revision 1", i: extsock.Config{Revision: 1}, pair: splitPair(5, 0), tshark: true},
-	{desc: "long private data", i: extsock.Config{PrivateData: make([]byte, 490)}, r: extsock.Config{PrivateData: pattern(490, 1)}, pair: tcpPair, tshark: true},
+	{desc: "long private data", i: extsock.Config{PrivateData: make([]byte, 488)}, r: extsock.Config{PrivateData: pattern(488, 1)}, pair: tcpPair, tshark: true},
 }
 
 // splitPair is a simulated connection whose octets come in pieces of random lengths.

@@ -54,7 +54,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	return c.opError("ddp", c.endSwitch(c.bounded(ctx, func() error { return c.initiate(mine) })))
+	return c.opError("ddp", c.endSwitch(c.bounded(ctx, "the MPA Reply", func() error { return c.initiate(mine) })))
 }
 
 // initiate is the Initiator's side of startup.
@@ -151,7 +151,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	var caps capabilities
 	var rest []byte
 	var isRDDP bool
-	err := c.bounded(ctx, func() (err error) {
+	err := c.bounded(ctx, "the MPA Request", func() (err error) {
 		r.frame, err = c.readFrame(false)
 		if err != nil {
 			return err
@@ -207,7 +207,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err = c.bounded(ctx, func() error {
+	err = c.bounded(ctx, "TCP to take the MPA Reply", func() error {
 		reply, agreed, err := mine.Accept(r.frame)
 		if err != nil {
 			return err
@@ -232,7 +232,7 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err = c.bounded(ctx, func() error {
+	err = c.bounded(ctx, "TCP to take the MPA Reply", func() error {
 		reply, err := mine.Reject(r.frame)
 		if err != nil {
 			return err
@@ -349,8 +349,8 @@ func (c *Conn) endSwitch(err error) error {
 }
 
 // bounded runs f, whose reads and writes on the stream fail once ctx is done or HandshakeTimeout
-// has passed.
-func (c *Conn) bounded(ctx context.Context, f func() error) error {
+// has passed; the error then names what was waited for.
+func (c *Conn) bounded(ctx context.Context, waited string, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.handshakeTimeout(c.initiator))
 	defer cancel()
 	c.mu.Lock()
@@ -375,7 +375,7 @@ func (c *Conn) bounded(ctx context.Context, f func() error) error {
 			return ErrHalfOpen
 		}
 		if err != nil {
-			return ctx.Err()
+			return fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)
 		}
 	}
 	return err

@@ -287,7 +287,9 @@ func TestDialDoesNotFallBack(t *testing.T) {
 			return errors.As(err, &r) && string(r.PrivateData) == "full"
 		}},
 		{"a Reply of revision 7", garbage, 0, func(err error) bool { var e *mpa.Error; return errors.As(err, &e) }},
-		{"the context's deadline", silent, time.Second, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
+		{"the context's deadline", silent, time.Second, func(err error) bool {
+			return errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "waiting for the MPA Reply")
+		}},
 		{"nobody listens", nil, 0, func(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }},
 	}
 	for _, tt := range tests {

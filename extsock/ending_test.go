@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -395,7 +396,7 @@ func TestStreamWithoutDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe()
 		c := extsock.NewConn(noDeadlines{a}, false, nil)
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "waiting for the MPA Request") {
 			t.Errorf("EnableDDP with a silent peer = %v", err)
 		}
 		b.Close()

@@ -238,7 +238,7 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 	ctx := context.Background()
 	if c.initiator {
 		c.endpoint()
-		_ = c.endSwitch(c.bounded(ctx, func() error { return c.initiate(mine) }))
+		_ = c.endSwitch(c.bounded(ctx, "the MPA Reply", func() error { return c.initiate(mine) }))
 		return
 	}
 	if req, err := c.receiveRequest(ctx); err == nil {
