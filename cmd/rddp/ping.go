@@ -53,6 +53,7 @@ func runPing(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		fmt.Fprintf(c.Root().ErrWriter, "rddp ping: listening at %v\n", s.Addr())
 		return s.Serve(ctx)
 	}
 	summary, err := ping.Client(ctx, address, cfg)

@@ -69,7 +69,7 @@ func TestPingBothRoles(t *testing.T) {
 		t.Errorf("client: status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 	r := <-served
-	if want := "server ping data: rdma-ping-0: ABCDEF\nserver ping data: rdma-ping-1: BCDEFG\n"; r.status != exitOK || r.stdout != want || !isProbe(r.stderr) {
+	if want := "server ping data: rdma-ping-0: ABCDEF\nserver ping data: rdma-ping-1: BCDEFG\n"; r.status != exitOK || r.stdout != want || !isProbe(r.stderr, port, true) {
 		t.Errorf("server: status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
 }
@@ -96,10 +96,15 @@ func awaitListener[R any](t *testing.T, port string, served <-chan R) {
 	}
 }
 
-// isProbe reports whether a server's stderr tells of awaitListener's connection and nothing else.
-func isProbe(stderr string) bool {
-	return strings.Count(stderr, "\n") == 1 && strings.HasPrefix(stderr, "rddp ping: connection from 127.0.0.1:") &&
-		strings.Contains(stderr, "without an MPA Request")
+// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection if it had time to, and
+// nothing else.
+func isProbe(stderr, port string, inTime bool) bool {
+	rest, ok := strings.CutPrefix(stderr, "rddp ping: listening at 127.0.0.1:"+port+"\n")
+	if rest == "" && !inTime {
+		return ok
+	}
+	return ok && strings.Count(rest, "\n") == 1 && strings.HasPrefix(rest, "rddp ping: connection from 127.0.0.1:") &&
+		strings.Contains(rest, "without an MPA Request")
 }
 
 func TestPingRefused(t *testing.T) {
@@ -121,7 +126,7 @@ func TestPingInterrupted(t *testing.T) {
 	}()
 	awaitListener(t, port, served)
 	cancel()
-	if status := <-served; status != exitOK || out.Len() > 0 || errs.Len() > 0 && !isProbe(errs.String()) {
+	if status := <-served; status != exitOK || out.Len() > 0 || !isProbe(errs.String(), port, false) {
 		t.Errorf("status %d, stdout %q, stderr %q", status, out.String(), errs.String())
 	}
 }
