@@ -31,6 +31,12 @@ type rawPeer struct {
 func rawPair(t *testing.T, cfg extsock.Config, before func(*extsock.Conn)) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	return rawPairOver(t, a, b, cfg, before)
+}
+
+// rawPairOver is rawPair over a and b.
+func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, before func(*extsock.Conn)) (*rawPeer, *extsock.Conn) {
+	t.Helper()
 	c := extsock.NewConn(b, false, &cfg)
 	t.Cleanup(func() { a.Close(); c.Close() })
 	if before != nil {

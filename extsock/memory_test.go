@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -69,6 +73,61 @@ func TestMemoryLimit(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestBegunFPDU: a peer that stops in the middle of an FPDU holds a whole buffer only for much of one, and the FPDU arrives
+// when its rest does. Kernel TCP borrows a buffer late, and the simulator early.
+func TestBegunFPDU(t *testing.T) {
+	const length = 60_000
+	u := untagged(rdmap.OpSend, ddp.QNSend, 1, 0, length)
+	batch := mpa.NewBatch()
+	mpa.NewSender(true, false).Append(batch, false, u)
+	fpdu := slices.Concat(batch.Bufs()...)
+	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {
+		defer c.Close()
+		if _, err := p.s.Write(fpdu[:n]); err != nil {
+			t.Fatal(err)
+		}
+		want := int64(0)
+		if n > 16<<10 {
+			want = 512 << 10
+		}
+		if !settled(want) {
+			t.Errorf("%d octets of an FPDU hold %d, want %d", n, extsock.MemoryTaken(), want)
+		}
+		if _, err := p.s.Write(fpdu[n:]); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, length+1)
+		if n, err := c.Read(got); err != nil || !bytes.Equal(got[:n], u[len(u)-length:]) {
+			t.Errorf("Read = %d, %v, not the octets that were sent", n, err)
+		}
+		p.s.Close()
+	}
+	for _, n := range []int{1, 2, 18, 1000, 16 << 10, 16<<10 + 1, len(fpdu) - 1} {
+		t.Run(fmt.Sprintf("%d octets", n), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, c := rawPair(t, extsock.Config{}, nil)
+				begun(t, p, c, n, func(want int64) bool {
+					synctest.Wait()
+					return extsock.MemoryTaken() == want
+				})
+				settle()
+			})
+		})
+		t.Run(fmt.Sprintf("%d octets over kernel TCP", n), func(t *testing.T) {
+			a, b := kernelStreams(t)
+			p, c := rawPairOver(t, a, b, extsock.Config{}, nil)
+			begun(t, p, c, n, func(want int64) bool {
+				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					if c.Stats().Received.Octets == uint64(n) && extsock.MemoryTaken() == want {
+						return true
+					}
+				}
+				return false
+			})
+		})
 	}
 }
 

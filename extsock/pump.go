@@ -46,7 +46,9 @@ type pump struct {
 	drx  *ddp.Receiver
 	free []byte // where in the buffer to read to; nil while no buffer is out
 	loan loan   // of that buffer
-	seen uint64 // octets that the Config's Tap has seen
+	// parked has the FPDU that has only begun, in place of a whole buffer, while nothing comes; nil where it has not.
+	parked *bufpool.Chunk
+	seen   uint64 // octets that the Config's Tap has seen
 	// lend, giveBack and finish as functions, made once so that passing them costs no allocation.
 	lendFunc     func() []byte
 	giveBackFunc func()
@@ -197,9 +199,10 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 	}
 }
 
-// read reads what has come. It waits without a buffer, unless an FPDU that has only begun is in one.
+// read reads what has come. It waits without a buffer, unless much of an FPDU that has only begun is in one.
 func (p *pump) read() (n int, off uint64, err error) {
 	if p.lazy == nil {
+		p.park()
 		if p.free == nil {
 			if err := p.stream.Readable(); err != nil {
 				return 0, 0, err
@@ -219,7 +222,14 @@ func (p *pump) read() (n int, off uint64, err error) {
 // lend borrows a buffer, unless one is out, and returns where to read to.
 func (p *pump) lend() []byte {
 	if p.free == nil {
-		p.mrx.SetBuffer(p.loan.get())
+		b := p.loan.get()
+		if p.parked != nil {
+			p.mrx.Swap(b)
+			p.parked.Put()
+			p.parked = nil
+		} else {
+			p.mrx.SetBuffer(b)
+		}
 	}
 	p.free = p.bounded(p.mrx.Free())
 	return p.free
@@ -243,12 +253,29 @@ const boundedFrom = 32 << 10
 // startWaiting is what lazy calls when it has found nothing.
 func (p *pump) startWaiting() {
 	p.giveBack()
+	p.park()
 	p.patience.end(false)
+}
+
+// parkedMost is how many octets of an FPDU that has begun are worth two copies, so that a peer that stops in the middle
+// of one does not hold a whole buffer.
+const parkedMost = 16 << 10
+
+// park gives the buffer back where giveBack has not, if little of an FPDU is in it.
+func (p *pump) park() {
+	if p.free == nil || p.stalled {
+		return
+	}
+	if n := p.mrx.Buffered(); n <= parkedMost {
+		p.parked = bufpool.GetChunk(n)
+		p.loan.put(p.mrx.Swap(p.parked.B))
+		p.free = nil
+	}
 }
 
 // giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {
-	if p.stalled {
+	if p.stalled || p.parked != nil {
 		return
 	}
 	if b := p.mrx.TakeBuffer(); b != nil {

@@ -11,7 +11,7 @@ const MinBuffer = maxReceived
 // A ULPDU is what a peer's DDP has handed to its MPA in one piece.
 type ULPDU struct {
 	Off   uint64 // stream offset where its FPDU begins
-	Data  []byte // valid until the next call of Next, Free, Fill or TakeBuffer
+	Data  []byte // valid until the next call of Next, Free, Fill, Swap or TakeBuffer
 	Early bool   // there is a gap before it in what has arrived
 }
 
@@ -55,6 +55,25 @@ func (r *Receiver) TakeBuffer() []byte {
 	r.early.drop()
 	r.ulpdu = ULPDU{}
 	return buf
+}
+
+// Buffered returns how many octets in the buffer are still needed; after Next has returned false, those of an unfinished
+// FPDU.
+func (r *Receiver) Buffered() int { return r.w - r.r }
+
+// Swap lends buf to the Receiver in place of the buffer that it has, which it returns, and copies what is still needed.
+// buf must hold that, and if Free is to be called next, MinBuffer octets.
+func (r *Receiver) Swap(buf []byte) (before []byte) {
+	n := r.Buffered()
+	if r.buf == nil || len(buf) < n {
+		panic(fmt.Sprintf("BUG: Swap(%d octets) of a buffer of %d with %d in use", len(buf), len(r.buf), n))
+	}
+	copy(buf, r.buf[r.r:r.w])
+	before = r.buf
+	r.buf, r.r, r.w = buf, 0, n
+	r.early.drop()
+	r.ulpdu = ULPDU{}
+	return before
 }
 
 // Free returns the part of the buffer to read into. It is never empty if Next has returned false
@@ -104,7 +123,7 @@ func (r *Receiver) Fill(off uint64, n int) {
 
 // Arrived returns the octets that have come in order and that Next has not passed: the first begins an FPDU.
 // whole is how many of them are FPDUs that are there to their end, as their lengths tell; nothing has been
-// verified. So each FPDU is whole after exactly one Fill. b is valid until the next call of Next, Free or
+// verified. So each FPDU is whole after exactly one Fill. b is valid until the next call of Next, Free, Swap or
 // TakeBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]

@@ -178,6 +178,33 @@ func TestBufferIsLent(t *testing.T) {
 	}
 }
 
+// TestSwap: what has come of an FPDU can wait in a buffer that just holds it, wherever it has been cut, and the ULPDUs are
+// the same.
+func TestSwap(t *testing.T) {
+	bothWays(t, func(t *testing.T, markers bool) {
+		stream, begins := refStream(worked(), markers, true)
+		for at := range stream {
+			s := newSink(true, markers).feed(stream[:at], 0)
+			whole := s.Swap(make([]byte, s.Buffered()))
+			for i := range whole {
+				whole[i] = 0xEE
+			}
+			if n := s.Buffered(); n > 0 && s.TakeBuffer() != nil {
+				t.Errorf("cut at %d: %d octets were given back", at, n)
+			} else if n > 0 {
+				s.Swap(whole)
+			} else {
+				s.TakeBuffer()
+				s.SetBuffer(whole)
+			}
+			s.feed(stream[at:], 0).want(t, worked(), begins)
+		}
+	})
+	s := newSink(true, false).feed([]byte{0, 1}, 0)
+	wantPanic(t, func() { s.Swap(make([]byte, 1)) })
+	wantPanic(t, func() { NewReceiver(true, false).Swap(make([]byte, MinBuffer)) })
+}
+
 // TestFreeIsNeverEmpty: an FPDU that has begun anywhere in the buffer can be read to its end.
 func TestFreeIsNeverEmpty(t *testing.T) {
 	ulpdus := ofLengths(1, 60000, 60000, 60000, 60000)
