@@ -1,19 +1,26 @@
 package extsock_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // tlsStreams makes a TLS connection over loopback. Its handshake runs by itself.
@@ -52,6 +59,68 @@ func TestOperationsOverTLS(t *testing.T) {
 	ci, cr := switched(t, client, server, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
 	operations(t, ci, cr, sizes(1448))
 	operations(t, cr, ci, sizes(1448))
+}
+
+// slowConn is a net.Conn whose Writes take 100 ms each; end is when the last one ended.
+type slowConn struct {
+	net.Conn
+	end atomic.Int64
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	time.Sleep(100 * time.Millisecond)
+	n, err := c.Conn.Write(p)
+	c.end.Store(time.Now().UnixNano())
+	return n, err
+}
+
+// TestCloseWaitsForTheSendBuffer: where TCP is below a send buffer of the process, Close returns when that is empty, in
+// either mode, or else a program that ends behind Close would lose what it has written.
+func TestCloseWaitsForTheSendBuffer(t *testing.T) {
+	for _, ddp := range []bool{false, true} {
+		t.Run(fmt.Sprintf("DDP mode %t", ddp), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				slow := &slowConn{Conn: struct{ net.Conn }{a}}
+				ci := extsock.NewConn(toe.WrapBuffered(slow), true, nil)
+				cr := extsock.NewConn(b, false, nil)
+				if ddp {
+					if err := switchBoth(t.Context(), ci, cr); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want := pattern(60_000, 1)
+				if _, err := ci.Write(want); err != nil {
+					t.Fatal(err)
+				}
+				read := make(chan error, 1)
+				go func() {
+					got := make([]byte, len(want))
+					_, err := io.ReadFull(cr, got)
+					if err == nil && !bytes.Equal(got, want) {
+						err = errors.New("not the octets that were written")
+					}
+					read <- err
+				}()
+				begin := time.Now()
+				if err := ci.Close(); err != nil {
+					t.Errorf("Close = %v", err)
+				}
+				closed := time.Now()
+				if closed.Sub(begin) < 100*time.Millisecond {
+					t.Errorf("Close returned after %v, before one Write has ended", closed.Sub(begin))
+				}
+				if err := <-read; err != nil {
+					t.Error(err)
+				}
+				cr.Close()
+				settle()
+				if end := time.Unix(0, slow.end.Load()); end.After(closed) {
+					t.Errorf("octets went out %v after Close had returned", end.Sub(closed))
+				}
+			})
+		})
+	}
 }
 
 // TestOperationsOverUnix runs every operation over a unix socket.

@@ -98,7 +98,7 @@
 // to send; one that has failed and waits for the peer's FIN, 16 KiB. The Region that a peer was granted for a rendezvous
 // is memory of the Read that waits for it, or replaces that when the Read is over. Not bounded are how many connections
 // there are, which is up to who calls Accept, and how long a connection with StartupPrefer may stay silent before its first
-// octet, unless Config.SniffTimeout says; TLS before that has the deadlines of the call that runs it.
+// octet, unless Config.SniffTimeout says; a TLS handshake has 10 s.
 //
 // A panic in this package ends its connection, with a *PanicError, and not the program; Stats.Panics counts them.
 //

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/rddp/rddp/internal/bufpool"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // How a pump ends. Each direction comes to its end by itself, and the last of the two closes the
@@ -141,6 +143,7 @@ func (p *pump) discard() {
 // close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
 // has failed, and after the close timeout with an error.
 func (p *pump) close() error {
+	begin := time.Now()
 	t := time.NewTimer(p.closeTimeout)
 	defer t.Stop()
 	if p.bytes != nil {
@@ -158,11 +161,20 @@ func (p *pump) close() error {
 	p.interrupt()
 	select {
 	case <-p.flushed:
-		return nil
+		return flush(p.stream, time.Until(begin.Add(p.closeTimeout)))
 	case <-t.C:
 		p.kill(errCloseTimeout)
 		return errCloseTimeout
 	}
+}
+
+// flush waits until what was written is the operating system's, which sends it even if the process ends. That it can't be
+// sent is no error, as it is none of TCP's Close.
+func flush(s toe.Stream, timeout time.Duration) error {
+	if f, ok := s.(toe.Flusher); ok && errors.Is(f.Flush(timeout), os.ErrDeadlineExceeded) {
+		return errCloseTimeout
+	}
+	return nil
 }
 
 // half notes that one direction is done with the stream; the last one closes it.

@@ -45,7 +45,8 @@ var sendBuffers = sync.Pool{New: func() any { return new([sendSize]byte) }}
 // CloseWrite returns at once: what is in the buffer goes out first, then the
 // half-close. Close returns at once too. What is in the buffer then has 5 s to go
 // out, while what still comes in is thrown away; after that c is closed. A
-// program that ends right after Close cuts this short.
+// program that ends right after Close cuts this short, unless it waits in Flush:
+// the Stream is a [Flusher].
 //
 // Where c has a HandshakeContext method, as a *tls.Conn has, the first read or
 // write has it run in a goroutine, for at most 10 s. Reads wait for it under
@@ -111,6 +112,7 @@ var (
 	_ Stream     = (*buffered)(nil)
 	_ TryWriter  = (*buffered)(nil)
 	_ WaitWriter = (*buffered)(nil)
+	_ Flusher    = (*buffered)(nil)
 )
 
 func newBuffered(c net.Conn) *buffered {
@@ -381,12 +383,21 @@ func (s *buffered) feed() {
 			s.conn.Close() // the error would be one of an alert that nobody reads
 			s.mu.Lock()
 			s.linger.Stop()
+			s.rest()
 			return
 		default:
-			s.feeding = false
+			s.rest()
 			return
 		}
 	}
+}
+
+// rest notes that feed ends: all is done, or can't be.
+//
+// +checklocks:s.mu
+func (s *buffered) rest() {
+	s.feeding = false
+	s.changed.Broadcast()
 }
 
 // broken notes what became of a call of conn, and tells everybody.
@@ -486,6 +497,26 @@ func (s *buffered) Close() error {
 	}
 	s.startFeed()
 	return nil
+}
+
+func (s *buffered) Flush(timeout time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := false
+	t := time.AfterFunc(timeout, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	})
+	defer t.Stop()
+	for s.feeding && !late {
+		s.changed.Wait()
+	}
+	if s.feeding {
+		return s.opError("close", os.ErrDeadlineExceeded)
+	}
+	return s.opError("close", s.err)
 }
 
 // abort closes conn without waiting for the peer: a *tls.Conn would tell it.

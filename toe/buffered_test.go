@@ -205,6 +205,43 @@ func TestBufferedCloseLetsOut(t *testing.T) {
 	})
 }
 
+// TestBufferedFlush: behind Close or CloseWrite it returns when the peer's side has all, and not when its time is over.
+func TestBufferedFlush(t *testing.T) {
+	for _, half := range []bool{false, true} {
+		overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
+			f := a.(toe.Flusher)
+			data := numbers(toe.SendSize)
+			if _, err := a.Write(data); err != nil {
+				t.Fatal(err)
+			}
+			end := a.Close
+			if half {
+				end = a.CloseWrite
+			}
+			if err := end(); err != nil && !errors.Is(err, errors.ErrUnsupported) { // net.Pipe has no half-close
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			if err := f.Flush(time.Second); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != time.Second {
+				t.Errorf("Flush = %v after %v, while nobody reads", err, time.Since(begin))
+			}
+			go func() {
+				time.Sleep(time.Second)
+				mustRead(t, y, data)
+				io.Copy(io.Discard, y)
+			}()
+			if err := f.Flush(3 * time.Second); err != nil || time.Since(begin) != 2*time.Second {
+				t.Errorf("Flush = %v after %v, want nil after 2s", err, time.Since(begin))
+			}
+			a.Close()
+			synctest.Wait()
+			if err := f.Flush(time.Second); err != nil || time.Since(begin) != 2*time.Second {
+				t.Errorf("Flush of a stream that has ended = %v after %v", err, time.Since(begin))
+			}
+		})
+	}
+}
+
 // TestBufferedCloseOfStuckPeer: a peer that does not read costs a goroutine for
 // 5 s; the end of the bubble finds one that stays.
 func TestBufferedCloseOfStuckPeer(t *testing.T) {

@@ -88,6 +88,14 @@ type WaitWriter interface {
 	WaitWritable() error
 }
 
+// A Flusher is what a [Stream] may offer besides, if it has a send buffer that ends with the process, as that of the
+// operating system does not.
+type Flusher interface {
+	// Flush waits, after CloseWrite or Close, until all that was written, and the end itself, has been handed on,
+	// for at most timeout. Then the error is os.ErrDeadlineExceeded; another one says why it can't be.
+	Flush(timeout time.Duration) error
+}
+
 // A Pender is what a [Stream] may offer besides: how much there is to read.
 type Pender interface {
 	// Pending returns the number of octets that have arrived in order and have
