@@ -59,7 +59,7 @@ type Config struct {
 	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
 	RTR mpa.RTR
 	// PrivateData is what the peer's application gets with the Request or Reply, at most 488
-	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 235 of them.
+	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 231 of them.
 	PrivateData []byte
 	// NoCapabilities leaves out the capability record with which two rddp ends know each other.
 	// It stands in front of PrivateData, where a foreign peer's application would see it. Without it the

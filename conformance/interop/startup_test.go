@@ -112,7 +112,7 @@ func TestRddpPrivateData(t *testing.T) {
 		lens         []int
 	}{
 		{"no record", false, extsock.Config{NoCRC: true, NoCapabilities: true}, []int{0, 1, 100, 251}},
-		{"with the record of capabilities", false, extsock.Config{NoCRC: true}, []int{0, 1, 235}},
+		{"with the record of capabilities", false, extsock.Config{NoCRC: true}, []int{0, 1, 231}},
 		{"no record", true, extsock.Config{NoCRC: true}, []int{0, 1, 100, 251}},
 		{"revision 1", false, extsock.Config{NoCRC: true, NoCapabilities: true, Revision: 1}, []int{251}},
 	} {

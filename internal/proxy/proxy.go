@@ -260,7 +260,7 @@ func (p *Proxy) cause(ctx context.Context, err error) error {
 	return err
 }
 
-// maxReason is how many octets of the reason for a rejection are sent: Linux shows no more than 235 octets of
+// maxReason is how many octets of the reason for a rejection are sent: Linux shows no more than 231 octets of
 // private data.
 const maxReason = 160
 
