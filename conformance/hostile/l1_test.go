@@ -114,10 +114,6 @@ func TestL1_CutAtEveryOctet(t *testing.T) {
 		var lengths [2]int64
 		lengths[0], lengths[1] = s.lengths(t, pairs)
 		for direction, length := range lengths {
-			step := step
-			if s.cfg.Markers {
-				step *= 5
-			}
 			for _, how := range []cutHow{fin, rst} {
 				inParallel(int((length-first+step-1)/step), func(i int) {
 					at := first + int64(i)*step
