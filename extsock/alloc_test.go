@@ -3,6 +3,7 @@ package extsock
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
@@ -38,6 +39,22 @@ func TestAllocDown(t *testing.T) {
 		s.out.Reset()
 	}); n != 0 {
 		t.Errorf("%v allocations for a Write of 100 FPDUs", n)
+	}
+}
+
+// TestAllocDeadline: a deadline that is moved before it has passed, as one is before each Read, allocates nothing.
+func TestAllocDeadline(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	var d deadline
+	defer d.stop()
+	if n := testing.AllocsPerRun(100, func() {
+		d.set(time.Now().Add(time.Hour))
+		d.set(time.Time{})
+		d.set(time.Now().Add(time.Minute))
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 type deadline struct {
 	mu      sync.Mutex
 	at      time.Time
-	timer   *time.Timer
+	timer   *time.Timer   // closes expired; it is used again for as long as that is open
+	armed   bool          // the timer runs, or has fired
 	expired chan struct{} // closed when the deadline has passed; replaced when it is moved
 }
 
@@ -19,12 +20,12 @@ func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at = t
-	if d.timer != nil && !d.timer.Stop() {
+	if d.armed && !d.timer.Stop() {
 		<-d.expired // the timer has fired: wait until its function has closed the channel
 	}
-	d.timer = nil
+	d.armed = false
 	if d.expired == nil || isClosed(d.expired) {
-		d.expired = make(chan struct{})
+		d.expired, d.timer = make(chan struct{}), nil
 	}
 	if t.IsZero() {
 		return
@@ -32,6 +33,11 @@ func (d *deadline) set(t time.Time) {
 	wait := time.Until(t)
 	if wait <= 0 {
 		close(d.expired)
+		return
+	}
+	d.armed = true
+	if d.timer != nil {
+		d.timer.Reset(wait)
 		return
 	}
 	expired := d.expired
@@ -42,10 +48,10 @@ func (d *deadline) set(t time.Time) {
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.timer != nil {
+	if d.armed {
 		d.timer.Stop()
-		d.timer = nil
 	}
+	d.armed, d.timer = false, nil
 }
 
 // done returns a channel that is closed once the deadline has passed.

@@ -88,7 +88,7 @@
 //	the peer's Reads in flight Config.IRD              16           Terminate, *ddp.Error
 //	message                    Config.RecvSize         64 KiB       Terminate, *ddp.Error
 //	unread messages            Config.RecvDepth        32           the peer has no credits; else nothing is read from TCP
-//	memory of the process      SetMemoryLimit          256 MiB      see there; MemoryStalls
+//	memory of the process      SetMemoryLimit          128 MiB      see there; MemoryStalls
 //	silence                    Config.IdleTimeout      none         ErrIdleTimeout; IdleTimeouts
 //	a peer that takes nothing  Config.WriteTimeout     none         ErrWriteTimeout; WriteTimeouts
 //	the end                    Config.CloseTimeout     5 s          the connection is closed as it is

@@ -13,7 +13,7 @@ import (
 // messages hold up their own connection, and what is received to or waits for TCP gets along with less.
 
 // DefaultMemoryLimit is the limit of SetMemoryLimit at the start, in octets.
-const DefaultMemoryLimit = 256 << 20
+const DefaultMemoryLimit = 128 << 20
 
 const (
 	// unreadAllowance is what each connection may hold of unread messages, in octets; with less than that a message
