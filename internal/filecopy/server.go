@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 )
 
 // DefaultMaxConns is the most connections a Server takes at a time.
@@ -102,49 +103,17 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
-	places := make(chan struct{}, s.cfg.MaxConns)
-	for {
-		c, err := s.l.AcceptDDP()
-		if ctx.Err() != nil {
-			if err == nil {
-				c.Close()
+	l := accept.Loop[*extsock.Conn]{
+		Accept: s.l.AcceptDDP, Serve: func(c *extsock.Conn) { s.serveConn(ctx, c) }, Most: s.cfg.MaxConns,
+		Refuse: func(c *extsock.Conn, log *slog.Logger) {
+			if log != nil {
+				log.Warn("too many connections", "client", c.RemoteAddr(), "limit", s.cfg.MaxConns)
 			}
-			return nil
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		if err != nil { // too many open files, for instance; that passes
-			s.cfg.Log.Warn("accept", "err", err)
-			if !pause(ctx, 100*time.Millisecond) {
-				return nil
-			}
-			continue
-		}
-		select {
-		case places <- struct{}{}:
-		default:
-			s.cfg.Log.Warn("too many connections", "client", c.RemoteAddr(), "limit", s.cfg.MaxConns)
 			c.Close()
-			continue
-		}
-		conns.Go(func() {
-			defer func() { <-places }()
-			s.serveConn(ctx, c)
-		})
+		},
+		Go: conns.Go, Log: s.cfg.Log,
 	}
-}
-
-// pause waits for d and reports whether ctx is still not done.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return l.Run(ctx)
 }
 
 // serveConn serves one connection to its end.

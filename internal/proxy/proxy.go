@@ -2,13 +2,14 @@ package proxy
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -109,37 +110,20 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	defer conns.Wait()
 	defer context.AfterFunc(ctx, func() { p.l.close() })()
 	defer p.l.close()
-	places := make(chan struct{}, p.cfg.maxConns())
-	for {
-		c, err := p.l.accept()
-		switch {
-		case ctx.Err() != nil:
-			if err == nil {
-				refuse(c)
-			}
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return err
-		case err != nil: // too many open files, for instance; that passes
-			p.cfg.log().Warn("accept", "err", err)
-			if !pause(ctx, 100*time.Millisecond) {
-				return nil
-			}
-			continue
-		}
-		select {
-		case places <- struct{}{}:
-		default:
-			p.cfg.log().Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", cap(places))
-			refuse(c)
-			continue
-		}
-		p.open.Add(1)
-		conns.Go(func() {
-			defer func() { <-places }()
+	l := accept.Loop[net.Conn]{
+		Accept: p.l.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
+		Serve: func(c net.Conn) {
+			p.open.Add(1)
 			p.serve(late, c)
-		})
+		},
+		Refuse: func(c net.Conn, log *slog.Logger) {
+			if log != nil {
+				log.Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", p.cfg.maxConns())
+			}
+			refuse(c)
+		},
 	}
+	return l.Run(ctx)
 }
 
 // graceful gives a context that is done, because of ErrGrace, when ctx has been for the time of grace.
@@ -160,18 +144,6 @@ func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFu
 			timer.Stop()
 		}
 		cancel(nil)
-	}
-}
-
-// pause waits for d and reports whether ctx is still not done.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
