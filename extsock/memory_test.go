@@ -119,14 +119,20 @@ func TestBegunFPDU(t *testing.T) {
 		t.Run(fmt.Sprintf("%d octets over kernel TCP", n), func(t *testing.T) {
 			a, b := kernelStreams(t)
 			p, c := rawPairOver(t, a, b, extsock.Config{}, nil)
-			begun(t, p, c, n, func(want int64) bool {
+			within := func(reached func() bool) bool {
 				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-					if c.Stats().Received.Octets == uint64(n) && extsock.MemoryTaken() == want {
+					if reached() {
 						return true
 					}
 				}
 				return false
+			}
+			begun(t, p, c, n, func(want int64) bool {
+				return within(func() bool { return c.Stats().Received.Octets == uint64(n) && extsock.MemoryTaken() == want })
 			})
+			if !within(func() bool { return extsock.MemoryTaken() == 0 }) {
+				t.Errorf("%d octets are held at the end", extsock.MemoryTaken())
+			}
 		})
 	}
 }
