@@ -16,11 +16,12 @@ type segmentCase struct {
 	segments [][]byte
 }
 
-// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, all with MULPDU 128.
+// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, all with MULPDU 128. One of those of 1 has no
+// payload.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(random(t), 100*114)
 	var s Sender
-	for _, n := range []int{1, 2, 3, 100} {
+	for _, n := range []int{0, 1, 2, 3, 100} {
 		tagged := Message{Tagged: true, RsvdULP: 0x40, STag: 0x12345601, TO: 0x1000, Payload: [][]byte{data}, Len: uint32(n * 114)}
 		untagged := Message{RsvdULP: 0x44, RsvdULP32: 0xA1B2C3D4, QN: 1, Payload: [][]byte{data}, Len: uint32(n * 110)}
 		for _, m := range []Message{tagged, untagged} {
@@ -29,8 +30,8 @@ func segmentCases(t testing.TB) (cases []segmentCase) {
 				c.desc = "tagged"
 			}
 			c.segments = cut(&s, &c.m, 128)
-			if len(c.segments) != n {
-				t.Fatalf("%s message cut into %d segments, want %d", c.desc, len(c.segments), n)
+			if want := max(n, 1); len(c.segments) != want {
+				t.Fatalf("%s message cut into %d segments, want %d", c.desc, len(c.segments), want)
 			}
 			cases = append(cases, c)
 		}
@@ -71,7 +72,10 @@ func TestRFC5041_4_1_LastBit(t *testing.T) {
 			if last := s[0]&0x40 != 0; last != (i == len(c.segments)-1) {
 				t.Errorf("%s segment %d of %d: L = %t", c.desc, i, len(c.segments), last)
 			}
-			if mo := binary.BigEndian.Uint32(s[14:18]); !c.m.Tagged && mo != uint32(i*110) {
+			if c.m.Tagged {
+				continue
+			}
+			if mo := binary.BigEndian.Uint32(s[14:18]); mo != uint32(i*110) {
 				t.Errorf("segment %d has MO %d, want %d", i, mo, i*110)
 			}
 		}
@@ -162,7 +166,7 @@ func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
 			if to := binary.BigEndian.Uint64(s[6:]); to != 0x1000+uint64(i*114) {
 				t.Errorf("segment %d: TO = %#x", i, to)
 			}
-			if !bytes.Equal(s[14:], c.m.Payload[0][i*114:][:114]) {
+			if !bytes.Equal(s[14:], c.m.Payload[0][i*114:min((i+1)*114, int(c.m.Len))]) {
 				t.Errorf("segment %d: payload does not begin at octet 14", i)
 			}
 		}
@@ -232,7 +236,7 @@ func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 			if !bytes.Equal(s[1:18], want) {
 				t.Errorf("segment %d: header %x, want %x", i, s[1:18], want)
 			}
-			if !bytes.Equal(s[18:], c.m.Payload[0][i*110:][:110]) {
+			if !bytes.Equal(s[18:], c.m.Payload[0][i*110:min((i+1)*110, int(c.m.Len))]) {
 				t.Errorf("segment %d: payload does not begin at octet 18", i)
 			}
 		}

@@ -40,8 +40,9 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 
 // "The LLP MAY provide the incoming segments out of order for Placement, but if it does, it MUST also provide information
 // that specifies what the sender-specified order was." The second half of the stream is shown before the first: its
-// segments come with the offsets that they will be known to have, and the edge tells what is complete.
-// DDP-5041-3-6, DDP-5041-3-7
+// segments come with the offsets that they will be known to have, and the edge tells what is complete. None comes once more
+// in its turn.
+// DDP-5041-3-6, DDP-5041-3-7, DDP-5041-3-15
 func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	var lengths []int
 	for range 40 {

@@ -212,11 +212,12 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 				wantCode(t, err, CodeFrame)
 			}
 		}
-		// 10 are stated, 4 are there.
-		b := append(Frame{Reply: reply, Revision: 1}.AppendTo(nil), 1, 2, 3, 4)
-		b[19] = 10
-		_, err := ParseFrame(b, reply)
-		wantCode(t, err, CodeFrame)
+		for _, stated := range []byte{10, 5, 3, 0} { // 4 are there
+			b := append(Frame{Reply: reply, Revision: 1}.AppendTo(nil), 1, 2, 3, 4)
+			b[19] = stated
+			_, err := ParseFrame(b, reply)
+			wantCode(t, err, CodeFrame)
+		}
 	}
 }
 
