@@ -1,0 +1,96 @@
+package rdmap
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// Each operation is sent as the message that figure 4 of RFC 5040, or §4.1 of RFC 7306, has for it: RV 01b, no reserved
+// bit, its opcode, Tagged or on its queue, in every segment. TestRFC5040_4_1_ControlField reads the table of opcodes;
+// here QPs post, answer and fail, and the octets count.
+//
+// RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20, RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7
+func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
+	for _, tt := range []struct {
+		op     WorkOp // 0: the stream fails
+		want   string // octets 1 to 9 of the segments: RDMAP control, Invalidate STag, QN; of a Tagged one octet 1
+		answer string // the same of the answer; "": there is none
+	}{
+		{WorkWrite, "40", ""},
+		{WorkRead, "41 00000000 00000001", "42"},
+		{WorkSend, "43 00000000 00000000", ""},
+		{WorkSendInvalidate, "44 12345601 00000000", ""},
+		{WorkSendSE, "45 00000000 00000000", ""},
+		{WorkSendSEInvalidate, "46 12345601 00000000", ""},
+		{0, "47 00000000 00000002", ""},
+		{WorkImmediate, "48 00000000 00000000", ""},
+		{WorkImmediateSE, "49 00000000 00000000", ""},
+		{WorkFetchAdd, "4a 00000000 00000001", "4b 00000000 00000003"},
+		{WorkCmpSwap, "4a 00000000 00000001", "4b 00000000 00000003"},
+		{WorkSwap, "4a 00000000 00000001", "4b 00000000 00000003"},
+	} {
+		t.Run(tt.op.String(), func(t *testing.T) {
+			x := newPair(t, params{mulpdu: 80})
+			r, _ := x.b.register(128, allAccess)
+			wr := WorkRequest{Op: tt.op, Remote: handle(r)}
+			switch tt.op {
+			case WorkWrite, WorkRead, WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate:
+				wr.Data = make([]byte, 128) // more than one segment holds
+			}
+			if tt.op == WorkSendInvalidate || tt.op == WorkSendSEInvalidate {
+				wr.Invalidate = 0x12345601
+			}
+			if tt.op == 0 {
+				x.a.qp.Fail(errTest)
+			} else {
+				x.a.post(wr)
+			}
+			x.a.transmit()
+			wantSegments(t, x.a.wire, len(wr.Data) > 0 && tt.op != WorkRead, tt.want)
+			if tt.op == WorkWrite {
+				wantTarget(t, x.a.wire[0], ddp.TaggedHeader{STag: r.STag(), TO: r.TO()}.AppendTo(nil)[2:])
+			}
+			request := x.a.wire[0]
+			if tt.answer != "" {
+				x.b.receive()
+				x.b.transmit()
+				wantSegments(t, x.b.wire, tt.op == WorkRead, tt.answer)
+			}
+			if tt.op == WorkRead {
+				wantTarget(t, x.b.wire[0], request[ddp.UntaggedHeaderLen:][:12]) // the sink's STag and TO
+			}
+		})
+	}
+}
+
+// wantSegments checks that us are one message, of several segments or one, whose octets from the second on are want; it is
+// Tagged if that is no more than the RDMAP control octet.
+func wantSegments(t *testing.T, us [][]byte, several bool, want string) {
+	t.Helper()
+	if len(us) == 0 || several != (len(us) > 1) {
+		t.Errorf("%d segments, several: %t", len(us), several)
+	}
+	w := unhex(t, want)
+	for i, u := range us {
+		control := byte(0x01) // DV
+		if len(w) == 1 {
+			control |= 0x80
+		}
+		if i == len(us)-1 {
+			control |= 0x40
+		}
+		if u[0] != control || !bytes.HasPrefix(u[1:], w) {
+			t.Errorf("segment %d begins with %x, want %02x%x", i, u[:1+len(w)], control, w)
+		}
+	}
+}
+
+// wantTarget checks the STag and the TO of a Tagged segment.
+func wantTarget(t *testing.T, u, want []byte) {
+	t.Helper()
+	if got := u[2:ddp.TaggedHeaderLen]; !bytes.Equal(got, want) {
+		t.Errorf("STag and TO are %x, want %x", got, want)
+	}
+}
