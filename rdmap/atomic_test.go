@@ -185,6 +185,12 @@ func TestRFC7306_5_2_Atomics(t *testing.T) {
 		{"CmpSwap, masks", WorkRequest{Op: WorkCmpSwap, Compare: 1, CompareMask: 0xF, Operand: 0xAA, Mask: 0xF0}, 0x1B1, 0x1A1},
 		{"Swap", WorkRequest{Op: WorkSwap, Operand: 7}, 41, 7},
 		{"Swap, mask", WorkRequest{Op: WorkSwap, Operand: 0x77, Mask: 0xF}, 0x41, 0x47},
+		{"FetchAdd with a carry in the middle", WorkRequest{Op: WorkFetchAdd, Operand: 1}, 0xFFFFFFFF, 1 << 32},
+		{"FetchAdd of the highest bit", WorkRequest{Op: WorkFetchAdd, Operand: 1 << 63}, 1, 1<<63 | 1},
+		{"FetchAdd past the end", WorkRequest{Op: WorkFetchAdd, Operand: 2}, 1<<64 - 1, 1},
+		{"CmpSwap, highest octet differs", WorkRequest{Op: WorkCmpSwap, Compare: 1<<56 | 41, Operand: 7}, 41, 41},
+		{"CmpSwap of all octets", WorkRequest{Op: WorkCmpSwap, Compare: 1<<56 | 41, Operand: 7 << 56}, 1<<56 | 41, 7 << 56},
+		{"Swap of all octets", WorkRequest{Op: WorkSwap, Operand: 0x0102030405060708}, 0xF1F2F3F4F5F6F7F8, 0x0102030405060708},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			x := newPair(t, params{ord: 2, ird: 2})

@@ -93,6 +93,13 @@ func TestRFC7306_5_2_1_ReservedBitsIgnored(t *testing.T) {
 	if err != nil || r.Op != AtomicFetchAdd {
 		t.Errorf("ParseAtomicRequest with reserved bits set: %v, %v, want FetchAdd", r.Op, err)
 	}
+	all := AtomicRequest{ID: ^uint32(0), STag: ^ddp.STag(0), TO: allBits, Data: allBits, Mask: allBits, Compare: allBits, CompareMask: allBits}
+	for op, want := range map[AtomicOp]string{AtomicFetchAdd: "00000000 ffffffff", AtomicCmpSwap: "00000002 ffffffff"} {
+		all.Op = op
+		if got := all.AppendTo(nil)[:8]; !bytes.Equal(got, unhex(t, want)) {
+			t.Errorf("%v is sent with %x in front, want %s", op, got, want)
+		}
+	}
 }
 
 // "an error MUST be surfaced in response to … an Atomic Operation Code that the RNIC does not support"
