@@ -118,7 +118,7 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 func TestRFC5044_7_1_2_ResponderSendsSecond(t *testing.T) {
 	fpdu := octetsOf("0017 4143 00000000 00000000 00000001 00000000 68656c6c6f 000000 b990b10c") // a Send of "hello"
 	for _, valid := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, far := against(t, false, extsock.Config{Messages: true})
 			far.say(requestKey + "c0 01 0000")
 			if err := c.EnableDDP(t.Context(), nil); err != nil {
