@@ -178,12 +178,23 @@ func (in *inbox) offered(n uint32, register func(p []byte) (*ddp.Region, error))
 	return region, nil
 }
 
-// done takes in that n octets have been placed in what was granted.
+// wrote takes in an RDMA Write that has been delivered. What was granted is filled from its first octet on, with no gap.
+func (in *inbox) wrote(m *ddp.Message) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	g := in.granted
+	if g != nil && m.Len > 0 && m.Contiguous && m.STag == g.region.STag() && m.TO == g.region.TO()+g.placed {
+		g.placed += uint64(m.Len)
+	}
+}
+
+// done takes in that n octets have been placed in what was granted. The peer's word is not enough: what it has left out
+// would be what was in the reader's memory before.
 func (in *inbox) done(n uint32) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	g := in.granted
-	if g == nil || n == 0 || uint64(n) > uint64(g.region.Len()) {
+	if g == nil || n == 0 || uint64(n) > g.placed {
 		return fmt.Errorf("%w: %d octets placed by rendezvous", ErrStream, n)
 	}
 	in.granted = nil
@@ -402,11 +413,15 @@ func (in *inbox) notify() {
 	}
 }
 
-// end notes that the stream has come to its end.
-func (in *inbox) end() {
+// end notes that the stream has come to its end. No offer is open then, whose octets would come behind it.
+func (in *inbox) end() error {
 	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.granted != nil {
+		return fmt.Errorf("%w: its end inside an offer", ErrStream)
+	}
 	in.eof = true
-	in.mu.Unlock()
+	return nil
 }
 
 // ended reports whether the stream has come to its end.

@@ -348,6 +348,9 @@ func (p *pump) handle() bool {
 		if !isSend {
 			p.role.oneSided()
 		}
+		if m.Tagged && p.bytes != nil {
+			p.in.wrote(m)
+		}
 		p.qp.Handle(m) // completions and responses, in stream order
 		if isSend && p.in != nil {
 			if err := p.settle(); err != nil {

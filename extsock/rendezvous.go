@@ -23,7 +23,7 @@ import (
 //	message  octets behind the header
 //	offer    Length (4)
 //	grant    Handle (16), whose length is at most the offer's; 0 means: send it as data
-//	done     Length (4) of what has been placed
+//	done     Length (4) of what has been placed, in order from the first octet on
 //	cancel   none
 //
 // The receiving side answers an offer at once, without its program: it grants the memory of a Read that waits for
@@ -268,6 +268,7 @@ func (s *byteStream) postCloseLocked() bool {
 // A granted is the reader's side of a rendezvous: the memory that the peer may write to.
 type granted struct {
 	region *ddp.Region
+	placed uint64         // octets from the first on that Writes have brought
 	chunk  *bufpool.Chunk // what the peer writes to since the Read is over; nil while it is the Read's memory
 }
 

@@ -2,10 +2,12 @@ package extsock_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -23,6 +25,9 @@ func TestRendezvousHostilePeer(t *testing.T) {
 		message []byte
 	}{
 		{"done of one octet more than was granted", true, number(3, n+1)},
+		{"done of what no Write has brought", true, number(3, n)},
+		{"done of one octet that no Write has brought", true, number(3, 1)},
+		{"the end of the stream before that of the offer", true, []byte{0, 1, 0, 0}},
 		{"done of 2^32-1 octets", true, number(3, 1<<32-1)},
 		{"done of nothing", true, number(3, 0)},
 		{"a second offer", true, number(1, n)},
@@ -57,6 +62,62 @@ func TestRendezvousHostilePeer(t *testing.T) {
 				}
 				if !bytes.Equal(memory, untouched) {
 					t.Error("memory has changed")
+				}
+				p.s.Close()
+				c.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestRendezvousDoneOfAHole: what Read returns has come from the peer, all of it. A peer that says that it has filled what
+// was granted, and has left out some, would else make the program take what was in its buffer before for the peer's: octets
+// of another connection, where the buffer is one of a pool.
+func TestRendezvousDoneOfAHole(t *testing.T) {
+	const n = 40_000
+	type write struct{ from, to int }
+	for _, tt := range []struct {
+		desc   string
+		writes []write
+		done   uint32
+		ok     bool
+	}{
+		{"all in one Write", []write{{0, n}}, n, true},
+		{"in three Writes", []write{{0, 1}, {1, 30_000}, {30_000, n}}, n, true},
+		{"less than was granted", []write{{0, 100}}, 100, true},
+		{"a Write of nothing", []write{{0, 100}, {0, 0}, {100, 200}}, 200, true},
+		{"the first octet is missing", []write{{1, n}}, n, false},
+		{"the last octet is missing", []write{{0, n - 1}}, n, false},
+		{"one in the middle is missing", []write{{0, 20_000}, {20_001, n}}, n, false},
+		{"as many octets, some of them twice", []write{{0, n / 2}, {0, n / 2}}, n, false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, c := rawStreamPair(t, extsock.Config{}, 32)
+				memory := bytes.Repeat([]byte{0xaa}, n)
+				type result struct {
+					n   int
+					err error
+				}
+				read := make(chan result, 1)
+				go func() {
+					n, err := c.Read(memory)
+					read <- result{n, err}
+				}()
+				synctest.Wait()
+				h := p.grantFor(1, n)
+				for _, w := range tt.writes {
+					header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO + uint64(w.from)}
+					p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{'w'}, w.to-w.from)...)...)
+				}
+				p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, tt.done)...)
+				got := <-read
+				switch {
+				case tt.ok && (got.n != int(tt.done) || got.err != nil || !bytes.Equal(memory[:got.n], bytes.Repeat([]byte{'w'}, got.n))):
+					t.Errorf("Read = %d, %v, of which %d octets were written", got.n, got.err, bytes.Count(memory[:got.n], []byte{'w'}))
+				case !tt.ok && (got.n != 0 || !errors.Is(got.err, extsock.ErrStream)):
+					t.Errorf("Read = %d, %v, want 0 and ErrStream", got.n, got.err)
 				}
 				p.s.Close()
 				c.Close()

@@ -40,6 +40,10 @@ func (p *rawPeer) grantFor(msn, n uint32) extsock.Handle {
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
 	write := func(h extsock.Handle, off int) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO+uint64(off)) }
+	fill := func(p *rawPeer, h extsock.Handle) {
+		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO}
+		p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{0xaa}, n)...)...)
+	}
 	done := func(p *rawPeer) { p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, n)...) }
 	untouched := bytes.Repeat([]byte{0xaa}, want+20)
 	for _, tt := range []struct {
@@ -48,6 +52,7 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 		attack             func(p *rawPeer, h extsock.Handle, read <-chan int, memory []byte)
 	}{
 		{"Write once more when the Read has returned", 1, 1, 0, func(p *rawPeer, h extsock.Handle, read <-chan int, memory []byte) {
+			fill(p, h)
 			p.send(write(h, 0)...)
 			p.send(write(h, n-4)...)
 			done(p)
@@ -58,6 +63,7 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 			p.send(write(h, 0)...)
 		}},
 		{"Read Request when the Read has returned", 0, 1, 0, func(p *rawPeer, h extsock.Handle, read <-chan int, _ []byte) {
+			fill(p, h)
 			done(p)
 			<-read
 			p.send(readRequest(h.STag, h.TO, 4)...)

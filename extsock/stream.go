@@ -385,7 +385,9 @@ func (s *byteStream) arrived(n int) error {
 		s.heard.Store(true)
 	}
 	if h.fin {
-		s.in.end()
+		if err := s.in.end(); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
