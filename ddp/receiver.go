@@ -178,6 +178,17 @@ func (r *Receiver) Message() *Message { return &r.message }
 // Deliver has returned false beyond the last message before the failing segment.
 func (r *Receiver) Err() error { return r.err }
 
+// Unfinished reports whether a message has begun whose last segment has not come in order. The end of the stream is then
+// no graceful one (RFC 5041 §6.2.1).
+func (r *Receiver) Unfinished() bool {
+	for i := range r.untagged {
+		if r.untagged[i].begun {
+			return true
+		}
+	}
+	return r.tagged.begun
+}
+
 // A delivery is a message all of whose segments have been placed.
 type delivery struct {
 	off       uint64 // stream offset of its last segment

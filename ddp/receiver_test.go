@@ -42,6 +42,27 @@ func TestReceiverInterleaves(t *testing.T) {
 	}
 }
 
+// TestReceiverUnfinished: what has begun is told, of any queue and of none, until its last segment is here.
+func TestReceiverUnfinished(t *testing.T) {
+	p := newPair(t)
+	r := p.register(make([]byte, 64), RemoteWrite)
+	p.post(0, 100, 10)
+	p.post(1, 100, 11)
+	w := write(r, 8, []byte("tagged payload"))
+	m0 := Message{QN: 0, Payload: [][]byte{[]byte("queue zero")}, Len: 10}
+	m1 := Message{QN: 1, Payload: [][]byte{[]byte("queue one.")}, Len: 10}
+	for _, m := range []*Message{&w, &m0, &m1} {
+		segments := cut(&p.s, m, 23)
+		for i, s := range segments {
+			p.place(s)
+			p.r.Deliver(p.off)
+			if got, want := p.r.Unfinished(), i+1 < len(segments); got != want {
+				t.Errorf("after segment %d of %d: Unfinished = %t", i+1, len(segments), got)
+			}
+		}
+	}
+}
+
 func TestReceiverContiguous(t *testing.T) {
 	p := newPair(t)
 	r1, r2 := p.register(make([]byte, 100), RemoteWrite), p.register(make([]byte, 100), RemoteWrite)

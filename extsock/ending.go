@@ -83,12 +83,18 @@ func (p *pump) lost(err error) {
 func (p *pump) ended(err error) {
 	if errors.Is(err, io.EOF) {
 		end := p.mrx.EOF()
-		if e := (*mpa.Error)(nil); errors.As(end, &e) && e.Graceful {
+		e := (*mpa.Error)(nil)
+		graceful := errors.As(end, &e) && e.Graceful
+		switch {
+		case graceful && p.drx.Unfinished():
+			err = errCut
+		case graceful:
 			p.setReason(io.EOF)
 			p.qp.PeerClosed(end)
 			return
+		default:
+			err = end
 		}
-		err = end
 	}
 	p.kill(err)
 }

@@ -66,6 +66,7 @@ var (
 	// errDetached says that an operation whose time is over goes on without its caller.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
+	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)
 	errAbandoned    = errors.New("a message was given up in the middle")
 	errCloseTimeout = errors.New("close: the peer does not take what is queued")
 )
