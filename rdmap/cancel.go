@@ -21,8 +21,11 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		switch {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
-		case e.done && e.progress != given && e.sink == nil:
-			e.complete(q)
+		case e.done && (e.progress != given || e.op.awaitsResponse()):
+			q.deregisterLocked(e) // the end of the stream may be about to, and an octet on its way
+			if pos >= q.sq.head {
+				e.complete(q)
+			}
 		case e.progress != queued:
 			return false
 		default:

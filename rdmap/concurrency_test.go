@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 )
@@ -339,6 +340,63 @@ func TestCancelMeetsEnd(t *testing.T) {
 				x.a.transmit()
 			}
 			wantDone(t, "all", x.a.sendCQ, tt.want)
+			if x.a.sendCQ.reserved != 0 {
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			}
+		})
+	}
+}
+
+// The end of the stream and then Cancel, while the peer's answer is being copied: Cancel does not say that the Read goes
+// on, nor that its memory is the caller's as long as an octet may still come.
+func TestEndMeetsCancel(t *testing.T) {
+	for _, tt := range []struct {
+		desc  string
+		given bool // TCP has not taken the Read Request
+		sent  bool
+		end   func(q *QP)
+	}{
+		{"Abort, not given out", false, false, func(q *QP) { q.Abort(errTest) }},
+		{"Abort, given out", true, false, func(q *QP) { q.Abort(errTest) }},
+		{"Abort, sent", true, true, func(q *QP) { q.Abort(errTest) }},
+		{"Fail, not given out", false, false, func(q *QP) { q.Fail(errTest) }},
+		{"Fail, given out", true, false, func(q *QP) { q.Fail(errTest) }},
+		{"Fail, sent", true, true, func(q *QP) { q.Fail(errTest) }},
+		{"PeerClosed, given out", true, false, func(q *QP) { q.PeerClosed(errTest) }},
+		{"PeerClosed, sent", true, true, func(q *QP) { q.PeerClosed(errTest) }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			q := x.a.qp
+			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
+			if tt.given && !q.NextMessage() {
+				t.Fatal("nothing to send")
+			}
+			if tt.sent {
+				q.Sent(1)
+			}
+			e := q.sq.at(0)
+			release := hold(t, e.sink)
+			var wg sync.WaitGroup
+			wg.Go(func() { tt.end(q) })
+			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
+			ok := make(chan bool, 1)
+			go func() { ok <- q.Cancel(x.a.sendCQ, 1) }()
+			select {
+			case got := <-ok:
+				t.Errorf("Cancel = %t while the answer is being copied", got)
+				ok <- got
+			case <-time.After(20 * time.Millisecond): // it waits
+			}
+			release()
+			wg.Wait()
+			if !<-ok {
+				t.Error("Cancel = false for a Read")
+			}
+			wantDone(t, "all", x.a.sendCQ, "1 flushed")
+			q.Sent(1)
+			q.Abort(errTest)
+			wantDone(t, "after that", x.a.sendCQ, "")
 			if x.a.sendCQ.reserved != 0 {
 				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
 			}
