@@ -32,7 +32,7 @@ const DefaultIdleTimeout = 2 * time.Minute
 type session struct {
 	c     *extsock.Conn
 	idle  time.Duration
-	in    chan message  // closed when no more come
+	in    chan message  // closed when no more come; longer than what an honest peer has under way
 	over  chan struct{} // closed together with in: whatever takes long may look
 	cause error         // why; set before in is closed
 	done  chan struct{} // closed by close
@@ -69,20 +69,22 @@ func (s *session) read() {
 	b := make([]byte, maxMessage)
 	for {
 		m, err := s.next(b)
-		if err != nil {
-			s.cause = err
-			close(s.over)
-			close(s.in)
-			s.c.Close() // what waits for a completion gets it now
-			return
-		}
-		if m.kind == kindBusy {
+		if err == nil && m.kind == kindBusy {
 			continue
 		}
-		select {
-		case s.in <- m:
-		case <-s.done:
+		if err == nil {
+			select {
+			case s.in <- m:
+				continue
+			default: // to wait for room would be to wait for ever, if the user waits for the peer
+				err = protocolError("%d messages that nothing has asked for", cap(s.in))
+			}
 		}
+		s.cause = err
+		close(s.over)
+		close(s.in)
+		s.c.Close() // what waits for a completion gets it now
+		return
 	}
 }
 
