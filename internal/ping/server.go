@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
@@ -59,8 +60,12 @@ func (s *Server) Serve(ctx context.Context) error {
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
-		if err != nil {
-			return &Error{Ping: -1, Step: "waiting for a connection", Err: err}
+		if err != nil { // too many open files, for instance; that passes
+			s.cfg.trace(ctx, "waiting for a connection", -1, "err", err)
+			if !pause(ctx, 100*time.Millisecond) {
+				return nil
+			}
+			continue
 		}
 		if s.cfg.Persistent {
 			connections.Go(func() {
@@ -75,6 +80,18 @@ func (s *Server) Serve(ctx context.Context) error {
 			return err
 		}
 		s.failed(conn, err)
+	}
+}
+
+// pause waits for d and reports whether ctx is still not done.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
