@@ -19,7 +19,7 @@ type Config struct {
 	// Backend is the TCP under the connections. Nil means kernel TCP.
 	Backend toe.Backend
 
-	// TLS, where it is not nil, puts TLS between TCP and all the rest, MPA included. Dial runs the handshake,
+	// TLS, where it is not nil, puts TLS between TCP and all the rest, MPA included. Dial runs the handshake, for at most 10 s,
 	// with ServerName from the address where it is empty; the connections of a Listener run it at their
 	// first use, never in Accept. NewConn does not look at it: it is given a *tls.Conn instead.
 	TLS *tls.Config

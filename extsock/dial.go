@@ -104,6 +104,9 @@ type attempt struct {
 	unreachable      bool // connect has failed, TLS included
 }
 
+// tlsTimeout bounds a TLS handshake of Dial, as package toe does that of every other connection.
+const tlsTimeout = 10 * time.Second
+
 // connect makes a connection in TCP mode.
 func (a *attempt) connect(cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
@@ -119,7 +122,9 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 		return newConn(s, true, cfg), nil
 	}
 	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
-	if err := t.HandshakeContext(a.ctx); err != nil {
+	ctx, cancel := context.WithTimeout(a.ctx, tlsTimeout) // the peer may say nothing, and a.ctx be without end
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
 		a.unreachable = true
 		s.Close()
 		return nil, &net.OpError{Op: "tls", Net: a.network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
