@@ -61,6 +61,9 @@ func (s *byteStream) writeOffered(p []byte, crossover int, over <-chan struct{})
 		k := min(len(p)-n, maxOffer)
 		m, err := s.offer(p[n:n+k], over)
 		n += m
+		if err == errDeadline && n == len(p) { //nolint:errorlint // as await returns it
+			return n, nil // as in writeLong
+		}
 		if err != nil {
 			return n, err
 		}
