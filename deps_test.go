@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/dissect":               {"mpa", "ddp", "rdmap"},
 	"extsock":                        {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool", "internal/dissect"},
 	"internal/nopanic":               {"extsock"},
-	"internal/ping":                  {"extsock", "mpa", "rdmap"},
+	"internal/ping":                  {"extsock", "mpa", "rdmap", "internal/accept"},
 	"internal/accept":                {},
 	"internal/filecopy":              {"extsock", "mpa", "rdmap", "internal/accept"},
 	"internal/proxy":                 {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "internal/accept"},

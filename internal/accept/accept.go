@@ -22,8 +22,8 @@ type Loop[C any] struct {
 	Log *slog.Logger
 }
 
-// pauseTime is how long to wait where accepting fails: there are too many open files, for instance, which passes.
-const pauseTime = 100 * time.Millisecond
+// PauseTime is how long to wait where accepting fails: there are too many open files, for instance, which passes.
+const PauseTime = 100 * time.Millisecond
 
 // Run accepts until ctx is done, and then returns nil, or until the listener is closed, and then returns net.ErrClosed. To
 // end its wait for a connection when ctx is done is the caller's: by closing the listener.
@@ -41,7 +41,7 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 			return err
 		case err != nil:
 			l.Log.Warn("accept", "err", err)
-			if !Pause(ctx, pauseTime) {
+			if !Pause(ctx, PauseTime) {
 				return nil
 			}
 			continue

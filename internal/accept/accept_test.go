@@ -59,8 +59,8 @@ func TestLoop(t *testing.T) {
 		come("", errors.New("too many open files"))
 		begin := time.Now()
 		comes <- accepted{"e", nil}
-		if d := time.Since(begin); d != pauseTime {
-			t.Errorf("the next connection was accepted %v after an error, want %v", d, pauseTime)
+		if d := time.Since(begin); d != PauseTime {
+			t.Errorf("the next connection was accepted %v after an error, want %v", d, PauseTime)
 		}
 		synctest.Wait()
 		cancel()

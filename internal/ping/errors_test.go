@@ -34,7 +34,7 @@ func is(target error) func(error) bool { return func(err error) bool { return er
 func as[E error](err error) bool { return errors.As(err, new(E)) }
 
 // accept takes one connection into DDP mode as a Responder with receive buffers, the way a server does.
-func accept(t *testing.T, stream toe.Stream) *session {
+func acceptOne(t *testing.T, stream toe.Stream) *session {
 	s, err := newSession(extsock.NewConn(stream, false, (&Config{}).socket()), &Config{Timeout: time.Minute})
 	if err == nil {
 		err = s.start(context.Background(), s.conn.EnableDDP)
@@ -94,31 +94,31 @@ var clientFaults = []struct {
 		conn.Close()
 	}, isTerminate(true), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ", "no buffer"}},
 	{"silence after startup", func(t *testing.T, stream toe.Stream) {
-		s := accept(t, stream)
+		s := acceptOne(t, stream)
 		time.Sleep(time.Minute) // in a bubble
 		s.conn.Close()
 	}, is(os.ErrDeadlineExceeded), []string{"ping 0: waiting for the go-ahead after the RDMA Read: no answer within 3s"}},
 	{"a close after startup", func(t *testing.T, stream toe.Stream) {
-		s := accept(t, stream)
+		s := acceptOne(t, stream)
 		s.receive(context.Background())
 		s.conn.Close()
 	}, isClosed, []string{"ping 0: waiting for the go-ahead after the RDMA Read: the peer closed the connection"}},
 	{"a go-ahead that is too short", func(t *testing.T, stream toe.Stream) {
-		s := accept(t, stream)
+		s := acceptOne(t, stream)
 		s.receive(context.Background())
 		s.send(context.Background(), make([]byte, 8))
 		s.receive(context.Background())
 		s.conn.Close()
 	}, is(ErrProtocol), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ", "8 octets instead of 16"}},
 	{"a go-ahead that is too long", func(t *testing.T, stream toe.Stream) {
-		s := accept(t, stream)
+		s := acceptOne(t, stream)
 		s.receive(context.Background())
 		s.send(context.Background(), make([]byte, 17))
 		s.receive(context.Background())
 		s.conn.Close()
 	}, isTerminate(false), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ended the connection with a Terminate: ", "too long"}},
 	{"an octet that changes on the way", func(t *testing.T, stream toe.Stream) {
-		a := answerer{session: accept(t, stream)}
+		a := answerer{session: acceptOne(t, stream)}
 		source, _ := a.receiveHandle(context.Background())
 		a.read(context.Background(), source)
 		a.data[17] ^= 0x20
@@ -130,7 +130,7 @@ var clientFaults = []struct {
 		a.conn.Close()
 	}, as[*MismatchError], []string{"ping 0: validating: octet 17 came back as 0x65, but 0x45 was sent"}},
 	{"a Write of the wrong STag", func(t *testing.T, stream toe.Stream) {
-		a := answerer{session: accept(t, stream), data: []byte("data")}
+		a := answerer{session: acceptOne(t, stream), data: []byte("data")}
 		h, _ := a.receiveHandle(context.Background())
 		a.do(context.Background(), extsock.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: h}) // read only
 		a.receive(context.Background())
@@ -330,7 +330,7 @@ func TestRevisionFallback(t *testing.T) {
 				served <- err
 				return
 			}
-			s := accept(t, second)
+			s := acceptOne(t, second)
 			served <- s.close((&answerer{session: s}).run(t.Context()))
 		}()
 		seen := new(taps)

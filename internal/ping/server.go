@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -62,7 +62,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		}
 		if err != nil { // too many open files, for instance; that passes
 			s.cfg.trace(ctx, "waiting for a connection", -1, "err", err)
-			if !pause(ctx, 100*time.Millisecond) {
+			if !accept.Pause(ctx, accept.PauseTime) {
 				return nil
 			}
 			continue
@@ -80,18 +80,6 @@ func (s *Server) Serve(ctx context.Context) error {
 			return err
 		}
 		s.failed(conn, err)
-	}
-}
-
-// pause waits for d and reports whether ctx is still not done.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
