@@ -100,6 +100,7 @@ type copier struct {
 	summary  Summary
 	progress Progress
 	names    names // of a download
+	entries  int   // of directories, that servers have told of
 
 	*session        // with address; nil when there is none
 	address  string // the server's

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// maxEntries bounds what a server can make the client keep of one directory.
-const maxEntries = 1 << 20
+// maxEntries bounds what servers can make the client keep of directories, in one copy. It is a variable for the tests.
+var maxEntries = 1 << 20
 
 // download copies remote sources to the local dst.
 func (c *copier) download(sources []Name, dst Name) error {
@@ -124,6 +124,9 @@ func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 		default:
 			c.skip(j.shown)
 		}
+		if errors.Is(err, ErrTooManyEntries) {
+			return err // as the next directories would
+		}
 		if err != nil {
 			c.fail(j.shown, err)
 		}
@@ -158,12 +161,12 @@ func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 			return nil, err
 		}
 		entries = append(entries, m.entries...)
+		if c.entries += len(m.entries); c.entries > maxEntries {
+			c.hangUp()
+			return nil, fmt.Errorf("%w: more than %d", ErrTooManyEntries, maxEntries)
+		}
 		if !m.flag {
 			return entries, nil
-		}
-		if len(entries) > maxEntries {
-			c.hangUp()
-			return nil, fmt.Errorf("more than %d entries", maxEntries)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 var (
 	// ErrReadOnly means that the server does not take files.
 	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
+	// ErrTooManyEntries means that the directories to be downloaded hold more than 2^20 files and directories in all.
+	ErrTooManyEntries = errors.New("too many entries in the directories")
 	// ErrIsDirectory means that a file was expected and a directory is there.
 	ErrIsDirectory = errors.New("is a directory")
 	// ErrNotDirectory means that a directory was expected and something else is there.

@@ -385,7 +385,27 @@ func TestHostileServer(t *testing.T) {
 				}
 			}
 		}, nil},
+		{"endless tree", func(s *session) error {
+			if err := reply(s, message{kind: kindAttr, attr: dir}); err != nil {
+				return err
+			}
+			for n := 0; ; n++ { // each directory has ten more
+				var es []entry
+				for i := range 10 {
+					es = append(es, entry{fmt.Sprintf("d%d", i), dir})
+				}
+				if n > 1000 {
+					return errors.New("asked for more than a thousand directories")
+				}
+				if err := reply(s, message{kind: kindEntries, entries: es}); err != nil {
+					return err
+				}
+			}
+		}, ErrTooManyEntries},
 	}
+	before := maxEntries
+	maxEntries = 1000
+	defer func() { maxEntries = before }()
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			v := hostileServer(t, tt.script)
