@@ -44,6 +44,7 @@ func (p *Peer) Config() *extsock.Config {
 	c := p.Socket
 	c.Messages, c.NoCapabilities, c.Extensions = true, true, !p.NoExtensions
 	c.RecvDepth, c.SRQ, c.RecvCQ, c.SendCQ, c.PrivateData = receives, nil, nil, nil, nil
+	c.BadSTagDelay = -1 // wrong STags are what it is here for
 	return &c
 }
 

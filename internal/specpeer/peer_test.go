@@ -31,14 +31,14 @@ func (n network) listen(ctx context.Context) (toe.Listener, error) {
 	return n.backend.Listen(ctx, "tcp", n.address)
 }
 
-// run asks p all questions and returns the report. In the Responder's part p listens.
-func (n network) run(t *testing.T, p *Peer, part spec.Part) *spec.Report {
+// run asks p all questions, or those of the sections, and returns the report. In the Responder's part p listens.
+func (n network) run(t *testing.T, p *Peer, part spec.Part, sections ...string) *spec.Report {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.Socket.Backend = n.backend
 	ended := make(chan error, 1)
-	cfg := spec.Config{Part: part, Timeout: caseTimeout, Quiet: 50 * time.Millisecond, Done: show(t)}
+	cfg := spec.Config{Part: part, Sections: sections, Timeout: caseTimeout, Quiet: 50 * time.Millisecond, Done: show(t)}
 	if part == spec.Responder {
 		l, err := extsock.ListenContext(ctx, "tcp", n.address, p.Config())
 		if err != nil {
@@ -199,6 +199,17 @@ func wantSkipped(t *testing.T, r *spec.Report, want []string) {
 	if !slices.Equal(got, want) {
 		t.Errorf("skipped:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// The peer does not make anybody wait for having used a wrong STag: a run asks for many.
+func TestNoDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		r := network{simtoe.New(simtoe.Config{Seed: 1}), "peer:1"}.run(t, &Peer{}, spec.Responder, "5041/7.2", "7306/8.2")
+		if took := time.Since(begin); took >= time.Second || r.Count(spec.StatusPass) != 10 {
+			t.Errorf("%s in %v, want 10 pass in less than a second", r.Summary(), took)
+		}
+	})
 }
 
 // A peer that nobody listens for gives up.
