@@ -15,7 +15,6 @@ import (
 const (
 	specPort    = 7400
 	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
-	maxBusy     = 12              // cases in which siw may not send its Terminate; 0 to 3 are usual
 )
 
 // rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and nothing else is wrong.
@@ -56,15 +55,6 @@ func TestSpecSiw(t *testing.T) {
 			if want := len(spec.Select(part, nil)); len(report.Results) != want || report.Failed() {
 				t.Errorf("%s; want %d cases and no failure", report.Summary(), want)
 			}
-			busy := 0
-			for _, r := range report.Results {
-				if r.Reason == spec.SiwBusy {
-					busy++
-				}
-			}
-			if busy > maxBusy {
-				t.Errorf("siw closes without a Terminate in %d cases, want %d at most", busy, maxBusy)
-			}
 			select {
 			case <-p.process.Done():
 				code, err := p.process.Wait()
@@ -81,7 +71,7 @@ func TestSpecSiw(t *testing.T) {
 // logResult logs what has not passed; of what is known also what came.
 func logResult(t *testing.T) func(spec.Result) {
 	return func(r spec.Result) {
-		if r.Status == spec.StatusPass {
+		if r.Status == spec.StatusPass && r.Tries == 0 {
 			return
 		}
 		var b bytes.Buffer

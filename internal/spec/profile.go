@@ -11,8 +11,9 @@ type Profile struct {
 	// Deviations are by the ID of the case; behind a '@' the part, where it is only one:
 	// "5044/7.1.1/wrong-key@initiator".
 	Deviations map[string]Deviation
-	// Anywhere are deviations that may come in any case, now and then.
-	Anywhere []Deviation
+	// Races are deviations that may come in any case, now and then; Got is the whole of Result.Got. They excuse nothing:
+	// a case that fails so is asked again, and fails when it has failed so maxTries times.
+	Races []Deviation
 	// Harmful are cases that are not asked, for what they would do to the peer's machine; IDs as in Deviations.
 	Harmful map[string]string
 	// Pause is between startup and the first FPDU of an Initiator.
@@ -25,6 +26,9 @@ type Deviation struct {
 	Got      string // is in Result.Got: with any other answer the case fails as it would without a profile
 	Expected string // is in Result.Expected
 }
+
+// maxTries is how often a case is asked that fails in a race.
+const maxTries = 5
 
 // Profiles returns all profiles, by name.
 func Profiles() map[string]*Profile {
@@ -50,12 +54,20 @@ func (p *Profile) known(id string, part Part, expected, got string) (sentence st
 	if p == nil {
 		return "", false
 	}
-	list := p.Anywhere
-	if d, ok := lookUp(p.Deviations, id, part); ok {
-		list = append([]Deviation{d}, list...)
+	d, ok := lookUp(p.Deviations, id, part)
+	if !ok || !strings.Contains(got, d.Got) || !strings.Contains(expected, d.Expected) {
+		return "", false
 	}
-	for _, d := range list {
-		if strings.Contains(got, d.Got) && strings.Contains(expected, d.Expected) {
+	return d.Sentence, true
+}
+
+// race returns the sentence for a failure that may be gone when the case is asked again.
+func (p *Profile) race(expected, got string) (sentence string, ok bool) {
+	if p == nil {
+		return "", false
+	}
+	for _, d := range p.Races {
+		if got == d.Got && strings.Contains(expected, d.Expected) {
 			return d.Sentence, true
 		}
 	}

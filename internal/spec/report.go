@@ -75,15 +75,23 @@ func (p *Printer) Print(r Result) {
 	}
 	switch r.Status {
 	case StatusPass:
-		p.printf("    pass   %s\n", r.Name())
+		p.printf("    pass   %s%s\n", r.Name(), r.tries())
 	case StatusSkip:
 		p.printf("    skip   %s: %s\n", r.Name(), r.Reason)
 	case StatusKnown:
-		p.printf("    known  %s: %s\n", r.Name(), r.Reason)
+		p.printf("    known  %s%s: %s\n", r.Name(), r.tries(), r.Reason)
 	default:
-		p.printf("    FAIL   %s\n", r.Name())
+		p.printf("    FAIL   %s%s\n", r.Name(), r.tries())
 		p.failure(r)
 	}
+}
+
+// tries says that a case was asked more than once.
+func (r Result) tries() string {
+	if r.Tries == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (asked %d times)", r.Tries)
 }
 
 func (p *Printer) failure(r Result) {
@@ -177,6 +185,7 @@ type jsonResult struct {
 	Sent        string   `json:"sent,omitempty"`     // hexadecimal
 	Received    string   `json:"received,omitempty"` // hexadecimal
 	Seconds     float64  `json:"seconds"`
+	Tries       int      `json:"tries,omitempty"`
 }
 
 // WriteJSON writes the report as one JSON object.
@@ -194,7 +203,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	for _, c := range r.Results {
 		j := jsonResult{
 			ID: c.ID, RFC: c.RFC(), Section: c.Section(), Name: c.Name(), Status: c.Status, Requirement: c.Requirement, IDs: c.IDs,
-			Reason: c.Reason, Expected: c.Expected, Got: c.Got, Seconds: c.Elapsed.Seconds(),
+			Reason: c.Reason, Expected: c.Expected, Got: c.Got, Seconds: c.Elapsed.Seconds(), Tries: c.Tries,
 		}
 		if c.Status == StatusFail || c.Status == StatusKnown {
 			sent, received := c.Octets()

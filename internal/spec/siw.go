@@ -2,11 +2,9 @@ package spec
 
 import "time"
 
-// SiwBusy is the one deviation of siw that may come in any case about an error, where the two race.
-const SiwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
-
 // What siw does differently, in the kernel 6.1.192 of Debian 12.
 const (
+	siwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
 	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
 		"and the flags are in the low bits."
 	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
@@ -91,9 +89,10 @@ func siw() *Profile {
 	}
 	return &Profile{
 		Name: "siw", Pause: 100 * time.Millisecond, Deviations: d,
-		Anywhere: []Deviation{
-			{SiwBusy, "nothing, then FIN", "Terminate"},
-			{SiwBusy, "no Terminate; FIN", "Terminate"},
+		Races: []Deviation{
+			{siwBusy, "nothing, then FIN", "a Terminate"},
+			{siwBusy, "0 messages; no Terminate; FIN", "the Terminate"},
+			{siwBusy, "no Terminate; FIN", "the Terminate"},
 		},
 		Harmful: map[string]string{
 			"5044/7.1.2/cut-request":              siwCutRequest,

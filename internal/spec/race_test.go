@@ -1,0 +1,84 @@
+package spec
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// leaves is a peer that echoes one Send, and closes without a word for what comes then, but for each n-th time: then it
+// says what is wrong, in siw's order of bits or the right one.
+func leaves(n int, control ...byte) fake {
+	var mu sync.Mutex // the peers of cases overlap
+	asked := 0
+	due := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		return asked%n == 0
+	}
+	return func(f *fakeConn) {
+		if !f.startup(lends) {
+			return
+		}
+		g, _ := f.next()
+		f.send(opSend, g.payload)
+		if g, ok := f.next(); ok && due() {
+			header := g.octets()
+			payload := append(append([]byte(nil), control...), 0, byte(g.size>>8), byte(g.size))
+			f.put(untagged(opTerminate, qnTerminate, 1, append(payload, header[:len(header)-len(g.payload)]...)))
+		}
+	}
+}
+
+// A Terminate that siw leaves out now and then is asked for again. One that never comes is missing.
+func TestSiwRace(t *testing.T) {
+	const id, held = "5041/7.1/qn-4", "5041/4.3/mo-not-zero"
+	for _, tt := range []struct {
+		desc   string
+		peer   fake
+		id     string
+		want   Status
+		tries  int
+		reason string
+	}{
+		{"right at once", leaves(1, 0x12, 0x01, 0xC0), id, StatusPass, 0, ""},
+		{"right the second time", leaves(2, 0x12, 0x01, 0xC0), id, StatusPass, 2, ""},
+		{"siw's bits, the fifth time", leaves(maxTries, 0x21, 0x01, 0x03), id, StatusKnown, maxTries, siwBits},
+		{"too late", leaves(maxTries+1, 0x12, 0x01, 0xC0), id, StatusFail, maxTries, ""},
+		{"another code the second time", leaves(2, 0x12, 0x02, 0xC0), id, StatusFail, 2, ""},
+		{"what may be held, never", leaves(100), held, StatusFail, maxTries, ""},
+		{"what may be held, siw's bits", leaves(3, 0x21, 0x04, 0x03), held, StatusKnown, 3, siwBits},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			r := profiled(t, Responder, tt.peer, Profiles()["siw"], tt.id)[tt.id]
+			if r.Status != tt.want || r.Tries != tt.tries || r.Reason != tt.reason {
+				t.Errorf("%s after %d tries, reason %q, came %q; want %s after %d, reason %q", r.Status, r.Tries, r.Reason, r.Got, tt.want, tt.tries, tt.reason)
+			}
+			var text bytes.Buffer
+			NewPrinter(&text).Print(r)
+			if tt.tries > 0 != strings.Contains(text.String(), " times)") {
+				t.Errorf("%d tries: %s", tt.tries, text.String())
+			}
+		})
+	}
+}
+
+// A peer that never says what is wrong is not excused for being taken for siw, whatever the case is about.
+func TestSiwNeverSilent(t *testing.T) {
+	for _, part := range []Part{Responder, Initiator} {
+		failed := 0
+		for id, r := range profiled(t, part, leaves(1<<30), Profiles()["siw"], "5041", "5040") {
+			if r.Status == StatusKnown && id != "5040/7.2/read-wraps" {
+				t.Errorf("%s, %v: known, %s; came %q", id, part, r.Reason, r.Got)
+			}
+			if r.Status == StatusFail && r.Tries == maxTries {
+				failed++
+			}
+		}
+		if failed < 40 {
+			t.Errorf("%v: %d cases miss a Terminate, want 40 at least", part, failed)
+		}
+	}
+}
