@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Cases can be told apart, say what they are about, and stand in order.
@@ -20,8 +21,8 @@ func TestCases(t *testing.T) {
 	id := regexp.MustCompile(`^(5040|5041|5044|6581|7306)/[1-9][0-9.]*/[a-z0-9-]+$`)
 	requirement := regexp.MustCompile(`^(MPA|DDP|RDMAP|RDMAPX)-(5040|5041|5044|6581|7306)-[0-9.]+-[0-9]+$`)
 	cases := Cases()
-	if len(cases) != 205 {
-		t.Errorf("%d cases, want 205", len(cases))
+	if len(cases) != 211 {
+		t.Errorf("%d cases, want 211", len(cases))
 	}
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -54,14 +55,14 @@ func TestSelect(t *testing.T) {
 		part     Part
 		want     int
 	}{
-		{nil, 0, 205},
-		{nil, Responder, 180},
-		{nil, Initiator, 165},
+		{nil, 0, 211},
+		{nil, Responder, 184},
+		{nil, Initiator, 169},
 		{[]string{"5044/7.1.1/revision-1"}, 0, 1},
 		{[]string{"5044/7.1.1/revision-"}, 0, 0}, // no whole word
 		{[]string{"5044/7.1.1/revision-1", "5044/7.1.1/revision-1", "5044/7.1.1/revision-0"}, 0, 2},
-		{[]string{"5044/7.1"}, 0, len(responderStartup()) + len(initiatorStartup())},
-		{[]string{"5044/7.1/"}, Initiator, len(initiatorStartup())},
+		{[]string{"5044/7.1"}, 0, len(responderStartup()) + len(initiatorStartup()) + 4},
+		{[]string{"5044/7.1/"}, Initiator, len(initiatorStartup()) + 2},
 		{[]string{"504"}, 0, 0},
 		{[]string{"7306"}, 0, len(atomics()) + len(immediate())},
 	} {
@@ -105,9 +106,9 @@ func TestProfiles(t *testing.T) {
 func TestKnown(t *testing.T) {
 	p := &Profile{
 		Deviations: map[string]Deviation{
-			"a": {Sentence: "both."}, "b@initiator": {Sentence: "one."}, "a@responder": {Sentence: "other."}, "c": {Sentence: "so.", Got: "00"},
+			"e": {Sentence: "either.", Got: "00", Or: "11"}, "a": {Sentence: "both."}, "b@initiator": {Sentence: "one."}, "a@responder": {Sentence: "other."}, "c": {Sentence: "so.", Got: "00"},
 		},
-		Races: []Deviation{{"now and then.", "silence", "a word"}},
+		Races: []Deviation{{Sentence: "now and then.", Got: "silence", Expected: "a word"}},
 	}
 	for _, tt := range []struct {
 		id   string
@@ -117,6 +118,7 @@ func TestKnown(t *testing.T) {
 	}{
 		{"a", Initiator, "", "both."}, {"a", Responder, "", "other."}, {"b", Initiator, "", "one."}, {"b", Responder, "", ""},
 		{"c", Initiator, "1001", "so."}, {"c", Initiator, "1011", ""}, {"d", Initiator, "", ""},
+		{"e", Responder, "0011", "either."}, {"e", Responder, "00", "either."}, {"e", Responder, "11", "either."}, {"e", Responder, "10", ""},
 		{"c", Responder, "silence", ""}, {"d", Responder, "silence", ""}, {"c", Responder, "silence 00", "so."},
 	} {
 		if got, ok := p.known(tt.id, tt.part, "a word", tt.got); ok != (tt.want != "") || ok && got != tt.want {
@@ -157,12 +159,12 @@ func TestProfileOfRun(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	full := Record{
-		Flags: FlagMemory | FlagReadOnly | FlagWriteOnly, Region: Region{1, 2, 4096}, ReceiveSize: 5000,
-		ReadOnly: Region{3, 4, 4097}, WriteOnly: Region{5, 6, 4098},
+		Flags: FlagMemory | FlagReadOnly | FlagWriteOnly | FlagStartup, Region: Region{1, 2, 4096}, ReceiveSize: 5000,
+		ReadOnly: Region{3, 4, 4097}, WriteOnly: Region{5, 6, 4098}, Startup: 1234 * time.Millisecond,
 	}
 	b := full.AppendTo(nil)
-	if len(b) != 28+32 {
-		t.Errorf("%d octets, want 60", len(b))
+	if len(b) != 28+32+4 {
+		t.Errorf("%d octets, want 64", len(b))
 	}
 	got, rest, err := ParseRecord(append(b, "rest"...))
 	if err != nil || string(rest) != "rest" || !reflect.DeepEqual(got, full) {
@@ -176,6 +178,7 @@ func TestRecord(t *testing.T) {
 	for _, change := range []func(*Record){
 		func(r *Record) { r.Region.Len = 4095 }, func(r *Record) { r.ReadOnly.Len = 0 },
 		func(r *Record) { r.WriteOnly.TO = 1<<64 - 1 }, func(r *Record) { r.ReceiveSize = 4095 },
+		func(r *Record) { r.Startup = 0 },
 	} {
 		bad := full
 		change(&bad)

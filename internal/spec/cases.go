@@ -12,7 +12,7 @@ func Cases() []Case {
 	var list []Case
 	for _, group := range [][]Case{
 		responderStartup(), initiatorStartup(), framing(), markers(), enhancedResponder(), enhancedInitiator(),
-		segments(), placement(), operations(), reads(), invalidation(), terminates(), atomics(), immediate(), closing(),
+		segments(), placement(), operations(), reads(), invalidation(), terminates(), atomics(), immediate(), closing(), limits(),
 	} {
 		list = append(list, group...)
 	}

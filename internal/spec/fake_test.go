@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -84,6 +85,7 @@ func (f *fakeConn) next() (g segment, ok bool) {
 // lends is the record of a peer that has everything.
 var lends = Record{
 	Flags: 1<<len(flagNames) - 1, Region: Region{7, 64, 4096}, ReceiveSize: 4096, ReadOnly: Region{8, 64, 4096}, WriteOnly: Region{9, 64, 4096},
+	Startup: time.Second,
 }
 
 // silent says nothing, and does not close either.
@@ -163,7 +165,7 @@ func TestEachCaseCanFail(t *testing.T) {
 var mild = strings.Fields(`
 5040/4.1/reserved-bits 5040/4.1/version-0 5040/5.2.1/length-0 5040/5.2.1/length-0-of-no-stag 5040/5.3/send
 5040/5.3/send-with-se 5040/5.3/write-before-invalidate 5041/4.1/reserved-bits 5041/5.2/write-of-length-0
-5041/5.2/zero-length 5044/4.1/lengths 5044/4.1/long-fpdu 5044/4.1/many-in-one-write 5044/4.1/octet-by-octet
+5041/5.2/zero-length 5041/7.1/no-buffer 5044/4.1/lengths 5044/4.1/long-fpdu 5044/4.1/many-in-one-write 5044/4.1/octet-by-octet
 5044/4.1/pad-ignored 5044/4.1/pad-of-zero 5044/4.1/split-anywhere 5044/7.1.1/crc-wanted
 5044/7.1.1/no-private-data 5044/7.1.1/private-data-512 5044/7.1.1/r-bit-in-request 5044/7.1.1/reply-crc-wanted
 5044/7.1.1/reply-private-data-512 5044/7.1.1/reply-reserved-bits 5044/7.1.1/request-format

@@ -24,6 +24,7 @@ type Profile struct {
 type Deviation struct {
 	Sentence string // describes it
 	Got      string // is in Result.Got: with any other answer the case fails as it would without a profile
+	Or       string // if not empty: may be in Result.Got instead
 	Expected string // is in Result.Expected
 }
 
@@ -55,7 +56,10 @@ func (p *Profile) known(id string, part Part, expected, got string) (sentence st
 		return "", false
 	}
 	d, ok := lookUp(p.Deviations, id, part)
-	if !ok || !strings.Contains(got, d.Got) || !strings.Contains(expected, d.Expected) {
+	if !ok || !strings.Contains(expected, d.Expected) {
+		return "", false
+	}
+	if !strings.Contains(got, d.Got) && (d.Or == "" || !strings.Contains(got, d.Or)) {
 		return "", false
 	}
 	return d.Sentence, true

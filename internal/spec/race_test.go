@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,12 +66,12 @@ func TestSiwRace(t *testing.T) {
 	}
 }
 
-// A peer that never says what is wrong is not excused for being taken for siw, whatever the case is about.
+// A peer that never says what is wrong is not excused for being taken for siw, but where siw itself never does.
 func TestSiwNeverSilent(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		failed := 0
 		for id, r := range profiled(t, part, leaves(1<<30), Profiles()["siw"], "5041", "5040") {
-			if r.Status == StatusKnown && id != "5040/7.2/read-wraps" {
+			if r.Status == StatusKnown && !slices.Contains([]string{"5040/7.2/read-wraps", "5041/7.1/no-buffer"}, id) {
 				t.Errorf("%s, %v: known, %s; came %q", id, part, r.Reason, r.Got)
 			}
 			if r.Status == StatusFail && r.Tries == maxTries {

@@ -4,19 +4,22 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Record stands at the front of the peer's Private Data and says what the peer can do and where its memory is:
 //
 //	octet 0                4         8          12          20           24          28
 //	      | magic "rdSP"   | flags   | STag     | TO        | length     | receive   |  then, as the flags say,
-//	      |                | (4)     | (4)      | (8)       | (4)        | size (4)  |  regions: STag, TO, length
+//	      |                | (4)     | (4)      | (8)       | (4)        | size (4)  |  regions: STag, TO, length;
+//	                                                                                   and milliseconds (4)
 type Record struct {
 	Flags       Flags
-	Region      Region // for remote Read and Write, and atomics
-	ReceiveSize uint32 // octets of each receive buffer
-	ReadOnly    Region // with FlagReadOnly
-	WriteOnly   Region // with FlagWriteOnly
+	Region      Region        // for remote Read and Write, and atomics
+	ReceiveSize uint32        // octets of each receive buffer
+	ReadOnly    Region        // with FlagReadOnly
+	WriteOnly   Region        // with FlagWriteOnly
+	Startup     time.Duration // with FlagStartup: whole milliseconds
 }
 
 // A Region is memory of the peer.
@@ -37,12 +40,14 @@ const (
 	FlagInvalidate                   // Send with Invalidate may end Region
 	FlagReadOnly                     // the region behind it grants remote Read only
 	FlagWriteOnly                    // the next one grants remote Write only
+	FlagStartup                      // Startup is there: the peer ends a startup that is not over after so long
 )
 
 const (
 	recordMagic = "rdSP"
 	recordLen   = 28
 	regionLen   = 16
+	startupLen  = 4
 
 	// MinRegion and MinReceive are the least octets of a region and of a receive buffer.
 	MinRegion, MinReceive = 4096, 4096
@@ -56,7 +61,7 @@ var (
 	ErrBadRecord = errors.New("spec: malformed record")
 )
 
-// AppendTo appends the record to b: 28 octets, and 16 for each region that the flags announce.
+// AppendTo appends the record to b: 28 octets, 16 for each region that the flags announce, and 4 for Startup.
 func (r Record) AppendTo(b []byte) []byte {
 	b = append(b, recordMagic...)
 	b = binary.BigEndian.AppendUint32(b, uint32(r.Flags))
@@ -67,6 +72,9 @@ func (r Record) AppendTo(b []byte) []byte {
 	}
 	if r.Flags&FlagWriteOnly != 0 {
 		b = r.WriteOnly.appendTo(b)
+	}
+	if r.Flags&FlagStartup != 0 {
+		b = binary.BigEndian.AppendUint32(b, uint32(r.Startup/time.Millisecond))
 	}
 	return b
 }
@@ -96,12 +104,21 @@ func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 		}
 		*more.to, rest = parseRegion(rest), rest[regionLen:]
 	}
+	if r.Flags&FlagStartup != 0 {
+		if len(rest) < startupLen {
+			return Record{}, b, fmt.Errorf("%w: a time-out that the flags %#x announce is not there", ErrBadRecord, uint32(r.Flags))
+		}
+		r.Startup, rest = time.Duration(binary.BigEndian.Uint32(rest))*time.Millisecond, rest[startupLen:]
+	}
 	return r, rest, r.check()
 }
 
 func (r Record) check() error {
 	if r.ReceiveSize < MinReceive {
 		return fmt.Errorf("%w: receive buffers of %d octets, want at least %d", ErrBadRecord, r.ReceiveSize, MinReceive)
+	}
+	if r.Flags&FlagStartup != 0 && r.Startup == 0 {
+		return fmt.Errorf("%w: a time-out of startup of 0", ErrBadRecord)
 	}
 	for _, m := range []struct {
 		flag Flags

@@ -112,6 +112,7 @@ var flagNames = []struct {
 }{
 	{FlagMemory, "memory for remote access"}, {FlagAtomic, "atomics"}, {FlagImmediate, "Immediate Data"},
 	{FlagInvalidate, "memory that may be invalidated"}, {FlagReadOnly, "memory for Reads only"}, {FlagWriteOnly, "memory for Writes only"},
+	{FlagStartup, "a time-out of startup"},
 }
 
 // require skips the case when the peer lacks what it needs.
@@ -291,9 +292,7 @@ func (s *session) wantNothing(expected string) {
 	if s.err != nil || s.ended != stillOpen {
 		return
 	}
-	_ = s.conn.SetReadDeadline(earlier(time.Now().Add(s.cfg.quiet()), s.end))
-	b := s.read(1)
-	_ = s.conn.SetReadDeadline(s.end)
+	b := s.readUntil(time.Now().Add(s.cfg.quiet()))
 	switch {
 	case s.err != nil:
 	case len(b) > 0:
@@ -301,6 +300,16 @@ func (s *session) wantNothing(expected string) {
 	case s.ended != stillOpen:
 		s.fail(expected, "%v", s.ended)
 	}
+}
+
+// readUntil reads an octet, if one comes until then.
+func (s *session) readUntil(end time.Time) []byte {
+	if s.err != nil || s.ended != stillOpen {
+		return nil
+	}
+	_ = s.conn.SetReadDeadline(earlier(end, s.end))
+	defer func() { _ = s.conn.SetReadDeadline(s.end) }()
+	return s.read(1)
 }
 
 func earlier(a, b time.Time) time.Time {

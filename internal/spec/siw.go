@@ -7,6 +7,7 @@ const (
 	siwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
 	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
 		"and the flags are in the low bits."
+	siwOverrun    = "siw reports what it has no room for in its bit order, or not at all while it sends an answer."
 	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
 	siwMarkers    = "siw has no Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
 	siwPrivate    = "siw takes 256 octets of Private Data at most, the enhanced data included, and closes the connection for more."
@@ -52,6 +53,8 @@ func siw() *Profile {
 		"6581/9.1/reply-left-to-ulp":               {Sentence: siwDepths + " Here it is too big. " + siwCRC, Got: "00000000"},
 		"6581/9.1/reply-ord-too-big":               {Sentence: siwCRC, Got: "00000000"},
 		"5041/7.1/too-long":                        {Sentence: "siw reports a message that is too long as one that finds no buffer, in its bit order.", Got: "header is 2102"},
+		"5041/7.1/no-buffer":                       {Sentence: siwOverrun, Got: "header is 2102", Or: "nothing, then FIN"},
+		"5040/6.1/reads-beyond-ird":                {Sentence: siwOverrun, Got: "header is 2007", Or: "nothing, then FIN"},
 		"5041/7.2/to-wraps":                        {Sentence: "siw reports a TO that wraps as a local catastrophic error of DDP, in its bit order.", Got: "header is 0100"},
 		"5040/4.1/send-in-tagged-segment":          {Sentence: siwOpcode, Got: "header is 2101"},
 		"5040/4.1/write-in-untagged-segment":       {Sentence: siwOpcode, Got: "header is 1100"},
@@ -90,9 +93,9 @@ func siw() *Profile {
 	return &Profile{
 		Name: "siw", Pause: 100 * time.Millisecond, Deviations: d,
 		Races: []Deviation{
-			{siwBusy, "nothing, then FIN", "a Terminate"},
-			{siwBusy, "0 messages; no Terminate; FIN", "the Terminate"},
-			{siwBusy, "no Terminate; FIN", "the Terminate"},
+			{Sentence: siwBusy, Got: "nothing, then FIN", Expected: "a Terminate"},
+			{Sentence: siwBusy, Got: "0 messages; no Terminate; FIN", Expected: "the Terminate"},
+			{Sentence: siwBusy, Got: "no Terminate; FIN", Expected: "the Terminate"},
 		},
 		Harmful: map[string]string{
 			"5044/7.1.2/cut-request":              siwCutRequest,

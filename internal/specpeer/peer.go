@@ -23,13 +23,17 @@ const (
 	maxFailures = 3 // to dial, one after another
 )
 
+// DefaultStartup is the time-out of MPA startup.
+const DefaultStartup = 2 * time.Second
+
 // DefaultPatience is how long Dial tries for its first connection.
 const DefaultPatience = 10 * time.Second
 
 // A Peer keeps the contract of conformance/SPEC.md. The zero value works.
 type Peer struct {
 	// Socket is how connections behave. What the contract is about is set by this package: message mode, no
-	// capability record in front of the Private Data, the receive buffers.
+	// capability record in front of the Private Data, the receive buffers. HandshakeTimeout is told to the other end; zero
+	// means DefaultStartup.
 	Socket extsock.Config
 	// NoExtensions does without atomics and Immediate Data.
 	NoExtensions bool
@@ -44,6 +48,9 @@ func (p *Peer) Config() *extsock.Config {
 	c := p.Socket
 	c.Messages, c.NoCapabilities, c.Extensions = true, true, !p.NoExtensions
 	c.RecvDepth, c.SRQ, c.RecvCQ, c.SendCQ, c.PrivateData = receives, nil, nil, nil, nil
+	if c.HandshakeTimeout == 0 {
+		c.HandshakeTimeout = DefaultStartup
+	}
 	c.BadSTagDelay = -1 // wrong STags are what it is here for
 	return &c
 }
@@ -106,7 +113,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (p *Peer) serve(ctx context.Context, conn *extsock.Conn, initiator bool) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	c := connection{conn: conn, initiator: initiator}
+	c := connection{conn: conn, initiator: initiator, startup: p.Config().HandshakeTimeout}
 	if err := c.run(ctx, !p.NoExtensions); err != nil && p.Failed != nil {
 		p.Failed(err)
 	}
@@ -115,6 +122,7 @@ func (p *Peer) serve(ctx context.Context, conn *extsock.Conn, initiator bool) {
 type connection struct {
 	conn      *extsock.Conn
 	initiator bool
+	startup   time.Duration // its time-out
 	buffers   [receives][receiveSize]byte
 }
 
@@ -145,13 +153,13 @@ func (c *connection) run(ctx context.Context, extensions bool) error {
 
 // lend registers the regions and makes the record that names them.
 func (c *connection) lend(extensions bool) (r spec.Record, err error) {
-	r.Flags = spec.FlagMemory | spec.FlagInvalidate | spec.FlagReadOnly | spec.FlagWriteOnly
+	r.Flags = spec.FlagMemory | spec.FlagInvalidate | spec.FlagReadOnly | spec.FlagWriteOnly | spec.FlagStartup
 	access := extsock.RemoteRead | extsock.RemoteWrite
 	if extensions {
 		r.Flags |= spec.FlagAtomic | spec.FlagImmediate
 		access |= extsock.RemoteAtomic
 	}
-	r.ReceiveSize = receiveSize
+	r.ReceiveSize, r.Startup = receiveSize, c.startup
 	for _, m := range []struct {
 		access extsock.Access
 		to     *spec.Region

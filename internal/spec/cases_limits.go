@@ -1,0 +1,136 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxIRD is the greatest IRD that is tried: the answers to four times as many Reads stay below maxReceived.
+const maxIRD = 128
+
+// limits are the cases about what a peer has no more of: receive buffers, places for Reads, patience in startup.
+func limits() []Case {
+	return []Case{
+		question("5041/7.1/no-buffer", both, 0, "DDP-5041-7.1-3 DDP-5041-7.1-5 DDP-5041-7.1-7 DDP-5041-7.2-9",
+			"Sends for which no buffer is posted are not lost: the peer reads them later, or its stream ends; RFC 5041 §7.1 has both.", noBuffer),
+		question("5040/6.1/reads-beyond-ird", both, FlagMemory, "RDMAP-5040-6.1-9 RDMAP-5040-5.2.2-4",
+			"Reads beyond the IRD are not lost: the peer answers each in order, as there are never so many, or its stream ends.", readsBeyondIRD),
+		question("5044/7.1.2/no-request", Responder, FlagStartup, "MPA-5044-7.1.2-22",
+			"A Responder does not wait for a Request for ever.", impatient("")),
+		question("5044/7.1.2/request-too-slow", Responder, FlagStartup, "MPA-5044-7.1.2-27",
+			"A Responder's time-out is for the whole Request, and not begun again with each octet.", impatient(keyRequest)),
+		question("5044/7.1.2/no-reply", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
+			"An Initiator does not wait for a Reply for ever.", impatient("")),
+		question("5044/7.1.2/reply-too-slow", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
+			"An Initiator's time-out is for the whole Reply, and not begun again with each octet.", impatient(keyReply)),
+	}
+}
+
+// noBuffer sends many more messages than the contract asks buffers for, in one write, and listens only then.
+func noBuffer(s *session) {
+	const n = 32 * MinReceives
+	text := func(i int) string { return fmt.Sprintf("message %d of more than there are buffers", i+1) }
+	s.start()
+	s.alive()
+	var list []segment
+	for i := range n {
+		list = append(list, s.sends(text(i)))
+	}
+	s.send(list...)
+	s.wantAllOrEnd(n, "Sends with the octets sent, in order", func(i int, m message) bool {
+		return m.op() == opSend && string(m.payload) == text(i)
+	}, ddpNoBuffer, ddpMSNRange)
+}
+
+// readsBeyondIRD is the same with Reads. RFC 5040 §6.1 has no code for them: they are without a buffer on DDP's queue
+// 1, beyond the range of its MSNs, or a catastrophe of the stream.
+func readsBeyondIRD(s *session) {
+	s.start()
+	ird := s.statedIRD()
+	p := s.filled(MinRegion)
+	s.alive()
+	var list []segment
+	n, r := 4*ird, s.record.Region
+	for i := range n {
+		list = append(list, s.readOf(uint32(i+1), uint64(i), MinRegion, r.STag, r.TO))
+	}
+	s.send(list...)
+	s.wantAllOrEnd(n, "Read Responses, in order", func(i int, m message) bool {
+		return m.op() == opReadResponse && m.stag == uint32(i+1) && m.to == uint64(i) && string(m.payload) == string(p)
+	}, ddpNoBuffer, ddpMSNRange, rdmapCatastrophic)
+}
+
+// statedIRD is the IRD of the peer's frame. The case is skipped when it has none, or one that is too great to go
+// beyond it.
+func (s *session) statedIRD() int {
+	theirs := s.request
+	if s.initiator() {
+		theirs = s.reply
+	}
+	n := theirs.ird()
+	if s.err == nil && (!theirs.isEnhanced() || n == 0 || n > maxIRD) {
+		s.skip("the peer states no IRD from 1 to %d", maxIRD)
+	}
+	return n
+}
+
+// wantAllOrEnd reads the answers to n requests. The peer may also end the stream behind any number of them, with one of
+// the codes. A reset will do for that: requests that it has not read make TCP send one, which can destroy the Terminate.
+func (s *session) wantAllOrEnd(n int, what string, right func(i int, m message) bool, codes ...code) {
+	o := s.outcomeOf(n)
+	var or []string
+	match := false
+	for _, c := range codes {
+		or = append(or, c.String())
+		match = match || o.term != nil && o.term.code == c
+	}
+	want := fmt.Sprintf("%d %s; or at any point a Terminate: %s, or a reset; then the end of the connection", n, what, strings.Join(or, ", or "))
+	for i, m := range o.messages {
+		if s.err == nil && !right(i, m) {
+			s.fail(want, "as number %d %v", i+1, m.segment)
+		}
+	}
+	switch {
+	case s.err != nil:
+	case o.term == nil && len(o.messages) == n:
+		s.alive()
+	case o.term == nil && s.ended != byReset:
+		s.fail(want, "%s", s.silence(nil))
+	case o.term != nil && !match:
+		s.fail(want, "%v", o.term)
+	case s.ended == stillOpen:
+		s.fail(want, "%v; then nothing within %v, and %v", o.term, s.cfg.timeout(), s.ended)
+	}
+}
+
+// impatient lets the peer wait in startup: for anything, or, with a key, for a frame of which an octet comes each
+// quarter of its time-out. The peer has to end the connection before twice its time-out is over.
+func impatient(key string) func(*session) {
+	return func(s *session) {
+		s.start()
+		limit := s.record.Startup
+		if s.err == nil && 2*limit > s.cfg.timeout() {
+			s.skip("the peer's time-out of %v is more than half of a case's time", limit)
+		}
+		s.finish()
+		s.wantClosed("the end of the connection")
+		s.open()
+		begin := time.Now()
+		if !s.initiator() {
+			s.request, _ = s.readFrame(keyRequest, false)
+		}
+		want := fmt.Sprintf("the end of the connection after about %v", limit)
+		for i := 1; i <= 8 && s.err == nil && s.ended == stillOpen; i++ {
+			if key != "" {
+				s.write([]byte{key[i-1]})
+			}
+			if b := s.readUntil(begin.Add(time.Duration(i) * limit / 4)); len(b) > 0 {
+				s.fail(want, "octets that begin with %02x", b[0])
+			}
+		}
+		if s.ended == stillOpen {
+			s.fail(want, "nothing within %v, and %v", 2*limit, s.ended)
+		}
+	}
+}
