@@ -96,7 +96,7 @@ func (s *session) wantAllOrEnd(n int, what string, right func(i int, m message) 
 	case o.term == nil && len(o.messages) == n:
 		s.alive()
 	case o.term == nil && s.ended != byReset:
-		s.fail(want, "%s", s.silence(nil))
+		s.fail(want, "%d right ones; %s", len(o.messages), s.silence(nil))
 	case o.term != nil && !match:
 		s.fail(want, "%v", o.term)
 	case s.ended == stillOpen:
