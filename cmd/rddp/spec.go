@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os"
@@ -30,7 +29,7 @@ func specCommand() *cli.Command {
 			"rddp spec --peer listen|dial [options] ADDRESS be such a peer\n" +
 			"rddp spec --list                               the cases",
 		Description: "The peer has to keep a small contract, conformance/SPEC.md. The exit status is 1 when a case has failed that the\n" +
-			"profile does not know, and 2 when there is no peer.",
+			"profile does not know, or the run was interrupted, and 2 when there is no peer.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "listen", Usage: "wait for the peer to dial"},
 			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, 5044 or 5044/7.1; may be repeated"},
@@ -39,6 +38,7 @@ func specCommand() *cli.Command {
 			&cli.StringFlag{Name: "junit", Usage: "write a JUnit report to `FILE`, too"},
 			&cli.StringFlag{Name: "profile", Value: "rfc", Usage: "whose deviations are known: `rfc or siw`"},
 			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "longest time of a case"},
+			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "with --listen: how long the peer's first connection is waited for"},
 			&cli.StringFlag{Name: "peer", Usage: "be the peer: `listen or dial`"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "peer: no CRC32C on FPDUs unless the other end wants it"},
 			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for markers"},
@@ -61,7 +61,7 @@ func runSpec(ctx context.Context, c *cli.Command) error {
 		return runPeer(ctx, c)
 	}
 	cfg := spec.Config{
-		Part: spec.Responder, Address: c.Args().First(), Sections: c.StringSlice("section"),
+		Part: specPart(c), Address: c.Args().First(), Sections: c.StringSlice("section"),
 		Profile: spec.Profiles()[c.String("profile")], Timeout: c.Duration("timeout"),
 	}
 	closeListener, err := specOpen(ctx, c, &cfg)
@@ -83,8 +83,12 @@ func checkSpec(c *cli.Command) error {
 		return usage("--profile %s: there are %s", c.String("profile"), strings.Join(profiles, ", "))
 	case c.Duration("timeout") <= 0:
 		return usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+	case c.Duration("wait") <= 0:
+		return usage("--wait %v: it must be more than zero", c.Duration("wait"))
 	case len(spec.Select(0, c.StringSlice("section"))) == 0:
 		return usage("no case begins with %s", strings.Join(c.StringSlice("section"), " or "))
+	case !c.Bool("list") && peer == "" && len(spec.Select(specPart(c), c.StringSlice("section"))) == 0:
+		return usage("no case for a peer that is the %v", specPart(c))
 	case c.Bool("list") && c.NArg() != 0:
 		return usage("unexpected argument %q", c.Args().First())
 	case !c.Bool("list") && c.NArg() != 1:
@@ -95,7 +99,16 @@ func checkSpec(c *cli.Command) error {
 	return nil
 }
 
-// specOpen says where the connections come from.
+// specPart is the part of the peer that is asked.
+func specPart(c *cli.Command) spec.Part {
+	if c.Bool("listen") {
+		return spec.Initiator
+	}
+	return spec.Responder
+}
+
+// specOpen says where the connections come from. With --listen it waits for the first one: a person may have to start the
+// peer elsewhere.
 func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
 	if !c.Bool("listen") {
 		cfg.Open = func(ctx context.Context) (net.Conn, error) {
@@ -103,23 +116,52 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 		}
 		return func() {}, nil
 	}
-	cfg.Part = spec.Initiator
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Address)
 	if err != nil {
-		return nil, err
+		return nil, cli.Exit(err.Error(), exitUsage)
 	}
+	fmt.Fprintf(c.Root().ErrWriter, "rddp spec: listening at %v\n", l.Addr())
 	tcp := l.(*net.TCPListener)
 	stop := context.AfterFunc(ctx, func() { l.Close() })
-	cfg.Open = func(ctx context.Context) (net.Conn, error) {
+	_ = tcp.SetDeadline(time.Now().Add(c.Duration("wait")))
+	first, err := tcp.Accept()
+	if err != nil {
+		stop()
+		l.Close()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("nobody has dialled within %v", c.Duration("wait"))
+		}
+		return nil, cli.Exit((&spec.NoPeerError{Err: err}).Error(), exitUsage)
+	}
+	cfg.Open = func(ctx context.Context) (conn net.Conn, err error) {
+		if conn, first = first, nil; conn != nil {
+			return conn, nil
+		}
 		end, _ := ctx.Deadline()
 		_ = tcp.SetDeadline(end)
 		return tcp.Accept()
 	}
-	return func() { stop(); l.Close() }, nil
+	return func() {
+		stop()
+		l.Close()
+		if first != nil {
+			first.Close()
+		}
+	}, nil
 }
 
 // runCases asks the peer and reports. A peer that is not there is an error with exit status 2.
 func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
+	var junit *os.File
+	if file := c.String("junit"); file != "" { // a run is long: that there is no place for its report is better known before
+		var err error
+		if junit, err = os.Create(file); err != nil {
+			return cli.Exit(err.Error(), exitUsage)
+		}
+	}
 	out := c.Root().Writer
 	printer := spec.NewPrinter(out)
 	if !c.Bool("json") {
@@ -132,27 +174,16 @@ func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
 	} else if len(report.Results) > 0 {
 		write = printer.Close(report)
 	}
-	if file := c.String("junit"); file != "" {
-		write = errors.Join(write, writeFile(file, report.WriteJUnit))
+	if junit != nil {
+		write = errors.Join(write, report.WriteJUnit(junit), junit.Close())
 	}
 	if none := (*spec.NoPeerError)(nil); errors.As(err, &none) {
 		return cli.Exit(err.Error(), exitUsage)
-	}
-	if errors.Is(err, spec.ErrNoCase) {
-		return usage("no case for a peer that is the %v", cfg.Part)
 	}
 	if err = errors.Join(err, write); err == nil && report.Failed() {
 		return fmt.Errorf("%d of %d cases failed", report.Count(spec.StatusFail), len(report.Results))
 	}
 	return err
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }
 
 func listCases(c *cli.Command) error {

@@ -22,6 +22,7 @@ func TestSpecUsage(t *testing.T) {
 		{"--peer dial --json a:1", "--peer goes with none of"},
 		{"--profile tcp a:1", "there are rfc, siw"},
 		{"--timeout 0s a:1", "it must be more than zero"},
+		{"--wait 0s a:1", "--wait 0s: it must be more than zero"},
 		{"--section 9999 a:1", "no case begins with 9999"},
 		{"--list a:1", "unexpected argument"},
 	} {
@@ -37,13 +38,21 @@ func TestSpecUsage(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	for _, tt := range []struct {
 		args   []string
 		stderr string
 	}{
 		{[]string{"spec", "--section", "5044/7.1.1/request-format", address}, "no case for a peer that is the responder"},
+		{[]string{"spec", "--listen", "--section", "5044/7.1.1/revision-1", "127.0.0.1:0"}, "no case for a peer that is the initiator"},
 		{[]string{"spec", address}, "no peer: "},
-		{[]string{"spec", "--listen", "--timeout", "10ms", "127.0.0.1:0"}, "no peer: "},
+		{[]string{"spec", "--listen", "--wait", "10ms", "127.0.0.1:0"}, "no peer: nobody has dialled within 10ms"},
+		{[]string{"spec", "--listen", taken.Addr().String()}, "listen tcp "},
+		{[]string{"spec", "--junit", filepath.Join(t.TempDir(), "no", "folder"), address}, filepath.Join("no", "folder")},
 	} {
 		if status, stdout, stderr := runs(t, commands(), tt.args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, tt.stderr) {
 			t.Errorf("rddp %v: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
@@ -86,8 +95,10 @@ func TestSpecRun(t *testing.T) {
 	if err := xml.Unmarshal(b, &suites); err != nil || len(suites.Suites) != 1 || suites.Suites[0].Tests != 5 {
 		t.Errorf("JUnit: %v\n%s", err, b)
 	}
-	if status, _, _ := runs(t, commands(), "spec", "--section", "5044/4.4", "--junit", filepath.Join(file, "no", "folder"), address); status != exitFailure {
-		t.Errorf("a JUnit file that can't be made: status %d, want %d", status, exitFailure)
+	// It is known before a question is asked.
+	status, stdout, stderr = runs(t, commands(), "spec", "--section", "5044/4.4", "--junit", filepath.Join(file, "no", "folder"), address)
+	if status != exitUsage || stdout != "" || stderr == "" {
+		t.Errorf("a JUnit file that can't be made: status %d, want %d; stdout %q, stderr %q", status, exitUsage, stdout, stderr)
 	}
 }
 
@@ -105,7 +116,7 @@ func TestSpecListen(t *testing.T) {
 		dialled <- status
 	}()
 	status, stdout, stderr := runs(t, commands(), "spec", "--listen", "--timeout", "20s", "--section", "5041/7.2", address)
-	if status != 0 || stderr != "" || !strings.Contains(stdout, " pass, 0 FAIL, 0 known, 0 skip\n") {
+	if status != 0 || stderr != "rddp spec: listening at "+address+"\n" || !strings.Contains(stdout, " pass, 0 FAIL, 0 known, 0 skip\n") {
 		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout)
 	}
 	if status := <-dialled; status != 0 {

@@ -44,7 +44,7 @@ func (r *Record) setFPDU(p framed) error {
 	if tagged {
 		h, payload, err := ddp.ParseTagged(p.ulpdu)
 		if err != nil {
-			return err
+			return versionError(p.ulpdu)
 		}
 		r.Tagged = &Tagged{STag: h.STag, TO: h.TO}
 		r.Last = h.Last
@@ -52,7 +52,7 @@ func (r *Record) setFPDU(p framed) error {
 	}
 	h, payload, err := ddp.ParseUntagged(p.ulpdu)
 	if err != nil {
-		return err
+		return versionError(p.ulpdu)
 	}
 	r.Untagged = &Untagged{QN: h.QN, MSN: h.MSN, MO: h.MO}
 	r.Last = h.Last
@@ -61,6 +61,11 @@ func (r *Record) setFPDU(p framed) error {
 		r.Invalidate = &stag
 	}
 	return r.setMessage(h.RsvdULP, payload)
+}
+
+// versionError says what is wrong with a DDP header that is long enough and can't be parsed: only its DV can be.
+func versionError(ulpdu []byte) error {
+	return fmt.Errorf("DDP version %d, want %d", ulpdu[0]&3, ddp.Version)
 }
 
 // setMessage fills in what RDMAP says: the operation, and its header behind that of DDP.

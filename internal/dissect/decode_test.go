@@ -131,7 +131,7 @@ func TestReadVectors(t *testing.T) {
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ desc, ulpdu, op, want string }{
-		{"DDP version", "42430000000000000000000000010000000068656c6c6f", "", "ersion"},
+		{"DDP version", "42430000000000000000000000010000000068656c6c6f", "", "DDP version 2, want 1"},
 		{"RDMAP version", "41030000000000000000000000010000000068656c6c6f", "send", "RDMAP version 0, want 1"},
 		{"opcode", "414c0000000000000000000000010000000068656c6c6f", "opcode-0xc", "unknown RDMAP opcode 0xc"},
 		{"tagged Send", "c143123456010000000000001000", "send", "send in a segment of the wrong buffer model"},

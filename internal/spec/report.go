@@ -20,6 +20,8 @@ type Report struct {
 	Address string // Config.Address
 	Profile string
 	Results []Result
+	// Selected is how many cases were to be asked. There are fewer Results when the run was interrupted, or lost its peer.
+	Selected int
 }
 
 // Count returns how many results have a status.
@@ -43,7 +45,11 @@ var rfcs = map[string]string{
 
 // Summary is one line with the counts.
 func (r *Report) Summary() string {
-	return fmt.Sprintf("%d cases: %d pass, %d FAIL, %d known, %d skip", len(r.Results),
+	cases := fmt.Sprint(len(r.Results))
+	if r.Selected > len(r.Results) {
+		cases += fmt.Sprintf(" of %d", r.Selected)
+	}
+	return fmt.Sprintf("%s cases: %d pass, %d FAIL, %d known, %d skip", cases,
 		r.Count(StatusPass), r.Count(StatusFail), r.Count(StatusKnown), r.Count(StatusSkip))
 }
 
@@ -150,7 +156,7 @@ func (r Result) Decoded() []string {
 			flow.Received(e.octets)
 		}
 	}
-	flow.Closed()
+	flow.Stop()
 	if w.Close() != nil {
 		return nil
 	}
@@ -162,7 +168,8 @@ func (r Result) Decoded() []string {
 		}
 		// Without the time and the addresses, which are made up.
 		if f := strings.SplitN(rec.String(), " ", 5); len(f) == 5 {
-			lines = append(lines, direction+f[4])
+			// That octets are missing need not mean that the connection has ended: the case may have seen enough.
+			lines = append(lines, direction+strings.Replace(f[4], "error: the capture ends", "error: the octets end", 1))
 		}
 		return nil
 	})
@@ -191,12 +198,13 @@ type jsonResult struct {
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(w io.Writer) error {
 	out := struct {
-		Peer    string         `json:"peer"`
-		Address string         `json:"address"`
-		Profile string         `json:"profile"`
-		Counts  map[Status]int `json:"counts"`
-		Cases   []jsonResult   `json:"cases"`
-	}{r.Part.String(), r.Address, r.Profile, map[Status]int{}, []jsonResult{}}
+		Peer     string         `json:"peer"`
+		Address  string         `json:"address"`
+		Profile  string         `json:"profile"`
+		Selected int            `json:"selected"`
+		Counts   map[Status]int `json:"counts"`
+		Cases    []jsonResult   `json:"cases"`
+	}{r.Part.String(), r.Address, r.Profile, r.Selected, map[Status]int{}, []jsonResult{}}
 	for _, s := range []Status{StatusPass, StatusFail, StatusKnown, StatusSkip} {
 		out.Counts[s] = r.Count(s)
 	}

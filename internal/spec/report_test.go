@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -35,7 +37,7 @@ func golden() *Report {
 	failed.Expected, failed.Got, failed.Log = ddpInvalidSTag.String(), ddpBounds.String(), log
 	lost := find("7306/6.2/immediate", StatusFail)
 	lost.Expected, lost.Got = "a connection", "no connection: refused"
-	return &Report{Part: Responder, Address: "192.0.2.1:7174", Profile: "siw", Results: []Result{
+	return &Report{Part: Responder, Address: "192.0.2.1:7174", Profile: "siw", Selected: 7, Results: []Result{
 		find("5044/7.1.1/revision-1", StatusPass), skipped, find("5044/7.1.2/cut-request", StatusPass), known, failed, lost,
 	}}
 }
@@ -86,3 +88,36 @@ var errFull = errors.New("disk full")
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// A case that has seen enough does not say that the connection has ended.
+func TestDecodedCut(t *testing.T) {
+	request := frame{key: keyRequest, flags: flagC, revision: 1}
+	reply := frame{key: keyReply, flags: flagC, revision: 1, private: []byte("<private>")}
+	for _, tt := range []struct {
+		desc string
+		log  []exchange
+		want string
+	}{
+		{"no Reply", []exchange{{true, request.octets()}}, "> error: the octets end without an MPA Reply"},
+		{"half a Reply", []exchange{{true, request.octets()}, {false, reply.octets()[:20]}}, "< error: the octets end inside an MPA frame"},
+		{"half an FPDU", []exchange{{true, request.octets()}, {false, reply.octets()}, {true, []byte{0, 20, 1}}}, "> error: the octets end inside an FPDU, 3 octets after it began"},
+		{"DDP version 0", []exchange{{true, request.octets()}, {false, reply.octets()}, {
+			true, fpdu{ulpdu: make([]byte, 18)}.appendTo(nil, 0, true, false),
+		}}, "> fpdu, 0 octets [ulpdu 18 crc good] (error: DDP version 0, want 1)"},
+	} {
+		lines := Result{Log: tt.log}.Decoded()
+		if !slices.Contains(lines, tt.want) || strings.Contains(strings.Join(lines, "\n"), "connection ends") {
+			t.Errorf("%s:\n%s\nwant %s", tt.desc, strings.Join(lines, "\n"), tt.want)
+		}
+	}
+}
+
+func TestOctetsOf(t *testing.T) {
+	for _, tt := range []struct{ octets, want string }{
+		{"", "no octets"}, {"a", "the 1 octets 61"}, {strings.Repeat("a", 25), "the 25 octets " + strings.Repeat("61", 24) + "…"},
+	} {
+		if got := octetsOf([]byte(tt.octets)); got != tt.want {
+			t.Errorf("octetsOf(%q) = %q, want %q", tt.octets, got, tt.want)
+		}
+	}
+}

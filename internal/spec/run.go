@@ -157,7 +157,7 @@ type Result struct {
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	report := &Report{Part: cfg.Part, Address: cfg.Address, Profile: cfg.Profile.name()}
 	cases := Select(cfg.Part, cfg.Sections)
-	if len(cases) == 0 {
+	if report.Selected = len(cases); report.Selected == 0 {
 		return report, ErrNoCase
 	}
 	if err := probe(ctx, &cfg); err != nil {

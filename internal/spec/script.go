@@ -243,9 +243,9 @@ func (s *session) wantSend(payload string) {
 	if s.err != nil || ok && m.op() == opSend && string(m.payload) == payload {
 		return
 	}
-	want := fmt.Sprintf("a Send of the %d octets %s", len(payload), brief([]byte(payload)))
+	want := "a Send of " + octetsOf([]byte(payload))
 	if ok && m.op() == opSend {
-		s.fail(want, "a Send of the %d octets %s", len(m.payload), brief(m.payload))
+		s.fail(want, "a Send of %s", octetsOf(m.payload))
 		return
 	}
 	s.fail(want, "%s", s.came(m, ok))
@@ -266,12 +266,12 @@ func (s *session) wantResponse(sinkSTag uint32, sinkTO uint64, payload []byte) {
 	if s.err != nil {
 		return
 	}
-	want := fmt.Sprintf("an RDMA Read Response to STag %#08x TO %#x of the %d octets %s", sinkSTag, sinkTO, len(payload), brief(payload))
+	want := fmt.Sprintf("an RDMA Read Response to STag %#08x TO %#x of %s", sinkSTag, sinkTO, octetsOf(payload))
 	switch {
 	case !ok || m.op() != opReadResponse || m.stag != sinkSTag || m.to != sinkTO && len(payload) > 0:
 		s.fail(want, "%s", s.came(m, ok))
 	case !bytes.Equal(m.payload, payload):
-		s.fail(want, "the %d octets %s", len(m.payload), brief(m.payload))
+		s.fail(want, "%s", octetsOf(m.payload))
 	}
 }
 
@@ -396,6 +396,14 @@ func (s *session) brief() outcome {
 	_ = s.conn.SetReadDeadline(earlier(time.Now().Add(s.cfg.quiet()), s.end))
 	defer func() { _ = s.conn.SetReadDeadline(s.end) }()
 	return s.outcome()
+}
+
+// octetsOf names a payload.
+func octetsOf(b []byte) string {
+	if len(b) == 0 {
+		return "no octets"
+	}
+	return fmt.Sprintf("the %d octets %s", len(b), brief(b))
 }
 
 // brief shows octets, not too many of them.
