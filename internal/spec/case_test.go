@@ -21,8 +21,8 @@ func TestCases(t *testing.T) {
 	id := regexp.MustCompile(`^(5040|5041|5044|6581|7306)/[1-9][0-9.]*/[a-z0-9-]+$`)
 	requirement := regexp.MustCompile(`^(MPA|DDP|RDMAP|RDMAPX)-(5040|5041|5044|6581|7306)-[0-9.]+-[0-9]+$`)
 	cases := Cases()
-	if len(cases) != 211 {
-		t.Errorf("%d cases, want 211", len(cases))
+	if len(cases) != 213 {
+		t.Errorf("%d cases, want 213", len(cases))
 	}
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -55,9 +55,9 @@ func TestSelect(t *testing.T) {
 		part     Part
 		want     int
 	}{
-		{nil, 0, 211},
-		{nil, Responder, 184},
-		{nil, Initiator, 169},
+		{nil, 0, 213},
+		{nil, Responder, 186},
+		{nil, Initiator, 171},
 		{[]string{"5044/7.1.1/revision-1"}, 0, 1},
 		{[]string{"5044/7.1.1/revision-"}, 0, 0}, // no whole word
 		{[]string{"5044/7.1.1/revision-1", "5044/7.1.1/revision-1", "5044/7.1.1/revision-0"}, 0, 2},
@@ -226,7 +226,7 @@ func TestNoPeer(t *testing.T) {
 		theirs.Close()
 		return ours, nil
 	}
-	if r, err := Run(t.Context(), Config{Part: Responder, Open: once}); !errors.As(err, &none) || len(r.Results) != 2 || !r.Failed() || !strings.HasPrefix(r.Summary(), "2 of 184 cases: ") {
+	if r, err := Run(t.Context(), Config{Part: Responder, Open: once}); !errors.As(err, &none) || len(r.Results) != 2 || !r.Failed() || !strings.HasPrefix(r.Summary(), "2 of 186 cases: ") {
 		t.Errorf("a peer that went away: %v, %d results", err, len(r.Results))
 	}
 	if _, err := Run(t.Context(), Config{Part: Responder, Sections: []string{"none"}}); !errors.Is(err, ErrNoCase) {

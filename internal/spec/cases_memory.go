@@ -78,6 +78,16 @@ func wrongWrite(change func(*session, *segment), codes ...code) func(*session) {
 	}, codes...)
 }
 
+// otherBit is a Write to an STag that is wrong in one bit. By chance the peer may have one there that it has not named, and
+// that grants nothing.
+func otherBit(bit uint32) func(*session) {
+	return wrongWrite(func(s *session, g *segment) {
+		if g.stag ^= bit; g.stag == s.record.ReadOnly.STag || g.stag == s.record.WriteOnly.STag {
+			s.skip("the peer has named that STag for another region")
+		}
+	}, ddpInvalidSTag, rdmapAccess)
+}
+
 func placement() []Case {
 	return []Case{
 		question("5041/5.2/write-at-start", both, FlagMemory, "DDP-5041-4.2-17 DDP-5041-5.2-5 DDP-5041-5.2-11 RDMAP-5040-5.1-6",
@@ -103,6 +113,10 @@ func placement() []Case {
 		question("5041/7.2/invalid-stag", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3 DDP-5041-4.2-11",
 			"A Write to an STag that there is not is an error.",
 			wrongWrite(func(s *session, g *segment) { g.stag = s.otherSTag() }, ddpInvalidSTag)),
+		question("5041/7.2/stag-first-bit", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
+			"An STag that differs from that of a region in its first bit is another one.", otherBit(1<<31)),
+		question("5041/7.2/stag-last-bit", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
+			"An STag that differs from that of a region in its last bit is another one.", otherBit(1)),
 		question("5041/7.2/stag-zero", both, FlagMemory, "DDP-5041-7.1-13 DDP-5041-7.2-3",
 			"A Write to STag 0 is an error.",
 			wrongWrite(func(_ *session, g *segment) { g.stag = 0 }, ddpInvalidSTag)),

@@ -104,3 +104,49 @@ func TestOtherSTag(t *testing.T) {
 		s.record.ReadOnly.STag, s.record.WriteOnly.STag = other, s.record.ReadOnly.STag
 	}
 }
+
+// A peer that looks at some of an STag's bits only is found out.
+func TestSTagBits(t *testing.T) {
+	for _, tt := range []struct {
+		desc        string
+		mask        uint32
+		first, last Status
+	}{
+		{"all bits", 1<<32 - 1, StatusPass, StatusPass},
+		{"not the last octet, a key", 0xFFFFFF00, StatusPass, StatusFail},
+		{"not the first octet, an index", 0x00FFFFFF, StatusFail, StatusPass},
+	} {
+		peer := func(f *fakeConn) {
+			if !f.startup(lends) {
+				return
+			}
+			for {
+				g, ok := f.next()
+				switch {
+				case !ok:
+					return
+				case !g.tagged():
+					f.send(opSend, g.payload)
+				case (g.stag^lends.Region.STag)&tt.mask != 0:
+					f.put(untagged(opTerminate, qnTerminate, 1, []byte{0x11, 0, 0, 0}))
+					return
+				}
+			}
+		}
+		r := against(t, Responder, peer, "5041/7.2/stag-first-bit", "5041/7.2/stag-last-bit")
+		if first, last := r["5041/7.2/stag-first-bit"], r["5041/7.2/stag-last-bit"]; first.Status != tt.first || last.Status != tt.last {
+			t.Errorf("%s: first bit %s, came %q; last bit %s, came %q", tt.desc, first.Status, first.Got, last.Status, last.Got)
+		}
+	}
+	named := func(f *fakeConn) {
+		record := lends
+		record.ReadOnly.STag = record.Region.STag ^ 1
+		f.startup(record)
+		f.next()
+		f.send(opSend, []byte("still there?"))
+		<-f.over
+	}
+	if r := against(t, Responder, named, "5041/7.2/stag-last-bit")["5041/7.2/stag-last-bit"]; r.Status != StatusSkip {
+		t.Errorf("an STag that the peer has named: %s, came %q", r.Status, r.Got)
+	}
+}
