@@ -159,7 +159,7 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 				}
 				v.pump.kill(errAbandoned)
 			}
-			v.pump.freed.broadcast()
+			v.pump.cancelled()
 		}
 	}
 }

@@ -35,6 +35,15 @@ func (p *pump) transmitAside() {
 	}
 }
 
+// cancelled has what was queued behind a request that was taken back go on, or the end of the connection.
+func (p *pump) cancelled() {
+	if p.bytes != nil {
+		p.bytes.unblock()
+	}
+	p.transmit()
+	p.freed.broadcast()
+}
+
 // finish goes on with the token where transmit would have had to wait.
 func (p *pump) finish() {
 	for !p.drain(0) {

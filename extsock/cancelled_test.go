@@ -1,0 +1,113 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// heldUpPair is a Conn that may have one Read outstanding, and has: its peer does not answer. A second one is queued
+// behind it, and its time is over a second from now; what ends with it comes from queued.
+func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
+	t.Helper()
+	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
+	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+	synctest.Wait()
+	if _, err := c.PostRead(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	queued = make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).WithContext(ctx).ReadAt(make([]byte, 8), 0)
+		queued <- err
+	}()
+	synctest.Wait()
+	return p, c, queued
+}
+
+// TestCancelLetsTheNextGo: what is queued behind a Read that may not go out yet goes out as soon as that one's time is
+// over.
+func TestCancelLetsTheNextGo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c, queued := heldUpPair(t)
+		begin := time.Now()
+		if _, err := c.PostWrite(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []bool{false, true} { // a Read Request, the Write
+			if u, err := p.next(); err != nil || ddp.IsTagged(u) != want {
+				t.Fatalf("the peer gets %x, %v", u, err)
+			}
+		}
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("the Write has come after %v", d)
+		}
+		if err := <-queued; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the queued ReadAt = %v", err)
+		}
+		c.Close()
+		p.s.Close()
+		settle()
+	})
+}
+
+// TestCancelLetsCloseGo: Close waits for what is queued, and no longer.
+func TestCancelLetsCloseGo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c, queued := heldUpPair(t)
+		begin := time.Now()
+		if err := c.Close(); err != nil || time.Since(begin) != time.Second {
+			t.Errorf("Close = %v after %v", err, time.Since(begin))
+		}
+		if err := <-queued; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the queued ReadAt = %v", err)
+		}
+		p.s.Close()
+		settle()
+	})
+}
+
+// TestDeadlineBesideALongWrite: the time of a short operation is over while its octets are on their way, and a long one of
+// another caller has begun behind it. Only what is the short one's is copied, and the connection lives on.
+func TestDeadlineBesideALongWrite(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, c, queued := heldUpPair(t)
+		h := extsock.Handle{STag: 7, Len: 8 << 20}
+		short := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			_, err := c.Remote(h).WithContext(ctx).WriteAt(make([]byte, 8), 0)
+			short <- err
+		}()
+		synctest.Wait()
+		if _, err := c.PostWrite(h, make([]byte, 8<<20)); err != nil {
+			t.Fatal(err)
+		}
+		<-queued // the two go out now, as far as TCP takes them
+		if err := <-short; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WriteAt = %v", err)
+		}
+		n := 0
+		for n < 8+8<<20 { // the Read Request comes first
+			u, err := p.next()
+			if err != nil {
+				t.Fatalf("after %d octets: %v", n, err)
+			}
+			if ddp.IsTagged(u) {
+				n += len(u) - ddp.TaggedHeaderLen
+			}
+		}
+		c.Close()
+		p.s.Close()
+		settle()
+	})
+}
