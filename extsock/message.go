@@ -153,7 +153,7 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		case <-over:
 			cancelled = true
 			if !v.qp.Cancel(cq, wr.ID) {
-				if v.pump.detach() {
+				if v.pump.detach(wr.Data) {
 					// Its completion queue is nobody's from now on.
 					return rdmap.Completion{}, errDetached
 				}

@@ -223,7 +223,7 @@ func (s *byteStream) takeBack() (n int) {
 	owns := s.own > 0
 	s.mu.Unlock()
 	if owns {
-		s.p.detach()
+		s.p.detach(nil) // no message of the stream is too long for it
 		s.mu.Lock()
 		for id := s.head; id < s.tail; id++ {
 			s.at(id).own = false

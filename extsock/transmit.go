@@ -222,15 +222,21 @@ func (p *pump) writeCopied(wait bool) (whole bool, err error) {
 	return true, p.writeError(err)
 }
 
-// detach copies what is on its way to TCP and not the pump's own, so that all payload of Sends and Writes that
-// have been given out is its owner's again. It reports false where that would be too much.
-func (p *pump) detach() bool {
+// detach copies what is on its way to TCP and not the pump's own, so that the payload of a Send or Write that has been given
+// out is its owner's again. It reports false where that would be too much: the message that has only begun may be of any
+// length. If it is another one than data's, it is its owner's business.
+func (p *pump) detach(data []byte) bool {
 	p.batchMu.Lock()
 	defer p.batchMu.Unlock()
 	if p.writable != nil && len(p.left) > 0 {
 		p.left = [][]byte{slices.Concat(p.left...)}
 	}
-	return !p.middle || p.dtx.Detach(maxDetached)
+	return !p.middle || p.dtx.Detach(maxDetached) || !begins(p.qp.Message().Payload, data)
+}
+
+// begins reports whether payload is data, the same memory.
+func begins(payload [][]byte, data []byte) bool {
+	return len(payload) > 0 && len(payload[0]) > 0 && len(data) > 0 && &payload[0][0] == &data[0]
 }
 
 // maxDetached bounds what detach copies of a message that has only begun, in octets.
