@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // heldUpPair is a Conn that may have one Read outstanding, and has: its peer does not answer. A second one is queued
@@ -108,6 +109,38 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 		}
 		c.Close()
 		p.s.Close()
+		settle()
+	})
+}
+
+// TestCloseBehindAnUnansweredRead: what a long Write has sent is complete only behind a Read that the peer does not answer.
+// When the Write's time is over its end is not waited for, and Close sends the end of the stream.
+func TestCloseBehindAnUnansweredRead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		g := &gate{Stream: b}
+		ci, cr := switched(t, a, g, side{}, side{})
+		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+		g.shut()
+		if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		ci.SetWriteDeadline(begin.Add(time.Second))
+		wrote := make(chan error, 1)
+		go func() { _, err := ci.Write(tapeAt(0, 20_000)); wrote <- err }()
+		synctest.Wait()
+		if err := ci.Close(); err != nil || time.Since(begin) != time.Second {
+			t.Errorf("Close = %v after %v", err, time.Since(begin))
+		}
+		if err := <-wrote; err != nil {
+			t.Errorf("Write = %v", err)
+		}
+		g.open()
+		if n, err := readTape(cr, 0, -1, newLengths(1, 9000)); n != 20_000 || err != nil {
+			t.Errorf("read %d octets, %v", n, err)
+		}
+		cr.Close()
 		settle()
 	})
 }

@@ -134,7 +134,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 // connection.
 //
 // When the deadline passes, the octets that have not begun to go out are taken back: n says how many are the
-// peer's. Those that have begun go out, from a copy. The connection can be used on.
+// peer's. Those that have begun go out, from a copy. The connection can be used on, unless more than 4 MiB are left of a
+// message that has begun: so long a one ends it.
 func (c *Conn) Write(p []byte) (int, error) {
 	ddp, err := c.enter(&c.writing, &c.writeDeadline)
 	if err != nil {

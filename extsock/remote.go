@@ -62,7 +62,7 @@ func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 
 // WriteAt writes p at offset off with one RDMA Write and returns when TCP has taken all of it. That
 // it has been placed is known by whatever the peer answers to a later message, or a later Read. When it ends
-// early with octets on their way, p goes out nevertheless, from a copy.
+// early with octets on their way, p goes out nevertheless, from a copy; if that would be more than 4 MiB the connection ends.
 func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 || int64(len(p)) > m.Len()-off {
 		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.Len()))

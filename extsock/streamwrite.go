@@ -152,7 +152,9 @@ func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error
 			return n, err
 		}
 		if e := s.await(over, owns); e != nil {
-			if n -= s.takeBack(); n == len(p) {
+			n -= s.takeBack()
+			s.p.transmit() // the end of the stream may have waited for this
+			if n == len(p) {
 				return n, nil // TCP, too, would have taken it by now
 			}
 			return n, e
