@@ -108,7 +108,8 @@ type Config struct {
 
 	// WriteTimeout is how long the peer's TCP may take nothing of what is to be sent, answers to its own Reads
 	// included; then the connection ends with ErrWriteTimeout. Zero means without limit, as TCP has it. A peer whose
-	// program does not read, but whose host does, is up to SetWriteDeadline.
+	// program does not read, but whose host does, is up to SetWriteDeadline. Below TLS, or another stream that is not the
+	// operating system's, what TCP takes shows only when a good part of its send buffer is free.
 	WriteTimeout time.Duration
 	// IdleTimeout is how long nothing may come and nothing be sent in DDP mode; then, or up to a quarter of it later,
 	// the connection ends with ErrIdleTimeout. Zero means without limit, as TCP has it.

@@ -433,7 +433,7 @@ func (c *Conn) start(cause error) {
 	v.qp.Start(params)
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
-	p.door, p.writeTimeout = c.door, c.cfg.WriteTimeout
+	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)

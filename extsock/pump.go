@@ -36,8 +36,11 @@ type pump struct {
 	qp           *rdmap.QP
 	closeTimeout time.Duration
 	writeTimeout time.Duration // 0: none
-	door         *door         // nil: none
-	idle         idle
+	// writeLook is how often to look whether TCP takes something, 0: not at all. The operating system calls a send buffer
+	// full until a good part of it is free, and a slow peer may need long for that.
+	writeLook time.Duration
+	door      *door // nil: none
+	idle      idle
 
 	rxMarkers bool   // we receive markers
 	recorded  uint64 // stream offset up to which what came is in the capture
@@ -69,12 +72,13 @@ type pump struct {
 	batch     *mpa.Batch // lent by batchLoan while the token is held and there is output
 	batchLoan batchLoan
 	// batchMu guards from dtx to left, too.
-	markers bool     // we send markers
-	maxFPDU int      // Config.MaxFPDU
-	large   bool     // the peer takes FPDUs longer than its segments
-	middle  bool     // dtx has begun a message that is not in the batch to its end
-	left    [][]byte // what TCP has not taken yet of the batch
-	done    int      // messages that are in the batch to their end
+	markers bool          // we send markers
+	maxFPDU int           // Config.MaxFPDU
+	large   bool          // the peer takes FPDUs longer than its segments
+	middle  bool          // dtx has begun a message that is not in the batch to its end
+	left    [][]byte      // what TCP has not taken yet of the batch
+	done    int           // messages that are in the batch to their end
+	taken   atomic.Uint64 // octets that TCP has taken
 
 	// fenced holds back all output until the Initiator's first FPDU is here.
 	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending

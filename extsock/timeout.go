@@ -26,6 +26,9 @@ func (p *pump) watchIdle(timeout time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.timeout, i.since = timeout, time.Now()
+	if look := idleLook(timeout); p.writeLook == 0 || look < p.writeLook {
+		p.writeLook = look
+	}
 	i.timer = time.AfterFunc(idleLook(timeout), p.lookIdle)
 }
 
@@ -39,7 +42,7 @@ func (p *pump) lookIdle() {
 		i.mu.Unlock()
 		return
 	}
-	if n := p.count.received.octets.Load() + p.count.sent.octets.Load(); n != i.octets {
+	if n := p.count.received.octets.Load() + p.taken.Load(); n != i.octets {
 		i.octets, i.since = n, time.Now()
 	}
 	over := time.Since(i.since) >= i.timeout
@@ -62,11 +65,14 @@ func (i *idle) stop() {
 	}
 }
 
-// boundWrite bounds how long TCP may take nothing.
-func (p *pump) boundWrite() {
-	if p.writeTimeout > 0 {
+// writeAtOnce is how many octets at a time go to a stream that can't be waited for, if time bounds what it takes.
+const writeAtOnce = 16 << 10
+
+// boundWrite bounds how long the next write, or the wait for it, may take. 0 is for ever.
+func (p *pump) boundWrite(d time.Duration) {
+	if d > 0 {
 		// An error is that of a closed stream, and comes again, or of one without deadlines.
-		_ = p.stream.SetWriteDeadline(time.Now().Add(p.writeTimeout))
+		_ = p.stream.SetWriteDeadline(time.Now().Add(d))
 	}
 }
 

@@ -1,7 +1,10 @@
 package extsock
 
 import (
+	"errors"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -189,37 +192,60 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 	if p.writable == nil {
 		return p.writeCopied(wait)
 	}
+	var since time.Time // when TCP has last taken something
 	for {
-		if whole, err := p.tryWrite(); whole || err != nil || !wait {
+		n, whole, err := p.tryWrite()
+		switch {
+		case whole || err != nil || !wait:
 			return whole, err
+		case n > 0 || since.IsZero():
+			since = time.Now()
+		case p.writeTimeout > 0 && time.Since(since) >= p.writeTimeout:
+			return false, p.writeError(os.ErrDeadlineExceeded)
 		}
-		p.boundWrite()
-		if err := p.writable.WaitWritable(); err != nil {
-			return false, p.writeError(err)
+		p.boundWrite(p.writeLook)
+		if err := p.writable.WaitWritable(); err != nil && (p.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return false, err
 		}
 	}
 }
 
-func (p *pump) tryWrite() (whole bool, err error) {
+func (p *pump) tryWrite() (n int, whole bool, err error) {
 	p.batchMu.Lock()
 	defer p.batchMu.Unlock()
-	n, err := p.try.TryWriteBatch(p.left)
+	n, err = p.try.TryWriteBatch(p.left)
 	p.left = skip(p.left, n)
-	return len(p.left) == 0, err
+	p.taken.Add(uint64(n))
+	return n, len(p.left) == 0, err
 }
 
-// writeCopied is write where the stream can't be waited for: then the batch refers to no payload.
+// writeCopied is write where the stream can't be waited for: then the batch refers to no payload. Where time bounds it, it
+// goes out in pieces, so that one which is taken shows.
 func (p *pump) writeCopied(wait bool) (whole bool, err error) {
 	if !wait && p.try != nil {
-		return p.tryWrite()
+		_, whole, err = p.tryWrite()
+		return whole, err
 	}
 	if !wait {
 		return false, nil
 	}
-	p.boundWrite()
-	err = p.stream.WriteBatch(p.left)
-	p.left = nil
-	return true, p.writeError(err)
+	for len(p.left) > 0 {
+		some := p.left
+		if p.writeLook > 0 {
+			some = [][]byte{some[0][:min(len(some[0]), writeAtOnce)]}
+		}
+		n := 0
+		for _, b := range some {
+			n += len(b)
+		}
+		p.boundWrite(p.writeTimeout)
+		if err := p.stream.WriteBatch(some); err != nil {
+			return true, p.writeError(err)
+		}
+		p.left = skip(p.left, n)
+		p.taken.Add(uint64(n))
+	}
+	return true, nil
 }
 
 // detach copies what is on its way to TCP and not the pump's own, so that the payload of a Send or Write that has been given
