@@ -157,7 +157,7 @@ func (p *pump) drive(d *deadline) bool {
 	}
 	r.driving.Store(true)
 	// Whoever interrupts changes what is looked at here first, and driving second.
-	if p.in.has() || p.closing() || d.isSet() || p.rxOver || p.stalled {
+	if p.in.has() || p.closing() || p.bytes != nil && p.bytes.c.isClosed() || d.isSet() || p.rxOver || p.stalled {
 		r.leave(true)
 		return false
 	}
