@@ -21,9 +21,9 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		switch {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
-		case e.done && (e.progress != given || e.op.awaitsResponse()):
+		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody sends from the caller's memory
 			q.deregisterLocked(e) // the end of the stream may be about to, and an octet on its way
-			if pos >= q.sq.head {
+			if pos >= q.sq.head { // else whoever has ended it has completed it meanwhile
 				e.complete(q)
 			}
 		case e.progress != queued:
