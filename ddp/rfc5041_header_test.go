@@ -17,13 +17,14 @@ type segmentCase struct {
 }
 
 // segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, all with MULPDU 128. One of those of 1 has no
-// payload.
+// payload. Between them their RsvdULP has each bit set and not set, and they go to all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(random(t), 100*114)
 	var s Sender
-	for _, n := range []int{0, 1, 2, 3, 100} {
-		tagged := Message{Tagged: true, RsvdULP: 0x40, STag: 0x12345601, TO: 0x1000, Payload: [][]byte{data}, Len: uint32(n * 114)}
-		untagged := Message{RsvdULP: 0x44, RsvdULP32: 0xA1B2C3D4, QN: 1, Payload: [][]byte{data}, Len: uint32(n * 110)}
+	for i, n := range []int{0, 1, 2, 3, 100} {
+		rsvd := []uint8{0x40, 0xA5, 0x5A, 0xFF, 0x00}[i]
+		tagged := Message{Tagged: true, RsvdULP: rsvd, STag: 0x12345601, TO: 0x1000, Payload: [][]byte{data}, Len: uint32(n * 114)}
+		untagged := Message{RsvdULP: rsvd, RsvdULP32: 0xA1B2C3D4, QN: QN(i % numQueues), Payload: [][]byte{data}, Len: uint32(n * 110)}
 		for _, m := range []Message{tagged, untagged} {
 			c := segmentCase{desc: "untagged", m: m}
 			if m.Tagged {
@@ -160,7 +161,7 @@ func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
 			if !c.m.Tagged {
 				continue
 			}
-			if want := []byte{0x40, 0x12, 0x34, 0x56, 0x01}; !bytes.Equal(s[1:6], want) {
+			if want := []byte{c.m.RsvdULP, 0x12, 0x34, 0x56, 0x01}; !bytes.Equal(s[1:6], want) {
 				t.Errorf("segment %d: RsvdULP and STag = %x, want %x", i, s[1:6], want)
 			}
 			if to := binary.BigEndian.Uint64(s[6:]); to != 0x1000+uint64(i*114) {
@@ -230,7 +231,7 @@ func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 			if c.m.Tagged {
 				continue
 			}
-			want := []byte{0x44, 0xA1, 0xB2, 0xC3, 0xD4, 0, 0, 0, 1} // RsvdULP, then QN
+			want := []byte{c.m.RsvdULP, 0xA1, 0xB2, 0xC3, 0xD4, 0, 0, 0, byte(c.m.QN)} // RsvdULP, then QN
 			want = binary.BigEndian.AppendUint32(want, c.m.MSN)
 			want = binary.BigEndian.AppendUint32(want, uint32(i*110))
 			if !bytes.Equal(s[1:18], want) {

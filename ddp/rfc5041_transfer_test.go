@@ -20,7 +20,8 @@ func TestRFC5041_1_2_OneBufferPerMessage(t *testing.T) {
 	for i, n := range []int{10, 0, 10} {
 		p.send(send(bytes.Repeat([]byte{byte(i)}, n)), 128)
 		m := p.wantMessage("Send")
-		if m.ID != uint64(i) || m.Len != uint32(n) || len(m.Buffer) != n || !untouched(posted[i].mem[n:]) || !posted[i].intact() {
+		if m.ID != uint64(i) || m.Len != uint32(n) || !bytes.Equal(m.Buffer, bytes.Repeat([]byte{byte(i)}, n)) ||
+			!bytes.Equal(posted[i].mem[:n], m.Buffer) || !untouched(posted[i].mem[n:]) || !posted[i].intact() {
 			t.Errorf("delivered %+v, want %d octets in buffer %d", m, n, i)
 		}
 	}
@@ -31,7 +32,7 @@ func TestRFC5041_1_2_OneBufferPerMessage(t *testing.T) {
 // the MULPDU value Advertised by the LLP." "At the Data Source, the DDP layer MUST send all the data
 // contained in the ULP message. At the Data Sink, the DDP layer MUST Place the ULP Payload contained in
 // all valid incoming DDP Segments associated with a DDP Message into the ULP Buffer."
-// DDP-5041-5.2-1 DDP-5041-5.2-2 DDP-5041-5.2-4 DDP-5041-5.2-5 DDP-5041-1.1-1
+// DDP-5041-5.2-1 DDP-5041-5.2-2 DDP-5041-5.2-4 DDP-5041-5.2-5 DDP-5041-5.2-11 DDP-5041-1.1-1
 func TestRFC5041_5_2_AllOctetsArrive(t *testing.T) {
 	rnd := random(t)
 	for _, mulpdu := range []int{128, 1448, 64768} {
@@ -70,6 +71,16 @@ func testTransfer(t *testing.T, data []byte, n, mulpdu int) {
 	p.send(Message{Payload: pieces, Len: uint32(n)}, mulpdu)
 	if got := p.wantMessage("untagged"); got.Len != uint32(n) || !bytes.Equal(got.Buffer, posted.mem) {
 		t.Errorf("delivered %d octets", got.Len)
+	}
+	if n > 0 { // and out of a Region, as a Read Response is
+		back := newGuarded(n)
+		sink, source := p.register(back.mem, RemoteWrite), p.register(g.mem, RemoteRead)
+		m := Message{Tagged: true, STag: sink.STag(), TO: sink.TO(), Source: source, SourceTO: source.TO() + 7, Len: uint32(n)}
+		checkSegments(t, cut(&p.s, &m, mulpdu), n, mulpdu, TaggedHeaderLen)
+		p.send(m, mulpdu)
+		if got := p.wantMessage("from a Region"); got.Len != uint32(n) || !got.Contiguous || !bytes.Equal(back.mem, g.mem[7:]) || !back.intact() {
+			t.Errorf("delivered %+v from a Region", got)
+		}
 	}
 	for off := 0; off < n; off += len(data) {
 		want := data[:min(len(data), n-off)]
@@ -148,7 +159,7 @@ func TestRFC5041_5_2_UntaggedExample(t *testing.T) {
 // DDP-5041-5.2-9 DDP-5041-5.2-10 DDP-5041-5.2-11
 func TestRFC5041_5_2_TaggedExample(t *testing.T) {
 	var s Sender
-	m := Message{Tagged: true, TO: 16384, Payload: [][]byte{make([]byte, 2048)}, Len: 2048}
+	m := Message{Tagged: true, STag: 0xA1B2C3D4, TO: 16384, Payload: [][]byte{make([]byte, 2048)}, Len: 2048}
 	segments := cut(&s, &m, 1500)
 	if len(segments) != 2 || len(segments[0]) != 1500 || len(segments[1]) != 14+562 {
 		t.Fatalf("%d segments", len(segments))
@@ -156,6 +167,9 @@ func TestRFC5041_5_2_TaggedExample(t *testing.T) {
 	for i, want := range []uint64{16384, 17870} {
 		if to := binary.BigEndian.Uint64(segments[i][6:]); to != want {
 			t.Errorf("segment %d: TO %d, want %d", i, to, want)
+		}
+		if s := binary.BigEndian.Uint32(segments[i][2:]); s != 0xA1B2C3D4 {
+			t.Errorf("segment %d: STag %#x", i, s)
 		}
 	}
 }

@@ -307,6 +307,7 @@ func TestWindowOfDiscarded(t *testing.T) {
 
 // Deregister waits for a placement that is under way, in the Region itself, a window of it, or a window
 // of that; so does a second one at the same time.
+// DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 func TestDeregisterWaits(t *testing.T) {
 	r := func(t *testing.T) *Region { return register(t, NewDomain(nil), make([]byte, 64), RemoteWrite, stream) }
 	tests := []struct {

@@ -80,6 +80,13 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 			t.Errorf("FPDU %x, %v, want %s", got, err, want)
 		}
 	}
+	if _, err := p.s.Write(octetsOf("0017" + "41" + "43" + "00000000" + "00000000" + "00000001" + "00000000" + "68656c6c6f" + "000000" + "b990b10c")); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 20)
+	if n, err := c.Read(b); string(b[:n]) != "hello" || err != nil {
+		t.Errorf("Read = %q, %v", b[:n], err)
+	}
 }
 
 // "each DDP Stream is independent and maps to a single LLP Stream." "Note that DDP has no ordering guarantees between DDP

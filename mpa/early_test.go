@@ -302,3 +302,33 @@ func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	}
 	wantCode(t, s.Err(), CodeCRC)
 }
+
+// TestEarlyIsVerified: of a run behind a gap nothing is shown whose CRC or Marker is wrong, or what is behind that. The
+// same octets are right when they come in order.
+// MPA-5044-6-1, MPA-5044-6-3
+func TestEarlyIsVerified(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	c, d := begins[2], begins[3]
+	for at := c; at < d; at++ {
+		for _, sealed := range []bool{false, true} {
+			if inMarker := at == c+2 || at == 1026; sealed && !inMarker {
+				continue // that is another FPDU, and a good one
+			}
+			run := bytes.Clone(stream[c:])
+			run[at-c] ^= 0x80
+			if sealed {
+				seal(run[:d-c])
+			}
+			s := newSink(true, true)
+			s.show(c, run, never)
+			for _, u := range s.got {
+				if !u.Early || !slices.Contains(begins[3:], u.Off) || !bytes.Equal(u.Data, worked()[slices.Index(begins, u.Off)]) {
+					t.Errorf("octet %d is wrong, sealed %t: shown %+v", at, sealed, u)
+				}
+			}
+			if s.feed(stream, 0); s.Err() != nil || s.Edge() != uint64(len(stream)) {
+				t.Errorf("octet %d: then in order Err %v, Edge %d", at, s.Err(), s.Edge())
+			}
+		}
+	}
+}

@@ -8,7 +8,10 @@ import "testing"
 func TestRFC5044_4_5_MULPDU(t *testing.T) {
 	tests := []struct{ emss, plain, marked int }{
 		{140, 134, 130},
+		{512, 506, 502},
+		{513, 506, 498},
 		{536, 530, 522},
+		{1024, 1018, 1010},
 		{1440, 1434, 1422},
 		{1448, 1442, 1430},
 		{1460, 1454, 1442},
@@ -69,6 +72,9 @@ func TestFPDULen(t *testing.T) {
 // TestLongestFPDU: what the buffers are made for is the longest there is, and it is reached.
 // MPA-5044-A.5.2-1
 func TestLongestFPDU(t *testing.T) {
+	if got := FPDULen(128) + MarkerSize*markersIn(0, FPDULen(128)); got != 140 {
+		t.Errorf("an FPDU of MULPDU 128 has %d octets with its Marker, want 140", got)
+	}
 	sent, received := 0, 0
 	for off := uint64(0); off < MarkerInterval; off += 4 {
 		n := FPDULen(MaxULPDU)
@@ -78,6 +84,18 @@ func TestLongestFPDU(t *testing.T) {
 	}
 	if sent != maxSent || received != maxReceived {
 		t.Errorf("longest FPDUs are %d and %d octets, want %d and %d", sent, received, maxSent, maxReceived)
+	}
+	// They begin with a Marker. A Receiver with the least buffer takes the one, and sees the end of the other, where
+	// the distance to the last Marker is more than a FPDUPTR can be.
+	for n, want := range map[int]int{MaxULPDU: maxSent, maxLength: maxReceived} {
+		r, whole := NewReceiver(true, true), refFPDU(counting(0, n), 0, true, true)
+		r.SetBuffer(make([]byte, MinBuffer))
+		r.Fill(0, copy(r.Free(), whole))
+		if taken := r.Next(); len(whole) != want || taken != (n == MaxULPDU) {
+			t.Errorf("an FPDU of %d octets is taken: %v, Err %v", len(whole), taken, r.Err())
+		} else if !taken {
+			wantCode(t, r.Err(), CodeMarker)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package mpa
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // "If the MPA connection is started at TCP sequence number 11, then the 1st Marker will begin at 11,
 // and subsequent Markers will begin at 523, 1035, etc." "Note that SeqNum can wrap."
@@ -16,6 +19,14 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 	for _, off := range []uint64{0, 512, 1<<32 - 512, 1 << 32, 1<<32 + 512, 1<<64 - 512} {
 		if toMarker(off) != 0 || toMarker(off+1) != 511 || toMarker(off-1) != 1 {
 			t.Errorf("at %d: %d, at the octet behind %d, before %d", off, toMarker(off), toMarker(off+1), toMarker(off-1))
+		}
+	}
+	// And there they are sent: all else is octets of one kind.
+	stream := appendAll(NewSender(false, true), bytes.Repeat([]byte{0xff}, 2994))
+	for seq := seqStart; seq+4 <= seqStart+3000; seq += 4 {
+		at := stream[seq-seqStart:]
+		if isMarker := at[0] == 0 && at[1] == 0; isMarker != ((seq-seqStart)%512 == 0) {
+			t.Errorf("at %d: %x", seq, at[:4])
 		}
 	}
 }

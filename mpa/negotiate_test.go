@@ -123,6 +123,9 @@ func TestStartupProperties(t *testing.T) {
 		if i.CRC != r.CRC || i.TxMarkers != r.RxMarkers || i.RxMarkers != r.TxMarkers || i.Revision != r.Revision || i.Enhanced != r.Enhanced {
 			t.Fatalf("%+v and %+v do not fit: %+v, %+v", ic, rc, i, r)
 		}
+		if want := ic.rtr(); ic.PeerToPeer && s.req.RTR != want || !ic.PeerToPeer && s.req.RTR != 0 {
+			t.Fatalf("%+v: the Request states %v", ic, s.req.RTR)
+		}
 		if s.iErr != nil {
 			useless++
 			// A Responder that keeps to the rules is never one whose ORD is too large.
@@ -153,7 +156,7 @@ func TestStartupProperties(t *testing.T) {
 }
 
 // TestRequestErrors: what can't be asked for is refused before anything is sent.
-// MPA-5044-7.1.1-31, MPA-6581-6-10, MPA-6581-9-2
+// MPA-5044-7.1.1-31, MPA-6581-6-10, MPA-6581-7-4, MPA-6581-9-2
 func TestRequestErrors(t *testing.T) {
 	enhanced := Frame{Revision: 2, Enhanced: true}
 	tests := []struct {
@@ -189,7 +192,8 @@ func TestRequestErrors(t *testing.T) {
 		}
 	}
 	largest := Config{IRD: DepthULP - 1, ORD: DepthULP, PrivateData: make([]byte, 508)}
-	if f, err := largest.Request(); err != nil || f.IRD != 16382 || f.ORD != 16383 || len(f.AppendTo(nil)) != 532 {
+	f, err := largest.Request()
+	if b := f.AppendTo(nil); err != nil || f.IRD != 16382 || f.ORD != 16383 || len(b) != 532 || !bytes.Equal(b[18:24], unhex("0200 3ffe3fff")) {
 		t.Errorf("Request = %+v, %v", f, err)
 	}
 }

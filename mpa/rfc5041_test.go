@@ -45,8 +45,8 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 // DDP-5041-3-6, DDP-5041-3-7, DDP-5041-3-15
 func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	var lengths []int
-	for range 40 {
-		lengths = append(lengths, 500)
+	for n := range 40 { // FPDUs that begin anywhere between Markers
+		lengths = append(lengths, 300+7*n)
 	}
 	ulpdus := ofLengths(lengths...)
 	stream, begins := refStream(ulpdus, true, true)

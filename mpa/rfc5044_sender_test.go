@@ -90,7 +90,7 @@ func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 // same point" "the Marker MUST point to the start of the ULPDU Length field for the FPDU containing the
 // Marker unless the Marker falls between FPDUs, in which case the Marker MUST be zero."
 // MPA-5044-2-2, MPA-5044-4.2-1, MPA-5044-4.2-2, MPA-5044-4.2-4, MPA-5044-4.2-5, MPA-5044-4.3-1,
-// MPA-5044-4.3-2, MPA-5044-4.3-3, MPA-5044-4.3-4, MPA-5044-4.3-6, MPA-5044-4.3-14, MPA-5044-4.3-15,
+// MPA-5044-4.3-2, MPA-5044-4.3-3, MPA-5044-4.3-4, MPA-5044-4.3-6, MPA-5044-4.3-9, MPA-5044-4.3-14, MPA-5044-4.3-15,
 // MPA-5044-4.3-16
 func TestRFC5044_4_3_MarkerEvery512(t *testing.T) {
 	ulpdus := append(worked(), ofLengths(3000, 1, 1, 1, 450, 900, 20000, 7, 7, MaxULPDU)...)

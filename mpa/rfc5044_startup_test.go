@@ -3,6 +3,7 @@ package mpa
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"testing"
 )
 
@@ -65,6 +66,20 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 		want, _, _ := Config{}.Accept(plain)
 		if reply, _, err := (Config{}).Accept(got); err != nil || !bytes.Equal(reply.AppendTo(nil), want.AppendTo(nil)) {
 			t.Errorf("octet 16 is %02x: Reply %+v, %v, want %+v", b[16], reply, err, want)
+		}
+		// A Reply has R, and the rest is reserved as well.
+		reserved &= 0x1f
+		b = want.AppendTo(nil)
+		if b[16]&reserved != 0 {
+			t.Errorf("%+v: octet 16 of the Reply is %02x", c, b[16])
+		}
+		plain, _ = ParseFrame(bytes.Clone(b), true)
+		b[16] |= reserved & 0x0f
+		if want.Revision == 1 {
+			b[16] |= 0x10
+		}
+		if got, err := ParseFrame(b, true); err != nil || !reflect.DeepEqual(got, plain) {
+			t.Errorf("octet 16 of the Reply is %02x: %+v, %v, want %+v", b[16], got, err, plain)
 		}
 	}
 	if b := (Frame{Revision: 1, Reject: true}).AppendTo(nil); b[16] != 0 {
@@ -188,7 +203,7 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 // Private Data MUST not exceed the PD_Length or the application buffer. If any of the above fails, the
 // startup frame MUST be considered improperly formatted."
 // MPA-5044-7.1.1-27, MPA-5044-7.1.1-28, MPA-5044-7.1.1-29, MPA-5044-7.1.1-30, MPA-5044-7.1.1-31,
-// MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-7-4
+// MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-6-10, MPA-6581-7-4
 func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 	for _, reply := range []bool{false, true} {
 		for n := range MaxPrivateData + 1 {
@@ -200,6 +215,13 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 			f, err := ParseFrame(b, reply)
 			if err != nil || !bytes.Equal(f.PrivateData, data) {
 				t.Errorf("%d octets of Private Data came as %d, %v", n, len(f.PrivateData), err)
+			}
+			if n < enhancedLen { // which count, too
+				continue
+			}
+			b = Frame{Reply: reply, Revision: 2, Enhanced: true, PrivateData: data[enhancedLen:]}.AppendTo(nil)
+			if len(b) != 20+n || int(b[18])<<8+int(b[19]) != n {
+				t.Errorf("%d octets with the enhanced data: frame of %d, PD_Length %x", n, len(b), b[18:20])
 			}
 		}
 		for _, n := range []int{513, 514, 1024, 65535} {

@@ -89,7 +89,7 @@ func TestRFC6581_10_NotEnhanced(t *testing.T) {
 // initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept and Reject
 // messages." "The responder MAY reject the connection request if the initiator IRD is not sufficient for
 // the ULP-required ORD and specify the required ORD in the MPA Reject Frame responder ORD."
-// MPA-6581-9.1-1, MPA-6581-9.1-2, MPA-6581-9.1-6, MPA-6581-9.1-10, MPA-6581-9.1-16
+// MPA-6581-9.1-1, MPA-6581-9.1-2, MPA-6581-9.1-6, MPA-6581-9.1-10, MPA-6581-9.1-11, MPA-6581-9.1-16
 func TestRFC6581_9_1_PeerDepths(t *testing.T) {
 	i, r := Config{IRD: 4, ORD: 30}, Config{IRD: 7, ORD: 32}
 	req := ask(t, i)

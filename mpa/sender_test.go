@@ -51,7 +51,7 @@ func (v vector) octets() []byte {
 }
 
 // TestVectors goes both ways with every FPDU that is known octet for octet. Figures 5 and 6:
-// MPA-5044-4.4-12, MPA-5044-4.4-17, MPA-5044-4.4-21, MPA-5044-4.4-22, MPA-5044-4.3-23;
+// MPA-5044-4.4-12 to MPA-5044-4.4-14, MPA-5044-4.4-17, MPA-5044-4.4-21, MPA-5044-4.4-22, MPA-5044-4.3-23;
 // Terminates: MPA-6581-9.1-15, MPA-6581-9.2-14; Ready to Receive: MPA-6581-1.1-1.
 func TestVectors(t *testing.T) {
 	for _, v := range vectors {

@@ -69,7 +69,7 @@ func TestFrames(t *testing.T) {
 }
 
 // TestFlags: each flag has its bit, alone and both ways.
-// MPA-5044-7.1.1-6, MPA-6581-6-1, MPA-6581-6-2, MPA-6581-9-3, MPA-6581-9-5
+// MPA-5044-7.1.1-6, MPA-6581-6-1, MPA-6581-6-2, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
 func TestFlags(t *testing.T) {
 	enhanced := Frame{Reply: true, Revision: 2, Enhanced: true}
 	with := func(change func(f *Frame)) Frame {
@@ -153,6 +153,7 @@ func TestBadFrames(t *testing.T) {
 }
 
 // TestFramesThatCannotBe are our own faults.
+// MPA-6581-6-7, MPA-6581-7-4
 func TestFramesThatCannotBe(t *testing.T) {
 	tests := []struct {
 		desc  string
