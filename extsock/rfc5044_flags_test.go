@@ -61,6 +61,7 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 				}
 				crc := ownC || peerC
 				c, far := against(t, initiator, cfg)
+				defer far.close(c)
 				done := enable(c, "")
 				if initiator {
 					far.hear(requestKey + flags(ownM, ownC))
@@ -85,7 +86,6 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 				if e := (*mpa.Error)(nil); crc && (!errors.As(err, &e) || e.Code != mpa.CodeCRC) || !crc && (got != "hello" || err != nil) {
 					t.Errorf("with a CRC of zeros: Read = %q, %v", got, err)
 				}
-				far.close(c)
 			})
 		})
 	}
