@@ -162,7 +162,7 @@ func errorCases() []errorCase {
 // DDP-5041-7.1-19 DDP-5041-7.1-20 DDP-5041-7.1-21 DDP-5041-7.2-1 DDP-5041-7.2-2 DDP-5041-7.2-3
 // DDP-5041-7.2-4 DDP-5041-7.2-5 DDP-5041-7.2-6 DDP-5041-7.2-7 DDP-5041-7.2-8 DDP-5041-7.2-9 DDP-5041-7.2-10
 // DDP-5041-7.2-11 DDP-5041-7.2-12 DDP-5041-7.2-13
-// DDP-5041-6.2.2-3 DDP-5041-4.1-19 DDP-5041-1.2-3 DDP-5041-8.1-1 DDP-5041-8.3.1-4
+// DDP-5041-6.2.2-3 DDP-5041-4.1-19 DDP-5041-1.2-3 DDP-5041-8.1-1 DDP-5041-8.3.1-4 DDP-5041-8.3.1-5
 func TestRFC5041_7_1_ValidatedBeforePlacement(t *testing.T) {
 	for _, c := range errorCases() {
 		t.Run(c.desc, func(t *testing.T) {

@@ -198,9 +198,13 @@ func TestRFC5041_5_2_ZeroLength(t *testing.T) {
 	if m := p.wantMessage("untagged, no payload"); m.Len != 0 || m.Tagged || m.ID != 1 || m.Buffer == nil {
 		t.Errorf("delivered %+v", m)
 	}
-	// A longer message may have segments without payload, and they are not checked either.
 	mem := make([]byte, 10)
 	r := p.register(mem, RemoteWrite)
+	fromRegion := Message{Tagged: true, Source: r, SourceTO: r.TO(), RsvdULP: 0x42}
+	if segments = cut(&p.s, &fromRegion, 128); len(segments) != 1 || len(segments[0]) != 14 || segments[0][0] != 0xC1 {
+		t.Fatalf("segments = %x, want one of 14 octets with L=1", segments)
+	}
+	// A longer message may have segments without payload, and they are not checked either.
 	h := TaggedHeader{STag: r.STag(), TO: r.TO()}
 	p.place(append(h.AppendTo(nil), 1, 2, 3))
 	p.place(segmentsOf(t, write)[0])

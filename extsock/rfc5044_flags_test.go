@@ -1,6 +1,8 @@
 package extsock_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"testing"
@@ -89,4 +91,33 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// "the amount of Private Data MUST not exceed the PD_Length or the application buffer", which has room for all that a frame
+// can have, 512 octets: in a Request for its program, in a Reply for the one that has asked.
+// MPA-5044-7.1.1-31, MPA-5044-7.1.2-24
+func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
+	data := pattern(mpa.MaxPrivateData, 1)
+	synctest.Test(t, func(t *testing.T) {
+		c, far := against(t, false, plainInitiator)
+		defer far.close(c)
+		far.say(requestKey + "40 01 0200" + hex.EncodeToString(data))
+		req, err := c.ReceiveRequest(t.Context())
+		if err != nil || !bytes.Equal(req.PrivateData, data) {
+			t.Fatalf("ReceiveRequest = %+v, %v", req, err)
+		}
+		if err := req.Accept(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, far := against(t, true, plainInitiator)
+		defer far.close(c)
+		done := enable(c, "")
+		far.hear(requestKey + "40 01 0000")
+		far.say(replyKey + "40 01 0200" + hex.EncodeToString(data))
+		if err := <-done; err != nil || !bytes.Equal(c.PeerPrivateData(), data) {
+			t.Errorf("EnableDDP = %v, Private Data %x", err, c.PeerPrivateData())
+		}
+	})
 }

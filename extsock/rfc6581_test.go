@@ -142,60 +142,76 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 
 // ORD is "The maximum number of simultaneous RDMA Read Requests that can be issued for the RDMA connection." "the initiator
 // MUST set [...] its ORD at most to the responder IRD."
-// MPA-6581-3-1, MPA-6581-9.1-13
+// "The responder MUST set its ORD at most to the initiator IRD." Of five Reads two are in flight.
+// MPA-6581-3-1, MPA-6581-9.1-5, MPA-6581-9.1-6, MPA-6581-9.1-9, MPA-6581-9.1-13
 func TestRFC6581_9_1_ORDOnTheWire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, far := against(t, true, extsock.Config{IRD: 4, ORD: 16, NoCapabilities: true, Messages: true})
-		done := enable(c, "")
+	for _, initiator := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) { testORDOnTheWire(t, initiator) })
+	}
+}
+
+func testORDOnTheWire(t *testing.T, initiator bool) {
+	c, far := against(t, initiator, extsock.Config{IRD: 4, ORD: 16, NoCapabilities: true, Messages: true})
+	p := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p.rx.SetBuffer(make([]byte, 1<<20))
+	done := enable(c, "")
+	if initiator {
 		far.hear(requestKey + "50 02 0004 00040010")
 		far.say(replyKey + "50 02 0004 00020004")
-		if err := <-done; err != nil {
+	} else {
+		far.say(requestKey + "50 02 0004 00020004")
+		far.hear(replyKey + "50 02 0004 00040002")
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !initiator { // which sends nothing before
+		p.segment(1, 0, true, 'a')
+		if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if ird, ord := c.Depths(); ird != 4 || ord != 2 {
+		t.Errorf("depths %d, %d, want 4, 2", ird, ord)
+	}
+	sinks := make([][]byte, 5)
+	for i := range sinks {
+		sinks[i] = make([]byte, 4)
+		if err := c.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: extsock.Handle{STag: 9, Len: 4}}); err != nil {
 			t.Fatal(err)
 		}
-		if ird, ord := c.Depths(); ird != 4 || ord != 2 {
-			t.Errorf("depths %d, %d, want 4, 2", ird, ord)
+	}
+	var asked []rdmap.ReadRequest
+	take := func() {
+		t.Helper()
+		u, err := p.next()
+		if err != nil {
+			t.Fatal(err)
 		}
-		sinks := make([][]byte, 5)
-		for i := range sinks {
-			sinks[i] = make([]byte, 4)
-			if err := c.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: extsock.Handle{STag: 9, Len: 4}}); err != nil {
-				t.Fatal(err)
-			}
+		h, rest, err := ddp.ParseUntagged(u)
+		r, _, err2 := rdmap.ParseReadRequest(rest)
+		if err := errors.Join(err, err2); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(len(asked)+1) {
+			t.Fatalf("%x is no Read Request %d: %v", u, len(asked)+1, err)
 		}
-		p := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
-		p.rx.SetBuffer(make([]byte, 1<<20))
-		var asked []rdmap.ReadRequest
-		take := func() {
-			t.Helper()
-			u, err := p.next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, rest, err := ddp.ParseUntagged(u)
-			r, _, err2 := rdmap.ParseReadRequest(rest)
-			if err := errors.Join(err, err2); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(len(asked)+1) {
-				t.Fatalf("%x is no Read Request %d: %v", u, len(asked)+1, err)
-			}
-			asked = append(asked, r)
+		asked = append(asked, r)
+	}
+	take()
+	take()
+	for i := range sinks {
+		if far.hearNothing(); p.rx.Edge() != p.in { // two are in flight, or all that there are
+			t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
 		}
-		take()
-		take()
-		for i := range sinks {
-			if far.hearNothing(); p.rx.Edge() != p.in { // two are in flight, or all that there are
-				t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
-			}
-			p.send(append(ddp.TaggedHeader{
-				Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
-			}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
-			if len(asked) < len(sinks) {
-				take()
-			}
-			if d := complete(t, c.SendCQ()); d.ID != uint64(i) || string(sinks[i]) != fmt.Sprintf("rea%d", i) {
-				t.Errorf("completion %v, sink %q", d, sinks[i])
-			}
+		p.send(append(ddp.TaggedHeader{
+			Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
+		}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
+		if len(asked) < len(sinks) {
+			take()
 		}
-		far.close(c)
-	})
+		if d := complete(t, c.SendCQ()); d.ID != uint64(i) || string(sinks[i]) != fmt.Sprintf("rea%d", i) {
+			t.Errorf("completion %v, sink %q", d, sinks[i])
+		}
+	}
+	far.close(c)
 }
 
 // "If the initiator does not have sufficient resources for the required IRD, it MUST send a TERM message to the responder
@@ -204,7 +220,7 @@ func TestRFC6581_9_1_ORDOnTheWire(t *testing.T) {
 // a mutually compatible connection model or RTR option, and terminate the connection." It comes instead of the indication.
 // "The ULP can negotiate a ULP-level RTR indication when a Provider-level RTR indication cannot be negotiated."
 // MPA-6581-8-1, MPA-6581-8-3, MPA-6581-8-4, MPA-6581-9.1-14, MPA-6581-9.1-15, MPA-6581-9.2-13, MPA-6581-9.2-14,
-// MPA-6581-9.2-15, MPA-6581-9.3-2
+// MPA-6581-9.2-15, MPA-6581-9.3-2, MPA-6581-11-1
 func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
 	tests := []struct {
 		desc      string

@@ -95,7 +95,7 @@ func TestStartup(t *testing.T) {
 }
 
 // TestStartupProperties: whatever two ends want, what they agree on fits together.
-// MPA-6581-9.1-3, MPA-6581-9.1-4, MPA-6581-9.1-5, MPA-6581-9.1-9, MPA-6581-9.2-2
+// MPA-6581-9.1-1 to MPA-6581-9.1-5, MPA-6581-9.1-9, MPA-6581-9.2-2
 func TestStartupProperties(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
@@ -137,6 +137,16 @@ func TestStartupProperties(t *testing.T) {
 		agreed++
 		if !i.Enhanced {
 			continue
+		}
+		if int(s.req.IRD) != ic.IRD || int(s.req.ORD) < ic.ORD || int(s.req.ORD) > max(ic.ORD, 1) {
+			t.Fatalf("%+v: the Request states %d, %d", ic, s.req.IRD, s.req.ORD)
+		}
+		// The Reply states the Responder's own depths, unless the Initiator has left them to the ULP.
+		own := func(v uint16, depth int, asked uint16) bool {
+			return v == DepthULP && asked == DepthULP || int(v) == depth
+		}
+		if !own(s.reply.IRD, r.IRD, s.req.ORD) || !own(s.reply.ORD, r.ORD, s.req.IRD) {
+			t.Fatalf("%+v and %+v: the Reply states %d, %d, the Responder has %d, %d", ic, rc, s.reply.IRD, s.reply.ORD, r.IRD, r.ORD)
 		}
 		// A depth that an end has left to the ULP is exempt.
 		if i.ORD > r.IRD && s.reply.IRD != DepthULP || r.ORD > i.IRD && s.reply.ORD != DepthULP {
@@ -199,6 +209,7 @@ func TestRequestErrors(t *testing.T) {
 }
 
 // TestReplyDoesNotFit: a Reply that is none to our Request is improperly formatted.
+// MPA-5044-7.1.2-12
 func TestReplyDoesNotFit(t *testing.T) {
 	tests := []struct {
 		desc  string

@@ -38,6 +38,17 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 			newSink(true, true).at(uint64(tt.off)).feed(seal(b), 0).want(t, [][]byte{tt.ulpdu}, []uint64{uint64(tt.off)})
 		})
 	}
+	for n := 1; n <= 4; n++ { // PAD of each length, without Markers and CRCs, too
+		ulpdu := counting(0, n)
+		bothWays(t, func(t *testing.T, markers bool) {
+			b := refFPDU(ulpdu, 4, markers, true)
+			for i := 2 + n; i < len(b)-4; i++ {
+				b[i] = 0xff
+			}
+			newSink(false, markers).at(4).feed(b, 0).want(t, [][]byte{ulpdu}, []uint64{4})
+			newSink(true, markers).at(4).feed(seal(b), 0).want(t, [][]byte{ulpdu}, []uint64{4})
+		})
+	}
 }
 
 // "When CRCs are not enabled, this field is still present, may contain any value, and MUST NOT be

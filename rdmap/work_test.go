@@ -37,7 +37,7 @@ func TestPostSendRefusesBadRequests(t *testing.T) {
 }
 
 // Operations "transfer up to 2^32 - 1 octets": no more is accepted.
-// RDMAP-5040-1.1-1
+// RDMAP-5040-1.1-1, DDP-5041-1.2-1, DDP-5041-5.2-3
 func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) == 4 {
 		t.Skip("no slice is that long here")

@@ -113,6 +113,7 @@ func TestRFC5044_2_EMSSIsThatOfTCP(t *testing.T) {
 }
 
 // TestEMSSIsRefreshed: a new value shows after at most 64 calls.
+// MPA-5044-2-1
 func TestEMSSIsRefreshed(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})
 	want := x.EMSS()
