@@ -40,6 +40,7 @@ func TestOperations(t *testing.T) {
 }
 
 // TestOperationsOverLoopback does the same over the kernel's TCP, with one long message.
+// MPA-5044-4.4-7
 func TestOperationsOverLoopback(t *testing.T) {
 	for _, crc := range []bool{true, false} {
 		t.Run(fmt.Sprintf("crc=%v", crc), func(t *testing.T) {

@@ -79,9 +79,17 @@ func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 		{65483, 64768, 64768}, {0, 1442, 1430},
 	}
 	for _, tt := range tests {
-		for _, markers := range []bool{false, true} {
-			t.Run(fmt.Sprintf("EMSS %d, Markers %t", tt.emss, markers), func(t *testing.T) {
-				a, b := simtoe.Pair(simtoe.Config{EMSS: tt.emss}, simtoe.Config{})
+		for bits := range 4 {
+			markers, ours := bits&1 != 0, bits&2 != 0
+			if ours && tt.emss == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("EMSS %d, our own limit %t, Markers %t", tt.emss, ours, markers), func(t *testing.T) {
+				cfg, wire := plainInitiator, simtoe.Config{EMSS: tt.emss}
+				if ours {
+					cfg.MaxFPDU, wire.EMSS = tt.emss, 0
+				}
+				a, b := simtoe.Pair(wire, simtoe.Config{})
 				near, want := net.Conn(a), tt.plain
 				if tt.emss == 0 {
 					near = noEMSS{a}
@@ -89,7 +97,7 @@ func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 				if markers {
 					want = tt.markers
 				}
-				c := extsock.NewConn(near, true, &plainInitiator)
+				c := extsock.NewConn(near, true, &cfg)
 				defer c.Close()
 				defer b.Close()
 				p := foreignResponder(t, c, b, markers)

@@ -42,7 +42,7 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 // that specifies what the sender-specified order was." The second half of the stream is shown before the first: its
 // segments come with the offsets that they will be known to have, and the edge tells what is complete. None comes once more
 // in its turn.
-// DDP-5041-3-6, DDP-5041-3-7, DDP-5041-3-15
+// DDP-5041-3-5, DDP-5041-3-6, DDP-5041-3-7, DDP-5041-3-9, DDP-5041-3-15
 func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	var lengths []int
 	for n := range 40 { // FPDUs that begin anywhere between Markers
