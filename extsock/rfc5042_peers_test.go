@@ -245,5 +245,32 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 		if err := ci.EnableDDP(timeLimit(t), nil); !errors.As(err, &bad) {
 			t.Errorf("EnableDDP towards an impostor: %v", err)
 		}
+		for name, accepted := range map[string]*tls.Config{"peer": clientTLS, "": clientTLS.Clone()} {
+			accepted.ServerName = name // "": that of the address that is dialled, which the certificate has not either
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{TLS: impostor})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			served := make(chan error, 1)
+			go func() {
+				c, err := l.AcceptDDP()
+				if err == nil {
+					err = c.EnableDDP(timeLimit(t), nil)
+					c.Close()
+				}
+				served <- err
+			}()
+			c, err := extsock.DialContext(timeLimit(t), "tcp", l.Addr().String(), &extsock.Config{TLS: accepted})
+			if err == nil {
+				c.Close()
+			}
+			if bad = nil; !errors.As(err, &bad) {
+				t.Errorf("Dial of an impostor with Config.TLS, name %q: %v", name, err)
+			}
+			if err := <-served; err == nil {
+				t.Error("the impostor has a stream")
+			}
+		}
 	})
 }

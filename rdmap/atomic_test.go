@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -22,7 +23,7 @@ func bitSerialAdd(orig, add, mask uint64) uint64 {
 }
 
 // "causing any carry out of that bit position to be discarded when the addition is performed"
-// RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4
+// RDMAPX-7306-5.1.1-2 to RDMAPX-7306-5.1.1-4
 func TestRFC7306_5_1_1_FetchAdd(t *testing.T) {
 	for _, tt := range []struct {
 		desc                  string
@@ -70,7 +71,7 @@ func bitwiseSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 }
 
 // "the remote data Buffer MUST contain the "Original Remote Data Value" (if comparison did not match) or
-// the masked "Swap Data" (if the comparison did match)" RDMAPX-7306-5.1.2-1 to RDMAPX-7306-5.1.2-5
+// the masked "Swap Data" (if the comparison did match)" RDMAPX-7306-5.1.2-1 to RDMAPX-7306-5.1.2-3, RDMAPX-7306-5.1.2-5
 func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 	const all = ^uint64(0)
 	for _, tt := range []struct {
@@ -166,8 +167,10 @@ func TestMisalignedVector(t *testing.T) {
 // "The Responder's RDMAP layer MUST process an Atomic Operation Request Message", "MUST respond with a valid
 // Atomic Operation Response Message" and none of it is "delivered to the Responder's ULP". The response "MUST
 // consume an Untagged Buffer" of queue 3, "a sufficient number" of which there must be, and "The RDMAP layer
-// MUST Deliver the Atomic Operation Response Message to the ULP". The word is in the target's byte order.
+// MUST Deliver the Atomic Operation Response Message to the ULP". The word is in the target's byte order. What the two
+// functions above make of it is what the memory has afterwards, and what was there before comes back.
 //
+// RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4, RDMAPX-7306-5.1.2-1 to RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10,
 // RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21, RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9,
 // RDMAPX-7306-5.2.2-10, RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
 func TestRFC7306_5_2_Atomics(t *testing.T) {
@@ -200,6 +203,7 @@ func TestRFC7306_5_2_Atomics(t *testing.T) {
 			binary.NativeEndian.PutUint64(want[8:], tt.want)
 			h, _ := handle(r).Slice(8, 8)
 			tt.wr.Remote = h
+			x.b.recv(5, 12) // where the Responder's ULP would see something
 			x.a.post(tt.wr)
 			x.run()
 			all := wantDone(t, "requester", x.a.sendCQ, "0 success")
@@ -217,6 +221,9 @@ func TestRFC7306_5_2_Atomics(t *testing.T) {
 				x.run()
 			}
 			wantState(t, x.a.qp, StateRTS)
+			x.a.post(WorkRequest{Op: WorkSend})
+			x.run()
+			wantDone(t, "the Responder's buffer is still there", x.b.recvCQ, "5 success")
 		})
 	}
 }
@@ -270,13 +277,38 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 			}
 		})
 	}
-	for range adds {
+	var over atomic.Bool
+	go func() { wg.Wait(); over.Store(true) }()
+	want := uint64(streams * adds)
+	for !over.Load() { // as fast as can be, so that one of these falls between the two halves of others that are not atomic
+		want++
 		if _, err := local.Update64(local.TO(), func(v uint64) uint64 { return v + 1 }); err != nil {
 			t.Error(err)
+			break
 		}
 	}
 	wg.Wait()
-	if got, err := local.Load64(0); err != nil || got != (streams+1)*adds {
-		t.Errorf("the word is %d (%v), want %d", got, err, (streams+1)*adds)
+	if got, err := local.Load64(0); err != nil || got != want {
+		t.Errorf("the word is %d (%v), want %d", got, err, want)
+	}
+	// And by design, between the reading and the writing of a local one: f may be called again, but not in vain.
+	x := newPair(t, params{domain: domains[0]})
+	r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := func(v uint64) uint64 {
+		if x.a.out == nil {
+			x.a.post(WorkRequest{Op: WorkFetchAdd, Operand: 1000, Remote: handle(r)})
+			x.run()
+		}
+		return v + 1
+	}
+	if _, err := local.Update64(local.TO(), between); err != nil {
+		t.Fatal(err)
+	}
+	wantDone(t, "the one in between", x.a.sendCQ, "0 success")
+	if got, err := local.Load64(0); err != nil || got != want+1001 {
+		t.Errorf("the word is %d (%v), want %d", got, err, want+1001)
 	}
 }

@@ -399,7 +399,10 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 	}
 }
 
-// Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup failed.
+// Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup failed. The ULP is told
+// all the same.
+//
+// RDMAP-5040-7.1-1
 func TestFailWithoutTerminate(t *testing.T) {
 	for _, code := range []uint8{1, 4} {
 		x := busy(t)

@@ -332,7 +332,7 @@ func TestOpcodeChangesInsideMessage(t *testing.T) {
 // A peer of one stream can't use what belongs to another: STags are one stream's, domains do not share them,
 // and IRD slots and completion queues are not shared unless asked for.
 //
-// RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3, RDMAP-5040-8.1.2-7
+// RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3
 func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	shared := ddp.NewDomain(nil)
 	x := newPair(t, params{domain: shared}) // a is stream 1, b is stream 2

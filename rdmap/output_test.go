@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -50,7 +51,14 @@ func TestMessageVectors(t *testing.T) {
 func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 	x := newPair(t, params{mulpdu: 40})
 	r, _ := x.b.register(256, allAccess)
-	victim, _ := x.b.register(8, allAccess)
+	victims := map[WorkOp]ddp.STag{}
+	for _, op := range []WorkOp{WorkSendInvalidate, WorkSendSEInvalidate} {
+		victim, _ := x.b.register(8, allAccess)
+		victims[op] = victim.STag()
+		if err := x.a.qp.PostSend(&WorkRequest{Op: op}); !errors.Is(err, ErrBadRequest) {
+			t.Errorf("%v without an STag: %v, want ErrBadRequest", op, err)
+		}
+	}
 	for range 8 {
 		x.b.recv(0, 100)
 	}
@@ -58,8 +66,11 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 	for _, wr := range []WorkRequest{
 		{Op: WorkWrite, Data: data, Remote: handle(r)},
 		{Op: WorkSend, Data: data},
-		{Op: WorkSendInvalidate, Data: data, Invalidate: victim.STag()},
+		{Op: WorkSendInvalidate, Data: data, Invalidate: victims[WorkSendInvalidate]},
 		{Op: WorkSendSE, Data: data},
+		{Op: WorkSendSEInvalidate, Data: data, Invalidate: victims[WorkSendSEInvalidate]},
+		{Op: WorkWrite},
+		{Op: WorkRead},
 		{Op: WorkImmediate},
 		{Op: WorkImmediateSE},
 		{Op: WorkRead, Data: make([]byte, 60), Remote: handle(r)},
@@ -101,20 +112,19 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 			continue
 		}
 		h, _, err := ddp.ParseUntagged(u)
-		var invalidate uint32
-		if op.invalidates() {
-			invalidate = uint32(victim.STag())
-		}
+		invalidate := map[Opcode]uint32{
+			OpSendInvalidate: uint32(victims[WorkSendInvalidate]), OpSendSEInvalidate: uint32(victims[WorkSendSEInvalidate]),
+		}[op]
 		if err != nil || h.QN != row.qn || h.RsvdULP32 != invalidate {
 			t.Errorf("%v: QN %d, Invalidate STag %#x (%v), want %d, %#x", op, h.QN, h.RsvdULP32, err, row.qn, invalidate)
 		}
 	}
 	for op := range OpAtomicResponse + 1 {
-		if seen[op] == 0 && op != OpSendSEInvalidate {
+		if seen[op] == 0 {
 			t.Errorf("no %v was sent", op)
 		}
 	}
-	if seen[OpWrite] < 2 || seen[OpSendInvalidate] < 2 || seen[OpReadResponse] < 2 {
+	if seen[OpWrite] < 2 || seen[OpSendInvalidate] < 2 || seen[OpSendSEInvalidate] < 2 || seen[OpReadResponse] < 2 {
 		t.Errorf("messages are not segmented: %v", seen)
 	}
 }

@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -95,6 +96,7 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 	want1, want2 := pattern(300, 1), pattern(300, 2)
 	x.a.post(WorkRequest{Op: WorkWrite, Data: want1, Remote: handle(r1)})
 	x.a.post(WorkRequest{Op: WorkWrite, Data: want2, Remote: handle(r2)})
+	x.a.post(WorkRequest{Op: WorkWrite})
 	x.run()
 	wantDone(t, "receives after the Writes", x.b.recvCQ, "")
 	wantDone(t, "sends of the other side", x.b.sendCQ, "")
@@ -251,6 +253,79 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	x.b.inject(read.AppendTo(header.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response")
+	// Every other message, with all that is to be ignored set: it does what it does without.
+	for _, tt := range []struct {
+		op    Opcode
+		there func(x *pair) []byte // the segment that b gets
+	}{
+		{OpWrite, func(x *pair) []byte {
+			r, _ := x.b.register(8, allAccess)
+			return tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8))
+		}},
+		{OpReadRequest, func(x *pair) []byte { return untagged(OpReadRequest, 1, 1, make([]byte, ReadRequestLen)) }},
+		{OpReadResponse, func(x *pair) []byte {
+			x.b.post(WorkRequest{Op: WorkRead})
+			return tagged(OpReadResponse, 0, 0, nil)
+		}},
+		{OpSend, func(x *pair) []byte { return untagged(OpSend, 0, 1, nil) }},
+		{OpSendSE, func(x *pair) []byte { return untagged(OpSendSE, 0, 1, nil) }},
+		{OpTerminate, func(x *pair) []byte { return untagged(OpTerminate, 2, 1, unhex(t, "1101 0000")) }},
+		{OpImmediate, func(x *pair) []byte { return untagged(OpImmediate, 0, 1, make([]byte, 8)) }},
+		{OpImmediateSE, func(x *pair) []byte { return untagged(OpImmediateSE, 0, 1, make([]byte, 8)) }},
+		{OpAtomicRequest, func(x *pair) []byte {
+			r, _ := x.b.register(8, allAccess)
+			return untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
+		}},
+		{OpAtomicResponse, func(x *pair) []byte {
+			x.b.post(WorkRequest{Op: WorkFetchAdd})
+			return untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil))
+		}},
+	} {
+		t.Run(tt.op.String(), func(t *testing.T) {
+			x := newPair(t, params{})
+			x.b.recv(1, 8)
+			u := tt.there(x)
+			x.b.transmit()
+			x.b.out = nil
+			n := regions(x.b.domain)
+			u[1] |= 0x30
+			if !ddp.IsTagged(u) {
+				victim, _ := x.b.register(8, allAccess)
+				binary.BigEndian.PutUint32(u[2:], uint32(victim.STag()))
+				n++
+			}
+			x.b.inject(u)
+			x.b.transmit()
+			var remote *TerminateError
+			switch err := x.b.qp.Err(); {
+			case tt.op == OpTerminate:
+				if !errors.As(err, &remote) || !remote.Remote || remote.Terminate.String() != "DDP tagged buffer error: base or bounds violation" {
+					t.Errorf("taken as %v", err)
+				}
+			case err != nil:
+				t.Errorf("refused: %v", err)
+			}
+			if got := regions(x.b.domain); got != n {
+				t.Errorf("%d Regions are left of %d", got, n)
+			}
+			sent, received := "", ""
+			switch tt.op {
+			case OpReadRequest:
+				x.b.wantOut("RDMA Read Response")
+			case OpAtomicRequest:
+				x.b.wantOut("Atomic Response")
+			case OpReadResponse, OpAtomicResponse:
+				sent = "0 success"
+			case OpTerminate:
+				received = "1 flushed"
+			case OpSend, OpSendSE, OpImmediate, OpImmediateSE:
+				received = "1 success"
+			}
+			wantDone(t, "requests", x.b.sendCQ, sent)
+			wantDone(t, "receives", x.b.recvCQ, received)
+			x.b.wantOut()
+		})
+	}
 }
 
 func TestSendTooLongOrWithoutBuffer(t *testing.T) {

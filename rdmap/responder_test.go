@@ -17,11 +17,12 @@ import (
 // respond with a valid RDMA Read Response Message." At the other end "The RDMAP layer MUST Deliver the RDMA
 // Read Response Message to the ULP." One request reads one buffer, one response writes one.
 //
-// RDMAP-5040-5.2-1, RDMAP-5040-5.2.1-3, RDMAP-5040-5.2.1-4, RDMAP-5040-5.2.1-5, RDMAP-5040-5.2.1-11,
+// RDMAP-5040-5.2-1, RDMAP-5040-5.2.1-4, RDMAP-5040-5.2.1-5, RDMAP-5040-5.2.1-11,
 // RDMAP-5040-5.2.1-12, RDMAP-5040-5.2.1-14, RDMAP-5040-5.2.2-5, RDMAP-5040-5.2.2-10
 func TestRFC5040_5_2_Read(t *testing.T) {
 	x := newPair(t, params{mulpdu: 100})
 	r, b := x.b.register(500, ddp.RemoteRead)
+	x.b.recv(5, 500) // where the ULP of the source would see something
 	sink := make([]byte, 500)
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
 	x.run()
@@ -33,6 +34,9 @@ func TestRFC5040_5_2_Read(t *testing.T) {
 	if !bytes.Equal(sink, b) {
 		t.Error("octets differ")
 	}
+	x.a.post(WorkRequest{ID: 2, Op: WorkSend})
+	x.run()
+	wantDone(t, "the buffer is still there", x.b.recvCQ, "5 success")
 }
 
 // The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the corresponding
@@ -61,7 +65,7 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 // With size 0 the Data Source "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained in
 // the RDMA Read Request Header" and "MUST respond with a zero-length RDMA Read Response Message".
 //
-// RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18
+// RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18, RDMAP-5040-5.2.2-2, RDMAP-5040-5.2.2-3
 func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 	x := newPair(t, params{})
 	read := ReadRequest{SinkSTag: 7, SinkTO: 9, SourceSTag: 0xFFFFFFFF, SourceTO: ^uint64(0)}
@@ -269,9 +273,10 @@ func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
 // "For inbound RDMA Read Requests, the RDMAP layer MUST NOT exceed the maximum number of outstanding, inbound
 // RDMA Read Requests that were negotiated", nor have fewer buffers: "The Data Source MUST ensure that a
 // sufficient number of Untagged Buffers are available on the RDMA Read Request Queue". Reads and atomics
-// share the limit.
+// share the limit, and each request uses up one buffer until it is answered.
 //
-// RDMAP-5040-5.2.2-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9, RDMAPX-7306-5.2.1-19, RDMAPX-7306-5.2.2-8
+// RDMAP-5040-5.2.1-3, RDMAP-5040-5.2.2-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9, RDMAPX-7306-5.2-2,
+// RDMAPX-7306-5.2.1-19, RDMAPX-7306-5.2.2-8
 func TestRFC5040_6_1_IRD(t *testing.T) {
 	const ird = 4
 	request := func(msn uint32) []byte {

@@ -167,6 +167,14 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	if want := append(unhex(t, "c142 0a0b0c01 00000000fedcba98"), b[7:12]...); !bytes.Equal(x.b.wire[0], want) {
 		t.Errorf("RDMA Read Response %x, want %x", x.b.wire[0], want)
 	}
+	// All octets of each field count: the Terminate about a request that reads too much has it as it was understood.
+	x = newPair(t, params{})
+	r, _ = x.b.register(64, ddp.RemoteRead)
+	request := fmt.Sprintf("0a0b0c01 12345678fedcba98 89abcdef %08x %016x", uint32(r.STag()), r.TO())
+	x.b.injectHex("41 41 00000000 00000001 00000001 00000000" + request)
+	if got := x.b.wantTerminate("0101 e000 002e")[24:]; !bytes.Equal(got, unhex(t, request)) {
+		t.Errorf("the RDMA Read Request is understood as %x, want %s", got, request)
+	}
 }
 
 // "The Data Sink Tagged Offset MAY start at an arbitrary offset." "The Data Source Tagged Offset MAY start at an

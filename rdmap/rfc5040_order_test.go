@@ -3,6 +3,7 @@ package rdmap
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -80,11 +81,17 @@ func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
 					if op == WorkSend {
 						memory[i] = x.b.recv(uint64(i), 8)
 					}
-					x.a.post(WorkRequest{Op: op, Data: bytes.Repeat([]byte{byte(i) + 0xA0}, 8), Remote: handle(r)})
+					x.a.post(WorkRequest{Op: op, Data: bytes.Repeat([]byte{byte(i) + 0xA0}, 8-i), Remote: handle(r)})
 				}
 				x.b.recv(2, 0)
 				x.a.post(WorkRequest{Op: WorkSend})
 				x.a.transmit()
+				var ids, want []uint64
+				for i, op := range []WorkOp{first, later, WorkSend} {
+					if op == WorkSend {
+						want = append(want, uint64(i))
+					}
+				}
 				arrived := 0
 				x.b.arrive(x.a.wire, []int{1, 0, 2}, func() {
 					arrived++
@@ -96,12 +103,16 @@ func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
 					if arrived == 1 && len(all) != 0 {
 						t.Errorf("%v is delivered before %v", all, first)
 					}
-					for i, c := range all[:max(len(all)-1, 0)] { // "Completed in order"
-						if c.ID >= all[i+1].ID {
-							t.Errorf("completions %v", all)
+					for _, c := range all {
+						if n := map[uint64]uint32{0: 8, 1: 7}[c.ID]; c.Status != StatusOK || c.Len != n {
+							t.Errorf("completion %v, want %d octets", c, n)
 						}
+						ids = append(ids, c.ID)
 					}
 				})
+				if !slices.Equal(ids, want) { // "Completed in order"
+					t.Errorf("completions of %v, want %v", ids, want)
+				}
 				wantState(t, x.b.qp, StateRTS)
 			})
 		}

@@ -58,7 +58,8 @@ func errorCases() []errorCase {
 // DDP Header Included. … R: bit 18. RDMAP Header Included. See Figure 10 for when this bit SHOULD be set." What a bit
 // announces is there, and nothing else.
 //
-// RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-32, RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
+// RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-24, RDMAP-5040-4.8-32,
+// RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
 func TestRFC5040_4_8_HeaderControlBits(t *testing.T) {
 	for _, tt := range errorCases() {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -72,6 +73,9 @@ func TestRFC5040_4_8_HeaderControlBits(t *testing.T) {
 			}
 			if got := [3]bool{header[2]&0x80 != 0, header[2]&0x40 != 0, header[2]&0x20 != 0}; got != [3]bool{tt.m, tt.d, tt.r} {
 				t.Errorf("M, D and R are %t, want %t, %t, %t", got, tt.m, tt.d, tt.r)
+			}
+			if header[2]&0x1F != 0 || header[3] != 0 {
+				t.Errorf("reserved bits are sent: %x", header[:4])
 			}
 			want := 18 + 4
 			if tt.m {

@@ -361,11 +361,14 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 			desc  string
 			size  int // of the buffer; negative: there is none
 			owner uint64
+			cut   int // MULPDU
 			want  string
 		}{
-			{"one octet too long", 99, 0, "1205 c000 0076"},
-			{"no buffer", -1, 0, "1202 c000 0076"},
-			{"an STag of another stream", 100, 1, "0109 c000 0076"},
+			{"one octet too long", 99, 0, 1000, "1205 c000 0076"},
+			{"one octet too long, in the last of three segments", 99, 0, 60, "1205 c000 0022"},
+			{"too long from the second segment on", 42, 0, 60, "1205 c000 003c"},
+			{"no buffer", -1, 0, 1000, "1202 c000 0076"},
+			{"an STag of another stream", 100, 1, 1000, "0109 c000 0076"},
 		} {
 			if op == WorkSend || op == WorkSendSE {
 				if tt.owner != 0 {
@@ -373,7 +376,7 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 				}
 			}
 			t.Run(fmt.Sprintf("%v, %s", op, tt.desc), func(t *testing.T) {
-				x := newPair(t, params{})
+				x := newPair(t, params{mulpdu: tt.cut})
 				victim, err := x.b.domain.Register(make([]byte, 8), allAccess, x.b.stream()+tt.owner)
 				if err != nil {
 					t.Fatal(err)

@@ -50,6 +50,11 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 		if err := x.b.qp.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrQueueFull) {
 			t.Errorf("one Send too many: %v", err)
 		}
+		x.b.slow = true
+		x.b.transmit() // none is complete, so none has left
+		if err := x.b.qp.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("one Send too many while the others are on their way: %v", err)
+		}
 		y := newPair(t, params{cqDepth: depth})
 		for range depth {
 			y.b.recv(0, 0)
@@ -274,7 +279,7 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 // previous requests complete." "an RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA
 // Read Requests."
 //
-// SEC-5042-2.2.8-1, SEC-5042-6.4.3.3-1 to SEC-5042-6.4.3.3-4, SEC-5042-A-3
+// SEC-5042-2.2.8-1, SEC-5042-6.4.3.3-1 to SEC-5042-6.4.3.3-4, SEC-5042-A-3, RDMAP-5040-8.1.2-7
 func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	const ird = 2
 	domain := ddp.NewDomain(nil)

@@ -121,16 +121,17 @@ func TestRFC5040_6_1_ORD(t *testing.T) {
 //
 // RDMAP-5040-5.5-14
 func TestRFC5040_5_5_Fence(t *testing.T) {
-	for _, op := range []WorkOp{WorkSend, WorkWrite, WorkImmediate, WorkRead, WorkFetchAdd} {
+	for op := WorkSend; op < WorkRecv; op++ {
 		t.Run(op.String(), func(t *testing.T) {
 			x := newPair(t, params{})
 			r, b := x.b.register(64, allAccess)
+			victim, _ := x.b.register(8, allAccess)
 			old := bytes.Clone(b)
 			x.b.recv(0, 8)
 			sink := make([]byte, 64)
 			x.a.post(WorkRequest{ID: 1, Op: WorkFetchAdd, Remote: handle(r)})
 			x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: sink, Remote: handle(r)})
-			wr := WorkRequest{ID: 3, Op: op, Remote: handle(r), Operand: 1, Fence: true}
+			wr := WorkRequest{ID: 3, Op: op, Remote: handle(r), Operand: 1, Fence: true, Invalidate: victim.STag()}
 			if op == WorkSend || op == WorkWrite {
 				wr.Data = []byte{0xAA}
 			}

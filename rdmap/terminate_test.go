@@ -95,10 +95,11 @@ func TestRFC5040_4_8_TerminateVectors(t *testing.T) {
 // RDMAP-5040-4.8-24, RDMAP-5040-4.8-25
 func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 	for _, tt := range terminateVectors(t) {
-		b := afterDDP(t, tt.vector)
+		b := tt.want.AppendTo(nil)
 		if b[2]&0x1F != 0 || b[3] != 0 {
 			t.Errorf("%s: reserved bits sent: %x", tt.desc, b)
 		}
+		b = afterDDP(t, tt.vector)
 		b[2] |= 0x1F
 		b[3] = 0xFF
 		got, err := ParseTerminate(b)
@@ -172,7 +173,7 @@ func TestTerminateHostOrder(t *testing.T) {
 // "Figure 9 … defines the valid values that MUST be used for this field"; with RFC 5041 §7.2, RFC 5044 §8
 // and RFC 6581 §8, which RFC 6580 §3 lists.
 //
-// RDMAP-5040-4.8-3, RDMAP-6580-3.1-1, RDMAP-6580-3.2-1, RDMAP-6580-3.3-1
+// RDMAP-6580-3.1-1, RDMAP-6580-3.2-1, RDMAP-6580-3.3-1
 func TestRFC5040_4_8_RegisteredCodes(t *testing.T) {
 	registered := func(layer, etype, code uint8) bool {
 		set := map[string]string{
