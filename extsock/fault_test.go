@@ -231,6 +231,8 @@ func TestTerminateReceived(t *testing.T) {
 
 // TestInsufficientIRDIsTold: an Initiator that cannot serve the Responder's ORD says so with one
 // Terminate (RFC 6581 §8), and a kind of RTR that is not there likewise.
+//
+// RDMAP-6580-3.3-1
 func TestStartupTerminates(t *testing.T) {
 	tests := []struct {
 		desc  string

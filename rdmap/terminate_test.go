@@ -242,6 +242,7 @@ func TestTerminateFor(t *testing.T) {
 		{"MPA local catastrophic", codedError{2, 0, 5}, "2005 0000"},
 		{"MPA insufficient IRD", codedError{2, 0, 6}, "2006 0000"},
 		{"MPA no RTR", codedError{2, 0, 7}, "2007 0000"},
+		{"MPA CRC, of a segment", &Error{Layer: 2, Code: 2, Header: untagged, SegmentLen: 46}, "2002 0000"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			term, ok := terminateFor(tt.err)
