@@ -85,7 +85,7 @@ func TestRFC6580_3_OnlyListedErrorsAreSent(t *testing.T) {
 	for i := range count {
 		u := goodSegments(newPair(t, params{}))[i]
 		for at := range u {
-			for _, flip := range []byte{1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xFF} {
+			for _, flip := range []byte{1, 2, 8, 0x40, 0x80} {
 				send(i, 1, func(u []byte) []byte { u[at] ^= flip; return u })
 			}
 			send(i, 1, func(u []byte) []byte { return u[:at] })
