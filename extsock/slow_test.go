@@ -3,6 +3,7 @@ package extsock_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -63,5 +64,37 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+// TestWriteOfWhichAllIsOut: the time of a Write is over when all of it is on its way. That is no failure, whichever way it goes.
+func TestWriteOfWhichAllIsOut(t *testing.T) {
+	for _, crossover := range []int{-1, 40_000} {
+		bubble(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})
+			slow := &trickle{Conn: b}
+			cfg := extsock.Config{Crossover: crossover}
+			ci, cr := switched(t, a, slow, side{cfg: cfg}, side{cfg: cfg})
+			read := make(chan error, 1)
+			go func() {
+				p := make([]byte, 50_000)
+				_, err := io.ReadFull(cr, p)
+				read <- err
+			}()
+			time.Sleep(time.Second)
+			slow.slow.Store(true)
+			ci.SetWriteDeadline(time.Now().Add(4 * time.Second))
+			if n, err := ci.Write(tapeAt(0, 50_000)); n != 50_000 || err != nil {
+				t.Errorf("crossover %d: Write = %d, %v", crossover, n, err)
+			}
+			if err := <-read; err != nil {
+				t.Errorf("crossover %d: Read = %v", crossover, err)
+			}
+			if n := ci.Stats().RendezvousOctets; (n > 0) != (crossover > 0) {
+				t.Errorf("crossover %d: %d octets by rendezvous", crossover, n)
+			}
+			ci.Close()
+			cr.Close()
+			settle()
+		})
 	}
 }
