@@ -66,6 +66,7 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 		}
 	}
 }
+
 // TestWriteOfWhichAllIsOut: the time of a Write is over when all of it is on its way. That is no failure, whichever way it goes.
 func TestWriteOfWhichAllIsOut(t *testing.T) {
 	for _, crossover := range []int{-1, 40_000} {
