@@ -191,6 +191,7 @@ func (a *attempt) prefer() (*Conn, error) {
 	switch {
 	case c != nil: // ErrUnread: nothing was sent, so the connection is as good as new
 		why.Reason = FallbackNotMPA
+		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
 		a.d.plain.note(where, why, a.d.fallbackFor())
 		return c, nil

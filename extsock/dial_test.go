@@ -351,6 +351,30 @@ func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 	})
 }
 
+// TestFallenBackConnSwitchesLater: the program switches the same connection itself, and its Config bounds that, not the time
+// of the try.
+func TestFallenBackConnSwitchesLater(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		b.Write([]byte("hello"))
+		c, err := extsock.Dial("tcp", "x", &extsock.Config{Backend: oneStream{a}, Startup: extsock.StartupPrefer, PreferTimeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
+			t.Fatal(err)
+		}
+		peer := extsock.NewConn(b, false, nil)
+		time.AfterFunc(5*time.Second, func() { peer.EnableDDP(t.Context(), nil) })
+		if err := c.EnableDDP(t.Context(), nil); err != nil {
+			t.Errorf("the peer answers after 5 s: %v", err)
+		}
+		c.Close()
+		peer.Close()
+		settle()
+	})
+}
+
 // oneStream is a Backend whose Dial gives the one Stream.
 type oneStream struct{ s toe.Stream }
 
