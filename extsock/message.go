@@ -34,7 +34,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
 		silent, ended := isClosed(pump.silent), in.ended()
 		n, freed, ok := in.take(p)
-		pump.count.copied.Add(uint64(n))
+		pump.count.readCopied(n)
 		pump.roomFor(freed)
 		switch {
 		case c.isClosed():

@@ -160,6 +160,9 @@ type counters struct {
 
 	copied, direct, stalls, combined, offers, rendezvous atomic.Uint64
 	memoryStalls, idleTimeouts, writeTimeouts, panics    atomic.Uint64
+
+	retired     atomic.Bool // the counts are in live.ended
+	copiedAtEnd uint64      // the part of copied that is; live.mu guards it
 }
 
 type trafficCounters struct {
@@ -222,5 +225,20 @@ func (p *pump) retire() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	delete(live.pumps, p)
-	live.ended.add(p.count.stats())
+	p.count.retired.Store(true)
+	s := p.count.stats()
+	live.ended.add(s)
+	p.count.copiedAtEnd = s.CopiedOctets
+}
+
+// readCopied counts n octets that Read has copied; it may be the last to come, behind the end of the connection.
+func (c *counters) readCopied(n int) {
+	if c.copied.Add(uint64(n)); !c.retired.Load() {
+		return
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	total := c.copied.Load()
+	live.ended.CopiedOctets += total - c.copiedAtEnd
+	c.copiedAtEnd = total
 }
