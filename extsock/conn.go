@@ -320,7 +320,7 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 	if c.mode == ModeTCP && c.switching == nil {
 		return stream(t)
 	}
-	if c.mode == ModeDDP {
+	if c.mode == ModeDDP && d == &c.readDeadline {
 		c.verbs.pump.interrupt()
 	}
 	return nil
