@@ -47,6 +47,9 @@ func (q *quarantine) check() error {
 	return nil
 }
 
+// breath is for when nothing has come of a call, so that they are not countless.
+const breath = 100 * time.Microsecond
+
 // hasty writes total octets of the tape, most of the calls under deadlines that pass.
 func hasty(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Duration, q *quarantine) error {
 	for sent := 0; sent < total; {
@@ -58,6 +61,9 @@ func hasty(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Duratio
 		sent += n
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || err == nil && n < len(p) {
 			return fmt.Errorf("Write at %d = %d of %d, %w", sent-n, n, len(p), err)
+		}
+		if n == 0 {
+			time.Sleep(breath)
 		}
 	}
 	return c.CloseWrite()
@@ -87,15 +93,15 @@ func hastyReads(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Du
 		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || err == nil && n == 0:
 			return fmt.Errorf("Read at %d of %d = %d, %w", got, total, n, err)
 		}
-		if r.IntN(8) == 0 && unit > 0 {
-			time.Sleep(time.Duration(r.Int64N(int64(unit))))
+		if n == 0 || r.IntN(8) == 0 {
+			time.Sleep(time.Duration(r.Int64N(int64(breath))))
 		}
 	}
 }
 
-// hastyRemote uses the peer's memory until done is closed.
-func hastyRemote(c *extsock.Conn, h extsock.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
-	m := c.Remote(h)
+// hastyRemote reads from one Region of the peer's and writes to another until done is closed. (To one and the same would be a
+// race of the program's: a Write whose time is over goes on.)
+func hastyRemote(c *extsock.Conn, from, to extsock.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
 	for range 40 {
 		select {
 		case <-done:
@@ -103,12 +109,12 @@ func hastyRemote(c *extsock.Conn, h extsock.Handle, r *rand.Rand, unit time.Dura
 		default:
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+r.Int64N(int64(unit))))
-		p := make([]byte, 1+r.IntN(int(h.Len)))
+		p := make([]byte, 1+r.IntN(int(from.Len)))
 		var err error
 		if r.IntN(2) == 0 {
-			_, err = m.WithContext(ctx).ReadAt(p, 0)
+			_, err = c.Remote(from).WithContext(ctx).ReadAt(p, 0)
 		} else {
-			_, err = m.WithContext(ctx).WriteAt(p, 0)
+			_, err = c.Remote(to).WithContext(ctx).WriteAt(p, 0)
 		}
 		cancel()
 		q.add(p)
@@ -198,8 +204,9 @@ func anySchedule(t *testing.T, wires [2]simtoe.Config, cfgs [2]extsock.Config, u
 	streams := n
 	if remote {
 		for i, c := range conns {
-			h := register(t, conns[1-i], make([]byte, 50_000), extsock.RemoteRead|extsock.RemoteWrite).Handle()
-			start("remote", func(r *rand.Rand) error { return hastyRemote(c, h, r, unit, &q, done) })
+			from := register(t, conns[1-i], make([]byte, 50_000), extsock.RemoteRead).Handle()
+			to := register(t, conns[1-i], make([]byte, 50_000), extsock.RemoteWrite).Handle()
+			start("remote", func(r *rand.Rand) error { return hastyRemote(c, from, to, r, unit, &q, done) })
 		}
 	}
 	var all error
