@@ -81,7 +81,8 @@ type Config struct {
 	// SendDepth is the most Work Requests outstanding in the send queue. Zero means 128.
 	SendDepth int
 	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
-	// the buffers, for Read, it is how many messages can wait to be read. For a byte stream it is at
+	// the buffers, for Read, it is how many messages can wait to be read; when so many do, messages behind them, the
+	// answers to our own Reads included, wait in TCP until Read takes one. For a byte stream it is at
 	// least 4 and the credits of the peer. Zero means 32, the most is 65535.
 	RecvDepth int
 	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
