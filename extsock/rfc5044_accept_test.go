@@ -231,8 +231,9 @@ func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 }
 
 // The version of DDP and RDMAP is 1 with either revision of MPA, and that of both ends is the same: "the DDP and RDMAP
-// version MUST be identical in the two directions" (appendix C.1).
-// MPA-5044-3-15, MPA-5044-C.1-2
+// version MUST be identical in the two directions" (appendix C.1). "MPA MUST provide the protocol version negotiated with
+// its peer to DDP", and the connection its program.
+// MPA-5044-3-14, MPA-5044-3-15, MPA-5044-C.1-2
 func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 	for _, revision := range []int{1, 2} {
 		seen := new(recorder)
@@ -240,6 +241,9 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		i.cfg.Revision, i.cfg.Tap = revision, seen.tap
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr := switched(t, a, b, i, r)
+		if ci.Revision() != revision || cr.Revision() != revision {
+			t.Errorf("revision of MPA: %d and %d, want %d", ci.Revision(), cr.Revision(), revision)
+		}
 		seen.mu.Lock()
 		out, in := len(seen.sent), len(seen.received) // the frames, and perhaps the zero-length Write
 		out = frameLen(t, seen.sent[:out])

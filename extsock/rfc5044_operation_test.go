@@ -68,7 +68,7 @@ type noEMSS struct{ net.Conn }
 // MTU value to establish a likely FPDU size, taking into account the various expected header sizes": that of Ethernet,
 // 1500, less 40 of IPv4 and TCP and 12 of timestamps. With an EMSS below 128 octets the sender "is not required to follow
 // the segmentation rules".
-// MPA-5044-3-2 to MPA-5044-3-5, MPA-5044-4.5-5, MPA-5044-4.5-7, MPA-5044-4.5-8, MPA-5044-5.1-2,
+// MPA-5044-3-2 to MPA-5044-3-5, MPA-5044-4.5-5, MPA-5044-4.5-7 to MPA-5044-4.5-9, MPA-5044-5.1-2,
 // MPA-5044-5.1-3
 func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 	tests := []struct {

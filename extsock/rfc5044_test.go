@@ -264,7 +264,7 @@ func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
 
 // "When MPA is started in the Initiator mode, the MPA implementation MUST send a valid MPA Request Frame. The MPA
 // Request Frame MAY include ULP-supplied Private Data."
-// MPA-5044-7.1.2-1, MPA-5044-7.1.2-2
+// MPA-5044-7.1.2-1, MPA-5044-7.1.2-2, MPA-5044-7.1.1-1, MPA-5044-7.1.1-18
 func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 	tests := []struct {
 		desc    string

@@ -25,7 +25,7 @@ func never() bool { return false }
 
 // TestEarlyRunsChangeNothing gives the same stream with and without early runs: the same ULPDUs come,
 // each once, and those in order in order.
-// MPA-5044-1.2-1, MPA-5044-3-10, MPA-5044-3-11, MPA-5044-3-12
+// MPA-5044-1.2-1, MPA-5044-3-9 to MPA-5044-3-12, MPA-5044-4.3-17, MPA-5044-4.3-18
 func TestEarlyRunsChangeNothing(t *testing.T) {
 	const seed = 3
 	t.Logf("seed %d", seed)

@@ -143,7 +143,8 @@ func unhex(s string) []byte {
 	return b
 }
 
-// appendAll returns what a Sender makes of ulpdus, as one run of octets.
+// appendAll returns what a Sender makes of ulpdus, as one run of octets. They are given as DDP gives them: a header, and the
+// payload apart.
 func appendAll(s *Sender, ulpdus ...[]byte) []byte {
 	var out []byte
 	b := NewBatch()
@@ -152,7 +153,8 @@ func appendAll(s *Sender, ulpdus ...[]byte) []byte {
 			out = append(out, bytes.Join(b.Bufs(), nil)...)
 			b.Reset()
 		}
-		s.Append(b, false, u)
+		header := min(len(u), 18)
+		s.Append(b, false, u[:header], u[header:])
 	}
 	return append(out, bytes.Join(b.Bufs(), nil)...)
 }

@@ -49,6 +49,36 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 			newSink(true, markers).at(4).feed(seal(b), 0).want(t, [][]byte{ulpdu}, []uint64{4})
 		})
 	}
+	// Nor do they keep a receiver from finding an FPDU behind a gap by its Markers.
+	stream, begins := refStream(worked(), true, true)
+	run := stream[begins[2]:begins[3]]
+	for _, at := range []int{0, 512} {
+		run[at], run[at+1], run[at+3] = 0xff, 0xff, run[at+3]|3
+	}
+	s := newSink(true, true)
+	s.show(begins[2], seal(run), never)
+	if len(s.got) != 1 || !s.got[0].Early || !bytes.Equal(s.got[0].Data, worked()[2]) {
+		t.Errorf("behind a gap, with reserved bits and low bits of FPDUPTR set: %d ULPDUs", len(s.got))
+	}
+}
+
+// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify the beginning of the
+// next FPDU": behind one that is not valid none is shown early, though FPDUs begin where its length says.
+// MPA-5044-6-4
+func TestRFC5044_6_LengthOfAnInvalidFPDU(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	bad := bytes.Clone(stream)
+	bad[begins[3]+20] ^= 1
+	s := newSink(true, true)
+	s.show(begins[2], bad[begins[2]:begins[6]], never)
+	if len(s.got) != 1 || s.got[0].Off != begins[2] || s.Err() != nil {
+		t.Errorf("%d ULPDUs are shown early, Err %v, want the one before the bad FPDU", len(s.got), s.Err())
+	}
+	s.got = nil
+	s.feed(stream, 0)
+	if len(s.got) != len(worked())-1 || s.Err() != nil {
+		t.Errorf("%d ULPDUs come in order, Err %v", len(s.got), s.Err())
+	}
 }
 
 // "When CRCs are not enabled, this field is still present, may contain any value, and MUST NOT be

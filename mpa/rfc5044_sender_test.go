@@ -55,7 +55,8 @@ func walk(t *testing.T, stream []byte, markers bool) []sent {
 // format of an FPDU shown below MUST be used for all MPA FPDUs." "The pad data MUST be set to zero by
 // the sender" "When sending an FPDU, the sender MUST include a CRC field."
 // MPA-5044-3-1, MPA-5044-4.1-1, MPA-5044-4.1-2, MPA-5044-4.1-3, MPA-5044-4.1-4, MPA-5044-4.1-5,
-// MPA-5044-4.1-7, MPA-5044-4.1-8, MPA-5044-4.4-11, MPA-5044-3-6, MPA-5044-4.4-18, MPA-5044-7.1.1-13
+// MPA-5044-4.1-7, MPA-5044-4.1-8, MPA-5044-4.4-11, MPA-5044-3-6, MPA-5044-4.4-18, MPA-5044-7.1.1-13,
+// MPA-5044-4.4-1, MPA-5044-4.4-12, MPA-5044-4.4-15
 func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 	ulpdus := ofLengths(1, 2, 3, 4, 5, 6, 7, 8, 23, 42, 128, 505, 1442, 20000, MaxULPDU)
 	for _, crc := range []bool{false, true} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -142,8 +143,10 @@ func TestRFC5044_7_1_1_CRCEither(t *testing.T) {
 				}
 				for _, end := range []Agreement{s.i, s.r} {
 					b := refFPDU(figure5, 0, false, want)
-					if got := appendAll(NewSender(end.CRC, false), figure5); !bytes.Equal(got, b) {
-						t.Errorf("C=%v, C=%v: sends %x, want %x", ic, rc, got, b)
+					// "until the connection terminates"
+					got, want100 := appendAll(NewSender(end.CRC, false), slices.Repeat([][]byte{figure5}, 100)...), bytes.Repeat(b, 100)
+					if !bytes.Equal(got, want100) {
+						t.Errorf("C=%v, C=%v: sends %x, want %x a hundred times", ic, rc, got, b)
 					}
 					r := newSink(end.CRC, false)
 					for range 100 {

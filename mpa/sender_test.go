@@ -124,7 +124,8 @@ func TestEveryPhase(t *testing.T) {
 			s := NewSender(true, true)
 			s.off = uint64(off)
 			b.Reset()
-			s.Append(b, false, ulpdu)
+			header := min(n, 18)
+			s.Append(b, false, ulpdu[:header], ulpdu[header:])
 			got := bytes.Join(b.Bufs(), nil)
 			if want := refBody(ulpdu, off, true); !bytes.Equal(got[:len(got)-4], want) || getCRC(got[len(got)-4:]) != updateCRC(0, want) {
 				t.Fatalf("ULPDU of %d octets at %d: %x, want %x and CRC %08x", n, off, got, want, updateCRC(0, want))
