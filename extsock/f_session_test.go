@@ -221,7 +221,7 @@ func (x *session) equal(y *session) bool {
 // TestF5_AnySplit has the canonical session arrive cut at every offset, octet by octet, and in random pieces: the
 // same Completions, memory and answers as in one piece.
 //
-// MPA-5044-6-5
+// MPA-5044-6-5, MPA-5044-1.2-3, MPA-5044-3-9, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1
 func TestF5_AnySplit(t *testing.T) {
 	stream, begins := canonical(t)
 	whole := runSession(t, stream, nil)

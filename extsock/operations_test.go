@@ -65,6 +65,7 @@ func TestOperationsSplitAtEveryOctet(t *testing.T) {
 }
 
 // TestOperationsWithEarlyRuns has the wire show octets out of order, too.
+// MPA-5044-1.2-1
 func TestOperationsWithEarlyRuns(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

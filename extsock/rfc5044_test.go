@@ -168,7 +168,7 @@ func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 // "the ULP is responsible for interpreting that data, and then placing MPA into Full Operation." "When MPA is started in
 // the Responder mode, the MPA implementation MUST wait until an MPA Request Frame is received and validated before
 // entering Full MPA/DDP Operation."
-// MPA-5044-7.1-8, MPA-5044-7.1.2-3
+// MPA-5044-7.1-8, MPA-5044-7.1.2-3, MPA-5044-7.1.2-25
 func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, far := against(t, false, extsock.Config{HandshakeTimeout: 100 * time.Hour})
@@ -294,7 +294,7 @@ func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 // "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame." "sending FPDUs before this occurs
 // is not possible." "If the MPA Reply Frame is properly formatted [...] the implementation SHOULD enter Full MPA/DDP
 // Operation Phase; interpreting any received data as FPDUs and sending DDP ULPDUs as FPDUs."
-// MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15
+// MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15, MPA-5044-7.1.2-25
 func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := plainInitiator

@@ -71,4 +71,10 @@ var mpaFaults = []Fault{
 		Old: "return mpa.MULPDU(p.stream.EMSS(), p.markers)",
 		New: "return min(mpa.MULPDU(p.stream.EMSS(), p.markers), max(p.stream.EMSS()-6, 1))",
 		IDs: []string{"MPA-5044-4.5-9"}},
+	{Name: "an even number of octets taken for Private Data", File: "extsock/frame.go",
+		Old: "	b = b[:total]\n", New: "	b = b[:min(total+total&1, cap(b))]\n",
+		IDs: []string{"MPA-5044-7.1.2-25"}},
+	{Name: "MPA's errors not told to those above", File: "extsock/pump.go",
+		Old: "	if err := p.mrx.Err(); err != nil {\n		p.fail(err)\n		return false\n	}\n", New: "",
+		IDs: []string{"MPA-5044-9.1-1"}},
 }
