@@ -77,4 +77,8 @@ var mpaFaults = []Fault{
 	{Name: "MPA's errors not told to those above", File: "extsock/pump.go",
 		Old: "	if err := p.mrx.Err(); err != nil {\n		p.fail(err)\n		return false\n	}\n", New: "",
 		IDs: []string{"MPA-5044-9.1-1"}},
+	{Name: "an FPDU that has begun lost while nothing comes", File: "extsock/pump.go",
+		Old: "			p.mrx.Swap(b)\n			p.parked.Put()\n",
+		New: "			p.mrx.Swap(b)\n			clear(b[:p.mrx.Buffered()])\n			p.parked.Put()\n",
+		IDs: []string{"MPA-5044-1.2-3", "MPA-5044-5.1-6", "MPA-5044-5.2-1", "MPA-5044-A.4-1"}},
 }
