@@ -239,6 +239,7 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		seen := new(recorder)
 		i, r := inMessages, inMessages
 		i.cfg.Revision, i.cfg.Tap = revision, seen.tap
+		i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr := switched(t, a, b, i, r)
 		if ci.Revision() != revision || cr.Revision() != revision {
@@ -250,10 +251,10 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		in = frameLen(t, seen.received[:in])
 		seen.mu.Unlock()
 		for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
-			if err := way[0].Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("data")}); err != nil {
+			if err := way[0].Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := way[1].Read(make([]byte, 9)); n != 4 || err != nil {
+			if n, err := way[1].Read(make([]byte, 2000)); n != 1000 || err != nil {
 				t.Fatal(n, err)
 			}
 		}

@@ -294,7 +294,7 @@ func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 // "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame." "sending FPDUs before this occurs
 // is not possible." "If the MPA Reply Frame is properly formatted [...] the implementation SHOULD enter Full MPA/DDP
 // Operation Phase; interpreting any received data as FPDUs and sending DDP ULPDUs as FPDUs."
-// MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15, MPA-5044-7.1.2-25
+// MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15, MPA-5044-7.1.2-25, MPA-5044-7.1-6
 func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := plainInitiator

@@ -81,4 +81,13 @@ var mpaFaults = []Fault{
 		Old: "			p.mrx.Swap(b)\n			p.parked.Put()\n",
 		New: "			p.mrx.Swap(b)\n			clear(b[:p.mrx.Buffered()])\n			p.parked.Put()\n",
 		IDs: []string{"MPA-5044-1.2-3", "MPA-5044-5.1-6", "MPA-5044-5.2-1", "MPA-5044-A.4-1"}},
+	{Name: "the version of DDP in the last segment of a message only", File: "ddp/header.go",
+		Old: "	return Version\n}", New: "	return 0\n}",
+		IDs: []string{"MPA-5044-3-15", "MPA-5044-C.1-2"}},
+	{Name: "what was placed early delivered early", File: "extsock/pump.go",
+		Old: "p.drx.Deliver(p.mrx.Edge())", New: "p.drx.Deliver(1 << 62)",
+		IDs: []string{"MPA-5044-1.2-1"}},
+	{Name: "an Initiator's DDP endpoint not made", File: "extsock/ddpmode.go",
+		Old: "		c.endpoint() // a Responder's waits", New: "		_ = 0 // a Responder's waits",
+		IDs: []string{"MPA-5044-7.1-6"}},
 }
