@@ -19,7 +19,7 @@ var mpaFaults = []Fault{
 		New: "		} else {\n			markers := s.markers\n			s.markers = false\n			s.copy(b, p)\n			s.markers = markers\n",
 		IDs: []string{"MPA-5044-4.1-11", "MPA-5044-4.3-21"}},
 	{Name: "CRCs of the wrong octets sent", File: "mpa/sender.go",
-		Old: "b.scratch[s.summed:b.used])", New: "b.scratch[s.summed:b.used-1])",
+		Old: "b.scratch[s.summed:b.used])", New: "b.scratch[s.summed:max(s.summed, b.used-1)])",
 		IDs: []string{"MPA-5044-4.4-1"}},
 	{Name: "CRCs made for the first FPDUs only", File: "mpa/sender.go",
 		Old: "	if s.crc {\n		s.sum = updateCRC(s.sum, b.scratch", New: "	if s.crc && s.off < 4096 {\n		s.sum = updateCRC(s.sum, b.scratch",
