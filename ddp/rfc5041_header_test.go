@@ -16,16 +16,20 @@ type segmentCase struct {
 	segments [][]byte
 }
 
-// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, all with MULPDU 128. One of those of 1 has no
-// payload. Between them their RsvdULP has each bit set and not set, and they go to all queues.
+// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, the Tagged ones out of a Region too, all with
+// MULPDU 128. One of those of 1 has no payload. Between them their RsvdULP has each bit set and not set, and they go to
+// all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(random(t), 100*114)
+	source := register(t, NewDomain(nil), data, RemoteRead, stream)
 	var s Sender
 	for i, n := range []int{0, 1, 2, 3, 100} {
 		rsvd := []uint8{0x40, 0xA5, 0x5A, 0xFF, 0x00}[i]
 		tagged := Message{Tagged: true, RsvdULP: rsvd, STag: 0x12345601, TO: 0x1000, Payload: [][]byte{data}, Len: uint32(n * 114)}
 		untagged := Message{RsvdULP: rsvd, RsvdULP32: 0xA1B2C3D4, QN: QN(i % numQueues), Payload: [][]byte{data}, Len: uint32(n * 110)}
-		for _, m := range []Message{tagged, untagged} {
+		fromRegion := tagged
+		fromRegion.Source, fromRegion.SourceTO = source, source.TO()
+		for _, m := range []Message{tagged, untagged, fromRegion} {
 			c := segmentCase{desc: "untagged", m: m}
 			if m.Tagged {
 				c.desc = "tagged"
@@ -154,7 +158,7 @@ func TestRFC5041_4_1_ControlField(t *testing.T) {
 // DDP Segment within a specific DDP Message MUST contain the same value for this field. The Data Source
 // MUST ensure that". So it is with the STag.
 // DDP-5041-4.2-1 DDP-5041-4.2-6 DDP-5041-4.2-9 DDP-5041-4.2-10 DDP-5041-4.2-12 DDP-5041-4.2-14
-// DDP-5041-4.2-15 DDP-5041-4.2-16
+// DDP-5041-4.2-15 DDP-5041-4.2-16 DDP-5041-4.4-1
 func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {
@@ -224,7 +228,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 // value for this field". "The MO referencing the first octet of the DDP Message MUST be set to zero by
 // the DDP layer."
 // DDP-5041-4.3-1 DDP-5041-4.3-7 DDP-5041-4.3-9 DDP-5041-4.3-12 DDP-5041-4.3-13 DDP-5041-4.3-14
-// DDP-5041-4.3-19 DDP-5041-4.3-20 DDP-5041-4.3-22
+// DDP-5041-4.3-19 DDP-5041-4.3-20 DDP-5041-4.3-22 DDP-5041-4.4-1
 func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -137,13 +138,17 @@ func TestRFC5041_3_Digest(t *testing.T) {
 // DDP-5041-3-12, DDP-5041-3-13
 func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 	fpdu := appendAll(NewSender(true, false), figure5)
-	for n := range 2*len(fpdu) + 1 {
-		s := newSink(true, false).feed(append(bytes.Clone(fpdu), fpdu...)[:n], 0)
-		e := wantCode(t, s.EOF(), CodeClosed)
-		if want := n%len(fpdu) == 0; e.Graceful != want {
-			t.Errorf("FIN behind %d octets: graceful %t, want %t", n, e.Graceful, want)
+	bothWays(t, func(t *testing.T, markers bool) {
+		ulpdus := ofLengths(100, 500, 600) // with Markers inside and in front
+		stream, begins := refStream(ulpdus, markers, true)
+		for n := range len(stream) + 1 {
+			s := newSink(true, markers).feed(stream[:n], 0)
+			e := wantCode(t, s.EOF(), CodeClosed)
+			if want := n == len(stream) || slices.Contains(begins, uint64(n)); e.Graceful != want {
+				t.Errorf("FIN behind %d octets: graceful %t, want %t", n, e.Graceful, want)
+			}
 		}
-	}
+	})
 	// What has failed before does not end gracefully.
 	bad := bytes.Clone(fpdu)
 	bad[len(bad)-1] ^= 1

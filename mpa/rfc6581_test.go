@@ -204,6 +204,10 @@ func TestRFC6581_9_2_Model(t *testing.T) {
 	if got := reply.AppendTo(nil)[20:24]; !bytes.Equal(got, unhex("00040004")) || a.PeerToPeer || a.RTR != 0 {
 		t.Errorf("Reply has %x; agreed on %+v", got, a)
 	}
+	reject, err := Config{IRD: 4, ORD: 4, RTR: allRTR}.Reject(req)
+	if got := reject.AppendTo(nil)[20:24]; err != nil || !bytes.Equal(got, unhex("00040004")) {
+		t.Errorf("rejecting Reply has %x, %v", got, err)
+	}
 	reply, err = ParseFrame(unhex(repKey+"50020004 c004c004"), true)
 	if err != nil || !reply.PeerToPeer {
 		t.Fatalf("Reply = %+v, %v", reply, err)
@@ -230,6 +234,11 @@ func TestRFC6581_9_2_ResponderKinds(t *testing.T) {
 				reply, err := r.Reject(req)
 				if !reject {
 					reply, _, err = r.Accept(req)
+				}
+				octets := reply.AppendTo(nil)[20:24]
+				wire := RTR(octets[0]>>6&1) | RTR(octets[2]>>6&2) | RTR(octets[2]>>4&4) // B, C and D
+				if octets[0]&0x80 == 0 || wire != reply.RTR {
+					t.Errorf("wanted %v of %v, reject %v: the Reply has %x, kinds %v", wanted, own, reject, octets, reply.RTR)
 				}
 				if err != nil || !reply.PeerToPeer || reply.RTR == 0 || reply.RTR&^r.rtr() != 0 {
 					t.Errorf("wanted %v of %v, reject %v: %+v, %v", wanted, own, reject, reply, err)

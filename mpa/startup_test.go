@@ -3,6 +3,7 @@ package mpa
 import (
 	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,8 @@ var frames = []struct {
 		repKey + "50 02 0004 8008 8010"},
 	{"client-server", Frame{CRC: true, Enhanced: true, Revision: 2, IRD: 4, ORD: 4}, reqKey + "50 02 0004 0004 0004"},
 	{"depths left to the ULP", Frame{CRC: true, Enhanced: true, Revision: 2, IRD: DepthULP, ORD: DepthULP}, reqKey + "50 02 0004 3fff 3fff"},
+	{"enhanced, as much Private Data as there can be", Frame{CRC: true, Enhanced: true, Revision: 2, IRD: 1, ORD: 2, PrivateData: make([]byte, 508)},
+		reqKey + "50 02 0200 0001 0002" + strings.Repeat("00", 508)},
 	{"enhanced Reply, rejected", Frame{Reply: true, CRC: true, Reject: true, Enhanced: true, Revision: 2, IRD: 8, ORD: 32}, repKey + "70 02 0004 0008 0020"},
 }
 
@@ -68,8 +71,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestFlags: each flag has its bit, alone and both ways.
-// MPA-5044-7.1.1-6, MPA-6581-6-1, MPA-6581-6-2, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
+// TestFlags: each flag has its bit, alone and both ways, in a Request as in a Reply; R is the Reply's only.
+// MPA-5044-7.1.1-6, MPA-6581-6-1 to MPA-6581-6-3, MPA-6581-6-4, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
 func TestFlags(t *testing.T) {
 	enhanced := Frame{Reply: true, Revision: 2, Enhanced: true}
 	with := func(change func(f *Frame)) Frame {
@@ -87,6 +90,9 @@ func TestFlags(t *testing.T) {
 		{"C", Frame{Reply: true, Revision: 2, CRC: true}, "40020000"},
 		{"R", Frame{Reply: true, Revision: 2, Reject: true}, "20020000"},
 		{"S", enhanced, "10020004 00000000"},
+		{"M and S", with(func(f *Frame) { f.Markers = true }), "90020004 00000000"},
+		{"C and S", with(func(f *Frame) { f.CRC = true }), "50020004 00000000"},
+		{"R and S", with(func(f *Frame) { f.Reject = true }), "30020004 00000000"},
 		{"A", with(func(f *Frame) { f.PeerToPeer = true }), "10020004 80000000"},
 		{"B", with(func(f *Frame) { f.PeerToPeer, f.RTR = true, RTRSend }), "10020004 c0000000"},
 		{"C of the enhanced data", with(func(f *Frame) { f.PeerToPeer, f.RTR = true, RTRWrite }), "10020004 80008000"},
@@ -97,14 +103,20 @@ func TestFlags(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			want := append(unhex(repKey), unhex(tt.want)...)
-			if got := tt.frame.AppendTo(nil); !bytes.Equal(got, want) {
-				t.Errorf("%+v: AppendTo = %x, want %x", tt.frame, got, want)
-			}
-			got, err := ParseFrame(want, true)
-			got.PrivateData = nil
-			if err != nil || !reflect.DeepEqual(got, tt.frame) {
-				t.Errorf("ParseFrame(%x) = %+v, %v, want %+v", want, got, err, tt.frame)
+			for reply, key := range map[bool]string{false: reqKey, true: repKey} {
+				f := tt.frame
+				if f.Reply = reply; f.Reject && !reply {
+					continue
+				}
+				want := append(unhex(key), unhex(tt.want)...)
+				if got := f.AppendTo(nil); !bytes.Equal(got, want) {
+					t.Errorf("%+v: AppendTo = %x, want %x", f, got, want)
+				}
+				got, err := ParseFrame(want, reply)
+				got.PrivateData = nil
+				if err != nil || !reflect.DeepEqual(got, f) {
+					t.Errorf("ParseFrame(%x) = %+v, %v, want %+v", want, got, err, f)
+				}
 			}
 		})
 	}
