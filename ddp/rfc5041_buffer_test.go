@@ -125,6 +125,9 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 				r := register(t, d, g.mem, RemoteWrite, stream+1)
 				ulpdu := tagged(TaggedHeader{Last: v&1 == 0, RsvdULP: uint8(v), STag: r.STag(), TO: r.TO()}, 8)
 				ulpdu[0] |= byte(rsvd) << 2
+				if p.r.TryPlace(p.off, ulpdu) {
+					t.Fatalf("segment %x is placed early", ulpdu)
+				}
 				p.place(ulpdu)
 				var e *Error
 				if p.r.Deliver(p.off) || !errors.As(p.r.Err(), &e) || e.Type != TypeTagged || !untouched(g.all) {

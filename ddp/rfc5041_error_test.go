@@ -330,6 +330,9 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 			g := newGuarded(8)
 			r := register(t, d, g.mem, RemoteRead|RemoteWrite|RemoteAtomic, tt.stream)
 			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
+			if tt.code >= 0 && p.r.TryPlace(p.off, ulpdu) {
+				t.Error("placed early")
+			}
 			p.place(ulpdu)
 			if tt.code < 0 {
 				p.wantMessage("Write")

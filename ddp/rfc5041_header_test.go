@@ -214,6 +214,9 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 				m.STag, m.TO, code = other.STag(), other.TO(), CodeNotAssociated
 			}
 			bad := cut(&p.s, &m, 128)[0]
+			if p.r.TryPlace(p.off, bad) {
+				t.Error("placed early")
+			}
 			p.place(bad)
 			p.wantFailure(bad, TypeTagged, code)
 			if !untouched(g.all) {

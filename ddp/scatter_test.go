@@ -7,6 +7,7 @@ import (
 
 // A buffer in two pieces takes a message as one piece of the same length would, however it is cut, and one
 // octet more is too many.
+// DDP-5041-5.2-5
 func TestPostScatter(t *testing.T) {
 	const head, body = 4, 9
 	payload := []byte("0123456789abc")
