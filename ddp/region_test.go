@@ -79,7 +79,7 @@ func TestRFC5041_8_3_1_CheckAgainstOracle(t *testing.T) {
 // "An RNIC MUST ensure that a specific DDP Stream in a specific Protection Domain cannot access an STag in
 // a different Protection Domain." "An RNIC MUST ensure that if an STag is limited in scope to a single DDP
 // Stream, no other DDP Stream can use the STag." Every right, from every place.
-// DDP-5041-8.3.1-2 DDP-5041-8.3.1-3 DDP-5041-8.3.1-6 SEC-5042-6.1.1-5 SEC-5042-6.1.1-6 SEC-5042-6.3.5-1
+// DDP-5041-8.3-2 DDP-5041-8.3.1-2 DDP-5041-8.3.1-3 DDP-5041-8.3.1-6 SEC-5042-6.1.1-5 SEC-5042-6.1.1-6 SEC-5042-6.3.5-1
 func TestRFC5041_8_3_1_Rights(t *testing.T) {
 	rights := []Access{RemoteRead, RemoteWrite, RemoteAtomic, ReadSink}
 	mine, other := NewDomain(nil), NewDomain(nil)
@@ -103,6 +103,11 @@ func TestRFC5041_8_3_1_Rights(t *testing.T) {
 				}
 			}
 			r.Deregister()
+			for _, need := range rights {
+				if _, err := mine.Check(r.STag(), r.TO(), 8, need, stream); fmt.Sprint(kinds(err)) != fmt.Sprint([]Kind{KindInvalidSTag}) {
+					t.Errorf("Check(%v) of what had %v and is deregistered = %v, want an invalid STag", need, granted, err)
+				}
+			}
 		}
 	}
 }

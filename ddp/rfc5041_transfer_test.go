@@ -225,7 +225,7 @@ func segmentsOf(t *testing.T, m Message) [][]byte {
 // Segments within a DDP Message in increasing MO order for Untagged DDP Messages, and in increasing TO
 // order for Tagged DDP Messages." "MUST Deliver a DDP Message to the ULP at most once", "MUST Deliver DDP
 // Messages to the ULP in the order they were sent by the Data Source."
-// DDP-5041-5.3-1 DDP-5041-5.3-2 DDP-5041-5.3-3 DDP-5041-5.3-5 DDP-5041-5.3-6 DDP-5041-5.3-7
+// DDP-5041-1.1-1 DDP-5041-5.3-1 DDP-5041-5.3-2 DDP-5041-5.3-3 DDP-5041-5.3-5 DDP-5041-5.3-6 DDP-5041-5.3-7
 func TestRFC5041_5_3_Order(t *testing.T) {
 	rnd := random(t)
 	p := newPair(t)

@@ -93,7 +93,7 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 // specific DDP Stream, then the LLP MUST label the associated LLP Stream as an erroneous LLP Stream and MUST NOT allow any
 // further data transfer on that LLP Stream after DDP requests the associated DDP Stream to be torn down."
 // "DDP Stream teardown disables DDP capabilities on both endpoints."
-// DDP-5041-3-10, DDP-5041-3-11, DDP-5041-6.2-2
+// DDP-5041-3-10, DDP-5041-3-11, DDP-5041-6.2-2, DDP-5041-6.2.2-3, DDP-5041-8.3-5
 func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
