@@ -289,3 +289,31 @@ func TestRFC6581_9_2_InitiatorKind(t *testing.T) {
 	_, err = i.HandleReply(ask(t, i), Frame{Reply: true, Revision: 2, Enhanced: true, PeerToPeer: true, ORD: 1})
 	wantCode(t, err, CodeInsufficientIRD)
 }
+
+// Four octets of the 512 are the enhanced data: 508 are all that there is room for, and so many there may be, in
+// each of the frames.
+// MPA-6581-9-4
+func TestRFC6581_9_RoomForPrivateData(t *testing.T) {
+	req := ask(t, Config{})
+	for n := 500; n < 513; n++ {
+		c := Config{PrivateData: bytes.Repeat([]byte{7}, n)}
+		for desc, frame := range map[string]func() (Frame, error){
+			"Request": c.Request,
+			"Accept":  func() (Frame, error) { f, _, err := c.Accept(req); return f, err },
+			"Reject":  func() (Frame, error) { return c.Reject(req) },
+		} {
+			f, err := frame()
+			if n > 508 {
+				if !errors.Is(err, ErrPrivateData) {
+					t.Errorf("%s with %d octets: %v, want ErrPrivateData", desc, n, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s with %d octets: %v", desc, n, err)
+			} else if b := f.AppendTo(nil); len(b) != 24+n || !bytes.Equal(b[24:], c.PrivateData) {
+				t.Errorf("%s with %d octets: %x", desc, n, b)
+			}
+		}
+	}
+}

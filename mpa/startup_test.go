@@ -72,7 +72,7 @@ func TestFrames(t *testing.T) {
 }
 
 // TestFlags: each flag has its bit, alone and both ways, in a Request as in a Reply; R is the Reply's only.
-// MPA-5044-7.1.1-6, MPA-6581-6-1 to MPA-6581-6-3, MPA-6581-6-4, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
+// MPA-5044-7.1.1-6, MPA-6581-6-1 to MPA-6581-6-4, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
 func TestFlags(t *testing.T) {
 	enhanced := Frame{Reply: true, Revision: 2, Enhanced: true}
 	with := func(change func(f *Frame)) Frame {
