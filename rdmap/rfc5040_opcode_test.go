@@ -34,13 +34,10 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 		t.Run(tt.op.String(), func(t *testing.T) {
 			x := newPair(t, params{mulpdu: 80})
 			r, _ := x.b.register(128, allAccess)
-			wr := WorkRequest{Op: tt.op, Remote: handle(r)}
+			wr := WorkRequest{Op: tt.op, Remote: handle(r), Invalidate: 0x12345601} // of which most take no notice
 			switch tt.op {
 			case WorkWrite, WorkRead, WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate:
 				wr.Data = make([]byte, 128) // more than one segment holds
-			}
-			if tt.op == WorkSendInvalidate || tt.op == WorkSendSEInvalidate {
-				wr.Invalidate = 0x12345601
 			}
 			if tt.op == 0 {
 				x.a.qp.Fail(errTest)

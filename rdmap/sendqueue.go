@@ -90,7 +90,10 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	s.tail++
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
 	e.opcode, _ = wr.Op.opcode()
-	e.remote, e.invalidate, e.n, e.inline, e.sink = wr.Remote, wr.Invalidate, n, inline, sink
+	e.remote, e.n, e.inline, e.sink = wr.Remote, n, inline, sink
+	if e.opcode.invalidates() { // in other messages the field is sent as zero (RFC 5040 §4.1)
+		e.invalidate = wr.Invalidate
+	}
 	switch {
 	case sink != nil:
 		e.sinkSTag, e.sinkTO = sink.STag(), sink.TO()
