@@ -111,7 +111,8 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	x := busy(t)
 	a := x.a
 	sink := fmt.Sprintf("%08x", uint32(a.qp.sq.at(0).sinkSTag))
-	a.injectHex(strings.Replace(vTermReadSTag, "0a0b0c01", sink, 1)) // the longest Terminate there is
+	u := unhex(t, strings.Replace(vTermReadSTag, "0a0b0c01", sink, 1)) // the longest Terminate there is
+	a.inject(u)
 	wantState(t, a.qp, StateTerminating)
 	all := wantDone(t, "at once", a.sendCQ, "1 remote access error, 2 flushed, 3 success")
 	all = append(all, wantDone(t, "receives", a.recvCQ, "8 flushed, 9 flushed")...)
@@ -123,7 +124,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 		if c.Status == StatusOK {
 			continue
 		}
-		if !errors.As(c.Err, &e) || !e.Remote || !e.Terminate.R || e.Terminate.SegmentLen != 46 || len(e.Terminate.DDPHeader) != 18 {
+		if !errors.As(c.Err, &e) || !e.Remote || !bytes.Equal(e.Terminate.AppendTo(nil), u[18:]) {
 			t.Errorf("%v: reason %+v", c, c.Err)
 		}
 	}
@@ -133,6 +134,11 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	wantClosed(t, a.qp, a.qp.Err())
 	if !a.qp.Drained() {
 		t.Error("not drained")
+	}
+	a.inject(untagged(OpTerminate, 2, 2, []byte{0x11, 0, 0, 0}))
+	var none *ddp.Error
+	if err := a.rx.Err(); !errors.As(err, &none) || none.Type != 2 || none.Code != ddp.CodeNoBuffer {
+		t.Errorf("a second Terminate: %v, want that the first has used up the buffer", err)
 	}
 	a.qp.PeerClosed(nil)
 	wantState(t, a.qp, StateError)
@@ -420,7 +426,7 @@ func TestFailWithoutTerminate(t *testing.T) {
 // Terminate Message, but the Terminated DDP Header and Terminated RDMA Header fields are set to zero", for
 // which read: absent. The Terminate is the one message on queue 2: MSN 1, MO 0, one segment.
 //
-// RDMAP-5040-7.1-3, RDMAPX-7306-8.1-2, RDMAP-5040-5.4-4
+// RDMAP-5040-7.1-2, RDMAP-5040-7.1-3, RDMAPX-7306-8.1-2, RDMAP-5040-5.4-4
 func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 // the same as … in the corresponding RDMA Read Request Message": an invalid one surfaces an error, and no Read
 // succeeds by it.
 //
-// RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9
+// RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
 func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 	type sinks struct{ first, second *sendEntry }
 	const n = 64
@@ -369,4 +370,19 @@ func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {
 	wantState(t, x.a.qp, StateRTS)
 	wantDone(t, "this stream", x.a.sendCQ, "0 success")
 	x.a.post(WorkRequest{Op: WorkWrite})
+	x.b.recv(1, 8) // and the same of receives
+	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrCompletionQueueFull) {
+		t.Errorf("a second receive for a completion queue of one entry: %v, want ErrCompletionQueueFull", err)
+	}
+	y.b.recv(1, 8)
+	y.b.recv(2, 8)
+	x.a.transmit()
+	done(x.a.sendCQ)
+	x.a.post(WorkRequest{Op: WorkSend})
+	x.run()
+	if err := x.b.qp.PostRecv(RecvRequest{}); !errors.Is(err, ErrCompletionQueueFull) {
+		t.Errorf("a receive while the one entry is taken: %v, want ErrCompletionQueueFull", err)
+	}
+	wantDone(t, "receives of this stream", x.b.recvCQ, "1 success")
+	x.b.recv(2, 8)
 }

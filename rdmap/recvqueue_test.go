@@ -55,17 +55,22 @@ func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
 // "A zero-length Send Message Type MUST consume an Untagged Buffer at the Data Sink."
 // RDMAP-5040-5.3-13
 func TestRFC5040_5_3_ZeroLengthSendConsumesBuffer(t *testing.T) {
-	x := newPair(t, params{})
-	x.b.recv(1, 10)
-	x.b.recv(2, 10)
-	x.a.post(WorkRequest{Op: WorkSend})
-	x.run()
-	if all := wantDone(t, "receiver", x.b.recvCQ, "1 success"); len(all) == 1 && all[0].Len != 0 {
-		t.Errorf("length %d, want 0", all[0].Len)
+	for _, op := range []WorkOp{WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate} {
+		t.Run(op.String(), func(t *testing.T) {
+			x := newPair(t, params{})
+			victim, _ := x.b.register(8, allAccess)
+			x.b.recv(1, 10)
+			x.b.recv(2, 10)
+			x.a.post(WorkRequest{Op: op, Invalidate: victim.STag()})
+			x.run()
+			if all := wantDone(t, "receiver", x.b.recvCQ, "1 success"); len(all) == 1 && all[0].Len != 0 {
+				t.Errorf("length %d, want 0", all[0].Len)
+			}
+			x.a.post(WorkRequest{Op: WorkSend, Data: []byte("x")})
+			x.run()
+			wantDone(t, "receiver", x.b.recvCQ, "2 success")
+		})
 	}
-	x.a.post(WorkRequest{Op: WorkSend, Data: []byte("x")})
-	x.run()
-	wantDone(t, "receiver", x.b.recvCQ, "2 success")
 }
 
 // "an incoming Send Message MUST be Delivered to the ULP only after the DDP Message has been Delivered to the
@@ -115,15 +120,22 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 // land, and before the Completion is seen. "The Invalidate STag MUST be valid." "The STag MUST be associated to
 // this RDMAP Stream." A Terminate says "STag Cannot be Invalidated" otherwise.
 //
-// RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
+// RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.1-2, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
 // RDMAP-5040-8.1.1-8, RDMAP-5040-1.2-3
 func TestRFC5040_5_3_Invalidate(t *testing.T) {
+	for _, op := range []WorkOp{WorkSendInvalidate, WorkSendSEInvalidate} {
+		t.Run(op.String(), func(t *testing.T) { invalidateWith(t, op) })
+	}
+}
+
+// invalidateWith is TestRFC5040_5_3_Invalidate with one of the two Sends with Invalidate.
+func invalidateWith(t *testing.T, op WorkOp) {
 	t.Run("associated", func(t *testing.T) {
 		x := newPair(t, params{})
 		r, b := x.b.register(8, allAccess)
 		x.b.recv(1, 8)
 		x.a.post(WorkRequest{Op: WorkWrite, Data: []byte("before"), Remote: handle(r)})
-		x.a.post(WorkRequest{Op: WorkSendInvalidate, Invalidate: r.STag()})
+		x.a.post(WorkRequest{Op: op, Invalidate: r.STag()})
 		x.run()
 		wantDone(t, "receiver", x.b.recvCQ, "1 success")
 		if string(b[:6]) != "before" {
@@ -164,7 +176,7 @@ func TestRFC5040_5_3_Invalidate(t *testing.T) {
 			x := newPair(t, params{domain: shared})
 			x.b.recv(1, 8)
 			x.b.recv(2, 8)
-			x.a.post(WorkRequest{Op: WorkSendInvalidate, Invalidate: tt.stag, Data: []byte("hello")})
+			x.a.post(WorkRequest{Op: op, Invalidate: tt.stag, Data: []byte("hello")})
 			x.a.transmit()
 			x.b.receive()
 			h := x.b.wantTerminate(tt.want)
@@ -184,8 +196,9 @@ func TestRFC5040_5_3_Invalidate(t *testing.T) {
 		x.b.recv(1, 8)
 		x.b.post(WorkRequest{ID: 9, Op: WorkRead, Data: make([]byte, 8)})
 		sink := x.b.qp.sq.at(0).sinkSTag
+		opcode, _ := op.opcode()
 		x.b.inject(ddp.UntaggedHeader{
-			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(sink), MSN: 1,
+			Last: true, RsvdULP: Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
 		}.AppendTo(nil))
 		x.b.wantTerminate("0209 c000")
 	})

@@ -87,7 +87,7 @@ func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 // MUST NOT cause the Data Source Tagged Offset to wrap." The Terminate returns everything: M, D and R. The
 // same is checked of atomics, which return no RDMA header (RFC 7306 §8.1).
 //
-// RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-5, RDMAP-5040-7.2-9 to RDMAP-5040-7.2-14, RDMAP-5040-8.1.1-2,
+// RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-2, RDMAP-5040-7.1-5, RDMAP-5040-7.2-9 to RDMAP-5040-7.2-14, RDMAP-5040-8.1.1-2,
 // RDMAP-5040-8.1.1-3, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-8
 func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 	shared := ddp.NewDomain(nil)

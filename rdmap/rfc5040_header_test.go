@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -92,6 +93,25 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 		} else {
 			x.b.wantTerminate("0205 c000 0017 41")
 			wantDone(t, "receiver", x.b.recvCQ, "1 flushed")
+		}
+		for op := range OpAtomicResponse + 1 { // each message: with another RV its opcode is not looked at
+			x := newPair(t, params{})
+			r, b := x.b.register(8, allAccess)
+			before := bytes.Clone(b)
+			u := untagged(op, op.queue(), 1, nil)
+			if op == OpWrite || op == OpReadResponse {
+				u = tagged(op, r.STag(), r.TO(), make([]byte, 8))
+			}
+			u[1] = rv<<6 | byte(op)
+			x.b.inject(u)
+			if rv != 1 {
+				x.b.wantTerminate("0205 c000")
+				if !bytes.Equal(b, before) {
+					t.Errorf("%v with RV %d is placed", op, rv)
+				}
+			} else if err := x.b.qp.Err(); err != nil && strings.Contains(err.Error(), "version") {
+				t.Errorf("%v with RV 1: %v", op, err)
+			}
 		}
 	}
 }

@@ -58,7 +58,7 @@ func errorCases() []errorCase {
 // DDP Header Included. … R: bit 18. RDMAP Header Included. See Figure 10 for when this bit SHOULD be set." What a bit
 // announces is there, and nothing else.
 //
-// RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-24, RDMAP-5040-4.8-32,
+// RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-24, RDMAP-5040-4.8-30, RDMAP-5040-4.8-32,
 // RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
 func TestRFC5040_4_8_HeaderControlBits(t *testing.T) {
 	for _, tt := range errorCases() {
@@ -101,7 +101,7 @@ func TestRFC5040_4_8_HeaderControlBits(t *testing.T) {
 // from octet 6 on, "112 bits for Tagged Messages and 144 bits for Untagged Messages"; then the terminated RDMA header.
 // "DDP Segment Length … MUST be valid if the M bit is set": that of the whole segment at fault.
 //
-// RDMAP-5040-4.8-26, RDMAP-5040-4.8-27, RDMAP-5040-4.8-29
+// RDMAP-5040-4.8-1, RDMAP-5040-4.8-2, RDMAP-5040-4.8-26 to RDMAP-5040-4.8-29, RDMAP-5040-4.8-31, RDMAP-5040-4.8-33
 func TestRFC5040_4_8_TerminateLayout(t *testing.T) {
 	for _, tt := range []struct {
 		desc, segment, control string

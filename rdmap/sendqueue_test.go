@@ -70,6 +70,12 @@ func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	if len(all) > 0 && all[0].Original != binary.NativeEndian.Uint64(r.Bytes()) {
 		t.Errorf("original value %#x, want %x", all[0].Original, r.Bytes()[:8])
 	}
+	x.b.wire = nil // it has arrived
+	x.a.post(WorkRequest{ID: 6, Op: WorkRead})
+	x.a.transmit()
+	wantDone(t, "Read of no octets sent", x.a.sendCQ, "")
+	x.run()
+	wantDone(t, "Read of no octets answered", x.a.sendCQ, "6 success")
 }
 
 // A response that is faster than Sent: the request is still the transmitter's, so it is not complete.

@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -105,6 +106,12 @@ func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 		got, err := ParseTerminate(b)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s, reserved bits set: %+v, %v, want %+v", tt.desc, got, err, tt.want)
+		}
+		x := newPair(t, params{})
+		x.a.inject(untagged(OpTerminate, 2, 1, b))
+		var e *TerminateError
+		if !errors.As(x.a.qp.Err(), &e) || !e.Remote || !reflect.DeepEqual(e.Terminate, tt.want) {
+			t.Errorf("%s, reserved bits set: a QP takes it as %v, want %+v", tt.desc, x.a.qp.Err(), tt.want)
 		}
 	}
 }
