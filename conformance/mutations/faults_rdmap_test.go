@@ -69,4 +69,12 @@ var rdmapFaults = []Fault{
 	{Name: "an Invalidate STag in messages that invalidate nothing", File: "rdmap/sendqueue.go",
 		Old: "	if e.opcode.invalidates() { // in", New: "	if true { // in",
 		IDs: []string{"RDMAP-5040-4.1-20"}},
+	{Name: "no buffer for a Terminate where a shared queue is empty", File: "rdmap/qp.go",
+		Old: "	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)",
+		New: "	if !q.rq.isEmpty() || q.cfg.SRQ == nil {\n		mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)\n	}",
+		IDs: []string{"RDMAP-5040-5.4-6"}},
+	{Name: "a queued Write not flushed by an error", File: "rdmap/ending.go",
+		Old: "func(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() })\n	q.settle",
+		New: "func(e *sendEntry) bool { return e.progress == queued && e.op != WorkWrite || e.op.awaitsResponse() })\n	q.settle",
+		IDs: []string{"RDMAP-5040-5.4-10"}},
 }
