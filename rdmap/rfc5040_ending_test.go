@@ -1,9 +1,12 @@
 package rdmap
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/ddp"
 )
 
 // "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP layer" (RFC 5040 §5.4),
@@ -53,5 +56,33 @@ func TestRFC5040_5_4_TerminateFindsItsBuffer(t *testing.T) {
 				t.Errorf("it is taken as %v", err)
 			}
 		})
+	}
+}
+
+// The sink of a Read that ends with the stream is the ULP's again: no segment that still comes changes it (RFC 5040 §8.1.1).
+//
+// RDMAP-5040-8.1.1-7
+func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {
+	x := newPair(t, params{mulpdu: 64})
+	r, _ := x.b.register(500, ddp.RemoteRead)
+	sink := make([]byte, 500)
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
+	x.a.transmit()
+	x.b.receive()
+	x.b.transmit()
+	for _, u := range x.b.wire[:4] {
+		x.a.inject(u)
+	}
+	x.a.qp.Fail(errTest)
+	wantDone(t, "reader", x.a.sendCQ, "1 flushed")
+	after := bytes.Clone(sink)
+	if after[0] == 0 || after[499] != 0 {
+		t.Fatal("the test is wrong: not in the middle")
+	}
+	for _, u := range x.b.wire[4:] {
+		x.a.inject(u)
+	}
+	if !bytes.Equal(sink, after) {
+		t.Error("the sink changes after its Read has failed")
 	}
 }

@@ -273,7 +273,7 @@ func TestRFC5040_4_8_DDPErrors(t *testing.T) {
 // Figure 9: "For MPA, see MPA Specification" (RFC 5044 §8, RFC 6581 §8). Errors 1 and 4 mean that there is no
 // connection to send a Terminate on.
 //
-// RDMAP-5040-4.8-23
+// RDMAP-5040-4.8-23, RDMAP-5040-6.2-3
 func TestRFC5040_4_8_MPAErrors(t *testing.T) {
 	for code := uint8(1); code <= 7; code++ {
 		x := newPair(t, params{})

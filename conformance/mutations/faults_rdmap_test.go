@@ -77,4 +77,10 @@ var rdmapFaults = []Fault{
 		Old: "func(e *sendEntry) bool { return e.progress == queued || e.op.awaitsResponse() })\n	q.settle",
 		New: "func(e *sendEntry) bool { return e.progress == queued && e.op != WorkWrite || e.op.awaitsResponse() })\n	q.settle",
 		IDs: []string{"RDMAP-5040-5.4-10"}},
+	{Name: "the sink of a failed Read stays registered", File: "rdmap/ending.go",
+		Old: "	sink := e.sink\n", New: "	sink := e.sink\n	e.sink = nil\n	if e.op == WorkRead {\n		return\n	}\n",
+		IDs: []string{"RDMAP-5040-8.1.1-7"}},
+	{Name: "a Terminate about a connection that is gone", File: "rdmap/terminate.go",
+		Old: "(t.Code == mpaClosed || t.Code == mpaFrame)", New: "t.Code == mpaFrame",
+		IDs: []string{"RDMAP-5040-6.2-3"}},
 }
