@@ -11,7 +11,8 @@ import (
 // bit, its opcode, Tagged or on its queue, in every segment. TestRFC5040_4_1_ControlField reads the table of opcodes;
 // here QPs post, answer and fail, and the octets count.
 //
-// RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20, RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7
+// RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20, RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7,
+// RDMAPX-7306-10.2-1
 func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 	for _, tt := range []struct {
 		op     WorkOp // 0: the stream fails
