@@ -63,6 +63,8 @@ func TestWindowRange(t *testing.T) {
 }
 
 // A window has at most the rights of its Region, and those alone count for it, whatever the Region has.
+//
+// SEC-5042-2.2.5-3, SEC-5042-6.1.1-4, SEC-5042-6.1.1-6
 func TestWindowRights(t *testing.T) {
 	d := NewDomain(nil)
 	for granted := range Access(16) {
@@ -100,7 +102,8 @@ func TestWindowRights(t *testing.T) {
 
 // Every range at every bound, of the window by its STag and of the Region by its: what is not inside is
 // refused, and no octet outside the window changes. The names don't mix.
-// SEC-5042-6.2.2-2
+//
+// SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.2-2
 func TestWindowBounds(t *testing.T) {
 	const size, off, n = 40, 11, 9
 	for from := off - 3; from <= off+n+3; from++ {

@@ -157,6 +157,15 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 		x.a.injectHex(vAtomicResponse)
 		x.a.wantTerminate("0206 c000 001e 414b")
 	})
+	t.Run("a Read was asked for", func(t *testing.T) {
+		x := newPair(t, params{})
+		sink := make([]byte, 8)
+		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink})
+		x.a.transmit()
+		x.a.inject(untagged(OpAtomicResponse, 3, 1, AtomicResponse{}.AppendTo(nil))) // identifier 0, which no atomic has
+		x.a.wantTerminate("0206 c000 001e 414b")
+		wantDone(t, "the Read", x.a.sendCQ, "1 flushed")
+	})
 }
 
 // "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA Version MUST

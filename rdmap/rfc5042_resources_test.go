@@ -244,6 +244,19 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	if count[first.b.qp] != n/2 || count[second.b.qp] != n/2 {
 		t.Errorf("Completions of the two: %v, want %d each", count, n/2)
 	}
+	// Sends take entries as well, so that the peer finds no buffer of a shared queue that has none.
+	full := NewCompletionQueue(2)
+	srq, _ := shared(t, 4, 8)
+	x := newPair(t, params{srq: srq, srqCQ: full})
+	for range 2 {
+		x.b.post(WorkRequest{Op: WorkSend, CQ: full})
+	}
+	if err := x.b.qp.PostSend(&WorkRequest{Op: WorkSend, CQ: full}); !errors.Is(err, ErrCompletionQueueFull) {
+		t.Errorf("PostSend: %v, want ErrCompletionQueueFull", err)
+	}
+	if got := flood(x, 4, message); got != 0 || full.Len() != 2 {
+		t.Errorf("shared queue: %d messages, %d Completions, want 0 and 2", got, full.Len())
+	}
 }
 
 // "If the local ULP must be able to completely fill the queues, … the CQ must be sized to accommodate the maximum number

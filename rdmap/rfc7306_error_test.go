@@ -36,7 +36,7 @@ func extensionTarget(t *testing.T) (*side, *ddp.Region) {
 // MUST be valid." One octet of a good segment is changed. "the Error Type, Error Code, and Terminated DDP Header fields are
 // included in the Terminate Message, but the Terminated RDMA Header field is set to zero", for which read: absent.
 //
-// RDMAPX-7306-8.1-1, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4
+// RDMAPX-7306-8.1-1, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4, RDMAPX-7306-10.2-1
 func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
 	for op := OpImmediate; op <= OpAtomicResponse; op++ {
 		qn := byte(op.queue())

@@ -262,6 +262,50 @@ func TestRFC7306_7_ResponsesInOrder(t *testing.T) {
 	}
 }
 
+// handOver places the peer's next segment. What DDP has only placed it does not deliver: nothing comes of it until then.
+func (s *side) handOver(u []byte, nothing func()) {
+	s.t.Helper()
+	s.rx.Place(s.off, u)
+	for _, edge := range []uint64{s.off, s.off + uint64(len(u)) + 6} {
+		for s.rx.Deliver(edge) {
+			s.qp.Handle(s.rx.Message())
+		}
+		if edge == s.off {
+			nothing()
+		}
+	}
+	s.off += uint64(len(u)) + 6
+}
+
+// No work on an Atomic Request begins before DDP has Delivered it (the Responder, §5.4), and
+// the requester does not take its operation for done before the response is.
+//
+// RDMAPX-7306-5.4-1, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAPX-7306-5.4-8
+func TestRFC7306_5_4_NothingBeforeDelivery(t *testing.T) {
+	for _, op := range []WorkOp{WorkFetchAdd, WorkCmpSwap, WorkSwap} {
+		x := newPair(t, params{})
+		r, b := x.b.register(8, allAccess)
+		before := bytes.Clone(b)
+		old := binary.NativeEndian.Uint64(b)
+		u := x.a.posted(WorkRequest{Op: op, Remote: handle(r), Operand: 1 << 40, Compare: old})
+		x.b.handOver(u[0], func() {
+			x.b.wantNothing()
+			if !bytes.Equal(b, before) {
+				t.Errorf("%v: memory %x before the request is Delivered", op, b)
+			}
+		})
+		x.b.transmit()
+		x.b.wantOut("Atomic Response")
+		if bytes.Equal(b, before) {
+			t.Errorf("%v: memory has not changed", op)
+		}
+		x.a.handOver(x.b.wire[0], func() { wantDone(t, "before the response is Delivered", x.a.sendCQ, "") })
+		if all := wantDone(t, "afterwards", x.a.sendCQ, "1 success"); len(all) == 1 && all[0].Original != old {
+			t.Errorf("%v: original %#x, want %#x", op, all[0].Original, old)
+		}
+	}
+}
+
 // "Atomic Operation Response Messages MAY be generated at the Responder after subsequent RDMA Write Messages or
 // Send Messages have been Placed or Delivered", "Send Messages MAY be Completed at the Responder before prior
 // incoming Atomic Operation Request Messages have completed their response processing", and so with Reads and
