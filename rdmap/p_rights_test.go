@@ -15,7 +15,7 @@ import (
 // told, in every cell that RFC 5042 §6.3.5 does not allow.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-6, RDMAP-5040-8.1.1-8, SEC-5042-2.2.2-1,
-// SEC-5042-6.1.1-2, RDMAPX-7306-9-1
+// SEC-5042-6.1.1-2, RDMAPX-7306-8.2-8, RDMAPX-7306-9-1
 func TestP3_Matrix(t *testing.T) {
 	m := newTargetMemory(t)
 	scopes := []string{"same stream", "all streams", "other stream", "other domain"}

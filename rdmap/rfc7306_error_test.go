@@ -171,6 +171,13 @@ func TestRFC7306_5_2_2_BuffersForAllOutstanding(t *testing.T) {
 				wantDone(t, fmt.Sprintf("depth %d", depth), x.a.sendCQ, want)
 				x.a.out = nil
 			}
+			for range depth + 1 { // the response to one more would find no buffer
+				x.a.post(WorkRequest{Op: WorkCmpSwap, Remote: handle(r)})
+			}
+			x.a.transmit()
+			if len(x.a.out) != depth {
+				t.Errorf("%d atomics at once, want %d", len(x.a.out), depth)
+			}
 		}
 	}
 }
