@@ -71,7 +71,7 @@ conformance:
 	$(GO) test -count=1 -v -tags=conformance -timeout=10m -run='^Test[FGHLPQRT][0-9]+_' ./mpa ./ddp ./rdmap ./extsock ./conformance/...
 
 mutations:
-	$(GO) test -count=1 -v -tags=mutations -timeout=30m -run=TestEachFaultIsCaught ./conformance/mutations
+	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...
