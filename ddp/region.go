@@ -3,7 +3,6 @@ package ddp
 import (
 	"math/bits"
 	"strings"
-	"sync"
 )
 
 // Access is what may be done to a Region through its STag: a set of rights.
@@ -47,7 +46,7 @@ type Region struct {
 
 	// mu is held for reading while octets are copied into or out of mem, so that Deregister, which
 	// takes it for writing, waits for them.
-	mu   sync.RWMutex
+	mu   sharedMutex
 	gone bool // +checklocks:mu
 
 	of      *Region // the Region that this one is a window of; nil: of none

@@ -192,10 +192,10 @@ func TestSharedReceivesRunOut(t *testing.T) {
 	default:
 		t.Error("no event when the last buffer was taken")
 	}
-	if _, err := a.Write([]byte("one too many")); err != nil {
+	var te *rdmap.TerminateError
+	if _, err := a.Write([]byte("one too many")); err != nil && !errors.As(err, &te) { // which may be quicker than Write
 		t.Fatal(err)
 	}
-	var te *rdmap.TerminateError
 	if _, err := a.Read(make([]byte, 1)); !errors.As(err, &te) || !te.Remote {
 		t.Fatalf("Read = %v, want the peer's Terminate", err)
 	}
