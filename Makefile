@@ -24,7 +24,7 @@ build:
 	$(GO) build -o bin/rddp ./cmd/rddp
 
 test:
-	$(GO) test -race -shuffle=on -timeout=5m ./...
+	$(GO) test -race -shuffle=on -timeout=10m ./...
 	$(GO) test $(NORACE) # again: what can't run under the race detector, allocation counts, memory figures, buffers of 4 GiB
 
 check: format vet lint cross oldest benchonce tshark models

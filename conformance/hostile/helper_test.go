@@ -28,8 +28,8 @@ func inUse() int64 {
 // leastInUse is inUse at a moment when a stream that is busy holds none of the buffers it borrows.
 func leastInUse() int64 {
 	least := inUse()
-	for range 9 {
-		time.Sleep(time.Millisecond)
+	for range 30 {
+		time.Sleep(2 * time.Millisecond)
 		least = min(least, inUse())
 	}
 	return least
