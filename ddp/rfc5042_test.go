@@ -2,6 +2,7 @@ package ddp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -179,4 +180,34 @@ func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
 	if len(first) < 999 {
 		t.Errorf("1000 Domains begin with only %d STags", len(first))
 	}
+}
+
+// TestRFC5042_6_2_2_FoundBeforeRevoked: who has found a Region before it is revoked, and checks it after that, is refused: a
+// placement, an atomic, the source of a Read Response and a window alike.
+//
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no longer modify the buffer
+// after the ULP revokes remote access rights"
+// SEC-5042-6.2.2-1, SEC-5042-6.2.2-2
+func TestRFC5042_6_2_2_FoundBeforeRevoked(t *testing.T) {
+	r := register(t, NewDomain(nil), make([]byte, 64), RemoteRead|RemoteWrite|RemoteAtomic, stream)
+	w, err := r.Window(8, 8, RemoteWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(desc string, err error) {
+		t.Helper()
+		var e *AccessError
+		if !errors.As(err, &e) || e.Kind != KindInvalidSTag {
+			t.Errorf("%s: %v, want an invalid STag", desc, err)
+		}
+	}
+	r.Deregister()
+	for _, need := range []Access{RemoteRead, RemoteWrite, RemoteAtomic, 0} {
+		_, err := r.hold(r.TO(), 8, need, stream)
+		refused("the Region", err)
+	}
+	_, err = w.hold(w.TO(), 8, RemoteWrite, stream)
+	refused("its window", err)
+	_, err = r.Update64(r.TO(), func(v uint64) uint64 { return v + 1 })
+	refused("an atomic", err)
 }
