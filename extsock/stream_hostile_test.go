@@ -110,50 +110,52 @@ func TestStreamHostilePeer(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, a reader waits: %t", tt.desc, waits), func(t *testing.T) {
-				p, c := rawStreamPair(t, extsock.Config{RecvDepth: 6, RecvSize: 1024}, 32)
-				memory := bytes.Repeat([]byte{0xaa}, 3*1024)
-				buf := memory[1024:2048:2048]
-				p.segment(1, 0, true, 0, 0, 0, 0, 'g')
-				read := make(chan error, 1)
-				if waits {
-					if n, err := c.Read(buf); n != 1 || err != nil {
-						t.Fatalf("Read = %d, %v", n, err)
+				bubble(t, func(t *testing.T) {
+					p, c := rawStreamPair(t, extsock.Config{RecvDepth: 6, RecvSize: 1024}, 32)
+					memory := bytes.Repeat([]byte{0xaa}, 3*1024)
+					buf := memory[1024:2048:2048]
+					p.segment(1, 0, true, 0, 0, 0, 0, 'g')
+					read := make(chan error, 1)
+					if waits {
+						if n, err := c.Read(buf); n != 1 || err != nil {
+							t.Fatalf("Read = %d, %v", n, err)
+						}
+						go func() { _, err := c.Read(buf); read <- err }()
 					}
-					go func() { _, err := c.Read(buf); read <- err }()
-				}
-				for i, m := range tt.messages {
-					p.segment(uint32(2+i), 0, true, m...)
-				}
-				p.wantStreamEnd()
-				var err error
-				if waits {
-					err = <-read
-				} else {
-					var got []byte
-					for err == nil {
-						var n int
-						n, err = c.Read(buf)
-						got = append(got, buf[:n]...)
+					for i, m := range tt.messages {
+						p.segment(uint32(2+i), 0, true, m...)
 					}
-					if string(got) != "g"+tt.good {
-						t.Errorf("read %d octets %.20q, want %d octets %.20q", len(got), got, 1+len(tt.good), "g"+tt.good)
+					p.wantStreamEnd()
+					var err error
+					if waits {
+						err = <-read
+					} else {
+						var got []byte
+						for err == nil {
+							var n int
+							n, err = c.Read(buf)
+							got = append(got, buf[:n]...)
+						}
+						if string(got) != "g"+tt.good {
+							t.Errorf("read %d octets %.20q, want %d octets %.20q", len(got), got, 1+len(tt.good), "g"+tt.good)
+						}
 					}
-				}
-				// A stream that was at its end stays so.
-				atEnd := len(tt.messages) == 2 && err == io.EOF
-				if !errors.Is(err, extsock.ErrStream) && !tt.byDDP && !atEnd {
-					t.Errorf("Read = %v, want ErrStream", err)
-				}
-				if de := (*ddp.Error)(nil); tt.byDDP && !errors.As(err, &de) {
-					t.Errorf("Read = %v, want an error of DDP", err)
-				}
-				if _, err := c.Write([]byte("x")); !errors.Is(err, extsock.ErrStream) && !tt.byDDP {
-					t.Errorf("Write = %v, want ErrStream", err)
-				}
-				guard := bytes.Repeat([]byte{0xaa}, 1024)
-				if !bytes.Equal(memory[:1024], guard) || !bytes.Equal(memory[2048:], guard) {
-					t.Error("octets outside the reader's memory have changed")
-				}
+					// A stream that was at its end stays so.
+					atEnd := len(tt.messages) == 2 && err == io.EOF
+					if !errors.Is(err, extsock.ErrStream) && !tt.byDDP && !atEnd {
+						t.Errorf("Read = %v, want ErrStream", err)
+					}
+					if de := (*ddp.Error)(nil); tt.byDDP && !errors.As(err, &de) {
+						t.Errorf("Read = %v, want an error of DDP", err)
+					}
+					if _, err := c.Write([]byte("x")); !errors.Is(err, extsock.ErrStream) && !tt.byDDP {
+						t.Errorf("Write = %v, want ErrStream", err)
+					}
+					guard := bytes.Repeat([]byte{0xaa}, 1024)
+					if !bytes.Equal(memory[:1024], guard) || !bytes.Equal(memory[2048:], guard) {
+						t.Error("octets outside the reader's memory have changed")
+					}
+				})
 			})
 		}
 	}
