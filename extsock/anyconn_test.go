@@ -123,6 +123,30 @@ func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	}
 }
 
+// TestCloseDoesNotWaitForNobody: after SetLinger(0) Close waits for no peer, and without it until CloseTimeout is over, and
+// says that octets are lost.
+func TestCloseDoesNotWaitForNobody(t *testing.T) {
+	for _, abortive := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := net.Pipe()
+			c := extsock.NewConn(toe.WrapBuffered(a), true, &extsock.Config{CloseTimeout: 2 * time.Second})
+			if _, err := c.Write([]byte("nobody reads this")); err != nil {
+				t.Fatal(err)
+			}
+			if abortive {
+				_ = c.SetLinger(0) // a pipe has none; the wish counts
+			}
+			begin := time.Now()
+			err := c.Close()
+			if d := time.Since(begin); abortive && (d != 0 || err != nil) || !abortive && (d != 2*time.Second || err == nil) {
+				t.Errorf("abortive %t: Close = %v after %v", abortive, err, d)
+			}
+			b.Close()
+			settle()
+		})
+	}
+}
+
 // TestOperationsOverUnix runs every operation over a unix socket.
 func TestOperationsOverUnix(t *testing.T) {
 	a, b := unixStreams(t)

@@ -55,12 +55,10 @@ const (
 )
 
 var (
-	capabilityMagic  = [4]byte{'r', 'd', 'd', 'p'}
-	capabilityCRC32C = crc32.MakeTable(crc32.Castagnoli)
+	// capabilityBegin is how the record of this version begins: magic, version and length.
+	capabilityBegin = [6]byte{'r', 'd', 'd', 'p', capabilityVersion, capabilityLen}
+	castagnoli      = crc32.MakeTable(crc32.Castagnoli)
 )
-
-// capabilityBegin is how the record of this version begins: magic, version and length.
-var capabilityBegin = [6]byte{capabilityMagic[0], capabilityMagic[1], capabilityMagic[2], capabilityMagic[3], capabilityVersion, capabilityLen}
 
 // withPrivateData returns the record and the application's private data behind it.
 func (c capabilities) withPrivateData(application []byte) []byte {
@@ -87,9 +85,9 @@ func (c capabilities) withPrivateData(application []byte) []byte {
 
 // privateDataCRC returns what CRC has to be in Private Data that begins with begin and goes on as b does behind that.
 func privateDataCRC(begin [6]byte, b []byte) uint32 {
-	crc := crc32.Update(0, capabilityCRC32C, begin[:])
-	crc = crc32.Update(crc, capabilityCRC32C, b[len(begin):capabilityCRC])
-	return crc32.Update(crc, capabilityCRC32C, b[capabilityCRC+4:])
+	crc := crc32.Update(0, castagnoli, begin[:])
+	crc = crc32.Update(crc, castagnoli, b[len(begin):capabilityCRC])
+	return crc32.Update(crc, castagnoli, b[capabilityCRC+4:])
 }
 
 // parseCapabilities takes the record off the front of a peer's Private Data. Private Data that does
@@ -100,7 +98,7 @@ func parseCapabilities(b []byte) (c capabilities, rest []byte, ok bool, err erro
 		return capabilities{}, b, false, nil
 	}
 	begin, length := [6]byte(b[:6]), int(b[5])
-	foreign := [4]byte(b[:4]) != capabilityMagic || b[4] < capabilityVersion || length < capabilityLen || length > len(b)
+	foreign := [4]byte(begin[:4]) != [4]byte(capabilityBegin[:4]) || b[4] < capabilityVersion || length < capabilityLen || length > len(b)
 	got := binary.BigEndian.Uint32(b[capabilityCRC:])
 	if foreign && got != privateDataCRC(capabilityBegin, b) {
 		return capabilities{}, b, false, nil

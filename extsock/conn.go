@@ -202,7 +202,8 @@ func (c *Conn) leave(n *int) {
 // Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
 // all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
 // at most the same time again. Where TCP is below something with a send buffer of its own, as for TLS, Close waits
-// for that to be empty, in either mode, at most Config.CloseTimeout in all. A second Close returns at once, in TCP mode with net.ErrClosed as TCP's does.
+// for that to be empty, in either mode, at most Config.CloseTimeout in all, unless SetLinger says 0. A second Close
+// returns at once, in TCP mode with net.ErrClosed as TCP's does.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.startup.failed = nil // the application knows
@@ -216,7 +217,7 @@ func (c *Conn) Close() error {
 	err := c.close()
 	c.readDeadline.stop()
 	c.writeDeadline.stop()
-	if err == nil && !inDDP {
+	if err == nil && !inDDP && !c.abortive.Load() {
 		err = c.opError("close", flush(c.stream, c.cfg.closeTimeout()))
 	}
 	return err

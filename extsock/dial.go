@@ -104,9 +104,6 @@ type attempt struct {
 	unreachable      bool // connect has failed, TLS included
 }
 
-// tlsTimeout bounds a TLS handshake of Dial, as package toe does that of every other connection.
-const tlsTimeout = 10 * time.Second
-
 // connect makes a connection in TCP mode.
 func (a *attempt) connect(cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
@@ -122,7 +119,7 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 		return newConn(s, true, cfg), nil
 	}
 	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
-	ctx, cancel := context.WithTimeout(a.ctx, tlsTimeout) // the peer may say nothing, and a.ctx be without end
+	ctx, cancel := context.WithTimeout(a.ctx, toe.HandshakeTimeout) // the peer may say nothing, and a.ctx be without end
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		a.unreachable = true

@@ -40,8 +40,9 @@ func newBudget(limit int64) *budget {
 
 // SetMemoryLimit sets how many octets all connections of the process together may hold for their peers beyond the
 // fixed allowance of each, and returns what it was; a negative n changes nothing. It counts unread messages beyond
-// 64 KiB and one message per connection, the buffer that a connection receives to, which it keeps while more
-// than 16 KiB of an FPDU have come and not the rest (512 KiB), and a batch of FPDUs until TCP has taken it (512 KiB). When the limit is reached, a
+// 64 KiB and one message per connection, the buffer that a connection receives to, which it keeps while more than
+// 16 KiB of an FPDU have come and not the rest (512 KiB), and a batch of FPDUs until TCP has taken it (512 KiB). When
+// the limit is reached, a
 // connection whose program does not read stops reading from TCP, and in place of 512 KiB there are 66. So 0 is the
 // least memory, not an end. A limit below what is held now works as that becomes less. What is not counted: registered
 // memory, the Region of a granted Write among it, and the payload of the program's own operations.

@@ -18,8 +18,8 @@ const (
 	// are gathered.
 	sendSize = 64 << 10
 
-	// handshakeTimeout bounds a handshake, whatever the deadlines are.
-	handshakeTimeout = 10 * time.Second
+	// HandshakeTimeout bounds a TLS handshake, whatever the deadlines are.
+	HandshakeTimeout = 10 * time.Second
 
 	// lingerTimeout is how long Close lets go out what was written before.
 	lingerTimeout = 5 * time.Second
@@ -190,13 +190,13 @@ func (s *buffered) shakeLocked() {
 // shake is the handshake. A deadline would end it for good, so there is none on
 // conn meanwhile.
 func (s *buffered) shake() {
-	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), HandshakeTimeout)
 	defer cancel()
 	err := s.conn.(handshaker).HandshakeContext(ctx)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // that of ctx would look like a deadline of the user's
-		err = fmt.Errorf("toe: no handshake within %v", handshakeTimeout)
+		err = fmt.Errorf("toe: no handshake within %v", HandshakeTimeout)
 	case errors.Is(err, io.EOF): // not the peer's orderly end: nobody knows who sent the FIN
 		err = fmt.Errorf("toe: handshake: %w", io.ErrUnexpectedEOF)
 	default:
@@ -417,136 +417,6 @@ func (s *buffered) releaseLocked() {
 	if s.buf != nil {
 		sendBuffers.Put(s.buf)
 		s.buf, s.first, s.size = nil, 0, 0
-	}
-}
-
-// halfCloser is a net.Conn that can send a FIN, or what stands for one.
-type halfCloser interface{ CloseWrite() error }
-
-func (s *buffered) CloseWrite() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.conn.(halfCloser); !ok && !s.closed {
-		return fmt.Errorf("toe: half-close of a %T: %w", s.conn, errors.ErrUnsupported)
-	}
-	switch {
-	case s.closed:
-		return s.opError("close", net.ErrClosed)
-	case s.err != nil:
-		return s.opError("close", s.err)
-	case s.shut:
-		return nil
-	}
-	s.shut = true
-	s.startFeed()
-	s.changed.Broadcast()
-	return nil
-}
-
-// closeWrite is CloseWrite of conn. That of crypto/tls sets a write deadline of
-// 5 s, after which the peer could never be told of the end: it is taken away
-// again and again, and put back as crypto/tls leaves it.
-func (s *buffered) closeWrite() error {
-	c := s.conn.(halfCloser)
-	if _, ok := s.conn.(handshaker); !ok {
-		return c.CloseWrite()
-	}
-	done := make(chan struct{})
-	var patience sync.WaitGroup
-	patience.Go(func() {
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				s.conn.SetWriteDeadline(time.Time{})
-			case <-done:
-				return
-			}
-		}
-	})
-	err := c.CloseWrite()
-	close(done)
-	patience.Wait()
-	s.conn.SetWriteDeadline(longAgo)
-	return err
-}
-
-func (s *buffered) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return net.ErrClosed
-	}
-	s.closed = true
-	s.in.closed.Store(true)
-	s.readDeadline.stop()
-	s.writeDeadline.stop()
-	s.changed.Broadcast()
-	if _, ok := s.conn.(handshaker); !ok && !s.feeding {
-		s.mu.Unlock()
-		return s.conn.Close()
-	}
-	defer s.mu.Unlock()
-	s.linger = time.AfterFunc(lingerTimeout, s.abort)
-	if s.handshake == shaken {
-		s.conn.SetReadDeadline(longAgo) // ends reads under way
-	}
-	if s.feeding || s.handshake == shaken {
-		go s.discard()
-	}
-	s.startFeed()
-	return nil
-}
-
-func (s *buffered) Flush(timeout time.Duration) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	late := false
-	t := time.AfterFunc(timeout, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		late = true
-		s.changed.Broadcast()
-	})
-	defer t.Stop()
-	for s.feeding && !late {
-		s.changed.Wait()
-	}
-	if s.feeding {
-		return s.opError("close", os.ErrDeadlineExceeded)
-	}
-	return s.opError("close", s.err)
-}
-
-// abort closes conn without waiting for the peer: a *tls.Conn would tell it.
-func (s *buffered) abort() {
-	if c, ok := s.conn.(interface{ NetConn() net.Conn }); ok {
-		c.NetConn().Close()
-		return
-	}
-	s.conn.Close()
-}
-
-// discard reads what still comes in after Close, until conn is closed. Two ends
-// that close with full buffers would else wait for each other, as would two that
-// tell each other of the end over a net.Pipe, and TCP would reset the connection
-// because of octets that were not read.
-func (s *buffered) discard() {
-	s.mu.Lock()
-	for s.handshake == shakeIdle || s.handshake == shaking { // feed sees to it
-		s.changed.Wait()
-	}
-	s.mu.Unlock()
-	s.in.readMu.Lock() // after who was reading
-	defer s.in.readMu.Unlock()
-	s.conn.SetReadDeadline(time.Time{})
-	p := staging.Get().(*[stagingSize]byte)
-	defer staging.Put(p)
-	for {
-		if _, err := s.conn.Read(p[:]); err != nil {
-			return
-		}
 	}
 }
 
