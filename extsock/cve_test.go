@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -23,17 +22,7 @@ import (
 // startupReply answers an Initiator's Request with b, in two pieces.
 func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 	t.Helper()
-	head := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(s, head); err != nil {
-		t.Fatal(err)
-	}
-	n, err := mpa.FrameLen(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.CopyN(io.Discard, s, int64(n-len(head))); err != nil {
-		t.Fatal(err)
-	}
+	skipFrame(t, s)
 	for _, b := range [][]byte{first, second} {
 		if _, err := s.Write(b); err != nil {
 			t.Fatal(err)

@@ -31,30 +31,44 @@ type rawPeer struct {
 func rawPair(t *testing.T, cfg extsock.Config, before func(*extsock.Conn)) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	return rawPairOver(t, a, b, cfg, before)
+	return rawPairOver(t, a, b, cfg, nil, before)
 }
 
-// rawPairOver is rawPair over a and b.
-func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, before func(*extsock.Conn)) (*rawPeer, *extsock.Conn) {
+// rawPairOver is rawPair over a and b, with private data in the Request.
+func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte, before func(*extsock.Conn)) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	c := extsock.NewConn(b, false, &cfg)
 	t.Cleanup(func() { a.Close(); c.Close() })
 	if before != nil {
 		before(c)
 	}
-	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)); err != nil {
+	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true, PrivateData: private}.AppendTo(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(a, make([]byte, mpa.FrameHeaderLen)); err != nil {
-		t.Fatal(err)
-	}
+	skipFrame(t, a)
 	a.SetReadDeadline(time.Now().Add(time.Minute))
 	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
+}
+
+// skipFrame reads one startup frame.
+func skipFrame(t *testing.T, s net.Conn) {
+	t.Helper()
+	head := make([]byte, mpa.FrameHeaderLen)
+	if _, err := io.ReadFull(s, head); err != nil {
+		t.Fatal(err)
+	}
+	n, err := mpa.FrameLen(head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(io.Discard, s, int64(n-len(head))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // send sends one ULPDU.

@@ -118,7 +118,7 @@ func TestBegunFPDU(t *testing.T) {
 		})
 		t.Run(fmt.Sprintf("%d octets over kernel TCP", n), func(t *testing.T) {
 			a, b := kernelStreams(t)
-			p, c := rawPairOver(t, a, b, extsock.Config{}, nil)
+			p, c := rawPairOver(t, a, b, extsock.Config{}, nil, nil)
 			within := func(reached func() bool) bool {
 				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					if reached() {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -21,32 +20,10 @@ import (
 func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	c := extsock.NewConn(b, false, &cfg)
-	t.Cleanup(func() { a.Close(); c.Close() })
 	record := []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 0, 0x10, 0, 0, 0, 0, 0} // messages of 4096 octets
 	binary.BigEndian.PutUint16(record[12:], credits)
 	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(record, crc32.MakeTable(crc32.Castagnoli)))
-	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true, PrivateData: record}.AppendTo(nil)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	head := make([]byte, mpa.FrameHeaderLen)
-	if _, err := io.ReadFull(a, head); err != nil {
-		t.Fatal(err)
-	}
-	n, err := mpa.FrameLen(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.CopyN(io.Discard, a, int64(n-len(head))); err != nil {
-		t.Fatal(err)
-	}
-	a.SetReadDeadline(time.Now().Add(time.Minute))
-	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
-	p.rx.SetBuffer(make([]byte, 1<<20))
-	return p, c
+	return rawPairOver(t, a, b, cfg, record, nil)
 }
 
 // segment sends a segment of a Send.

@@ -63,16 +63,7 @@ func TestRFC5040_5_4_TerminateFindsItsBuffer(t *testing.T) {
 //
 // RDMAP-5040-8.1.1-7
 func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {
-	x := newPair(t, params{mulpdu: 64})
-	r, _ := x.b.register(500, ddp.RemoteRead)
-	sink := make([]byte, 500)
-	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
-	x.a.transmit()
-	x.b.receive()
-	x.b.transmit()
-	for _, u := range x.b.wire[:4] {
-		x.a.inject(u)
-	}
+	x, sink := halfAnswered(t)
 	x.a.qp.Fail(errTest)
 	wantDone(t, "reader", x.a.sendCQ, "1 flushed")
 	after := bytes.Clone(sink)
@@ -85,4 +76,20 @@ func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {
 	if !bytes.Equal(sink, after) {
 		t.Error("the sink changes after its Read has failed")
 	}
+}
+
+// halfAnswered is a pair in which the Read with ID 1 of one end has been answered, four segments have arrived, and the others
+// are in b.wire[4:].
+func halfAnswered(t *testing.T) (x *pair, sink []byte) {
+	x = newPair(t, params{mulpdu: 64})
+	r, _ := x.b.register(500, ddp.RemoteRead)
+	sink = make([]byte, 500)
+	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
+	x.a.transmit()
+	x.b.receive()
+	x.b.transmit()
+	for _, u := range x.b.wire[:4] {
+		x.a.inject(u)
+	}
+	return x, sink
 }

@@ -174,16 +174,7 @@ func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
 		}
 	})
 	t.Run("sink of a Read", func(t *testing.T) {
-		x := newPair(t, params{mulpdu: 64})
-		r, _ := x.b.register(500, ddp.RemoteRead)
-		sink := make([]byte, 500)
-		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: handle(r)})
-		x.a.transmit()
-		x.b.receive()
-		x.b.transmit()
-		for _, u := range x.b.wire[:4] {
-			x.a.inject(u)
-		}
+		x, sink := halfAnswered(t)
 		if !x.a.qp.Cancel(x.a.sendCQ, 1) { // which gives the memory back
 			t.Fatal("Cancel: false")
 		}
