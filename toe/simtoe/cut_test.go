@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"syscall"
 	"testing"
@@ -118,6 +119,25 @@ func TestSilenceHidesClose(t *testing.T) {
 			t.Errorf("Read = %v, want os.ErrDeadlineExceeded", err)
 		}
 	})
+}
+
+// TestLingerResets: after SetLinger(0) Close is a reset, which the peer sees behind what is on its way.
+func TestLingerResets(t *testing.T) {
+	a, b := pair(t, simtoe.Config{}, simtoe.Config{})
+	mustWrite(t, a, []byte("last"))
+	if err := a.SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	if got, err := io.ReadAll(b); string(got) != "last" || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the peer reads %q, %v, want ECONNRESET behind the last octets", got, err)
+	}
+	if _, err := b.Write([]byte("x")); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the peer's Write = %v, want ECONNRESET", err)
+	}
+	if err := a.SetLinger(0); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("SetLinger after Close = %v", err)
+	}
 }
 
 // TestResetWakesWaiters on both sides.

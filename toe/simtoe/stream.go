@@ -25,6 +25,7 @@ type Stream struct {
 
 	local, remote Addr
 	emss          atomic.Int64
+	abortive      bool // +checklocks:mu; Close is a reset
 }
 
 var (
@@ -138,8 +139,22 @@ func (s *Stream) Close() error {
 	defer s.mu.Unlock()
 	s.out.writeClosed = true
 	s.out.writeDeadline.stop()
+	if s.abortive && !s.out.silent {
+		s.out.reset, s.in.reset = true, true
+	}
 	s.out.closeWrite()
 	s.in.closeRead(!s.out.silent)
+	return nil
+}
+
+// SetLinger with 0 seconds makes Close a reset, as that of a net.TCPConn; other values change nothing else.
+func (s *Stream) SetLinger(seconds int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out.writeClosed {
+		return s.opError("set", net.ErrClosed)
+	}
+	s.abortive = seconds == 0
 	return nil
 }
 
