@@ -64,6 +64,9 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 func TestCancelLetsCloseGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
+		if n, err := c.Read(make([]byte, 100)); n == 0 || err != nil { // else Close would be a reset
+			t.Fatalf("Read = %d, %v", n, err)
+		}
 		begin := time.Now()
 		if err := c.Close(); err != nil || time.Since(begin) != time.Second {
 			t.Errorf("Close = %v after %v", err, time.Since(begin))

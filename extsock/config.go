@@ -30,11 +30,19 @@ type Config struct {
 	// PreferTimeout is how long Dial with StartupPrefer waits for the peer's MPA Reply before it falls
 	// back to plain TCP. Zero means 2 s.
 	PreferTimeout time.Duration
-	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a
-	// connection of which nothing has come that long after its first use is plain TCP. Zero means to
-	// wait for the peer's first octets without limit. A peer that has sent a part of what could be a
-	// Request gets HandshakeTimeout for the rest.
+	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a connection
+	// of which nothing has come that long after startup has begun is plain TCP. Zero means that a Write waits 1 s
+	// for the peer's first octets, and a Read waits for them without limit; negative means that a Write does so,
+	// too. A peer that has sent a part of what could be a Request gets HandshakeTimeout for the rest.
 	SniffTimeout time.Duration
+	// JudgeRequests leaves each MPA Request to the program, which calls Conn.ReceiveRequest: a Listener does not
+	// run the startup that Startup asks for. Where the program does not call ReceiveRequest, startup runs at the
+	// connection's first Read, Write or Handshake. Until then the peer's Dial waits.
+	JudgeRequests bool
+	// RetryRevision1 makes Dial try once more in MPA revision 1, on a new connection, where the peer closes the
+	// connection instead of answering a Request in revision 2 (RFC 6581 §10). It is for Responders of RFC 5044's time.
+	// A server that accepts connections and closes them gets two.
+	RetryRevision1 bool
 
 	// Revision is the newest MPA revision to be used: 1 or 2. Zero means 2. An Initiator asks for it; a
 	// Responder answers in the revision of the Request and refuses a newer one.
@@ -169,15 +177,17 @@ const (
 	// StartupPrefer switches where the peer can, and is plain TCP where it can't; Conn.Mode and
 	// Conn.Fallback tell. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
 	// Reply. That costs a connection which the peer sees begin with an MPA Request, so the Dialer
-	// remembers the address for a while. A Listener's connections look at the first octets that come, at
-	// their first Read, Write or Handshake: an MPA Request goes on as startup, everything else is
-	// the application's. So one port serves both kinds of peers.
+	// remembers for a while what the peer has said (see Dialer.FallbackFor). A Listener looks at the first
+	// octets of each connection: an MPA Request goes on as startup, everything else is the
+	// application's. So one port serves both kinds of peers.
 	StartupPrefer
-	// StartupRequire switches in Dial, which fails when the peer does not follow. If the peer closes
-	// without a Reply to a revision 2 Request, Dial tries once more in revision 1 on a new
-	// connection (RFC 6581 §10). A Listener's connections switch at their first Read, Write or
-	// Handshake. A Conn of NewConn does so in either part, with StartupPrefer in the Initiator's,
-	// because it cannot dial again.
+	// StartupRequire switches in Dial, which fails when the peer does not follow. A Listener switches
+	// each connection.
+	//
+	// A Listener runs startup as soon as a connection is there, whatever its program does; see
+	// Listener.Accept for what it does not wait for, and JudgeRequests for programs that want to see to
+	// startup themselves. A Conn of NewConn switches at its first Read, Write or Handshake, with
+	// StartupPrefer in the Initiator's part, too, because it cannot dial again.
 	StartupRequire
 )
 
@@ -196,6 +206,7 @@ const (
 	initiatorTimeout    = 10 * time.Second
 	responderTimeout    = 5 * time.Second
 	defaultPrefer       = 2 * time.Second
+	defaultSniff        = time.Second
 	defaultCloseTimeout = 5 * time.Second
 )
 

@@ -55,6 +55,7 @@ type Conn struct {
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
 	abortive  atomic.Bool // Close is to be no orderly end
+	resetTold atomic.Bool // a call has failed because the peer has reset the connection
 
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
@@ -120,7 +121,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	if ddp {
 		n, err := c.readDDP(p)
-		return n, c.opError("read", err)
+		return n, c.opError("read", c.afterReset(err, false))
 	}
 	defer c.leave(&c.reading)
 	return c.readPlain(p)
@@ -143,7 +144,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 	if ddp {
 		n, err := c.writeDDP(p)
-		return n, c.opError("write", err)
+		return n, c.opError("write", c.afterReset(err, true))
 	}
 	defer c.leave(&c.writing)
 	return c.writePlain(p)
@@ -170,16 +171,13 @@ func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 			c.mu.Unlock()
 			return false, nil
 		}
-		over, err := c.joinStartupLocked(d)
-		c.mu.Unlock()
-		if over == nil && err == nil { // it is for this call to look at the first octets
-			err = c.sniff()
+		over, err := c.joinStartupLocked()
+		if n == &c.writing && c.cfg.SniffTimeout == 0 { // the peer may wait for what is to be written
+			c.hurrySniffLocked()
 		}
+		c.mu.Unlock()
 		if err != nil {
 			return false, err
-		}
-		if over == nil {
-			continue
 		}
 		select {
 		case <-over:
@@ -202,78 +200,126 @@ func (c *Conn) leave(n *int) {
 // Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
 // all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
 // at most the same time again. Where TCP is below something with a send buffer of its own, as for TLS, Close waits
-// for that to be empty, in either mode, at most Config.CloseTimeout in all, unless SetLinger says 0. A second Close
-// returns at once, in TCP mode with net.ErrClosed as TCP's does.
+// for that to be empty, in either mode, at most Config.CloseTimeout in all, unless SetLinger says 0.
+//
+// As over TCP, Close resets the connection if this end has not read all that has come of the peer's Writes: the peer's
+// program learns that they are lost (ECONNRESET), and what is still queued here is lost, too. What comes later is
+// thrown away, but then the peer gets all that was written here, and the end behind it. A second Close gives
+// net.ErrClosed.
+//
+// A connection that a Listener is still starting up is closed in the background as soon as that is over, so
+// that its peer finds a connection that was accepted and closed. Where the peer has sent nothing, with
+// StartupPrefer, that is after Config.SniffTimeout at the latest.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.startup.failed = nil // the application knows
 	again := c.closeCalled
 	c.closeCalled = true
-	inDDP := c.mode == ModeDDP
 	c.mu.Unlock()
-	if again && !inDDP {
+	if again {
 		return c.opError("close", net.ErrClosed)
 	}
 	err := c.close()
 	c.readDeadline.stop()
 	c.writeDeadline.stop()
-	if err == nil && !inDDP && !c.abortive.Load() {
-		err = c.opError("close", flush(c.stream, c.cfg.closeTimeout()))
-	}
 	return err
 }
 
+// close is Close, but for what the program has been told. Closing again does nothing.
 func (c *Conn) close() error {
 	c.mu.Lock()
 	if c.isClosed() {
 		c.mu.Unlock()
 		return nil
 	}
-	close(c.closed)
-	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil && !c.asked
-	c.mu.Unlock()
-	if inDDP {
-		defer c.verbs.deregisterAll()
-		if c.abortive.Load() {
-			c.verbs.pump.kill(net.ErrClosed)
-			return nil
-		}
-		return c.opError("close", c.verbs.pump.close())
+	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil
+	leaves := c.startup.byListener.Load() && (inStartup || c.startup.sniffing != nil)
+	if leaves {
+		c.hurrySniffLocked()
 	}
-	err := c.stream.Close()
-	if !inStartup { // else who runs startup finds the stream closed and does the rest
-		c.closePlain()
+	close(c.closed)
+	if c.asked {
+		inStartup = false
+	}
+	c.mu.Unlock()
+	switch {
+	case inDDP:
+		return c.closeDDP()
+	case leaves:
+		return nil
+	case inStartup: // its goroutine finds the stream closed and does the rest
+		return c.stream.Close()
+	}
+	err := c.closeStream()
+	if err == nil && !c.abortive.Load() {
+		err = c.opError("close", flush(c.stream, c.cfg.closeTimeout()))
 	}
 	return err
 }
 
-// closePlain does what is left to do for a connection that was closed without being in DDP mode.
-func (c *Conn) closePlain() {
+// closeDDP ends a connection in DDP mode.
+func (c *Conn) closeDDP() error {
+	defer c.verbs.deregisterAll()
+	if c.abortive.Load() {
+		c.verbs.pump.kill(net.ErrClosed)
+		return nil
+	}
+	return c.opError("close", c.verbs.pump.close())
+}
+
+// closeStream ends a connection that is not in DDP mode. It is called once.
+func (c *Conn) closeStream() error {
+	c.mu.Lock()
+	unread := len(c.startup.ahead) > 0
+	c.mu.Unlock()
+	if unread { // TCP does not know that they are unread
+		c.setReset()
+	}
+	err := c.stream.Close()
 	c.leaveDoor()
 	c.taps.closed()
 	c.abandonVerbs()
+	return err
 }
+
+// setReset makes TCP reset the connection at the stream's Close, if it can.
+func (c *Conn) setReset() {
+	if s, ok := c.tcp.(interface{ SetLinger(int) error }); ok {
+		_ = s.SetLinger(0) // an error is that of a closed stream
+	}
+}
+
+// abandon closes a connection whose startup has failed, or that was closed meanwhile.
+func (c *Conn) abandon() {
+	c.mu.Lock()
+	if !c.isClosed() {
+		close(c.closed)
+	}
+	c.mu.Unlock()
+	_ = c.closeStream() // the caller's error says more
+}
+
+// isGivenUp reports whether nobody wants the startup that is under way any more.
+func (c *Conn) isGivenUp() bool { return c.isClosed() && !c.startup.byListener.Load() }
 
 // CloseWrite ends the way out, behind what was written, and leaves the way in open. In DDP mode that needs the
 // byte stream; in message mode the error is errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
-	c.mu.Lock()
-	mode := c.mode
-	c.mu.Unlock()
-	if mode == ModeDDP {
-		return c.opError("close", c.finishDDP())
+	var never deadline
+	inDDP, err := c.enter(&c.writing, &never)
+	if err != nil {
+		return c.opError("close", err)
 	}
-	return c.stream.CloseWrite()
-}
-
-// finishDDP is CloseWrite in DDP mode.
-func (c *Conn) finishDDP() error {
+	if !inDDP {
+		defer c.leave(&c.writing)
+		return c.stream.CloseWrite()
+	}
 	s := c.verbs.pump.bytes
 	switch {
 	case s == nil:
-		return errors.ErrUnsupported
+		return c.opError("close", errors.ErrUnsupported)
 	case c.isClosed():
-		return net.ErrClosed
+		return c.opError("close", net.ErrClosed)
 	}
 	s.finish(syscall.EPIPE)
 	return nil

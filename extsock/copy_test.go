@@ -205,10 +205,16 @@ func TestConnectionBelow(t *testing.T) {
 			t.Errorf("%s: SetNoDelay: %v", tt.desc, err)
 		}
 	}
-	for _, c := range []*extsock.Conn{inDDP, pipe, undecided} {
-		if err := c.CloseRead(); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("CloseRead = %v, want ErrUnsupported", err)
+	for _, c := range []*extsock.Conn{inDDP, plain, undecided} {
+		if err := c.CloseRead(); err != nil {
+			t.Errorf("CloseRead = %v", err)
 		}
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Errorf("Read after CloseRead = %d, %v, want io.EOF", n, err)
+		}
+	}
+	if err := pipe.CloseRead(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("CloseRead of a pipe = %v, want ErrUnsupported", err)
 	}
 	undecided.Close()
 }

@@ -124,7 +124,7 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
 		return nil, c.opError("ddp", ErrInitiator)
 	}
-	if err := c.sniffRequest(ctx); err != nil {
+	if err := c.awaitSniff(ctx); err != nil {
 		return nil, c.opError("ddp", err)
 	}
 	return c.requireRequest(ctx)
@@ -170,7 +170,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	}
 	c.mu.Lock()
 	c.peer = peer{capabilities: caps, isRDDP: isRDDP, privateData: rest}
-	closed := c.isClosed()
+	closed := c.isGivenUp()
 	c.asked = !closed
 	c.mu.Unlock()
 	if closed { // at the last moment
@@ -256,7 +256,7 @@ func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 	defer c.mu.Unlock()
 	mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
 	switch {
-	case c.isClosed():
+	case c.isGivenUp():
 		return mine, net.ErrClosed
 	case r.answered:
 		return mine, ErrAnswered
@@ -285,7 +285,7 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 	switch {
 	case err != nil:
 		return mine, err
-	case c.isClosed():
+	case c.isGivenUp():
 		return mine, net.ErrClosed
 	case c.mode == ModeDDP:
 		return mine, ErrSwitched
@@ -335,15 +335,12 @@ func (c *Conn) endSwitch(err error) error {
 		go p.receive()
 		p.transmit()
 		if err != nil {
-			_ = p.close() // err says more
-			c.verbs.deregisterAll()
+			_ = c.closeDDP() // err says more
 		}
 		return err
 	}
-	if closed { // Close has left the rest to us
-		c.closePlain()
-	} else if r := (*mpa.RejectError)(nil); err != nil && !errors.As(err, &r) {
-		_ = c.close() // err says more
+	if r := (*mpa.RejectError)(nil); closed || err != nil && !errors.As(err, &r) {
+		c.abandon()
 	}
 	return err
 }
@@ -433,6 +430,7 @@ func (c *Conn) start(cause error) {
 	v.qp.Start(params)
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
+	p.setReset = c.setReset
 	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU

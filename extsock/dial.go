@@ -24,11 +24,13 @@ type Dialer struct {
 	net.Dialer
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
-	// FallbackFor is for how long after a fallback (StartupPrefer) the address is dialled in plain TCP at once. Zero
-	// means a minute, negative not at all.
+	// FallbackFor is for how long the Dialer remembers what a peer has said: that it does not speak MPA, or closes
+	// instead of answering (StartupPrefer dials the address in plain TCP at once then), or that it knows only
+	// revision 1 of MPA. That a peer was late is not remembered, and a connection to the address that enters DDP
+	// mode ends the memory. Zero means a minute, negative not at all.
 	FallbackFor time.Duration
 
-	plain memory
+	known memory
 }
 
 // defaultDialer remembers for Dial and DialContext.
@@ -81,7 +83,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config)
 		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
 		defer cancel()
 	}
-	a := attempt{d: d, ctx: ctx, network: network, address: address, cfg: cfg}
+	a := attempt{d: d, ctx: ctx, cfg: cfg, place: place{cfg.Backend, cfg.TLS != nil, network, address}}
 	switch cfg.Startup {
 	case StartupOff:
 		return a.connect(cfg)
@@ -97,11 +99,11 @@ func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config)
 
 // An attempt is one call of dial.
 type attempt struct {
-	d                *Dialer
-	ctx              context.Context
-	network, address string
-	cfg              *Config
-	unreachable      bool // connect has failed, TLS included
+	d   *Dialer
+	ctx context.Context
+	place
+	cfg         *Config
+	unreachable bool // connect has failed, TLS included
 }
 
 // connect makes a connection in TCP mode.
@@ -143,35 +145,51 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 	return cfg
 }
 
-// require switches c, or a second connection, which may be had in revision 1 only. What it returns an
-// error for is closed, unless that is ErrUnread.
+// require switches c, or a second connection, where Config.RetryRevision1 allows one. If it returns an error, c is
+// closed, unless the error is ErrUnread.
 func (a *attempt) require(c *Conn) (*Conn, error) {
+	_, revision1 := a.d.known.recall(a.place)
+	if revision1 && c.cfg.Revision == 0 {
+		c.cfg = inRevision1(c.cfg) // nobody else has c yet
+	}
 	err := c.EnableDDP(a.ctx, nil)
-	if err == nil || errors.Is(err, ErrUnread) && a.cfg.Startup == StartupPrefer {
+	if err == nil {
+		switch {
+		case c.cfg.Revision == a.cfg.Revision:
+			a.d.known.forget(a.place)
+		case !revision1: // so it is known only now
+			a.d.known.note(a.place, nil, a.d.fallbackFor())
+		}
+		return c, nil
+	}
+	if errors.Is(err, ErrUnread) && a.cfg.Startup == StartupPrefer {
 		return c, err
 	}
 	c.Close()
 	if errors.Is(err, ErrUnread) { // of a new connection: the peer speaks first, so it is no Responder
-		return nil, c.opError("ddp", fmt.Errorf("%w: %w", ErrNotMPA, err))
+		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
 	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
 	// again without the enhancements, on a new connection.
-	if cfg := c.cfg; errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && a.ctx.Err() == nil {
-		older := *cfg
-		older.Revision = 1
-		again, dialErr := a.connect(&older)
+	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && a.ctx.Err() == nil {
+		again, dialErr := a.connect(inRevision1(cfg))
 		if dialErr != nil {
 			return nil, dialErr
 		}
 		return a.require(again)
 	}
-	return nil, err
+	return nil, c.opError("dial", err)
+}
+
+func inRevision1(cfg *Config) *Config {
+	older := *cfg
+	older.Revision = 1
+	return &older
 }
 
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
 func (a *attempt) prefer() (*Conn, error) {
-	where := place{a.cfg.Backend, a.cfg.TLS != nil, a.network, a.address}
-	if before := a.d.plain.recall(where); before != nil {
+	if before, _ := a.d.known.recall(a.place); before != nil {
 		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
 	}
 	try := *a.cfg
@@ -190,7 +208,7 @@ func (a *attempt) prefer() (*Conn, error) {
 		why.Reason = FallbackNotMPA
 		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
-		a.d.plain.note(where, why, a.d.fallbackFor())
+		a.d.known.note(a.place, why, a.d.fallbackFor())
 		return c, nil
 	case a.unreachable || a.ctx.Err() != nil:
 		return nil, err
@@ -203,7 +221,9 @@ func (a *attempt) prefer() (*Conn, error) {
 	default: // a rejection, or MPA that makes no sense: an answer
 		return nil, err
 	}
-	a.d.plain.note(where, why, a.d.fallbackFor())
+	if why.Reason != FallbackTimedOut { // the peer has said nothing, and may have been busy
+		a.d.known.note(a.place, why, a.d.fallbackFor())
+	}
 	return a.fallBack(why)
 }
 
@@ -236,7 +256,7 @@ type place struct {
 // maxRemembered bounds a memory.
 const maxRemembered = 1024
 
-// A memory holds the places whose peers did not speak MPA, for a while. The zero value is empty.
+// A memory holds what the peers at places have said, for a while. The zero value is empty.
 type memory struct {
 	mu     sync.Mutex
 	places map[place]remembered // +checklocks:mu; at most maxRemembered
@@ -244,20 +264,27 @@ type memory struct {
 
 type remembered struct {
 	until time.Time
-	why   *FallbackError
+	why   *FallbackError // why the place is dialled in plain TCP; nil: it knows only revision 1 of MPA
 }
 
-// recall returns why p is remembered; nil if it is not.
-func (m *memory) recall(p place) *FallbackError {
+// recall returns why p is to be dialled in plain TCP, if it is, and whether it knows only revision 1 of MPA.
+func (m *memory) recall(p place) (why *FallbackError, revision1 bool) {
 	p = p.key()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.places[p]
 	if ok && passed(r.until) {
 		delete(m.places, p)
-		return nil
+		return nil, false
 	}
-	return r.why
+	return r.why, ok && r.why == nil
+}
+
+// forget drops what is remembered of p.
+func (m *memory) forget(p place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.places, p.key())
 }
 
 // note remembers p. Where there are too many, the one that has least time left goes.

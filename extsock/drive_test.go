@@ -35,7 +35,10 @@ func TestDriveAfterClose(t *testing.T) {
 		if err := ci.EnableDDP(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		go io.Copy(cr, cr)
+		go func() {
+			io.CopyN(cr, cr, 50*8)
+			io.Copy(io.Discard, cr)
+		}()
 		p := make([]byte, 8)
 		for range 50 { // until the role is left vacant
 			if _, err := ci.Write(p); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/internal/bufpool"
@@ -110,6 +111,12 @@ func (p *pump) kill(err error) {
 	p.transmit()
 }
 
+// sendReset is kill, and the peer learns that octets it has sent are lost.
+func (p *pump) sendReset() {
+	p.setReset()
+	p.kill(net.ErrClosed)
+}
+
 // linger is the end of the way up of a connection that is closing or has failed: what is queued may still
 // go out and the peer's FIN come, within the close timeout.
 func (p *pump) linger() {
@@ -147,9 +154,14 @@ func (p *pump) discard() {
 }
 
 // close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
-// has failed, and after the close timeout with an error.
+// has failed, and after the close timeout with an error. Where the program has not read all of what the
+// peer has sent there is no orderly end.
 func (p *pump) close() error {
 	begin := time.Now()
+	if p.in != nil && p.in.close() {
+		p.sendReset()
+		return nil
+	}
 	t := time.NewTimer(p.closeTimeout)
 	defer t.Stop()
 	if p.bytes != nil {
@@ -212,13 +224,16 @@ func (p *pump) wake() {
 	p.freed.broadcast()
 }
 
-// setReason notes why the connection ended; the first reason stays.
+// setReason notes why the connection ended; the first reason stays. Only a reset says more than the EPIPE that a
+// write behind it may have found first.
 func (p *pump) setReason(err error) {
 	p.mu.Lock()
 	first := p.reason == nil
 	if first {
-		p.reason = err
 		close(p.over)
+	}
+	if first || errors.Is(p.reason, syscall.EPIPE) && errors.Is(err, syscall.ECONNRESET) {
+		p.reason = err
 	}
 	p.mu.Unlock()
 	if first {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/rddp/rddp/rdmap"
 )
@@ -71,18 +72,41 @@ var (
 	errCloseTimeout = errors.New("close: the peer does not take what is queued")
 )
 
-// opError wraps err as the net package does.
+// opError wraps err as the net package does. An error of the stream below keeps what was found, and names the
+// operation that failed for the caller.
 func (c *Conn) opError(op string, err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF is returned as it is, like TCP's
 		return err
 	}
-	if _, ok := err.(*net.OpError); ok { //nolint:errorlint // only where it is one already
-		return err
+	if e, ok := err.(*net.OpError); ok { //nolint:errorlint // only where it is one already
+		if e.Op == op {
+			return err
+		}
+		err = e.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &timeoutError{err}
 	}
-	return &net.OpError{Op: op, Net: "rddp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// network returns the network of the connection's address, as package net names it in errors.
+func (c *Conn) network() string {
+	if a := c.LocalAddr(); a != nil {
+		return a.Network()
+	}
+	return "rddp"
+}
+
+// afterReset returns err as TCP reports a reset: to the first call that meets it, and EPIPE to later Writes.
+func (c *Conn) afterReset(err error, write bool) error {
+	if !errors.Is(err, syscall.ECONNRESET) {
+		return err
+	}
+	if told := c.resetTold.Swap(true); told && write {
+		return syscall.EPIPE
+	}
+	return err
 }
 
 // A timeoutError is a time-out in the words of package net.

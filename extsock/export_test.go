@@ -10,9 +10,9 @@ func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
 
 // Remembered returns how many addresses d remembers.
 func Remembered(d *Dialer) int {
-	d.plain.mu.Lock()
-	defer d.plain.mu.Unlock()
-	return len(d.plain.places)
+	d.known.mu.Lock()
+	defer d.known.mu.Unlock()
+	return len(d.known.places)
 }
 
 // RaceEnabled says whether the race detector is on, with which everything takes ten times as long.

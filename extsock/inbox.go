@@ -38,7 +38,8 @@ type inbox struct {
 	got     int            // +checklocks:mu octets in it
 	served  bool           // +checklocks:mu it has got its message, or at least one octet of the stream
 	eof     bool           // +checklocks:mu no more octets of the stream will come
-	discard bool           // +checklocks:mu nobody will read
+	discard bool           // +checklocks:mu nobody will read what comes
+	dropped bool           // +checklocks:mu something of the peer's was thrown away
 	granted *granted       // +checklocks:mu the answer to an offer, see rendezvous.go
 	refused bool           // +checklocks:mu or it was refused
 	memory  allowance      // +checklocks:mu
@@ -203,6 +204,7 @@ func (in *inbox) done(n uint32) error {
 	case g.chunk == nil: // the reader waits
 		in.got, in.served = int(n), true
 	case in.discard:
+		in.dropped = true
 		g.chunk.Put()
 	default:
 		in.pushLocked(message{chunk: g.chunk, data: g.chunk.B[:n], unbuffered: true})
@@ -291,6 +293,7 @@ func (in *inbox) accept(n int) (freed bool) {
 		in.served = true
 	}
 	c := in.releaseLocked()
+	in.dropped = in.dropped || in.discard && c != nil && (n > 0 || !in.framed)
 	switch {
 	case c == nil:
 	case in.discard || in.framed && (n == 0 || n < combine && in.joinLocked(c.B[:n])):
@@ -400,7 +403,7 @@ func (in *inbox) has() bool {
 
 // +checklocks:in.mu
 func (in *inbox) hasLocked() bool {
-	return in.served || in.first < len(in.unread) || in.eof
+	return in.served || in.first < len(in.unread) || in.eof || in.discard
 }
 
 // notify wakes the waiting reader if there is something for it.
@@ -431,6 +434,21 @@ func (in *inbox) ended() bool {
 	return in.eof
 }
 
+// over reports whether a Read waits in vain: the stream has come to its end, or the way in is closed.
+func (in *inbox) over() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.eof || in.discard
+}
+
+// closeRead throws away what comes from now on.
+func (in *inbox) closeRead() {
+	in.mu.Lock()
+	in.discard = true
+	in.mu.Unlock()
+	in.notify()
+}
+
 // putLocked gives back the memory of a message.
 //
 // +checklocks:in.mu
@@ -459,15 +477,16 @@ func (in *inbox) isShort() bool {
 	return in.short
 }
 
-// close throws away what is unread, and what comes from now on. It returns how many buffers are free by
-// that.
-func (in *inbox) close() (freed int) {
+// close throws away what is unread, and what comes from now on. It reports whether something of the peer's is lost by
+// that, or was before.
+func (in *inbox) close() (lost bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.discard = true
+	in.dropped = in.dropped || in.first < len(in.unread)
 	for in.first < len(in.unread) {
-		freed += in.freeLocked(&in.unread[in.first])
+		in.freeLocked(&in.unread[in.first])
 		in.popLocked()
 	}
-	return freed
+	return in.dropped
 }

@@ -70,7 +70,7 @@ func TestHalfOpenLimit(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d octets", start.desc, sent), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					before := extsock.TotalStats().HalfOpenEvictions
-					l, n := simListener(t, extsock.Config{Startup: start.startup, MaxHalfOpen: 2})
+					l, n := simListener(t, extsock.Config{Startup: start.startup, JudgeRequests: start.desc == "ReceiveRequest", MaxHalfOpen: 2})
 					var ended [4]chan error
 					var peers [4]net.Conn
 					var conns [4]*extsock.Conn

@@ -3,20 +3,44 @@ package extsock
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
+	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
 
 // A Listener is a net.Listener whose connections are extended sockets.
+//
+// Unless Config.Startup is StartupOff, it runs the startup of each connection in the background, from the moment it
+// comes, whatever the program does; at most 1024 connections wait for Accept so, and the others wait in the
+// operating system's backlog. A Listener leaves startup to the program where Config.JudgeRequests says so, and where
+// Config.RecvCQ makes the program post receive buffers to each connection, which it has to do before startup.
 type Listener struct {
-	l    toe.Listener
-	cfg  *Config
-	door *door
+	l       toe.Listener
+	cfg     *Config
+	door    *door
+	backlog *backlog // nil: connections are not started up before Accept
 }
 
-var _ net.Listener = (*Listener)(nil)
+var (
+	_ net.Listener = (*Listener)(nil)
+	_ syscall.Conn = (*Listener)(nil)
+)
+
+func newListener(l toe.Listener, cfg *Config) *Listener {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	x := &Listener{l: l, cfg: cfg, door: newDoor(cfg)}
+	if cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
+		x.backlog = newBacklog(x)
+	}
+	return x
+}
 
 // A ListenConfig makes Listeners, as net.ListenConfig does. The zero value works.
 type ListenConfig struct {
@@ -50,7 +74,7 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	if err != nil {
 		return nil, err
 	}
-	return &Listener{l: l, cfg: cfg, door: newDoor(cfg)}, nil
+	return newListener(l, cfg), nil
 }
 
 // Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
@@ -66,10 +90,7 @@ func ListenContext(ctx context.Context, network, address string, cfg *Config) (*
 // NewListener makes a Listener of any other one, whose connections become extended sockets as by
 // NewConn; Config.Backend is not used. The Listener owns l from now on. A nil cfg means the zero Config.
 func NewListener(l net.Listener, cfg *Config) *Listener {
-	if cfg == nil {
-		cfg = &Config{}
-	}
-	return &Listener{l: foreign{l}, cfg: cfg, door: newDoor(cfg)}
+	return newListener(foreign{l}, cfg)
 }
 
 // foreign gives Streams where a net.Listener gives net.Conns.
@@ -83,9 +104,10 @@ func (f foreign) Accept() (toe.Stream, error) {
 	return streamOf(c), nil
 }
 
-// Accept waits for the next connection, a *Conn in TCP mode whose part in MPA startup is the
-// Responder's. It waits for nothing that the peer has to send: TLS and Config.Startup come with the
-// connection's first use.
+// Accept waits for the next connection, a *Conn whose part in MPA startup is the Responder's. As over TCP, it does
+// not wait for anything that the peer has to send: startup of the connection may be under way still, and Read and
+// Write wait for that. If it fails, they say so; a connection of which it has failed before is never handed out.
+// With StartupOff the connection is in TCP mode, and TLS comes with its first use.
 func (l *Listener) Accept() (net.Conn, error) {
 	c, err := l.AcceptDDP()
 	if err != nil {
@@ -96,6 +118,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 // AcceptDDP is Accept with the type it really returns.
 func (l *Listener) AcceptDDP() (*Conn, error) {
+	if l.backlog != nil {
+		return l.backlog.accept()
+	}
+	return l.acceptBelow()
+}
+
+// acceptBelow makes a Conn of the next connection of the listener below.
+func (l *Listener) acceptBelow() (*Conn, error) {
 	s, err := l.l.Accept()
 	if err != nil {
 		return nil, err
@@ -110,8 +140,60 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 	return c, nil
 }
 
-// Close stops listening. Connections that were accepted stay.
-func (l *Listener) Close() error { return l.l.Close() }
+// Close stops listening. Connections that were accepted stay; those that wait for Accept are reset, as TCP does.
+func (l *Listener) Close() error {
+	err := l.l.Close()
+	if l.backlog != nil {
+		l.backlog.close()
+	}
+	return err
+}
 
 // Addr returns the address that the Listener has.
 func (l *Listener) Addr() net.Addr { return l.l.Addr() }
+
+// SetDeadline bounds Accept, calls under way included; the zero time takes the bound away. The error is
+// errors.ErrUnsupported where the listener below has no deadlines and the Listener starts nothing up.
+func (l *Listener) SetDeadline(t time.Time) error {
+	if l.backlog != nil {
+		return l.backlog.setDeadline(t)
+	}
+	d, ok := l.below().(interface{ SetDeadline(time.Time) error })
+	if !ok {
+		return l.unsupported("set")
+	}
+	return d.SetDeadline(t)
+}
+
+// File returns a copy of the operating system's listening socket, as for a net.TCPListener. Where there is none the
+// error is errors.ErrUnsupported.
+func (l *Listener) File() (*os.File, error) {
+	f, ok := l.below().(interface{ File() (*os.File, error) })
+	if !ok {
+		return nil, l.unsupported("file")
+	}
+	return f.File()
+}
+
+// SyscallConn gives access to the operating system's listening socket, for its settings. Where there is none the
+// error is errors.ErrUnsupported.
+func (l *Listener) SyscallConn() (syscall.RawConn, error) {
+	s, ok := l.below().(syscall.Conn)
+	if !ok {
+		return nil, l.unsupported("raw")
+	}
+	return s.SyscallConn()
+}
+
+// below returns the listener that has the settings.
+func (l *Listener) below() any {
+	if f, ok := l.l.(foreign); ok {
+		return f.Listener
+	}
+	return l.l
+}
+
+func (l *Listener) unsupported(op string) error {
+	a := l.Addr()
+	return &net.OpError{Op: op, Net: a.Network(), Addr: a, Err: errors.ErrUnsupported}
+}

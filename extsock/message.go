@@ -32,7 +32,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	}
 	for {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
-		silent, ended := isClosed(pump.silent), in.ended()
+		silent, ended := isClosed(pump.silent), in.over()
 		n, freed, ok := in.take(p)
 		pump.count.readCopied(n)
 		pump.roomFor(freed)

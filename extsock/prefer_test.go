@@ -220,7 +220,7 @@ func TestPreferDeadlineDuringARequest(t *testing.T) {
 // TestPreferMovesDeadlines: deadlines set while a Read sniffs and a Write waits for it reach both.
 func TestPreferMovesDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, peer := prefers(extsock.Config{})
+		c, peer := prefers(extsock.Config{SniffTimeout: -1})
 		type result struct {
 			what string
 			err  error

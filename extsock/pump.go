@@ -41,6 +41,7 @@ type pump struct {
 	writeLook time.Duration
 	door      *door // nil: none
 	idle      idle
+	setReset  func() // makes the stream's Close a reset, if it can be one
 
 	rxMarkers bool   // we receive markers
 	recorded  uint64 // stream offset up to which what came is in the capture

@@ -21,7 +21,7 @@ import (
 func TestOnePortThreeKindsOfPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{Seed: 3, Split: true})
-		l, err := extsock.Listen("tcp", "three:1", &extsock.Config{Backend: network, Startup: extsock.StartupPrefer})
+		l, err := extsock.Listen("tcp", "three:1", &extsock.Config{Backend: network, Startup: extsock.StartupPrefer, JudgeRequests: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package extsock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ const (
 	FallbackNoReply      FallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
 	FallbackNotMPA                                 // the peer sent something else than an MPA Reply
 	FallbackTimedOut                               // nothing came within Config.PreferTimeout
-	FallbackRemembered                             // it was so a while ago, see Dialer.FallbackFor; nothing was tried
+	FallbackRemembered                             // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
 	FallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
 	FallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
 
@@ -80,9 +79,6 @@ func fallbackCounts() (counts [fallbackReasons]uint64) {
 	return counts
 }
 
-// keyLen is how many octets tell an MPA Request from everything else.
-const keyLen = len("MPA ID Req Frame")
-
 // alreadyOver is closed.
 var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
@@ -97,13 +93,18 @@ type startup struct {
 	fallback *FallbackError // nil unless the connection fell back
 
 	begun    bool          // MPA startup has begun at least once, so buffers may be posted
-	sniffing chan struct{} // not nil while a call looks at the first octets, closed at the end of that
-	by       *deadline     // of that call
+	sniffing chan struct{} // not nil while sniff looks at the first octets, closed at the end of that
+	judged   bool          // ReceiveRequest waits for what sniff finds
 	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
 	half     *halfOpen     // not nil while the Listener counts it as half open
 
-	// What was read and has not been given out, and the error behind it. While sniffing is not nil they
-	// are the sniffing call's.
+	// byListener is set while the Listener's goroutine sees startup to its end, whatever the program
+	// does. Close then leaves the connection to that goroutine, so that a peer which was on its way in
+	// finds a connection that was accepted and closed, as it would over TCP.
+	byListener atomic.Bool
+
+	// ahead is what was read and has not been given out, aheadErr the error behind it. While sniffing
+	// is not nil they belong to sniff.
 	ahead    []byte
 	aheadErr error
 }
@@ -119,6 +120,7 @@ func (s *startup) endLocked(err error) {
 		s.settled = true // rejected, by one of the two programs, or closed
 	}
 	s.alone = false
+	s.byListener.Store(false)
 }
 
 // Fallback returns why the connection is plain TCP although Config.Startup preferred DDP mode; nil if it
@@ -129,29 +131,22 @@ func (c *Conn) Fallback() *FallbackError {
 	return c.startup.fallback
 }
 
-// Handshake does now what Config.Startup asks for, which a Read or Write would do else: with
-// StartupPrefer on the accepting side it waits for the peer's first octets. It returns nil when
-// that is done, also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first,
-// the error is ctx.Err() and the connection as usable as before: a later Read, Write or Handshake goes on.
+// Handshake waits until what Config.Startup asks for is done, which the connection's first Read or Write
+// would wait for otherwise. With StartupPrefer on the accepting side that takes the peer's first octets. It
+// returns nil also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first, the
+// error is ctx.Err(), and the connection is as usable as before: startup goes on.
 func (c *Conn) Handshake(ctx context.Context) error {
 	calls := 0
-	return c.opError("handshake", c.untilDone(ctx, func(d *deadline) error {
+	return c.opError("handshake", untilDone(ctx, func(d *deadline) error {
 		_, err := c.enter(&calls, d)
 		return err
 	}))
 }
 
 // untilDone runs f with a deadline that passes when ctx is done.
-func (c *Conn) untilDone(ctx context.Context, f func(*deadline) error) error {
+func untilDone(ctx context.Context, f func(*deadline) error) error {
 	var d deadline
-	stop := context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		d.set(time.Unix(1, 0))
-		if c.startup.by == &d {
-			c.boundSniffLocked()
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { d.set(time.Unix(1, 0)) })
 	defer stop()
 	err := f(&d)
 	if errors.Is(err, errDeadline) && ctx.Err() != nil {
@@ -160,42 +155,7 @@ func (c *Conn) untilDone(ctx context.Context, f func(*deadline) error) error {
 	return err
 }
 
-// sniffRequest looks at the first octets for ReceiveRequest, if Config.Startup has that done at the first
-// use and this is it. The error is a *FallbackError for a plain peer. nil means that the switch may begin, or
-// that its beginning says why not.
-func (c *Conn) sniffRequest(ctx context.Context) error {
-	return c.untilDone(ctx, func(d *deadline) error {
-		c.mu.Lock()
-		s := &c.startup
-		first := c.cfg.Startup == StartupPrefer && !s.settled && len(s.ahead) < keyLen &&
-			c.switching == nil && s.sniffing == nil && c.mode == ModeTCP && !c.isClosed()
-		if !first {
-			c.mu.Unlock()
-			return nil
-		}
-		c.beginSniffLocked(d)
-		c.mu.Unlock()
-		err := c.sniff()
-		if f := c.Fallback(); err == nil && f != nil {
-			err = f
-		}
-		return err
-	})
-}
-
-// beginSniffLocked makes the caller the one that looks at the first octets, under d. It calls sniff next.
-//
-// +checklocks:c.mu
-func (c *Conn) beginSniffLocked(d *deadline) {
-	s := &c.startup
-	s.sniffing, s.by = make(chan struct{}), d
-	if s.until.IsZero() && c.cfg.SniffTimeout > 0 {
-		s.until = time.Now().Add(c.cfg.SniffTimeout)
-	}
-	c.boundSniffLocked()
-}
-
-// countLocked has the Listener count the connection as half open.
+// countLocked makes the Listener count the connection as half open.
 //
 // +checklocks:c.mu
 func (c *Conn) countLocked() {
@@ -204,22 +164,23 @@ func (c *Conn) countLocked() {
 	}
 }
 
-// joinStartupLocked begins what Config.Startup asks for, or joins who is at it. The channel is closed
-// when that is over; nil means that the caller is to sniff, under d.
+// joinStartupLocked begins what Config.Startup asks for, unless that has begun. The channel is closed when a
+// part of it is over.
 //
 // +checklocks:c.mu
-func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) {
+func (c *Conn) joinStartupLocked() (over <-chan struct{}, err error) {
 	s := &c.startup
 	switch {
 	case c.switching != nil:
 		return c.switching, nil
 	case s.sniffing != nil:
 		return s.sniffing, nil
-	case c.cfg.Startup == StartupPrefer && !c.initiator && len(s.ahead) < keyLen:
-		c.beginSniffLocked(d)
-		return nil, nil
+	case c.sniffsLocked():
+		c.beginSniffLocked()
+		go c.sniff()
+		return s.sniffing, nil
 	}
-	mine, err := c.beginSwitchLocked(nil)
+	mine, err := c.beginAloneLocked()
 	if c.cfg.Startup == StartupPrefer && errors.Is(err, ErrUnread) { // the peer speaks first, so it is no Responder
 		c.fallBackLocked(&FallbackError{Reason: FallbackNotMPA, Err: err})
 		return alreadyOver, nil
@@ -227,10 +188,18 @@ func (c *Conn) joinStartupLocked(d *deadline) (over <-chan struct{}, err error) 
 	if err != nil {
 		return nil, err
 	}
-	s.alone = true
-	// HandshakeTimeout bounds it, not the deadline of the call that happens to be the first.
+	// HandshakeTimeout bounds the switch, not the deadline of the call that happens to be the first.
 	go c.switchAlone(mine)
 	return c.switching, nil
+}
+
+// beginAloneLocked begins a switch that the caller leaves to switchAlone.
+//
+// +checklocks:c.mu
+func (c *Conn) beginAloneLocked() (mine mpa.Config, err error) {
+	mine, err = c.beginSwitchLocked(nil)
+	c.startup.alone = err == nil
+	return mine, err
 }
 
 // switchAlone is EnableDDP for a connection that switches by itself. startup.failed takes its error.
@@ -244,112 +213,6 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 	if req, err := c.receiveRequest(ctx); err == nil {
 		_ = req.Accept(ctx, nil)
 	}
-}
-
-// boundSniff is boundSniffLocked for a call that is still sniffing.
-func (c *Conn) boundSniff() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.startup.sniffing != nil {
-		c.boundSniffLocked()
-	}
-}
-
-// boundSniffLocked sets the stream's read deadline for the sniffing.
-//
-// +checklocks:c.mu
-func (c *Conn) boundSniffLocked() {
-	t := c.startup.by.time()
-	if until := c.startup.until; !until.IsZero() && (t.IsZero() || until.Before(t)) {
-		t = until
-	}
-	if c.startup.half.evicted() {
-		t = time.Unix(1, 0)
-	}
-	// An error is that of a closed stream, and comes again, or of one without deadlines.
-	_ = c.stream.SetReadDeadline(t)
-}
-
-// sniff reads the first octets until they are an MPA Request's key, or can't become one. Of the key it
-// takes no octet more, and what it has taken is kept. The error says that its caller's deadline has
-// passed first, or that the connection was closed.
-func (c *Conn) sniff() error {
-	s := &c.startup
-	key := mpa.Key(false)
-	s.ahead = slices.Grow(s.ahead, keyLen-len(s.ahead))
-	c.mu.Lock()
-	counted := s.half // by a call before this one
-	c.mu.Unlock()
-	defer counted.whenEvicted(c.boundSniff)()
-	for {
-		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
-		late := isTimeout(err)
-		c.mu.Lock()
-		if n > 0 && len(s.ahead) == 0 {
-			// It is not silent. But it may be a plain peer that has sent the first octets of the key and waits.
-			s.until = time.Now().Add(c.cfg.handshakeTimeout(false))
-			c.countLocked()
-			defer s.half.whenEvicted(c.boundSniff)()
-		}
-		s.ahead = s.ahead[:len(s.ahead)+n]
-		if err != nil && !late && !c.isClosed() {
-			s.aheadErr = err
-		}
-		var plain FallbackReason
-		var result error
-		switch {
-		case c.isClosed():
-			result = net.ErrClosed
-		case s.half.evicted():
-			s.failed = ErrHalfOpen
-			c.endSniffLocked(0)
-			c.mu.Unlock()
-			c.trace.warn("no DDP mode", "err", ErrHalfOpen)
-			_ = c.close() // ErrHalfOpen says more
-			return ErrHalfOpen
-		case !bytes.HasPrefix(key[:], s.ahead):
-			plain = FallbackPlainPeer
-		case len(s.ahead) == keyLen: // startup goes on with it
-		case s.aheadErr != nil: // io.EOF, say
-			plain = FallbackPlainPeer
-		case late && passed(s.by.time()):
-			result = errDeadline
-		case late && passed(s.until):
-			plain = FallbackSniffTimeout
-		default:
-			c.boundSniffLocked() // a deadline may have moved
-			c.mu.Unlock()
-			continue
-		}
-		c.endSniffLocked(plain)
-		fallback := s.fallback
-		c.mu.Unlock()
-		if fallback != nil {
-			c.leaveDoor()
-		}
-		c.traceFallback(fallback)
-		return result
-	}
-}
-
-// endSniffLocked lets the others go on. If there is a reason, the connection is plain TCP.
-//
-// +checklocks:c.mu
-func (c *Conn) endSniffLocked(plain FallbackReason) {
-	s := &c.startup
-	if plain != 0 {
-		err := error(ErrNoRequest)
-		if len(s.ahead) > 0 {
-			err = fmt.Errorf("%w: it begins %q", ErrNotMPA, s.ahead)
-		} else if s.aheadErr != nil {
-			err = fmt.Errorf("%w: %w", ErrNoRequest, s.aheadErr)
-		}
-		c.fallBackLocked(&FallbackError{Reason: plain, Err: err})
-	}
-	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
-	_ = c.stream.SetReadDeadline(c.readDeadline.time())
-	close(s.sniffing)
-	s.sniffing, s.by = nil, nil
 }
 
 // fallBackLocked settles that the connection is plain TCP.

@@ -250,7 +250,8 @@ func TestSwitchWhileReading(t *testing.T) {
 }
 
 // TestDialFallsBackToRevision1: a Responder that closes at a revision 2 Request is tried again with
-// revision 1, on a new connection (RFC 6581 §10).
+// revision 1, on a new connection (RFC 6581 §10), if Config.RetryRevision1 says so. From then on the Dialer asks
+// that address for revision 1.
 // MPA-6581-10-11
 func TestDialFallsBackToRevision1(t *testing.T) {
 	network := simtoe.New(simtoe.Config{})
@@ -260,7 +261,6 @@ func TestDialFallsBackToRevision1(t *testing.T) {
 	}
 	defer l.Close()
 	var revisions atomic.Int64
-	done := make(chan *extsock.Conn, 1)
 	go func() {
 		for {
 			s, err := l.Accept()
@@ -278,21 +278,25 @@ func TestDialFallsBackToRevision1(t *testing.T) {
 			// An old Responder: it has read a Request of revision 1 and replies in kind.
 			io.CopyN(io.Discard, s, int64(b[18])<<8|int64(b[19]))
 			s.Write(mpa.Frame{Reply: true, Revision: 1, CRC: true}.AppendTo(nil))
-			done <- nil
 			io.Copy(io.Discard, s)
 			s.Close()
-			return
 		}
 	}()
-	c, err := extsock.Dial("tcp", "127.0.0.1:7174", &extsock.Config{Backend: network, Startup: extsock.StartupRequire})
-	if err != nil {
-		t.Fatal(err)
+	d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
+	if _, err := d.Dial("tcp", "127.0.0.1:7174"); !errors.Is(err, extsock.ErrNoReply) {
+		t.Errorf("Dial without RetryRevision1 = %v, want ErrNoReply", err)
 	}
-	<-done
-	if got := revisions.Load(); got != 21 {
-		t.Errorf("revisions tried: %d, want 2 then 1", got)
+	d.Config.RetryRevision1 = true
+	for _, want := range []int64{221, 2211} {
+		c, err := d.Dial("tcp", "127.0.0.1:7174")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := revisions.Load(); got != want {
+			t.Errorf("revisions tried: %d, want %d", got, want)
+		}
+		c.Close()
 	}
-	c.Close()
 }
 
 // TestRequireSwitchesAtFirstUse: the accepting side of StartupRequire.

@@ -442,10 +442,9 @@ func (s *byteStream) finish(err error) {
 	s.p.transmit()
 }
 
-// close is Close's part: nobody reads any more, and the end of the stream is behind what was written. It
-// waits until all that is posted, and reports false when that takes too long.
+// close is Close's part: the end of the stream is behind what was written. It waits until all that is posted,
+// and reports false when that takes too long.
 func (s *byteStream) close(tooLong <-chan time.Time) bool {
-	s.freed(s.in.close())
 	s.finish(net.ErrClosed)
 	for {
 		looked := s.p.freed.wait() // room is the Write's that may be under way

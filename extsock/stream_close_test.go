@@ -238,6 +238,7 @@ func TestStreamBothClose(t *testing.T) {
 
 // TestStreamCloseWhileThePeerWrites: the peer's Writes end as TCP's would, and its Read with io.EOF.
 func TestStreamCloseWhileThePeerWrites(t *testing.T) {
+	resets := 0
 	for _, length := range []int{64, 3000, 100_000} {
 		for _, delay := range []time.Duration{0, 10 * time.Millisecond} {
 			for _, reads := range []bool{false, true} {
@@ -263,18 +264,33 @@ func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 					if err := writeTape(ci, 0, total, newLengths(1, 5000)); err != nil {
 						t.Error(err)
 					}
+					synctest.Wait() // the reader has all that has come
+					unread := extsock.Unread(ci) > 0
 					if err := ci.Close(); err != nil {
 						t.Error(err)
 					}
 					if err := <-written; !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 						t.Errorf("Writes of %d octets, delay %v, reads %t: %v, want EPIPE or ECONNRESET", length, delay, reads, err)
 					}
-					wantEOF(t, cr, 0, total)
+					if unread {
+						resets++
+					}
+					if unread && reads {
+						t.Errorf("length %d, delay %v: the reader has left something", length, delay)
+					}
+					if !unread {
+						wantEOF(t, cr, 0, total)
+					} else if _, err := io.Copy(io.Discard, cr); !errors.Is(err, syscall.ECONNRESET) {
+						t.Errorf("Read = %v, want ECONNRESET: Writes were not read", err)
+					}
 					cr.Close()
 					settle()
 				})
 			}
 		}
+	}
+	if resets == 0 {
+		t.Error("there was never anything unread")
 	}
 }
 
@@ -471,6 +487,7 @@ func TestStreamCloseWithVerbsQueued(t *testing.T) {
 				to := extsock.Handle{STag: h.STag, TO: h.TO + uint64(i*length), Len: length}
 				post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: tapeAt(i*length, length), Remote: to})
 			}
+			synctest.Wait() // the reader has all that has come
 			if err := ci.Close(); err != nil {
 				t.Error(err)
 			}

@@ -47,7 +47,9 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 // net.TCPConn. With 0 seconds Close in DDP mode ends the connection at once: the peer sees a reset, or, where the
 // stream has none, at least a byte stream without an end.
 func (c *Conn) SetLinger(seconds int) error {
-	c.abortive.Store(seconds == 0)
+	if !c.isClosed() {
+		c.abortive.Store(seconds == 0)
+	}
 	s, ok := c.tcp.(interface{ SetLinger(int) error })
 	return c.setting(ok, func() error { return s.SetLinger(seconds) })
 }
@@ -66,7 +68,10 @@ func (c *Conn) SetWriteBuffer(octets int) error {
 
 // setting calls set if the connection has it.
 func (c *Conn) setting(has bool, set func() error) error {
-	if !has {
+	switch {
+	case c.isClosed(): // the stream may not be closed yet
+		return c.opError("set", net.ErrClosed)
+	case !has:
 		return c.opError("set", errors.ErrUnsupported)
 	}
 	return c.opError("set", set())
@@ -81,18 +86,37 @@ func (c *Conn) MultipathTCP() (bool, error) {
 	return s.MultipathTCP()
 }
 
-// CloseRead closes the way in, as for a net.TCPConn. In DDP mode, and for a stream that can't, the error is
-// errors.ErrUnsupported.
+// CloseRead closes the way in, as for a net.TCPConn: a Read that finds nothing gives io.EOF. In DDP mode what comes
+// from now on is thrown away, and Close resets the connection if something was. The error is errors.ErrUnsupported
+// for a stream that can't, and where the application posts the receive buffers.
 func (c *Conn) CloseRead() error {
-	under, err := c.plain()
+	var never deadline
+	inDDP, err := c.enter(&c.writing, &never) // as a Write: a silent peer is not waited for
 	if err != nil {
 		return c.opError("close", err)
 	}
-	s, ok := under.(interface{ CloseRead() error })
+	if inDDP {
+		return c.opError("close", c.closeReadDDP())
+	}
+	defer c.leave(&c.writing)
+	s, ok := c.direct().(interface{ CloseRead() error })
 	if !ok {
 		return c.opError("close", errors.ErrUnsupported)
 	}
 	return s.CloseRead()
+}
+
+func (c *Conn) closeReadDDP() error {
+	pump := c.verbs.pump
+	switch {
+	case c.isClosed():
+		return net.ErrClosed
+	case pump.in == nil:
+		return errors.ErrUnsupported
+	}
+	pump.in.closeRead()
+	pump.interrupt()
+	return nil
 }
 
 // SyscallConn gives access to the file descriptor of the operating system's connection where there is
@@ -226,7 +250,7 @@ func (c *Conn) copyError(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &net.OpError{Op: op, Net: "rddp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
 // copyThrough is io.Copy with a buffer that is used again.

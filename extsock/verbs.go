@@ -93,7 +93,7 @@ func (c *Conn) endpoint() *verbs {
 		})
 		v.regions = make(map[*ddp.Region]struct{})
 		v.made.Store(true)
-		if c.isClosed() { // Close came first and found nothing
+		if c.isGivenUp() { // Close came first and found nothing
 			c.abandonVerbs()
 		}
 	})

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -102,9 +101,6 @@ func accept(l net.Listener, serve func(net.Conn) error) {
 // serveRDMA answers the messages of one connection.
 func serveRDMA(nc net.Conn) error {
 	c := nc.(*extsock.Conn)
-	if err := c.EnableDDP(context.Background(), nil); err != nil {
-		return err
-	}
 	var memory []byte
 	message := make([]byte, 64<<10)
 	for {

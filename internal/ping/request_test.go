@@ -28,7 +28,7 @@ func TestServeRequest(t *testing.T) {
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			network := simtoe.New(simtoe.Config{})
-			l, err := extsock.Listen("tcp", "server:1", &extsock.Config{Backend: network, Startup: extsock.StartupPrefer})
+			l, err := extsock.Listen("tcp", "server:1", &extsock.Config{Backend: network, Startup: extsock.StartupPrefer, JudgeRequests: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,197 @@
+package extsock
+
+import (
+	"container/list"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+)
+
+// A backlog holds the connections of a Listener from the moment they come until Accept hands them out, in that
+// order. Startup of each begins at once, in a goroutine of its own, so that Dial returns whatever the accepting
+// program does. Startup that fails takes its connection out again.
+//
+//	listener below ── run ──▶ waiting, and startup runs ── accept ──▶ program
+//	                               └── startup fails: drop ──▶ closed
+type backlog struct {
+	l        *Listener
+	deadline deadline // of Accept
+
+	changed signal // anything below
+	mu      sync.Mutex
+	waiting list.List // +checklocks:mu of *Conn, oldest first; at most backlogSize
+	err     error     // +checklocks:mu of the listener below, for the next Accept
+	closed  bool      // +checklocks:mu the Listener, or the one below
+}
+
+// backlogSize is how many connections may wait for Accept. Those that come then wait in the operating
+// system's backlog, as they would for a Listener that starts nothing up.
+const backlogSize = 1024
+
+// newBacklog begins to accept for l.
+func newBacklog(l *Listener) *backlog {
+	b := &backlog{l: l}
+	go b.run()
+	return b
+}
+
+// run accepts until the listener below is closed.
+func (b *backlog) run() {
+	for b.awaitRoom() {
+		c, err := b.l.acceptBelow()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			b.close()
+			return
+		case err != nil:
+			b.mu.Lock()
+			b.err = err
+			b.mu.Unlock()
+			b.changed.broadcast()
+		default:
+			b.add(c)
+		}
+	}
+}
+
+// awaitRoom waits until the next connection may come: there is room, and the program has been told of an error of
+// the one before. It reports false once the backlog is closed.
+func (b *backlog) awaitRoom() bool {
+	for {
+		changed := b.changed.wait()
+		b.mu.Lock()
+		closed, room := b.closed, b.err == nil && b.waiting.Len() < backlogSize
+		b.mu.Unlock()
+		if closed || room {
+			return !closed
+		}
+		<-changed
+	}
+}
+
+// add takes in a connection and begins its startup.
+func (b *backlog) add(c *Conn) {
+	c.startup.byListener.Store(true)
+	c.mu.Lock()
+	var mine mpa.Config
+	var err error
+	sniffs := c.sniffsLocked()
+	if sniffs {
+		c.beginSniffLocked()
+	} else {
+		mine, err = c.beginAloneLocked()
+	}
+	c.mu.Unlock()
+
+	b.mu.Lock()
+	closed := b.closed
+	place := b.waiting.PushBack(c)
+	b.mu.Unlock()
+	b.changed.broadcast()
+	switch {
+	case closed:
+		b.close()
+	case err != nil: // of the Config: each call of the program says it
+		c.startup.byListener.Store(false)
+	default:
+		go func() {
+			if sniffs {
+				c.sniff()
+			} else {
+				c.switchAlone(mine)
+			}
+			if c.startupFailed() {
+				b.drop(place)
+			}
+		}()
+	}
+}
+
+// startupFailed reports whether the connection is of no use.
+func (c *Conn) startupFailed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.startup.failed != nil
+}
+
+// drop removes a connection, unless Accept has handed it out.
+func (b *backlog) drop(place *list.Element) {
+	b.mu.Lock()
+	b.waiting.Remove(place) // does nothing if it is not there
+	b.mu.Unlock()
+	b.changed.broadcast()
+}
+
+// accept waits for the oldest connection.
+func (b *backlog) accept() (*Conn, error) {
+	for {
+		changed, over := b.changed.wait(), b.deadline.done()
+		if isClosed(over) {
+			return nil, b.opError("accept", os.ErrDeadlineExceeded)
+		}
+		c, err := b.take()
+		if c != nil || err != nil {
+			b.changed.broadcast() // there is room
+			return c, err
+		}
+		select {
+		case <-changed:
+		case <-over:
+		}
+	}
+}
+
+// take returns the oldest connection, or the error that comes next; nil and nil if there is neither.
+func (b *backlog) take() (*Conn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, b.opError("accept", net.ErrClosed)
+	}
+	if oldest := b.waiting.Front(); oldest != nil {
+		return b.waiting.Remove(oldest).(*Conn), nil
+	}
+	err := b.err
+	b.err = nil
+	return nil, err
+}
+
+// close resets the connections that nobody has accepted, as the operating system does with those of its own
+// backlog.
+func (b *backlog) close() {
+	b.mu.Lock()
+	b.closed = true
+	var left []*Conn
+	for b.waiting.Len() > 0 {
+		left = append(left, b.waiting.Remove(b.waiting.Front()).(*Conn))
+	}
+	b.mu.Unlock()
+	b.changed.broadcast()
+	for _, c := range left {
+		c.startup.byListener.Store(false)
+		c.abortive.Store(true)
+		c.setReset()
+		_ = c.Close() // nobody waits for the error
+	}
+}
+
+// setDeadline bounds accept.
+func (b *backlog) setDeadline(t time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return b.opError("set", net.ErrClosed)
+	}
+	b.deadline.set(t)
+	b.changed.broadcast() // the deadline's channel may be a new one
+	return nil
+}
+
+func (b *backlog) opError(op string, err error) error {
+	a := b.l.Addr()
+	return &net.OpError{Op: op, Net: a.Network(), Addr: a, Err: err}
+}

@@ -1,0 +1,257 @@
+package extsock
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+)
+
+// This file looks at the first octets of a connection that was accepted with StartupPrefer: they are an MPA
+// Request, or the program's.
+
+// keyLen is how many octets tell an MPA Request from everything else.
+const keyLen = len("MPA ID Req Frame")
+
+// awaitSniff waits for the first octets for ReceiveRequest, where Config.Startup prefers DDP mode. The error
+// is a *FallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
+// not.
+func (c *Conn) awaitSniff(ctx context.Context) error {
+	c.mu.Lock()
+	s := &c.startup
+	if !c.sniffsLocked() || c.switching != nil || c.mode == ModeDDP || c.isClosed() {
+		c.mu.Unlock()
+		return nil
+	}
+	if s.judged {
+		c.mu.Unlock()
+		return ErrBusy
+	}
+	if s.sniffing == nil {
+		c.beginSniffLocked()
+		go c.sniff()
+	}
+	s.judged = true
+	over := s.sniffing
+	c.mu.Unlock()
+	var err error
+	select {
+	case <-over:
+	case <-c.closed:
+		err = net.ErrClosed
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.judged = false
+	switch {
+	case err != nil:
+		return err
+	case s.fallback != nil:
+		return s.fallback
+	}
+	return s.failed
+}
+
+// sniffsLocked reports whether the first octets have to be looked at to learn what the peer speaks.
+//
+// +checklocks:c.mu
+func (c *Conn) sniffsLocked() bool {
+	s := &c.startup
+	return c.cfg.Startup == StartupPrefer && !c.initiator && !s.settled && len(s.ahead) < keyLen
+}
+
+// beginSniffLocked makes callers wait for a sniff, which the caller runs next, in a goroutine.
+//
+// +checklocks:c.mu
+func (c *Conn) beginSniffLocked() {
+	s := &c.startup
+	s.sniffing = make(chan struct{})
+	if c.cfg.SniffTimeout > 0 {
+		s.until = time.Now().Add(c.cfg.SniffTimeout)
+	}
+	c.boundSniffLocked()
+}
+
+// hurrySniffLocked is for a Write, or a Close, that waits for the first octets: where none have come, it does
+// not wait for them longer than SniffTimeout.
+//
+// +checklocks:c.mu
+func (c *Conn) hurrySniffLocked() {
+	s := &c.startup
+	if s.sniffing != nil && s.until.IsZero() {
+		s.until = time.Now().Add(defaultSniff)
+		c.boundSniffLocked()
+	}
+}
+
+// boundSniff is boundSniffLocked for a sniff that may be over.
+func (c *Conn) boundSniff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.startup.sniffing != nil {
+		c.boundSniffLocked()
+	}
+}
+
+// boundSniffLocked sets the stream's read deadline for the sniff.
+//
+// +checklocks:c.mu
+func (c *Conn) boundSniffLocked() {
+	t := c.startup.until
+	if c.startup.half.evicted() {
+		t = time.Unix(1, 0)
+	}
+	// An error is that of a closed stream, and comes again, or of one without deadlines.
+	_ = c.stream.SetReadDeadline(t)
+}
+
+// sniff reads the first octets until they are an MPA Request's key, or can't become one. Of the key it
+// takes no octet more, and what it has taken is kept. If they are the key sniff switches the connection,
+// unless ReceiveRequest waits for them.
+func (c *Conn) sniff() {
+	s := &c.startup
+	s.ahead = slices.Grow(s.ahead, keyLen-len(s.ahead))
+	c.mu.Lock()
+	counted := s.half
+	c.mu.Unlock()
+	defer counted.whenEvicted(c.boundSniff)()
+	for {
+		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
+		c.mu.Lock()
+		if n > 0 && len(s.ahead) == 0 {
+			// It is not silent. But it may be a plain peer that has sent the first octets of the key and waits.
+			s.until = time.Now().Add(c.cfg.handshakeTimeout(false))
+			c.countLocked()
+			defer s.half.whenEvicted(c.boundSniff)()
+		}
+		s.ahead = s.ahead[:len(s.ahead)+n]
+		verdict := c.judgeSniffLocked(err)
+		if verdict == sniffOn {
+			c.boundSniffLocked() // the deadline may have moved
+			c.mu.Unlock()
+			continue
+		}
+		c.endSniff(verdict)
+		return
+	}
+}
+
+// A sniffed is what the first octets say.
+type sniffed int
+
+const (
+	sniffOn      sniffed = iota // not enough of them
+	sniffRequest                // an MPA Request
+	sniffPlain                  // plain TCP
+	sniffLate                   // nothing: plain TCP
+	sniffEvicted                // the Listener has too many half-open connections
+	sniffClosed                 // the connection was closed
+)
+
+// judgeSniffLocked judges the octets in startup.ahead, and err, which came behind them.
+//
+// +checklocks:c.mu
+func (c *Conn) judgeSniffLocked(err error) sniffed {
+	s := &c.startup
+	key := mpa.Key(false)
+	late := isTimeout(err)
+	closed := c.isClosed() && !s.byListener.Load()
+	if err != nil && !late && !closed {
+		s.aheadErr = err
+	}
+	switch {
+	case closed:
+		return sniffClosed
+	case s.half.evicted():
+		return sniffEvicted
+	case !bytes.HasPrefix(key[:], s.ahead):
+		return sniffPlain
+	case len(s.ahead) == keyLen:
+		return sniffRequest
+	case s.aheadErr != nil: // io.EOF, say
+		return sniffPlain
+	case late && passed(s.until) && !c.moreSniffLocked():
+		return sniffLate
+	}
+	return sniffOn
+}
+
+// moreSniffLocked reports whether octets have come that the read whose time was over has not taken. Then this
+// process was late and not the peer: the sniff gets as much time again as a Request.
+//
+// +checklocks:c.mu
+func (c *Conn) moreSniffLocked() bool {
+	p, ok := c.stream.(toe.Pender)
+	if !ok {
+		return false
+	}
+	n, err := p.Pending()
+	more := err == nil && n > 0
+	if more {
+		c.startup.until = time.Now().Add(c.cfg.handshakeTimeout(false))
+	}
+	return more
+}
+
+// endSniff acts on what the first octets say, and lets the waiting callers go on. c.mu is held when it is
+// called, and not when it returns.
+//
+// +checklocksrelease:c.mu
+func (c *Conn) endSniff(verdict sniffed) {
+	s := &c.startup
+	switch verdict {
+	case sniffPlain:
+		c.fallBackLocked(&FallbackError{Reason: FallbackPlainPeer, Err: s.sniffError()})
+	case sniffLate:
+		c.fallBackLocked(&FallbackError{Reason: FallbackSniffTimeout, Err: s.sniffError()})
+	case sniffEvicted:
+		s.failed = ErrHalfOpen
+	}
+	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
+	_ = c.stream.SetReadDeadline(c.readDeadline.time())
+	close(s.sniffing)
+	s.sniffing = nil
+	var mine mpa.Config
+	switches := verdict == sniffRequest && !s.judged
+	if switches {
+		var err error
+		mine, err = c.beginAloneLocked()
+		switches = err == nil
+	}
+	if !switches {
+		s.byListener.Store(false)
+	}
+	fallback, closed := s.fallback, c.isClosed()
+	c.mu.Unlock()
+	switch {
+	case switches:
+		c.switchAlone(mine)
+	case fallback != nil:
+		c.leaveDoor()
+		c.traceFallback(fallback)
+		if closed { // Close has left the stream to the sniff
+			_ = c.closeStream() // nobody waits for the error
+		}
+	case verdict == sniffEvicted:
+		c.trace.warn("no DDP mode", "err", ErrHalfOpen)
+		c.abandon()
+	}
+}
+
+// sniffError says what was found instead of a Request.
+func (s *startup) sniffError() error {
+	switch {
+	case len(s.ahead) > 0:
+		return fmt.Errorf("%w: it begins %q", ErrNotMPA, s.ahead)
+	case s.aheadErr != nil:
+		return fmt.Errorf("%w: %w", ErrNoRequest, s.aheadErr)
+	}
+	return ErrNoRequest
+}
