@@ -83,6 +83,12 @@ func (c *Conn) opError(op string, err error) error {
 			return err
 		}
 		err = e.Err
+		if s, ok := err.(*os.SyscallError); ok { //nolint:errorlint // as package net has it
+			err = s.Err
+		}
+	}
+	if errno, ok := err.(syscall.Errno); ok && (op == "read" || op == "write") { //nolint:errorlint // nothing is around it yet
+		err = os.NewSyscallError(op, errno)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &timeoutError{err}

@@ -17,12 +17,12 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	if in == nil {
 		return 0, ErrReceiveOwner
 	}
+	if len(p) == 0 && in.framed {
+		return 0, nil // as TCP, whatever the deadline
+	}
 	over := c.readDeadline.done()
 	if isClosed(over) {
 		return 0, errDeadline
-	}
-	if len(p) == 0 && in.framed {
-		return 0, nil
 	}
 	select {
 	case in.lock <- struct{}{}:

@@ -133,10 +133,21 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	}
 	// Not the type that package net has: os.File's ReadFrom and WriteTo would know it, and send a file's
 	// octets past DDP.
-	return rawConn{raw}, nil
+	return rawConn{raw, c}, nil
 }
 
-type rawConn struct{ syscall.RawConn }
+type rawConn struct {
+	syscall.RawConn
+	c *Conn
+}
+
+// Control is of no use after Close, though in DDP mode TCP may have something to do still.
+func (r rawConn) Control(f func(fd uintptr)) error {
+	if r.c.isClosed() {
+		return r.c.opError("raw-control", net.ErrClosed)
+	}
+	return r.RawConn.Control(f)
+}
 
 // NetConn returns the connection below: the net.Conn that NewConn was given, the *net.TCPConn of the operating
 // system, or the *tls.Conn of Config.TLS. It is nil unless the connection is in TCP mode, and nil while
@@ -169,10 +180,10 @@ func (c *Conn) plain() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.mode == ModeDDP, c.switching != nil, !c.startup.settled, len(c.startup.ahead) > 0:
-		return nil, errors.ErrUnsupported
 	case c.isClosed():
 		return nil, net.ErrClosed
+	case c.mode == ModeDDP, c.switching != nil, !c.startup.settled, len(c.startup.ahead) > 0:
+		return nil, errors.ErrUnsupported
 	}
 	return c.direct(), nil
 }
