@@ -284,8 +284,13 @@ func (c *Conn) closeStream() error {
 
 // setReset makes TCP reset the connection at the stream's Close, if it can.
 func (c *Conn) setReset() {
-	if s, ok := c.tcp.(interface{ SetLinger(int) error }); ok {
-		_ = s.SetLinger(0) // an error is that of a closed stream
+	s, ok := c.tcp.(interface{ SetLinger(int) error })
+	if !ok {
+		return
+	}
+	_ = s.SetLinger(0) // an error is that of a closed stream
+	if c.tcp != c.under {
+		_ = c.tcp.Close() // past TLS, which would say goodbye first
 	}
 }
 

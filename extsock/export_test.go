@@ -54,3 +54,12 @@ func Unread(c *Conn) int64 {
 	defer in.mu.Unlock()
 	return in.memory.held
 }
+
+// BacklogSize is how many connections may wait for Accept, and Waiting how many do.
+const BacklogSize = backlogSize
+
+func Waiting(l *Listener) int {
+	l.backlog.mu.Lock()
+	defer l.backlog.mu.Unlock()
+	return l.backlog.waiting.Len()
+}

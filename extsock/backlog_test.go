@@ -1,0 +1,536 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// bySelf are the ways in which a Listener starts connections up.
+var bySelf = []extsock.Startup{extsock.StartupPrefer, extsock.StartupRequire}
+
+// startups runs f in a bubble for each of them, with a Listener at "sim:1".
+func startups(t *testing.T, f func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config)) {
+	for _, s := range bySelf {
+		t.Run(fmt.Sprint("startup ", s), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				cfg := extsock.Config{Startup: s}
+				l, n := simListener(t, cfg)
+				cfg.Backend = n
+				f(t, l, n, &cfg)
+				l.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestDialBeforeAccept: one goroutine dials, and accepts after that, as it may over TCP.
+func TestDialBeforeAccept(t *testing.T) {
+	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
+		begin := time.Now()
+		var dialled, accepted [3]*extsock.Conn
+		for i := range dialled {
+			c, err := extsock.Dial("sim", "sim:1", cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dialled[i] = c
+		}
+		for i := range accepted {
+			c, err := l.AcceptDDP()
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepted[i] = c
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("it took %v", d)
+		}
+		for i, c := range accepted { // in the order in which they have come
+			if _, err := fmt.Fprintf(c, "%d", i); err != nil {
+				t.Fatal(err)
+			}
+			p := make([]byte, 2)
+			if k, err := dialled[i].Read(p); string(p[:k]) != fmt.Sprint(i) || err != nil {
+				t.Errorf("connection %d: Read = %q, %v", i, p[:k], err)
+			}
+			if c.Mode() != extsock.ModeDDP || dialled[i].Mode() != extsock.ModeDDP {
+				t.Errorf("connection %d: modes %v and %v", i, dialled[i].Mode(), c.Mode())
+			}
+			c.Close()
+			dialled[i].Close()
+		}
+	})
+}
+
+// TestAcceptDoesNotWait for a silent peer: neither the one that it hands out nor another one.
+func TestAcceptDoesNotWait(t *testing.T) {
+	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
+		begin := time.Now()
+		silent, s := accept(t, l, n)
+		c, err := extsock.Dial("sim", "sim:1", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := l.AcceptDDP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("it took %v", d)
+		}
+		for _, c := range []net.Conn{silent, s, c, x} {
+			c.Close()
+		}
+	})
+}
+
+// TestServerSpeaksFirst: with StartupPrefer, and no SniffTimeout, a server that writes first reaches a plain client that
+// waits for that, and then reads all of what the client says.
+func TestServerSpeaksFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
+		peer, c := accept(t, l, n)
+		time.Sleep(time.Hour) // whatever the client waits for
+		begin := time.Now()
+		if _, err := c.Write([]byte("220 ready")); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("Write took %v, want 1s", d)
+		}
+		p := make([]byte, 20)
+		if k, err := peer.Read(p); string(p[:k]) != "220 ready" || err != nil {
+			t.Errorf("the client reads %q, %v", p[:k], err)
+		}
+		peer.Write([]byte("MPA is what I say"))
+		if k, err := c.Read(p); string(p[:k]) != "MPA is what I say" || err != nil {
+			t.Errorf("the server reads %q, %v", p[:k], err)
+		}
+		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+			t.Errorf("fallback %v", f)
+		}
+	})
+}
+
+// TestFailedStartupIsNotAccepted: the program never sees a connection of which startup has failed; if it has the
+// connection already, each call says what has failed.
+func TestFailedStartupIsNotAccepted(t *testing.T) {
+	for _, tt := range []struct {
+		startup extsock.Startup
+		sent    string
+		err     error
+	}{
+		{extsock.StartupRequire, "GET / HTTP/1.1\r\n", extsock.ErrNotMPA},
+		{extsock.StartupRequire, "", context.DeadlineExceeded},
+		{extsock.StartupPrefer, mpaKey + "\x40\x01\xff\xff", nil},
+		{extsock.StartupPrefer, mpaKey[:7], nil}, // plain TCP, for all that is known, so it is accepted
+	} {
+		t.Run(fmt.Sprintf("startup %d, %q", tt.startup, tt.sent), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				l, n := simListener(t, extsock.Config{Startup: tt.startup})
+				late, c := accept(t, l, n)
+				early, err := n.Dial(t.Context(), "sim", "sim:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer early.Close()
+				for _, peer := range []net.Conn{late, early} {
+					peer.Write([]byte(tt.sent))
+				}
+				time.Sleep(10 * time.Second) // longer than HandshakeTimeout
+				l.SetDeadline(time.Now().Add(time.Second))
+				if x, err := l.AcceptDDP(); tt.sent == mpaKey[:7] && err == nil {
+					x.Close()
+				} else if !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("Accept = %v, %v, want a time-out", x, err)
+				}
+				_, err = c.Read(make([]byte, 100))
+				if tt.sent == mpaKey[:7] {
+					if err != nil {
+						t.Errorf("Read = %v", err)
+					}
+				} else if e := (*net.OpError)(nil); !errors.As(err, &e) || e.Op != "read" || tt.err != nil && !errors.Is(err, tt.err) {
+					t.Errorf("Read = %v, want %v", err, tt.err)
+				}
+			})
+		})
+	}
+}
+
+// delayed is a network in which octets take their time.
+func delayed(t *testing.T, cfg extsock.Config) (*extsock.Listener, *extsock.Config) {
+	t.Helper()
+	n := simtoe.New(simtoe.Config{Delay: 100 * time.Millisecond})
+	cfg.Backend = n
+	l, err := extsock.Listen("sim", "sim:1", &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l, &cfg
+}
+
+// TestAcceptAndClose: a connection that the server accepts and closes, before its peer's Request is there or after it, is
+// one that was accepted and closed for the peer, too: the one connection that it dials comes about, and ends.
+func TestAcceptAndClose(t *testing.T) {
+	for _, s := range bySelf {
+		for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
+			for _, abort := range []bool{false, true} {
+				t.Run(fmt.Sprintf("startup %d, Close after %v, abort %t", s, wait, abort), func(t *testing.T) {
+					bubble(t, func(t *testing.T) {
+						l, cfg := delayed(t, extsock.Config{Startup: s})
+						accepted := make(chan error)
+						go func() {
+							c, err := l.AcceptDDP()
+							if err == nil {
+								time.Sleep(wait)
+								if abort {
+									c.SetLinger(0)
+								}
+								err = c.Close()
+							}
+							accepted <- err
+						}()
+						c, err := extsock.Dial("sim", "sim:1", cfg)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if c.Mode() != extsock.ModeDDP {
+							t.Errorf("mode %v, fallback %v", c.Mode(), c.Fallback())
+						}
+						want := io.EOF
+						if abort {
+							want = syscall.ECONNRESET
+						}
+						if k, err := c.Read(make([]byte, 1)); k != 0 || !errors.Is(err, want) {
+							t.Errorf("Read = %d, %v, want %v", k, err, want)
+						}
+						if err := <-accepted; err != nil {
+							t.Error(err)
+						}
+						c.Close()
+						l.SetDeadline(time.Now().Add(time.Minute))
+						if x, err := l.AcceptDDP(); !errors.Is(err, os.ErrDeadlineExceeded) {
+							t.Errorf("another connection: %v, %v", x, err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestAcceptAndCloseOfAPlainPeer: the end reaches a peer that says nothing after a second, one that has said something at
+// once, and as a reset: what it has said was not read.
+func TestAcceptAndCloseOfAPlainPeer(t *testing.T) {
+	for _, sent := range []string{"", "GET /"} {
+		bubble(t, func(t *testing.T) {
+			l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
+			peer, c := accept(t, l, n)
+			peer.Write([]byte(sent))
+			begin := time.Now()
+			if err := c.Close(); err != nil || time.Since(begin) != 0 {
+				t.Errorf("Close = %v after %v", err, time.Since(begin))
+			}
+			_, err := peer.Read(make([]byte, 1))
+			d := time.Since(begin)
+			if sent == "" && (err != io.EOF || d != time.Second) {
+				t.Errorf("a silent peer reads %v after %v, want io.EOF after 1s", err, d)
+			}
+			if sent != "" && (!errors.Is(err, syscall.ECONNRESET) || d != 0) {
+				t.Errorf("the peer reads %v after %v, want ECONNRESET at once", err, d)
+			}
+		})
+	}
+}
+
+// TestListenerCloseResets: connections that nobody has accepted are reset, in whatever state they are, and none comes
+// out of Accept.
+func TestListenerCloseResets(t *testing.T) {
+	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
+		c, err := extsock.Dial("sim", "sim:1", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent, err := n.Dial(t.Context(), "sim", "sim:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		synctest.Wait()
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []net.Conn{c, silent} {
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("Read = %v, want ECONNRESET", err)
+			}
+		}
+		e := (*net.OpError)(nil)
+		if x, err := l.Accept(); !errors.Is(err, net.ErrClosed) || !errors.As(err, &e) || e.Op != "accept" {
+			t.Errorf("Accept = %v, %v", x, err)
+		}
+		if err := l.SetDeadline(time.Now()); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("SetDeadline = %v", err)
+		}
+	})
+}
+
+// TestListenerDeadline: Accept obeys it, also if it is moved meanwhile; a passed one hides what has come, as TCP's.
+func TestListenerDeadline(t *testing.T) {
+	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
+		begin := time.Now()
+		wait := func(want time.Duration) {
+			t.Helper()
+			_, err := l.Accept()
+			ne := net.Error(nil)
+			if !errors.As(err, &ne) || !ne.Timeout() || time.Since(begin) != want {
+				t.Errorf("Accept = %v after %v, want a time-out after %v", err, time.Since(begin), want)
+			}
+		}
+		l.SetDeadline(begin.Add(time.Hour))
+		time.AfterFunc(time.Second, func() { l.SetDeadline(begin.Add(2 * time.Second)) })
+		wait(2 * time.Second)
+		c, err := extsock.Dial("sim", "sim:1", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		wait(2 * time.Second)
+		l.SetDeadline(time.Time{})
+		x, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Close()
+	})
+}
+
+// TestBacklogIsBounded: of many connections that nobody accepts so many are started up, and the others as soon as some have
+// been accepted.
+func TestBacklogIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const more = 10
+		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
+		var peers []net.Conn
+		for range extsock.BacklogSize + more {
+			s, err := n.Dial(t.Context(), "sim", "sim:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			peers = append(peers, s)
+		}
+		synctest.Wait()
+		if k := extsock.Waiting(l); k != extsock.BacklogSize {
+			t.Errorf("%d connections wait for Accept, want %d", k, extsock.BacklogSize)
+		}
+		for i := range peers {
+			c, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if k, want := extsock.Waiting(l), min(extsock.BacklogSize, len(peers)-1-i); k != want {
+				t.Fatalf("%d connections wait for Accept behind connection %d, want %d", k, i, want)
+			}
+			c.Close()
+			peers[i].Close()
+		}
+	})
+}
+
+// failing is a listener whose first Accepts fail.
+type failing struct {
+	net.Listener
+	fails atomic.Int64
+}
+
+func (l *failing) Accept() (net.Conn, error) {
+	if l.fails.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+// TestAcceptSaysWhatFails below: each error once, and then what comes. A listener that is closed from below ends Accept.
+func TestAcceptSaysWhatFails(t *testing.T) {
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &failing{Listener: below}
+	f.fails.Store(2)
+	l := extsock.NewListener(f, &extsock.Config{Startup: extsock.StartupRequire})
+	defer l.Close()
+	for range 2 {
+		if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("Accept = %v, want EMFILE", err)
+		}
+	}
+	c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	below.Close()
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Accept = %v, want net.ErrClosed", err)
+	}
+}
+
+// TestStartupIsTheProgramsOwn: with JudgeRequests, and where the program posts receive buffers to each connection, a Listener
+// starts nothing up.
+func TestStartupIsTheProgramsOwn(t *testing.T) {
+	for desc, cfg := range map[string]extsock.Config{
+		"JudgeRequests": {JudgeRequests: true},
+		"RecvCQ":        {RecvCQ: rdmap.NewCompletionQueue(10)},
+	} {
+		for _, s := range bySelf {
+			bubble(t, func(t *testing.T) {
+				cfg.Startup = s
+				l, n := simListener(t, cfg)
+				dialled := make(chan error)
+				go func() {
+					c, err := extsock.Dial("sim", "sim:1", &extsock.Config{Backend: n, Startup: s, Messages: true})
+					if err == nil {
+						_, err = c.Write([]byte("hello"))
+						c.Close()
+					}
+					dialled <- err
+				}()
+				c, err := l.AcceptDDP()
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				if cfg.RecvCQ != nil {
+					if err := c.PostRecv(extsock.RecvRequest{Buf: make([]byte, 10)}); err != nil {
+						t.Errorf("%s: PostRecv = %v", desc, err)
+					}
+				}
+				select {
+				case err := <-dialled:
+					t.Errorf("%s: Dial = %v before the program has done anything", desc, err)
+				default:
+				}
+				req, err := c.ReceiveRequest(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := req.Accept(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-dialled; err != nil {
+					t.Errorf("%s: %v", desc, err)
+				}
+				if cfg.RecvCQ != nil {
+					if done, err := cfg.RecvCQ.Wait(t.Context()); done.Len != 5 || err != nil {
+						t.Errorf("%s: completion of %d octets, %v", desc, done.Len, err)
+					}
+				}
+				c.Close()
+				l.Close()
+				settle()
+			})
+		}
+	}
+}
+
+// lateStream is a stream in a process that was stopped for a while: a Read of which the time is over does not see
+// what has come meanwhile.
+type lateStream struct {
+	toe.Stream
+	stopped time.Duration
+}
+
+func (s *lateStream) Read(p []byte) (int, error) {
+	if d := s.stopped; d > 0 {
+		s.stopped = 0
+		time.Sleep(d)
+		return 0, &net.OpError{Op: "read", Net: "sim", Err: os.ErrDeadlineExceeded}
+	}
+	return s.Stream.Read(p)
+}
+
+func (s *lateStream) Pending() (int, error) { return s.Stream.(toe.Pender).Pending() }
+
+// TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the connection is no plain TCP.
+func TestSniffTimeoutIsThePeers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := &lateStream{Stream: b, stopped: time.Second}
+		cr := extsock.NewConn(s, false, &extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: 100 * time.Millisecond})
+		ci := extsock.NewConn(a, true, nil)
+		done := make(chan error)
+		go func() { done <- cr.Handshake(t.Context()) }()
+		if err := errors.Join(ci.EnableDDP(t.Context(), nil), <-done); err != nil {
+			t.Error(err)
+		}
+		if cr.Mode() != extsock.ModeDDP {
+			t.Errorf("mode %v, fallback %v", cr.Mode(), cr.Fallback())
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
+// TestDialRemembersNoMore: a connection in DDP mode ends what was remembered of its address.
+func TestDialRemembersNoMore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		server := servePlain(t, network, "plain:1", func(_ int, s toe.Stream) { s.Read(make([]byte, 1)); s.Write([]byte("what?")) })
+		cfg := &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}
+		d := &extsock.Dialer{Config: cfg}
+		dial := func(want extsock.FallbackReason) {
+			t.Helper()
+			c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			var got extsock.FallbackReason
+			if f := c.Fallback(); f != nil {
+				got = f.Reason
+			}
+			if got != want {
+				t.Errorf("fallback %q, want %q", got, want)
+			}
+		}
+		dial(extsock.FallbackNotMPA)
+		dial(extsock.FallbackRemembered)
+		server.close()
+		l, err := extsock.Listen("tcp", "plain:1", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dial(extsock.FallbackRemembered)
+		d.Config = &extsock.Config{Backend: network, Startup: extsock.StartupRequire}
+		dial(0)
+		d.Config = cfg
+		dial(0)
+		l.Close()
+		settle()
+	})
+}

@@ -1,0 +1,198 @@
+package extsock_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// opNamed reports whether err is target in a *net.OpError of that operation and of network tcp.
+func opNamed(err error, op string, target error) bool {
+	e, ok := err.(*net.OpError) //nolint:errorlint // as programs do it
+	return ok && e.Op == op && e.Net == "tcp" && errors.Is(err, target)
+}
+
+// resetPairs are the connections whose end the tests look at, over the operating system's TCP.
+var resetPairs = map[string]func(t *testing.T) (a, b *extsock.Conn){
+	"byte stream": func(t *testing.T) (a, b *extsock.Conn) { return tcpPair(t, side{}, side{}) },
+	"messages":    func(t *testing.T) (a, b *extsock.Conn) { return tcpPair(t, inMessages, inMessages) },
+	"TLS": func(t *testing.T) (a, b *extsock.Conn) {
+		x, y := tlsStreams(t)
+		return switched(t, x, y, side{}, side{})
+	},
+	"plain, first octets looked at": func(t *testing.T) (a, b *extsock.Conn) {
+		x, y := kernelStreams(t)
+		return extsock.NewConn(x, true, nil), extsock.NewConn(y, false, &extsock.Config{Startup: extsock.StartupPrefer})
+	},
+}
+
+// TestCloseWithUnreadData resets the connection, as TCP's: the peer's program learns that what it has written is lost.
+func TestCloseWithUnreadData(t *testing.T) {
+	for desc, pair := range resetPairs {
+		t.Run(desc, func(t *testing.T) {
+			a, b := pair(t)
+			defer a.Close()
+			if _, err := a.Write([]byte("important")); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := b.Read(make([]byte, 1)); n != 1 || err != nil {
+				t.Fatalf("Read = %d, %v", n, err)
+			}
+			if err := b.Close(); err != nil {
+				t.Errorf("Close = %v", err)
+			}
+			if n, err := a.Read(make([]byte, 1)); n != 0 || !opNamed(err, "read", syscall.ECONNRESET) {
+				t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)
+			}
+			for range 2 {
+				if _, err := a.Write([]byte("x")); !opNamed(err, "write", syscall.EPIPE) {
+					t.Errorf("the peer's Write behind it = %v, want EPIPE", err)
+				}
+			}
+		})
+	}
+}
+
+// TestWriteMeetsTheReset: the Write that is under way says ECONNRESET, and names itself.
+func TestWriteMeetsTheReset(t *testing.T) {
+	for _, desc := range []string{"byte stream", "messages"} {
+		t.Run(desc, func(t *testing.T) {
+			a, b := resetPairs[desc](t)
+			written := make(chan error)
+			go func() {
+				for {
+					if _, err := a.Write(make([]byte, 60_000)); err != nil {
+						written <- err
+						return
+					}
+				}
+			}()
+			if _, err := b.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			if err := <-written; !opNamed(err, "write", syscall.ECONNRESET) && !opNamed(err, "write", syscall.EPIPE) {
+				t.Errorf("Write = %v, want ECONNRESET or, where the system has told another call, EPIPE", err)
+			}
+		})
+	}
+}
+
+// TestCloseWithAllRead is an orderly end, however much has come before.
+func TestCloseWithAllRead(t *testing.T) {
+	for desc, pair := range resetPairs {
+		t.Run(desc, func(t *testing.T) {
+			a, b := pair(t)
+			defer a.Close()
+			if _, err := a.Write(make([]byte, 5000)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(b, make([]byte, 5000)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Write([]byte("answer")); err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			if _, err := io.ReadFull(a, make([]byte, 6)); err != nil {
+				t.Error(err)
+			}
+			if n, err := a.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("Read = %d, %v, want io.EOF", n, err)
+			}
+		})
+	}
+}
+
+// TestCloseReadInDDPMode: Reads end, what comes then holds up no Write of the peer's, and Close tells it of its loss.
+func TestCloseReadInDDPMode(t *testing.T) {
+	for _, s := range []side{{}, inMessages} {
+		for _, waits := range []bool{false, true} {
+			t.Run(fmt.Sprintf("messages %t, a Read waits %t", s.cfg.Messages, waits), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					a, b := simPair(t, simtoe.Config{}, s, s)
+					if _, err := a.Write([]byte("before")); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+					p := make([]byte, 10)
+					if waits {
+						if n, err := b.Read(p); string(p[:n]) != "before" || err != nil {
+							t.Fatalf("Read = %q, %v", p[:n], err)
+						}
+					}
+					ended := make(chan error)
+					if waits {
+						go func() { _, err := b.Read(p); ended <- err }()
+						synctest.Wait()
+					}
+					if err := b.CloseRead(); err != nil {
+						t.Fatalf("CloseRead = %v", err)
+					}
+					if waits {
+						if err := <-ended; err != io.EOF {
+							t.Errorf("the Read under way = %v, want io.EOF", err)
+						}
+					} else if n, err := b.Read(p); string(p[:n]) != "before" || err != nil { // had come
+						t.Errorf("Read = %q, %v", p[:n], err)
+					}
+					if n, err := b.Read(p); n != 0 || err != io.EOF {
+						t.Errorf("Read = %d, %v, want io.EOF", n, err)
+					}
+					for range 200 { // more than the peer has credits and buffers for
+						if _, err := a.Write(make([]byte, 60_000)); err != nil {
+							t.Fatalf("the peer's Write = %v", err)
+						}
+					}
+					if _, err := b.Write([]byte("the other way is open")); err != nil {
+						t.Error(err)
+					}
+					if _, err := io.ReadFull(a, make([]byte, 21)); err != nil {
+						t.Error(err)
+					}
+					b.Close()
+					if n, err := a.Read(p); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
+						t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)
+					}
+					a.Close()
+					settle()
+				})
+			})
+		}
+	}
+}
+
+// TestCloseReadOfAnotherOwner: where the application posts the receive buffers there is nothing that CloseRead could end.
+func TestCloseReadOfAnotherOwner(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, _ := simPair(t, simtoe.Config{}, postRecvs(extsock.Config{}, 1, 100), side{})
+		if err := a.CloseRead(); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("CloseRead = %v, want ErrUnsupported", err)
+		}
+	})
+}
+
+// TestResetOverridesEPIPE: a Write that finds a reset connection before the reset is read does not hide it from Read.
+func TestResetOverridesEPIPE(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{})
+		b.SetLinger(0)
+		b.Close()
+		_, _ = a.Write([]byte("x"))
+		for range 2 {
+			if _, err := a.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("Read = %v, want ECONNRESET", err)
+			}
+		}
+		a.Close()
+		settle()
+	})
+}
