@@ -19,9 +19,11 @@
 // has sent before has to be read first, else the error is [ErrUnread] or [ErrNotMPA].
 //
 // At the start, as [Config].Startup says: required, or preferred with plain TCP where the peer does not speak
-// MPA. One [Listener] with StartupPrefer serves both kinds of peers; where foreign iWARP peers come too,
-// [Conn.ReceiveRequest] tells all three apart before anything is answered. No fallback is silent: [Conn.Mode] and
-// [Conn.Fallback] tell, and Config.Trace gets an event. [Conn.Handshake] does it before the first use.
+// MPA. A [Listener] runs this startup in the background as soon as a connection comes, so Dial returns whatever the
+// accepting program does, and Accept does not wait for a peer. One Listener with StartupPrefer serves both kinds of
+// peers; where foreign iWARP peers come too, [Conn.ReceiveRequest] with Config.JudgeRequests tells all three apart
+// before anything is answered. No fallback is silent: [Conn.Mode] and [Conn.Fallback] tell, and Config.Trace gets an
+// event. [Conn.Handshake] waits until startup is over.
 //
 // A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and
 // [NewListener] take what was made elsewhere.
@@ -81,6 +83,8 @@
 //	what                       set by                  default      at the limit
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded; HandshakeTimeouts
 //	half-open connections      Config.MaxHalfOpen      4096 a       the oldest goes: ErrHalfOpen; HalfOpenEvictions
+//	                                                   Listener
+//	connections not accepted   –                       1024 a       more wait in the operating system's backlog
 //	                                                   Listener
 //	startup after a bad STag   Config.BadSTagDelay     1 s an       the Request waits, ErrDelayed if that is longer than
 //	                                                   address      HandshakeTimeout; BadSTagDelays
