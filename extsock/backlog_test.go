@@ -461,10 +461,14 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 // what has come meanwhile.
 type lateStream struct {
 	toe.Stream
+	before  int // Reads that are as always
 	stopped time.Duration
 }
 
 func (s *lateStream) Read(p []byte) (int, error) {
+	if s.before--; s.before >= 0 {
+		return s.Stream.Read(p)
+	}
 	if d := s.stopped; d > 0 {
 		s.stopped = 0
 		time.Sleep(d)
@@ -531,6 +535,30 @@ func TestDialRemembersNoMore(t *testing.T) {
 		d.Config = cfg
 		dial(0)
 		l.Close()
+		settle()
+	})
+}
+
+// TestSniffIsGrantedOnce: an octet that waits where the time of a Request is over buys no more of it.
+func TestSniffIsGrantedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		s := &lateStream{Stream: b, before: 1, stopped: 2 * time.Second}
+		c := extsock.NewConn(s, false, &extsock.Config{Startup: extsock.StartupPrefer, HandshakeTimeout: time.Second})
+		go func() {
+			a.Write([]byte(mpaKey[:1]))
+			time.Sleep(time.Second)
+			a.Write([]byte(mpaKey[1:2]))
+		}()
+		begin := time.Now()
+		if err := c.Handshake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begin); d != 2*time.Second || c.Mode() != extsock.ModeTCP {
+			t.Errorf("mode %v after %v, want plain TCP as soon as the process goes on", c.Mode(), d)
+		}
+		c.Close()
+		a.Close()
 		settle()
 	})
 }

@@ -183,13 +183,14 @@ func (c *Conn) judgeSniffLocked(err error) sniffed {
 	return sniffOn
 }
 
-// moreSniffLocked reports whether octets have come that the read whose time was over has not taken. Then this
-// process was late and not the peer: the sniff gets as much time again as a Request.
+// moreSniffLocked reports whether the first octets have come, and the read whose time was over has not taken them. Then
+// this process was late and not the peer: the sniff gets as much time as a Request. It does so once, or a peer could
+// have as much for each octet.
 //
 // +checklocks:c.mu
 func (c *Conn) moreSniffLocked() bool {
 	p, ok := c.stream.(toe.Pender)
-	if !ok {
+	if !ok || len(c.startup.ahead) > 0 {
 		return false
 	}
 	n, err := p.Pending()

@@ -216,8 +216,12 @@ func TestH3_HalfOpen10000(t *testing.T) {
 			if !raceEnabled && each > 16<<10 {
 				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
 			}
-			if d := time.Duration(s.slowest.Load()); d > timeout+time.Second {
-				t.Errorf("one was half open for %v, want %v", d, timeout)
+			late := 500 * time.Millisecond
+			if !full || raceEnabled {
+				late = time.Second
+			}
+			if d := time.Duration(s.slowest.Load()); d > timeout+late {
+				t.Errorf("one was half open for %v, want at most %v", d, timeout+late)
 			}
 			if p99 > 100*time.Millisecond {
 				t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
