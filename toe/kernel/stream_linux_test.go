@@ -80,22 +80,41 @@ func control(t *testing.T, s *Stream, f func(fd int) error) {
 // should be used." (RFC 5044 §5.1)
 // MPA-5044-2-1 MPA-5044-5.1-2
 func TestRFC5044_2_EMSSIsThatOfTCP(t *testing.T) {
-	maxSeg := func(n int) func(string, string, syscall.RawConn) error {
-		return func(_, _ string, c syscall.RawConn) (err error) {
-			c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, n) })
-			return err
-		}
+	for _, test := range emssTests {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := pairOf(t, test.b)
+			for _, s := range []*Stream{x, y} {
+				if got := s.EMSS(); got < test.min || got > test.max {
+					t.Errorf("EMSS() = %d, want %d to %d", got, test.min, test.max)
+				}
+			}
+		})
 	}
-	for _, test := range []struct {
-		desc string
-		b    *Backend
-		min  int
-		max  int
-	}{
-		{"loopback: path MTU, or half the window", &Backend{}, 1449, 65536 - 40},
-		{"MSS of the peer", &Backend{ListenConfig: net.ListenConfig{Control: maxSeg(1000)}}, 960, 1000},
-		{"MSS of our own", &Backend{Dialer: net.Dialer{Control: maxSeg(600)}}, 560, 600},
-	} {
+}
+
+var emssTests = []struct {
+	desc     string
+	b        *Backend
+	min, max int
+}{
+	{"loopback: path MTU, or half the window", &Backend{}, 1449, 65536 - 40},
+	{"MSS of the peer", &Backend{ListenConfig: net.ListenConfig{Control: maxSeg(1000)}}, 960, 1000},
+	{"MSS of our own", &Backend{Dialer: net.Dialer{Control: maxSeg(600)}}, 560, 600},
+}
+
+// maxSeg sets the MSS of a socket that is not connected yet.
+func maxSeg(n int) func(string, string, syscall.RawConn) error {
+	return func(_, _ string, c syscall.RawConn) (err error) {
+		c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, n) })
+		return err
+	}
+}
+
+// TestEMSSIsThatOfTCPInfo: EMSS is what TCP_INFO calls the sending MSS. It has a name of its own because qemu-user knows no
+// TCP_INFO, so `make machines` leaves it out there.
+// MPA-5044-2-1 MPA-5044-5.1-2
+func TestEMSSIsThatOfTCPInfo(t *testing.T) {
+	for _, test := range emssTests {
 		t.Run(test.desc, func(t *testing.T) {
 			x, y := pairOf(t, test.b)
 			for _, s := range []*Stream{x, y} {
@@ -104,8 +123,8 @@ func TestRFC5044_2_EMSSIsThatOfTCP(t *testing.T) {
 					info, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 					return err
 				})
-				if got := s.EMSS(); got != int(info.Snd_mss) || got < test.min || got > test.max {
-					t.Errorf("EMSS() = %d, want tcpi_snd_mss = %d, in %d to %d", got, info.Snd_mss, test.min, test.max)
+				if got := s.EMSS(); got != int(info.Snd_mss) {
+					t.Errorf("EMSS() = %d, want tcpi_snd_mss = %d", got, info.Snd_mss)
 				}
 			}
 		})
