@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -26,8 +25,7 @@ var past = time.Unix(1, 0)
 // must agree with what comes in order. seed chooses octets and shapes. A
 // Transfer that fails leaves deadlines behind that have passed.
 func Transfer(a, b toe.Stream, size int, seed uint64) error {
-	data := make([]byte, size)
-	rand.NewChaCha8([32]byte{byte(seed)}).Read(data)
+	data := randomOctets(size, byte(seed))
 	sent := inBackground(func() error {
 		err := send(a, data, seed)
 		if err != nil {
@@ -89,9 +87,24 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 	return nil
 }
 
+// period is after how many octets those of randomOctets come again: a prime number, which no buffer and no batch is
+// as long as.
+const period = 1_000_003
+
+// randomOctets returns n octets.
+func randomOctets(n int, seed byte) []byte {
+	piece := make([]byte, min(n, period))
+	rand.NewChaCha8([32]byte{seed}).Read(piece)
+	b := make([]byte, 0, n)
+	for len(b) < n {
+		b = append(b, piece[:min(n-len(b), period)]...)
+	}
+	return b
+}
+
 // receive reads as many octets as want has and compares them.
 func receive(s toe.Stream, want []byte) error {
-	sum, p := crc32.NewIEEE(), make([]byte, 64<<10)
+	p := make([]byte, 64<<10)
 	for in := 0; in < len(want); {
 		if err := s.Readable(); err != nil {
 			return fmt.Errorf("waiting at offset %d: %w", in, err)
@@ -108,12 +121,8 @@ func receive(s toe.Stream, want []byte) error {
 			return fmt.Errorf("read at offset %d gave %d wrong octets at %d", in, n, off)
 		}
 		if off == uint64(in) {
-			sum.Write(p[:n])
 			in += n
 		}
-	}
-	if got, want := sum.Sum32(), crc32.ChecksumIEEE(want); got != want {
-		return fmt.Errorf("checksum %08x, want %08x", got, want)
 	}
 	return nil
 }
@@ -207,8 +216,7 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 	if !ok {
 		t.Skip("no TryWriter")
 	}
-	piece := make([]byte, 30_011)
-	rand.NewChaCha8([32]byte{4}).Read(piece)
+	piece := randomOctets(30_011, 4)
 	bufs := make([][]byte, 1100)
 	for i := range bufs {
 		bufs[i] = piece
@@ -270,8 +278,7 @@ func testTryWriteBatchThenWriteBatch(t *testing.T, a, b toe.Stream) {
 	if !ok {
 		t.Skip("no TryWriter")
 	}
-	data := make([]byte, 24<<20)
-	rand.NewChaCha8([32]byte{5}).Read(data)
+	data := randomOctets(24<<20, 5)
 	write := inBackground(func() error {
 		n, err := w.TryWriteBatch([][]byte{data[:12<<20], data[12<<20:]})
 		if err != nil {
