@@ -165,7 +165,7 @@ func other(ulpdu []byte) []byte {
 
 // rapidRounds is how often the 100 cases of a property are drawn.
 func rapidRounds() int {
-	if raceEnabled {
+	if raceEnabled || testing.Short() {
 		return 5
 	}
 	return 20

@@ -41,7 +41,7 @@ func TestRFC5041_5_2_AllOctetsArrive(t *testing.T) {
 			mulpdu - 1, mulpdu, mulpdu + 1, 65536, 16<<20 + 1,
 		}
 		for _, n := range sizes {
-			if n > 1<<20 && (mulpdu < 10000 && raceEnabled || testing.Short()) {
+			if n > 1<<20 && mulpdu < 10000 && (raceEnabled || testing.Short()) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d octets, MULPDU %d", n, mulpdu), func(t *testing.T) {

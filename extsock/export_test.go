@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"net"
+	"testing"
 	"time"
 )
 
@@ -15,8 +16,12 @@ func Remembered(d *Dialer) int {
 	return len(d.known.places)
 }
 
-// RaceEnabled says whether the race detector is on, with which everything takes ten times as long.
+// RaceEnabled says whether the race detector is on.
 const RaceEnabled = raceEnabled
+
+// Slow says that tests of many rounds are to do with fewer: under the race detector everything takes ten times as
+// long, and -short is for machines that are emulated.
+func Slow() bool { return raceEnabled || testing.Short() }
 
 // ForgetCrossovers has them measured anew.
 func ForgetCrossovers() {

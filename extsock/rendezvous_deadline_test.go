@@ -14,8 +14,11 @@ import (
 // over at any point of that.
 func TestRendezvousHasty(t *testing.T) {
 	rounds, calls := uint64(300), 12
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		rounds = 60
+	}
+	if testing.Short() {
+		rounds = 15
 	}
 	var offers, octets uint64
 	for seed := range rounds {

@@ -26,8 +26,11 @@ func alwaysOffers(depth int) side {
 // with any number of buffers.
 func TestRendezvousMixed(t *testing.T) {
 	total := 64 << 20
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		total = 8 << 20
+	}
+	if testing.Short() {
+		total = 2 << 20
 	}
 	for _, depth := range []int{4, 5, 7, 32} {
 		t.Run(fmt.Sprintf("depth %d", depth), func(t *testing.T) {
@@ -89,8 +92,11 @@ func readMixed(c net.Conn, total int, seed uint64) error {
 // TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory back and can go on.
 func TestRendezvousDeadlines(t *testing.T) {
 	seeds := uint64(100)
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		seeds = 15
+	}
+	if testing.Short() {
+		seeds = 5
 	}
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {

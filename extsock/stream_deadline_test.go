@@ -70,7 +70,7 @@ func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 // no others, both ways.
 func TestStreamDeadlines(t *testing.T) {
 	rounds, calls := uint64(120), 60
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		rounds = 30
 	}
 	for seed := range rounds {

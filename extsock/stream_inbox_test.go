@@ -12,7 +12,7 @@ import (
 // read first.
 func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	rounds := 20_000
-	if raceEnabled {
+	if Slow() {
 		rounds = 2000
 	}
 	var round, over atomic.Int64 // the round begun, and the last one whose message has been given

@@ -50,7 +50,7 @@ func ofDepth(depth, size int) side {
 // TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of all lengths.
 func TestStreamBothWays(t *testing.T) {
 	scale := 1
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		scale = 16
 	}
 	networks := []struct {
@@ -327,7 +327,7 @@ func TestStreamBesideVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	bounded(t, ci, cr)
 	total := 16 << 20
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		total = 2 << 20
 	}
 	var all sync.WaitGroup

@@ -105,7 +105,7 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 // MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	conversations := 10_000
-	if extsock.RaceEnabled {
+	if extsock.Slow() {
 		conversations = 2_000
 	}
 	seed := rand.Uint64()

@@ -114,7 +114,7 @@ func TestWorkedStream(t *testing.T) {
 // MPA-5044-4.1-11, MPA-5044-4.3-21, MPA-5044-5.2-1
 func TestEveryPhase(t *testing.T) {
 	step := 4
-	if raceEnabled {
+	if raceEnabled || testing.Short() {
 		step = 36
 	}
 	b := NewBatch()
