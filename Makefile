@@ -1,6 +1,7 @@
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
-# make check     what a change must pass besides: format, vet, staticcheck, cross builds, models, fuzzing, tshark
+# make check     what a change must pass besides: format, vet, staticcheck, cross builds, other machines, models, fuzzing, tshark
+# make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x; part of check
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
 # make mutations plants faults, one at a time, which the tests have to find
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
@@ -13,9 +14,10 @@ FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 SOAKTIME  ?= 10m
 NORACE     = ./mpa ./ddp ./rdmap ./extsock ./toe/... ./conformance/apps ./conformance/hostile
+MACHINES   = ./mpa ./ddp ./rdmap ./toe/... ./extsock
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations
+.PHONY: demo build test check interop bench soak fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations machines
 
 demo: build
 	./bin/rddp demo
@@ -27,7 +29,7 @@ test:
 	$(GO) test -race -shuffle=on -timeout=10m ./...
 	$(GO) test $(NORACE) # again: what can't run under the race detector, allocation counts, memory figures, buffers of 4 GiB
 
-check: format vet lint cross oldest benchonce tshark models
+check: format vet lint cross machines oldest benchonce tshark models
 	$(MAKE) fuzz FUZZTIME=6s
 
 format:
@@ -47,6 +49,14 @@ cross:
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/rddp || exit 1; \
 	done
+
+# Integers of 32 bits and words aligned to 4 octets; the other byte order. arm64 and s390x run at the same time, with -short, which
+# means fewer rounds and no test less. TestEMSSIsThatOfTCPInfo alone is left out there: qemu-user knows no TCP_INFO.
+machines:
+	@command -v qemu-aarch64 >/dev/null && command -v qemu-s390x >/dev/null || ./.ci/install qemu-user
+	GOARCH=386 CGO_ENABLED=0 $(GO) test -vet=off $(MACHINES)
+	printf '%s\n' 'arm64 qemu-aarch64' 's390x qemu-s390x' | \
+		xargs -P2 -I{} sh -c './.ci/emulate {} -short -skip=TestEMSSIsThatOfTCPInfo $(MACHINES)'
 
 # The oldest Go release that go.mod states builds everything.
 oldest:
