@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,4 +120,55 @@ func list(t *testing.T) []pkg {
 		t.Fatalf("go list shows only %d packages", len(pkgs))
 	}
 	return pkgs
+}
+
+// TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which may make a test shorter but
+// not skip it, or end it early.
+func TestShortLeavesNothingOut(t *testing.T) {
+	for _, pattern := range []string{"mpa", "ddp", "rdmap", "extsock", "toe", "toe/*"} {
+		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s: %v", pattern, err)
+		}
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if branch, ok := n.(*ast.IfStmt); ok && calls(branch.Cond, "Short", "Slow") && leaves(branch.Body) {
+					t.Errorf("%s: a test is left out with -short", name)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// calls says whether one of these functions is called in n.
+func calls(n ast.Node, names ...string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			found = found || slices.Contains(names, f.Name)
+		case *ast.SelectorExpr:
+			found = found || slices.Contains(names, f.Sel.Name)
+		}
+		return true
+	})
+	return found
+}
+
+// leaves says whether n skips the test, or returns nothing.
+func leaves(n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		r, ok := n.(*ast.ReturnStmt)
+		found = found || ok && len(r.Results) == 0
+		return true
+	})
+	return found || calls(n, "Skip", "Skipf", "SkipNow")
 }
