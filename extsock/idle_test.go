@@ -208,7 +208,7 @@ const idleTimeout = 3 * time.Minute
 
 const idlePeerEnv = "RDDP_IDLE_PEER"
 
-// emulatorEnv names the program that runs this test binary, if the machine can't: what go test has after -exec.
+// emulatorEnv names the program that runs this test binary where .ci/machine does: what go test has after -exec.
 const emulatorEnv = "RDDP_EMULATOR"
 
 // An idlePeer is one of the two processes.
