@@ -36,7 +36,7 @@ func proxyCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "longest time for connecting, and for MPA startup"},
 			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "end a connection on which nothing moves for so long (default: never)"},
 			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, let connections end for so long"},
-			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "take at most `N` connections at a time, reset more"},
+			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "take at most `N` connections at a time"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
 			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "tell the counts on standard error at this interval"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell each connection when it has ended, not only those that failed"},

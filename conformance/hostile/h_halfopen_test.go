@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,10 +27,12 @@ const slowPeersEnv = "RDDP_SLOW_PEERS"
 type slowPeers struct {
 	Address string
 	N       int
+	Silent  bool   // send nothing but Sends
+	Sends   []byte // what each connection sends at once
 }
 
-// runSlowPeers opens N connections. The i-th sends i mod 20 octets of a Request, one a second. The process says "open"
-// when all are open and ends when its standard input does.
+// runSlowPeers opens N connections. The i-th sends i mod 20 octets of a Request, one a second, unless the peers are to
+// be silent. The process says "open" when all are open and ends when its standard input does.
 func runSlowPeers(job string) error {
 	var j slowPeers
 	if err := json.Unmarshal([]byte(job), &j); err != nil {
@@ -39,12 +42,22 @@ func runSlowPeers(job string) error {
 	conns := make([]net.Conn, j.N)
 	for i := range conns {
 		c, err := net.Dial("tcp", j.Address)
+		if j.Silent && errors.Is(err, syscall.ECONNRESET) {
+			continue // it has been displaced already
+		}
 		if err != nil {
 			return fmt.Errorf("connection %d: %w", i, err)
 		}
 		conns[i] = c
+		if len(j.Sends) > 0 {
+			c.Write(j.Sends) // the error is that it has been closed
+		}
 	}
 	fmt.Println("open")
+	if j.Silent {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	}
 	request := frame(false, 20).AppendTo(nil)
 	go func() {
 		for n, tick := 0, time.Tick(time.Second); n < 19; n++ {
@@ -201,7 +214,7 @@ func TestH3_HalfOpen10000(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			s := besiege(t, &tt.cfg)
 			before, routines := inUse(), runtime.NumGoroutine()
-			startSlowPeers(t, slowPeers{s.l.Addr().String(), tt.n})
+			startSlowPeers(t, slowPeers{Address: s.l.Addr().String(), N: tt.n})
 			waitFor(t, "the connections are accepted", func() bool { return s.most.Load() >= int64(tt.n)*9/10 })
 			held := s.halfOpen.Load()
 			each := (inUse() - before) / held
@@ -242,7 +255,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 	s := besiege(t, &cfg)
 	stop, latencies := make(chan struct{}), make(chan []time.Duration, 1)
 	go func() { latencies <- good(t, s.l.Addr().String(), stop) }()
-	startSlowPeers(t, slowPeers{s.l.Addr().String(), n})
+	startSlowPeers(t, slowPeers{Address: s.l.Addr().String(), N: n})
 	waitFor(t, "the oldest are closed", func() bool { return s.evicted.Load() >= int64(n)-most })
 	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() <= 1 }) // the good client's
 	close(stop)

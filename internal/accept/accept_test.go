@@ -3,6 +3,7 @@ package accept
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,8 +14,8 @@ import (
 	"time"
 )
 
-// TestLoop: connections beyond the most are refused, one that has ended makes place, a passing error costs a pause, and
-// what comes when the server ends is refused without a word.
+// TestLoop: each connection is served, a passing error costs a pause, and a connection that comes when the server ends
+// is refused.
 func TestLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -33,11 +34,11 @@ func TestLoop(t *testing.T) {
 		var served sync.WaitGroup
 		l := Loop[string]{
 			Accept: func() (string, error) { a := <-comes; return a.name, a.err },
-			Serve:  func(c string) { note("serve " + c); <-end },
-			Most:   2,
-			Refuse: func(c string, log *slog.Logger) {
-				if log != nil {
-					c += " aloud"
+			Serve:  func(_ context.Context, c string, _ *Place) { note("serve " + c); <-end },
+			Most:   1, Context: t.Context(),
+			Refuse: func(c string, ending bool) {
+				if !ending {
+					c += " for want of room"
 				}
 				note("refuse " + c)
 			},
@@ -51,32 +52,85 @@ func TestLoop(t *testing.T) {
 			synctest.Wait()
 		}
 		come("a", nil)
-		come("b", nil)
-		come("c", nil)
-		end <- struct{}{}
-		synctest.Wait()
-		come("d", nil)
+		come("b", nil) // it does not count as long as it has not entered
 		come("", errors.New("too many open files"))
 		begin := time.Now()
-		comes <- accepted{"e", nil}
+		comes <- accepted{"c", nil}
 		if d := time.Since(begin); d != PauseTime {
 			t.Errorf("the next connection was accepted %v after an error, want %v", d, PauseTime)
 		}
 		synctest.Wait()
 		cancel()
-		come("f", nil)
+		come("d", nil)
 		if err := <-ran; err != nil {
 			t.Errorf("Run = %v", err)
 		}
 		close(end)
 		served.Wait()
-		if want := []string{"serve a", "serve b", "refuse c aloud", "serve d", "refuse e aloud", "refuse f"}; !slices.Equal(events, want) {
+		if want := []string{"serve a", "serve b", "serve c", "refuse d"}; !slices.Equal(events, want) {
 			t.Errorf("%q, want %q", events, want)
 		}
 		go func() { ran <- l.Run(t.Context()) }()
 		come("", net.ErrClosed)
 		if err := <-ran; !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Run of a closed listener = %v", err)
+		}
+	})
+}
+
+// TestEnterAtOnce: connections enter in the order in which they were accepted. A newcomer displaces the oldest quiet one,
+// whose context says why, and is refused if there is none.
+func TestEnterAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var events []string
+		note := func(s string) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, s)
+		}
+		comes := make(chan string)
+		closed := make(chan struct{})
+		var served sync.WaitGroup
+		l := Loop[string]{
+			Accept: func() (string, error) {
+				select {
+				case c := <-comes:
+					return c, nil
+				case <-closed:
+					return "", net.ErrClosed
+				}
+			},
+			Serve: func(ctx context.Context, c string, p *Place) {
+				if c == "loud" {
+					p.Heard()
+				}
+				<-ctx.Done()
+				if errors.Is(context.Cause(ctx), ErrDisplaced) {
+					note(c + " is displaced")
+				}
+			},
+			Most: 2, EnterAtOnce: true,
+			Refuse: func(c string, ending bool) { note(fmt.Sprintf("%s is refused, ending: %t", c, ending)) },
+			Go:     served.Go,
+		}
+		var cancel context.CancelFunc
+		l.Context, cancel = context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- l.Run(t.Context()) }()
+		for _, c := range []string{"a", "b", "c", "loud", "d", "loud", "e"} {
+			comes <- c
+			synctest.Wait()
+		}
+		close(closed)
+		if err := <-ran; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Run = %v", err)
+		}
+		cancel()
+		served.Wait()
+		want := []string{"a is displaced", "b is displaced", "c is displaced", "d is displaced", "e is refused, ending: false"}
+		if !slices.Equal(events, want) {
+			t.Errorf("%q, want %q", events, want)
 		}
 	})
 }

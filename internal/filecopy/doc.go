@@ -44,9 +44,19 @@
 //
 // # Hostile peers
 //
-// A peer can end its own connection only. Every length and number it sends is checked before use, it has
-// to complete the startup and then to be heard from within time limits, and a server takes a limited
-// number of connections. Neither end reaches outside its directory, by os.Root: not with "..", and not
-// through symbolic links, planted before or during the copy. What is served is served to whoever can
-// connect: there is no authentication and no encryption.
+// A peer can end its own connection only. Every length and number it sends is checked before use, and it has
+// to complete the startup and then to be heard from within time limits. Neither end reaches outside its directory, by
+// os.Root: not with "..", and not through symbolic links, planted before or during the copy. What is served is
+// served to whoever can connect: there is no authentication and no encryption.
+//
+// A server limits its connections at three points. Silent peers cannot keep clients out, because the oldest connection
+// goes at the first two points:
+//
+//	no MPA Request yet           extsock.Config.MaxHalfOpen      the oldest is closed
+//	no request of a client yet   1024                            the oldest is closed
+//	a request has come           ServerConfig.MaxConns           the newest gets ErrTooManyClients for an answer
+//
+// A client that has asked for something keeps its place until it closes the connection or falls silent for
+// ServerConfig.IdleTimeout. So as many peers as ServerConfig.MaxConns allows can still keep others out, if each of them
+// asks for something and then says every now and then that it lives.
 package filecopy

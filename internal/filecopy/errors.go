@@ -15,6 +15,8 @@ import (
 var (
 	// ErrReadOnly means that the server does not take files.
 	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
+	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the moment.
+	ErrTooManyClients = errors.New("too many clients at the moment")
 	// ErrTooManyEntries means that the directories to be downloaded hold more than 2^20 files and directories in all.
 	ErrTooManyEntries = errors.New("too many entries in the directories")
 	// ErrIsDirectory means that a file was expected and a directory is there.
@@ -56,6 +58,7 @@ const codeOther code = 0
 var codes = [...]error{
 	ErrReadOnly, ErrIsDirectory, ErrNotDirectory, ErrNotRegular, ErrPath, ErrUnfinished, ErrBusy, ErrChanged,
 	ErrMismatch, ErrProtocol, fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC,
+	ErrTooManyClients,
 }
 
 // codeOf returns the code for err.

@@ -218,7 +218,7 @@ func TestBusyKeepsAlive(t *testing.T) {
 	})
 }
 
-// More connections than the server takes are closed, and taken again when others have gone.
+// More clients than the server takes are refused.
 func TestMaxConns(t *testing.T) {
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk})
 	put(t, filepath.Join(v.dir, "f"), content(5<<20, 1))
@@ -229,8 +229,50 @@ func TestMaxConns(t *testing.T) {
 			second = cp(t, Config{}, local(filepath.Join(here, "g")), v.name("f"))
 		}
 	}}, local(filepath.Join(here, "f")), v.name("f"))
-	if second.err == nil || !strings.Contains(second.failures[v.name("f").String()].Error(), "too many clients") {
-		t.Errorf("the second connection: %v, %v", second.err, second.failures)
+	second.wantFailure(t, ErrTooManyClients)
+}
+
+// Clients that have passed startup and ask for nothing take no place from those that do. If there are too many, the oldest
+// is closed.
+func TestQuietClients(t *testing.T) {
+	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: 2})
+	var quiet []*session
+	for range 3 {
+		s := connect(t, v)
+		s.send(message{kind: kindBusy}) // this asks for nothing
+		quiet = append(quiet, s)
+	}
+	<-quiet[0].over
+	for i, s := range quiet[1:] {
+		select {
+		case <-s.over:
+			t.Errorf("client %d was displaced, though it is one of the last two", i+1)
+		default:
+		}
+	}
+	wantServing(t, v)
+	<-quiet[1].over
+	admitted(t, quiet[2])
+	refused := connect(t, v)
+	if _, err := refused.ask(message{kind: kindStat, text: "ok"}, kindAttr); !errors.Is(err, ErrTooManyClients) {
+		t.Errorf("one client too many: %v", err)
+	}
+	quiet[2].c.Close()
+	admitted(t, refused)
+}
+
+// admitted asks for something until the server does not refuse it any more: it may not have noticed yet that another client
+// has gone.
+func admitted(t *testing.T, s *session) {
+	t.Helper()
+	for {
+		_, err := s.ask(message{kind: kindStat, text: "ok"}, kindAttr)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, ErrTooManyClients) {
+			t.Fatal(err)
+		}
 	}
 }
 

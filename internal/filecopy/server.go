@@ -15,16 +15,21 @@ import (
 	"github.com/rddp/rddp/internal/accept"
 )
 
-// DefaultMaxConns is the most connections a Server takes at a time.
+// DefaultMaxConns is the default of ServerConfig.MaxConns.
 const DefaultMaxConns = 64
+
+// maxQuiet is the maximum number of connections that have sent their MPA Request and no request of this protocol yet. If
+// there are more, the oldest is closed. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
+const maxQuiet = 1024
 
 // A ServerConfig says how a Server behaves. The zero value works, and nil stands for it. It must not be
 // changed while the Server uses it.
 type ServerConfig struct {
 	// Writable lets clients put files and make directories.
 	Writable bool
-	// MaxConns is the most connections at a time. Each needs up to 17 MiB of memory; more are closed as
-	// they come. Zero means DefaultMaxConns.
+	// MaxConns is the maximum number of connections on which the client has sent a request. Each of them needs up
+	// to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to their requests, until another
+	// connection has ended. Zero means DefaultMaxConns.
 	MaxConns int
 	// IdleTimeout is how long a client may be silent. A client says at least four times in its own
 	// IdleTimeout that it lives. Zero means DefaultIdleTimeout.
@@ -36,6 +41,7 @@ type ServerConfig struct {
 
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
 	chunk int                       // the longest chunk; zero means maxChunk
+	quiet int                       // zero means maxQuiet
 }
 
 // A Server lends out the files below a directory.
@@ -61,6 +67,9 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 	}
 	if s.cfg.chunk == 0 {
 		s.cfg.chunk = maxChunk
+	}
+	if s.cfg.quiet == 0 {
+		s.cfg.quiet = maxQuiet
 	}
 	if s.cfg.Log == nil {
 		s.cfg.Log = slog.New(slog.DiscardHandler)
@@ -104,34 +113,32 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
 	l := accept.Loop[*extsock.Conn]{
-		Accept: s.l.AcceptDDP, Serve: func(c *extsock.Conn) { s.serveConn(ctx, c) }, Most: s.cfg.MaxConns,
-		Refuse: func(c *extsock.Conn, log *slog.Logger) {
-			if log != nil {
-				log.Warn("too many connections", "client", c.RemoteAddr(), "limit", s.cfg.MaxConns)
-			}
-			c.Close()
-		},
-		Go: conns.Go, Log: s.cfg.Log,
+		Accept: s.l.AcceptDDP,
+		Serve:  s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
+		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
+		Go:     conns.Go, Log: s.cfg.Log,
 	}
 	return l.Run(ctx)
 }
 
 // serveConn serves one connection to its end.
-func (s *Server) serveConn(ctx context.Context, c *extsock.Conn) {
+func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 	log := s.cfg.Log.With("client", c.RemoteAddr().String())
 	defer c.Close()
-	if err := s.startup(ctx, c); err != nil {
+	if err := s.startup(ctx, c, place); err != nil {
 		log.Info("no startup", "err", err)
 		return
 	}
 	conn := &serverConn{
 		Server: s, session: newSession(ctx, c, s.cfg.IdleTimeout), log: log,
-		pace: pace{limit: s.cfg.chunk}, names: names{root: s.root},
+		place: place, pace: pace{limit: s.cfg.chunk}, names: names{root: s.root},
 	}
 	defer conn.close()
 	log.Debug("connected")
 	err := conn.serve()
 	switch {
+	case errors.Is(context.Cause(ctx), accept.ErrDisplaced):
+		log.Info("connection ended", "err", accept.ErrDisplaced)
 	case ctx.Err() != nil:
 	case err != nil && !errors.Is(err, io.EOF):
 		log.Warn("connection ended", "err", err)
@@ -140,12 +147,14 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn) {
 	}
 }
 
-// startup switches the connection to DDP mode if the client wants what this server does.
-func (s *Server) startup(ctx context.Context, c *extsock.Conn) error {
+// startup switches the connection to DDP mode if the client wants what this server does. Until the client's MPA Request
+// is here, the Listener limits the number of such connections; from then on, place does.
+func (s *Server) startup(ctx context.Context, c *extsock.Conn, place *accept.Place) error {
 	r, err := c.ReceiveRequest(ctx)
 	if err != nil {
 		return err
 	}
+	place.Enter() // there is always room, at the expense of the oldest quiet connection
 	if isGreeting(r.PrivateData) {
 		return r.Accept(ctx, ownGreeting())
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 )
 
 // A serverConn is the server's end of a connection: it answers one request after the other.
@@ -18,6 +19,7 @@ type serverConn struct {
 	*Server
 	*session
 	log   *slog.Logger
+	place *accept.Place
 	slots [window]slot
 	pace  pace
 	names names
@@ -85,6 +87,9 @@ func (c *serverConn) awaitEnd() {
 }
 
 func (c *serverConn) dispatch(m message) error {
+	if !c.place.Heard() {
+		return refusal{ErrTooManyClients}
+	}
 	switch m.kind {
 	case kindStat, kindList, kindMkdir, kindSetAttr, kindGet, kindPut:
 		if err := checkPath(m.text); err != nil {

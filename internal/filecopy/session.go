@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -49,6 +50,9 @@ func newSession(ctx context.Context, c *extsock.Conn, idle time.Duration) *sessi
 	s.tasks.Go(func() {
 		select {
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), accept.ErrDisplaced) {
+				_ = s.c.SetLinger(0) // Close then waits for nothing, also where TCP does not have this setting
+			}
 			s.c.Close()
 		case <-s.done:
 		}

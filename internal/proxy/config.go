@@ -18,8 +18,10 @@ type Config struct {
 	// Grace is what the connections under way have left when Serve is told to end. Zero means DefaultGrace,
 	// negative means none.
 	Grace time.Duration
-	// MaxConns is the most connections at a time; more are reset as they come. Each needs 128 KiB, and up
-	// to 3 MiB where a reader is slow. Zero means DefaultMaxConns.
+	// MaxConns is the maximum number of connections at a time; each needs 128 KiB, and up to 3 MiB if a reader is
+	// slow. An exit counts a connection once the entrance's MPA Request is here. If there are more, the oldest
+	// connection ends of which the accepted side has sent nothing yet. If all of them have sent something, the
+	// newest is refused: an entrance resets it, an exit rejects it. Zero means DefaultMaxConns.
 	MaxConns int
 
 	// Ended is told of each connection when it has ended. It may be called from several goroutines at a

@@ -26,6 +26,17 @@
 // An exit dials the service before it accepts a DDP connection. If that fails it rejects the connection and
 // says why, so the entrance can tell.
 //
+// # Silent peers
+//
+// A proxy takes Config.MaxConns connections. A peer that connects and sends nothing cannot keep its place: if there is no
+// place left for a newcomer, the connection ends whose accepted side has been silent longest since it got its place. A
+// connection keeps its place as soon as an octet, or the end of that direction, has come from there. If no connection is
+// silent, the newcomer is refused.
+//
+// At an exit a connection gets its place when the MPA Request has come, before the service is dialled. Until then
+// Config.Socket.MaxHalfOpen limits the connections, and the oldest goes as well. A client whose protocol lets the service
+// speak first is silent for the proxy until it answers.
+//
 // # Limits
 //
 // A peer that vanishes after it has ended its direction is noticed at the next write to it, or by

@@ -2,13 +2,13 @@ package proxy
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe"
 )
 
 // An end is one of the two connections of a pipe. Each way of it has one user at a time; abort may be called
@@ -84,10 +84,10 @@ func (e *plainEnd) abort() {
 	})
 }
 
-// A ddpEnd is a connection in DDP mode, or one on its way there. stream is what it runs on.
+// A ddpEnd is a connection in DDP mode, or one on its way there. stream is what it runs on, and is only closed.
 type ddpEnd struct {
 	*extsock.Conn
-	stream toe.Stream
+	stream io.Closer
 	once   sync.Once
 }
 

@@ -29,6 +29,7 @@ type pipe struct {
 	from, to    side           // the accepted one and the dialled one
 	there, back direction      // from → to, to → from
 	total       *directions    // of all pipes
+	heard       func()         // called when something has come from from
 	begin       time.Time      // of moved
 	moved       atomic.Int64   // when octets moved last, ns after begin
 	stopping    chan struct{}  // closed when one direction has failed
@@ -51,8 +52,8 @@ type direction struct{ octets atomic.Int64 }
 // directions are those of a pipe, or of all of them.
 type directions struct{ there, back direction }
 
-func newPipe(from, to side, total *directions) *pipe {
-	return &pipe{from: from, to: to, total: total, begin: time.Now(), stopping: make(chan struct{})}
+func newPipe(from, to side, total *directions, heard func()) *pipe {
+	return &pipe{from: from, to: to, total: total, heard: heard, begin: time.Now(), stopping: make(chan struct{})}
 }
 
 // run carries octets until both directions are over or ctx is done, and closes both ends. Its error is
@@ -61,8 +62,8 @@ func (p *pipe) run(ctx context.Context, idle time.Duration) error {
 	over := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() { p.watch(ctx, idle, over) })
-	p.ways.Go(func() { p.carry(p.from, p.to, &p.back, &p.total.back) })
-	p.carry(p.to, p.from, &p.there, &p.total.there)
+	p.ways.Go(func() { p.carry(p.from, p.to, func() {}, &p.back, &p.total.back) })
+	p.carry(p.to, p.from, sync.OnceFunc(p.heard), &p.there, &p.total.there)
 	p.ways.Wait()
 	if p.why() == nil {
 		p.close()
@@ -75,12 +76,13 @@ func (p *pipe) run(ctx context.Context, idle time.Duration) error {
 	return p.why()
 }
 
-// carry hands on what comes from src to dst, until the end of that direction.
-func (p *pipe) carry(dst, src side, counts ...*direction) {
+// carry hands on what comes from src to dst, until the end of that direction. It calls heard when something has come.
+func (p *pipe) carry(dst, src side, heard func(), counts ...*direction) {
 	b := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(b)
 	for {
 		n, err := src.Read(b[:])
+		heard()
 		if n > 0 {
 			n, werr := dst.Write(b[:n])
 			for _, c := range counts {

@@ -35,7 +35,7 @@ func pipeOf() (p *pipe, from, to *fakeEnd, client, service net.Conn) {
 	a, client := net.Pipe()
 	b, service := net.Pipe()
 	from, to = &fakeEnd{Conn: a}, &fakeEnd{Conn: b}
-	return newPipe(side{from, "the client"}, side{to, "the service"}, &directions{}), from, to, client, service
+	return newPipe(side{from, "the client"}, side{to, "the service"}, &directions{}, func() {}), from, to, client, service
 }
 
 // A connection is idle when nothing has moved in either direction for so long, and not before.

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,7 @@ type Proxy struct {
 	ended, failed atomic.Int64
 }
 
-// A listener is a net.Listener or a toe.Listener.
+// A listener is a net.Listener or an extsock.Listener.
 type listener struct {
 	accept func() (net.Conn, error)
 	close  func() error
@@ -68,11 +67,13 @@ func (p *Proxy) listenPlain(ctx context.Context) error {
 }
 
 func (p *Proxy) listenDDP(ctx context.Context) error {
-	l, err := p.backend().Listen(ctx, p.listen.Network, p.listen.Address)
+	socket := p.socket
+	socket.Startup = extsock.StartupOff // exit dials the service before it answers the Request
+	l, err := extsock.ListenContext(ctx, p.listen.Network, p.listen.Address, &socket)
 	if err != nil {
 		return err
 	}
-	p.l = listener{func() (net.Conn, error) { return l.Accept() }, l.Close, l.Addr}
+	p.l = listener{l.Accept, l.Close, l.Addr}
 	return nil
 }
 
@@ -112,13 +113,10 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	defer p.l.close()
 	l := accept.Loop[net.Conn]{
 		Accept: p.l.accept, Most: p.cfg.maxConns(), Go: conns.Go, Log: p.cfg.log(),
-		Serve: func(c net.Conn) {
-			p.open.Add(1)
-			p.serve(late, c)
-		},
-		Refuse: func(c net.Conn, log *slog.Logger) {
-			if log != nil {
-				log.Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", p.cfg.maxConns())
+		Serve: p.serve, Context: late, EnterAtOnce: !p.listen.DDP,
+		Refuse: func(c net.Conn, ending bool) {
+			if !ending {
+				p.cfg.log().Warn(ErrTooMany.Error(), "peer", peerOf(c), "limit", p.cfg.maxConns())
 			}
 			refuse(c)
 		},
@@ -159,14 +157,15 @@ func peerOf(c net.Conn) string {
 }
 
 // serve serves one connection to its end.
-func (p *Proxy) serve(ctx context.Context, c net.Conn) {
+func (p *Proxy) serve(ctx context.Context, c net.Conn, place *accept.Place) {
+	p.open.Add(1)
 	s := Summary{From: peerOf(c), To: p.to.String()}
 	begin := time.Now()
 	var err error
 	if p.listen.DDP {
-		err = p.exit(ctx, c, &s)
+		err = p.exit(ctx, c.(*extsock.Conn), place, &s)
 	} else {
-		err = p.entrance(ctx, c, &s)
+		err = p.entrance(ctx, c, place, &s)
 	}
 	s.Err, s.Duration = err, time.Since(begin)
 	p.open.Add(-1)
@@ -180,45 +179,55 @@ func (p *Proxy) serve(ctx context.Context, c net.Conn) {
 }
 
 // entrance serves a client.
-func (p *Proxy) entrance(ctx context.Context, c net.Conn, s *Summary) error {
+func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s *Summary) error {
 	from := &plainEnd{Conn: c}
 	to, err := p.dialDDP(ctx)
 	if err != nil {
 		from.abort()
 		return fail(p.cause(ctx, err), "connecting to the exit")
 	}
-	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.Mode(), s)
+	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.Mode(), place, s)
 }
 
-// exit serves an entrance. The service is dialled before the entrance gets its Reply.
-func (p *Proxy) exit(ctx context.Context, c net.Conn, s *Summary) error {
-	stream := c.(toe.Stream)
-	from := &ddpEnd{Conn: extsock.NewConn(stream, false, &p.socket), stream: stream}
+// exit serves an entrance. The service is dialled before the entrance gets its Reply. Until the entrance's MPA Request is
+// here, the Listener limits the number of such connections; from then on, place does.
+func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, s *Summary) error {
+	from := &ddpEnd{Conn: c, stream: c}
+	if under := c.NetConn(); under != nil { // nil if the connection has failed already
+		from.stream = under
+	}
 	request, err := from.ReceiveRequest(ctx)
 	if err != nil {
 		from.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
+	if !place.Enter() {
+		return p.reject(ctx, from, request, fail(ErrTooMany, "serving the entrance"))
+	}
 	to, err := p.dialPlain(ctx)
 	if err != nil {
-		err = fail(p.cause(ctx, err), "connecting to the service")
-		// The entrance can tell its user why; if it is not there any more there is nobody to tell.
-		_ = request.Reject(ctx, shorten(err.Error()))
-		from.Close()
-		return err
+		return p.reject(ctx, from, request, fail(p.cause(ctx, err), "connecting to the service"))
 	}
 	if err := request.Accept(ctx, nil); err != nil {
 		from.abort()
 		to.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
-	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.Mode(), s)
+	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.Mode(), place, s)
+}
+
+// reject rejects a Request because of err, which it returns.
+func (p *Proxy) reject(ctx context.Context, from *ddpEnd, request *extsock.Request, err error) error {
+	// The entrance can tell its user why. If the entrance has gone, nobody needs to know.
+	_ = request.Reject(ctx, shorten(err.Error()))
+	from.Close()
+	return err
 }
 
 // carry is the common part of entrance and exit.
-func (p *Proxy) carry(ctx context.Context, from, to side, mode extsock.Mode, s *Summary) error {
+func (p *Proxy) carry(ctx context.Context, from, to side, mode extsock.Mode, place *accept.Place, s *Summary) error {
 	s.Through, s.Mode = true, mode
-	pipe := newPipe(from, to, &p.total)
+	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room: it has entered
 	err := pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
 	return err

@@ -1,0 +1,179 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/internal/filecopy"
+	gateway "github.com/rddp/rddp/internal/proxy"
+	"github.com/rddp/rddp/mpa"
+)
+
+// A quietKind is a way to hold a connection and to say nothing.
+type quietKind struct {
+	desc  string
+	sends func(privateData string) []byte
+}
+
+var quietKinds = []quietKind{
+	{"silent", func(string) []byte { return nil }},
+	{"silent after the MPA Request", func(privateData string) []byte {
+		return mpa.Frame{Revision: 1, CRC: true, PrivateData: []byte(privateData)}.AppendTo(nil)
+	}},
+}
+
+// quietCounts are how many such peers there are.
+func quietCounts() []int { return []int{64, count(10_000, 1000)} }
+
+// TestH3_FileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most 64 clients, and say
+// nothing, or nothing after their MPA Request. An honest client copies a file meanwhile, again and again. Without the tag
+// conformance there are 64 and 1,000.
+func TestH3_FileServerStaysUsable(t *testing.T) {
+	for _, kind := range quietKinds {
+		for _, n := range quietCounts() {
+			t.Run(fmt.Sprintf("%d %s", n, kind.desc), func(t *testing.T) {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "f"), []byte("content"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s, err := filecopy.Listen(t.Context(), "127.0.0.1:0", dir, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				serveUntilEnd(t, s.Serve)
+				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true, Sends: kind.sends("rddp files\x01")})
+				usable(t, func() error {
+					to := filepath.Join(t.TempDir(), "f")
+					var failure error
+					_, err := filecopy.Copy(timeLimit(t), []filecopy.Name{{Address: s.Addr().String(), Path: "f"}}, filecopy.Name{Path: to},
+						&filecopy.Config{Failed: func(_ string, err error) { failure = err }})
+					if err != nil {
+						return fmt.Errorf("%w: %w", err, failure)
+					}
+					if b, err := os.ReadFile(to); err != nil || string(b) != "content" {
+						return fmt.Errorf("copied %q, %w", b, err)
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+// TestH3_ProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance that connect and send
+// nothing. With 64 of them the proxy takes 64 connections, and else 1024, which is the default. Without the tag
+// conformance there are 64 and 1,000, and the proxy takes 64 and 512.
+func TestH3_ProxyStaysUsable(t *testing.T) {
+	service := echoService(t)
+	for i, n := range quietCounts() {
+		most := []int{64, count(gateway.DefaultMaxConns, 512)}[i]
+		for _, kind := range quietKinds {
+			t.Run(fmt.Sprintf("%d %s at the exit", n, kind.desc), func(t *testing.T) {
+				entrance, exit := tunnel(t, service, most)
+				startSlowPeers(t, slowPeers{Address: exit, N: n, Silent: true, Sends: kind.sends("")})
+				usable(t, func() error { return echoes(t, entrance) })
+			})
+		}
+		t.Run(fmt.Sprintf("%d silent at the entrance", n), func(t *testing.T) {
+			entrance, _ := tunnel(t, service, most)
+			startSlowPeers(t, slowPeers{Address: entrance, N: n, Silent: true})
+			usable(t, func() error { return echoes(t, entrance) })
+		})
+	}
+}
+
+// usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
+func usable(t *testing.T, client func() error) {
+	t.Helper()
+	begin := time.Now()
+	for i := range 10 {
+		if err := client(); err != nil {
+			t.Fatalf("the honest client, time %d: %v", i, err)
+		}
+	}
+	t.Logf("H3: an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
+}
+
+// serveUntilEnd runs serve until the test ends.
+func serveUntilEnd(t *testing.T, serve func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+}
+
+// tunnel starts an exit to service and an entrance to the exit, each for at most so many connections, and returns their addresses.
+func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
+	t.Helper()
+	start := func(listen, to gateway.Address) string {
+		p, err := gateway.Listen(t.Context(), listen, to, &gateway.Config{MaxConns: most, Grace: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		serveUntilEnd(t, p.Serve)
+		return p.Addr().Address
+	}
+	any := gateway.Address{Network: "tcp", Address: "127.0.0.1:0"}
+	ddp := gateway.Address{DDP: true, Network: "tcp", Address: any.Address}
+	exit = start(ddp, gateway.Address{Network: "tcp", Address: service})
+	ddp.Address = exit
+	return start(any, ddp), exit
+}
+
+// echoService sends back what its clients send, until the test ends.
+func echoService(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns sync.WaitGroup
+	conns.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() {
+				defer c.Close()
+				io.Copy(c, c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		conns.Wait()
+	})
+	return l.Addr().String()
+}
+
+// echoes sends something through an entrance to the service and wants it back.
+func echoes(t *testing.T, entrance string) error {
+	c, err := net.DialTimeout("tcp", entrance, 10*time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(c, "works"); err != nil {
+		return err
+	}
+	b := make([]byte, len("works"))
+	if _, err := io.ReadFull(c, b); err != nil || string(b) != "works" {
+		return fmt.Errorf("got %q, %w", b, err)
+	}
+	return nil
+}

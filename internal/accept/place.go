@@ -1,0 +1,99 @@
+package accept
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+)
+
+// ErrDisplaced is why a quiet connection ends that has lost its place to a newer one.
+var ErrDisplaced = errors.New("a newer connection took the place of this one, whose peer had said nothing")
+
+// places are the counted connections of a Loop.
+type places struct {
+	most, mostQuiet int // see Loop
+
+	mu    sync.Mutex
+	quiet list.List // +checklocks:mu of *Place, the oldest first
+	heard int       // +checklocks:mu connections whose peer has been heard
+}
+
+// isFullLocked reports whether a newcomer has to displace a quiet connection.
+//
+// +checklocks:s.mu
+func (s *places) isFullLocked() bool {
+	if s.mostQuiet > 0 {
+		return s.quiet.Len() >= s.mostQuiet
+	}
+	return s.quiet.Len()+s.heard >= s.most
+}
+
+// A Place is the place of one connection among those that a Loop counts. Any goroutine may call its methods.
+type Place struct {
+	all      *places
+	displace context.CancelCauseFunc // of the connection's context
+
+	// all.mu guards both.
+	element *list.Element // in all.quiet; nil unless the connection is quiet
+	heard   bool
+}
+
+// Enter counts the connection as a quiet one. If there is no room, the connection that has been quiet longest loses its
+// place: Enter cancels its context, with ErrDisplaced, and does not wait for it to end. If there is no quiet connection
+// either, Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
+func (p *Place) Enter() bool {
+	s := p.all
+	s.mu.Lock()
+	var oldest *Place
+	if s.isFullLocked() {
+		front := s.quiet.Front()
+		if front == nil {
+			s.mu.Unlock()
+			return false
+		}
+		oldest = s.quiet.Remove(front).(*Place)
+		oldest.element = nil
+	}
+	p.element = s.quiet.PushBack(p)
+	s.mu.Unlock()
+	if oldest != nil {
+		oldest.displace(ErrDisplaced)
+	}
+	return true
+}
+
+// Heard notes that the peer of an entered connection has said something, so newcomers cannot displace the connection any
+// more. It reports whether the connection now counts as heard. If not, either the connection has been displaced, or
+// there are Loop.Most heard connections already; in the second case the connection stays quiet, and the server may call
+// Heard again later.
+func (p *Place) Heard() bool {
+	s := p.all
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case p.heard:
+		return true
+	case p.element == nil || s.heard >= s.most:
+		return false
+	}
+	s.quiet.Remove(p.element)
+	p.element, p.heard = nil, true
+	s.heard++
+	return true
+}
+
+// leave ends the connection's place.
+func (p *Place) leave() {
+	s := p.all
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.element != nil {
+		s.quiet.Remove(p.element)
+		p.element = nil
+	}
+	if p.heard {
+		s.heard--
+		p.heard = false
+	}
+}
