@@ -101,6 +101,7 @@ type copier struct {
 	progress Progress
 	names    names // of a download
 	entries  int   // of directories, that servers have told of
+	planned  int   // octets of their paths
 
 	*session        // with address; nil when there is none
 	address  string // the server's
@@ -220,17 +221,27 @@ type plan struct {
 	dirs    []job // made by the plan; they get their attributes when the files are there
 }
 
+// maxLost is after how many files in a row that have failed with their connection the client gives up the server. So a
+// server can't make it wait for a time-out at each of a million files.
+const maxLost = 5
+
 // run copies the files of the plan, one by one.
 func (c *copier) run(p plan, file func(job) error) {
+	lost := 0 // files in a row
 	for _, j := range p.files {
 		if c.ctx.Err() != nil {
 			return
 		}
 		c.progress.Name = printable(j.shown)
 		before := c.progress.Octets
-		err := c.dial(p.address)
-		if err == nil {
-			err = c.after(file(j))
+		err := error(ErrGivenUp)
+		if lost < maxLost {
+			var broken bool
+			if broken, err = c.copyOne(p.address, j, file); broken {
+				lost++
+			} else {
+				lost = 0
+			}
 		}
 		c.progress.Files++
 		if err != nil {
@@ -241,6 +252,15 @@ func (c *copier) run(p plan, file func(job) error) {
 		c.summary.Files++
 		c.report(j.attr.size() - (c.progress.Octets - before)) // not 0 if the file is not as it was planned
 	}
+}
+
+// copyOne copies one file, and reports whether the connection with the server was the reason of a failure.
+func (c *copier) copyOne(address string, j job, file func(job) error) (broken bool, err error) {
+	if err := c.dial(address); err != nil {
+		return true, err
+	}
+	err = c.after(file(j))
+	return isOver(err), err
 }
 
 // announce sets the totals that Progress tells.

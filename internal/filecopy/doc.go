@@ -59,4 +59,9 @@
 // A client that has asked for something keeps its place until it closes the connection or falls silent for
 // ServerConfig.IdleTimeout. So as many peers as ServerConfig.MaxConns allows can still keep others out, if each of them
 // asks for something and then says every now and then that it lives.
+//
+// A server cannot make a client ask for ever. Each answer that promises more entries of a directory brings new ones, a
+// Copy keeps at most 2^20 entries and 1 GiB of their paths (ErrTooManyEntries), and after 5 files in a row that failed
+// with their connection the other files of that server are not tried (ErrGivenUp). But a server may take as long as it
+// likes for an answer, if it says meanwhile that it lives: its disk may be slow.
 package filecopy

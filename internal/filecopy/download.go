@@ -11,8 +11,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// maxEntries bounds what servers can make the client keep of directories, in one copy. It is a variable for the tests.
-var maxEntries = 1 << 20
+// maxEntries and maxPlanned limit what servers can make the client ask for and keep of directories, in one copy: how many
+// entries, and how many octets of paths. They are variables for the tests.
+var (
+	maxEntries = 1 << 20
+	maxPlanned = 1 << 30
+)
 
 // download copies remote sources to the local dst.
 func (c *copier) download(sources []Name, dst Name) error {
@@ -32,6 +36,7 @@ func (c *copier) download(sources []Name, dst Name) error {
 		}
 		if err := c.planDownload(&p, root, src, to, dst.Directory && name != ""); err != nil {
 			c.fail(src.String(), err)
+			p.files = nil // of a tree with too many entries nothing is copied
 		}
 		plans = append(plans, p)
 	}
@@ -115,6 +120,9 @@ func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 		j := job{from: path.Join(d.from, e.name), to: path.Join(d.to, e.name), shown: path.Join(d.shown, e.name), attr: e.attr}
 		j.shown = Name{Address: p.address, Path: j.from}.String()
 		err := checkPath(j.from)
+		if c.planned += len(j.from) + len(j.to) + len(j.shown); c.planned > maxPlanned {
+			err = fmt.Errorf("%w: their paths have more than %d octets", ErrTooManyEntries, maxPlanned)
+		}
 		switch {
 		case err != nil:
 		case e.attr.Type == typeDir:
@@ -150,23 +158,34 @@ func makeDir(root *os.Root, name string) (made bool, err error) {
 	return false, err
 }
 
-// listRemote returns what the server's directory holds.
+// listRemote returns what the server's directory holds. A name that comes more than once counts once: a directory may
+// change while the server reads it.
 func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 	if err := c.dial(address); err != nil {
 		return nil, err
 	}
+	seen := make(map[string]bool)
 	for request := (message{kind: kindList, text: dir}); ; request = (message{kind: kindNext}) {
 		m, err := c.ask(request, kindEntries)
 		if err := c.after(err); err != nil {
 			return nil, err
 		}
-		entries = append(entries, m.entries...)
+		before := len(entries)
+		for _, e := range m.entries {
+			if !seen[e.name] {
+				seen[e.name] = true
+				entries = append(entries, e)
+			}
+		}
 		if c.entries += len(m.entries); c.entries > maxEntries {
 			c.hangUp()
 			return nil, fmt.Errorf("%w: more than %d", ErrTooManyEntries, maxEntries)
 		}
 		if !m.flag {
 			return entries, nil
+		}
+		if len(entries) == before { // else a server could make the client ask for ever
+			return nil, c.after(protocolError("no new entries, and a promise of more"))
 		}
 	}
 }

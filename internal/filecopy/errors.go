@@ -17,7 +17,8 @@ var (
 	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
 	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the moment.
 	ErrTooManyClients = errors.New("too many clients at the moment")
-	// ErrTooManyEntries means that the directories to be downloaded hold more than 2^20 files and directories in all.
+	// ErrTooManyEntries means that the directories to be downloaded hold more than 2^20 files and directories in
+	// all, or that the client would need more than 1 GiB for the paths of them.
 	ErrTooManyEntries = errors.New("too many entries in the directories")
 	// ErrIsDirectory means that a file was expected and a directory is there.
 	ErrIsDirectory = errors.New("is a directory")
@@ -38,6 +39,8 @@ var (
 	ErrMismatch = errors.New("what arrived is not what was sent: SHA-256 differs; nothing is kept")
 	// ErrLost means that the connection ended in the middle of a copy.
 	ErrLost = errors.New("connection lost")
+	// ErrGivenUp means that the file was not tried, because the connection failed at each of the 5 files before it.
+	ErrGivenUp = errors.New("not tried, because the connection failed at each of the files before this one")
 	// ErrProtocol means that the peer sent what the protocol does not allow at that point.
 	ErrProtocol = errors.New("protocol violation by the peer")
 	// ErrNotServer means that the peer speaks MPA, but not this package's protocol.

@@ -75,6 +75,8 @@ const (
 // sums of get and ready are of the octets before the offset. A list of entries is, for each,
 //
 //	| attr (23 octets) | length of the name (1) | name |
+//
+// If the flag says that there are more, the list holds at least one name that has not come before.
 type message struct {
 	kind    kind
 	attr    attr

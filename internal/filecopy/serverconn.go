@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path"
 	"time"
@@ -152,12 +153,32 @@ func (c *serverConn) sendEntries() error {
 	if c.list == nil {
 		return protocolError("next without list")
 	}
-	names, err := c.list.Readdirnames(entriesAtOnce)
-	if err != nil && !errors.Is(err, io.EOF) {
-		c.endList()
-		return refusal{err}
+	answer := message{kind: kindEntries, flag: true}
+	for answer.flag && len(answer.entries) == 0 { // all names may be left out
+		names, err := c.list.Readdirnames(entriesAtOnce)
+		if err != nil && !errors.Is(err, io.EOF) {
+			c.endList()
+			return refusal{err}
+		}
+		answer.flag = err == nil
+		if answer.entries, err = c.entries(names); err != nil {
+			return err
+		}
 	}
-	answer := message{kind: kindEntries, flag: err == nil}
+	if !answer.flag {
+		c.endList()
+	}
+	return c.send(answer)
+}
+
+// entries returns what is under the names in the directory that is being listed, without unfinished copies and names
+// that the protocol does not have. It fails when the connection has ended.
+func (c *serverConn) entries(names []string) (entries []entry, err error) {
+	select {
+	case <-c.over:
+		return nil, c.lost(net.ErrClosed)
+	default:
+	}
 	for _, name := range names {
 		if !isElement(name) || isPartName(name) {
 			continue
@@ -171,12 +192,9 @@ func (c *serverConn) sendEntries() error {
 		if err == nil {
 			e.attr = attrOf(info)
 		}
-		answer.entries = append(answer.entries, e)
+		entries = append(entries, e)
 	}
-	if !answer.flag {
-		c.endList()
-	}
-	return c.send(answer)
+	return entries, nil
 }
 
 func (c *serverConn) endList() {

@@ -210,7 +210,7 @@ func (s *session) moved() error {
 
 // lost says why the connection ended. If the server has said why before, that is the reason.
 func (s *session) lost(err error) error {
-	for {
+	for range 2 * cap(s.in) { // and not until there are no more, which a peer could put off
 		select {
 		case m, ok := <-s.in:
 			if ok && m.kind == kindError {
@@ -227,8 +227,9 @@ func (s *session) lost(err error) error {
 			}
 		default:
 		}
-		return fmt.Errorf("%w: %w", ErrLost, err)
+		break
 	}
+	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
 // isOver reports whether err is about the connection, or leaves it at a point where no other request
