@@ -48,7 +48,7 @@ func TestH3_FileServerStaysUsable(t *testing.T) {
 					t.Fatal(err)
 				}
 				serveUntilEnd(t, s.Serve)
-				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true, Sends: kind.sends("rddp files\x01")})
+				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true, Sends: kind.sends("rddp files\x02\x00\x01\xd4\xc0")})
 				usable(t, func() error {
 					to := filepath.Join(t.TempDir(), "f")
 					var failure error

@@ -18,7 +18,8 @@ import (
 type Config struct {
 	// Recursive copies directories with all that is in them.
 	Recursive bool
-	// IdleTimeout is how long the server may be silent. Zero means DefaultIdleTimeout.
+	// IdleTimeout is how long the server may be silent. A server that is busy says four times in that time that it
+	// lives, or every 100 ms if that is less often. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
 	// Socket says how the connections behave. What concerns messages and startup data is overridden.
 	Socket extsock.Config
@@ -122,17 +123,18 @@ func (c *copier) dial(address string) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	conf := socket(c.cfg.Socket)
+	conf := socket(c.cfg.Socket, c.cfg.IdleTimeout)
 	conf.Startup = extsock.StartupRequire
 	conn, err := extsock.DialContext(c.ctx, "tcp", address, &conf)
 	if err != nil {
 		return dialError(address, err)
 	}
-	if !isGreeting(conn.PeerPrivateData()) {
+	peerIdle, ok := parseGreeting(conn.PeerPrivateData())
+	if !ok {
 		conn.Close()
 		return fmt.Errorf("%s: %w", address, ErrNotServer)
 	}
-	c.session, c.address = newSession(c.ctx, conn, c.cfg.IdleTimeout), address
+	c.session, c.address = newSession(c.ctx, conn, c.cfg.IdleTimeout, peerIdle), address
 	return nil
 }
 

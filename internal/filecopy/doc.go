@@ -9,7 +9,8 @@
 // # On the wire
 //
 // Both ends speak DDP from the first octet. The MPA private data says that they mean this protocol and
-// which version of it. Small messages go as Sends, one each; their formats are drawn at message. The
+// which version of it, and how long the end waits for a silent peer; so the other end knows how often to say
+// that it lives. Small messages go as Sends, one each; their formats are drawn at message. The
 // contents of files go one-sided, in chunks:
 //
 //	download   the server reads a chunk into registered memory and announces it; the client fetches it

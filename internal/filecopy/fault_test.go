@@ -195,27 +195,60 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// Busy messages keep a connection alive, however long an end has nothing else to say.
+// Busy messages keep a connection alive, however long an end has nothing else to say, and whatever the idle time-outs of
+// the two ends are.
 func TestBusyKeepsAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := simtoe.New(simtoe.Config{})
-		v := serveDir(t, t.TempDir(), "v:1", &ServerConfig{Writable: true, Socket: extsock.Config{Backend: network}})
-		here := t.TempDir()
-		put(t, filepath.Join(here, "f"), content(5<<20, 1))
-		slow := func(p Progress) {
-			if p.Octets < p.TotalOctets {
-				time.Sleep(10 * DefaultIdleTimeout) // a disk that sleeps, for instance
-			}
-		}
-		_, err := Copy(t.Context(), []Name{local(filepath.Join(here, "f"))}, v.name("g"),
-			&Config{Progress: slow, Socket: extsock.Config{Backend: network}})
-		if err != nil {
-			t.Error(err)
-		}
-		wantFile(t, filepath.Join(v.dir, "g"), content(5<<20, 1))
-		v.stop()
-		time.Sleep(time.Minute) // the connections wait for a FIN in the background
-	})
+	const disk = 10 * time.Hour // for one chunk: it sleeps, for instance
+	for _, tt := range []struct {
+		desc           string
+		server, client time.Duration // their idle time-outs
+		slowServer     bool          // else the client is slow
+	}{
+		{"slow client", DefaultIdleTimeout, DefaultIdleTimeout, false},
+		{"slow server", DefaultIdleTimeout, DefaultIdleTimeout, true},
+		{"slow client, patient", time.Second, time.Hour, false},
+		{"slow client, impatient", time.Hour, time.Second, false},
+		{"slow server, patient", time.Hour, time.Second, true},
+		{"slow server, impatient", time.Second, time.Hour, true},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				socket := extsock.Config{Backend: simtoe.New(simtoe.Config{})}
+				server := &ServerConfig{Writable: true, IdleTimeout: tt.server, Socket: socket}
+				client := &Config{IdleTimeout: tt.client, Socket: socket}
+				if tt.slowServer {
+					server.limit = func(w io.Writer) io.Writer { return slowWriter{w, disk} }
+				} else {
+					client.Progress = func(p Progress) {
+						if p.Octets < p.TotalOctets {
+							time.Sleep(disk)
+						}
+					}
+				}
+				v := serveDir(t, t.TempDir(), "v:1", server)
+				here := t.TempDir()
+				put(t, filepath.Join(here, "f"), content(2<<20, 1))
+				client.Failed = func(name string, err error) { t.Errorf("%s: %v", name, err) }
+				if _, err := Copy(t.Context(), []Name{local(filepath.Join(here, "f"))}, v.name("g"), client); err != nil {
+					t.Error(err)
+				}
+				wantFile(t, filepath.Join(v.dir, "g"), content(2<<20, 1))
+				v.stop()
+				time.Sleep(time.Minute) // the connections wait for a FIN in the background
+			})
+		})
+	}
+}
+
+// A slowWriter takes its time for each Write.
+type slowWriter struct {
+	io.Writer
+	d time.Duration
+}
+
+func (w slowWriter) Write(p []byte) (int, error) {
+	time.Sleep(w.d)
+	return w.Writer.Write(p)
 }
 
 // More clients than the server takes are refused.

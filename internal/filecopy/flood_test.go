@@ -17,7 +17,7 @@ func TestFloodThenSilence(t *testing.T) {
 	const idle = time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		conf := socket(extsock.Config{})
+		conf := socket(extsock.Config{}, idle)
 		conf.Startup = extsock.StartupRequire
 		peer := extsock.NewConn(a, true, &conf)
 		c := extsock.NewConn(b, false, &conf)
@@ -25,7 +25,7 @@ func TestFloodThenSilence(t *testing.T) {
 		if err := peer.Handshake(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s := newSession(t.Context(), c, idle)
+		s := newSession(t.Context(), c, idle, idle)
 		for range 5 * window {
 			m := message{kind: kindDone}
 			if err := peer.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true}); err != nil {

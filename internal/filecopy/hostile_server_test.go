@@ -16,7 +16,7 @@ import (
 // A hostileServer accepts one connection and answers as a script says.
 func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	t.Helper()
-	conf := socket(extsock.Config{})
+	conf := socket(extsock.Config{}, 10*time.Second)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &conf)
 	if err != nil {
 		t.Fatal(err)
@@ -26,10 +26,10 @@ func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	go func() {
 		defer close(ended)
 		c, err := l.AcceptDDP()
-		if err != nil || c.EnableDDP(t.Context(), ownGreeting()) != nil {
+		if err != nil || c.EnableDDP(t.Context(), conf.PrivateData) != nil {
 			return
 		}
-		s := newSession(t.Context(), c, 10*time.Second)
+		s := newSession(t.Context(), c, 10*time.Second, 10*time.Second)
 		defer s.close()
 		if err := script(s); err != nil {
 			return

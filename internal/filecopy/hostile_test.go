@@ -16,13 +16,13 @@ import (
 // connect makes a session of a client that can say anything.
 func connect(t *testing.T, v *serving) *session {
 	t.Helper()
-	conf := socket(extsock.Config{})
+	conf := socket(extsock.Config{}, 10*time.Second)
 	conf.Startup = extsock.StartupRequire
 	c, err := extsock.Dial("tcp", v.addr, &conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSession(t.Context(), c, 10*time.Second)
+	s := newSession(t.Context(), c, 10*time.Second, 10*time.Second)
 	t.Cleanup(s.close)
 	return s
 }

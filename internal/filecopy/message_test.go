@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 )
@@ -179,4 +180,35 @@ func FuzzParseMessage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The greeting tells the idle time-out, in whole milliseconds of 32 bits, and no other octets are one.
+func TestGreeting(t *testing.T) {
+	want := []byte("rddp files\x02\x00\x01\xd4\xc0")
+	if got := appendGreeting(nil, 2*time.Minute); !bytes.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, tt := range []struct{ said, heard time.Duration }{
+		{2 * time.Minute, 2 * time.Minute}, {0, 0}, {-1, 0}, {time.Millisecond + 1, time.Millisecond},
+		{1 << 62, math.MaxUint32 * time.Millisecond},
+	} {
+		if got, ok := parseGreeting(appendGreeting(nil, tt.said)); !ok || got != tt.heard {
+			t.Errorf("%v came as %v, %t; want %v", tt.said, got, ok, tt.heard)
+		}
+	}
+	for i := range want {
+		if _, ok := parseGreeting(want[:i]); ok {
+			t.Errorf("%d octets of %d are a greeting", i, len(want))
+		}
+		if i < len(greeting)+1 {
+			bad := bytes.Clone(want)
+			bad[i] ^= 1
+			if _, ok := parseGreeting(bad); ok {
+				t.Errorf("%q is a greeting", bad)
+			}
+		}
+	}
+	if _, ok := parseGreeting(append(want, 0)); ok {
+		t.Error("a greeting with an octet behind it is one")
+	}
 }

@@ -31,8 +31,8 @@ type ServerConfig struct {
 	// to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to their requests, until another
 	// connection has ended. Zero means DefaultMaxConns.
 	MaxConns int
-	// IdleTimeout is how long a client may be silent. A client says at least four times in its own
-	// IdleTimeout that it lives. Zero means DefaultIdleTimeout.
+	// IdleTimeout is how long a client may be silent. A client that is busy says four times in that time that it
+	// lives, or every 100 ms if that is less often. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
 	// Log gets an event for each connection, file and failure. Nil is off.
 	Log *slog.Logger
@@ -74,7 +74,7 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 	if s.cfg.Log == nil {
 		s.cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s.conf = socket(s.cfg.Socket)
+	s.conf = socket(s.cfg.Socket, s.cfg.IdleTimeout)
 	s.conf.Startup = extsock.StartupOff // serveConn looks at the Request first
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -88,11 +88,11 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 	return s, nil
 }
 
-// socket returns the configuration of the connections on both ends.
-func socket(c extsock.Config) extsock.Config {
+// socket returns the configuration of the connections on both ends. idle is the end's idle time-out.
+func socket(c extsock.Config, idle time.Duration) extsock.Config {
 	c.Messages, c.RecvSize, c.RecvDepth, c.SendDepth = true, maxMessage, 4*window, 0
 	c.SendCQ, c.RecvCQ, c.Domain = nil, nil, nil
-	c.PrivateData, c.Revision = ownGreeting(), 2
+	c.PrivateData, c.Revision = appendGreeting(nil, idle), 2
 	return c
 }
 
@@ -125,17 +125,18 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 	log := s.cfg.Log.With("client", c.RemoteAddr().String())
 	defer c.Close()
-	if err := s.startup(ctx, c, place); err != nil {
+	peerIdle, err := s.startup(ctx, c, place)
+	if err != nil {
 		log.Info("no startup", "err", err)
 		return
 	}
 	conn := &serverConn{
-		Server: s, session: newSession(ctx, c, s.cfg.IdleTimeout), log: log,
+		Server: s, session: newSession(ctx, c, s.cfg.IdleTimeout, peerIdle), log: log,
 		place: place, pace: pace{limit: s.cfg.chunk}, names: names{root: s.root},
 	}
 	defer conn.close()
 	log.Debug("connected")
-	err := conn.serve()
+	err = conn.serve()
 	switch {
 	case errors.Is(context.Cause(ctx), accept.ErrDisplaced):
 		log.Info("connection ended", "err", accept.ErrDisplaced)
@@ -147,17 +148,19 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	}
 }
 
-// startup switches the connection to DDP mode if the client wants what this server does. Until the client's MPA Request
-// is here, the Listener limits the number of such connections; from then on, place does.
-func (s *Server) startup(ctx context.Context, c *extsock.Conn, place *accept.Place) error {
+// startup switches the connection to DDP mode if the client wants what this server does, and returns the client's idle
+// time-out. Until the client's MPA Request is here, the Listener limits the number of such connections; from then on,
+// place does.
+func (s *Server) startup(ctx context.Context, c *extsock.Conn, place *accept.Place) (peerIdle time.Duration, err error) {
 	r, err := c.ReceiveRequest(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	place.Enter() // there is always room, at the expense of the oldest quiet connection
-	if isGreeting(r.PrivateData) {
-		return r.Accept(ctx, ownGreeting())
+	peerIdle, ok := parseGreeting(r.PrivateData)
+	if ok {
+		return peerIdle, r.Accept(ctx, s.conf.PrivateData)
 	}
 	err = fmt.Errorf("a client of another protocol or version: private data %.20q", r.PrivateData)
-	return errors.Join(err, r.Reject(ctx, ownGreeting()))
+	return 0, errors.Join(err, r.Reject(ctx, s.conf.PrivateData))
 }

@@ -2,9 +2,11 @@ package filecopy
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -14,25 +16,43 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// greeting is the private data with which both ends open: these octets, and then one for the version.
+// The private data with which both ends open:
+//
+//	| greeting (10 octets) | version (1) | the sender's IdleTimeout in milliseconds (4, big-endian) |
 const (
-	greeting = "rddp files"
-	version  = 1
+	greeting    = "rddp files"
+	version     = 2
+	greetingLen = len(greeting) + 1 + 4
 )
 
-func ownGreeting() []byte { return append([]byte(greeting), version) }
+// appendGreeting appends the private data of an end with this idle time-out. A longer one than fits is said to be 49 days.
+func appendGreeting(b []byte, idle time.Duration) []byte {
+	b = append(append(b, greeting...), version)
+	return binary.BigEndian.AppendUint32(b, uint32(min(max(idle.Milliseconds(), 0), math.MaxUint32)))
+}
 
-// isGreeting reports whether the peer's private data says that it speaks this protocol.
-func isGreeting(b []byte) bool { return string(b) == string(ownGreeting()) }
+// parseGreeting returns the idle time-out that the peer's private data states. It reports false if the peer does not speak
+// this version of this protocol.
+func parseGreeting(b []byte) (idle time.Duration, ok bool) {
+	if len(b) != greetingLen || string(b[:len(greeting)]) != greeting || b[len(greeting)] != version {
+		return 0, false
+	}
+	return time.Duration(binary.BigEndian.Uint32(b[len(greeting)+1:])) * time.Millisecond, true
+}
 
 // DefaultIdleTimeout is how long a silent peer is waited for.
 const DefaultIdleTimeout = 2 * time.Minute
+
+// minPeerIdle is the shortest idle time-out of the peer that is respected: a quarter of it is how often this end says that
+// it lives, and the peer should not choose that too freely.
+const minPeerIdle = 400 * time.Millisecond
 
 // A session is one end of a connection in DDP mode. One goroutine uses it; those of its own read the messages
 // as they come, so that the connection never waits for us, and send busy now and then.
 type session struct {
 	c     *extsock.Conn
-	idle  time.Duration
+	idle  time.Duration // how long the peer may be silent
+	every time.Duration // how often this end says that it lives
 	in    chan message  // closed when no more come; longer than what an honest peer has under way
 	over  chan struct{} // closed together with in: whatever takes long may look
 	cause error         // why; set before in is closed
@@ -40,10 +60,11 @@ type session struct {
 	tasks sync.WaitGroup
 }
 
-// newSession takes over c, which is in DDP mode. The connection ends when ctx is done.
-func newSession(ctx context.Context, c *extsock.Conn, idle time.Duration) *session {
+// newSession takes over c, which is in DDP mode. The connection ends when ctx is done, and when nothing has come for the
+// time of idle. The peer has said that peerIdle is the same for it.
+func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Duration) *session {
 	s := &session{
-		c: c, idle: idle, in: make(chan message, 2*window), over: make(chan struct{}), done: make(chan struct{}),
+		c: c, idle: idle, every: max(min(idle, max(peerIdle, minPeerIdle))/4, time.Millisecond), in: make(chan message, 2*window), over: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.tasks.Go(s.read)
 	s.tasks.Go(s.beat)
@@ -110,7 +131,7 @@ func (s *session) next(b []byte) (message, error) {
 
 // beat tells the peer now and then that this end lives, however long it is busy with its disk.
 func (s *session) beat() {
-	t := time.NewTicker(max(s.idle/4, time.Millisecond))
+	t := time.NewTicker(s.every)
 	defer t.Stop()
 	for {
 		select {
