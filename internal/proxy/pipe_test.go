@@ -30,6 +30,55 @@ func (e *fakeEnd) CloseWrite() error { e.ended = true; return nil }
 func (e *fakeEnd) orderly() bool     { return true }
 func (e *fakeEnd) abort()            { e.aborted.Store(true); e.Conn.Close() }
 
+// A stutterer is an end whose first Reads give nothing, and no error.
+type stutterer struct {
+	end
+	empty int
+}
+
+func (s *stutterer) Read(p []byte) (int, error) {
+	if s.empty > 0 {
+		s.empty--
+		return 0, nil
+	}
+	return s.end.Read(p)
+}
+
+// The accepted side is heard when an octet or the end of its direction comes from there: not by what comes from the other
+// side, and not by Reads that give nothing.
+func TestHeard(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _, _, client, service := pipeOf()
+			p.from.end = &stutterer{p.from.end, 3}
+			heard := 0
+			p.heard = func() { heard++ }
+			ran := make(chan error)
+			go func() { ran <- p.run(t.Context(), 0) }()
+			go io.Copy(io.Discard, client)
+			go io.Copy(io.Discard, service)
+			service.Write([]byte("who is there?"))
+			synctest.Wait()
+			if heard != 0 {
+				t.Error("heard, though only the service has spoken")
+			}
+			if ends {
+				client.Close()
+			} else {
+				client.Write([]byte("I"))
+				client.Write([]byte("am"))
+			}
+			synctest.Wait()
+			if heard != 1 {
+				t.Errorf("heard %d times, want once", heard)
+			}
+			client.Close()
+			service.Close()
+			<-ran
+		})
+	}
+}
+
 // pipeOf gives a pipe between two fakes, and their peers.
 func pipeOf() (p *pipe, from, to *fakeEnd, client, service net.Conn) {
 	a, client := net.Pipe()
