@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/internal/filecopy"
+	"github.com/rddp/rddp/internal/ping"
 	gateway "github.com/rddp/rddp/internal/proxy"
 	"github.com/rddp/rddp/mpa"
 )
@@ -86,6 +87,31 @@ func TestH3_ProxyStaysUsable(t *testing.T) {
 			startSlowPeers(t, slowPeers{Address: entrance, N: n, Silent: true})
 			usable(t, func() error { return echoes(t, entrance) })
 		})
+	}
+}
+
+// TestH3_PingServerStaysUsable: the same of a ping server, also of one that serves a single client and ends.
+func TestH3_PingServerStaysUsable(t *testing.T) {
+	for _, n := range quietCounts() {
+		for _, persistent := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d silent, persistent %t", n, persistent), func(t *testing.T) {
+				s, err := ping.Listen(t.Context(), "127.0.0.1:0", &ping.Config{Persistent: persistent})
+				if err != nil {
+					t.Fatal(err)
+				}
+				serveUntilEnd(t, s.Serve)
+				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true})
+				once := func() error {
+					_, err := ping.Client(timeLimit(t), s.Addr().String(), &ping.Config{Count: 1})
+					return err
+				}
+				if persistent {
+					usable(t, once)
+				} else if err := once(); err != nil {
+					t.Errorf("the honest client: %v", err)
+				}
+			})
+		}
 	}
 }
 

@@ -58,6 +58,9 @@ const (
 	maxClose = 2 * time.Second
 	// grace is what a ping under way has left when the context is done.
 	grace = time.Second
+	// maxConns is the maximum number of a server's connections that have made a ping, and again of those that have
+	// got through MPA startup and not made one yet. Of the latter the oldest goes if there are more.
+	maxConns = 1024
 	// receives is how many buffers are posted. The protocol needs one; a second takes what a peer
 	// that is ahead of it sends.
 	receives = 2
@@ -125,6 +128,14 @@ func (c *Config) trace(ctx context.Context, step string, n int, args ...any) {
 	if c.Trace != nil {
 		c.Trace.DebugContext(ctx, "ping: "+step, append([]any{"ping", n}, args...)...)
 	}
+}
+
+// log is where a server's failures to accept go.
+func (c *Config) log() *slog.Logger {
+	if c.Trace == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Trace
 }
 
 // show writes the data of a ping the way rping prints a C string.

@@ -23,6 +23,10 @@
 //	s, err := ping.Listen(ctx, ":7174", &ping.Config{})
 //	err = s.Serve(ctx)
 //
+// Peers that connect and say nothing keep nobody out. A connection counts only when it has got through MPA startup, and
+// until its first ping the oldest of more than 1024 is closed. A server that is not Persistent runs the startup of all
+// connections at the same time, and serves the first one that gets through.
+//
 // A client makes Config.Count pings and says how long they took:
 //
 //	summary, err := ping.Client(ctx, "host:7174", &ping.Config{Count: 10, Validate: true})

@@ -18,6 +18,8 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrNoReads means that the client lets nobody read from it: its IRD is 0. No ping works then.
 	ErrNoReads = errors.New("the client allows no RDMA Read (its IRD is 0), and a ping needs one")
+	// ErrTooMany means that a server serves as many clients as it can at the moment.
+	ErrTooMany = errors.New("too many clients")
 	// ErrProtocol means that the peer's message is none of rping's.
 	ErrProtocol = errors.New("this is not rping's protocol")
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/accept"
@@ -50,36 +51,63 @@ func (s *Server) Close() error { return s.l.Close() }
 // Persistent: then the error is that connection's. When Serve returns the server is closed, and so
 // are its connections. A ctx that is done, or a Close, is no error.
 func (s *Server) Serve(ctx context.Context) error {
+	serving, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
-	defer connections.Wait()
-	stop := context.AfterFunc(ctx, func() { s.l.Close() })
-	defer stop()
-	defer s.l.Close()
-	for {
-		conn, err := s.l.AcceptDDP()
-		if errors.Is(err, net.ErrClosed) {
-			return nil
-		}
-		if err != nil { // too many open files, for instance; that passes
-			s.cfg.trace(ctx, "waiting for a connection", -1, "err", err)
-			if !accept.Pause(ctx, accept.PauseTime) {
-				return nil
+	o := &only{stop: cancel}
+	l := accept.Loop[*extsock.Conn]{
+		Accept: s.l.AcceptDDP, Context: ctx, Most: maxConns, MostQuiet: maxConns,
+		Serve: func(ctx context.Context, c *extsock.Conn, place *accept.Place) {
+			if s.cfg.Persistent {
+				s.serve(ctx, c, place, c.EnableDDP)
+			} else {
+				s.serveOnly(ctx, serving, c, place, o)
 			}
-			continue
+		},
+		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
+		Go:     connections.Go, Log: s.cfg.log(),
+	}
+	stop := context.AfterFunc(serving, func() { s.l.Close() })
+	_ = l.Run(serving) // its only error is that the listener is closed
+	stop()
+	s.l.Close()
+	connections.Wait()
+	cancel()
+	return o.err
+}
+
+// only is which connection a server that is not Persistent serves.
+type only struct {
+	taken atomic.Bool
+	stop  context.CancelFunc // ends the accepting, and the startup of the other connections
+	err   error              // of that connection; set before Serve has waited for its goroutine
+}
+
+// serve serves one connection to its end.
+func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place, startup startup) {
+	if _, err := answerConn(ctx, c, startup, place, s.cfg); err != nil {
+		s.failed(c, err)
+	}
+}
+
+// serveOnly serves the connection to its end if it is the first to get through MPA startup. Silent peers do not hold up the
+// startup of the others. serving is done as soon as there is such a connection.
+func (s *Server) serveOnly(ctx, serving context.Context, c *extsock.Conn, place *accept.Place, o *only) {
+	startup := func(_ context.Context, privateData []byte) error {
+		err := c.EnableDDP(serving, privateData)
+		if err == nil && !o.taken.CompareAndSwap(false, true) {
+			err = net.ErrClosed
 		}
-		if s.cfg.Persistent {
-			connections.Go(func() {
-				if _, err := answerConn(ctx, conn, conn.EnableDDP, s.cfg); err != nil {
-					s.failed(conn, err)
-				}
-			})
-			continue
+		if err == nil {
+			o.stop()
 		}
-		started, err := answerConn(ctx, conn, conn.EnableDDP, s.cfg)
-		if started || ctx.Err() != nil {
-			return err
-		}
-		s.failed(conn, err)
+		return err
+	}
+	started, err := answerConn(ctx, c, startup, place, s.cfg)
+	switch {
+	case started:
+		o.err = err
+	case serving.Err() == nil && err != nil:
+		s.failed(c, err)
 	}
 }
 
@@ -101,24 +129,35 @@ func ServeRequest(ctx context.Context, conn *extsock.Conn, req *extsock.Request,
 		conn.Close()
 		return err
 	}
-	_, err := answerConn(ctx, conn, req.Accept, cfg)
+	_, err := answerConn(ctx, conn, req.Accept, nil, cfg)
 	return err
 }
 
+// startup runs MPA startup: the connection's EnableDDP or the Accept of its Request.
+type startup = func(ctx context.Context, privateData []byte) error
+
 // answerConn answers the pings of one connection until the client closes it or ctx is done. It reports
-// whether the connection got through MPA startup.
-func answerConn(ctx context.Context, conn *extsock.Conn, startup func(context.Context, []byte) error, cfg *Config) (started bool, err error) {
+// whether the connection got through MPA startup. A nil place counts nothing.
+func answerConn(
+	ctx context.Context, conn *extsock.Conn, startup startup, place *accept.Place, cfg *Config,
+) (started bool, err error) {
 	a, err := newSession(conn, cfg)
 	if err != nil {
 		return false, err
 	}
 	err = a.start(ctx, startup)
 	if started = err == nil; started {
-		err = (&answerer{session: a}).run(ctx)
+		if place != nil {
+			place.Enter() // there is always room, at the expense of the oldest quiet connection
+		}
+		err = (&answerer{session: a, place: place}).run(ctx)
 	}
 	err = a.close(err)
 	if ctx.Err() != nil {
 		err = nil
+	}
+	if errors.Is(context.Cause(ctx), accept.ErrDisplaced) {
+		err = a.fail("waiting for the client's source buffer", accept.ErrDisplaced)
 	}
 	return started, err
 }
@@ -126,7 +165,8 @@ func answerConn(ctx context.Context, conn *extsock.Conn, startup func(context.Co
 // An answerer is the server's end of a connection.
 type answerer struct {
 	*session
-	data []byte // of the ping under way; grows to the longest
+	place *accept.Place // nil: none
+	data  []byte        // of the ping under way; grows to the longest
 }
 
 func (a *answerer) run(ctx context.Context) error {
@@ -143,6 +183,8 @@ func (a *answerer) run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			return a.fail("waiting for the client's source buffer", err)
+		case a.place != nil && !a.place.Heard():
+			return a.fail("serving the client", ErrTooMany)
 		}
 		if err := a.answer(late, source); err != nil {
 			return err
