@@ -57,6 +57,7 @@ const PauseTime = 100 * time.Millisecond
 // for the connections to end.
 func (l *Loop[C]) Run(ctx context.Context) error {
 	all := &places{most: l.Most, mostQuiet: l.MostQuiet}
+	accepted := uint64(0)
 	for {
 		c, err := l.Accept()
 		switch {
@@ -74,7 +75,8 @@ func (l *Loop[C]) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		p := &Place{all: all}
+		accepted++
+		p := &Place{all: all, number: accepted}
 		conn, displace := context.WithCancelCause(l.Context)
 		p.displace = displace
 		if l.EnterAtOnce && !p.Enter() {

@@ -15,7 +15,7 @@ type places struct {
 	most, mostQuiet int // see Loop
 
 	mu    sync.Mutex
-	quiet list.List // +checklocks:mu of *Place, the oldest first
+	quiet list.List // +checklocks:mu of *Place, in the order in which they were accepted
 	heard int       // +checklocks:mu connections whose peer has been heard
 }
 
@@ -32,6 +32,7 @@ func (s *places) isFullLocked() bool {
 // A Place is the place of one connection among those that a Loop counts. Any goroutine may call its methods.
 type Place struct {
 	all      *places
+	number   uint64                  // the Loop counts the connections as it accepts them
 	displace context.CancelCauseFunc // of the connection's context
 
 	// all.mu guards both.
@@ -39,28 +40,44 @@ type Place struct {
 	heard   bool
 }
 
-// Enter counts the connection as a quiet one. If there is no room, the connection that has been quiet longest loses its
-// place: Enter cancels its context, with ErrDisplaced, and does not wait for it to end. If there is no quiet connection
-// either, Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
+// Enter counts the connection as a quiet one. If there is no room, the quiet connection that was accepted first loses its
+// place: Enter cancels its context, with ErrDisplaced, and does not wait for it to end. So connections that were accepted
+// earlier never displace one that was accepted later, whatever the order in which they enter. If no quiet connection is older
+// than the newcomer, Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
 func (p *Place) Enter() bool {
 	s := p.all
 	s.mu.Lock()
 	var oldest *Place
 	if s.isFullLocked() {
 		front := s.quiet.Front()
-		if front == nil {
+		if front == nil || front.Value.(*Place).number > p.number {
 			s.mu.Unlock()
 			return false
 		}
 		oldest = s.quiet.Remove(front).(*Place)
 		oldest.element = nil
 	}
-	p.element = s.quiet.PushBack(p)
+	s.insertLocked(p)
 	s.mu.Unlock()
 	if oldest != nil {
 		oldest.displace(ErrDisplaced)
 	}
 	return true
+}
+
+// insertLocked puts p among the quiet connections.
+//
+// +checklocks:s.mu
+func (s *places) insertLocked(p *Place) {
+	e := s.quiet.Back()
+	for e != nil && e.Value.(*Place).number > p.number {
+		e = e.Prev()
+	}
+	if e == nil {
+		p.element = s.quiet.PushFront(p)
+	} else {
+		p.element = s.quiet.InsertAfter(p, e)
+	}
 }
 
 // Heard notes that the peer of an entered connection has said something, so newcomers cannot displace the connection any

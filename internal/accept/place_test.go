@@ -10,21 +10,34 @@ import (
 type hall struct {
 	t         *testing.T
 	all       places
+	accepted  uint64
 	displaced []string
 }
 
-// enter makes a place that enters.
+// enter makes a place that enters at once.
 func (h *hall) enter(name string, want bool) *Place {
 	h.t.Helper()
-	p := &Place{all: &h.all}
+	p := h.accept(name)
+	h.enters(p, name, want)
+	return p
+}
+
+func (h *hall) enters(p *Place, name string, want bool) {
+	h.t.Helper()
+	if got := p.Enter(); got != want {
+		h.t.Errorf("%s: Enter = %t, want %t", name, got, want)
+	}
+}
+
+// accept makes a place.
+func (h *hall) accept(name string) *Place {
+	h.accepted++
+	p := &Place{all: &h.all, number: h.accepted}
 	p.displace = func(err error) {
 		if !errors.Is(err, ErrDisplaced) {
 			h.t.Errorf("%s is displaced because of %v", name, err)
 		}
 		h.displaced = append(h.displaced, name)
-	}
-	if got := p.Enter(); got != want {
-		h.t.Errorf("%s: Enter = %t, want %t", name, got, want)
 	}
 	return p
 }
@@ -95,4 +108,19 @@ func TestQuietHaveTheirOwnMost(t *testing.T) {
 	h.want()
 	h.enter("g", true)
 	h.want("e")
+}
+
+// TestOlderConnectionsDisplaceNone: the order in which connections were accepted counts, and not the one in which they enter.
+func TestOlderConnectionsDisplaceNone(t *testing.T) {
+	h := &hall{t: t, all: places{most: 1, mostQuiet: 2}}
+	a, b, c, d := h.accept("a"), h.accept("b"), h.accept("c"), h.accept("d")
+	h.enters(d, "d", true)
+	h.enters(b, "b", true)
+	h.enters(a, "a", false) // it is older than both
+	h.want()
+	h.enters(c, "c", true)
+	h.want("b")
+	h.enter("e", true)
+	h.want("c")
+	h.heard(d, true)
 }

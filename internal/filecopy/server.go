@@ -156,7 +156,9 @@ func (s *Server) startup(ctx context.Context, c *extsock.Conn, place *accept.Pla
 	if err != nil {
 		return 0, err
 	}
-	place.Enter() // there is always room, at the expense of the oldest quiet connection
+	if !place.Enter() {
+		return 0, accept.ErrDisplaced
+	}
 	peerIdle, ok := parseGreeting(r.PrivateData)
 	if ok {
 		return peerIdle, r.Accept(ctx, s.conf.PrivateData)

@@ -147,10 +147,11 @@ func answerConn(
 	}
 	err = a.start(ctx, startup)
 	if started = err == nil; started {
-		if place != nil {
-			place.Enter() // there is always room, at the expense of the oldest quiet connection
+		if place != nil && !place.Enter() {
+			err = a.fail("serving the client", accept.ErrDisplaced)
+		} else {
+			err = (&answerer{session: a, place: place}).run(ctx)
 		}
-		err = (&answerer{session: a, place: place}).run(ctx)
 	}
 	err = a.close(err)
 	if ctx.Err() != nil {
