@@ -1,5 +1,7 @@
 package rdmap
 
+import "github.com/rddp/rddp/ddp"
+
 // Cancel takes back the request with this completion queue and ID, so that its memory is the caller's
 // again. It then completes at once, ahead of those before it, as flushed with ErrCancelled:
 //
@@ -42,19 +44,37 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	return true
 }
 
-// abandonLocked completes a Read or atomic whose response is still to come, or is coming just now. It
-// lets go of mu while it waits for copies into the sink.
+// An abandoned is a Read or atomic whose response is still to come, or is coming just now, and which nobody waits for any
+// more: its Completion, which release gives out, and the memory that the response is not to change after that.
+type abandoned struct {
+	cq   *CompletionQueue
+	sink *ddp.Region
+	c    Completion
+}
+
+// abandon takes the Completion of the request away from it: from now on nobody else completes the request, for instance as
+// a success with octets missing. QP.mu is held, and release is called next, without QP.mu.
+func (e *sendEntry) abandon(q *QP) abandoned {
+	a := abandoned{cq: e.cq, sink: e.sink}
+	a.c = Completion{ID: e.id, QP: q, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
+	e.completed = true
+	return a
+}
+
+// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.
 //
 // +checklocks:q.mu
 func (q *QP) abandonLocked(e *sendEntry) {
-	// First of all, so that nobody completes it meanwhile as a success with octets missing.
-	e.completed = true
-	cq, sink := e.cq, e.sink
-	c := Completion{ID: e.id, QP: q, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
+	a := e.abandon(q)
 	q.mu.Unlock()
-	if sink != nil {
-		sink.Discard()
-	}
-	cq.complete(c)
+	a.release()
 	q.mu.Lock()
+}
+
+// release waits for copies into the sink and gives the Completion out.
+func (a abandoned) release() {
+	if a.sink != nil {
+		a.sink.Discard()
+	}
+	a.cq.complete(a.c)
 }

@@ -308,6 +308,48 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// Between the two steps of Cancel other goroutines have the QP: the response may come, or the stream may end. Neither
+// completes the request a second time, and its place in the queue is free for another one.
+func TestAbandonedCompletesOnce(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		op   WorkOp
+		then func(x *pair)
+	}{
+		{"response to a Read", WorkRead, (*pair).run},
+		{"response to an atomic", WorkFetchAdd, (*pair).run},
+		{"end of the stream, Read", WorkRead, func(x *pair) { x.a.qp.Abort(errTest) }},
+		{"end of the stream, atomic", WorkFetchAdd, func(x *pair) { x.a.qp.Abort(errTest) }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			x := newPair(t, params{})
+			r, _ := x.b.register(8, allAccess)
+			wr := WorkRequest{ID: 1, Op: tt.op, Remote: handle(r)}
+			if tt.op == WorkRead {
+				wr.Data = make([]byte, 8)
+			}
+			x.a.post(wr)
+			x.a.transmit()
+			q := x.a.qp
+			q.mu.Lock()
+			a := q.sq.at(q.sq.head).abandon(q)
+			q.mu.Unlock()
+			tt.then(x)
+			if wantDone(t, "meanwhile", x.a.sendCQ, ""); t.Failed() {
+				return // a second Completion would have no entry
+			}
+			a.release()
+			wantDone(t, "released", x.a.sendCQ, "1 flushed")
+			if q.sq.head != q.sq.tail {
+				t.Error("the request is still in the queue")
+			}
+			if x.a.sendCQ.reserved != 0 {
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			}
+		})
+	}
+}
+
 func TestCancelAheadOfTurn(t *testing.T) {
 	x := newPair(t, params{})
 	r, _ := x.b.register(8, allAccess)

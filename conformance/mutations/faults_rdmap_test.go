@@ -255,4 +255,10 @@ var rdmapFaults = []Fault{
 	{Name: "a Terminate about a connection that is gone", File: "rdmap/terminate.go",
 		Old: "(t.Code == mpaClosed || t.Code == mpaFrame)", New: "t.Code == mpaFrame",
 		IDs: []string{"RDMAP-5040-6.2-3"}},
+	{Name: "a Read abandoned is marked completed only after the unlock", File: "rdmap/cancel.go",
+		Old: "	e.completed = true\n	return a\n}\n\n" +
+			"// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.mu.Unlock()\n",
+		New: "	return a\n}\n\n" +
+			"// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.mu.Unlock()\n	e.completed = true\n",
+		Package: "rdmap", Tests: "^TestAbandonedCompletesOnce$"},
 }
