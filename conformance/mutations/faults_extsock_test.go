@@ -134,4 +134,7 @@ var extsockFaults = []Fault{
 	{Name: "one inbound Read more than the ULP has set", File: "extsock/ddpmode.go",
 		Old: "IRD: a.IRD, ORD: a.ORD,", New: "IRD: a.IRD + 1, ORD: a.ORD,",
 		IDs: []string{"RDMAP-5040-6.1-4"}},
+	{Name: "a reader does not wait for the message that is being placed in its memory", File: "extsock/inbox.go",
+		Old: "for in.direct { // a copy, no more", New: "for false {",
+		Package: "extsock", Tests: "^TestReaderWaitsForPlacement$"},
 }
