@@ -148,7 +148,8 @@ var spareSlots = sync.Pool{New: func() any { return new(slot) }}
 // newByteStream begins a stream whose peer has announced what its end is like.
 func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
 	slots := min(2*int(peer.credits), maxSlots)
-	longest := min(int(peer.maxMessage), maxULPDU-ddp.UntaggedHeaderLen)
+	// The peer states up to 2^32-1, which an int of 32 bits does not hold.
+	longest := int(min(int64(peer.maxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
 	return &byteStream{
 		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]*slot, slots),
 		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),

@@ -79,7 +79,7 @@ func (c *Conn) traceSwitch(err error) {
 		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest,
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
 	default:
-		t.info("messages", "send_credits", int(caps.credits), "send_size", int(caps.maxMessage),
+		t.info("messages", "send_credits", int(caps.credits), "send_size", int64(caps.maxMessage),
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
 	}
 }
