@@ -3,7 +3,6 @@ package extsock
 import (
 	"crypto/tls"
 	"log/slog"
-	"math"
 	"net"
 	"time"
 
@@ -28,7 +27,7 @@ type Config struct {
 	// switches with EnableDDP or SetsockoptInt.
 	Startup Startup
 	// PreferTimeout is how long Dial with StartupPrefer waits for the peer's MPA Reply before it falls
-	// back to plain TCP. Zero means 2 s.
+	// back to plain TCP. Zero or less means 2 s.
 	PreferTimeout time.Duration
 	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a connection
 	// of which nothing has come that long after startup has begun is plain TCP. Zero means that a Write waits 1 s
@@ -86,15 +85,15 @@ type Config struct {
 	// RDMA Write, after an offer and a grant; see Conn.Crossover. A Read into whose memory it goes returns when all of it is
 	// there, so a read deadline has to leave time for that. Zero means that it is measured; negative, never.
 	Crossover int
-	// SendDepth is the most Work Requests outstanding in the send queue. Zero means 128.
+	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int
 	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
 	// the buffers, for Read, it is how many messages can wait to be read; when so many do, messages behind them, the
 	// answers to our own Reads included, wait in TCP until Read takes one. For a byte stream it is at
-	// least 4 and the credits of the peer. Zero means 32, the most is 65535.
+	// least 4 and the credits of the peer. Zero or less means 32, the most is 65535.
 	RecvDepth int
 	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
-	// longest message it can get; for a byte stream at least 512. Zero means 64 KiB.
+	// longest message it can get; for a byte stream at least 512. Zero or less means 64 KiB, the most is 2147483647.
 	RecvSize int
 	// SendCQ and RecvCQ take the completions; connections may share them. Nil means one of the
 	// connection's own. Giving a RecvCQ makes the application the owner of the receive queue.
@@ -110,10 +109,10 @@ type Config struct {
 
 	// HandshakeTimeout bounds MPA startup: the whole of it for an Initiator; for a Responder the wait
 	// for the Request, however slowly it comes (with StartupPrefer from its first octet on), and again the
-	// answer. Zero means 10 s for an Initiator and 5 s for a Responder.
+	// answer. Zero or less means 10 s for an Initiator and 5 s for a Responder.
 	HandshakeTimeout time.Duration
 	// CloseTimeout bounds what Close and a failed connection wait for: what is queued to be handed
-	// to TCP, and then, in the background, the peer's FIN. Zero means 5 s.
+	// to TCP, and then, in the background, the peer's FIN. Zero or less means 5 s.
 	CloseTimeout time.Duration
 
 	// WriteTimeout is how long the peer's TCP may take nothing of what is to be sent, answers to its own Reads
@@ -215,7 +214,7 @@ func (c *Config) recvDepth() int {
 	if !c.Messages {
 		fewest = minCredits
 	}
-	return min(max(orDefault(c.RecvDepth, defaultRecvDepth), fewest), math.MaxUint16)
+	return min(max(positive(c.RecvDepth, defaultRecvDepth), fewest), maxRecvDepth)
 }
 
 func (c *Config) recvSize() int {
@@ -223,24 +222,34 @@ func (c *Config) recvSize() int {
 	if !c.Messages {
 		fewest = minMessage
 	}
-	return max(orDefault(c.RecvSize, defaultRecvSize), fewest)
+	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
 }
 
+func (c *Config) sendDepth() int { return positive(c.SendDepth, rdmap.DefaultDepth) }
+
 func (c *Config) closeTimeout() time.Duration {
-	return orDefault(c.CloseTimeout, defaultCloseTimeout)
+	return positive(c.CloseTimeout, defaultCloseTimeout)
 }
 
 func (c *Config) handshakeTimeout(initiator bool) time.Duration {
 	if initiator {
-		return orDefault(c.HandshakeTimeout, initiatorTimeout)
+		return positive(c.HandshakeTimeout, initiatorTimeout)
 	}
-	return orDefault(c.HandshakeTimeout, responderTimeout)
+	return positive(c.HandshakeTimeout, responderTimeout)
 }
 
-func (c *Config) preferTimeout() time.Duration { return orDefault(c.PreferTimeout, defaultPrefer) }
+func (c *Config) preferTimeout() time.Duration { return positive(c.PreferTimeout, defaultPrefer) }
 
 // depth gives an IRD or ORD from its Config value.
 func depth(n int) int { return max(orDefault(n, defaultDepth), 0) }
+
+// positive returns v, or def where v is not positive.
+func positive[T ~int | ~int64](v, def T) T {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
 
 func orDefault[T ~int | ~int64](v, def T) T {
 	if v == 0 {

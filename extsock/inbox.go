@@ -46,6 +46,10 @@ type inbox struct {
 	short   bool           // +checklocks:mu the message at hand waits for memory
 }
 
+// joined is the maximum length in octets of the memory in which short messages of a byte stream wait together. It does
+// not grow with Config.RecvSize, so that two short messages never take more than this.
+const joined = 64 << 10
+
 // A message is unread octets, in memory of the pool.
 type message struct {
 	chunk *bufpool.Chunk
@@ -117,7 +121,7 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 	body = min(body, longest)
 	size := body
 	if in.framed && in.first < len(in.unread) && body < combine {
-		size = longest // the reader is behind: there is room for what comes next
+		size = max(body, min(longest, joined)) // the reader is behind: there is room for what comes next
 	}
 	c := bufpool.GetChunk(size)
 	if !in.memory.hold(c.Size()) {

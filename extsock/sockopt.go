@@ -45,6 +45,7 @@ const (
 const (
 	maxDepth     = mpa.DepthULP - 1 // RFC 6581 §9.1
 	maxRecvDepth = math.MaxUint16
+	maxRecvSize  = math.MaxInt32 // fits an int of 32 bits and the capability record
 )
 
 // A sockopt is one socket option as its typed methods.
@@ -271,7 +272,7 @@ func depthSetting(n int) int {
 	return n
 }
 
-// SetRecvDepth sets how many buffers the connection posts for Read, 1 to 1048576. It must come before
+// SetRecvDepth sets how many buffers the connection posts for Read, 1 to 65535. It must come before
 // the first Register, PostRecv, SendCQ or RecvCQ, which make the receive queue: then the error is ErrBusy.
 func (c *Conn) SetRecvDepth(n int) error {
 	return c.within("RECVDEPTH", n, 1, maxRecvDepth, c.verbs.made.Load, func(cfg *Config) { cfg.RecvDepth = n })
@@ -282,7 +283,7 @@ func (c *Conn) RecvDepth() int { return c.config().recvDepth() }
 
 // SetRecvSize sets how many octets each of the buffers for Read has, 1 to 2147483647.
 func (c *Conn) SetRecvSize(octets int) error {
-	return c.within("RECVSIZE", octets, 1, math.MaxInt32, func() bool { return c.startup.begun }, func(cfg *Config) { cfg.RecvSize = octets })
+	return c.within("RECVSIZE", octets, 1, maxRecvSize, func() bool { return c.startup.begun }, func(cfg *Config) { cfg.RecvSize = octets })
 }
 
 // RecvSize returns the setting.

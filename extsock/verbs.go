@@ -82,13 +82,13 @@ func (c *Conn) endpoint() *verbs {
 		}
 		v.sendCQ, v.recvCQ = cfg.SendCQ, cfg.RecvCQ
 		if v.sendCQ == nil {
-			v.sendCQ = rdmap.NewCompletionQueue(orDefault(cfg.SendDepth, rdmap.DefaultDepth))
+			v.sendCQ = rdmap.NewCompletionQueue(cfg.sendDepth())
 		}
 		if v.recvCQ == nil {
 			v.recvCQ = rdmap.NewCompletionQueue(cfg.recvCQDepth())
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
-			SendDepth: cfg.SendDepth, RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
+			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
 		})
 		v.regions = make(map[*ddp.Region]struct{})

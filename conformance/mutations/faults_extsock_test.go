@@ -5,7 +5,7 @@ var extsockFaults = []Fault{
 		Old: "n(rdmap.OpSend, rdmap.OpSendInvalidate,", New: "n(rdmap.OpSendInvalidate,",
 		IDs: []string{"SEC-5042-6.4.4-1"}},
 	{Name: "a connection's queue of one Completion, sending", File: "extsock/verbs.go",
-		Old: "rdmap.NewCompletionQueue(orDefault(cfg.SendDepth, rdmap.DefaultDepth))", New: "rdmap.NewCompletionQueue(1)",
+		Old: "rdmap.NewCompletionQueue(cfg.sendDepth())", New: "rdmap.NewCompletionQueue(1)",
 		IDs: []string{"SEC-5042-6.4.3.2-2", "SEC-5042-A-5"}},
 	{Name: "a connection's queue of one Completion, receiving", File: "extsock/verbs.go",
 		Old: "rdmap.NewCompletionQueue(cfg.recvCQDepth())", New: "rdmap.NewCompletionQueue(1)",
