@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -59,8 +60,8 @@ func parseMessage(b []byte) (verb string, arg []byte, err error) {
 	return strings.TrimRight(string(b[:verbLen]), "\x00"), b[headLen : headLen+int(n)], nil
 }
 
-// maxOffer bounds what a client can make the server allocate, in octets.
-const maxOffer = 4 << 30
+// maxOffer bounds what a client can make the server allocate, in octets. A slice on a 32-bit system is shorter still.
+const maxOffer = min(4<<30-1, math.MaxInt)
 
 // Serve is the server process: it listens on a free port of the loopback interface, prints its two
 // addresses (extended sockets, plain TCP) as one line on out, and serves until in ends. It writes one file, storedName
@@ -140,7 +141,7 @@ func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
 		return nil, nil, errors.New("an offer has 8 octets")
 	}
 	size := binary.BigEndian.Uint64(arg)
-	if size == 0 || size >= maxOffer {
+	if size == 0 || size > maxOffer {
 		return nil, nil, fmt.Errorf("an offer of %d octets", size)
 	}
 	memory = make([]byte, size)
@@ -173,7 +174,7 @@ func servePlain(c net.Conn) error {
 		return err
 	}
 	n := binary.BigEndian.Uint64(size[:])
-	if n == 0 || n >= maxOffer {
+	if n == 0 || n > maxOffer {
 		return fmt.Errorf("a plain transfer of %d octets", n)
 	}
 	memory := make([]byte, n)
