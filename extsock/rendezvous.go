@@ -393,7 +393,11 @@ func (c *Conn) Crossover() int {
 	return crossovers.m[hostOf(c.RemoteAddr())]
 }
 
+// hostOf returns the host of an address, or "" for a connection that does not know its peer's.
 func hostOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
 	host, _, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return a.String()
