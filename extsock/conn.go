@@ -51,6 +51,7 @@ type Conn struct {
 	closed      chan struct{} // closed by Close, with mu held
 	peer        peer          // +checklocks:mu; what startup told of the peer
 	startup     startup       // +checklocks:mu; what Config.Startup asks for
+	window      window        // +checklocks:mu; the byte stream's, from the beginning of startup until the inbox has it
 	ahead       atomic.Bool   // startup holds octets for Read
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's

@@ -263,6 +263,10 @@ func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 	case err != nil:
 		return mine, err
 	}
+	mine, err = c.offerWindowLocked(privateData, c.peer.isRDDP)
+	if err != nil {
+		return mine, err
+	}
 	r.answered, c.asked = true, false
 	return mine, nil
 }
@@ -300,6 +304,12 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 	if !c.initiator {
 		c.countLocked()
 	}
+	if c.initiator {
+		mine, err = c.offerWindowLocked(privateData, !c.cfg.NoCapabilities)
+		if err != nil {
+			return mine, err
+		}
+	}
 	c.startup.begun = true
 	c.switching = make(chan struct{})
 	return mine, nil
@@ -319,6 +329,7 @@ func (c *Conn) endSwitch(err error) error {
 		c.stream.SetDeadline(time.Time{})
 	} else {
 		c.taps.rejected()
+		c.window.close()
 		c.stream.SetReadDeadline(c.readDeadline.time())
 		c.stream.SetWriteDeadline(c.writeDeadline.time())
 	}
@@ -389,6 +400,9 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		if c.ownsReceives() {
 			own.byteStream = !cfg.Messages
 			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
+			if c.window.most > 0 {
+				own.credits = uint16(c.window.most)
+			}
 		}
 		privateData = own.withPrivateData(privateData)
 	}
@@ -399,6 +413,20 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC, Markers: cfg.Markers,
 		IRD: depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
 	}, nil
+}
+
+// offerWindowLocked is mpaConfig with the credits of a window that it opens: the peer is about to learn them.
+//
+// +checklocks:c.mu
+func (c *Conn) offerWindowLocked(privateData []byte, announce bool) (mpa.Config, error) {
+	if announce && !c.cfg.NoCapabilities && !c.cfg.Messages && c.ownsReceives() {
+		c.window = common.openWindow(c.cfg.recvDepth(), c.cfg.recvSize())
+	}
+	mine, err := c.mpaConfig(privateData, announce)
+	if err != nil {
+		c.window.close()
+	}
+	return mine, err
 }
 
 // learn notes what startup told of the peer.
@@ -439,11 +467,12 @@ func (c *Conn) start(cause error) {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
 		if c.peer.isByteStream() && !c.cfg.Messages {
-			p.in.framed = true
-			p.in.depth += extraBuffers
+			p.in.setWindow(c.window)
+			c.window = window{}
 			p.bytes = newByteStream(c, p, p.in, c.peer.capabilities, mpa.MaxULPDU)
 		}
 	}
+	c.window.close() // it is not the inbox's
 	if cause != nil {
 		p.setReason(cause)
 		v.qp.Fail(cause)

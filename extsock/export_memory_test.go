@@ -2,3 +2,9 @@ package extsock
 
 // SetReceivedOctets makes c count n octets that the peer has sent.
 func SetReceivedOctets(c *Conn, n uint64) { c.verbs.pump.count.received.octets.Store(n) }
+
+// MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and the windows.
+func MemoryReserved() int64 { return common.taken.Load() }
+
+// Window returns for how many messages the peer of c has credits at most.
+func Window(c *Conn) int { return int(c.verbs.pump.in.window.Load()) }

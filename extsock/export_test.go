@@ -41,8 +41,8 @@ func ResetPanics() {
 	startupPanics.Store(0)
 }
 
-// MemoryTaken returns how many octets of SetMemoryLimit are taken.
-func MemoryTaken() int64 { return common.taken.Load() }
+// MemoryTaken returns how many octets of SetMemoryLimit are in use.
+func MemoryTaken() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
 
 // A Door is that of a Listener.
 type Door struct{ d *door }

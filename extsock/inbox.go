@@ -3,6 +3,7 @@ package extsock
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/bufpool"
@@ -16,7 +17,6 @@ import (
 // is held back by TCP (see pump.place).
 type inbox struct {
 	framed bool // messages carry the header of the byte stream
-	depth  int  // most messages at a time
 	size   int  // longest message, header included, in octets
 	qp     *rdmap.QP
 	cq     *rdmap.CompletionQueue
@@ -26,6 +26,7 @@ type inbox struct {
 	head [headerLen]byte // of the message being placed; the receive role guards it
 
 	mu      sync.Mutex
+	depth   int            // +checklocks:mu most messages at a time
 	placed  sync.Cond      // of mu: direct has become false
 	used    int            // +checklocks:mu messages bound or unread
 	bound   bool           // +checklocks:mu a message is being placed
@@ -43,7 +44,8 @@ type inbox struct {
 	granted *granted       // +checklocks:mu the answer to an offer, see rendezvous.go
 	refused bool           // +checklocks:mu or it was refused
 	memory  allowance      // +checklocks:mu
-	short   bool           // +checklocks:mu the message at hand waits for memory
+	short   bool           // +checklocks:mu the message at hand waits for memory, in message mode
+	window  atomic.Int64   // a copy of memory.window.now: how many credits of a byte stream's peer there are in all
 }
 
 // joined is the maximum length in octets of the memory in which short messages of a byte stream wait together. It does
@@ -65,7 +67,8 @@ func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
 }
 
 // bind posts a buffer for a message that begins with a segment of this payload, its only one if last is set.
-// It reports false where there may be no more messages, but one that is read will make room.
+// In message mode it reports false when there may be no more messages, or when there is no memory; a message that is read
+// makes room. The message of a byte stream never waits: its peer has a credit for it, and so it has memory.
 func (in *inbox) bind(payload []byte, last bool) bool {
 	in.mu.Lock()
 	full := in.used == in.depth
@@ -99,8 +102,8 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 	return true
 }
 
-// bindLocked finds memory for a message of body octets, or more if this is not the last segment. It is not ok if
-// there is none.
+// bindLocked finds memory for a message of body octets, or more if this is not the last segment. In message mode it is
+// not ok if there is none.
 //
 // +checklocks:in.mu
 func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []byte, ok bool) {
@@ -120,11 +123,13 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 	}
 	body = min(body, longest)
 	size := body
-	if in.framed && in.first < len(in.unread) && body < combine {
+	if in.framed && in.first < len(in.unread) && body < combine && isData(payload) {
 		size = max(body, min(longest, joined)) // the reader is behind: there is room for what comes next
 	}
 	c := bufpool.GetChunk(size)
-	if !in.memory.hold(c.Size()) {
+	if in.framed {
+		in.memory.fill(c.Size())
+	} else if !in.memory.hold(c.Size()) {
 		c.Put()
 		return nil, false
 	}

@@ -9,24 +9,33 @@ import (
 )
 
 // This file bounds what all peers together can make the process hold. Each connection has a fixed allowance, with
-// which it always gets on; what goes beyond comes from one budget. Where that is used up nothing fails: unread
-// messages hold up their own connection, and what is received to or waits for TCP gets along with less.
+// which it always makes progress. Everything beyond comes from one budget. When the budget is used up, nothing fails and
+// no connection waits for another one:
+//
+//   - A byte stream reserves its window at startup, before its peer gets the credits for it, and gets a smaller window
+//     when less is left. So a message that the peer has a credit for always finds memory, and the connection never stops
+//     reading from TCP, behind which everything else would wait. See window.
+//   - In message mode there are no credits. The connection stops reading from TCP until its program reads.
+//   - A receive buffer and an output batch have smaller stand-ins. See loan and batchLoan.
 
 // DefaultMemoryLimit is the limit of SetMemoryLimit at the start, in octets.
 const DefaultMemoryLimit = 128 << 20
 
 const (
-	// unreadAllowance is what each connection may hold of unread messages, in octets; with less than that a message
-	// always finds memory, so that no other connection can bring it to a standstill.
+	// unreadAllowance is how many octets of unread messages a connection in message mode may always hold. A connection
+	// that holds less finds memory for one message more.
 	unreadAllowance = 64 << 10
-	unreadStep      = 64 << 10 // is taken from the budget at a time, so that it is seldom asked
+	unreadStep      = 64 << 10 // what is taken from the budget, and given back to it, at a time
 
 	batchCost = mpa.BatchMemory
 )
 
 // A budget is memory that connections share, in octets.
 type budget struct {
-	limit, taken atomic.Int64
+	limit   atomic.Int64
+	taken   atomic.Int64 // lent, held in message mode, or reserved for windows
+	windows atomic.Int64 // part of taken: reserved for unread octets of byte streams
+	filled  atomic.Int64 // part of windows: in use
 }
 
 // common is the process's.
@@ -39,13 +48,22 @@ func newBudget(limit int64) *budget {
 }
 
 // SetMemoryLimit sets how many octets all connections of the process together may hold for their peers beyond the
-// fixed allowance of each, and returns what it was; a negative n changes nothing. It counts unread messages beyond
-// 64 KiB and one message per connection, the buffer that a connection receives to, which it keeps while more than
-// 16 KiB of an FPDU have come and not the rest (512 KiB), and a batch of FPDUs until TCP has taken it (512 KiB). When
-// the limit is reached, a
-// connection whose program does not read stops reading from TCP, and in place of 512 KiB there are 66. So 0 is the
-// least memory, not an end. A limit below what is held now works as that becomes less. What is not counted: registered
-// memory, the Region of a granted Write among it, and the payload of the program's own operations.
+// fixed allowance of each, and returns the previous limit. A negative n changes nothing. The limit covers:
+//
+//   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB by default. Eight of
+//     these messages, 512 KiB by default, are the allowance. A connection reserves the memory of the others at startup,
+//     at most a 32nd of what is left; all windows together get at most three quarters of the limit. The peer gets
+//     credits for as many messages as there is memory for.
+//   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the limit is reached, a
+//     connection whose program does not read stops reading from TCP.
+//   - The buffer that a connection receives to, 512 KiB, which it keeps while more than 16 KiB of an FPDU have come and
+//     not the rest. When the limit is reached, the buffer has 66 KiB.
+//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has 66 KiB.
+//
+// A limit of 0 means the smallest possible memory; connections still work. If n is less than what the connections have
+// now, it takes effect as memory is released: a byte stream whose program reads does not give the peer all its credits
+// back, until windows are within the limit or have eight messages. The limit does not cover registered memory, the Region
+// of a granted Write among it, or the payload of the program's own operations.
 func SetMemoryLimit(n int64) (before int64) {
 	if n < 0 {
 		return common.limit.Load()
@@ -55,26 +73,31 @@ func SetMemoryLimit(n int64) (before int64) {
 
 // take takes n octets and reports whether there were as many.
 func (b *budget) take(n int64) bool {
-	if b.taken.Add(n) <= b.limit.Load() {
-		return true
+	for {
+		taken := b.taken.Load()
+		if taken+n > b.limit.Load() {
+			return false
+		}
+		if b.taken.CompareAndSwap(taken, taken+n) {
+			return true
+		}
 	}
-	b.taken.Add(-n)
-	return false
 }
 
 func (b *budget) give(n int64) { b.taken.Add(-n) }
 
 // An allowance counts the memory of one connection's unread messages. The inbox's lock guards it.
 type allowance struct {
-	held  int64 // octets
-	taken int64 // of the budget
-	over  bool  // the connection has ended: what is unread is the program's
+	held   int64  // octets
+	taken  int64  // of the budget
+	over   bool   // the connection has ended: what is unread is the program's
+	window window // of a byte stream
 }
 
-// hold adds c's memory, or where the budget has none reports false.
+// hold adds n octets in message mode, or reports false if the budget does not have them.
 func (a *allowance) hold(n int) bool {
 	if !a.over && a.held >= unreadAllowance && a.held+int64(n) > unreadAllowance+a.taken {
-		more := (int64(n) + unreadStep - 1) / unreadStep * unreadStep
+		more := steps(int64(n))
 		if !common.take(more) {
 			return false
 		}
@@ -84,25 +107,51 @@ func (a *allowance) hold(n int) bool {
 	return true
 }
 
-// release takes n octets off.
+// fill adds n octets of a byte stream, for which the window has memory.
+func (a *allowance) fill(n int) {
+	a.held += int64(n)
+	a.settle()
+}
+
+// release takes n octets off. The budget gets them back in steps, so that it has back what a connection held at its
+// peak even if that one never empties.
 func (a *allowance) release(n int) {
 	a.held -= int64(n)
-	if a.held <= unreadAllowance {
-		a.giveBack()
+	if a.window.most > 0 {
+		a.settle()
+	} else if beyond := steps(a.held - unreadAllowance); beyond < a.taken {
+		common.give(a.taken - beyond)
+		a.taken = beyond
 	}
 }
 
-func (a *allowance) giveBack() {
-	if a.taken > 0 {
-		common.give(a.taken)
-		a.taken = 0
+// settle tells the budget how much of a byte stream's window is in use.
+func (a *allowance) settle() {
+	if a.over {
+		return
+	}
+	w := &a.window
+	beyond := min(steps(a.held-int64(w.least)*w.unit), w.reserved())
+	if beyond != a.taken {
+		common.filled.Add(beyond - a.taken)
+		a.taken = beyond
 	}
 }
 
+// end gives everything back.
 func (a *allowance) end() {
 	a.over = true
-	a.giveBack()
+	if a.window.most > 0 {
+		common.filled.Add(-a.taken)
+		a.window.close()
+	} else {
+		common.give(a.taken)
+	}
+	a.taken = 0
 }
+
+// steps rounds n up to whole steps; it is 0 for a negative n.
+func steps(n int64) int64 { return (max(n, 0) + unreadStep - 1) / unreadStep * unreadStep }
 
 // small holds buffers for one FPDU each.
 var small = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }}
@@ -137,7 +186,7 @@ func (l *loan) end() {
 // lean holds batches for few FPDUs.
 var lean = sync.Pool{New: func() any { return mpa.NewSmallBatch() }}
 
-// A batchLoan is the same for where FPDUs wait for TCP. The transmit token guards it.
+// A batchLoan is the loan of an output batch: the memory in which FPDUs wait for TCP. The transmit token guards it.
 type batchLoan struct{ paid bool }
 
 func (k *batchLoan) get() *mpa.Batch {

@@ -88,11 +88,10 @@ type byteStream struct {
 	in *inbox
 	cq *rdmap.CompletionQueue // of its messages
 
-	longest   int           // most octets of data in one message
-	granted   int           // credits at the start
-	threshold int           // as soon as so many are owed the peer is told
-	lock      chan struct{} // capacity 1: held by the Write under way
-	room      chan struct{} // capacity 1: the writer is to look again
+	longest int           // most octets of data in one message
+	granted int           // credits at the start
+	lock    chan struct{} // capacity 1: held by the Write under way
+	room    chan struct{} // capacity 1: the writer is to look again
 
 	begin time.Time
 	wrote time.Duration // when the last short Write was over, after begin; lock guards these two
@@ -153,8 +152,7 @@ func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int)
 	return &byteStream{
 		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]*slot, slots),
 		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
-		threshold: (in.depth - extraBuffers) / 2,
-		lock:      make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
+		lock: make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
 	}
 }
 
@@ -269,7 +267,8 @@ func (s *byteStream) finDueLocked() bool {
 
 // +checklocks:s.mu
 func (s *byteStream) creditDueLocked() bool {
-	return (s.owed >= s.threshold || s.apart >= reserve) && s.mayPostLocked(0)
+	half := int(s.in.window.Load() / 2)
+	return (s.owed >= half || s.apart >= reserve) && s.mayPostLocked(0)
 }
 
 // post posts what is due. The transmit token is held.
@@ -390,11 +389,12 @@ func (s *byteStream) arrived(n int) error {
 			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if h.fin && n == 0 || h.kind == kindCancel {
 		freed = 0 // that buffer was for nothing else
 	}
+	freed = s.in.handBack(freed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.owed += freed
 	if freed > 0 && (h.kind == kindGrant || h.kind == kindData && n == 0) {
 		s.apart++
@@ -417,6 +417,7 @@ func (s *byteStream) acceptControl(k kind, n int) error {
 
 // freed notes that the reader has freed buffers, and tells the peer if that is due.
 func (s *byteStream) freed(n int) {
+	n = s.in.handBack(n)
 	if n == 0 {
 		return
 	}
@@ -426,9 +427,6 @@ func (s *byteStream) freed(n int) {
 	s.mu.Unlock()
 	if due {
 		s.p.transmit()
-	}
-	if s.in.isShort() {
-		s.p.wake()
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *Conn) traceSwitch(err error) {
 		t.info("application receives")
 	case p.bytes != nil:
 		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest,
-			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
+			"recv_credits", p.in.window.Load(), "recv_size", c.cfg.recvSize())
 	default:
 		t.info("messages", "send_credits", int(caps.credits), "send_size", int64(caps.maxMessage),
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())

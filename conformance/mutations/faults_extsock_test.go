@@ -23,7 +23,7 @@ var extsockFaults = []Fault{
 		Old: "if g == nil || n == 0 || uint64(n) > g.placed {", New: "if g == nil || n == 0 || uint64(n) > uint64(g.region.Len()) {",
 		Package: "extsock", Tests: "^TestRendezvousHostilePeer$"},
 	{Name: "a Request may take for ever", File: "extsock/config.go",
-		Old: "return orDefault(c.HandshakeTimeout, responderTimeout)", New: "return 1 << 62",
+		Old: "return positive(c.HandshakeTimeout, responderTimeout)", New: "return 1 << 62",
 		Package: "extsock", Tests: "^(TestPeerDoesNotSwitch|TestStartupFails)$"},
 	{Name: "Dial leaves TLS out", File: "extsock/dial.go",
 		Old: "if cfg.TLS == nil {", New: "if true {",

@@ -40,6 +40,22 @@ type Chunk struct {
 
 var chunks [9]sync.Pool // by class: minChunk << class octets
 
+// ChunkSize returns how much memory a chunk of n octets takes, in octets.
+func ChunkSize(n int) int {
+	if n > maxChunk {
+		return n
+	}
+	return minChunk << classOf(n)
+}
+
+// classOf returns the class of a chunk of n octets, at most maxChunk.
+func classOf(n int) (class int) {
+	for minChunk<<class < n {
+		class++
+	}
+	return class
+}
+
 // GetChunk lends memory of n octets, whose content is undefined. Longer ones than 128 KiB are not
 // kept for the next.
 func GetChunk(n int) *Chunk {
@@ -47,10 +63,7 @@ func GetChunk(n int) *Chunk {
 		whole := make([]byte, n)
 		return &Chunk{B: whole, whole: whole, class: -1}
 	}
-	class := 0
-	for minChunk<<class < n {
-		class++
-	}
+	class := classOf(n)
 	c, ok := chunks[class].Get().(*Chunk)
 	if !ok {
 		c = &Chunk{whole: make([]byte, minChunk<<class), class: class}
