@@ -90,8 +90,9 @@ func (w *window) resize() int {
 	return 0
 }
 
-// handBack takes in that buffers for n messages are free again, and returns for how many the peer gets its credits
-// back.
+// handBack takes in that n buffers that held data, or an offer or its end, are free again, and returns for how many the
+// peer gets its credits back. The credits of grants and of messages that carry only credits are never kept back: the peer
+// may have no others for its next ones. conformance/models/credits.pml shows the standstill.
 func (in *inbox) handBack(n int) (credits int) {
 	if n == 0 {
 		return 0

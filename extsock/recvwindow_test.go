@@ -1,6 +1,7 @@
 package extsock_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
@@ -278,4 +279,43 @@ func TestLimitLowered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestControlCreditsAreNotKept: with the limit lowered, an end keeps back the credits of data and not those of messages that
+// carry only credits: the peer has no more than two for these.
+func TestControlCreditsAreNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limitMemory(t, 1<<30)
+		p, c := rawStreamPair(t, extsock.Config{RecvDepth: 10, RecvSize: 1024}, 32)
+		p.segment(1, 0, true, 0, 0, 0, 0, 'g') // opens the fence
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		extsock.SetMemoryLimit(0)
+		p.segment(2, 0, true, 0, 0, 0, 0)
+		p.segment(3, 0, true, 0, 0, 0, 0)
+		u, err := p.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header := u[18:]; !bytes.Equal(header, []byte{0, 0, 0, 3}) {
+			t.Errorf("after data and two messages that carry only credits the answer is %x, want one with three credits", header)
+		}
+		if n := extsock.Window(c); n != 10 {
+			t.Errorf("the window has %d messages, want 10", n)
+		}
+		for msn := uint32(4); msn < 6; msn++ {
+			p.segment(msn, 0, true, 0, 0, 0, 0, 'd')
+			if _, err := c.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := extsock.Window(c); n != 8 {
+			t.Errorf("after two messages of data the window has %d messages, want 8", n)
+		}
+		p.s.Close()
+		c.Close()
+		settle()
+	})
 }

@@ -389,14 +389,17 @@ func (s *byteStream) arrived(n int) error {
 			return err
 		}
 	}
-	if h.fin && n == 0 || h.kind == kindCancel {
+	control := h.kind == kindGrant || h.kind == kindData && n == 0 // what the reserve is for
+	switch {
+	case h.fin && n == 0 || h.kind == kindCancel:
 		freed = 0 // that buffer was for nothing else
+	case !control:
+		freed = s.in.handBack(freed)
 	}
-	freed = s.in.handBack(freed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owed += freed
-	if freed > 0 && (h.kind == kindGrant || h.kind == kindData && n == 0) {
+	if freed > 0 && control {
 		s.apart++
 	}
 	if h.credits > 0 {
