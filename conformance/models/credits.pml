@@ -20,10 +20,21 @@
 #define R 2
 #endif
 #define buffers(x) (x -> M : N)
+#ifdef SHRINK /* An end may keep back up to so many credits, and hand them out again later: its window shrinks and grows. */
+#define window(x) (buffers(x) - kept[x])
+#define step atomic /* in which there may be a choice */
+#else
+#define window(x) buffers(x)
+#define step d_step
+#endif
 #ifdef T /* threshold: so many freed buffers are worth an UPDATE */
 #define threshold(x) T
 #else
+#ifdef OLD_THRESHOLD /* It does not shrink with the window. */
 #define threshold(x) (buffers(x) / 2)
+#else
+#define threshold(x) (window(x) / 2)
+#endif
 #endif
 
 /* Credits that must be there to send a message of each kind. It takes one of them; with 0 it takes none,
@@ -52,14 +63,27 @@
 
 #define you (1 - me)
 
-/* LAST is DATA with the FIN flag, FIN that flag without data, REFUSAL a GRANT of nothing. */
-mtype = { NONE, DATA, LAST, OFFER, DONE, CANCEL, FIN, GRANT, REFUSAL, UPDATE };
+/* LAST is DATA with the FIN flag, FIN that flag without data, REFUSAL a GRANT of nothing. READ and RESPONSE are an RDMA
+ * Read: they use no credit and carry none. */
+mtype = { NONE, DATA, LAST, OFFER, DONE, CANCEL, FIN, GRANT, REFUSAL, UPDATE, READ, RESPONSE };
 
-chan link[2] = [most + 2] of { mtype, byte }; /* sent by an end: kind, Credits */
+#ifdef REMOTE
+#define apiece 4 /* messages on their way, one of each kind, that use no credit */
+#else
+#define apiece 2
+#endif
+chan link[2] = [most + apiece] of { mtype, byte }; /* sent by an end: kind, Credits */
 
 byte credits[2]; /* messages that an end may still send */
 byte owed[2];    /* buffers that an end has freed and not yet said so */
 byte apart[2];   /* of them, those that held an UPDATE, GRANT or REFUSAL */
+#ifdef SHRINK
+byte kept[2];    /* credits that an end keeps back */
+#endif
+#ifdef REMOTE
+bool asked[2];   /* an end's READ is out, and its RESPONSE has not come */
+bool reply[2];   /* an end has a RESPONSE to send */
+#endif
 
 /* An end's writer. */
 bool pending[2];  /* DATA has been begun and not sent; its credit is taken */
@@ -116,13 +140,44 @@ bool placed[2];  /* octets lie in memory granted by the peer, and it has not got
 #define due (owed[me] >= threshold(me) || apart[me] >= R)
 #endif
 
+/* The rule for memory: there is some for every message within the credits, so the engine takes whatever comes. */
+#ifdef MEMORY /* Instead: once so many messages are unread, the next one of any kind waits, and what is behind it. */
+#define comes (nempty(link[you]) && unread[me] < MEMORY)
+#else
+#ifdef DATA_WAITS /* Instead: only DATA waits, and what is behind it. */
+#define comes (nempty(link[you]) && !(link[you]?[DATA,_] && unread[me] >= DATA_WAITS))
+#else
+#define comes nempty(link[you])
+#endif
+#endif
+
 /* Every credit of x is somewhere: x has it, or the DATA it has begun, or it is on its way to the peer with a
- * message, or in a buffer there, or owed by the peer, or on its way back. */
+ * message, or in a buffer there, or owed or kept back by the peer, or on its way back. */
 #ifdef NO_MONITOR
 #define conserved(x) skip
 #else
-#define conserved(x) assert(credits[x] + pending[x] + len(link[x]) - extra[x] + unread[1-x] + offered[1-x] + owed[1-x] + carried[1-x] == buffers(1-x))
+#define conserved(x) assert(credits[x] + pending[x] + len(link[x]) - extra[x] + unread[1-x] + offered[1-x] + owed[1-x] + carried[1-x] == window(1-x))
 #endif
+
+#ifdef ANY_KEPT /* A credit may be kept back whatever message its buffer held. */
+#define mayKeep(control) true
+#else
+#define mayKeep(control) (control == 0)
+#endif
+
+/* A buffer is free again, and its credit is owed, or kept back, or owed with one that was kept back. */
+inline freed(control) {
+#ifdef SHRINK
+	if
+	:: kept[me] < SHRINK && mayKeep(control) -> kept[me]++
+	:: owed[me]++; apart[me] = apart[me] + control
+	:: kept[me] > 0 -> kept[me]--; owed[me] = owed[me] + 2; apart[me] = apart[me] + control
+	fi
+#else
+	owed[me]++;
+	apart[me] = apart[me] + control
+#endif
+}
 
 inline send(kind, cost) {
 	/* Even if everything on its way arrives before anything is freed, there is a buffer for it. */
@@ -148,7 +203,7 @@ inline sendOnce(kind, needs) {
 inline arrivedOnce(needs) {
 	if
 	:: needs == 0 -> extra[you]--
-	:: else -> owed[me]++
+	:: else -> freed(0)
 	fi
 }
 
@@ -214,13 +269,13 @@ at_fin:		fin[me];
 
 proctype reader(byte me) {
 	do
-	:: d_step { unread[me] > 0 -> unread[me]--; owed[me]++; check() }
-	:: d_step { unread[me] == 0 && offered[me] -> offered[me] = false; owed[me]++;
+	:: step { unread[me] > 0 -> unread[me]--; freed(0); check() }
+	:: step { unread[me] == 0 && offered[me] -> offered[me] = false; freed(0);
 			firstAnswer;
 			granted[me] = true; refused[me] = false; toGrant[me] = GRANT; check()
 		}
 #ifdef REFUSE
-	:: d_step { unread[me] == 0 && offered[me] -> offered[me] = false; owed[me]++;
+	:: step { unread[me] == 0 && offered[me] -> offered[me] = false; freed(0);
 			firstAnswer;
 			refused[me] = true; toGrant[me] = REFUSAL; check()
 		}
@@ -238,7 +293,7 @@ proctype engine(byte me) {
 
 end_idle:
 	do
-	:: d_step { link[you]?kind,c ->
+	:: step { comes -> link[you]?kind,c;
 			carried[you] = carried[you] - c;
 			credits[me] = credits[me] + c;
 			if
@@ -257,10 +312,10 @@ end_idle:
 				assert(granted[me]); /* or the RDMA Write went to memory that was taken back */
 				granted[me] = false;
 				placed[you] = false;
-				owed[me]++
+				freed(0)
 			:: kind == CANCEL ->
 				if
-				:: offered[me] -> offered[me] = false; owed[me]++; off[you] = 2 /* No answer comes. */
+				:: offered[me] -> offered[me] = false; freed(0); off[you] = 2 /* No answer comes. */
 				:: !offered[me] && granted[me] -> granted[me] = false
 				:: else -> assert(refused[me]); refused[me] = false
 				fi;
@@ -274,11 +329,17 @@ end_idle:
 #endif
 					off[me] = 2
 				fi;
-				owed[me]++;
-				apart[me]++
+				freed(1)
 			:: kind == UPDATE ->
-				owed[me]++;
-				apart[me]++
+				freed(1)
+#ifdef REMOTE
+			:: kind == READ ->
+				extra[you]--;
+				reply[me] = true
+			:: kind == RESPONSE ->
+				extra[you]--;
+				asked[me] = false
+#endif
 			fi;
 			kind = NONE; c = 0;
 			check();
@@ -287,14 +348,17 @@ end_idle:
 #endif
 		}
 #ifdef JOIN /* Short data may be put behind other data, which frees its buffer at once. */
-	:: d_step { unread[me] > 0 && link[you]?[DATA,c] ->
+	:: step { unread[me] > 0 && link[you]?[DATA,c] ->
 			link[you]?kind,c;
 			carried[you] = carried[you] - c;
 			credits[me] = credits[me] + c;
-			owed[me]++;
+			freed(0);
 			kind = NONE; c = 0;
 			check()
 		}
+#endif
+#ifdef REMOTE
+	:: d_step { reply[me] -> reply[me] = false; link[me]!RESPONSE,0; extra[me]++; check() }
 #endif
 #ifdef PENDING
 	:: d_step { pending[me] && !closed[me] -> pending[me] = false; send(DATA, 0); check() }
@@ -321,12 +385,27 @@ end_idle:
 	od
 }
 
+#ifdef REMOTE /* which end it is */
+/* The program of an end reads the other's memory, one RDMA Read after the other, until it has had enough. */
+proctype remote(byte me) {
+progress_asks:
+	do
+	:: d_step { !asked[me] -> asked[me] = true; link[me]!READ,0; extra[me]++; check() };
+at_response:	!asked[me]
+	:: break
+	od
+}
+#endif
+
 init {
 	atomic {
 		credits[0] = M; credits[1] = N;
 		answer[0] = NONE; answer[1] = NONE; closing[0] = NONE; closing[1] = NONE; toGrant[0] = NONE; toGrant[1] = NONE;
 		run engine(0); run engine(1);
 		run writer(0); run writer(1);
+#ifdef REMOTE
+		run remote(REMOTE);
+#endif
 #ifndef NOBODY
 #ifndef NEVER
 		run reader(0);
