@@ -75,6 +75,7 @@ func TestNoWindow(t *testing.T) {
 			{"no record", side{cfg: extsock.Config{NoCapabilities: true}}, side{}},
 		} {
 			ci, cr := simPair(t, simtoe.Config{}, tt.i, tt.r)
+			synctest.Wait() // what startup has lent is back
 			if n := extsock.MemoryReserved(); n != 0 {
 				t.Errorf("%s: %d octets are reserved", tt.desc, n)
 			}
