@@ -198,7 +198,7 @@ func TestSilence(t *testing.T) {
 // Busy messages keep a connection alive, however long an end has nothing else to say, and whatever the idle time-outs of
 // the two ends are.
 func TestBusyKeepsAlive(t *testing.T) {
-	const disk = 10 * time.Hour // for one chunk: it sleeps, for instance
+	const disk = 10 * time.Minute // for one chunk: it sleeps, for instance
 	for _, tt := range []struct {
 		desc           string
 		server, client time.Duration // their idle time-outs
@@ -206,10 +206,10 @@ func TestBusyKeepsAlive(t *testing.T) {
 	}{
 		{"slow client", DefaultIdleTimeout, DefaultIdleTimeout, false},
 		{"slow server", DefaultIdleTimeout, DefaultIdleTimeout, true},
-		{"slow client, patient", time.Second, time.Hour, false},
-		{"slow client, impatient", time.Hour, time.Second, false},
-		{"slow server, patient", time.Hour, time.Second, true},
-		{"slow server, impatient", time.Second, time.Hour, true},
+		{"slow client, patient", time.Second, time.Minute, false},
+		{"slow client, impatient", time.Minute, time.Second, false},
+		{"slow server, patient", time.Minute, time.Second, true},
+		{"slow server, impatient", time.Second, time.Minute, true},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
