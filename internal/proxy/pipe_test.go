@@ -51,15 +51,15 @@ func TestHeard(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p, _, _, client, service := pipeOf()
 			p.from.end = &stutterer{p.from.end, 3}
-			heard := 0
-			p.heard = func() { heard++ }
+			var heard atomic.Int64
+			p.heard = func() { heard.Add(1) }
 			ran := make(chan error)
 			go func() { ran <- p.run(t.Context(), 0) }()
 			go io.Copy(io.Discard, client)
 			go io.Copy(io.Discard, service)
 			service.Write([]byte("who is there?"))
 			synctest.Wait()
-			if heard != 0 {
+			if heard.Load() != 0 {
 				t.Error("heard, though only the service has spoken")
 			}
 			if ends {
@@ -69,8 +69,8 @@ func TestHeard(t *testing.T) {
 				client.Write([]byte("am"))
 			}
 			synctest.Wait()
-			if heard != 1 {
-				t.Errorf("heard %d times, want once", heard)
+			if n := heard.Load(); n != 1 {
+				t.Errorf("heard %d times, want once", n)
 			}
 			client.Close()
 			service.Close()
