@@ -322,6 +322,52 @@ func TestListenerDeadline(t *testing.T) {
 	})
 }
 
+// TestListenerOfTheSystem: a Listener over the operating system's TCP has its socket, in either way of startup.
+func TestListenerOfTheSystem(t *testing.T) {
+	for _, s := range append(bySelf, extsock.StartupOff) {
+		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := l.File()
+		if err != nil {
+			t.Fatalf("File = %v", err)
+		}
+		again, err := net.FileListener(f)
+		if err != nil || again.Addr().String() != l.Addr().String() {
+			t.Errorf("the file is that of %v, %v", again, err)
+		}
+		f.Close()
+		again.Close()
+		raw, err := l.SyscallConn()
+		if err == nil {
+			err = raw.Control(func(uintptr) {})
+		}
+		if err != nil {
+			t.Errorf("SyscallConn: %v", err)
+		}
+		if err := l.SetDeadline(time.Now()); err != nil {
+			t.Errorf("SetDeadline = %v", err)
+		}
+		if _, err := l.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Accept = %v", err)
+		}
+		l.Close()
+	}
+	l, err := extsock.Listen("sim", "sim:1", &extsock.Config{Backend: simtoe.New(simtoe.Config{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, fileErr := l.File()
+	_, rawErr := l.SyscallConn()
+	for _, err := range []error{fileErr, rawErr, l.SetDeadline(time.Now())} {
+		if !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("of a simulated one: %v, want ErrUnsupported", err)
+		}
+	}
+}
+
 // TestBacklogIsBounded: of many connections that nobody accepts so many are started up, and the others as soon as some have
 // been accepted.
 func TestBacklogIsBounded(t *testing.T) {

@@ -196,3 +196,21 @@ func TestResetOverridesEPIPE(t *testing.T) {
 		settle()
 	})
 }
+
+// TestErrorsNameTheCallersOperation: what receiving has found is the error of a Write, and names that one.
+func TestErrorsNameTheCallersOperation(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b := simPair(t, simtoe.Config{}, side{}, side{})
+		b.SetLinger(0)
+		b.Close()
+		synctest.Wait()
+		for i, want := range []error{syscall.ECONNRESET, syscall.EPIPE} {
+			_, err := a.Write([]byte("x"))
+			if e := (*net.OpError)(nil); !errors.Is(err, want) || !errors.As(err, &e) || e.Op != "write" || errors.As(e.Err, &e) {
+				t.Errorf("Write %d = %v, want %v of write, and of nothing else", i, err, want)
+			}
+		}
+		a.Close()
+		settle()
+	})
+}

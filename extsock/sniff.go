@@ -231,15 +231,15 @@ func (c *Conn) endSniff(verdict sniffed) {
 	}
 	fallback, closed := s.fallback, c.isClosed()
 	c.mu.Unlock()
+	if fallback != nil {
+		c.leaveDoor()
+		c.traceFallback(fallback)
+	}
 	switch {
 	case switches:
 		c.switchAlone(mine)
-	case fallback != nil:
-		c.leaveDoor()
-		c.traceFallback(fallback)
-		if closed { // Close has left the stream to the sniff
-			_ = c.closeStream() // nobody waits for the error
-		}
+	case closed && verdict != sniffClosed: // Close has left the stream to the sniff
+		_ = c.closeStream() // nobody waits for the error
 	case verdict == sniffEvicted:
 		c.trace.warn("no DDP mode", "err", ErrHalfOpen)
 		c.abandon()
