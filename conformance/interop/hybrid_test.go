@@ -113,7 +113,7 @@ type hybrid struct {
 
 func startHybrid(t *testing.T, ctx context.Context) *hybrid {
 	t.Helper()
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer})
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupPrefer, JudgeRequests: true})
 	if err != nil {
 		t.Fatal(err)
 	}
