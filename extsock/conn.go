@@ -364,11 +364,8 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 		return c.opError("set", net.ErrClosed)
 	}
 	d.set(t)
-	if c.startup.sniffing != nil {
-		c.boundSniffLocked()
-		if d == &c.readDeadline {
-			return nil // the stream gets it when the sniffing is over
-		}
+	if c.startup.sniffing != nil && d == &c.readDeadline {
+		return nil // the stream gets it when the sniff is over
 	}
 	if c.mode == ModeTCP && c.switching == nil {
 		return stream(t)

@@ -116,7 +116,8 @@ type Request struct {
 // ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the Request
 // whether it wants the connection, or who is to serve it. The context and HandshakeTimeout bound the wait.
 //
-// With StartupPrefer, on a connection that has not been used, it looks at the peer's first octets as Handshake
+// A Listener leaves the Request to the program where Config.JudgeRequests says so. With StartupPrefer, on a connection
+// that has not been used, ReceiveRequest looks at the peer's first octets as Handshake
 // does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
 // a *FallbackError, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
 // before it is known what the peer speaks, the connection is as usable as before.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/rddp/rddp/mpa"
@@ -117,11 +116,7 @@ func (c *Conn) boundSniffLocked() {
 // unless ReceiveRequest waits for them.
 func (c *Conn) sniff() {
 	s := &c.startup
-	s.ahead = slices.Grow(s.ahead, keyLen-len(s.ahead))
-	c.mu.Lock()
-	counted := s.half
-	c.mu.Unlock()
-	defer counted.whenEvicted(c.boundSniff)()
+	s.ahead = make([]byte, 0, keyLen)
 	for {
 		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
 		c.mu.Lock()

@@ -84,11 +84,11 @@ var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); ret
 
 // A startup is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
 //
-//	undecided ──► sniffing ──► undecided (a deadline) │ settled: plain TCP │ switching
+//	undecided ──► sniffing ──► switching │ settled: plain TCP │ failed: too many half-open connections
 //	undecided ──► switching ──► settled: DDP mode, or rejected by the application │ failed
 type startup struct {
 	settled  bool           // nothing is left to do
-	alone    bool           // the switch was begun by a Read, Write or Handshake
+	alone    bool           // no call waits for the switch's error, so failed keeps it
 	failed   error          // why that switch failed; nil again after Close
 	fallback *FallbackError // nil unless the connection fell back
 

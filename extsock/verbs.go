@@ -284,7 +284,8 @@ func (c *Conn) post(wr WorkRequest) (uint64, error) {
 // PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
 // to DDP mode (or before the answer to a Request), makes the application the owner of the receive queue: it keeps enough buffers
 // posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
-// Read can't be used. Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
+// Read can't be used. A connection of a Listener that runs startup itself is switched before (see Config.JudgeRequests).
+// Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
 // here is rdmap.ErrSharedQueue.
 func (c *Conn) PostRecv(r RecvRequest) error {
 	v := c.endpoint()
