@@ -90,7 +90,8 @@ type Config struct {
 	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
 	// the buffers, for Read, it is how many messages can wait to be read; when so many do, messages behind them, the
 	// answers to our own Reads included, wait in TCP until Read takes one. For a byte stream it is at
-	// least 4 and the credits of the peer. Zero or less means 32, the most is 65535.
+	// least 4 and the credits of the peer; SetMemoryLimit may leave fewer credits, 8 at least. Zero or less means 32, the
+	// most is 65535.
 	RecvDepth int
 	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
 	// longest message it can get; for a byte stream at least 512. Zero or less means 64 KiB, the most is 2147483647.
@@ -152,7 +153,7 @@ type Config struct {
 	//	rddp: plain TCP            Info   reason (a FallbackReason), err: a connection that prefers DDP mode does without
 	//	rddp: no DDP mode          Warn   err: why startup has failed
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
-	//	rddp: memory limit         Debug  the connection stops reading from TCP (SetMemoryLimit)
+	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP (SetMemoryLimit)
 	//	rddp: panic                Warn   value, stack: a bug; see PanicError
 	//	rddp: no credits           Debug  a Write waits for the peer's program to read
 	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found

@@ -92,14 +92,16 @@
 //	the peer's Reads in flight Config.IRD              16           Terminate, *ddp.Error
 //	message                    Config.RecvSize         64 KiB       Terminate, *ddp.Error
 //	unread messages            Config.RecvDepth        32           the peer has no credits; else nothing is read from TCP
-//	memory of the process      SetMemoryLimit          128 MiB      see there; MemoryStalls
+//	memory of the process      SetMemoryLimit          128 MiB      fewer credits; else nothing is read from TCP:
+//	                                                                MemoryStalls
 //	silence                    Config.IdleTimeout      none         ErrIdleTimeout; IdleTimeouts
 //	a peer that takes nothing  Config.WriteTimeout     none         ErrWriteTimeout; WriteTimeouts
 //	the end                    Config.CloseTimeout     5 s          the connection is closed as it is
 //
-// A connection that is half open takes about 14 KiB, an idle one in DDP mode about 22 KiB beyond TCP, and one that is
-// busy, beyond its share of SetMemoryLimit, at most 64 KiB and one message of unread data and 66 KiB each to receive and
-// to send; one that has failed and waits for the peer's FIN, 16 KiB. The Region that a peer was granted for a rendezvous
+// A connection that is half open takes about 14 KiB, an idle one in DDP mode about 22 KiB beyond TCP. One that is busy
+// takes, beyond its share of SetMemoryLimit, 66 KiB each to receive and to send, and unread data: at most eight messages of
+// Config.RecvSize for a byte stream, 512 KiB by default, and 64 KiB and one message in message mode. One that has failed and
+// waits for the peer's FIN takes 16 KiB. The Region that a peer was granted for a rendezvous
 // is memory of the Read that waits for it, or replaces that when the Read is over. Not bounded are how many connections
 // there are, which is up to who calls Accept, and how long a connection with StartupPrefer may stay silent before its first
 // octet, unless Config.SniffTimeout says; a TLS handshake has 10 s.

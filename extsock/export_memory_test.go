@@ -8,3 +8,6 @@ func MemoryReserved() int64 { return common.taken.Load() }
 
 // Window returns for how many messages the peer of c has credits at most.
 func Window(c *Conn) int { return int(c.verbs.pump.in.window.Load()) }
+
+// Driving reports whether a Read of c receives for itself.
+func Driving(c *Conn) bool { return c.verbs.pump.role.driving.Load() }

@@ -28,7 +28,8 @@ type Stats struct {
 	CombinedWrites uint64
 	// Offers is how many rendezvous were begun, Rendezvous how many octets they have placed in the peer's memory.
 	Offers, RendezvousOctets uint64
-	// MemoryStalls is how often a connection stopped reading from TCP because of SetMemoryLimit.
+	// MemoryStalls is how often a connection in message mode stopped reading from TCP because of SetMemoryLimit. A byte
+	// stream never does; its peer counts CreditStalls.
 	MemoryStalls uint64
 	// IdleTimeouts and WriteTimeouts count the ends because of Config.IdleTimeout and WriteTimeout.
 	IdleTimeouts, WriteTimeouts uint64
