@@ -11,3 +11,11 @@ func Window(c *Conn) int { return int(c.verbs.pump.in.window.Load()) }
 
 // Driving reports whether a Read of c receives for itself.
 func Driving(c *Conn) bool { return c.verbs.pump.role.driving.Load() }
+
+// Waiting reports whether a Read of c waits for octets.
+func Waiting(c *Conn) bool {
+	in := c.verbs.pump.in
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.waiting
+}

@@ -175,7 +175,7 @@ func (in *inbox) offered(n uint32, register func(p []byte) (*ddp.Region, error))
 	if in.granted != nil || in.eof || n == 0 {
 		return nil, fmt.Errorf("%w: offer of %d octets", ErrStream, n)
 	}
-	p := in.want[:min(uint64(n), uint64(len(in.want)))]
+	p := in.want[:min(uint64(n), uint64(len(in.want)), maxGrant)]
 	in.refused = !in.waiting || in.served || in.first < len(in.unread) || len(p) < smallGrant
 	if in.refused {
 		return nil, nil

@@ -36,6 +36,11 @@ import (
 // smallGrant is the length in octets of a Read's memory below which a grant is not worth it.
 const smallGrant = 32 << 10
 
+// maxGrant is the length in octets of the longest grant. When the Read is over before the Write, all of the grant is copied
+// to memory of the connection, with the inbox and the Region locked: the Read's deadline and Close wait for that copy. It is
+// not shorter than any crossover, so a longer Write goes on with the next offer.
+const maxGrant = maxCrossover
+
 // maxOffer is the length in octets of the longest offer.
 const maxOffer = 1 << 30
 
