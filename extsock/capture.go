@@ -140,7 +140,7 @@ func show(tap Tap, p []byte, sent bool) {
 }
 
 // on reports whether the connection is seen.
-func (t *taps) on() bool { return t.fixed != nil || t.flow.Load() != nil }
+func (t *taps) on() bool { return t != nil && (t.fixed != nil || t.flow.Load() != nil) }
 
 // plain is for the octets of TCP mode.
 func (t *taps) plain(p []byte, sent bool) {
@@ -196,19 +196,16 @@ func (t *taps) closed() {
 	}
 }
 
-// captureSent shows a batch that is about to be written. The token is held.
+// captureSent shows a batch that is about to be written, all of it in the batch's own memory. The token is held.
 func (p *pump) captureSent() {
-	t := p.taps
-	if t == nil {
-		return
-	}
+	t, bufs := p.taps, p.batch.Bufs()
 	if t.fixed != nil {
-		for _, b := range p.left {
+		for _, b := range bufs {
 			t.fixed.Sent(b)
 		}
 	}
 	if f := t.flow.Load(); f != nil {
-		f.SentFPDUs(p.left, p.mtx.Off()-uint64(p.batch.Len()), p.markers)
+		f.SentFPDUs(bufs, p.mtx.Off()-uint64(p.batch.Len()), p.markers)
 	}
 }
 

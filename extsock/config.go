@@ -192,7 +192,8 @@ const (
 )
 
 // A Tap sees every octet of a connection, for a capture. Its methods are called in stream order
-// for each direction, from any goroutine, and must not keep p.
+// for each direction, from any goroutine, and must not keep p. A Tap that takes long makes a slow connection. A call that
+// sends or receives for itself waits for the Tap whatever its deadline; one that waits for another goroutine does not.
 type Tap interface {
 	Sent(p []byte)     // p is about to be written
 	Received(p []byte) // p was read

@@ -138,7 +138,18 @@ func (p *pump) fill() bool {
 	if p.bytes != nil {
 		p.bytes.post()
 	}
-	mulpdu := p.mulpdu()
+	tapped := p.taps.on()
+	if !p.fillBatch(p.mulpdu(), tapped) {
+		return false
+	}
+	if tapped { // without batchMu, so that detach need not wait for a slow Tap
+		p.captureSent()
+	}
+	return true
+}
+
+// fillBatch is fill where nothing of the byte stream waits to be posted. With tapped, the batch refers to nobody's payload.
+func (p *pump) fillBatch(mulpdu int, tapped bool) bool {
 	p.batchMu.Lock()
 	defer p.batchMu.Unlock()
 	for !p.batch.Full() {
@@ -157,7 +168,7 @@ func (p *pump) fill() bool {
 			continue
 		}
 		s := p.dtx.Segment()
-		snapshot := s.Snapshot || p.writable == nil             // nobody refers to payload while TCP is waited for
+		snapshot := s.Snapshot || p.writable == nil || tapped   // nobody refers to payload while TCP or a Tap is waited for
 		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
 		p.count.sent.fpdus.Add(1)
 		p.dtx.Release()
@@ -171,7 +182,6 @@ func (p *pump) fill() bool {
 	}
 	p.count.sent.octets.Add(uint64(p.batch.Len()))
 	p.left = p.batch.Bufs()
-	p.captureSent()
 	return true
 }
 
