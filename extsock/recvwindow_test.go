@@ -320,3 +320,46 @@ func TestControlCreditsAreNotKept(t *testing.T) {
 		settle()
 	})
 }
+
+// TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back, too, when reading keeps
+// back all that it frees. The peer has none left for data then.
+func TestKeptCreditsDoNotHideOwedOnes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		limitMemory(t, 1<<30)
+		ci, cr := simPair(t, simtoe.Config{}, copied, copied)
+		const length = 60_000
+		move := func(n int) {
+			t.Helper()
+			ci.SetWriteDeadline(time.Now().Add(time.Minute))
+			for range n {
+				if _, err := ci.Write(make([]byte, length)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		read := func(n int) {
+			t.Helper()
+			cr.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := io.ReadFull(cr, make([]byte, n*length)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		move(15)
+		read(15) // one less than what is told at once
+		move(15) // all that leaves two credits for control messages
+		extsock.SetMemoryLimit(0)
+		read(15) // keeps back what it frees
+		go func() {
+			ci.SetWriteDeadline(time.Now().Add(time.Minute))
+			if _, err := ci.Write(make([]byte, length)); err != nil {
+				t.Errorf("Write = %v", err)
+			}
+		}()
+		read(1)
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}

@@ -418,12 +418,10 @@ func (s *byteStream) acceptControl(k kind, n int) error {
 	return s.rendezvous(k, body[:s.in.control(body[:], n)])
 }
 
-// freed notes that the reader has freed buffers, and tells the peer if that is due.
+// freed notes that the reader has freed buffers, and tells the peer if that is due. It may be due where all of these
+// credits are kept back, too: the window is smaller then, and what was owed before may be half of it now.
 func (s *byteStream) freed(n int) {
 	n = s.in.handBack(n)
-	if n == 0 {
-		return
-	}
 	s.mu.Lock()
 	s.owed += n
 	due := s.creditDueLocked()
