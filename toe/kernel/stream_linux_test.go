@@ -281,7 +281,7 @@ func TestWriteHappensBeforeRead(t *testing.T) {
 func TestWriterForgets(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	w := writers.New().(*writer)
-	w.bufs = [][]byte{make([]byte, 64<<20), make([]byte, 10)} // more than is taken
+	w.bufs = [][]byte{make([]byte, 10), make([]byte, 64<<20), make([]byte, 10)} // more than is taken
 	if err := x.raw.Control(w.untilFull); err != nil || w.first == w.end {
 		t.Fatalf("%v, %d iovecs left, want some", err, w.end-w.first)
 	}

@@ -65,6 +65,47 @@ func testEmptyReadSegment(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
+// testReadLazily reads the two ways in turn: the offsets count what either has read. A buffer is out when something was read, and
+// none while ReadLazily waits.
+func testReadLazily(t *testing.T, a, b toe.Stream) {
+	r, ok := b.(toe.LazyReader)
+	if !ok {
+		t.Skip("no LazyReader")
+	}
+	buf, lent, waits := make([]byte, 2), 0, make(chan bool, 1)
+	read := func(p []byte, want string, at uint64) {
+		t.Helper()
+		n, off, err := r.ReadLazily(0, func() []byte { lent++; return p }, func() {
+			lent--
+			select {
+			case waits <- true:
+			default:
+			}
+		})
+		if err != nil || off != at || string(p[:n]) != want || lent != 1 {
+			t.Errorf("ReadLazily = %q, %d, %v with %d buffers out, want %q, %d, nil with 1", p[:n], off, err, lent, want, at)
+		}
+		lent = 0
+	}
+	write := inBackground(func() error {
+		<-waits
+		return a.WriteBatch([][]byte{[]byte("abcdef")})
+	})
+	read(buf, "ab", 0)
+	read(nil, "", 2)
+	if got := readString(t, b, 2, 1); got != "c" {
+		t.Errorf("read %q, want %q", got, "c")
+	}
+	read(buf, "de", 3)
+	read(buf, "f", 5)
+	wantErr(t, "WriteBatch", write(), nil)
+	wantErr(t, "Close", a.Close(), nil)
+	n, off, err := r.ReadLazily(0, func() []byte { return buf }, func() {})
+	if n != 0 || off != 6 || err != io.EOF {
+		t.Errorf("ReadLazily at the end = %d, %d, %v, want 0, 6, io.EOF", n, off, err)
+	}
+}
+
 func testHalfClose(t *testing.T, a, b toe.Stream) {
 	write := inBackground(func() error { return a.WriteBatch([][]byte{[]byte("last words")}) })
 	if got := readString(t, b, 0, 10); got != "last words" {

@@ -29,7 +29,8 @@ const (
 
 // TestStream runs every check of the contract on fresh connections. makePair
 // returns the two sides of one; TestStream closes them. What the streams do not
-// offer (half-close, toe.TryWriter, toe.WaitWriter, toe.Pender) is not checked.
+// offer (half-close, toe.TryWriter, toe.WaitWriter, toe.LazyReader, toe.Pender) is not
+// checked.
 func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	for _, test := range []struct {
 		name string
@@ -40,6 +41,7 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"OffsetsBeginAfterRead", testOffsetsBeginAfterRead},
 		{"Readable", testReadable},
 		{"EmptyReadSegment", testEmptyReadSegment},
+		{"ReadLazily", testReadLazily},
 		{"EmptyBuffers", testEmptyBuffers},
 		{"ManyBuffers", testManyBuffers},
 		{"BatchKeepsOctets", testBatchKeepsOctets},
