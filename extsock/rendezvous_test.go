@@ -161,6 +161,39 @@ func TestRendezvousDeadlines(t *testing.T) {
 	}
 }
 
+// TestRendezvousInParts: the RDMA Writes of one rendezvous, of a mebibyte each, find room in the send queue by and by only, and
+// each goes behind those before it.
+func TestRendezvousInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := alwaysOffers(0)
+		i.cfg.SendDepth = 2
+		ci, cr := simPair(t, simtoe.Config{}, i, alwaysOffers(0))
+		want := bytes.Repeat(tapeAt(0, 1<<20-1), 5) // no piece is like another
+		written := make(chan error, 1)
+		go func() {
+			synctest.Wait() // until the Read waits
+			_, err := ci.Write(want)
+			written <- err
+		}()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(cr, got); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Error("Read got something else than was written")
+		}
+		if n := ci.Stats().RendezvousOctets; n != uint64(len(want)) {
+			t.Errorf("%d octets went by rendezvous, want %d", n, len(want))
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
+
 // TestRendezvousAfterHalfClose: who writes no more still grants.
 func TestRendezvousAfterHalfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
