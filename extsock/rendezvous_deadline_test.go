@@ -1,6 +1,9 @@
 package extsock_test
 
 import (
+	"errors"
+	"io"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -60,4 +63,45 @@ func TestRendezvousHasty(t *testing.T) {
 	if t.Logf("%d offers, %d octets by rendezvous", offers, octets); octets == 0 {
 		t.Error("the test is wrong: there was no rendezvous")
 	}
+}
+
+// TestRendezvousTakenBackKeepsCredits: RDMA Writes use no credits, so those that are taken back when the time of their Write is over
+// give none back. One too many, and the peer's next message would look like a lie.
+func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})
+		slow := &trickle{Conn: b}
+		ci, cr := switched(t, a, slow, alwaysOffers(8), alwaysOffers(8))
+		got := make(chan int, 1)
+		go func() {
+			n, err := cr.Read(make([]byte, 8<<20))
+			if err != nil {
+				t.Error(err)
+			}
+			got <- n
+		}()
+		synctest.Wait()
+		slow.slow.Store(true)
+		ci.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		n, err := ci.Write(make([]byte, 8<<20))
+		if !errors.Is(err, os.ErrDeadlineExceeded) || n == 0 || n > 6<<20 {
+			t.Fatalf("Write = %d, %v, want a part of it to have been taken back", n, err)
+		}
+		slow.slow.Store(false)
+		if m := <-got; m != n {
+			t.Errorf("Read = %d octets, want the %d that were counted", m, n)
+		}
+		if _, err := cr.Write([]byte("x")); err != nil { // gives all credits back
+			t.Error(err)
+		}
+		if err := cr.CloseWrite(); err != nil {
+			t.Error(err)
+		}
+		if p, err := io.ReadAll(ci); string(p) != "x" || err != nil {
+			t.Errorf("the writer reads %q, %v", p, err)
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -125,4 +127,31 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRendezvousGrantsBehindACancel: a grant may cross the cancel of its offer, once.
+func TestRendezvousGrantsBehindACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, c := rawStreamPair(t, extsock.Config{Crossover: 32 << 10}, 32)
+		c.SetWriteDeadline(time.Now().Add(time.Second))
+		if n, err := c.Write(make([]byte, 40_000)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("Write = %d, %v, want a deadline before anything was granted", n, err)
+		}
+		grant := append([]byte{2, 0, 0, 0}, make([]byte, rdmap.HandleLen)...)
+		p.segment(1, 0, true, grant...)
+		p.segment(2, 0, true, 0, 0, 0, 0, 'x')
+		one := make([]byte, 1)
+		if _, err := c.Read(one); err != nil || one[0] != 'x' {
+			t.Fatalf("Read behind the first grant = %q, %v", one, err)
+		}
+		p.segment(3, 0, true, grant...)
+		c.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := c.Read(one); !errors.Is(err, extsock.ErrStream) {
+			t.Fatalf("Read behind the second grant = %v, want ErrStream", err)
+		}
+		p.wantStreamEnd()
+		p.s.Close()
+		c.Close()
+		settle()
+	})
 }

@@ -140,3 +140,22 @@ func ExampleStats_All() {
 	}
 	// Output: rddp_received_sends_total 0
 }
+
+// TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, have been received once.
+func TestStatsOfEarlyRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wire := simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: 0.5}
+		s := side{cfg: extsock.Config{Markers: true}}
+		ci, cr := simPair(t, wire, s, s)
+		bothWays(t, ci, cr, 1<<20, 1<<16)
+		synctest.Wait()
+		for _, pair := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+			if sent, got := pair[0].Stats().Sent, pair[1].Stats().Received; sent.Octets != got.Octets || sent.FPDUs != got.FPDUs {
+				t.Errorf("%d octets in %d FPDUs were received of %d in %d", got.Octets, got.FPDUs, sent.Octets, sent.FPDUs)
+			}
+		}
+		ci.Close()
+		cr.Close()
+		settle()
+	})
+}
