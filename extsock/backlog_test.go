@@ -383,7 +383,7 @@ func TestBacklogIsBounded(t *testing.T) {
 			peers = append(peers, s)
 		}
 		synctest.Wait()
-		if k := extsock.Waiting(l); k != extsock.BacklogSize {
+		if k := extsock.BacklogLen(l); k != extsock.BacklogSize {
 			t.Errorf("%d connections wait for Accept, want %d", k, extsock.BacklogSize)
 		}
 		for i := range peers {
@@ -392,7 +392,7 @@ func TestBacklogIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if k, want := extsock.Waiting(l), min(extsock.BacklogSize, len(peers)-1-i); k != want {
+			if k, want := extsock.BacklogLen(l), min(extsock.BacklogSize, len(peers)-1-i); k != want {
 				t.Fatalf("%d connections wait for Accept behind connection %d, want %d", k, i, want)
 			}
 			c.Close()

@@ -60,10 +60,10 @@ func Unread(c *Conn) int64 {
 	return in.memory.held
 }
 
-// BacklogSize is how many connections may wait for Accept, and Waiting how many do.
+// BacklogSize is how many connections may wait for Accept, and BacklogLen how many do.
 const BacklogSize = backlogSize
 
-func Waiting(l *Listener) int {
+func BacklogLen(l *Listener) int {
 	l.backlog.mu.Lock()
 	defer l.backlog.mu.Unlock()
 	return l.backlog.waiting.Len()
