@@ -51,6 +51,12 @@ func (p *pump) cancelled() {
 func (p *pump) finish() {
 	for !p.drain(0) {
 	}
+	p.letGo()
+}
+
+// letGo gives the token back and looks again: a goroutine that has posted meanwhile has found the token taken, and has
+// left its work to the holder.
+func (p *pump) letGo() {
 	p.token.Store(false)
 	p.transmit()
 }
