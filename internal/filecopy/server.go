@@ -123,7 +123,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // serveConn serves one connection to its end.
 func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.Place) {
-	log := s.cfg.Log.With("client", c.RemoteAddr().String())
+	log := s.cfg.Log.With("client", fmt.Sprint(c.RemoteAddr())) // nil where the backend knows none
 	defer c.Close()
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
