@@ -347,3 +347,50 @@ func TestPostRecvForARequest(t *testing.T) {
 		})
 	}
 }
+
+// TestRequestWaitsForItsJudge: with JudgeRequests a Request that comes while nobody waits for it is not answered, also where
+// a ReceiveRequest before it has given up. The next one gets it.
+func TestRequestWaitsForItsJudge(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, JudgeRequests: true})
+		peer, err := n.Dial(t.Context(), "sim", "sim:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := l.AcceptDDP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.ReceiveRequest(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("ReceiveRequest = %v", err)
+		}
+		ci := extsock.NewConn(peer, true, &extsock.Config{PrivateData: []byte("let me in")})
+		dialled := make(chan error, 1)
+		go func() { dialled <- ci.EnableDDP(t.Context(), nil) }()
+		time.Sleep(6 * time.Second)
+		select {
+		case err := <-dialled:
+			t.Errorf("the Request was answered before the program has seen it: %v", err)
+			ci.Close()
+			return
+		default:
+		}
+		req, err := c.ReceiveRequest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(req.PrivateData) != "let me in" {
+			t.Errorf("private data %q", req.PrivateData)
+		}
+		if err := req.Reject(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		<-dialled
+		ci.Close()
+		c.Close()
+		l.Close()
+		settle()
+	})
+}

@@ -113,7 +113,7 @@ func (c *Conn) boundSniffLocked() {
 
 // sniff reads the first octets until they are an MPA Request's key, or can't become one. Of the key it
 // takes no octet more, and what it has taken is kept. If they are the key sniff switches the connection,
-// unless ReceiveRequest waits for them.
+// unless the Request is left to the program.
 func (c *Conn) sniff() {
 	s := &c.startup
 	s.ahead = make([]byte, 0, keyLen)
@@ -215,7 +215,10 @@ func (c *Conn) endSniff(verdict sniffed) {
 	close(s.sniffing)
 	s.sniffing = nil
 	var mine mpa.Config
-	switches := verdict == sniffRequest && !s.judged
+	switches := verdict == sniffRequest && !s.judged && !c.cfg.JudgeRequests
+	if verdict == sniffRequest && !s.judged && !switches {
+		s.until = time.Time{} // nobody waits for the rest of the Request; whoever asks for it begins a new time
+	}
 	if switches {
 		var err error
 		mine, err = c.beginAloneLocked()
