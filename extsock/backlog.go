@@ -130,10 +130,7 @@ func (b *backlog) drop(place *list.Element) {
 func (b *backlog) accept() (*Conn, error) {
 	for {
 		changed, over := b.changed.wait(), b.deadline.done()
-		if isClosed(over) {
-			return nil, b.opError("accept", os.ErrDeadlineExceeded)
-		}
-		c, err := b.take()
+		c, err := b.take(isClosed(over))
 		if c != nil || err != nil {
 			b.changed.broadcast() // there is room
 			return c, err
@@ -145,12 +142,16 @@ func (b *backlog) accept() (*Conn, error) {
 	}
 }
 
-// take returns the oldest connection, or the error that comes next; nil and nil if there is neither.
-func (b *backlog) take() (*Conn, error) {
+// take returns the oldest connection, or the error that comes next; nil and nil if there is neither. late says that the
+// deadline has passed.
+func (b *backlog) take(late bool) (*Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	switch {
+	case b.closed: // first: whoever polls with deadlines has to see it
 		return nil, b.opError("accept", net.ErrClosed)
+	case late:
+		return nil, b.opError("accept", os.ErrDeadlineExceeded)
 	}
 	if oldest := b.waiting.Front(); oldest != nil {
 		return b.waiting.Remove(oldest).(*Conn), nil

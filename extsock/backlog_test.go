@@ -608,3 +608,14 @@ func TestSniffIsGrantedOnce(t *testing.T) {
 		settle()
 	})
 }
+
+// TestAcceptAfterClose says so, also where a deadline has passed: a server that polls with deadlines would never end.
+func TestAcceptAfterClose(t *testing.T) {
+	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
+		l.SetDeadline(time.Now().Add(-time.Second))
+		l.Close()
+		if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept = %v, want net.ErrClosed", err)
+		}
+	})
+}
