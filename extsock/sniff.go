@@ -71,7 +71,7 @@ func (c *Conn) sniffsLocked() bool {
 // +checklocks:c.mu
 func (c *Conn) beginSniffLocked() {
 	s := &c.startup
-	s.sniffing = make(chan struct{})
+	s.sniffing, s.ahead = make(chan struct{}), make([]byte, 0, keyLen)
 	if c.cfg.SniffTimeout > 0 {
 		s.until = time.Now().Add(c.cfg.SniffTimeout)
 	}
@@ -116,7 +116,6 @@ func (c *Conn) boundSniffLocked() {
 // unless the Request is left to the program.
 func (c *Conn) sniff() {
 	s := &c.startup
-	s.ahead = make([]byte, 0, keyLen)
 	for {
 		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
 		c.mu.Lock()

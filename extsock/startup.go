@@ -104,7 +104,7 @@ type startup struct {
 	byListener atomic.Bool
 
 	// ahead is what was read and has not been given out, aheadErr the error behind it. While sniffing
-	// is not nil they belong to sniff.
+	// is not nil sniff alone changes them, and Read gives nothing out.
 	ahead    []byte
 	aheadErr error
 }
