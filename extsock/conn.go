@@ -247,6 +247,9 @@ func (c *Conn) close() error {
 	case inDDP:
 		return c.closeDDP()
 	case leaves:
+		if c.verbs.made.Load() { // else nothing is registered
+			c.verbs.deregisterAll() // now: the peer may get its Reply before the end
+		}
 		return nil
 	case inStartup: // its goroutine finds the stream closed and does the rest
 		return c.stream.Close()

@@ -24,3 +24,35 @@ func TestCloseAsSniffBegins(t *testing.T) {
 		a.Close()
 	}
 }
+
+// TestCloseDuringStartupRevokes: when Close of a connection that its Listener is still starting up has returned, the peer
+// cannot use what was registered, though startup goes on.
+func TestCloseDuringStartupRevokes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, cfg := delayed(t, extsock.Config{Startup: extsock.StartupRequire})
+		dialled := make(chan *extsock.Conn, 1)
+		go func() {
+			c, err := extsock.Dial("sim", "sim:1", cfg)
+			if err != nil {
+				t.Error(err)
+			}
+			dialled <- c
+		}()
+		c, err := l.AcceptDDP()
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := make([]byte, 100)
+		h := register(t, c, memory, extsock.RemoteWrite).Handle()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ci := <-dialled
+		_, _ = ci.Remote(h).WriteAt([]byte("octets"), 0) // it may be on its way before the end is here
+		ci.Close()
+		settle()
+		if memory[0] != 0 {
+			t.Error("the peer has written to the memory after Close")
+		}
+	})
+}
