@@ -235,8 +235,10 @@ func (c *Conn) close() error {
 	}
 	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil
 	leaves := c.startup.byListener.Load() && (inStartup || c.startup.sniffing != nil)
-	if leaves {
+	if leaves && c.startup.sniffing != nil {
 		c.hurrySniffLocked()
+		leaves = c.boundSniffLocked() // else nothing but the peer would end the sniff
+		c.startup.byListener.Store(leaves)
 	}
 	close(c.closed)
 	if c.asked {

@@ -99,16 +99,16 @@ func (c *Conn) boundSniff() {
 	}
 }
 
-// boundSniffLocked sets the stream's read deadline for the sniff.
+// boundSniffLocked sets the stream's read deadline for the sniff. It reports whether it could: not for a stream without
+// deadlines, nor for a closed one.
 //
 // +checklocks:c.mu
-func (c *Conn) boundSniffLocked() {
+func (c *Conn) boundSniffLocked() bool {
 	t := c.startup.until
 	if c.startup.half.evicted() {
 		t = time.Unix(1, 0)
 	}
-	// An error is that of a closed stream, and comes again, or of one without deadlines.
-	_ = c.stream.SetReadDeadline(t)
+	return c.stream.SetReadDeadline(t) == nil
 }
 
 // sniff reads the first octets until they are an MPA Request's key, or can't become one. Of the key it

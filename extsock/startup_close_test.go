@@ -3,9 +3,13 @@ package extsock_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -55,4 +59,51 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 			t.Error("the peer has written to the memory after Close")
 		}
 	})
+}
+
+// endless is a stream without deadlines.
+type endless struct{ toe.Stream }
+
+func (endless) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (endless) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (endless) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// endlessListener is a listener of such streams.
+type endlessListener struct{ net.Listener }
+
+func (l endlessListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return endless{c.(toe.Stream)}, nil
+}
+
+// netListener is a toe.Listener as package net has it.
+type netListener struct{ toe.Listener }
+
+func (l netListener) Accept() (net.Conn, error) { return l.Listener.Accept() }
+
+// TestCloseWithoutDeadlines: over a stream that has no deadlines a silent peer cannot keep a connection open that was accepted
+// and closed.
+func TestCloseWithoutDeadlines(t *testing.T) {
+	for _, s := range bySelf {
+		bubble(t, func(t *testing.T) {
+			n := simtoe.New(simtoe.Config{})
+			below, err := n.Listen(t.Context(), "sim", "sim:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := extsock.NewListener(endlessListener{netListener{below}}, &extsock.Config{Startup: s})
+			peer, c := accept(t, l, n)
+			c.Close()
+			peer.SetReadDeadline(time.Now().Add(time.Hour))
+			if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("startup %v: the peer reads %v", s, err)
+			}
+			peer.Close()
+			l.Close()
+			settle()
+		})
+	}
 }
