@@ -92,23 +92,23 @@ func (b *backlog) add(c *Conn) {
 	place := b.waiting.PushBack(c)
 	b.mu.Unlock()
 	b.changed.broadcast()
-	switch {
-	case closed:
+	if closed { // without this connection
 		b.close()
-	case err != nil: // of the Config: each call of the program says it
-		c.startup.byListener.Store(false)
-	default:
-		go func() {
-			if sniffs {
-				c.sniff()
-			} else {
-				c.switchAlone(mine)
-			}
-			if c.startupFailed() {
-				b.drop(place)
-			}
-		}()
 	}
+	if err != nil { // of the Config: each call of the program says it
+		c.startup.byListener.Store(false)
+		return
+	}
+	go func() { // sees to the end of what has begun above, on a connection that is closed, too
+		if sniffs {
+			c.sniff()
+		} else {
+			c.switchAlone(mine)
+		}
+		if c.startupFailed() {
+			b.drop(place)
+		}
+	}()
 }
 
 // startupFailed reports whether the connection is of no use.

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -104,6 +107,56 @@ func TestCloseWithoutDeadlines(t *testing.T) {
 			peer.Close()
 			l.Close()
 			settle()
+		})
+	}
+}
+
+// tapClosed counts.
+type tapClosed struct{ closed atomic.Int64 }
+
+func (*tapClosed) Sent([]byte)     {}
+func (*tapClosed) Received([]byte) {}
+func (t *tapClosed) Closed()       { t.closed.Add(1) }
+
+// lateListener is one of which Accept returns a connection after Close.
+type lateListener struct {
+	net.Listener
+	late chan net.Conn
+}
+
+func (l lateListener) Accept() (net.Conn, error) {
+	c, ok := <-l.late
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (l lateListener) Close() error { return nil }
+
+// TestListenerClosedAsAConnectionComes: it is reset, and its Tap is told so, once.
+func TestListenerClosedAsAConnectionComes(t *testing.T) {
+	for _, s := range bySelf {
+		bubble(t, func(t *testing.T) {
+			below, err := simtoe.New(simtoe.Config{}).Listen(t.Context(), "sim", "sim:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tap := &tapClosed{}
+			late := lateListener{netListener{below}, make(chan net.Conn)}
+			l := extsock.NewListener(late, &extsock.Config{Startup: s, Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return tap }})
+			synctest.Wait()
+			l.Close()
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			late.late <- b
+			close(late.late)
+			settle()
+			a.SetReadDeadline(time.Now().Add(time.Second))
+			if _, err = a.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("startup %v: Read = %v, want ECONNRESET", s, err)
+			}
+			if k := tap.closed.Load(); k != 1 {
+				t.Errorf("startup %v: Closed was called %d times", s, k)
+			}
 		})
 	}
 }
