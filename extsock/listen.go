@@ -20,7 +20,7 @@ import (
 // operating system's backlog. A Listener leaves startup to the program where Config.JudgeRequests says so, and where
 // Config.RecvCQ makes the program post receive buffers to each connection, which it has to do before startup.
 type Listener struct {
-	l       toe.Listener
+	l       net.Listener
 	cfg     *Config
 	door    *door
 	backlog *backlog // nil: connections are not started up before Accept
@@ -31,7 +31,7 @@ var (
 	_ syscall.Conn = (*Listener)(nil)
 )
 
-func newListener(l toe.Listener, cfg *Config) *Listener {
+func newListener(l net.Listener, cfg *Config) *Listener {
 	if cfg == nil {
 		cfg = &Config{}
 	}
@@ -74,7 +74,7 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	if err != nil {
 		return nil, err
 	}
-	return newListener(l, cfg), nil
+	return newListener(streamListener{l}, cfg), nil
 }
 
 // Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
@@ -90,18 +90,18 @@ func ListenContext(ctx context.Context, network, address string, cfg *Config) (*
 // NewListener makes a Listener of any other one, whose connections become extended sockets as by
 // NewConn; Config.Backend is not used. The Listener owns l from now on. A nil cfg means the zero Config.
 func NewListener(l net.Listener, cfg *Config) *Listener {
-	return newListener(foreign{l}, cfg)
+	return newListener(l, cfg)
 }
 
-// foreign gives Streams where a net.Listener gives net.Conns.
-type foreign struct{ net.Listener }
+// A streamListener is the listener of a Backend as package net has it.
+type streamListener struct{ toe.Listener }
 
-func (f foreign) Accept() (toe.Stream, error) {
-	c, err := f.Listener.Accept()
+func (l streamListener) Accept() (net.Conn, error) {
+	s, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return streamOf(c), nil
+	return s, nil
 }
 
 // Accept waits for the next connection, a *Conn whose part in MPA startup is the Responder's. As over TCP, it does
@@ -126,16 +126,14 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 
 // acceptBelow makes a Conn of the next connection of the listener below.
 func (l *Listener) acceptBelow() (*Conn, error) {
-	s, err := l.l.Accept()
+	nc, err := l.l.Accept()
 	if err != nil {
 		return nil, err
 	}
-	var c *Conn
 	if l.cfg.TLS != nil {
-		c = NewConn(tls.Server(s, l.cfg.TLS), false, l.cfg)
-	} else {
-		c = newConn(s, false, l.cfg)
+		nc = tls.Server(nc, l.cfg.TLS)
 	}
+	c := NewConn(nc, false, l.cfg)
 	c.door = l.door
 	return c, nil
 }
@@ -187,8 +185,8 @@ func (l *Listener) SyscallConn() (syscall.RawConn, error) {
 
 // below returns the listener that has the settings.
 func (l *Listener) below() any {
-	if f, ok := l.l.(foreign); ok {
-		return f.Listener
+	if s, ok := l.l.(streamListener); ok {
+		return s.Listener
 	}
 	return l.l
 }

@@ -1,6 +1,7 @@
 package extsock_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -213,4 +214,38 @@ func TestErrorsNameTheCallersOperation(t *testing.T) {
 		a.Close()
 		settle()
 	})
+}
+
+// TestListenerOfTLS: the connections of a Listener that NewListener has made of one of package tls are those of NewConn: they
+// have the settings of the TCP below, and Close with unread data resets it.
+func TestListenerOfTLS(t *testing.T) {
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, server := tlsConfigs(t)
+	l := extsock.NewListener(tls.NewListener(below, server), &extsock.Config{Startup: extsock.StartupRequire})
+	defer l.Close()
+	c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire, TLS: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	x, err := l.AcceptDDP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.SetNoDelay(true); err != nil {
+		t.Errorf("SetNoDelay = %v", err)
+	}
+	if _, err := c.Write([]byte("important")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)
+	}
 }
