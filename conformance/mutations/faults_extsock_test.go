@@ -156,7 +156,7 @@ var extsockFaults = []Fault{
 		Old: "leaves := c.startup.byListener.Load() && (", New: "leaves := false && (",
 		Package: "extsock", Tests: "^TestAcceptAndClose$"},
 	{Name: "a silent peer is waited for after Close", File: "extsock/conn.go",
-		Old: "	if leaves {\n		c.hurrySniffLocked()\n	}\n", New: "",
+		Old: "		c.hurrySniffLocked()\n		leaves =", New: "		leaves =",
 		Package: "extsock", Tests: "^TestAcceptAndCloseOfAPlainPeer$"},
 	{Name: "a Write waits for a silent peer", File: "extsock/conn.go",
 		Old: "if n == &c.writing && c.cfg.SniffTimeout == 0 {", New: "if false {",
