@@ -1,0 +1,150 @@
+//go:build foreign
+
+package foreign
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+var onlyColumns = flag.String("columns", "", "run only these columns besides tcp, for example require,in-band; empty means all")
+
+// selected reports whether the flag selects the column.
+func (c column) selected() bool {
+	return *onlyColumns == "" || c.plain || slices.Contains(strings.Split(*onlyColumns, ","), c.name)
+}
+
+// TestSuites runs each suite in each column and compares the columns, test by test, with the first.
+func TestSuites(t *testing.T) {
+	logs, err := os.MkdirTemp("", "foreign-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the output of the suites is in %s", logs)
+	var rows []row
+	for i := range suites {
+		s := &suites[i]
+		t.Run(strings.ReplaceAll(s.name, "/", "_"), func(t *testing.T) {
+			rows = append(rows, runSuite(t, s, logs))
+		})
+	}
+	t.Logf("\n%s", table(rows))
+	if !t.Failed() {
+		if err := os.RemoveAll(logs); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A row is a suite's results, one for each column; nil where there is none.
+type row struct {
+	s       *suite
+	results []*result
+}
+
+func runSuite(t *testing.T, s *suite, logs string) row {
+	dir := t.TempDir()
+	results := make([]*result, len(columns))
+	w, err := newWorkspace(s, dir)
+	if err != nil {
+		t.Error(err)
+		return row{s, results}
+	}
+	folder, err := w.folder(s.test)
+	if err != nil {
+		t.Error(err)
+		return row{s, results}
+	}
+	programs := map[bool]string{}
+	for _, plain := range []bool{true, false} {
+		if programs[plain], err = w.build(s.test, plain, s.race); err != nil {
+			t.Error(err)
+			return row{s, results}
+		}
+	}
+	for i, c := range columns {
+		if !c.selected() {
+			continue
+		}
+		e := execution{s: s, col: c, program: programs[c.plain], folder: folder, log: logName(logs, s, c), patience: s.patience(results[0])}
+		if results[i], err = e.run(); err != nil {
+			t.Errorf("%s, %s: %v", s.name, c.name, err)
+			continue
+		}
+		t.Logf("%-8s %s", c.name, results[i].cell())
+		for _, h := range results[i].hung {
+			t.Logf("%s, %s: %s has panicked or hung, see %s", s.name, c.name, h, e.log)
+		}
+		if i > 0 && results[0] != nil {
+			compare(t, s, c, results[0], results[i])
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "suite")); err != nil {
+		t.Error(err)
+	}
+	return row{s, results}
+}
+
+// patience returns the bound of one run, after the run over TCP.
+func (s *suite) patience(tcp *result) time.Duration {
+	limit := s.limit
+	if limit == 0 {
+		limit = 3 * time.Minute
+	}
+	if tcp == nil {
+		return limit
+	}
+	return min(limit, time.Minute+5*tcp.took)
+}
+
+// compare fails the test t for each test of the suite that passes over TCP and not, or less often, in the column c.
+func compare(t *testing.T, s *suite, c column, tcp, got *result) {
+	var lost []string
+	for name, want := range tcp.tests {
+		if n := got.tests[name]; n.passed < want.passed {
+			lost = append(lost, fmt.Sprintf("%s: %d of %d", name, n.passed, want.passed))
+		}
+	}
+	slices.Sort(lost)
+	if len(lost) > 0 {
+		t.Errorf("%s, %s: %d tests pass over TCP and not here, see %s:\n\t%s", s.name, c.name, len(lost), got.log, strings.Join(lost, "\n\t"))
+	}
+	if c.wantsDDP() && got.counts.DDP == 0 {
+		t.Errorf("%s, %s: no connection of %d was in DDP mode", s.name, c.name, got.counts.Dialed)
+	}
+}
+
+// cell returns the text of the result in the table.
+func (r *result) cell() string {
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d %.1fs %d/%d/%d", r.passed(), r.failed(), r.took.Seconds(), r.counts.Dialed, r.counts.DDP, r.counts.Fallback)
+}
+
+// table returns the rows as text.
+func table(rows []row) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "suite")
+	for _, c := range columns {
+		fmt.Fprintf(w, "\t%s", c.name)
+	}
+	fmt.Fprintln(w)
+	for _, r := range rows {
+		fmt.Fprint(w, r.s.name)
+		for _, res := range r.results {
+			fmt.Fprintf(w, "\t%s", res.cell())
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,226 @@
+//go:build foreign
+
+package foreign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rddp/rddp/conformance/foreign/standin"
+)
+
+// A column is one way to run a suite.
+type column struct {
+	name  string
+	plain bool // package net's own TCP
+	mode  standin.Mode
+}
+
+// columns are the ways to run a suite. The first one is what the others are compared with.
+var columns = []column{
+	{name: "tcp", plain: true},
+	{name: "extsock", mode: standin.ModeOff},
+	{name: "prefer", mode: standin.ModePrefer},
+	{name: "require", mode: standin.ModeRequire},
+	{name: "in-band", mode: standin.ModeInBand},
+}
+
+// A tally is how often a test has passed, failed and been skipped.
+type tally struct{ passed, failed, skipped int }
+
+// A result is what one run of a suite has shown.
+type result struct {
+	tests  map[string]tally
+	hung   []string // top-level tests that the program's end has cut off
+	took   time.Duration
+	counts standin.Counts
+	log    string // name of the file with the output
+}
+
+// passed and failed count tests, subtests included; a test that has run 20 times counts 20 times.
+func (r *result) passed() (n int) {
+	for _, t := range r.tests {
+		n += t.passed
+	}
+	return n
+}
+
+func (r *result) failed() (n int) {
+	for _, t := range r.tests {
+		n += t.failed
+	}
+	return n
+}
+
+// An execution is a test program in one column.
+type execution struct {
+	s        *suite
+	col      column
+	program  string
+	folder   string
+	log      string // the output goes there
+	patience time.Duration
+}
+
+// maxStarts is how often a program is started: a test that hangs or panics ends it, and the tests behind it run in the next.
+const maxStarts = 8
+
+// run runs the tests. The error says why there is no result; tests that fail are part of the result.
+func (e *execution) run() (*result, error) {
+	r := &result{tests: map[string]tally{}, log: e.log}
+	begin := time.Now()
+	for start := range maxStarts {
+		out, ended, err := e.start(start, r)
+		if err != nil {
+			return nil, err
+		}
+		unfinished, err := r.add(out)
+		if err != nil {
+			return nil, err
+		}
+		if ended {
+			break
+		}
+		if len(unfinished) == 0 {
+			return nil, fmt.Errorf("the program ended outside of a test, see %s", e.log)
+		}
+		r.hung = append(r.hung, unfinished...)
+	}
+	r.took = time.Since(begin)
+	if len(r.tests) == 0 {
+		return nil, fmt.Errorf("no test has run, see %s", e.log)
+	}
+	return r, nil
+}
+
+// start runs the program once, without the tests that r has already. It returns the output, and whether the program came to its end:
+// that is so unless a test has panicked or hung.
+func (e *execution) start(n int, r *result) (out []byte, ended bool, err error) {
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String(), fmt.Sprint("-test.count=", max(e.s.count, 1))}
+	if e.s.run != "" {
+		args = append(args, "-test.run="+e.s.run)
+	}
+	if skip := e.skip(r); skip != "" {
+		args = append(args, "-test.skip="+skip)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience+time.Minute) // the program's own limit comes first
+	defer cancel()
+	cmd := exec.CommandContext(ctx, e.program, args...)
+	cmd.Dir = e.folder
+	countsFile := fmt.Sprintf("%s.counts%d", e.log, n)
+	cmd.Env = append(os.Environ(), standin.Variable+"="+string(e.col.mode), standin.CountsVariable+"="+countsFile)
+	cmd.WaitDelay = 10 * time.Second
+	var b bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &b, &b
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, false, err
+	}
+	if err := appendTo(e.log, b.Bytes()); err != nil {
+		return nil, false, err
+	}
+	if c, err := standin.ReadCounts(countsFile); err == nil {
+		r.counts.Dialed += c.Dialed
+		r.counts.DDP += c.DDP
+		r.counts.Fallback += c.Fallback
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, false, err
+	}
+	return b.Bytes(), endsProperly(b.Bytes()), nil
+}
+
+// skip returns the pattern of the tests that the next start of the program leaves out.
+func (e *execution) skip(r *result) string {
+	var all []string
+	if e.s.skip != "" {
+		all = append(all, e.s.skip)
+	}
+	for name := range r.tests {
+		if !strings.Contains(name, "/") {
+			all = append(all, "^"+regexp.QuoteMeta(name)+"$")
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+var lastLine = regexp.MustCompile(`(?m)^\x16?(PASS|FAIL)\n?\z`)
+
+// endsProperly reports whether the output of a test program ends with the verdict.
+func endsProperly(out []byte) bool { return lastLine.Match(bytes.TrimRight(out, "\n")) }
+
+func appendTo(name string, b []byte) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(b); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+// add counts the tests in the output of a test program. It returns the top-level tests that have begun and not ended, which count
+// as failed.
+func (r *result) add(out []byte) (unfinished []string, err error) {
+	cmd := exec.Command("go", "tool", "test2json")
+	cmd.Stdin = bytes.NewReader(out)
+	events, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go tool test2json: %w", err)
+	}
+	running := map[string]bool{}
+	for dec := json.NewDecoder(bytes.NewReader(events)); ; {
+		var e struct{ Action, Test string }
+		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if e.Test == "" {
+			continue
+		}
+		t := r.tests[e.Test]
+		switch e.Action {
+		case "run":
+			running[e.Test] = true
+			continue
+		case "pass":
+			t.passed++
+		case "fail":
+			t.failed++
+		case "skip":
+			t.skipped++
+		default:
+			continue
+		}
+		delete(running, e.Test)
+		r.tests[e.Test] = t
+	}
+	for name := range running {
+		t := r.tests[name]
+		t.failed++
+		r.tests[name] = t
+		if !strings.Contains(name, "/") {
+			unfinished = append(unfinished, name)
+		}
+	}
+	return unfinished, nil
+}
+
+// logName returns the file for the output of s in column c.
+func logName(dir string, s *suite, c column) string {
+	return filepath.Join(dir, strings.ReplaceAll(s.name, "/", "-")+"."+c.name+".log")
+}
+
+// wantsDDP reports whether the connections of the column are to be in DDP mode.
+func (c column) wantsDDP() bool { return !c.plain && c.mode != standin.ModeOff }

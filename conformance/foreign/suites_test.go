@@ -1,0 +1,53 @@
+//go:build foreign
+
+package foreign
+
+import "time"
+
+// A suite is the tests of one package of another project.
+type suite struct {
+	name    string
+	module  string   // module@version that has the tests; "" for a package of Go's own tree, or for tests of ours
+	std     []string // packages of Go's own tree whose copies it uses, because they make TCP connections too
+	test    string   // import path of the package with the tests
+	prepare func(w *workspace) error
+
+	run, skip string        // as for go test; skip has its reason in a comment
+	count     int           // how often each test runs; 0 means once
+	race      bool          // with the race detector
+	quick     bool          // part of make foreignquick
+	limit     time.Duration // for one run; 0 means three minutes
+}
+
+const ourModule = "foreign.test"
+
+// suites are what make foreign runs. The versions are the newest that the Go release of our go.mod can build.
+var suites = []suite{
+	{
+		name: "nettest", test: ourModule + "/nettest", prepare: writeNettest, count: 20, race: true, quick: true,
+	},
+	{
+		name: "yamux", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux", race: true, quick: true,
+	},
+	{
+		name: "smux", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", race: true,
+	},
+	{
+		name: "x/crypto/ssh", module: "golang.org/x/crypto@v0.54.0", test: "golang.org/x/crypto/ssh", race: true,
+	},
+	{
+		name: "hashicorp/raft", module: "github.com/hashicorp/raft@v1.8.0", test: "github.com/hashicorp/raft",
+	},
+	{
+		name: "miniredis", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2", race: true,
+	},
+	{
+		name: "miniredis/server", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2/server", race: true,
+	},
+	{
+		name: "net/rpc", std: []string{"net/rpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc", race: true, quick: true,
+	},
+	{
+		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", race: true, quick: true,
+	},
+}

@@ -1,0 +1,200 @@
+//go:build foreign
+
+package foreign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// root is the folder of our own module.
+const root = "../.."
+
+// A workspace is a temporary module, foreign.test, in which one suite is built. The suite's module is a dependency of it, so its
+// sources are compiled as its own go.mod says. Its TCP connections come from the package foreign.test/net.
+type workspace struct {
+	dir string
+	std map[string]bool // the packages of Go's tree that have a copy in the workspace
+}
+
+// newWorkspace makes the workspace of s in dir.
+func newWorkspace(s *suite, dir string) (*workspace, error) {
+	w := &workspace{dir: dir, std: map[string]bool{"net": true}}
+	if err := w.writeModule(s); err != nil {
+		return nil, err
+	}
+	if err := w.writeNet(); err != nil {
+		return nil, err
+	}
+	for _, p := range s.std {
+		w.std[p] = true
+	}
+	for _, p := range s.std {
+		if err := w.copyTree(filepath.Join(build.Default.GOROOT, "src", p), filepath.Join(dir, p), false); err != nil {
+			return nil, err
+		}
+	}
+	if s.module != "" {
+		if err := w.fetch(s.module); err != nil {
+			return nil, err
+		}
+	}
+	if s.prepare != nil {
+		return w, s.prepare(w)
+	}
+	return w, nil
+}
+
+func (w *workspace) writeModule(s *suite) error {
+	own, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	mod, err := os.ReadFile(filepath.Join(own, "go.mod"))
+	if err != nil {
+		return err
+	}
+	goLine := "go 1.25.0"
+	for line := range strings.Lines(string(mod)) {
+		if strings.HasPrefix(line, "go ") {
+			goLine = strings.TrimSpace(line)
+		}
+	}
+	text := fmt.Sprintf("module %s\n\n%s\n\nrequire github.com/rddp/rddp v0.0.0\n\nreplace github.com/rddp/rddp => %s\n", ourModule, goLine, own)
+	if path, version, ok := strings.Cut(s.module, "@"); ok {
+		text += fmt.Sprintf("\nrequire %s %s\n\nreplace %s => ./suite\n", path, version, path)
+	}
+	if err := w.write("go.mod", text); err != nil {
+		return err
+	}
+	sum, err := os.ReadFile(filepath.Join(own, "go.sum"))
+	if err != nil {
+		return err
+	}
+	return w.write("go.sum", string(sum))
+}
+
+// write writes a file of the workspace.
+func (w *workspace) write(name, text string) error {
+	name = filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}
+
+// fetch brings the sources of module@version to the folder suite of the workspace.
+func (w *workspace) fetch(module string) error {
+	cmd := exec.Command("go", "mod", "download", "-json", module)
+	cmd.Dir = os.TempDir()
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	var got struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil || got.Error != "" || got.Dir == "" {
+		return fmt.Errorf("fetching %s: %w: %s", module, errors.Join(err, jsonErr), got.Error)
+	}
+	return w.copyTree(got.Dir, filepath.Join(w.dir, "suite"), true)
+}
+
+// copyTree copies a folder, with its subfolders if deep, and rewrites the imports of its Go files.
+func (w *workspace) copyTree(from, to string, deep bool) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && rel != "." && !deep && rel != "testdata":
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(rel, ".go") && !strings.Contains(rel, "testdata") {
+			if b, err = w.rewriteImports(rel, b); err != nil {
+				return err
+			}
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
+	})
+}
+
+// rewriteImports changes the imports of the packages that the workspace has a copy of, and nothing else.
+func (w *workspace) rewriteImports(name string, src []byte) ([]byte, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	done := 0
+	for _, imp := range f.Imports {
+		path, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if !w.std[path] {
+			continue
+		}
+		from, to := fset.Position(imp.Path.Pos()).Offset, fset.Position(imp.Path.End()).Offset
+		out = append(out, src[done:from]...)
+		out = strconv.AppendQuote(out, ourModule+"/"+path)
+		done = to
+	}
+	return append(out, src[done:]...), nil
+}
+
+// build compiles the tests of package pkg into a program. With plain they use package net's TCP.
+func (w *workspace) build(pkg string, plain, race bool) (program string, err error) {
+	program = filepath.Join(w.dir, "extsock.test")
+	args := []string{"test", "-c", "-mod=mod"}
+	if plain {
+		program = filepath.Join(w.dir, "plain.test")
+		args = append(args, "-tags=plain")
+	}
+	if race {
+		args = append(args, "-race")
+	}
+	out, err := w.goCommand(append(args, "-o", program, pkg)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the tests of %s: %w\n%s", pkg, err, out)
+	}
+	if _, err := os.Stat(program); err != nil {
+		return "", fmt.Errorf("%s has no tests: %s", pkg, out)
+	}
+	return program, nil
+}
+
+// folder returns where the sources of package pkg are: its tests run there.
+func (w *workspace) folder(pkg string) (string, error) {
+	out, err := w.goCommand("list", "-mod=mod", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for %s: %w", pkg, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func (w *workspace) goCommand(args ...string) *exec.Cmd {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = w.dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	return cmd
+}
