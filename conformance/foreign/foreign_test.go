@@ -5,6 +5,7 @@ package foreign
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 )
+
+var quick = flag.Bool("quick", false, "run only the quick suites, and each test only as often as make foreignquick does")
 
 var onlyColumns = flag.String("columns", "", "run only these columns besides tcp, for example require,in-band; empty means all")
 
@@ -31,7 +34,10 @@ func TestSuites(t *testing.T) {
 	var rows []row
 	for i := range suites {
 		s := &suites[i]
-		t.Run(strings.ReplaceAll(s.name, "/", "_"), func(t *testing.T) {
+		if *quick && s.quick == 0 {
+			continue
+		}
+		t.Run(strings.NewReplacer("/", "_", " ", "_").Replace(s.name), func(t *testing.T) {
 			rows = append(rows, runSuite(t, s, logs))
 		})
 	}
@@ -57,7 +63,10 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		t.Error(err)
 		return row{s, results}
 	}
-	folder, err := w.folder(s.test)
+	for _, name := range slices.Sorted(maps.Keys(w.leftOut)) {
+		t.Logf("left out: %s: %s", name, w.leftOut[name])
+	}
+	folder, err := w.folder(s)
 	if err != nil {
 		t.Error(err)
 		return row{s, results}

@@ -22,10 +22,11 @@ var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "L
 // writeNet writes the package foreign.test/net twice. With the build tag plain each name is package net's, but Pipe, which is
 // a TCP connection; without it the names that make TCP connections are the stand-in's.
 func (w *workspace) writeNet() error {
-	names, err := exportedNames("net")
+	names, err := packageNames("net")
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
 	if err := w.write("net/plain.go", forward("plain", names, map[string]string{"Pipe": "standin.PlainPipe"})); err != nil {
 		return err
 	}
@@ -45,14 +46,14 @@ func forward(tag string, names map[string]token.Token, own map[string]string) st
 		if o := own[n]; o != "" {
 			to = o
 		}
-		fmt.Fprintf(&b, "%s %s = %s\n", names[n], n, to)
+		fmt.Fprintf(&b, "%s %s = %s\n", keyword(names[n]), n, to)
 	}
 	return b.String()
 }
 
-// exportedNames returns the package-level names of a package in Go's tree, and how each is declared in a package that forwards it:
-// type, const or var. A function is forwarded by a variable.
-func exportedNames(path string) (map[string]token.Token, error) {
+// packageNames returns the package-level names of a package in Go's tree and how each is declared. Generic functions are left out: a
+// package can't forward them.
+func packageNames(path string) (map[string]token.Token, error) {
 	pkg, err := build.Import(path, "", 0)
 	if err != nil {
 		return nil, err
@@ -72,26 +73,30 @@ func exportedNames(path string) (map[string]token.Token, error) {
 }
 
 func addNames(names map[string]token.Token, d ast.Decl) {
-	add := func(id *ast.Ident, tok token.Token) {
-		if id.IsExported() {
-			names[id.Name] = tok
-		}
-	}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Recv == nil {
-			add(d.Name, token.VAR)
+		if d.Recv == nil && d.Type.TypeParams == nil && d.Name.Name != "init" {
+			names[d.Name.Name] = token.FUNC
 		}
 	case *ast.GenDecl:
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.TypeSpec:
-				add(s.Name, token.TYPE)
+				names[s.Name.Name] = token.TYPE
 			case *ast.ValueSpec:
 				for _, id := range s.Names {
-					add(id, d.Tok)
+					names[id.Name] = d.Tok
 				}
 			}
 		}
 	}
+	delete(names, "_")
+}
+
+// keyword returns how a package declares a name that it forwards.
+func keyword(tok token.Token) token.Token {
+	if tok == token.FUNC {
+		return token.VAR
+	}
+	return tok
 }

@@ -106,9 +106,12 @@ func (e *execution) run() (*result, error) {
 // start runs the program once, without the tests that r has already. It returns the output, and whether the program came to its end:
 // that is so unless a test has panicked or hung.
 func (e *execution) start(n int, r *result) (out []byte, ended bool, err error) {
-	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String(), fmt.Sprint("-test.count=", max(e.s.count, 1))}
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String(), fmt.Sprint("-test.count=", e.s.repeats())}
 	if e.s.run != "" {
 		args = append(args, "-test.run="+e.s.run)
+	}
+	if e.s.short {
+		args = append(args, "-test.short")
 	}
 	if skip := e.skip(r); skip != "" {
 		args = append(args, "-test.skip="+skip)
@@ -219,7 +222,7 @@ func (r *result) add(out []byte) (unfinished []string, err error) {
 
 // logName returns the file for the output of s in column c.
 func logName(dir string, s *suite, c column) string {
-	return filepath.Join(dir, strings.ReplaceAll(s.name, "/", "-")+"."+c.name+".log")
+	return filepath.Join(dir, strings.NewReplacer("/", "-", " ", "").Replace(s.name)+"."+c.name+".log")
 }
 
 // wantsDDP reports whether the connections of the column are to be in DDP mode.

@@ -11,11 +11,13 @@ type suite struct {
 	std     []string // packages of Go's own tree whose copies it uses, because they make TCP connections too
 	test    string   // import path of the package with the tests
 	prepare func(w *workspace) error
+	folder  string // of Go's tree, where the tests run; "" means where their sources are
 
 	run, skip string        // as for go test; skip has its reason in a comment
 	count     int           // how often each test runs; 0 means once
 	race      bool          // with the race detector
-	quick     bool          // part of make foreignquick
+	short     bool          // without the tests that the suite itself leaves out with -short
+	quick     int           // how often each test runs in make foreignquick; 0 means not at all
 	limit     time.Duration // for one run; 0 means three minutes
 }
 
@@ -24,13 +26,20 @@ const ourModule = "foreign.test"
 // suites are what make foreign runs. The versions are the newest that the Go release of our go.mod can build.
 var suites = []suite{
 	{
-		name: "nettest", test: ourModule + "/nettest", prepare: writeNettest, count: 20, race: true, quick: true,
+		name: "nettest", test: ourModule + "/nettest", prepare: writeNettest, count: 20, race: true, quick: 2,
 	},
 	{
-		name: "yamux", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux", race: true, quick: true,
+		name: "yamux -race", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux", race: true, short: true, quick: 1,
+	},
+	{
+		name: "yamux", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux",
 	},
 	{
 		name: "smux", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", race: true,
+		skip: "^Test8GBTransfer", // 8 GiB take minutes and show no more than the other transfers
+	},
+	{
+		name: "Go net", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
 	},
 	{
 		name: "x/crypto/ssh", module: "golang.org/x/crypto@v0.54.0", test: "golang.org/x/crypto/ssh", race: true,
@@ -45,9 +54,17 @@ var suites = []suite{
 		name: "miniredis/server", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2/server", race: true,
 	},
 	{
-		name: "net/rpc", std: []string{"net/rpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc", race: true, quick: true,
+		name: "net/rpc", std: []string{"net/rpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc", race: true, quick: 1,
 	},
 	{
-		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", race: true, quick: true,
+		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", race: true, quick: 1,
 	},
+}
+
+// repeats returns how often each test runs.
+func (s *suite) repeats() int {
+	if *quick {
+		return s.quick
+	}
+	return max(s.count, 1)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,8 +24,10 @@ const root = "../.."
 // A workspace is a temporary module, foreign.test, in which one suite is built. The suite's module is a dependency of it, so its
 // sources are compiled as its own go.mod says. Its TCP connections come from the package foreign.test/net.
 type workspace struct {
-	dir string
-	std map[string]bool // the packages of Go's tree that have a copy in the workspace
+	dir     string
+	std     map[string]bool   // the packages of Go's tree that have a copy in the workspace
+	overlay string            // file for go's -overlay; "" for none
+	leftOut map[string]string // names of the suite that are left out, and why
 }
 
 // newWorkspace makes the workspace of s in dir.
@@ -165,7 +168,7 @@ func (w *workspace) rewriteImports(name string, src []byte) ([]byte, error) {
 // build compiles the tests of package pkg into a program. With plain they use package net's TCP.
 func (w *workspace) build(pkg string, plain, race bool) (program string, err error) {
 	program = filepath.Join(w.dir, "extsock.test")
-	args := []string{"test", "-c", "-mod=mod"}
+	args := []string{"test", "-c", "-mod=mod", "-vet=off"}
 	if plain {
 		program = filepath.Join(w.dir, "plain.test")
 		args = append(args, "-tags=plain")
@@ -183,16 +186,22 @@ func (w *workspace) build(pkg string, plain, race bool) (program string, err err
 	return program, nil
 }
 
-// folder returns where the sources of package pkg are: its tests run there.
-func (w *workspace) folder(pkg string) (string, error) {
-	out, err := w.goCommand("list", "-mod=mod", "-f", "{{.Dir}}", pkg).Output()
+// folder returns where the tests of s run: where their sources are, unless s says otherwise.
+func (w *workspace) folder(s *suite) (string, error) {
+	if s.folder != "" {
+		return filepath.Join(build.Default.GOROOT, "src", s.folder), nil
+	}
+	out, err := w.goCommand("list", "-mod=mod", "-f", "{{.Dir}}", s.test).Output()
 	if err != nil {
-		return "", fmt.Errorf("looking for %s: %w", pkg, err)
+		return "", fmt.Errorf("looking for %s: %w", s.test, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
 func (w *workspace) goCommand(args ...string) *exec.Cmd {
+	if w.overlay != "" {
+		args = slices.Insert(args, 1, "-overlay="+w.overlay)
+	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")

@@ -1,0 +1,225 @@
+//go:build foreign
+
+package foreign
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file makes a suite of the tests that Go's own package net has of its TCP. They are tests within the package, so they use names
+// that it does not export, and packages that are internal to Go's tree. Both become visible by an overlay of Go's tree, which adds
+
+//   - a file to package net that exports each name that the tests need, under another name, and
+//   - a package foreign/x for each package internal/x, with the same names.
+//
+// A variable is exported as a pointer, so that the tests can set the hooks of package net. The tests themselves go to a package of their own,
+// gonet, which imports foreign.test/net without a qualifier. What does not compile there is left out; see leaveOut.
+
+const exportPrefix = "Foreign_" // of the unexported names of package net
+
+// visible returns the path of the package that forwards the internal package path.
+func visible(path string) string { return strings.Replace(path, "internal", "foreign", 1) }
+
+// A goNet is the source of the suite.
+type goNet struct {
+	w       *workspace
+	fset    *token.FileSet
+	files   []*goNetFile
+	hidden  map[string]token.Token // the unexported names of package net
+	used    map[string]bool        // those of them that the tests use
+	overlay map[string]string      // name in Go's tree: file in the workspace
+}
+
+// A goNetFile is a file of the suite.
+type goNetFile struct {
+	name string
+	src  []byte
+	ast  *ast.File
+}
+
+func writeGoNet(w *workspace) error {
+	g := &goNet{w: w, fset: token.NewFileSet(), used: map[string]bool{}, overlay: map[string]string{}}
+	pkg, err := build.Import("net", "", 0)
+	if err != nil {
+		return err
+	}
+	if g.hidden, err = packageNames("net"); err != nil {
+		return err
+	}
+	maps.DeleteFunc(g.hidden, func(name string, _ token.Token) bool { return token.IsExported(name) })
+	for _, name := range pkg.TestGoFiles {
+		if err := g.load(filepath.Join(pkg.Dir, name)); err != nil {
+			return err
+		}
+	}
+	g.findUsed()
+	for _, f := range g.files {
+		if err := g.rewrite(f); err != nil {
+			return err
+		}
+	}
+	if err := g.exportHidden(pkg.Dir); err != nil {
+		return err
+	}
+	if err := g.writeOverlay(); err != nil {
+		return err
+	}
+	return g.reduce()
+}
+
+// load reads a file of the tests and applies the changes to it.
+func (g *goNet) load(name string) error {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	text := string(src)
+	for _, c := range goNetChanges {
+		text = c.old.ReplaceAllString(text, c.new)
+	}
+	return g.parse(&goNetFile{name: filepath.Base(name), src: []byte(text)})
+}
+
+func (g *goNet) parse(f *goNetFile) (err error) {
+	f.ast, err = parser.ParseFile(g.fset, f.name, f.src, parser.ParseComments)
+	g.files = append(g.files, f)
+	return err
+}
+
+// findUsed finds the names of package net that the tests use and do not declare themselves.
+func (g *goNet) findUsed() {
+	own := map[string]token.Token{}
+	for _, f := range g.files {
+		for _, d := range f.ast.Decls {
+			addNames(own, d)
+		}
+	}
+	for _, f := range g.files {
+		for _, id := range f.ast.Unresolved {
+			if _, isHidden := g.hidden[id.Name]; isHidden && own[id.Name] == 0 {
+				g.used[id.Name] = true
+			}
+		}
+	}
+}
+
+// An edit replaces a part of a file's text.
+type edit struct {
+	from, to token.Pos
+	text     string
+}
+
+// rewrite changes the package's name and the imports, and makes each use of a variable of package net, or of an internal package, a
+// use of the pointer to it.
+func (g *goNet) rewrite(f *goNetFile) error {
+	edits := []edit{{f.ast.Name.Pos(), f.ast.Name.End(), "gonet\n\nimport . \"" + ourModule + "/net\""}}
+	variables := map[string]map[string]token.Token{} // local name of an internal package: its names
+	for _, imp := range f.ast.Imports {
+		path := strings.Trim(imp.Path.Value, `"`)
+		if !strings.Contains(path, "internal") {
+			continue
+		}
+		names, err := g.copyInternal(path)
+		if err != nil {
+			return err
+		}
+		edits = append(edits, edit{imp.Path.Pos(), imp.Path.End(), strconv.Quote(visible(path))})
+		variables[filepath.Base(path)] = names
+	}
+	for _, id := range f.ast.Unresolved {
+		if g.used[id.Name] && g.hidden[id.Name] == token.VAR {
+			edits = append(edits, edit{id.Pos(), id.End(), "(*" + id.Name + ")"})
+		}
+	}
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && variables[x.Name][s.Sel.Name] == token.VAR {
+				edits = append(edits, edit{s.Pos(), s.End(), "(*" + x.Name + "." + s.Sel.Name + ")"})
+			}
+		}
+		return true
+	})
+	f.src = g.apply(f, edits)
+	return nil
+}
+
+// apply returns the text of f with the edits.
+func (g *goNet) apply(f *goNetFile, edits []edit) []byte {
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	var out []byte
+	done := 0
+	for _, e := range edits {
+		from, to := g.fset.Position(e.from).Offset, g.fset.Position(e.to).Offset
+		if from < done {
+			continue // within what an edit has replaced
+		}
+		out = append(append(out, f.src[done:from]...), e.text...)
+		done = to
+	}
+	return append(out, f.src[done:]...)
+}
+
+// copyInternal adds a package to Go's tree that forwards the internal package path, and returns its names.
+func (g *goNet) copyInternal(path string) (map[string]token.Token, error) {
+	names, err := packageNames(path)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport real %q\n\n", filepath.Base(path), path)
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		switch names[n] {
+		case token.VAR:
+			fmt.Fprintf(&b, "var %s = &real.%s\n", n, n)
+		default:
+			fmt.Fprintf(&b, "%s %s = real.%s\n", keyword(names[n]), n, n)
+		}
+	}
+	file := "overlay/" + strings.ReplaceAll(path, "/", "_") + ".go"
+	g.overlay[filepath.Join(build.Default.GOROOT, "src", visible(path), "foreign.go")] = file
+	return names, g.w.write(file, b.String())
+}
+
+// exportHidden writes the file that exports names of package net, and the one that imports them.
+func (g *goNet) exportHidden(dir string) error {
+	export, use := "package net\n\n", "package gonet\n\nimport real \"net\"\n\n"
+	for _, n := range slices.Sorted(maps.Keys(g.used)) {
+		pointer := ""
+		if g.hidden[n] == token.VAR {
+			pointer = "&"
+		}
+		export += fmt.Sprintf("%s %s%s = %s%s\n", keyword(g.hidden[n]), exportPrefix, n, pointer, n)
+		use += fmt.Sprintf("%s %s = real.%s%s\n", keyword(g.hidden[n]), n, exportPrefix, n)
+	}
+	g.overlay[filepath.Join(dir, "zz_foreign.go")] = "overlay/net.go"
+	if err := g.parse(&goNetFile{name: "hidden_test.go", src: []byte(use)}); err != nil {
+		return err
+	}
+	return g.w.write("overlay/net.go", export)
+}
+
+func (g *goNet) writeOverlay() error {
+	replace := map[string]string{}
+	for name, file := range g.overlay {
+		replace[name] = filepath.Join(g.w.dir, file)
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	g.w.overlay = filepath.Join(g.w.dir, "overlay.json")
+	return os.WriteFile(g.w.overlay, b, 0o644)
+}
