@@ -44,9 +44,10 @@ type goNet struct {
 
 // A goNetFile is a file of the suite.
 type goNetFile struct {
-	name string
-	src  []byte
-	ast  *ast.File
+	name  string
+	other bool // its tests do not run
+	src   []byte
+	ast   *ast.File
 }
 
 func writeGoNet(w *workspace) error {
@@ -89,7 +90,7 @@ func (g *goNet) load(name string) error {
 	for _, c := range goNetChanges {
 		text = c.old.ReplaceAllString(text, c.new)
 	}
-	return g.parse(&goNetFile{name: filepath.Base(name), src: []byte(text)})
+	return g.parse(&goNetFile{name: filepath.Base(name), other: goNetOther.MatchString(filepath.Base(name)), src: []byte(text)})
 }
 
 func (g *goNet) parse(f *goNetFile) (err error) {

@@ -217,7 +217,7 @@ func declarations(f *goNetFile, pkg *types.Package, info *types.Info) (all []*de
 			if d.Recv != nil {
 				name = receiver(d.Recv.List[0].Type)
 			}
-			add(d, d.Doc, d.Recv == nil && strings.HasPrefix(name, "Test") && name != "TestMain", name)
+			add(d, d.Doc, !f.other && d.Recv == nil && strings.HasPrefix(name, "Test") && name != "TestMain", name)
 		case *ast.GenDecl:
 			switch {
 			case d.Tok == token.IMPORT:

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,17 +85,17 @@ func (e *execution) run() (*result, error) {
 		if err != nil {
 			return nil, err
 		}
-		unfinished, err := r.add(out)
+		guilty, err := r.add(out)
 		if err != nil {
 			return nil, err
 		}
 		if ended {
 			break
 		}
-		if len(unfinished) == 0 {
+		if len(guilty) == 0 {
 			return nil, fmt.Errorf("the program ended outside of a test, see %s", e.log)
 		}
-		r.hung = append(r.hung, unfinished...)
+		r.hung = append(r.hung, guilty...)
 	}
 	r.took = time.Since(begin)
 	if len(r.tests) == 0 {
@@ -148,6 +149,11 @@ func (e *execution) skip(r *result) string {
 	if e.s.skip != "" {
 		all = append(all, e.s.skip)
 	}
+	for _, x := range exceptions {
+		if x.hangs && x.suite == e.s.name && slices.Contains(x.columns, e.col.name) {
+			all = append(all, x.test.String())
+		}
+	}
 	for name := range r.tests {
 		if !strings.Contains(name, "/") {
 			all = append(all, "^"+regexp.QuoteMeta(name)+"$")
@@ -156,10 +162,10 @@ func (e *execution) skip(r *result) string {
 	return strings.Join(all, "|")
 }
 
-var lastLine = regexp.MustCompile(`(?m)^\x16?(PASS|FAIL)\n?\z`)
+var verdict = regexp.MustCompile(`(?m)^\x16?(PASS|FAIL)$`)
 
-// endsProperly reports whether the output of a test program ends with the verdict.
-func endsProperly(out []byte) bool { return lastLine.Match(bytes.TrimRight(out, "\n")) }
+// endsProperly reports whether the output of a test program has the verdict, which comes when all tests have ended.
+func endsProperly(out []byte) bool { return verdict.Match(out) }
 
 func appendTo(name string, b []byte) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -172,9 +178,9 @@ func appendTo(name string, b []byte) error {
 	return f.Close()
 }
 
-// add counts the tests in the output of a test program. It returns the top-level tests that have begun and not ended, which count
-// as failed.
-func (r *result) add(out []byte) (unfinished []string, err error) {
+// add counts the tests in the output of a test program. It returns the top-level tests that have ended the program, by hanging or by
+// a panic; they count as failed. Other tests that had not ended are not counted.
+func (r *result) add(out []byte) (guilty []string, err error) {
 	cmd := exec.Command("go", "tool", "test2json")
 	cmd.Stdin = bytes.NewReader(out)
 	events, err := cmd.Output()
@@ -197,6 +203,12 @@ func (r *result) add(out []byte) (unfinished []string, err error) {
 		case "run":
 			running[e.Test] = true
 			continue
+		case "pause":
+			delete(running, e.Test)
+			continue
+		case "cont":
+			running[e.Test] = true
+			continue
 		case "pass":
 			t.passed++
 		case "fail":
@@ -209,15 +221,49 @@ func (r *result) add(out []byte) (unfinished []string, err error) {
 		delete(running, e.Test)
 		r.tests[e.Test] = t
 	}
+	hung := longest(out)
 	for name := range running {
+		if hung != nil && !slices.Contains(hung, name) {
+			continue
+		}
 		t := r.tests[name]
 		t.failed++
 		r.tests[name] = t
 		if !strings.Contains(name, "/") {
-			unfinished = append(unfinished, name)
+			guilty = append(guilty, name)
 		}
 	}
-	return unfinished, nil
+	return guilty, nil
+}
+
+var (
+	inPanic = regexp.MustCompile(`(?s)^.*?panic: test timed out after[^\n]*\n\s*running tests:\n(.*?)\n\n`)
+	atLimit = regexp.MustCompile(`(?m)^\s*(\S+) \(([^)]+)\)$`)
+)
+
+// longest returns the tests that have been running longest, and within a second of it, when the program was ended for its time.
+// Nil means that it was not.
+func longest(out []byte) (names []string) {
+	m := inPanic.FindSubmatch(out)
+	if m == nil {
+		return nil
+	}
+	took := map[string]time.Duration{}
+	var most time.Duration
+	for _, t := range atLimit.FindAllSubmatch(m[1], -1) {
+		d, err := time.ParseDuration(string(t[2]))
+		if err != nil {
+			continue
+		}
+		took[string(t[1])] = d
+		most = max(most, d)
+	}
+	for name, d := range took {
+		if d >= most-time.Second {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // logName returns the file for the output of s in column c.

@@ -35,11 +35,16 @@ var suites = []suite{
 		name: "yamux", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux",
 	},
 	{
-		name: "smux", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", race: true,
-		skip: "^Test8GBTransfer", // 8 GiB take minutes and show no more than the other transfers
+		name: "smux -race", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", race: true,
+		skip: "^(Test8GBTransfer|TestRandomLengthRandomDataTransfer)", // these take minutes under the race detector
+	},
+	{
+		name: "smux", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux",
+		skip: "^Test8GBTransfer", // 8 GiB show no more than the 1 GiB of TestRandomLengthRandomDataTransfer
 	},
 	{
 		name: "Go net", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
+		short: true, // the others need a network beyond loopback
 	},
 	{
 		name: "x/crypto/ssh", module: "golang.org/x/crypto@v0.54.0", test: "golang.org/x/crypto/ssh", race: true,

@@ -80,6 +80,10 @@ func DialTCP(network string, laddr, raddr *net.TCPAddr) (*TCPConn, error) {
 	if raddr == nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Source: sourceOf(laddr), Err: errMissingAddress}
 	}
+	if isV4 := raddr.IP.To4() != nil; len(raddr.IP) > 0 && (raddr.IP.To16() == nil || isV4 && network == "tcp6" || !isV4 && network == "tcp4") {
+		_, err := net.DialTCP(network, laddr, raddr) // it does not dial such an address
+		return nil, err
+	}
 	d := new(Dialer)
 	if laddr != nil {
 		d.LocalAddr = laddr
