@@ -45,12 +45,14 @@ var suites = []suite{
 	{
 		name: "Go net", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
 		short: true, // the others need a network beyond loopback
+		count: 5, race: true, quick: 1,
 	},
 	{
 		name: "x/crypto/ssh", module: "golang.org/x/crypto@v0.54.0", test: "golang.org/x/crypto/ssh", race: true,
 	},
 	{
-		name: "hashicorp/raft", module: "github.com/hashicorp/raft@v1.8.0", test: "github.com/hashicorp/raft",
+		name: "hashicorp/raft", module: "github.com/hashicorp/raft@v1.8.0", test: "github.com/hashicorp/raft", race: true,
+		run: "^(TestNetworkTransport|TestTCPTransport|TestRaft_Integ$|TestRaft_RestartFollower|TestRaft_PreVote_LeaderSpam)", // the others make no TCP connections
 	},
 	{
 		name: "miniredis", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2", race: true,
