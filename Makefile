@@ -4,6 +4,7 @@
 # make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x; part of check
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
 # make mutations plants faults, one at a time, which the tests have to find
+# make foreign   the test suites of other projects, over TCP and over extsock, test by test
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
 # make bench     throughput and latency next to plain TCP in the same run
@@ -38,10 +39,10 @@ format:
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags=interop,tshark,models,conformance,mutations,soak ./...
+	$(GO) vet -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
 
 lint:
-	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak ./...
+	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
 
 # Everything builds, tests included, for each target.
 cross:
@@ -82,6 +83,13 @@ conformance:
 
 mutations:
 	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations
+
+# Suites that are fetched at test time run over TCP and over extsock; extsock has to pass what TCP passes. The table is at the end.
+foreign:
+	$(GO) test -count=1 -v -tags=foreign -timeout=90m -run=TestSuites ./conformance/foreign
+
+foreignquick:
+	$(GO) test -count=1 -tags=foreign -timeout=20m ./conformance/foreign -quick
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...

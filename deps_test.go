@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"conformance/hostile":            {"*"},
 	"conformance/interop":            {"*"},
 	"conformance/models":             {},
+	"conformance/foreign":            {},
+	"conformance/foreign/standin":    {"extsock"},
 	"conformance/apps":               {"*"},
 	"conformance/apps/kvcache":       {"ddp", "extsock"},
 	"internal/spec":                  {"mpa", "ddp", "rdmap", "internal/dissect"},

@@ -17,22 +17,25 @@ import (
 const standinPath = "github.com/rddp/rddp/conformance/foreign/standin"
 
 // replaced are the names of package net that the stand-in has its own of.
-var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "Pipe", "TCPConn", "TCPListener"}
+var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "TCPConn", "TCPListener"}
 
-// writeNet writes the package foreign.test/net twice. With the build tag plain each name is package net's, but Pipe, which is
-// a TCP connection; without it the names that make TCP connections are the stand-in's.
-func (w *workspace) writeNet() error {
+// writeNet writes the package foreign.test/net twice. With the build tag plain each name is package net's; without it the names that
+// make TCP connections are the stand-in's. With pipes, Pipe makes a TCP connection in both.
+func (w *workspace) writeNet(pipes bool) error {
 	names, err := packageNames("net")
 	if err != nil {
 		return err
 	}
 	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
-	if err := w.write("net/plain.go", forward("plain", names, map[string]string{"Pipe": "standin.PlainPipe"})); err != nil {
-		return err
-	}
-	own := map[string]string{}
+	own, plain := map[string]string{}, map[string]string{}
 	for _, n := range replaced {
 		own[n] = "standin." + n
+	}
+	if pipes {
+		own["Pipe"], plain["Pipe"] = "standin.Pipe", "standin.PlainPipe"
+	}
+	if err := w.write("net/plain.go", forward("plain", names, plain)); err != nil {
+		return err
 	}
 	return w.write("net/extsock.go", forward("!plain", names, own))
 }
@@ -40,7 +43,7 @@ func (w *workspace) writeNet() error {
 // forward writes a package net whose names are those of the real one, except as own says.
 func forward(tag string, names map[string]token.Token, own map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "//go:build %s\n\npackage net\n\nimport (\n\treal \"net\"\n\n\t%q\n)\n\n", tag, standinPath)
+	fmt.Fprintf(&b, "//go:build %s\n\npackage net\n\nimport (\n\treal \"net\"\n\n\t%q\n)\n\nvar _ = standin.Pipe\n\n", tag, standinPath)
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		to := "real." + n
 		if o := own[n]; o != "" {

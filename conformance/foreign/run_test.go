@@ -76,26 +76,15 @@ type execution struct {
 // maxStarts is how often a program is started: a test that hangs or panics ends it, and the tests behind it run in the next.
 const maxStarts = 8
 
-// run runs the tests. The error says why there is no result; tests that fail are part of the result.
+// run runs the tests, each as often as the suite says, in a process for each time. The error says why there is no result; tests that
+// fail are part of the result.
 func (e *execution) run() (*result, error) {
 	r := &result{tests: map[string]tally{}, log: e.log}
 	begin := time.Now()
-	for start := range maxStarts {
-		out, ended, err := e.start(start, r)
-		if err != nil {
+	for range e.s.repeats() {
+		if err := e.runOnce(r); err != nil {
 			return nil, err
 		}
-		guilty, err := r.add(out)
-		if err != nil {
-			return nil, err
-		}
-		if ended {
-			break
-		}
-		if len(guilty) == 0 {
-			return nil, fmt.Errorf("the program ended outside of a test, see %s", e.log)
-		}
-		r.hung = append(r.hung, guilty...)
 	}
 	r.took = time.Since(begin)
 	if len(r.tests) == 0 {
@@ -104,10 +93,45 @@ func (e *execution) run() (*result, error) {
 	return r, nil
 }
 
+func (e *execution) runOnce(r *result) error {
+	once := &result{tests: map[string]tally{}}
+	for range maxStarts {
+		out, ended, err := e.start(once)
+		if err != nil {
+			return err
+		}
+		guilty, err := once.add(out)
+		if err != nil {
+			return err
+		}
+		if !ended && len(guilty) == 0 {
+			return fmt.Errorf("the program ended outside of a test, see %s", e.log)
+		}
+		once.hung = append(once.hung, guilty...)
+		if ended {
+			break
+		}
+	}
+	r.include(once)
+	return nil
+}
+
+// include adds the counts of once to r.
+func (r *result) include(once *result) {
+	for name, n := range once.tests {
+		t := r.tests[name]
+		r.tests[name] = tally{t.passed + n.passed, t.failed + n.failed, t.skipped + n.skipped}
+	}
+	r.hung = append(r.hung, once.hung...)
+	r.counts.Dialed += once.counts.Dialed
+	r.counts.DDP += once.counts.DDP
+	r.counts.Fallback += once.counts.Fallback
+}
+
 // start runs the program once, without the tests that r has already. It returns the output, and whether the program came to its end:
 // that is so unless a test has panicked or hung.
-func (e *execution) start(n int, r *result) (out []byte, ended bool, err error) {
-	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String(), fmt.Sprint("-test.count=", e.s.repeats())}
+func (e *execution) start(r *result) (out []byte, ended bool, err error) {
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String()}
 	if e.s.run != "" {
 		args = append(args, "-test.run="+e.s.run)
 	}
@@ -121,7 +145,10 @@ func (e *execution) start(n int, r *result) (out []byte, ended bool, err error) 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.program, args...)
 	cmd.Dir = e.folder
-	countsFile := fmt.Sprintf("%s.counts%d", e.log, n)
+	countsFile := e.log + ".counts"
+	if err := os.RemoveAll(countsFile); err != nil {
+		return nil, false, err
+	}
 	cmd.Env = append(os.Environ(), standin.Variable+"="+string(e.col.mode), standin.CountsVariable+"="+countsFile)
 	cmd.WaitDelay = 10 * time.Second
 	var b bytes.Buffer
@@ -150,7 +177,7 @@ func (e *execution) skip(r *result) string {
 		all = append(all, e.s.skip)
 	}
 	for _, x := range exceptions {
-		if x.hangs && x.suite == e.s.name && slices.Contains(x.columns, e.col.name) {
+		if x.hangs && slices.Contains(x.suites, e.s.name) && slices.Contains(x.columns, e.col.name) {
 			all = append(all, x.test.String())
 		}
 	}
@@ -182,6 +209,7 @@ func appendTo(name string, b []byte) error {
 // a panic; they count as failed. Other tests that had not ended are not counted.
 func (r *result) add(out []byte) (guilty []string, err error) {
 	cmd := exec.Command("go", "tool", "test2json")
+	cmd.Dir = os.TempDir() // which go.mod there is here is of no matter
 	cmd.Stdin = bytes.NewReader(out)
 	events, err := cmd.Output()
 	if err != nil {

@@ -36,7 +36,7 @@ func newWorkspace(s *suite, dir string) (*workspace, error) {
 	if err := w.writeModule(s); err != nil {
 		return nil, err
 	}
-	if err := w.writeNet(); err != nil {
+	if err := w.writeNet(s.pipes); err != nil {
 		return nil, err
 	}
 	for _, p := range s.std {
