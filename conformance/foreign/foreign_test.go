@@ -63,9 +63,6 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		t.Error(err)
 		return row{s, results}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.leftOut)) {
-		t.Logf("left out: %s: %s", name, w.leftOut[name])
-	}
 	folder, err := w.folder(s)
 	if err != nil {
 		t.Error(err)
@@ -138,6 +135,9 @@ func compare(t *testing.T, s *suite, c column, tcp, got *result) {
 	}
 	if len(lost) > 0 {
 		t.Errorf("%s, %s: %d tests pass over TCP and not here, see %s:\n\t%s", s.name, c.name, len(lost), got.log, strings.Join(lost, "\n\t"))
+	}
+	if got.counts.Panics > 0 {
+		t.Errorf("%s, %s: %d panics have ended connections", s.name, c.name, got.counts.Panics)
 	}
 	if c.wantsDDP() && got.counts.DDP == 0 {
 		t.Errorf("%s, %s: no connection of %d was in DDP mode", s.name, c.name, got.counts.Dialed)

@@ -40,3 +40,24 @@ var goNetChanges = []struct {
 // goNetOther matches the files of package net's tests that are not about connections: name resolution, which needs more network than
 // loopback, and interfaces.
 var goNetOther = regexp.MustCompile(`^(lookup|dnsclient|dnsconfig|dnsname|resolverdialfunc|hosts|nss|conf|cgo|addrselect|interface|external|parse|mac|ip|cidr)(_\w+)?_test\.go$`)
+
+const (
+	ownFields = "it looks into package net's own connection or listener"
+	ownHooks  = "it takes the place of a function of package net that makes TCP connections, with one of package net's own type"
+)
+
+// goNetLeftOut are the tests of TCP connections that do not compile outside of package net, and why.
+var goNetLeftOut = map[string]string{
+	"TestDialParallel":                   ownHooks,
+	"TestDialParallelSpuriousConnection": ownHooks,
+	"TestDialerFallbackDelay":            ownHooks,
+	"TestDualStackTCPListener":           ownFields,
+	"TestDualStackUDPListener":           ownFields + "; it is of UDP, and shares a function with the above",
+	"TestEndlessWrite":                   ownFields,
+	"TestMultiPathTCP":                   ownFields,
+	"TestSplice":                         ownFields + "; it shows that the kernel moves the octets",
+	"TestTCPConnKeepAliveConfigDialer":   ownFields,
+	"TestTCPConnKeepAliveConfigListener": ownFields,
+	"TestTCPListener":                    ownFields,
+	"TestUDPListener":                    ownFields + "; it is of UDP, and shares a function with the above",
+}

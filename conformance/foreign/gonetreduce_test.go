@@ -53,10 +53,9 @@ func (g *goNet) reduce() error {
 			}
 		}
 		if len(broken) == 0 {
-			g.w.leftOut = map[string]string{}
 			for _, name := range wanted {
-				if why[name] != "" {
-					g.w.leftOut[name] = why[name]
+				if why[name] != "" && goNetLeftOut[name] == "" {
+					return fmt.Errorf("%s does not compile outside of package net and is not in goNetLeftOut: %s", name, why[name])
 				}
 			}
 			return g.finish(decls)

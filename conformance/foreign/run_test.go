@@ -126,6 +126,7 @@ func (r *result) include(once *result) {
 	r.counts.Dialed += once.counts.Dialed
 	r.counts.DDP += once.counts.DDP
 	r.counts.Fallback += once.counts.Fallback
+	r.counts.Panics += once.counts.Panics
 }
 
 // start runs the program once, without the tests that r has already. It returns the output, and whether the program came to its end:
@@ -164,6 +165,7 @@ func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 		r.counts.Dialed += c.Dialed
 		r.counts.DDP += c.DDP
 		r.counts.Fallback += c.Fallback
+		r.counts.Panics += c.Panics
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return nil, false, err
 	}

@@ -67,10 +67,13 @@ var suites = []suite{
 		name: "miniredis/server", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2/server", race: true,
 	},
 	{
+		name: "x/net/netutil", module: "golang.org/x/net@v0.58.0", test: "golang.org/x/net/netutil", race: true, quick: 1,
+	},
+	{
 		name: "net/rpc", std: []string{"net/rpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc", race: true, quick: 1,
 	},
 	{
-		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", race: true, quick: 1,
+		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", pipes: true, race: true, quick: 1,
 	},
 }
 

@@ -25,9 +25,8 @@ const root = "../.."
 // sources are compiled as its own go.mod says. Its TCP connections come from the package foreign.test/net.
 type workspace struct {
 	dir     string
-	std     map[string]bool   // the packages of Go's tree that have a copy in the workspace
-	overlay string            // file for go's -overlay; "" for none
-	leftOut map[string]string // names of the suite that are left out, and why
+	std     map[string]bool // the packages of Go's tree that have a copy in the workspace
+	overlay string          // file for go's -overlay; "" for none
 }
 
 // newWorkspace makes the workspace of s in dir.

@@ -16,6 +16,7 @@ type Counts struct {
 	Dialed   int // successfully
 	DDP      int // of these, in DDP mode when Dial returned
 	Fallback int // of these, plain TCP although DDP mode was preferred
+	Panics   int // that have ended connections, up to the last Dial
 }
 
 // ReadCounts returns the counts that a process has written to the named file.
@@ -24,7 +25,7 @@ func ReadCounts(file string) (n Counts, err error) {
 	if err != nil {
 		return n, err
 	}
-	_, err = fmt.Sscan(string(b), &n.Dialed, &n.DDP, &n.Fallback)
+	_, err = fmt.Sscan(string(b), &n.Dialed, &n.DDP, &n.Fallback, &n.Panics)
 	return n, err
 }
 
@@ -51,6 +52,7 @@ func (c *counter) dialed(x *extsock.Conn) {
 	if x.Fallback() != nil {
 		c.n.Fallback++
 	}
+	c.n.Panics = int(extsock.TotalStats().Panics)
 	if c.file == nil {
 		f, err := os.Create(name)
 		if err != nil {
@@ -58,7 +60,7 @@ func (c *counter) dialed(x *extsock.Conn) {
 		}
 		c.file = f
 	}
-	if _, err := c.file.WriteAt(fmt.Appendf(nil, "%10d %10d %10d\n", c.n.Dialed, c.n.DDP, c.n.Fallback), 0); err != nil {
+	if _, err := c.file.WriteAt(fmt.Appendf(nil, "%10d %10d %10d %10d\n", c.n.Dialed, c.n.DDP, c.n.Fallback, c.n.Panics), 0); err != nil {
 		panic(fmt.Sprintf("standin: %v", err))
 	}
 }

@@ -22,7 +22,7 @@ func newTCPListener(l *extsock.Listener) *TCPListener {
 		return &TCPListener{Listener: l}
 	}
 	q := newQueue()
-	go q.fill(l)
+	q.filled.Go(func() { q.fill(l) })
 	return &TCPListener{Listener: l, inBand: q}
 }
 

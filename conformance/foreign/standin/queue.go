@@ -21,6 +21,8 @@ type queue struct {
 	changed  chan struct{}      // closed, and replaced, at every change of the above
 	ctx      context.Context    // of the switches under way
 	cancel   context.CancelFunc // ends them
+	filled   sync.WaitGroup     // of fill
+	switches sync.WaitGroup     // of the goroutines that fill starts
 }
 
 func newQueue() *queue {
@@ -37,11 +39,11 @@ func (q *queue) fill(l *extsock.Listener) {
 			q.end(err)
 			return
 		}
-		go func() {
+		q.switches.Go(func() {
 			if err := enable(q.ctx, c); err != nil || !q.add(c) {
 				c.Close()
 			}
-		}()
+		})
 	}
 }
 
@@ -74,6 +76,8 @@ func (q *queue) end(err error) {
 func (q *queue) close() {
 	q.end(net.ErrClosed)
 	q.cancel()
+	q.filled.Wait()
+	q.switches.Wait()
 	q.mu.Lock()
 	left := q.ready
 	q.ready = nil
@@ -104,7 +108,7 @@ func (q *queue) setDeadline(t time.Time) {
 func (q *queue) next(a net.Addr) (*extsock.Conn, error) {
 	for {
 		q.mu.Lock()
-		c, err, changed := q.takeLocked()
+		c, changed, err := q.takeLocked()
 		q.mu.Unlock()
 		switch {
 		case c != nil:
@@ -119,15 +123,15 @@ func (q *queue) next(a net.Addr) (*extsock.Conn, error) {
 }
 
 // takeLocked takes the first connection. If there is none, it returns the error of Accept, or the channel to wait for.
-func (q *queue) takeLocked() (*extsock.Conn, error, <-chan struct{}) {
+func (q *queue) takeLocked() (*extsock.Conn, <-chan struct{}, error) {
 	if q.err != nil {
-		return nil, q.err, nil
+		return nil, nil, q.err
 	}
 	if !q.deadline.IsZero() && !time.Now().Before(q.deadline) {
-		return nil, os.ErrDeadlineExceeded, nil
+		return nil, nil, os.ErrDeadlineExceeded
 	}
 	if len(q.ready) == 0 {
-		return nil, nil, q.changed
+		return nil, q.changed, nil
 	}
 	c := q.ready[0]
 	q.ready = q.ready[1:]

@@ -1,0 +1,138 @@
+package standin
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/nopanic"
+)
+
+func TestMain(m *testing.M) { nopanic.Exit(m.Run()) }
+
+// inModes runs f in each mode.
+func inModes(t *testing.T, f func(t *testing.T)) {
+	for _, m := range []Mode{ModeOff, ModePrefer, ModeRequire, ModeInBand} {
+		t.Run(string(m), func(t *testing.T) {
+			before := mode
+			mode = m
+			defer func() { mode = before }()
+			f(t)
+		})
+	}
+}
+
+// A program that dials and then accepts, in one goroutine, gets two ends of a connection in the mode.
+func TestDialThenAccept(t *testing.T) {
+	inModes(t, func(t *testing.T) {
+		a, b := Pipe()
+		defer a.Close()
+		defer b.Close()
+		go func() {
+			_, _ = a.Write([]byte("octets")) // an error shows at the other end
+			_ = a.(*TCPConn).CloseWrite()
+		}()
+		if got, err := io.ReadAll(b); string(got) != "octets" || err != nil {
+			t.Errorf("read %q, %v", got, err)
+		}
+		want := extsock.ModeDDP
+		if mode == ModeOff {
+			want = extsock.ModeTCP
+		}
+		for _, c := range []net.Conn{a, b} {
+			if got := c.(*TCPConn).Mode(); got != want {
+				t.Errorf("the connection is in mode %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+// Accept ends when its deadline has passed, and when the listener is closed.
+func TestAcceptEnds(t *testing.T) {
+	inModes(t, func(t *testing.T) {
+		l, err := ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetDeadline(time.Now().Add(-time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after the deadline Accept gives %v", err)
+		}
+		if err := l.SetDeadline(time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := l.AcceptTCP()
+			ended <- err
+		}()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("after Close AcceptTCP gives %v", err)
+		}
+	})
+}
+
+// Close of the listener closes the connections that nobody has accepted.
+func TestCloseUnaccepted(t *testing.T) {
+	inModes(t, func(t *testing.T) {
+		l, err := Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+			t.Errorf("Read gives %d, %v", n, err)
+		}
+	})
+}
+
+// Networks other than TCP are package net's.
+func TestOtherNetworks(t *testing.T) {
+	inModes(t, func(t *testing.T) {
+		c, err := Dial("udp", "127.0.0.1:9")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, ok := c.(*net.UDPConn); !ok {
+			t.Errorf("Dial of UDP gives a %T", c)
+		}
+	})
+}
+
+// The file of counts holds what the process has dialed.
+func TestCounts(t *testing.T) {
+	file := t.TempDir() + "/counts"
+	t.Setenv(CountsVariable, file)
+	inModes(t, func(t *testing.T) {
+		var own counter
+		a, b := Pipe()
+		defer a.Close()
+		defer b.Close()
+		own.dialed(a.(*TCPConn))
+		got, err := ReadCounts(file)
+		want := Counts{Dialed: 1}
+		if mode != ModeOff {
+			want.DDP = 1
+		}
+		if got != want || err != nil {
+			t.Errorf("the counts are %+v, %v, want %+v", got, err, want)
+		}
+	})
+}
