@@ -89,7 +89,7 @@ foreign:
 	$(GO) test -count=1 -v -tags=foreign -timeout=90m -run=TestSuites ./conformance/foreign
 
 foreignquick:
-	$(GO) test -count=1 -tags=foreign -timeout=20m ./conformance/foreign -quick
+	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick
 
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...

@@ -10,9 +10,11 @@ type exception struct {
 	test    *regexp.Regexp // the whole name, with the subtest's
 	columns []string
 	why     string
-	// hangs says that the test would not end. It does not run in these columns, and its pattern has no slash.
+	// hangs says that the test would not end. It does not run in these columns, and its pattern has
+	// no slash.
 	hangs bool
-	// sometimes says that the test also passes now and then, by its nature. Otherwise an exception whose test passes is an error.
+	// sometimes says that the test also passes now and then, by its nature. Otherwise an exception
+	// whose test passes is an error.
 	sometimes bool
 }
 

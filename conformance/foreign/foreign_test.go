@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-var quick = flag.Bool("quick", false, "run only the quick suites, and each test only as often as make foreignquick does")
-
-var onlyColumns = flag.String("columns", "", "run only these columns besides tcp, for example require,in-band; empty means all")
+var (
+	quick       = flag.Bool("quick", false, "run the quick suites only, and their tests less often")
+	onlyColumns = flag.String("columns", "", "run only these columns besides tcp, such as require,in-band; empty means all")
+)
 
 // selected reports whether the flag selects the column.
 func (c column) selected() bool {
@@ -82,7 +83,10 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		if !c.selected() {
 			continue
 		}
-		e := execution{s: s, col: c, program: programs[c.plain], folder: folder, log: logName(logs, s, c), patience: s.patience(results[0])}
+		e := execution{
+			s: s, col: c, program: programs[c.plain], folder: folder,
+			log: logName(logs, s, c), patience: s.patience(results[0]),
+		}
 		if results[i], err = e.run(); err != nil {
 			t.Errorf("%s, %s: %v", s.name, c.name, err)
 			continue
@@ -101,7 +105,7 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 	return row{s, results}
 }
 
-// patience returns the bound of one run, after the run over TCP.
+// patience returns the bound of one process, after the run over TCP.
 func (s *suite) patience(tcp *result) time.Duration {
 	limit := s.limit
 	if limit == 0 {
@@ -110,11 +114,11 @@ func (s *suite) patience(tcp *result) time.Duration {
 	if tcp == nil {
 		return limit
 	}
-	return min(limit, 30*time.Second+3*tcp.took)
+	return min(limit, 30*time.Second+3*tcp.took/time.Duration(s.repeats()))
 }
 
-// compare fails the test t for each test of the suite that passes over TCP and not, or less often, in the column c, unless that is an
-// exception, and for each exception that is none.
+// compare fails the test t for each test of the suite that passes over TCP and not, or less often,
+// in the column c, unless that is an exception, and for each exception that is none.
 func compare(t *testing.T, s *suite, c column, tcp, got *result) {
 	var lost []string
 	excused := map[*exception]int{}
@@ -134,7 +138,8 @@ func compare(t *testing.T, s *suite, c column, tcp, got *result) {
 		t.Logf("%s, %s: excused: %d that match %s: %s", s.name, c.name, n, e.test, e.why)
 	}
 	if len(lost) > 0 {
-		t.Errorf("%s, %s: %d tests pass over TCP and not here, see %s:\n\t%s", s.name, c.name, len(lost), got.log, strings.Join(lost, "\n\t"))
+		t.Errorf("%s, %s: %d tests pass over TCP and not here, see %s:\n\t%s",
+			s.name, c.name, len(lost), got.log, strings.Join(lost, "\n\t"))
 	}
 	if got.counts.Panics > 0 {
 		t.Errorf("%s, %s: %d panics have ended connections", s.name, c.name, got.counts.Panics)

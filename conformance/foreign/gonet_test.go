@@ -18,14 +18,16 @@ import (
 	"strings"
 )
 
-// This file makes a suite of the tests that Go's own package net has of its TCP. They are tests within the package, so they use names
-// that it does not export, and packages that are internal to Go's tree. Both become visible by an overlay of Go's tree, which adds
+// This file makes a suite of the tests that Go's own package net has of its TCP. They are tests
+// within the package, so they use names that it does not export, and packages that are internal to
+// Go's tree. Both become visible by an overlay of Go's tree, which adds
 
 //   - a file to package net that exports each name that the tests need, under another name, and
 //   - a package foreign/x for each package internal/x, with the same names.
 //
-// A variable is exported as a pointer, so that the tests can set the hooks of package net. The tests themselves go to a package of their own,
-// gonet, which imports foreign.test/net without a qualifier. What does not compile there is left out; see leaveOut.
+// A variable is exported as a pointer, so that the tests can set the hooks of package net. The
+// tests themselves go to a package of their own, gonet, which imports foreign.test/net without a
+// qualifier. What does not compile there is left out; see leaveOut.
 
 const exportPrefix = "Foreign_" // of the unexported names of package net
 
@@ -122,8 +124,8 @@ type edit struct {
 	text     string
 }
 
-// rewrite changes the package's name and the imports, and makes each use of a variable of package net, or of an internal package, a
-// use of the pointer to it.
+// rewrite changes the package's name and the imports, and makes each use of a variable of package
+// net, or of an internal package, a use of the pointer to it.
 func (g *goNet) rewrite(f *goNetFile) error {
 	edits := []edit{{f.ast.Name.Pos(), f.ast.Name.End(), "gonet\n\nimport . \"" + ourModule + "/net\""}}
 	variables := map[string]map[string]token.Token{} // local name of an internal package: its names
@@ -172,7 +174,8 @@ func (g *goNet) apply(f *goNetFile, edits []edit) []byte {
 	return append(out, f.src[done:]...)
 }
 
-// copyInternal adds a package to Go's tree that forwards the internal package path, and returns its names.
+// copyInternal adds a package to Go's tree that forwards the internal package path, and returns its
+// names.
 func (g *goNet) copyInternal(path string) (map[string]token.Token, error) {
 	names, err := packageNames(path)
 	if err != nil {

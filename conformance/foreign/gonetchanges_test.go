@@ -37,8 +37,8 @@ var goNetChanges = []struct {
 	},
 }
 
-// goNetOther matches the files of package net's tests that are not about connections: name resolution, which needs more network than
-// loopback, and interfaces.
+// goNetOther matches the files of package net's tests that are not about connections: name
+// resolution, which needs more network than loopback, and interfaces.
 var goNetOther = regexp.MustCompile(`^(lookup|dnsclient|dnsconfig|dnsname|resolverdialfunc|hosts|nss|conf|cgo|addrselect|interface|external|parse|mac|ip|cidr)(_\w+)?_test\.go$`)
 
 const (
@@ -46,7 +46,8 @@ const (
 	ownHooks  = "it takes the place of a function of package net that makes TCP connections, with one of package net's own type"
 )
 
-// goNetLeftOut are the tests of TCP connections that do not compile outside of package net, and why.
+// goNetLeftOut are the tests of TCP connections that do not compile outside of package net, and
+// why.
 var goNetLeftOut = map[string]string{
 	"TestDialParallel":                   ownHooks,
 	"TestDialParallelSpuriousConnection": ownHooks,

@@ -29,7 +29,8 @@ type declaration struct {
 	dials    bool            // it uses a name that the stand-in has its own of
 }
 
-// reduce leaves out what does not compile, then all but the tests that make TCP connections and what these need, and writes the rest.
+// reduce leaves out what does not compile, then all but the tests that make TCP connections and
+// what these need, and writes the rest.
 func (g *goNet) reduce() error {
 	lookup, err := g.exportData()
 	if err != nil {
@@ -72,7 +73,8 @@ func (g *goNet) reduce() error {
 	}
 }
 
-// needs returns d and the declarations that it uses, also indirectly. A method counts as a declaration of its type's name.
+// needs returns d and the declarations that it uses, also indirectly. A method counts as a
+// declaration of its type's name.
 func needs(d *declaration, byName map[string][]*declaration) map[*declaration]bool {
 	seen := map[*declaration]bool{}
 	var visit func(d *declaration)
@@ -159,7 +161,8 @@ func (g *goNet) exportData() (importer.Lookup, error) {
 	}, nil
 }
 
-// check parses and checks the files. It returns the declarations and the errors, without those about imports.
+// check parses and checks the files. It returns the declarations and the errors, without those
+// about imports.
 func (g *goNet) check(lookup importer.Lookup) (decls []*declaration, errs []types.Error) {
 	g.fset = token.NewFileSet()
 	var asts []*ast.File
@@ -295,8 +298,8 @@ func (g *goNet) finish(decls []*declaration) error {
 	return nil
 }
 
-// dropImports removes the imports of f that nothing uses. It goes by the qualifiers in the text, and for the import without
-// a qualifier adds a use.
+// dropImports removes the imports of f that nothing uses. It goes by the qualifiers in the text,
+// and for the import without a qualifier adds a use.
 func (g *goNet) dropImports(f *goNetFile) error {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, f.name, f.src, parser.ParseComments)

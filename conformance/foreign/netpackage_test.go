@@ -19,8 +19,9 @@ const standinPath = "github.com/rddp/rddp/conformance/foreign/standin"
 // replaced are the names of package net that the stand-in has its own of.
 var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "TCPConn", "TCPListener"}
 
-// writeNet writes the package foreign.test/net twice. With the build tag plain each name is package net's; without it the names that
-// make TCP connections are the stand-in's. With pipes, Pipe makes a TCP connection in both.
+// writeNet writes the package foreign.test/net twice. With the build tag plain each name is package
+// net's; without it the names that make TCP connections are the stand-in's. With pipes, Pipe makes
+// a TCP connection in both.
 func (w *workspace) writeNet(pipes bool) error {
 	names, err := packageNames("net")
 	if err != nil {
@@ -54,8 +55,8 @@ func forward(tag string, names map[string]token.Token, own map[string]string) st
 	return b.String()
 }
 
-// packageNames returns the package-level names of a package in Go's tree and how each is declared. Generic functions are left out: a
-// package can't forward them.
+// packageNames returns the package-level names of a package in Go's tree and how each is declared.
+// Generic functions are left out: a package can't forward them.
 func packageNames(path string) (map[string]token.Token, error) {
 	pkg, err := build.Import(path, "", 0)
 	if err != nil {

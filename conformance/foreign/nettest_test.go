@@ -2,8 +2,8 @@
 
 package foreign
 
-// nettestSource is a test of package golang.org/x/net/nettest as its documentation says to use it, in both directions: the
-// first connection of the pair is the dialing end, then the accepting end.
+// nettestSource is a test of package golang.org/x/net/nettest as its documentation says to use it,
+// in both directions: the first connection of the pair is the dialing end, then the accepting end.
 const nettestSource = `package nettest
 
 import (

@@ -73,11 +73,12 @@ type execution struct {
 	patience time.Duration
 }
 
-// maxStarts is how often a program is started: a test that hangs or panics ends it, and the tests behind it run in the next.
+// maxStarts is how often a program is started: a test that hangs or panics ends it, and the tests
+// behind it run in the next.
 const maxStarts = 8
 
-// run runs the tests, each as often as the suite says, in a process for each time. The error says why there is no result; tests that
-// fail are part of the result.
+// run runs the tests, each as often as the suite says, in a process for each time. The error says
+// why there is no result; tests that fail are part of the result.
 func (e *execution) run() (*result, error) {
 	r := &result{tests: map[string]tally{}, log: e.log}
 	begin := time.Now()
@@ -129,8 +130,8 @@ func (r *result) include(once *result) {
 	r.counts.Panics += once.counts.Panics
 }
 
-// start runs the program once, without the tests that r has already. It returns the output, and whether the program came to its end:
-// that is so unless a test has panicked or hung.
+// start runs the program once, without the tests that r has already. It returns the output, and
+// whether the program came to its end: that is so unless a test has panicked or hung.
 func (e *execution) start(r *result) (out []byte, ended bool, err error) {
 	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + e.patience.String()}
 	if e.s.run != "" {
@@ -193,7 +194,8 @@ func (e *execution) skip(r *result) string {
 
 var verdict = regexp.MustCompile(`(?m)^\x16?(PASS|FAIL)$`)
 
-// endsProperly reports whether the output of a test program has the verdict, which comes when all tests have ended.
+// endsProperly reports whether the output of a test program has the verdict, which comes when all
+// tests have ended.
 func endsProperly(out []byte) bool { return verdict.Match(out) }
 
 func appendTo(name string, b []byte) error {
@@ -207,8 +209,9 @@ func appendTo(name string, b []byte) error {
 	return f.Close()
 }
 
-// add counts the tests in the output of a test program. It returns the top-level tests that have ended the program, by hanging or by
-// a panic; they count as failed. Other tests that had not ended are not counted.
+// add counts the tests in the output of a test program. It returns the top-level tests that have
+// ended the program, by hanging or by a panic; they count as failed. Other tests that had not ended
+// are not counted.
 func (r *result) add(out []byte) (guilty []string, err error) {
 	cmd := exec.Command("go", "tool", "test2json")
 	cmd.Dir = os.TempDir() // which go.mod there is here is of no matter
@@ -271,8 +274,8 @@ var (
 	atLimit = regexp.MustCompile(`(?m)^\s*(\S+) \(([^)]+)\)$`)
 )
 
-// longest returns the tests that have been running longest, and within a second of it, when the program was ended for its time.
-// Nil means that it was not.
+// longest returns the tests that have been running longest, and within a second of it, when the
+// program was ended for its time. Nil means that it was not.
 func longest(out []byte) (names []string) {
 	m := inPanic.FindSubmatch(out)
 	if m == nil {

@@ -6,74 +6,106 @@ import "time"
 
 // A suite is the tests of one package of another project.
 type suite struct {
-	name    string
-	module  string   // module@version that has the tests; "" for a package of Go's own tree, or for tests of ours
-	std     []string // packages of Go's own tree whose copies it uses, because they make TCP connections too
-	test    string   // import path of the package with the tests
-	prepare func(w *workspace) error
-	pipes   bool   // net.Pipe makes TCP connections too
-	folder  string // of Go's tree, where the tests run; "" means where their sources are
+	name string
+
+	module  string                   // module@version that has the tests; "" for Go's tree and tests of ours
+	std     []string                 // packages of Go's tree that are copied, because they make TCP connections
+	test    string                   // import path of the package with the tests
+	prepare func(w *workspace) error // writes tests of ours; nil for none
+	pipes   bool                     // net.Pipe makes TCP connections too
+	folder  string                   // of Go's tree, where the tests run; "" means where their sources are
 
 	run, skip string        // as for go test; skip has its reason in a comment
-	count     int           // how often each test runs; 0 means once
-	race      bool          // with the race detector
 	short     bool          // without the tests that the suite itself leaves out with -short
+	race      bool          // with the race detector
+	count     int           // how often each test runs; 0 means once
 	quick     int           // how often each test runs in make foreignquick; 0 means not at all
-	limit     time.Duration // for one run; 0 means three minutes
+	limit     time.Duration // for one process; 0 means three minutes
 }
 
 const ourModule = "foreign.test"
 
-// suites are what make foreign runs. The versions are the newest that the Go release of our go.mod can build.
+// The modules, each at the newest version that the Go release of our go.mod can build.
+const (
+	crypto    = "golang.org/x/crypto@v0.54.0"
+	miniredis = "github.com/alicebob/miniredis/v2@v2.40.0"
+	raft      = "github.com/hashicorp/raft@v1.8.0"
+	smux      = "github.com/xtaci/smux@v1.5.56"
+	xnet      = "golang.org/x/net@v0.58.0"
+	yamux     = "github.com/hashicorp/yamux@v0.1.2"
+)
+
+// httptest are the packages that a test with an HTTP server needs.
+var httptest = []string{"net/http/httptest", "net/http/internal/testcert"}
+
+// suites are what make foreign runs, in this order.
 var suites = []suite{
 	{
-		name: "nettest", test: ourModule + "/nettest", prepare: writeNettest, count: 20, race: true, quick: 2,
+		name: "nettest", test: ourModule + "/nettest", prepare: writeNettest,
+		race: true, count: 20, quick: 2,
 	},
 	{
-		name: "yamux -race", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux", race: true, short: true, quick: 1,
-	},
-	{
-		name: "yamux", module: "github.com/hashicorp/yamux@v0.1.2", test: "github.com/hashicorp/yamux",
-	},
-	{
-		name: "smux -race", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", pipes: true, race: true,
-		skip: "^(Test8GBTransfer|TestRandomLengthRandomDataTransfer)", // these take minutes under the race detector
-	},
-	{
-		name: "smux", module: "github.com/xtaci/smux@v1.5.56", test: "github.com/xtaci/smux", pipes: true,
-		skip: "^Test8GBTransfer", // 8 GiB show no more than the 1 GiB of TestRandomLengthRandomDataTransfer
-	},
-	{
-		name: "Go net", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net", count: 5, quick: 1,
+		name: "Go net", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
 		short: true, // the others need a network beyond loopback
+		count: 5, quick: 1,
 	},
 	{
-		name: "Go net -race", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net", count: 5, race: true, short: true,
-		// The first counts allocations, of which the race detector makes more. The others set a hook of package net that it also
-		// calls for accepted connections, and expect that nothing accepts meanwhile; a Listener of ours does.
-		skip: "^(TestTCPReadWriteAllocs|TestDialTCPDefaultKeepAlive|TestDialerKeepAlive)$",
+		name: "Go net -race", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
+		// The first counts allocations, of which the race detector makes more. The others set a hook
+		// of package net that it also calls for accepted connections, and expect that nothing
+		// accepts meanwhile; a Listener of ours does.
+		skip:  "^(TestTCPReadWriteAllocs|TestDialTCPDefaultKeepAlive|TestDialerKeepAlive)$",
+		short: true, race: true, count: 5,
 	},
 	{
-		name: "x/crypto/ssh", module: "golang.org/x/crypto@v0.54.0", test: "golang.org/x/crypto/ssh", race: true,
+		name: "yamux -race", module: yamux, test: "github.com/hashicorp/yamux",
+		short: true, race: true, quick: 1,
 	},
 	{
-		name: "hashicorp/raft", module: "github.com/hashicorp/raft@v1.8.0", test: "github.com/hashicorp/raft", race: true,
-		run: "^(TestNetworkTransport|TestTCPTransport|TestRaft_Integ$|TestRaft_RestartFollower|TestRaft_PreVote_LeaderSpam)", // the others make no TCP connections
+		name: "yamux", module: yamux, test: "github.com/hashicorp/yamux",
 	},
 	{
-		name: "miniredis", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2", race: true,
+		name: "smux -race", module: smux, test: "github.com/xtaci/smux", pipes: true,
+		// These take minutes under the race detector.
+		skip: "^(Test8GBTransfer|TestRandomLengthRandomDataTransfer)",
+		race: true,
 	},
 	{
-		name: "miniredis/server", module: "github.com/alicebob/miniredis/v2@v2.40.0", test: "github.com/alicebob/miniredis/v2/server", race: true,
+		name: "smux", module: smux, test: "github.com/xtaci/smux", pipes: true,
+		// 8 GiB show no more than the 1 GiB of TestRandomLengthRandomDataTransfer.
+		skip: "^Test8GBTransfer",
 	},
 	{
-		name: "x/net/netutil", module: "golang.org/x/net@v0.58.0", test: "golang.org/x/net/netutil", race: true, quick: 1,
+		name: "x/crypto/ssh", module: crypto, test: "golang.org/x/crypto/ssh",
+		race: true,
 	},
 	{
-		name: "net/rpc", std: []string{"net/rpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc", race: true, quick: 1,
+		name: "hashicorp/raft", module: raft, test: "github.com/hashicorp/raft",
+		// The others make no TCP connections.
+		run: "^(TestNetworkTransport|TestTCPTransport|TestRaft_Integ$|TestRaft_RestartFollower" +
+			"|TestRaft_PreVote_LeaderSpam)",
+		race: true, quick: 1,
 	},
 	{
-		name: "net/rpc/jsonrpc", std: []string{"net/rpc", "net/rpc/jsonrpc", "net/http/httptest", "net/http/internal/testcert"}, test: ourModule + "/net/rpc/jsonrpc", pipes: true, race: true, quick: 1,
+		name: "miniredis", module: miniredis, test: "github.com/alicebob/miniredis/v2",
+		race: true,
+	},
+	{
+		name: "miniredis/server", module: miniredis, test: "github.com/alicebob/miniredis/v2/server",
+		race: true, quick: 1,
+	},
+	{
+		name: "x/net/netutil", module: xnet, test: "golang.org/x/net/netutil",
+		race: true,
+	},
+	{
+		name: "net/rpc", std: append([]string{"net/rpc"}, httptest...), test: ourModule + "/net/rpc",
+		race: true, quick: 1,
+	},
+	{
+		name: "net/rpc/jsonrpc", std: append([]string{"net/rpc", "net/rpc/jsonrpc"}, httptest...),
+		test: ourModule + "/net/rpc/jsonrpc", pipes: true,
+		race: true, quick: 1,
 	},
 }
 

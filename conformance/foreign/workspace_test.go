@@ -21,8 +21,9 @@ import (
 // root is the folder of our own module.
 const root = "../.."
 
-// A workspace is a temporary module, foreign.test, in which one suite is built. The suite's module is a dependency of it, so its
-// sources are compiled as its own go.mod says. Its TCP connections come from the package foreign.test/net.
+// A workspace is a temporary module, foreign.test, in which one suite is built. The suite's module
+// is a dependency of it, so its sources are compiled as its own go.mod says. Its TCP connections
+// come from the package foreign.test/net.
 type workspace struct {
 	dir     string
 	std     map[string]bool // the packages of Go's tree that have a copy in the workspace
@@ -139,7 +140,8 @@ func (w *workspace) copyTree(from, to string, deep bool) error {
 	})
 }
 
-// rewriteImports changes the imports of the packages that the workspace has a copy of, and nothing else.
+// rewriteImports changes the imports of the packages that the workspace has a copy of, and nothing
+// else.
 func (w *workspace) rewriteImports(name string, src []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)

@@ -8,7 +8,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// CountsVariable is the environment variable that names the file to which the counts of dialed connections are written.
+// CountsVariable is the environment variable that names the file to which the counts of dialed
+// connections are written.
 const CountsVariable = "RDDP_FOREIGN_COUNTS"
 
 // Counts are the connections that the process has dialed.
@@ -31,7 +32,8 @@ func ReadCounts(file string) (n Counts, err error) {
 
 var counts counter
 
-// A counter writes its counts to a file whenever they change, because the process may end at any time.
+// A counter writes its counts to a file whenever they change, because the process may end at any
+// time.
 type counter struct {
 	mu   sync.Mutex
 	n    Counts
@@ -60,7 +62,8 @@ func (c *counter) dialed(x *extsock.Conn) {
 		}
 		c.file = f
 	}
-	if _, err := c.file.WriteAt(fmt.Appendf(nil, "%10d %10d %10d %10d\n", c.n.Dialed, c.n.DDP, c.n.Fallback, c.n.Panics), 0); err != nil {
+	line := fmt.Appendf(nil, "%10d %10d %10d %10d\n", c.n.Dialed, c.n.DDP, c.n.Fallback, c.n.Panics)
+	if _, err := c.file.WriteAt(line, 0); err != nil {
 		panic(fmt.Sprintf("standin: %v", err))
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A TCPListener takes the place of a net.TCPListener: it adds the methods of that type to an extsock.Listener.
+// A TCPListener takes the place of a net.TCPListener: it adds the methods of that type to an
+// extsock.Listener.
 type TCPListener struct {
 	*extsock.Listener
 	inBand *queue // nil except in ModeInBand
@@ -46,7 +47,8 @@ func (l *TCPListener) AcceptTCP() (*TCPConn, error) {
 	return l.inBand.next(l.Addr())
 }
 
-// Close stops listening. It closes the connections that nobody has accepted, as the operating system does.
+// Close stops listening. It closes the connections that nobody has accepted, as the operating
+// system does.
 func (l *TCPListener) Close() error {
 	err := l.Listener.Close()
 	if l.inBand != nil {

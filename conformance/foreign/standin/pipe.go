@@ -11,7 +11,10 @@ func Pipe() (net.Conn, net.Conn) { return pipe(Listen, Dial) }
 // PlainPipe is Pipe with package net's TCP.
 func PlainPipe() (net.Conn, net.Conn) { return pipe(net.Listen, net.Dial) }
 
-func pipe(listen func(network, address string) (net.Listener, error), dial func(network, address string) (net.Conn, error)) (net.Conn, net.Conn) {
+func pipe(
+	listen func(network, address string) (net.Listener, error),
+	dial func(network, address string) (net.Conn, error),
+) (net.Conn, net.Conn) {
 	l, err := listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(fmt.Sprintf("standin.Pipe: %v", err))

@@ -10,8 +10,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A queue holds the connections of a listener that are in DDP mode and that nobody has accepted yet. Without it a program
-// that dials and accepts in one goroutine could not work: its Dial needs the other end's EnableDDP.
+// A queue holds the connections of a listener that are in DDP mode and that nobody has accepted
+// yet. Without it a program that dials and accepts in one goroutine could not work: its Dial needs
+// the other end's EnableDDP.
 type queue struct {
 	mu       sync.Mutex
 	ready    []*extsock.Conn // in the order in which their switch has ended
@@ -122,7 +123,8 @@ func (q *queue) next(a net.Addr) (*extsock.Conn, error) {
 	}
 }
 
-// takeLocked takes the first connection. If there is none, it returns the error of Accept, or the channel to wait for.
+// takeLocked takes the first connection. If there is none, it returns the error of Accept, or the
+// channel to wait for.
 func (q *queue) takeLocked() (*extsock.Conn, <-chan struct{}, error) {
 	if q.err != nil {
 		return nil, nil, q.err

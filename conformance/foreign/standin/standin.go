@@ -1,12 +1,14 @@
-// Package standin stands in for the part of package net that makes TCP connections: a program that calls its
-// functions instead of net's gets extended sockets. The tests of conformance/foreign put it under the test suites
-// of other projects.
+// Package standin stands in for the part of package net that makes TCP connections: a program that
+// calls its functions instead of net's gets extended sockets. The tests of conformance/foreign put
+// it under the test suites of other projects.
 //
-// The names are net's and so are the types of their arguments, as far as Go allows: a Dialer has the fields of
-// net.Dialer, a *TCPConn is a *extsock.Conn. Networks other than TCP are left to package net.
+// The names are net's and so are the types of their arguments, as far as Go allows: a Dialer has
+// the fields of net.Dialer, a *TCPConn is a *extsock.Conn. Networks other than TCP are left to
+// package net.
 //
-// The environment variable RDDP_FOREIGN selects how the connections begin; see Mode. In all modes but ModeInBand
-// the package only passes an extsock.Config on. In particular it never calls Handshake.
+// The environment variable RDDP_FOREIGN selects how the connections begin; see Mode. In all modes
+// but ModeInBand the package only passes an extsock.Config on. In particular it never calls
+// Handshake.
 package standin
 
 import (
@@ -28,8 +30,9 @@ const (
 	ModePrefer  Mode = "prefer"  // extsock.StartupPrefer on both sides
 	ModeRequire Mode = "require" // extsock.StartupRequire on both sides
 
-	// ModeInBand: both ends call EnableDDP, each in the middle of its own code: the dialing end before Dial returns, the
-	// accepting end in a goroutine of the listener, before Accept returns the connection.
+	// ModeInBand: both ends call EnableDDP, each in the middle of its own code: the dialing end
+	// before Dial returns, the accepting end in a goroutine of the listener, before Accept returns
+	// the connection.
 	ModeInBand Mode = "inband"
 )
 
@@ -80,7 +83,7 @@ func DialTCP(network string, laddr, raddr *net.TCPAddr) (*TCPConn, error) {
 	if raddr == nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Source: sourceOf(laddr), Err: errMissingAddress}
 	}
-	if isV4 := raddr.IP.To4() != nil; len(raddr.IP) > 0 && (raddr.IP.To16() == nil || isV4 && network == "tcp6" || !isV4 && network == "tcp4") {
+	if len(raddr.IP) > 0 && !fits(network, raddr.IP) {
 		_, err := net.DialTCP(network, laddr, raddr) // it does not dial such an address
 		return nil, err
 	}
@@ -89,6 +92,18 @@ func DialTCP(network string, laddr, raddr *net.TCPAddr) (*TCPConn, error) {
 		d.LocalAddr = laddr
 	}
 	return d.dial(context.Background(), network, raddr.String())
+}
+
+// fits reports whether a connection of the network may have the address.
+func fits(network string, ip net.IP) bool {
+	isV4 := ip.To4() != nil
+	switch network {
+	case "tcp4":
+		return isV4
+	case "tcp6":
+		return !isV4 && ip.To16() != nil
+	}
+	return ip.To16() != nil
 }
 
 // Dial is DialContext without a context.
@@ -141,7 +156,8 @@ func Listen(network, address string) (net.Listener, error) {
 // ListenTCP listens at laddr, as net.ListenTCP does. A nil laddr means any address and port.
 func ListenTCP(network string, laddr *net.TCPAddr) (*TCPListener, error) {
 	if !isTCP(network) {
-		return nil, &net.OpError{Op: "listen", Net: network, Addr: sourceOf(laddr), Err: net.UnknownNetworkError(network)}
+		err := net.UnknownNetworkError(network)
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: sourceOf(laddr), Err: err}
 	}
 	address := ":0"
 	if laddr != nil {

@@ -26,7 +26,8 @@ func inModes(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// A program that dials and then accepts, in one goroutine, gets two ends of a connection in the mode.
+// A program that dials and then accepts, in one goroutine, gets two ends of a connection in the
+// mode.
 func TestDialThenAccept(t *testing.T) {
 	inModes(t, func(t *testing.T) {
 		a, b := Pipe()
