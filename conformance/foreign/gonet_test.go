@@ -4,7 +4,6 @@ package foreign
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -20,7 +19,7 @@ import (
 
 // This file makes a suite of the tests that Go's own package net has of its TCP. They are tests
 // within the package, so they use names that it does not export, and packages that are internal to
-// Go's tree. Both become visible by an overlay of Go's tree, which adds
+// Go's tree. Both become visible in a tree of links to Go's own, which adds
 
 //   - a file to package net that exports each name that the tests need, under another name, and
 //   - a package foreign/x for each package internal/x, with the same names.
@@ -36,12 +35,11 @@ func visible(path string) string { return strings.Replace(path, "internal", "for
 
 // A goNet is the source of the suite.
 type goNet struct {
-	w       *workspace
-	fset    *token.FileSet
-	files   []*goNetFile
-	hidden  map[string]token.Token // the unexported names of package net
-	used    map[string]bool        // those of them that the tests use
-	overlay map[string]string      // name in Go's tree: file in the workspace
+	w      *workspace
+	fset   *token.FileSet
+	files  []*goNetFile
+	hidden map[string]token.Token // the unexported names of package net
+	used   map[string]bool        // those of them that the tests use
 }
 
 // A goNetFile is a file of the suite.
@@ -53,7 +51,10 @@ type goNetFile struct {
 }
 
 func writeGoNet(w *workspace) error {
-	g := &goNet{w: w, fset: token.NewFileSet(), used: map[string]bool{}, overlay: map[string]string{}}
+	if err := w.linkGo(); err != nil {
+		return err
+	}
+	g := &goNet{w: w, fset: token.NewFileSet(), used: map[string]bool{}}
 	pkg, err := build.Import("net", "", 0)
 	if err != nil {
 		return err
@@ -73,10 +74,7 @@ func writeGoNet(w *workspace) error {
 			return err
 		}
 	}
-	if err := g.exportHidden(pkg.Dir); err != nil {
-		return err
-	}
-	if err := g.writeOverlay(); err != nil {
+	if err := g.exportHidden(); err != nil {
 		return err
 	}
 	return g.reduce()
@@ -192,13 +190,11 @@ func (g *goNet) copyInternal(path string) (map[string]token.Token, error) {
 			fmt.Fprintf(&b, "%s %s = real.%s\n", keyword(names[n]), n, n)
 		}
 	}
-	file := "overlay/" + strings.ReplaceAll(path, "/", "_") + ".go"
-	g.overlay[filepath.Join(build.Default.GOROOT, "src", visible(path), "foreign.go")] = file
-	return names, g.w.write(file, b.String())
+	return names, g.w.write(filepath.Join("goroot/src", visible(path), "foreign.go"), b.String())
 }
 
 // exportHidden writes the file that exports names of package net, and the one that imports them.
-func (g *goNet) exportHidden(dir string) error {
+func (g *goNet) exportHidden() error {
 	export, use := "package net\n\n", "package gonet\n\nimport real \"net\"\n\n"
 	for _, n := range slices.Sorted(maps.Keys(g.used)) {
 		pointer := ""
@@ -208,22 +204,8 @@ func (g *goNet) exportHidden(dir string) error {
 		export += fmt.Sprintf("%s %s%s = %s%s\n", keyword(g.hidden[n]), exportPrefix, n, pointer, n)
 		use += fmt.Sprintf("%s %s = real.%s%s\n", keyword(g.hidden[n]), n, exportPrefix, n)
 	}
-	g.overlay[filepath.Join(dir, "zz_foreign.go")] = "overlay/net.go"
 	if err := g.parse(&goNetFile{name: "hidden_test.go", src: []byte(use)}); err != nil {
 		return err
 	}
-	return g.w.write("overlay/net.go", export)
-}
-
-func (g *goNet) writeOverlay() error {
-	replace := map[string]string{}
-	for name, file := range g.overlay {
-		replace[name] = filepath.Join(g.w.dir, file)
-	}
-	b, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return err
-	}
-	g.w.overlay = filepath.Join(g.w.dir, "overlay.json")
-	return os.WriteFile(g.w.overlay, b, 0o644)
+	return g.w.write("goroot/src/net/zz_foreign.go", export)
 }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,14 +24,14 @@ const root = "../.."
 // is a dependency of it, so its sources are compiled as its own go.mod says. Its TCP connections
 // come from the package foreign.test/net.
 type workspace struct {
-	dir     string
-	std     map[string]bool // the packages of Go's tree that have a copy in the workspace
-	overlay string          // file for go's -overlay; "" for none
+	dir    string
+	std    map[string]bool // the packages of Go's tree that have a copy in the workspace
+	goroot string          // Go's tree
 }
 
 // newWorkspace makes the workspace of s in dir.
 func newWorkspace(s *suite, dir string) (*workspace, error) {
-	w := &workspace{dir: dir, std: map[string]bool{"net": true}}
+	w := &workspace{dir: dir, goroot: build.Default.GOROOT, std: map[string]bool{"net": true}}
 	if err := w.writeModule(s); err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func newWorkspace(s *suite, dir string) (*workspace, error) {
 		w.std[p] = true
 	}
 	for _, p := range s.std {
-		if err := w.copyTree(filepath.Join(build.Default.GOROOT, "src", p), filepath.Join(dir, p), false); err != nil {
+		if err := w.copyTree(filepath.Join(w.goroot, "src", p), filepath.Join(dir, p), false); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +189,7 @@ func (w *workspace) build(pkg string, plain, race bool) (program string, err err
 // folder returns where the tests of s run: where their sources are, unless s says otherwise.
 func (w *workspace) folder(s *suite) (string, error) {
 	if s.folder != "" {
-		return filepath.Join(build.Default.GOROOT, "src", s.folder), nil
+		return filepath.Join(w.goroot, "src", s.folder), nil
 	}
 	out, err := w.goCommand("list", "-mod=mod", "-f", "{{.Dir}}", s.test).Output()
 	if err != nil {
@@ -200,11 +199,34 @@ func (w *workspace) folder(s *suite) (string, error) {
 }
 
 func (w *workspace) goCommand(args ...string) *exec.Cmd {
-	if w.overlay != "" {
-		args = slices.Insert(args, 1, "-overlay="+w.overlay)
-	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOROOT="+w.goroot)
 	return cmd
+}
+
+// linkGo makes goroot a tree of links to Go's own. Only the package net and the folders above it are of its
+// own, so that files can be added there.
+func (w *workspace) linkGo() error {
+	from, to := w.goroot, filepath.Join(w.dir, "goroot")
+	if err := os.MkdirAll(filepath.Join(to, "src"), 0o755); err != nil {
+		return err
+	}
+	for _, folder := range []string{"", "src"} {
+		entries, err := os.ReadDir(filepath.Join(from, folder))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := filepath.Join(folder, e.Name())
+			if name == "src" || name == filepath.Join("src", "net") {
+				continue
+			}
+			if err := os.Symlink(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+				return err
+			}
+		}
+	}
+	w.goroot = to
+	return os.CopyFS(filepath.Join(to, "src", "net"), os.DirFS(filepath.Join(from, "src", "net")))
 }
