@@ -32,6 +32,11 @@
 // the suite dialed were in DDP mode when Dial returned ("ddp"), and how many had fallen back to plain
 // TCP ("plain").
 //
+// If a test fails that is no exception, the suite runs again, at most twice, over TCP as well as in the
+// other columns: many tests have time limits that a busy machine does not always meet. A test that
+// passes then is counted as passed and named, and the cell says "again". A test that fails each time
+// stays failed.
+//
 // Each column is compared with the column tcp, test by test. A run fails
 //
 //   - if a test passes less often in a column than over TCP, and is no exception,

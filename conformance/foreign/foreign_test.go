@@ -95,6 +95,10 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 		for _, h := range results[i].hung {
 			t.Logf("%s, %s: %s has panicked or hung, see %s", s.name, c.name, h, e.log)
 		}
+		if len(results[i].again) > 0 {
+			slices.Sort(results[i].again)
+			t.Logf("%s, %s: failed, and passed at another attempt: %v", s.name, c.name, results[i].again)
+		}
 		if i > 0 && results[0] != nil {
 			compare(t, s, c, results[0], results[i])
 		}
@@ -164,7 +168,11 @@ func (r *result) cell() string {
 	if r == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%d/%d %.1fs", r.passed(), r.failed(), r.took.Seconds())
+	again := ""
+	if len(r.again) > 0 {
+		again = fmt.Sprintf(" (%d again)", len(r.again))
+	}
+	return fmt.Sprintf("%d/%d%s %.1fs", r.passed(), r.failed(), again, r.took.Seconds())
 }
 
 // modes returns how many of the connections that the suite has dialed were in which mode.

@@ -42,7 +42,8 @@ type tally struct{ passed, failed, skipped int }
 // A result is what one run of a suite has shown.
 type result struct {
 	tests  map[string]tally
-	hung   []string // top-level tests that the program's end has cut off
+	hung   []string // top-level tests that have ended their process, by hanging or by a panic
+	again  []string // tests that have failed and passed at another attempt
 	took   time.Duration
 	counts standin.Counts
 	log    string // name of the file with the output
@@ -83,38 +84,76 @@ func (e *execution) run() (*result, error) {
 	r := &result{tests: map[string]tally{}, log: e.log}
 	begin := time.Now()
 	for range e.s.repeats() {
-		if err := e.runOnce(r); err != nil {
+		once, err := e.runOnce()
+		if err != nil {
 			return nil, err
 		}
+		r.include(once)
 	}
-	r.took = time.Since(begin)
 	if len(r.tests) == 0 {
 		return nil, fmt.Errorf("no test has run, see %s", e.log)
 	}
+	for range attempts {
+		if !e.hasFailures(r) {
+			break
+		}
+		once, err := e.runOnce()
+		if err != nil {
+			return nil, err
+		}
+		r.amend(once)
+	}
+	r.took = time.Since(begin)
 	return r, nil
 }
 
-func (e *execution) runOnce(r *result) error {
+// attempts is how often a suite runs again because a test has failed. Other projects' tests have time
+// limits that a busy machine does not always meet, over TCP either; all columns have the same attempts.
+const attempts = 2
+
+// hasFailures reports whether a test has failed that is no exception.
+func (e *execution) hasFailures(r *result) bool {
+	for name, t := range r.tests {
+		if t.failed > 0 && exceptionFor(e.s, e.col, name) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// runOnce runs each test once.
+func (e *execution) runOnce() (*result, error) {
 	once := &result{tests: map[string]tally{}}
 	for range maxStarts {
 		out, ended, err := e.start(once)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		guilty, err := once.add(out)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ended && len(guilty) == 0 {
-			return fmt.Errorf("the program ended outside of a test, see %s", e.log)
+			return nil, fmt.Errorf("the program ended outside of a test, see %s", e.log)
 		}
 		once.hung = append(once.hung, guilty...)
 		if ended {
 			break
 		}
 	}
-	r.include(once)
-	return nil
+	return once, nil
+}
+
+// amend replaces one failure of each test that has failed and passes in once.
+func (r *result) amend(once *result) {
+	for name, n := range once.tests {
+		if t := r.tests[name]; t.failed > 0 && n.passed > 0 {
+			t.failed--
+			t.passed++
+			r.tests[name] = t
+			r.again = append(r.again, name)
+		}
+	}
 }
 
 // include adds the counts of once to r.

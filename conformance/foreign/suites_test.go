@@ -66,7 +66,7 @@ var suites = []suite{
 	},
 	{
 		name: "yamux -short", module: yamux, test: "github.com/hashicorp/yamux",
-		short: true, count: 3, quick: 1,
+		short: true, quick: 1,
 	},
 	{
 		name: "yamux", module: yamux, test: "github.com/hashicorp/yamux",
