@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,9 +56,8 @@ type row struct {
 }
 
 func runSuite(t *testing.T, s *suite, logs string) row {
-	dir := t.TempDir()
 	results := make([]*result, len(columns))
-	w, err := newWorkspace(s, dir)
+	w, err := newWorkspace(s, t.TempDir())
 	if err != nil {
 		t.Error(err)
 		return row{s, results}
@@ -75,9 +73,6 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 			t.Error(err)
 			return row{s, results}
 		}
-	}
-	if t.Failed() {
-		return row{s, results}
 	}
 	for i, c := range columns {
 		if !c.selected() {
@@ -99,12 +94,12 @@ func runSuite(t *testing.T, s *suite, logs string) row {
 			slices.Sort(results[i].again)
 			t.Logf("%s, %s: failed, and passed at another attempt: %v", s.name, c.name, results[i].again)
 		}
-		if i > 0 && results[0] != nil {
+		switch {
+		case results[i].passed() == 0:
+			t.Errorf("%s, %s: no test passes", s.name, c.name)
+		case i > 0 && results[0] != nil:
 			compare(t, s, c, results[0], results[i])
 		}
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "suite")); err != nil {
-		t.Error(err)
 	}
 	return row{s, results}
 }

@@ -20,13 +20,13 @@ import (
 // This file makes a suite of the tests that Go's own package net has of its TCP. They are tests
 // within the package, so they use names that it does not export, and packages that are internal to
 // Go's tree. Both become visible in a tree of links to Go's own, which adds
-
+//
 //   - a file to package net that exports each name that the tests need, under another name, and
 //   - a package foreign/x for each package internal/x, with the same names.
 //
 // A variable is exported as a pointer, so that the tests can set the hooks of package net. The
 // tests themselves go to a package of their own, gonet, which imports foreign.test/net without a
-// qualifier. What does not compile there is left out; see leaveOut.
+// qualifier. What does not compile there is left out; see goNetLeftOut.
 
 const exportPrefix = "Foreign_" // of the unexported names of package net
 
