@@ -66,7 +66,7 @@ var suites = []suite{
 	},
 	{
 		name: "yamux -short", module: yamux, test: "github.com/hashicorp/yamux",
-		short: true, quick: 1,
+		short: true,
 	},
 	{
 		name: "yamux", module: yamux, test: "github.com/hashicorp/yamux",
