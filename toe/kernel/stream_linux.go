@@ -150,7 +150,9 @@ func (s *socket) tryRead(fd uintptr) bool {
 		begin = time.Now()
 	}
 	for {
-		n, err := unix.Read(int(fd), p)
+		// As package net does: unix.Read would tell the race detector of an order of its own, which does not
+		// come after what net and raceRead tell it of writes.
+		n, err := syscall.Read(int(fd), p)
 		switch {
 		case err == unix.EINTR:
 			continue

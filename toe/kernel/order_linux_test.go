@@ -1,0 +1,42 @@
+package kernel
+
+import "testing"
+
+// TestReadComesAfterWrite: what a program has written to its memory before it writes to a connection, the
+// program that reads from the other end may read, as over package net. The test is one under the race
+// detector, which has to see the order.
+func TestReadComesAfterWrite(t *testing.T) {
+	batch := func(s *Stream) error { return s.WriteBatch([][]byte{{1}}) }
+	lazily := func(s *Stream) error {
+		p := make([]byte, 1)
+		_, _, err := s.ReadLazily(0, func() []byte { return p }, func() {})
+		return err
+	}
+	for _, tt := range []struct {
+		desc        string
+		write, read func(s *Stream) error
+	}{
+		{"both by the Stream", batch, lazily},
+		{"the write by package net", func(s *Stream) error { _, err := s.Write([]byte{1}); return err }, lazily},
+		{"the read by package net", batch, func(s *Stream) error { _, err := s.Read(make([]byte, 1)); return err }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			a, b := pairOf(t, &Backend{})
+			memory := 0
+			wrote := make(chan error, 1)
+			go func() {
+				memory = 1
+				wrote <- tt.write(a)
+			}()
+			if err := tt.read(b); err != nil {
+				t.Error(err)
+			}
+			if memory != 1 {
+				t.Errorf("the reader sees %d", memory)
+			}
+			if err := <-wrote; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
