@@ -96,6 +96,8 @@ var suites = []suite{
 	},
 	{
 		name: "miniredis", module: miniredis, test: "github.com/alicebob/miniredis/v2",
+		// It wants two commands to take less than a millisecond together, which they do not always.
+		skip: "^TestPExpireTime$",
 		race: true,
 	},
 	{
