@@ -619,3 +619,28 @@ func TestAcceptAfterClose(t *testing.T) {
 		}
 	})
 }
+
+// TestFailedStartupIsSaid by each call that needs the connection, until Close, and not that the connection is closed.
+func TestFailedStartupIsSaid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, n := simListener(t, extsock.Config{Startup: extsock.StartupRequire})
+		peer, c := accept(t, l, n)
+		peer.Write([]byte("GET / HTTP/1.1\r\n"))
+		synctest.Wait()
+		_, readErr := c.Read(make([]byte, 1))
+		_, requestErr := c.ReceiveRequest(t.Context())
+		_, postErr := c.PostSend([]byte("x"))
+		for call, err := range map[string]error{
+			"Read": readErr, "ReceiveRequest": requestErr, "PostSend": postErr,
+			"Handshake": c.Handshake(t.Context()), "EnableDDP": c.EnableDDP(t.Context(), nil), "CloseWrite": c.CloseWrite(),
+		} {
+			if !errors.Is(err, extsock.ErrNotMPA) {
+				t.Errorf("%s = %v, want ErrNotMPA", call, err)
+			}
+		}
+		c.Close()
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("EnableDDP after Close = %v", err)
+		}
+	})
+}

@@ -290,6 +290,8 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 	switch {
 	case err != nil:
 		return mine, err
+	case c.startup.failed != nil: // it says more
+		return mine, c.startup.failed
 	case c.isGivenUp():
 		return mine, net.ErrClosed
 	case c.mode == ModeDDP:

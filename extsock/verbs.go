@@ -118,6 +118,8 @@ func (c *Conn) inDDP() (*verbs, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.startup.failed != nil:
+		return nil, c.startup.failed
 	case c.isClosed():
 		return nil, net.ErrClosed
 	case c.mode != ModeDDP:
