@@ -71,7 +71,7 @@ func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
 // makes room. The message of a byte stream never waits: its peer has a credit for it, and so it has memory.
 func (in *inbox) bind(payload []byte, last bool) bool {
 	in.mu.Lock()
-	full := in.used == in.depth
+	full := in.used >= in.depth && (in.framed || !in.discard) // a message that is thrown away needs no room
 	if in.framed && len(payload) > headerLen {
 		full = in.used >= in.depth-extraBuffers // those are for messages without data
 	}
@@ -127,9 +127,12 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 		size = max(body, min(longest, joined)) // the reader is behind: there is room for what comes next
 	}
 	c := bufpool.GetChunk(size)
-	if in.framed {
+	switch {
+	case in.framed:
 		in.memory.fill(c.Size())
-	} else if !in.memory.hold(c.Size()) {
+	case in.discard:
+		in.memory.held += int64(c.Size()) // until it is thrown away
+	case !in.memory.hold(c.Size()):
 		c.Put()
 		return nil, false
 	}

@@ -171,6 +171,50 @@ func TestCloseReadInDDPMode(t *testing.T) {
 	}
 }
 
+// TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read from TCP, what waits there
+// is thrown away after CloseRead, and what is behind it gets through. What was unread before can be read still.
+func TestCloseReadEmptiesTheWay(t *testing.T) {
+	for _, limit := range []int64{0, extsock.DefaultMemoryLimit} {
+		bubble(t, func(t *testing.T) {
+			limitMemory(t, limit)
+			s := inMessages
+			s.cfg.RecvDepth = 4
+			ci, cr := simPair(t, simtoe.Config{}, s, s)
+			h := register(t, ci, make([]byte, 8), extsock.RemoteRead).Handle()
+			for range 6 {
+				if _, err := ci.Write(make([]byte, 40_000)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Second)
+			if err := cr.CloseRead(); err != nil {
+				t.Fatal(err)
+			}
+			cr.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := cr.Remote(h).ReadAt(make([]byte, 8), 0); err != nil {
+				t.Errorf("limit %d: ReadAt behind messages that are thrown away: %v", limit, err)
+			}
+			n := 0
+			for {
+				k, err := cr.Read(make([]byte, 40_000))
+				if err != nil {
+					if err != io.EOF {
+						t.Errorf("limit %d: Read = %v", limit, err)
+					}
+					break
+				}
+				n += k
+			}
+			if n < 40_000 || n > 160_000 {
+				t.Errorf("limit %d: %d octets were unread before CloseRead", limit, n)
+			}
+			ci.Close()
+			cr.Close()
+			settle()
+		})
+	}
+}
+
 // TestCloseReadOfAnotherOwner: where the application posts the receive buffers there is nothing that CloseRead could end.
 func TestCloseReadOfAnotherOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -116,6 +116,7 @@ func (c *Conn) closeReadDDP() error {
 	}
 	pump.in.closeRead()
 	pump.interrupt()
+	pump.wake() // what waits for room can be thrown away
 	return nil
 }
 
