@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/mpa"
@@ -221,10 +223,19 @@ func (a *attempt) prefer() (*Conn, error) {
 	default: // a rejection, or MPA that makes no sense: an answer
 		return nil, err
 	}
-	if why.Reason != FallbackTimedOut { // the peer has said nothing, and may have been busy
+	if why.Reason != FallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
 		a.d.known.note(a.place, why, a.d.fallbackFor())
 	}
 	return a.fallBack(why)
+}
+
+// isNetworkFault reports whether err is the network's, and nothing that the peer has said.
+func isNetworkFault(err error) bool {
+	return slices.ContainsFunc(networkFaults, func(e syscall.Errno) bool { return errors.Is(err, e) })
+}
+
+var networkFaults = []syscall.Errno{
+	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN,
 }
 
 // fallBack connects in plain TCP.

@@ -448,3 +448,51 @@ func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 	l.Close()
 	over.Wait()
 }
+
+// unreachable is a network to whose peers the way is lost after the first connection, as an ICMP message says it.
+type unreachable struct {
+	*simtoe.Network
+	dials int
+}
+
+func (u *unreachable) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
+	s, err := u.Network.Dial(ctx, network, address)
+	if u.dials++; u.dials == 1 && err == nil {
+		return lostStream{s}, nil
+	}
+	return s, err
+}
+
+type lostStream struct{ toe.Stream }
+
+func (s lostStream) Read([]byte) (int, error) {
+	return 0, &net.OpError{Op: "read", Net: "sim", Err: syscall.EHOSTUNREACH}
+}
+
+// TestNetworksFaultIsNotRemembered: it says nothing of the peer.
+func TestNetworksFaultIsNotRemembered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		network := &unreachable{Network: simtoe.New(simtoe.Config{})}
+		cfg := &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}
+		l, err := extsock.Listen("tcp", "rddp:1", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &extsock.Dialer{Config: cfg}
+		for range 2 {
+			c, err := d.DialDDP(t.Context(), "tcp", "rddp:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if f := c.Fallback(); f != nil && f.Reason == extsock.FallbackRemembered {
+				t.Errorf("remembered: %v", f)
+			}
+		}
+		if n := extsock.Remembered(d); n != 0 {
+			t.Errorf("%d addresses are remembered", n)
+		}
+		l.Close()
+		settle()
+	})
+}
