@@ -100,7 +100,7 @@
 //
 // A connection that is half open takes about 14 KiB, an idle one in DDP mode about 22 KiB beyond TCP. One that is busy
 // takes, beyond its share of SetMemoryLimit, 66 KiB each to receive and to send, and unread data: at most eight messages of
-// Config.RecvSize for a byte stream, 512 KiB by default, and 64 KiB and one message in message mode. One that has failed and
+// Config.RecvSize for a byte stream, 512 KiB by default, and 64 KiB and one message in message mode. One that waits for Accept may be busy. One that has failed and
 // waits for the peer's FIN takes 16 KiB. The Region that a peer was granted for a rendezvous
 // is memory of the Read that waits for it, or replaces that when the Read is over; it has 64 MiB at most. Not bounded are how many connections
 // there are, which is up to who calls Accept, and how long a connection with StartupPrefer may stay silent before its first

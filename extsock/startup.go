@@ -84,7 +84,7 @@ var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); ret
 
 // A startup is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
 //
-//	undecided ──► sniffing ──► switching │ settled: plain TCP │ failed: too many half-open connections
+//	undecided ──► sniffing ──► switching │ settled: plain TCP │ failed: evicted │ undecided: the Request is ReceiveRequest's
 //	undecided ──► switching ──► settled: DDP mode, or rejected by the application │ failed
 type startup struct {
 	settled  bool           // nothing is left to do
