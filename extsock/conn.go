@@ -300,14 +300,14 @@ func (c *Conn) setReset() {
 	}
 }
 
-// abandon closes a connection whose startup has failed, or that was closed meanwhile.
-func (c *Conn) abandon() {
-	c.mu.Lock()
+// abandonLocked closes a connection whose startup has failed, unless that was done meanwhile. The caller goes on with
+// closeStream; that is nobody else's then.
+//
+// +checklocks:c.mu
+func (c *Conn) abandonLocked() {
 	if !c.isClosed() {
 		close(c.closed)
 	}
-	c.mu.Unlock()
-	_ = c.closeStream() // the caller's error says more
 }
 
 // isGivenUp reports whether nobody wants the startup that is under way any more.

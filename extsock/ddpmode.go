@@ -340,6 +340,11 @@ func (c *Conn) endSwitch(err error) error {
 	close(c.switching)
 	c.switching = nil
 	closed := c.isClosed()
+	r := (*mpa.RejectError)(nil)
+	over := p == nil && (closed || err != nil && !errors.As(err, &r))
+	if over {
+		c.abandonLocked()
+	}
 	c.mu.Unlock()
 	if closed && err == nil {
 		err = net.ErrClosed
@@ -353,8 +358,8 @@ func (c *Conn) endSwitch(err error) error {
 		}
 		return err
 	}
-	if r := (*mpa.RejectError)(nil); closed || err != nil && !errors.As(err, &r) {
-		c.abandon()
+	if over {
+		_ = c.closeStream() // err says more
 	}
 	return err
 }

@@ -227,6 +227,9 @@ func (c *Conn) endSniff(verdict sniffed) {
 		s.byListener.Store(false)
 	}
 	fallback, closed := s.fallback, c.isClosed()
+	if verdict == sniffEvicted {
+		c.abandonLocked()
+	}
 	c.mu.Unlock()
 	if fallback != nil {
 		c.leaveDoor()
@@ -239,7 +242,7 @@ func (c *Conn) endSniff(verdict sniffed) {
 		_ = c.closeStream() // nobody waits for the error
 	case verdict == sniffEvicted:
 		c.trace.warn("no DDP mode", "err", ErrHalfOpen)
-		c.abandon()
+		_ = c.closeStream() // ErrHalfOpen says more
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"sync/atomic"
 	"syscall"
@@ -157,6 +158,66 @@ func TestListenerClosedAsAConnectionComes(t *testing.T) {
 			if k := tap.closed.Load(); k != 1 {
 				t.Errorf("startup %v: Closed was called %d times", s, k)
 			}
+		})
+	}
+}
+
+// atFailure is a trace handler that calls f as startup has failed, before the stream is closed.
+type atFailure struct {
+	slog.Handler
+	f func()
+}
+
+func (atFailure) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h atFailure) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h atFailure) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "rddp: no DDP mode" {
+		h.f()
+	}
+	return nil
+}
+
+// TestFailedStartupClosesOnce: a Close, or another EnableDDP, as startup has failed finds the connection closed. The Tap is
+// told once.
+func TestFailedStartupClosesOnce(t *testing.T) {
+	for _, s := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire} {
+		bubble(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			tap := &tapClosed{}
+			var c *extsock.Conn
+			var told atomic.Bool
+			c = extsock.NewConn(b, false, &extsock.Config{
+				Startup: s, Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return tap },
+				Trace: slog.New(atFailure{slog.DiscardHandler, func() {
+					if told.Swap(true) {
+						return
+					}
+					over := make(chan error, 2)
+					go func() { over <- c.EnableDDP(t.Context(), nil) }()
+					if err := <-over; !errors.Is(err, net.ErrClosed) && !errors.Is(err, extsock.ErrNotMPA) {
+						t.Errorf("startup %v: EnableDDP = %v, want net.ErrClosed or what has failed", s, err)
+					}
+					go func() { over <- c.Close() }()
+					if err := <-over; err != nil {
+						t.Errorf("startup %v: Close = %v", s, err)
+					}
+				}}),
+			})
+			a.Write([]byte("GET / HTTP/1.1\r\n"))
+			if s == extsock.StartupOff {
+				if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrNotMPA) {
+					t.Errorf("EnableDDP = %v", err)
+				}
+			} else if _, err := c.Read(make([]byte, 1)); err == nil {
+				t.Error("Read succeeds")
+			}
+			settle()
+			if n := tap.closed.Load(); n != 1 {
+				t.Errorf("startup %v: Closed was called %d times", s, n)
+			}
+			a.Close()
 		})
 	}
 }
