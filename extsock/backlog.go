@@ -29,8 +29,9 @@ type backlog struct {
 }
 
 // backlogSize is how many connections may wait for Accept. Those that come then wait in the operating
-// system's backlog, as they would for a Listener that starts nothing up.
-const backlogSize = 1024
+// system's backlog, as they would for a Listener that starts nothing up. Each of them may hold unread
+// messages of its peer, 384 KiB by default, so there are not as many as the operating system allows.
+const backlogSize = 128
 
 // newBacklog begins to accept for l.
 func newBacklog(l *Listener) *backlog {
@@ -42,8 +43,11 @@ func newBacklog(l *Listener) *backlog {
 // run accepts until the listener below is closed.
 func (b *backlog) run() {
 	for b.awaitRoom() {
-		c, err := b.l.acceptBelow()
+		var c *Conn
+		err := guarded(func() (err error) { c, err = b.l.acceptBelow(); return err })
+		panicked := (*PanicError)(nil)
 		switch {
+		case errors.As(err, &panicked): // of a Tap or a trace handler, which cost their own connection
 		case errors.Is(err, net.ErrClosed):
 			b.close()
 			return

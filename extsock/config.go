@@ -32,7 +32,8 @@ type Config struct {
 	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a connection
 	// of which nothing has come that long after startup has begun is plain TCP. Zero means that a Write waits 1 s
 	// for the peer's first octets, and a Read waits for them without limit; negative means that a Write does so,
-	// too. A peer that has sent a part of what could be a Request gets HandshakeTimeout for the rest.
+	// too. A peer that has sent a part of what could be a Request gets HandshakeTimeout for the rest. Over a
+	// stream without deadlines nothing but the peer ends the wait.
 	SniffTimeout time.Duration
 	// JudgeRequests leaves each MPA Request to the program, which calls Conn.ReceiveRequest: a Listener does not
 	// run the startup that Startup asks for. Where the program does not call ReceiveRequest, startup runs at the

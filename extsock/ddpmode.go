@@ -120,7 +120,8 @@ type Request struct {
 // that has not been used, ReceiveRequest looks at the peer's first octets as Handshake
 // does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
 // a *FallbackError, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
-// before it is known what the peer speaks, the connection is as usable as before.
+// before it is known what the peer speaks, the connection is as usable as before; without JudgeRequests its startup
+// goes on by itself.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
 		return nil, c.opError("ddp", ErrInitiator)
@@ -164,7 +165,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		return c.nothingBehind()
 	})
 	if err == nil {
-		err = c.awaitDelay(ctx)
+		err = guarded(func() error { return c.awaitDelay(ctx) })
 	}
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(err))
@@ -349,11 +350,14 @@ func (c *Conn) endSwitch(err error) error {
 	if closed && err == nil {
 		err = net.ErrClosed
 	}
-	c.traceSwitch(err)
+	told := guarded(func() error { c.traceSwitch(err); return nil })
 	if p != nil {
 		go p.receive()
 		p.transmit()
-		if err != nil {
+		switch {
+		case told != nil:
+			p.kill(told)
+		case err != nil:
 			_ = c.closeDDP() // err says more
 		}
 		return err

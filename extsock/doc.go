@@ -84,7 +84,7 @@
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded; HandshakeTimeouts
 //	half-open connections      Config.MaxHalfOpen      4096 a       the oldest goes: ErrHalfOpen; HalfOpenEvictions
 //	                                                   Listener
-//	connections not accepted   –                       1024 a       more wait in the operating system's backlog
+//	connections not accepted   –                       128 a        more wait in the operating system's backlog
 //	                                                   Listener
 //	startup after a bad STag   Config.BadSTagDelay     1 s an       the Request waits, ErrDelayed if that is longer than
 //	                                                   address      HandshakeTimeout; BadSTagDelays

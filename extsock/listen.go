@@ -16,7 +16,7 @@ import (
 // A Listener is a net.Listener whose connections are extended sockets.
 //
 // Unless Config.Startup is StartupOff, it runs the startup of each connection in the background, from the moment it
-// comes, whatever the program does; at most 1024 connections wait for Accept so, and the others wait in the
+// comes, whatever the program does; at most 128 connections wait for Accept so, and the others wait in the
 // operating system's backlog. A Listener leaves startup to the program where Config.JudgeRequests says so, and where
 // Config.RecvCQ makes the program post receive buffers to each connection, which it has to do before startup.
 type Listener struct {
@@ -133,7 +133,13 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	if l.cfg.TLS != nil {
 		nc = tls.Server(nc, l.cfg.TLS)
 	}
-	c := NewConn(nc, false, l.cfg)
+	var c *Conn
+	defer func() {
+		if c == nil { // Config.Tap has panicked
+			nc.Close()
+		}
+	}()
+	c = NewConn(nc, false, l.cfg)
 	c.door = l.door
 	return c, nil
 }

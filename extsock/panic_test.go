@@ -1,11 +1,16 @@
 package extsock_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
+	"os"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -125,5 +130,85 @@ func TestPanicInStartup(t *testing.T) {
 	}
 	if n := extsock.TotalStats().Panics; n != 1 {
 		t.Errorf("%d panics counted", n)
+	}
+}
+
+// panics is a trace handler that panics at one event.
+type panics struct {
+	slog.Handler
+	at string
+}
+
+func (panics) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h panics) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h panics) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.at {
+		panic("in the handler")
+	}
+	return nil
+}
+
+// TestPanicInAListener: what panics in the goroutines of a Listener, a Tap's maker or a trace handler, costs its connection
+// and not the program. The next one is accepted.
+func TestPanicInAListener(t *testing.T) {
+	defer extsock.ResetPanics()
+	for _, at := range []string{"rddp: plain TCP", "rddp: DDP mode", "rddp: no DDP mode", "Tap"} {
+		t.Run(at, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				extsock.ResetPanics()
+				first := true
+				l, n := simListener(t, extsock.Config{
+					Startup: extsock.StartupPrefer,
+					Trace:   slog.New(panics{slog.DiscardHandler, at}),
+					Tap: func(_, _ net.Addr, _ bool) extsock.Tap {
+						if first && at == "Tap" {
+							first = false
+							panic("in the Tap's maker")
+						}
+						return nil
+					},
+				})
+				peer, err := n.Dial(t.Context(), "sim", "sim:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer peer.Close()
+				switch at {
+				case "rddp: plain TCP":
+					peer.Write([]byte("GET /"))
+				case "rddp: DDP mode":
+					peer.Write(request())
+				case "rddp: no DDP mode":
+					peer.Write([]byte(mpaKey + "\x40\x01\xff\xff"))
+				}
+				peer.SetReadDeadline(time.Now().Add(time.Minute))
+				if _, err := io.Copy(io.Discard, peer); errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("the connection stays open")
+				}
+				if n := extsock.TotalStats().Panics; n != 1 {
+					t.Errorf("%d panics are counted, want 1", n)
+				}
+				again, err := n.Dial(t.Context(), "sim", "sim:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.SetDeadline(time.Now().Add(time.Minute))
+				for range 2 { // the first one may be there still, with its error
+					c, err := l.AcceptDDP()
+					if err != nil {
+						t.Fatal(err)
+					}
+					same := c.RemoteAddr().String() == again.LocalAddr().String()
+					c.Close()
+					if same {
+						break
+					}
+				}
+				again.Close()
+				settle()
+			})
+		})
 	}
 }

@@ -78,14 +78,15 @@ func (c *Conn) beginSniffLocked() {
 	c.boundSniffLocked()
 }
 
-// hurrySniffLocked is for a Write, or a Close, that waits for the first octets: where none have come, it does
-// not wait for them longer than SniffTimeout.
+// hurrySniffLocked is for a Write, or a Close, that waits for the first octets: where none have come, it waits for
+// them for at most defaultSniff.
 //
 // +checklocks:c.mu
 func (c *Conn) hurrySniffLocked() {
 	s := &c.startup
-	if s.sniffing != nil && s.until.IsZero() {
-		s.until = time.Now().Add(defaultSniff)
+	until := time.Now().Add(defaultSniff)
+	if s.sniffing != nil && len(s.ahead) == 0 && (s.until.IsZero() || s.until.After(until)) {
+		s.until = until
 		c.boundSniffLocked()
 	}
 }
@@ -233,7 +234,8 @@ func (c *Conn) endSniff(verdict sniffed) {
 	c.mu.Unlock()
 	if fallback != nil {
 		c.leaveDoor()
-		c.traceFallback(fallback)
+		told := guarded(func() error { c.traceFallback(fallback); return nil })
+		closed = closed || c.fails(told)
 	}
 	switch {
 	case switches:
@@ -241,9 +243,22 @@ func (c *Conn) endSniff(verdict sniffed) {
 	case closed && verdict != sniffClosed: // Close has left the stream to the sniff
 		_ = c.closeStream() // nobody waits for the error
 	case verdict == sniffEvicted:
-		c.trace.warn("no DDP mode", "err", ErrHalfOpen)
+		_ = guarded(func() error { c.trace.warn("no DDP mode", "err", ErrHalfOpen); return nil })
 		_ = c.closeStream() // ErrHalfOpen says more
 	}
+}
+
+// fails ends a connection in TCP mode because of err, a panic, unless that is nil or the connection is closed. It
+// reports whether the caller has to close the stream.
+func (c *Conn) fails(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil || c.isClosed() {
+		return false
+	}
+	c.startup.failed = err
+	c.abandonLocked()
+	return true
 }
 
 // sniffError says what was found instead of a Request.
