@@ -333,19 +333,16 @@ func TestListenerOfTheSystem(t *testing.T) {
 		if err != nil {
 			t.Fatalf("File = %v", err)
 		}
-		again, err := net.FileListener(f)
-		if err != nil || again.Addr().String() != l.Addr().String() {
-			t.Errorf("the file is that of %v, %v", again, err)
+		for _, s := range []syscall.Conn{f, l} { // not by f.Fd, after which Accept may block for good
+			raw, err := s.SyscallConn()
+			if err == nil {
+				err = raw.Control(func(uintptr) {})
+			}
+			if err != nil {
+				t.Errorf("SyscallConn of %T: %v", s, err)
+			}
 		}
 		f.Close()
-		again.Close()
-		raw, err := l.SyscallConn()
-		if err == nil {
-			err = raw.Control(func(uintptr) {})
-		}
-		if err != nil {
-			t.Errorf("SyscallConn: %v", err)
-		}
 		if err := l.SetDeadline(time.Now()); err != nil {
 			t.Errorf("SetDeadline = %v", err)
 		}

@@ -170,7 +170,9 @@ func (l *Listener) SetDeadline(t time.Time) error {
 }
 
 // File returns a copy of the operating system's listening socket, as for a net.TCPListener. Where there is none the
-// error is errors.ErrUnsupported.
+// error is errors.ErrUnsupported. The two share their mode: after the File's Fd, which makes the socket a blocking one,
+// an Accept under way may last until the next connection, and so may Close. A Listener that runs startup itself always has
+// an Accept under way.
 func (l *Listener) File() (*os.File, error) {
 	f, ok := l.below().(interface{ File() (*os.File, error) })
 	if !ok {
