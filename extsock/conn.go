@@ -208,9 +208,9 @@ func (c *Conn) leave(n *int) {
 // thrown away, but then the peer gets all that was written here, and the end behind it. A second Close gives
 // net.ErrClosed.
 //
-// A connection that a Listener is still starting up is closed in the background as soon as that is over, so
-// that its peer finds a connection that was accepted and closed. Where the peer has sent nothing, with
-// StartupPrefer, that is after Config.SniffTimeout at the latest.
+// If a Listener is still starting the connection up, Close returns at once, and the connection is closed in the
+// background when startup is over. So the peer finds a connection that was accepted and closed. With StartupPrefer,
+// a peer that has sent nothing is waited for at most 1 s, or Config.SniffTimeout if that is shorter.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	c.startup.failed = nil // the application knows
