@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/internal/bufpool"
@@ -32,7 +31,8 @@ func (p *pump) fin() {
 	if !p.finDue() {
 		return
 	}
-	if !p.failed.Load() {
+	p.setReason(p.qp.Err()) // where the QP has ended the stream and its caller has not come to say so
+	if p.life.maySend() {
 		if err := p.stream.CloseWrite(); errors.Is(err, errors.ErrUnsupported) {
 			p.stream.Close() // no half-close: the peer's FIN would wait for ours
 		}
@@ -40,8 +40,9 @@ func (p *pump) fin() {
 	// The peer's FIN ends receive, and this deadline where it does not come.
 	p.setReadUntil(time.Now().Add(p.closeTimeout))
 	p.interrupt() // who waits has been told by now
-	close(p.flushed)
-	p.half()
+	if p.life.finish() {
+		p.shut()
+	}
 }
 
 // closing reports whether nothing new will be sent: the connection has been closed or has failed.
@@ -56,7 +57,6 @@ func (p *pump) closing() bool {
 // fail ends the connection because of what a layer found wrong in the stream; the peer gets a
 // Terminate where the RFC allows one.
 func (p *pump) fail(err error) {
-	p.penalize(err)
 	p.setReason(err)
 	if p.fenced.Load() {
 		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
@@ -71,12 +71,9 @@ func (p *pump) fail(err error) {
 // lost is the end of the way down: TCP takes no more. What the peer may have sent before, such as
 // the Terminate that says why, is still read.
 func (p *pump) lost(err error) {
-	p.failed.Store(true)
 	p.setReason(err)
 	p.setReadUntil(time.Now().Add(p.closeTimeout))
-	if p.readEnded.Load() {
-		p.killed.Store(true) // nobody is left to notice
-	}
+	p.life.lose()
 	p.wake()
 }
 
@@ -104,8 +101,7 @@ func (p *pump) ended(err error) {
 // all Work Requests are flushed.
 func (p *pump) kill(err error) {
 	p.setReason(err)
-	p.failed.Store(true)
-	p.killed.Store(true)
+	p.life.kill()
 	p.stream.Close()
 	p.wake()
 	p.transmit()
@@ -132,7 +128,7 @@ func (p *pump) linger() {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()
 	select {
-	case <-p.flushed:
+	case <-p.life.finished:
 	case <-t.C:
 		p.kill(p.why())
 	}
@@ -178,7 +174,7 @@ func (p *pump) close() error {
 	p.transmit()
 	p.interrupt()
 	select {
-	case <-p.flushed:
+	case <-p.life.finished:
 		return flush(p.stream, time.Until(begin.Add(p.closeTimeout)))
 	case <-t.C:
 		p.kill(errCloseTimeout)
@@ -195,27 +191,21 @@ func flush(s toe.Stream, timeout time.Duration) error {
 	return nil
 }
 
-// half notes that one direction is done with the stream; the last one closes it.
-func (p *pump) half() {
-	p.mu.Lock()
-	p.halves--
-	last := p.halves == 0
-	p.mu.Unlock()
-	if last {
-		p.role.sentinel.Stop()
-		p.idle.stop()
-		p.stream.Close()
-		p.loan.end()
-		p.freed.broadcast()
-		p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
-		if p.in != nil {
-			p.in.shut()
-		}
-		p.traceTerminate()
-		p.trace.debug("closed")
-		p.taps.closed()
-		p.retire()
+// shut closes the stream and gives everything back. It is called once, by the way that ends last.
+func (p *pump) shut() {
+	p.role.sentinel.Stop()
+	p.idle.stop()
+	p.stream.Close()
+	p.loan.end()
+	p.freed.broadcast()
+	p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
+	if p.in != nil {
+		p.in.shut()
 	}
+	p.traceTerminate()
+	p.trace.debug("closed")
+	p.taps.closed()
+	p.retire()
 }
 
 // wake lets receive see that the connection has ended, or that a buffer was posted.
@@ -224,26 +214,13 @@ func (p *pump) wake() {
 	p.freed.broadcast()
 }
 
-// setReason notes why the connection ended; the first reason stays. Only a reset says more than the EPIPE that a
-// write behind it may have found first.
+// setReason notes why the connection ends. See life.end.
 func (p *pump) setReason(err error) {
-	p.mu.Lock()
-	first := p.reason == nil
-	if first {
-		close(p.over)
-	}
-	if first || errors.Is(p.reason, syscall.EPIPE) && errors.Is(err, syscall.ECONNRESET) {
-		p.reason = err
-	}
-	p.mu.Unlock()
-	if first {
+	if p.life.end(err) {
+		p.penalize(err)
 		p.traceEnd(err)
 	}
 }
 
-// why returns the reason noted, nil while there is none.
-func (p *pump) why() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reason
-}
+// why returns the reason that was noted, and nil while there is none.
+func (p *pump) why() error { return p.life.why() }

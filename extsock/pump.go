@@ -63,8 +63,7 @@ type pump struct {
 	shared       bool          // its buffers come from a shared one
 	posted       chan struct{} // capacity 1: the inbox has room, or the end has come
 	freed        signal        // Work Requests have completed, so a queue may have room
-	over         chan struct{} // closed once there is a reason
-	silent       chan struct{} // closed when nothing more will come up
+	silent       chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
 
 	token     atomic.Bool // the transmit token: true while somebody holds it
 	batchMu   sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
@@ -84,29 +83,34 @@ type pump struct {
 	// fenced holds back all output until the Initiator's first FPDU is here.
 	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
 	// any FPDUs or Markers." (RFC 5044 §7.1.2)
+	// The fence is not a state of the connection's life: Close may come before that FPDU, and what is queued then still
+	// waits for it.
 	fenced atomic.Bool
-	failed atomic.Bool // TCP takes no more from us
-	killed atomic.Bool // the queues are to be flushed without further ado
-	// readEnded says that receive looks at nothing more, failed included.
-	readEnded atomic.Bool
-	flushed   chan struct{} // closed when the FIN has gone out or never will
+
+	life life
 
 	// interruptible says that a read can be ended by a deadline.
 	interruptible bool
 
 	count    counters
 	role     role
-	rxErr    error // why receiving is over; the role guards these four
-	rxOver   bool
-	stalled  bool // the ULPDU at hand waits for a buffer
+	intake   intake // the role guards these three
+	rxErr    error  // why the intake is over
 	patience patience
-
-	mu          sync.Mutex
-	readUntil   time.Time // the stream's read deadline, apart from interrupts
-	interrupted bool
-	reason      error // why the connection ended; nil while it has not
-	halves      int   // directions that still use the stream; at 0 it is closed
+	bound    readBound
 }
+
+// An intake is how far receiving has come. It is apart from life, because it belongs to the goroutine that has the
+// receive role.
+//
+//	open ◀──▶ stalled ──▶ over ◀── open
+type intake uint8
+
+const (
+	intakeOpen    intake = iota
+	intakeStalled        // the ULPDU at hand waits for a buffer
+	intakeOver           // nothing more will come up
+)
 
 // Buffers and batches are lent to whichever connection is busy; an idle one holds neither.
 var (
@@ -119,10 +123,10 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 	p := &pump{
 		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
 		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), drx: ddp.NewReceiver(qp.ReceiverConfig()),
-		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, rxMarkers: a.RxMarkers, halves: 2,
-		posted: make(chan struct{}, 1), over: make(chan struct{}), silent: make(chan struct{}),
-		flushed: make(chan struct{}),
+		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, rxMarkers: a.RxMarkers,
+		posted: make(chan struct{}, 1), silent: make(chan struct{}),
 	}
+	p.life.init()
 	p.try, _ = s.(toe.TryWriter)
 	if p.try != nil {
 		p.writable, _ = s.(toe.WaitWriter)
@@ -136,9 +140,8 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 
 // receive is the way up: octets to FPDUs to segments to messages.
 func (p *pump) receive() {
-	for !p.rxOver {
-		p.rxErr, p.rxOver = p.run(false)
-		if !p.rxOver { // a waiter goes on
+	for p.intake != intakeOver {
+		if !p.receiveOnce(false) { // a waiter goes on
 			p.role.yield()
 			p.role.standBy()
 		}
@@ -152,12 +155,23 @@ func (p *pump) receive() {
 		close(p.silent)
 	}
 	p.captureArrived(true)
-	p.readEnded.Store(true)
-	if p.failed.Load() || p.fenced.Load() { // or the fence will never open
+	if p.fenced.Load() { // and will never open
 		p.kill(p.why())
 	}
+	last := p.life.deafen()
 	p.transmit()
-	p.half()
+	if last {
+		p.shut()
+	}
+}
+
+// receiveOnce is run for the goroutine that has the role. It notes the end.
+func (p *pump) receiveOnce(reader bool) (over bool) {
+	err, over := p.run(reader)
+	if over {
+		p.rxErr, p.intake = err, intakeOver
+	}
+	return over
 }
 
 // run receives until the stream ends, and says why, or until the protocol has: then it is over without
@@ -170,7 +184,7 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		}
 	}()
 	defer p.giveBack()
-	if p.stalled {
+	if p.intake == intakeStalled {
 		if !p.place(true) {
 			return nil, true
 		}
@@ -195,7 +209,7 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case reader && (interrupted || p.stalled || p.in.has()):
+		case reader && (interrupted || p.intake == intakeStalled || p.in.has()):
 			return nil, false
 		case !reader && p.yields(serves):
 			return nil, false
@@ -268,7 +282,7 @@ const parkedMost = 16 << 10
 
 // park gives the buffer back where giveBack has not, if little of an FPDU is in it.
 func (p *pump) park() {
-	if p.free == nil || p.stalled {
+	if p.free == nil || p.intake == intakeStalled {
 		return
 	}
 	if n := p.mrx.Buffered(); n <= parkedMost {
@@ -280,7 +294,7 @@ func (p *pump) park() {
 
 // giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {
-	if p.stalled || p.parked != nil {
+	if p.intake == intakeStalled || p.parked != nil {
 		return
 	}
 	if b := p.mrx.TakeBuffer(); b != nil {
@@ -292,14 +306,14 @@ func (p *pump) giveBack() {
 // place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
 // the stream is still sound. Where it would have to wait, and may not, it is stalled afterwards.
 func (p *pump) place(mayWait bool) bool {
-	for p.stalled || p.mrx.Next() { // one verified ULPDU, each exactly once
+	for p.intake == intakeStalled || p.mrx.Next() { // one verified ULPDU, each exactly once
 		u := p.mrx.ULPDU()
-		if !p.stalled && !u.Early {
+		if p.intake == intakeOpen && !u.Early {
 			p.count.received.fpdus.Add(1)
 		}
 		// The way down may have ended the stream: "MUST NOT allow any further data transfer" (RFC 5040 §7)
 		if !p.sound() {
-			p.stalled = false
+			p.intake = intakeOpen
 			return false
 		}
 		if u.Early {
@@ -308,15 +322,16 @@ func (p *pump) place(mayWait bool) bool {
 			}
 			continue
 		}
-		if p.stalled = !p.bind(u.Data); p.stalled {
+		if !p.bind(u.Data) {
+			p.intake = intakeStalled
 			if !mayWait {
 				return true
 			}
 			if !p.awaitRoom(u.Data) {
 				return false
 			}
-			p.stalled = false
 		}
+		p.intake = intakeOpen
 		p.drx.Place(u.Off, u.Data)
 		if !p.deliver() {
 			return false
@@ -377,7 +392,6 @@ func (p *pump) sound() bool {
 		return true
 	}
 	p.traceTerminate()
-	p.penalize(p.qp.Err())
 	p.setReason(p.qp.Err())
 	p.transmit()
 	return false
@@ -436,8 +450,8 @@ func (p *pump) awaitRoom(ulpdu []byte) bool {
 	}
 	for !p.bind(ulpdu) {
 		<-p.posted
-		if p.failed.Load() || p.closing() {
-			p.stalled = false
+		if !p.life.maySend() || p.closing() {
+			p.intake = intakeOpen
 			return false
 		}
 	}

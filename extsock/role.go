@@ -3,6 +3,7 @@ package extsock
 import (
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -157,13 +158,21 @@ func (p *pump) drive(d *deadline) bool {
 	}
 	r.driving.Store(true)
 	// Whoever interrupts changes what is looked at here first, and driving second.
-	if p.in.has() || p.closing() || p.bytes != nil && p.bytes.c.isClosed() || d.isSet() || p.rxOver || p.stalled {
+	if p.in.has() || p.closing() || p.bytes != nil && p.bytes.c.isClosed() || d.isSet() || p.intake != intakeOpen {
 		r.leave(true)
 		return false
 	}
-	p.rxErr, p.rxOver = p.run(true)
-	r.leave(p.rxOver || p.stalled)
+	p.receiveOnce(true)
+	r.leave(p.intake != intakeOpen)
 	return true
+}
+
+// A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
+// waiter that receives. The interrupt is not a state of the connection's life, which goes on after it.
+type readBound struct {
+	mu          sync.Mutex
+	until       time.Time // +checklocks:mu the deadline apart from interrupts
+	interrupted bool      // +checklocks:mu
 }
 
 // interrupt gets a waiter that is receiving out of its read, because something has happened that does
@@ -172,30 +181,33 @@ func (p *pump) interrupt() {
 	if !p.role.driving.Load() {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.interrupted = true
+	b := &p.bound
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.interrupted = true
 	p.stream.SetReadDeadline(time.Unix(1, 0))
 }
 
 // resume undoes interrupt and reports whether there was one.
 func (p *pump) resume() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	was := p.interrupted
+	b := &p.bound
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.interrupted
 	if was {
-		p.interrupted = false
-		p.stream.SetReadDeadline(p.readUntil)
+		b.interrupted = false
+		p.stream.SetReadDeadline(b.until)
 	}
 	return was
 }
 
 // setReadUntil bounds how long receive goes on.
 func (p *pump) setReadUntil(t time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.readUntil = t
-	if p.interrupted {
+	b := &p.bound
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.until = t
+	if b.interrupted {
 		return
 	}
 	// A stream that is closed needs none, and a timer would keep all of the connection until it is due.

@@ -456,7 +456,7 @@ func (s *byteStream) close(tooLong <-chan time.Time) bool {
 		}
 		select {
 		case <-looked:
-		case <-s.p.over:
+		case <-s.p.life.over:
 			return true
 		case <-tooLong:
 			return false

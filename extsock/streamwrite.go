@@ -195,7 +195,7 @@ func (s *byteStream) owns() bool {
 // await waits until the writer is to look again. At the end of the connection that is at once, unless what
 // it has posted will still be flushed.
 func (s *byteStream) await(over <-chan struct{}, owns bool) error {
-	ended := s.p.over
+	ended := s.p.life.over
 	if owns {
 		ended = nil
 	}
@@ -243,7 +243,7 @@ func (s *byteStream) errLocked() error {
 	if s.closed != nil {
 		return s.closed
 	}
-	if isClosed(s.p.over) {
+	if isClosed(s.p.life.over) {
 		return asWriteError(s.p.why())
 	}
 	return nil

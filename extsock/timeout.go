@@ -88,7 +88,7 @@ func (p *pump) writeError(err error) error {
 // penalize has the peer's address wait if err, which is about to end the connection, is that it has used what it does
 // not have.
 func (p *pump) penalize(err error) {
-	if p.door != nil && p.why() == nil && guessed(err) {
+	if p.door != nil && guessed(err) {
 		p.door.penalize(p.stream.RemoteAddr())
 	}
 }

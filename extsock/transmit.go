@@ -66,17 +66,17 @@ func (p *pump) wanted() bool {
 	if p.finDue() || p.abortDue() {
 		return true
 	}
-	return !p.fenced.Load() && !p.failed.Load() && (p.qp.HasOutput() || p.bytes != nil && p.bytes.due())
+	return !p.fenced.Load() && p.life.maySend() && (p.qp.HasOutput() || p.bytes != nil && p.bytes.due())
 }
 
 // abortDue reports whether kill waits for the token to flush the queues.
 func (p *pump) abortDue() bool {
 	s := p.qp.State()
-	return p.killed.Load() && s != rdmap.StateError && s != rdmap.StateClosed
+	return p.life.state() == lifeKilled && s != rdmap.StateError && s != rdmap.StateClosed
 }
 
 func (p *pump) finDue() bool {
-	return p.closing() && !isClosed(p.flushed) && (p.failed.Load() || p.qp.Drained())
+	return p.closing() && !p.life.isFinished() && (!p.life.maySend() || p.qp.Drained())
 }
 
 // drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
@@ -138,7 +138,7 @@ func (p *pump) reset() {
 // fill cuts messages into segments and segments into FPDUs until the batch is full or there is
 // nothing to send. It reports whether the batch holds anything.
 func (p *pump) fill() bool {
-	if p.failed.Load() || p.fenced.Load() {
+	if !p.life.maySend() || p.fenced.Load() {
 		return false
 	}
 	if p.bytes != nil {

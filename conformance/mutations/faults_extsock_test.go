@@ -195,7 +195,7 @@ var extsockFaults = []Fault{
 		Old: "told && write {", New: "false && told && write {",
 		Package: "extsock", Tests: "^TestCloseWithUnreadData$"},
 	{Name: "an interrupted Read forgets how long receiving may go on", File: "extsock/role.go",
-		Old: "		p.stream.SetReadDeadline(p.readUntil)\n", New: "		p.stream.SetReadDeadline(time.Time{})\n",
+		Old: "		p.stream.SetReadDeadline(b.until)\n", New: "		p.stream.SetReadDeadline(time.Time{})\n",
 		Package: "extsock", Tests: "^TestCloseWhileAReadReceives$"},
 	{Name: "memory stays taken at the allowance", File: "extsock/memory.go",
 		Old:     "} else if beyond := steps(a.held - unreadAllowance); beyond < a.taken {",
