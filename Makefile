@@ -65,7 +65,7 @@ oldest:
 
 # Wireshark's own decoder as judge of our captures and of our decoder.
 tshark: tools
-	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./internal/demo/...
+	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./cmd/rddp/internal/demo/...
 	$(GO) test -count=1 -tags=tshark -run=Tshark ./extsock/
 
 tools:
@@ -79,7 +79,7 @@ models:
 # Each requirement's tests, counted by RFC; then the tests of what a hostile peer can do, with their full counts.
 conformance:
 	$(GO) run ./conformance/requirements/count
-	$(GO) test -count=1 -v -tags=conformance -timeout=10m -run='^Test[FGHLPQRT][0-9]+_' ./mpa ./ddp ./rdmap ./extsock ./conformance/...
+	$(GO) test -count=1 -v -tags=conformance -timeout=10m -run='^Test[FGHLPQRT][0-9]+_' ./mpa ./ddp ./rdmap ./extsock ./conformance/... ./cmd/rddp/internal/hostile
 
 mutations:
 	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations

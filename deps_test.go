@@ -17,51 +17,67 @@ import (
 
 const module = "github.com/rddp/rddp"
 
-// mayImport states, for each package, which packages of ours it may import: the layers only
-// import downward, and mpa, ddp and toe do not know one another.
+// mayImport states, for each package, which packages of ours it may import. The packages stand in the order of the
+// drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa, ddp and toe do not know one another. A "*"
+// stands for every package on the same floor or below.
 var mayImport = map[string][]string{
-	"":                               {},
-	"toe":                            {},
-	"toe/kernel":                     {"toe"},
-	"toe/simtoe":                     {"toe"},
-	"toe/toetest":                    {"toe"},
-	"mpa":                            {},
-	"ddp":                            {},
-	"rdmap":                          {"ddp"},
-	"internal/bufpool":               {},
-	"internal/dissect":               {"mpa", "ddp", "rdmap"},
-	"extsock":                        {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "internal/bufpool", "internal/dissect"},
-	"internal/nopanic":               {"extsock"},
-	"internal/ping":                  {"extsock", "mpa", "rdmap", "internal/accept"},
-	"internal/accept":                {},
-	"internal/filecopy":              {"extsock", "mpa", "rdmap", "internal/accept"},
-	"internal/proxy":                 {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "internal/accept"},
-	"internal/demo":                  {"extsock", "rdmap"},
-	"cmd/rddp":                       {"extsock", "rdmap", "internal/dissect", "internal/ping", "internal/filecopy", "internal/proxy", "internal/demo", "internal/spec", "internal/specpeer", "mpa"},
-	"conformance":                    {"*"},
-	"conformance/requirements":       {},
-	"conformance/requirements/count": {"conformance/requirements"},
-	"conformance/mutations":          {"conformance/requirements"},
-	"conformance/hostile":            {"*"},
-	"conformance/interop":            {"*"},
-	"conformance/models":             {},
-	"conformance/foreign":            {},
-	"conformance/foreign/standin":    {"extsock"},
-	"conformance/apps":               {"*"},
-	"conformance/apps/kvcache":       {"ddp", "extsock"},
-	"internal/spec":                  {"mpa", "ddp", "rdmap", "internal/dissect"},
-	"internal/specpeer":              {"extsock", "rdmap", "internal/spec"},
+	"":            {},
+	"toe":         {},
+	"toe/kernel":  {"toe"},
+	"toe/simtoe":  {"toe"},
+	"toe/toetest": {"toe"},
+	"mpa":         {},
+	"ddp":         {},
+	"rdmap":       {"ddp"},
+
+	"extsock":                  {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect"},
+	"extsock/internal/bufpool": {},
+
+	"internal/dissect":  {"mpa", "ddp", "rdmap"},
+	"internal/nopanic":  {"extsock"},
+	"internal/testmode": {},
+
+	"conformance":                     {"*"},
+	"conformance/requirements":        {},
+	"conformance/requirements/count":  {"conformance/requirements"},
+	"conformance/mutations":           {"conformance/requirements"},
+	"conformance/spec":                {"mpa", "ddp", "rdmap", "internal/dissect"},
+	"conformance/specpeer":            {"extsock", "rdmap", "conformance/spec"},
+	"conformance/hostile":             {"*"},
+	"conformance/hostile/slowpeer":    {"mpa"},
+	"conformance/interop":             {"*"},
+	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
+	"conformance/interop/guest/wire":  {},
+	"conformance/models":              {},
+	"conformance/foreign":             {},
+	"conformance/foreign/standin":     {"extsock"},
+	"conformance/apps":                {"*"},
+	"conformance/apps/kvcache":        {"ddp", "extsock"},
+
+	"cmd/rddp": {
+		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
+	},
+	"cmd/rddp/internal/accept":   {},
+	"cmd/rddp/internal/demo":     {"extsock", "rdmap"},
+	"cmd/rddp/internal/filecopy": {"extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/hostile":  {},
+	"cmd/rddp/internal/ping":     {"extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/tcptest":  {},
 }
 
-// door names the packages that may import a foreign module; every other package must not.
+// floor gives the floor of each top folder, from the wire up. A test imports from its own floor and those below. The folder
+// internal is open to every floor: what a package in there imports itself is stated in mayImport.
+var floor = map[string]int{"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "conformance": 3, "cmd": 4}
+
+// door names the packages that may import a foreign module. Without a door nobody imports it, except in tests.
 var door = map[string][]string{
-	"github.com/klauspost/crc32":  {"mpa"},
-	"github.com/google/gopacket":  {"internal/dissect"},
-	"golang.org/x/sys":            {"toe/kernel"},
-	"github.com/urfave/cli":       {"cmd/rddp"},
-	"github.com/schollz/progress": {"cmd/rddp"},
-	"gvisor.dev/gvisor":           {"toe/usertcp"},
-	"google.golang.org/grpc":      {"conformance/apps"},
+	"github.com/google/gopacket":        {"internal/dissect"},
+	"golang.org/x/sys":                  {"toe/kernel"},
+	"golang.org/x/term":                 {"cmd/rddp"},
+	"github.com/urfave/cli/v3":          {"cmd/rddp"},
+	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
 }
 
 // pure are the layers that do no I/O and know no time.
@@ -72,56 +88,142 @@ var (
 
 func TestImportsOnlyPointDown(t *testing.T) {
 	for _, p := range list(t) {
-		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-		allowed, known := mayImport[name]
-		if !known {
+		name := p.name()
+		if _, known := mayImport[name]; !known {
 			t.Errorf("package %q has no row in mayImport: say which layers it may see", name)
-			continue
 		}
 		for _, imp := range p.Imports {
 			if own, isOurs := strings.CutPrefix(imp, module+"/"); isOurs {
-				if !slices.Contains(allowed, own) && !slices.Contains(allowed, "*") {
+				if !below(name, own) {
 					t.Errorf("%s imports %s, which is not below it", name, own)
 				}
 				continue
 			}
-			for mod, doors := range door {
-				if strings.HasPrefix(imp, mod) && !slices.Contains(doors, name) {
-					t.Errorf("%s imports %s; its only door is %v", name, imp, doors)
-				}
+			if first, _, _ := strings.Cut(imp, "/"); strings.Contains(first, ".") && !slices.Contains(door[moduleOf(imp)], name) {
+				t.Errorf("%s imports %s; the doors of its module are %v", name, imp, door[moduleOf(imp)])
 			}
 			if slices.Contains(pure, name) && slices.Contains(forbidden, imp) {
 				t.Errorf("%s imports %s: the protocol layers do no I/O and know no time", name, imp)
 			}
 		}
+		for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
+			if own, isOurs := strings.CutPrefix(imp, module+"/"); isOurs && !onFloor(name, own) {
+				t.Errorf("a test of %s imports %s, which is on a floor above", name, own)
+			}
+		}
 	}
+}
+
+// TestRowsAreOfPackages: each package in mayImport exists, and so does what it may import. Each door leads from a module
+// that go.mod requires to a package that imports it.
+func TestRowsAreOfPackages(t *testing.T) {
+	pkgs := make(map[string]pkg)
+	for _, p := range list(t) {
+		pkgs[p.name()] = p
+	}
+	for name, allowed := range mayImport {
+		for _, n := range append([]string{name}, allowed...) {
+			if _, exists := pkgs[n]; !exists && n != "*" {
+				t.Errorf("mayImport[%q] names %q, which is no package", name, n)
+			}
+		}
+	}
+	required := requires(t)
+	for mod, doors := range door {
+		if !slices.Contains(required, mod) {
+			t.Errorf("go.mod does not require %s, which has a door", mod)
+		}
+		for _, name := range doors {
+			if !slices.ContainsFunc(pkgs[name].Imports, func(imp string) bool { return moduleOf(imp) == mod }) {
+				t.Errorf("%q is a door of %s and does not import it", name, mod)
+			}
+		}
+	}
+}
+
+// below says whether name may import own, both packages of ours.
+func below(name, own string) bool {
+	return slices.Contains(mayImport[name], own) || slices.Contains(mayImport[name], "*") && onFloor(name, own)
+}
+
+// onFloor says whether own is on the floor of name or below, or on none.
+func onFloor(name, own string) bool {
+	top, _, _ := strings.Cut(own, "/")
+	level, has := floor[top]
+	from, _, _ := strings.Cut(name, "/")
+	mine, bound := floor[from]
+	return !has || !bound || level <= mine
+}
+
+// moduleOf returns the module with a door that a foreign package belongs to, or "".
+func moduleOf(imp string) string {
+	for mod := range door {
+		if imp == mod || strings.HasPrefix(imp, mod+"/") {
+			return mod
+		}
+	}
+	return ""
 }
 
 type pkg struct {
-	ImportPath string
-	Imports    []string
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
 }
 
+// name is the folder of the package in the module, "" for the module's own.
+func (p pkg) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+// allTags are the build tags of `make check`. With them no test is left out.
+const allTags = "interop,tshark,models,conformance,mutations,soak,foreign"
+
+// list returns the packages of the module, with the imports of all their tests.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
 	var pkgs []pkg
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p pkg
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		pkgs = append(pkgs, p)
-	}
+	decode(t, &pkgs, "list", "-tags="+allTags, "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	if len(pkgs) < 5 {
 		t.Fatalf("go list shows only %d packages", len(pkgs))
 	}
 	return pkgs
+}
+
+// requires returns the modules that go.mod requires for itself.
+func requires(t *testing.T) (modules []string) {
+	t.Helper()
+	type goMod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	var mods []goMod
+	decode(t, &mods, "mod", "edit", "-json")
+	for _, r := range mods[0].Require {
+		if !r.Indirect {
+			modules = append(modules, r.Path)
+		}
+	}
+	return modules
+}
+
+// decode appends each value in the JSON output of the go command to values.
+func decode[T any](t *testing.T, values *[]T, args ...string) {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var v T
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		*values = append(*values, v)
+	}
 }
 
 // TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which may make a test shorter but

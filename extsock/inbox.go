@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/mpa"
 )
 

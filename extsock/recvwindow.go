@@ -1,6 +1,6 @@
 package extsock
 
-import "github.com/rddp/rddp/internal/bufpool"
+import "github.com/rddp/rddp/extsock/internal/bufpool"
 
 // A window is how many messages the peer of a byte stream may have on their way here or unread, and the memory that is
 // reserved for them. The peer's credits never exceed the window, so a message within the peer's credits needs no memory

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/rdmap"
 )
 

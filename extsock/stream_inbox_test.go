@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 )
 
 // TestStreamEndBehindTheLastOctet: a message and the end of the stream come at any moment of a Read. The octets are

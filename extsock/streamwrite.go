@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
 )
 
 // This file is Write on a byte stream: which way octets go, and what a Write waits for.

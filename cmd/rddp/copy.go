@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/filecopy"
 )
 
 func serveCommand() *cli.Command {

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
-	"github.com/rddp/rddp/internal/demo"
+	"github.com/rddp/rddp/cmd/rddp/internal/demo"
 )
 
 func demoCommand() *cli.Command {

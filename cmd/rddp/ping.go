@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ping"
 )
 
 func pingCommand() *cli.Command {

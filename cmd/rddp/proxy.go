@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/proxy"
 )
 
 func proxyCommand() *cli.Command {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
@@ -29,9 +29,6 @@ func TestMain(m *testing.M) {
 	}
 	nopanic.Exit(m.Run())
 }
-
-// patience bounds the waits of the tests with processes.
-const patience = 30 * time.Second
 
 // A process is an rddp that runs.
 type process struct {
@@ -70,7 +67,7 @@ func (p *process) line(t *testing.T, what string) (last string) {
 			t.Fatalf("the process says %q, %v; want %s", line, ok, what)
 		}
 		return line[strings.LastIndex(line, " ")+1:]
-	case <-time.After(patience):
+	case <-time.After(tcptest.Patience):
 		t.Fatalf("the process does not say %s", what)
 		return ""
 	}
@@ -79,7 +76,7 @@ func (p *process) line(t *testing.T, what string) (last string) {
 // end waits for the end of the process.
 func (p *process) end(t *testing.T) error {
 	t.Helper()
-	kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	kill := time.AfterFunc(tcptest.Patience, func() { p.cmd.Process.Kill() })
 	defer kill.Stop()
 	for line := range p.lines { // before Wait, which closes the pipe
 		t.Logf("%d: %s", p.cmd.Process.Pid, line)
@@ -87,45 +84,9 @@ func (p *process) end(t *testing.T) error {
 	return p.cmd.Wait()
 }
 
-// echoServer sends back what comes, until the test ends.
-func echoServer(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() {
-				defer c.Close()
-				c.SetDeadline(time.Now().Add(patience))
-				io.Copy(c, c)
-			})
-		}
-	})
-	t.Cleanup(func() { l.Close(); conns.Wait() })
-	return l.Addr().String()
-}
-
-func dialTo(t *testing.T, address string) *net.TCPConn {
-	t.Helper()
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
-	return c.(*net.TCPConn)
-}
-
 // Two processes carry connections. Interrupted, they let the one that is under way end.
 func TestProxyProcesses(t *testing.T) {
-	service := echoServer(t)
+	service := tcptest.Serve(t, tcptest.Echo)
 	exit := startProcess(t, "proxy", "-v", "-listen", "rddp://127.0.0.1:0", "-to", service)
 	far := exit.line(t, `^exit to 127\.0\.0\.1:\d+, listening at rddp://127\.0\.0\.1:\d+$`)
 	entrance := startProcess(t, "proxy", "-v", "-no-crc", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h")
@@ -135,7 +96,7 @@ func TestProxyProcesses(t *testing.T) {
 	want := bytes.Repeat([]byte("0123456789abcdef"), n/16)
 	var clients sync.WaitGroup
 	for range conns {
-		c := dialTo(t, near)
+		c := tcptest.Dial(t, near)
 		clients.Go(func() {
 			c.Write(want)
 			c.CloseWrite()
@@ -153,7 +114,7 @@ func TestProxyProcesses(t *testing.T) {
 		exit.line(t, ended)
 	}
 
-	c := dialTo(t, near)
+	c := tcptest.Dial(t, near)
 	b := make([]byte, 4)
 	io.WriteString(c, "open")
 	if _, err := io.ReadFull(c, b); err != nil {
@@ -177,10 +138,10 @@ func TestProxyProcesses(t *testing.T) {
 
 // A second interrupt ends a proxy at once, whatever is under way.
 func TestProxySecondInterrupt(t *testing.T) {
-	exit := startProcess(t, "proxy", "-l", "rddp://127.0.0.1:0", "-to", echoServer(t))
+	exit := startProcess(t, "proxy", "-l", "rddp://127.0.0.1:0", "-to", tcptest.Serve(t, tcptest.Echo))
 	far := exit.line(t, "listening at")
 	entrance := startProcess(t, "proxy", "-l", "127.0.0.1:0", "-to", far, "-grace", "1h", "-stats", "100ms")
-	c := dialTo(t, entrance.line(t, "listening at"))
+	c := tcptest.Dial(t, entrance.line(t, "listening at"))
 	b := make([]byte, 1)
 	c.Write(b)
 	if _, err := io.ReadFull(c, b); err != nil {

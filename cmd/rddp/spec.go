@@ -13,9 +13,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/rddp/rddp/conformance/spec"
+	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/spec"
-	"github.com/rddp/rddp/internal/specpeer"
 	"github.com/rddp/rddp/mpa"
 )
 

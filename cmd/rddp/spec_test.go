@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/specpeer"
 )
 
 func TestSpecUsage(t *testing.T) {

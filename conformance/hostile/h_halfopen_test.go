@@ -1,116 +1,20 @@
 package hostile
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/extsock"
 )
-
-// slowPeersEnv makes the test binary the other process: so many peers that begin an MPA Request and never end it.
-const slowPeersEnv = "RDDP_SLOW_PEERS"
-
-// slowPeers is what that process is to do.
-type slowPeers struct {
-	Address string
-	N       int
-	Silent  bool   // send nothing but Sends
-	Sends   []byte // what each connection sends at once
-}
-
-// runSlowPeers opens N connections. The i-th sends i mod 20 octets of a Request, one a second, unless the peers are to
-// be silent. The process says "open" when all are open and ends when its standard input does.
-func runSlowPeers(job string) error {
-	var j slowPeers
-	if err := json.Unmarshal([]byte(job), &j); err != nil {
-		return err
-	}
-	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
-	conns := make([]net.Conn, j.N)
-	for i := range conns {
-		c, err := net.Dial("tcp", j.Address)
-		if j.Silent && errors.Is(err, syscall.ECONNRESET) {
-			continue // it has been displaced already
-		}
-		if err != nil {
-			return fmt.Errorf("connection %d: %w", i, err)
-		}
-		conns[i] = c
-		if len(j.Sends) > 0 {
-			c.Write(j.Sends) // the error is that it has been closed
-		}
-	}
-	fmt.Println("open")
-	if j.Silent {
-		_, err := io.Copy(io.Discard, os.Stdin)
-		return err
-	}
-	request := frame(false, 20).AppendTo(nil)
-	go func() {
-		for n, tick := 0, time.Tick(time.Second); n < 19; n++ {
-			for i, c := range conns {
-				if i%20 > n {
-					c.Write(request[n : n+1]) // the error is that it has been closed
-				}
-			}
-			<-tick
-		}
-	}()
-	_, err := io.Copy(io.Discard, os.Stdin)
-	return err
-}
-
-// startProcess runs this test binary as another process, which env tells what to do, until the test ends.
-func startProcess(t *testing.T, env string, job any) (in io.WriteCloser, out *bufio.Reader) {
-	t.Helper()
-	b, err := json.Marshal(job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(timeLimit(t), os.Args[0])
-	cmd.Env = append(os.Environ(), env+"="+string(b))
-	cmd.Stderr = os.Stderr
-	in, err = cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the other process: %v", err)
-		}
-	})
-	return in, bufio.NewReader(pipe)
-}
-
-// startSlowPeers runs the other process.
-func startSlowPeers(t *testing.T, job slowPeers) {
-	t.Helper()
-	_, out := startProcess(t, slowPeersEnv, job)
-	if s, err := out.ReadString('\n'); err != nil || s != "open\n" {
-		t.Fatalf("the slow peers: %q, %v", s, err)
-	}
-}
 
 // A besieged server counts the connections that wait for their Request.
 type besieged struct {
@@ -214,7 +118,7 @@ func TestH3_HalfOpen10000(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			s := besiege(t, &tt.cfg)
 			before, routines := inUse(), runtime.NumGoroutine()
-			startSlowPeers(t, slowPeers{Address: s.l.Addr().String(), N: tt.n})
+			slowpeer.Start(t, slowpeer.Peers{Address: s.l.Addr().String(), N: tt.n})
 			waitFor(t, "the connections are accepted", func() bool { return s.most.Load() >= int64(tt.n)*9/10 })
 			held := s.halfOpen.Load()
 			each := (inUse() - before) / held
@@ -255,7 +159,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 	s := besiege(t, &cfg)
 	stop, latencies := make(chan struct{}), make(chan []time.Duration, 1)
 	go func() { latencies <- good(t, s.l.Addr().String(), stop) }()
-	startSlowPeers(t, slowPeers{Address: s.l.Addr().String(), N: n})
+	slowpeer.Start(t, slowpeer.Peers{Address: s.l.Addr().String(), N: n})
 	waitFor(t, "the oldest are closed", func() bool { return s.evicted.Load() >= int64(n)-most })
 	waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() <= 1 }) // the good client's
 	close(stop)

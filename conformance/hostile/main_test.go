@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
@@ -32,15 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	for env, run := range map[string]func(string) error{slowPeersEnv: runSlowPeers, floodEnv: runFlood} {
-		if job := os.Getenv(env); job != "" {
-			if err := run(job); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
-	}
+	slowpeer.Main()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 

@@ -111,7 +111,9 @@ var floods = []flood{
 	}},
 }
 
-// floodEnv makes the test binary the other process, which floods.
+func init() { roles["flood"] = runFlood }
+
+// floodEnv, in the environment of a flooding process, is its floodJob.
 const floodEnv = "RDDP_FLOOD"
 
 // floodJob is what that process is to do.
@@ -121,9 +123,9 @@ type floodJob struct {
 }
 
 // runFlood connects and sends as it is told on its standard input, until that ends.
-func runFlood(env string) error {
+func runFlood() error {
 	var j floodJob
-	if err := json.Unmarshal([]byte(env), &j); err != nil {
+	if err := json.Unmarshal([]byte(os.Getenv(floodEnv)), &j); err != nil {
 		return err
 	}
 	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
@@ -173,7 +175,12 @@ func TestQ2_Floods(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			in, out := startProcess(t, floodEnv, floodJob{l.Addr().String(), i})
+			job, err := json.Marshal(floodJob{l.Addr().String(), i})
+			if err != nil {
+				t.Fatal(err)
+			}
+			flooder := startChild(t, "flood", floodEnv+"="+string(job))
+			defer flooder.end(t)
 			c, err := l.AcceptDDP()
 			if err != nil {
 				t.Fatal(err)
@@ -196,11 +203,10 @@ func TestQ2_Floods(t *testing.T) {
 				var alone, beside float64
 				for range 3 {
 					alone += good.rate(window)
-					fmt.Fprintln(in, "flood")
+					fmt.Fprintln(flooder.in, "flood")
 					beside += good.rate(window)
-					fmt.Fprintln(in, "pause")
-					if s, err := out.ReadString('\n'); s != "paused\n" {
-						t.Fatalf("the flood: %q, %v", s, err)
+					if s := flooder.ask(t, "pause"); s != "paused" {
+						t.Fatalf("the flood says %q", s)
 					}
 				}
 				share = beside / alone

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/ping"
 )
 
 const (
@@ -178,8 +177,7 @@ func (s *hybrid) serve(c *extsock.Conn) {
 		if len(req.PrivateData) != 0 || req.IRD != 1 || req.ORD != 1 {
 			s.t.Errorf("rping's Request has the depths %d and %d and the private data %q, want 1, 1 and none", req.IRD, req.ORD, req.PrivateData)
 		}
-		cfg := &ping.Config{Verbose: true, Out: &pingLog{s: s}, Timeout: rpingLimit}
-		if err := ping.ServeRequest(s.ctx, c, req, cfg); err != nil {
+		if err := serveRping(s.ctx, c, req, s.pinged); err != nil {
 			s.t.Errorf("serving rping: %v", err)
 		}
 	}
@@ -191,25 +189,18 @@ func (s *hybrid) count(kind string) {
 	s.served[kind]++
 }
 
-// pingLog counts the pings of one connection. In the middle of them its server meets the others.
-type pingLog struct {
-	s *hybrid
-	n int
-}
-
-func (p *pingLog) Write(line []byte) (int, error) {
-	if bytes.HasPrefix(line, fmt.Appendf(nil, "server ping data: rdma-ping-%d: ", p.n)) {
-		p.s.mu.Lock()
-		p.s.pings++
-		p.s.mu.Unlock()
+// pinged counts the pings. In the middle of those of a connection their server meets the others.
+func (s *hybrid) pinged(n int, data []byte) {
+	if bytes.HasPrefix(data, fmt.Appendf(nil, "rdma-ping-%d: ", n)) && len(data) == hybridSize {
+		s.mu.Lock()
+		s.pings++
+		s.mu.Unlock()
 	} else {
-		p.s.t.Errorf("ping %d shows %q", p.n, line)
+		s.t.Errorf("ping %d has the data %q", n, data)
 	}
-	p.n++
-	if p.n == iterations/2 {
-		p.s.meet()
+	if n == iterations/2 {
+		s.meet()
 	}
-	return len(line), nil
 }
 
 // newMeeting has one client of each kind meet in the run that begins.

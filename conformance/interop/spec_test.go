@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/spec"
+	"github.com/rddp/rddp/conformance/spec"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/accept"
 )
 
 // A serverConn is the server's end of a connection: it answers one request after the other.

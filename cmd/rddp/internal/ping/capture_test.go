@@ -31,7 +31,7 @@ func TestSameOctetsAsRping(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			theirs := captured(t, "../../conformance/testdata/siw/"+tt.file, tt.port)
+			theirs := captured(t, "../../../../conformance/testdata/siw/"+tt.file, tt.port)
 			synctest.Test(t, func(t *testing.T) {
 				ours := new(taps)
 				socket := extsock.Config{Backend: simtoe.New(simtoe.Config{}), NoCRC: tt.noCRC, Tap: ours.tap}
@@ -217,7 +217,7 @@ func (d *dissector) cut(stream []byte) (frames [][]byte) {
 
 // rping's three pings hold what fill writes.
 func TestFillIsWhatRpingSent(t *testing.T) {
-	sent := captured(t, "../../conformance/testdata/siw/rping-64-crc.pcap", 7201)
+	sent := captured(t, "../../../../conformance/testdata/siw/rping-64-crc.pcap", 7201)
 	d := &dissector{t: t, crc: true}
 	var got []string
 	for _, f := range d.cut(sent[0])[1:] {

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 )
 
 // A brokenConn is a connection whose Write has been told of a reset and has not come back yet.
@@ -61,7 +63,7 @@ func TestOrderlyLeavesTheWrite(t *testing.T) {
 		a.Close()
 		done <- result{n, err}
 	}()
-	b.SetDeadline(time.Now().Add(patience))
+	b.SetDeadline(time.Now().Add(tcptest.Patience))
 	var got []byte
 	for range 10 {
 		p := make([]byte, 50)

@@ -14,13 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
-
-// patience bounds every wait of these tests.
-const patience = 30 * time.Second
 
 // A running is a Proxy that serves until the test ends, and what it has told.
 type running struct {
@@ -60,7 +58,7 @@ func (r *running) next(t *testing.T) Summary {
 	select {
 	case s := <-r.ended:
 		return s
-	case <-time.After(patience):
+	case <-time.After(tcptest.Patience):
 		t.Fatal("no connection ends")
 		return Summary{}
 	}
@@ -85,47 +83,7 @@ func tunnel(t *testing.T, service string, cfg Config) (entrance, exit *running) 
 // dial connects to an entrance.
 func (r *running) dial(t *testing.T) *net.TCPConn {
 	t.Helper()
-	c, err := net.Dial("tcp", r.Addr().Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
-	return c.(*net.TCPConn)
-}
-
-// service serves each connection with f until the test ends. It returns its address.
-func service(t *testing.T, f func(c *net.TCPConn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.SetDeadline(time.Now().Add(patience))
-			conns.Go(func() {
-				defer c.Close()
-				f(c.(*net.TCPConn))
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		conns.Wait()
-	})
-	return l.Addr().String()
-}
-
-// echo sends back what comes, as it comes, and the end too.
-func echo(c *net.TCPConn) {
-	io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
-	c.CloseWrite()
+	return tcptest.Dial(t, r.Addr().Address)
 }
 
 // random gives n octets that belong to seed.
@@ -140,7 +98,7 @@ func TestEcho(t *testing.T) {
 	const conns = 50
 	seed := rand.Uint64N(1 << 16)
 	t.Logf("seed %d", seed)
-	entrance, exit := tunnel(t, service(t, echo), Config{})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
 	var clients sync.WaitGroup
 	var total int64
 	for i := range conns {
@@ -188,7 +146,7 @@ func TestHalfClose(t *testing.T) {
 	const n = 300_000
 	want := random(1, n)
 	t.Run("the client ends first", func(t *testing.T) {
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 			got, err := io.ReadAll(c)
 			if err == nil {
 				fmt.Fprintf(c, "%d ", len(got))
@@ -206,7 +164,7 @@ func TestHalfClose(t *testing.T) {
 	})
 	t.Run("the service ends first", func(t *testing.T) {
 		received := make(chan []byte, 1)
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 			c.Write([]byte("go"))
 			c.CloseWrite()
 			got, _ := io.ReadAll(c)
@@ -224,7 +182,7 @@ func TestHalfClose(t *testing.T) {
 		orderly(t, entrance, exit)
 	})
 	t.Run("the service closes", func(t *testing.T) {
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) { c.Write(want) }), Config{})
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) { c.Write(want) }), Config{})
 		c := entrance.dial(t)
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("got %d octets of %d, %v", len(got), n, err)
@@ -233,7 +191,7 @@ func TestHalfClose(t *testing.T) {
 		orderly(t, entrance, exit)
 	})
 	t.Run("nothing at all", func(t *testing.T) {
-		entrance, exit := tunnel(t, service(t, echo), Config{})
+		entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
 		c := entrance.dial(t)
 		c.CloseWrite()
 		if got, err := io.ReadAll(c); err != nil || len(got) != 0 {
@@ -257,7 +215,7 @@ func orderly(t *testing.T, proxies ...*running) {
 func TestBothWaysAtOnce(t *testing.T) {
 	const n = 64 << 20
 	there, back := random(1, 1<<20), random(2, 1<<20)
-	entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+	entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 		if err := exchange(c, back, there, n); err != nil {
 			t.Errorf("the service: %v", err)
 		}
@@ -304,7 +262,7 @@ func exchange(c *net.TCPConn, out, in []byte, n int) error {
 func TestBackPressure(t *testing.T) {
 	const most = 64 << 20 // what the kernel and two proxies may buffer, and more
 	stuck := make(chan int, 1)
-	entrance, _ := tunnel(t, service(t, func(c *net.TCPConn) {
+	entrance, _ := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 		b := make([]byte, 1<<20)
 		sent := 0
 		for sent < most {

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/conformance/spec"
+	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/spec"
-	"github.com/rddp/rddp/internal/specpeer"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 

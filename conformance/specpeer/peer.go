@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/spec"
 	"github.com/rddp/rddp/rdmap"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/rddp/rddp/internal/ping"
+	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 )
 
 func Example() {

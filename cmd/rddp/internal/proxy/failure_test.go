@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/accept"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -41,7 +42,7 @@ func (r *running) dialDDP(t *testing.T) *extsock.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(tcptest.Patience))
 	return c
 }
 
@@ -51,7 +52,7 @@ func (r *running) dialInVain(t *testing.T) {
 	c, err := net.Dial("tcp", r.Addr().Address)
 	if err == nil {
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(tcptest.Patience))
 		_, err = c.Read(make([]byte, 1))
 	}
 	if !isReset(err) {
@@ -110,7 +111,7 @@ func TestExitWithoutMPA(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			entrance := start(t, "127.0.0.1:0", "rddp://"+service(t, tt.exit), Config{Timeout: time.Second})
+			entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, tt.exit), Config{Timeout: time.Second})
 			entrance.dialInVain(t)
 			told(t, entrance, tt.want)
 		})
@@ -119,7 +120,7 @@ func TestExitWithoutMPA(t *testing.T) {
 
 // A plain client at the exit does not get through, nor does it disturb.
 func TestPlainClientAtExit(t *testing.T) {
-	entrance, exit := tunnel(t, service(t, echo), Config{Timeout: time.Second})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: time.Second})
 	exit.dial(t).Write([]byte("GET / HTTP/1.1\r\n\r\n"))
 	told(t, exit, "MPA startup with the entrance: the peer does not speak MPA")
 	exit.dial(t)
@@ -159,7 +160,7 @@ func TestReset(t *testing.T) {
 			err error
 		}
 		results := make(chan result, 1)
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 			io.WriteString(c, "go")
 			got, err := ends(c)
 			results <- result{got, err}
@@ -175,7 +176,7 @@ func TestReset(t *testing.T) {
 		told(t, exit, "the entrance: ")
 	})
 	t.Run("by the service", func(t *testing.T) {
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 			io.ReadFull(c, make([]byte, 2)) // else the connecting itself may be told of the reset
 			c.Write(data)
 			c.SetLinger(0)
@@ -188,7 +189,7 @@ func TestReset(t *testing.T) {
 		told(t, exit, "the service: ")
 	})
 	t.Run("by the service, after its end", func(t *testing.T) {
-		entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 			c.CloseWrite()
 			io.ReadFull(c, make([]byte, 10))
 			c.SetLinger(0)
@@ -214,7 +215,7 @@ func TestReset(t *testing.T) {
 // the same trouble to know.)
 func TestNoFalseEnd(t *testing.T) {
 	const answer = "no more, please"
-	exit := start(t, "rddp://127.0.0.1:0", service(t, func(c *net.TCPConn) {
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
 		io.ReadFull(c, make([]byte, 1000))
 		io.WriteString(c, answer)
 	}), Config{})
@@ -250,7 +251,7 @@ func TestNoFalseEnd(t *testing.T) {
 // though TCP has sent a FIN.
 func TestEntranceVanishes(t *testing.T) {
 	results := make(chan error, 1)
-	exit := start(t, "rddp://127.0.0.1:0", service(t, func(c *net.TCPConn) {
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
 		_, err := io.Copy(io.Discard, struct{ io.Reader }{c})
 		results <- err
 	}), Config{})
@@ -295,7 +296,7 @@ func TestNativePeers(t *testing.T) {
 		<-done
 	})
 	t.Run("entrance", func(t *testing.T) {
-		exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{})
+		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
 		c := exit.dialDDP(t)
 		io.WriteString(c, "works")
 		c.CloseWrite()
@@ -308,7 +309,7 @@ func TestNativePeers(t *testing.T) {
 
 func TestMaxConns(t *testing.T) {
 	const most = 3
-	entrance, exit := tunnel(t, service(t, echo), Config{MaxConns: most})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{MaxConns: most})
 	var conns []*net.TCPConn
 	b := make([]byte, 1)
 	for range most {
@@ -345,7 +346,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 		}
 	}
 	t.Run("entrance", func(t *testing.T) {
-		exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{})
+		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
 		entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{MaxConns: 1})
 		silent := entrance.dial(t)
 		await(t, func() bool { return entrance.Stats().Open == 1 })
@@ -361,7 +362,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 		say(loud)
 	})
 	t.Run("exit", func(t *testing.T) {
-		exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{MaxConns: 1})
+		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{MaxConns: 1})
 		exit.dial(t) // it sends no MPA Request, so it takes no place
 		silent := exit.dialDDP(t)
 		loud := exit.dialDDP(t)
@@ -384,7 +385,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	entrance, exit := tunnel(t, service(t, echo), Config{})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
 	quick := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Idle: 100 * time.Millisecond})
 	quick.dialInVain(t)
 	if s := told(t, quick, "idle"); !errors.Is(s.Err, ErrIdle) {
@@ -396,8 +397,8 @@ func TestIdle(t *testing.T) {
 
 // At the end of Serve a connection under way may end by itself within the grace.
 func TestGrace(t *testing.T) {
-	exit := start(t, "rddp://127.0.0.1:0", service(t, echo), Config{})
-	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: patience})
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
+	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: tcptest.Patience})
 	c := entrance.dial(t)
 	b := make([]byte, 1)
 	c.Write(b)
@@ -427,7 +428,7 @@ func awaitRefusal(t *testing.T, r *running) {
 // await waits until something is so.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	end := time.After(patience)
+	end := time.After(tcptest.Patience)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !so() {
@@ -444,7 +445,7 @@ func TestGraceIsOver(t *testing.T) {
 	for _, part := range []string{"entrance", "exit"} {
 		t.Run(part, func(t *testing.T) {
 			end := make(chan error, 1)
-			entrance, exit := tunnel(t, service(t, func(c *net.TCPConn) {
+			entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) {
 				_, err := io.Copy(c, struct{ io.Reader }{c})
 				end <- err
 			}), Config{Grace: 100 * time.Millisecond})
@@ -473,8 +474,8 @@ func TestGraceIsOver(t *testing.T) {
 
 // A proxy that is to end while it waits for the other one's answer does not wait for that.
 func TestGraceInStartup(t *testing.T) {
-	entrance := start(t, "127.0.0.1:0", "rddp://"+service(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: patience})
-	exit := start(t, "rddp://127.0.0.1:0", closedPort(t), Config{Timeout: patience})
+	entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: tcptest.Patience})
+	exit := start(t, "rddp://127.0.0.1:0", closedPort(t), Config{Timeout: tcptest.Patience})
 	for _, r := range []*running{entrance, exit} {
 		c := r.dial(t)
 		await(t, func() bool { return r.Stats().Open > 0 })

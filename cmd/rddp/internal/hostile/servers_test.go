@@ -7,13 +7,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/internal/filecopy"
-	"github.com/rddp/rddp/internal/ping"
-	gateway "github.com/rddp/rddp/internal/proxy"
+	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
+	"github.com/rddp/rddp/cmd/rddp/internal/ping"
+	gateway "github.com/rddp/rddp/cmd/rddp/internal/proxy"
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/conformance/hostile/slowpeer"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -31,7 +33,7 @@ var quietKinds = []quietKind{
 }
 
 // quietCounts are how many such peers there are.
-func quietCounts() []int { return []int{64, count(10_000, 1000)} }
+func quietCounts() []int { return []int{64, testmode.Count(10_000, 1000)} }
 
 // TestH3_FileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most 64 clients, and say
 // nothing, or nothing after their MPA Request. An honest client copies a file meanwhile, again and again. Without the tag
@@ -49,7 +51,7 @@ func TestH3_FileServerStaysUsable(t *testing.T) {
 					t.Fatal(err)
 				}
 				serveUntilEnd(t, s.Serve)
-				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true, Sends: kind.sends("rddp files\x02\x00\x01\xd4\xc0")})
+				slowpeer.Start(t, slowpeer.Peers{Address: s.Addr().String(), N: n, Silent: true, Sends: kind.sends("rddp files\x02\x00\x01\xd4\xc0")})
 				usable(t, func() error {
 					to := filepath.Join(t.TempDir(), "f")
 					var failure error
@@ -72,19 +74,22 @@ func TestH3_FileServerStaysUsable(t *testing.T) {
 // nothing. With 64 of them the proxy takes 64 connections, and else 1024, which is the default. Without the tag
 // conformance there are 64 and 1,000, and the proxy takes 64 and 512.
 func TestH3_ProxyStaysUsable(t *testing.T) {
-	service := echoService(t)
+	service := tcptest.Serve(t, func(c *net.TCPConn) {
+		c.SetDeadline(time.Time{}) // a connection through the proxy lasts as long as its test
+		io.Copy(c, c)
+	})
 	for i, n := range quietCounts() {
-		most := []int{64, count(gateway.DefaultMaxConns, 512)}[i]
+		most := []int{64, testmode.Count(gateway.DefaultMaxConns, 512)}[i]
 		for _, kind := range quietKinds {
 			t.Run(fmt.Sprintf("%d %s at the exit", n, kind.desc), func(t *testing.T) {
 				entrance, exit := tunnel(t, service, most)
-				startSlowPeers(t, slowPeers{Address: exit, N: n, Silent: true, Sends: kind.sends("")})
+				slowpeer.Start(t, slowpeer.Peers{Address: exit, N: n, Silent: true, Sends: kind.sends("")})
 				usable(t, func() error { return echoes(t, entrance) })
 			})
 		}
 		t.Run(fmt.Sprintf("%d silent at the entrance", n), func(t *testing.T) {
 			entrance, _ := tunnel(t, service, most)
-			startSlowPeers(t, slowPeers{Address: entrance, N: n, Silent: true})
+			slowpeer.Start(t, slowpeer.Peers{Address: entrance, N: n, Silent: true})
 			usable(t, func() error { return echoes(t, entrance) })
 		})
 	}
@@ -100,7 +105,7 @@ func TestH3_PingServerStaysUsable(t *testing.T) {
 					t.Fatal(err)
 				}
 				serveUntilEnd(t, s.Serve)
-				startSlowPeers(t, slowPeers{Address: s.Addr().String(), N: n, Silent: true})
+				slowpeer.Start(t, slowpeer.Peers{Address: s.Addr().String(), N: n, Silent: true})
 				once := func() error {
 					_, err := ping.Client(timeLimit(t), s.Addr().String(), &ping.Config{Count: 1})
 					return err
@@ -125,6 +130,13 @@ func usable(t *testing.T, client func() error) {
 		}
 	}
 	t.Logf("H3: an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
+}
+
+// timeLimit bounds everything that waits.
+func timeLimit(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // serveUntilEnd runs serve until the test ends.
@@ -157,33 +169,6 @@ func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
 	exit = start(ddp, gateway.Address{Network: "tcp", Address: service})
 	ddp.Address = exit
 	return start(any, ddp), exit
-}
-
-// echoService sends back what its clients send, until the test ends.
-func echoService(t *testing.T) (address string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() {
-				defer c.Close()
-				io.Copy(c, c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		conns.Wait()
-	})
-	return l.Addr().String()
 }
 
 // echoes sends something through an entrance to the service and wants it back.

@@ -11,13 +11,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 )
 
 // exchangeText sends a text from one end to the other, and its end.
 func exchangeText(t *testing.T, from, to net.Conn) {
 	t.Helper()
 	for _, c := range []net.Conn{from, to} {
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(tcptest.Patience))
 	}
 	io.WriteString(from, "hello")
 	from.(interface{ CloseWrite() error }).CloseWrite()
@@ -42,7 +44,7 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	entrance, exit := tunnel(t, strings.TrimPrefix(server.URL, "http://"), Config{})
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: patience}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: tcptest.Patience}
 	url := "http://" + entrance.Addr().Address
 	body := func(r *http.Response, err error) ([]byte, error) {
 		if err != nil {
@@ -70,7 +72,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("upload: %d octets of %d, %v", len(got), len(large), err)
 	}
 	// Without keep-alive each request is a connection.
-	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: tcptest.Patience}
 	for i := range 50 {
 		if got, err := body(single.Get(url + "/x")); err != nil || string(got) != "this is /x" {
 			t.Errorf("request %d without keep-alive: %q, %v", i, got, err)

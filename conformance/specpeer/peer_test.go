@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/conformance/spec"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/internal/spec"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"

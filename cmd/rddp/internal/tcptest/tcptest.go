@@ -1,0 +1,60 @@
+// Package tcptest has the plain TCP clients and services that tests put in front of a proxy and behind it.
+package tcptest
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait of a test.
+const Patience = 30 * time.Second
+
+// Serve listens on loopback and serves each connection with f until the test ends. It returns the address. When f returns
+// the connection is closed; its deadline is Patience from the accept.
+func Serve(t testing.TB, f func(c *net.TCPConn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns sync.WaitGroup
+	conns.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.SetDeadline(time.Now().Add(Patience))
+			conns.Go(func() {
+				defer c.Close()
+				f(c.(*net.TCPConn))
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		conns.Wait()
+	})
+	return l.Addr().String()
+}
+
+// Echo sends back the bytes that come, as they come, and then the end.
+func Echo(c *net.TCPConn) {
+	io.Copy(struct{ io.Writer }{c}, struct{ io.Reader }{c})
+	c.CloseWrite()
+}
+
+// Dial connects to address. The connection has a deadline of Patience and is closed when the test ends.
+func Dial(t testing.TB, address string) *net.TCPConn {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(Patience))
+	return c.(*net.TCPConn)
+}
