@@ -15,6 +15,8 @@ import (
 
 // TestCVE_2021_47012_RegistrationFails: siw used a region again that its error path of the creation had freed. Here
 // a Register that fails half-way, because there is no randomness, leaves nothing in the table, and the next works.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2021_47012_RegistrationFails(t *testing.T) {
 	b := make([]byte, 64)
 	for n := range 800 {

@@ -104,6 +104,8 @@ func TestRegisterAlignment(t *testing.T) {
 
 // P5: STags can't be predicted from others.
 // SEC-5042-6.1.1-7 SEC-5042-6.1.1-9 SEC-5042-2.2.5-1
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSTagsUnpredictable(t *testing.T) {
 	n := 200_000
 	if testing.Short() {

@@ -90,7 +90,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	if err != nil {
 		return where, false
 	}
-	defer region.mu.RUnlock()
+	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
 	where = region.span(h.TO, uint64(len(payload)))
 	if r.overlapsEarly(where) {
 		return where, false

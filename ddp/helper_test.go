@@ -49,6 +49,8 @@ func register(t testing.TB, d *Domain, b []byte, a Access, stream uint64) *Regio
 }
 
 // move gives a Region an STag and a TO of the test's choice.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func (p *pair) move(r *Region, s STag, to uint64) {
 	delete(p.domain.regions, r.stag)
 	r.stag, r.base = s, to

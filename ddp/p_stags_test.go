@@ -167,6 +167,8 @@ func TestP1_GuessedSTags(t *testing.T) {
 // TestP10_Registration: a length of zero is no Region, so nothing can be reached by one (irdma's CVE-2023-25775
 // made it all of memory), and nor can a window be empty. Two Regions over the same memory are two names with
 // rights, streams and lives of their own: nothing widens one by the other.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestP10_Registration(t *testing.T) {
 	d := NewDomain(nil)
 	memory := newGuarded(64)
@@ -209,7 +211,9 @@ func TestP10_Registration(t *testing.T) {
 // TestP7_ZeroLength: "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC
 // 5041 §5.2) Whatever they are the message is delivered, and the STag is not even looked up.
 //
-// DDP-5041-5.2-14, DDP-5041-7.1-18
+// # DDP-5041-5.2-14, DDP-5041-7.1-18
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestP7_ZeroLength(t *testing.T) {
 	rnd := random(t)
 	p := newPair(t)

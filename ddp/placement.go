@@ -74,7 +74,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	if s.payload != nil && mem != nil {
 		copyAround(mem, s.payload, region.span(h.TO, s.n()), r.early)
 	}
-	region.mu.RUnlock()
+	region.mu.RUnlock() // +checklocksforce: hold has locked it
 	return nil
 }
 

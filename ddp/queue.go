@@ -14,10 +14,12 @@ type Queue struct {
 	mu sync.Mutex
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
 	// that wait to be delivered, the next is the one being filled.
-	buffers     []buffer // +checklocks:mu; as long as was ever needed
-	head, count int      // +checklocks:mu
-	full        int      // +checklocks:mu
-	closed      bool     // +checklocks:mu
+	// as long as was ever needed
+	buffers []buffer // +checklocks:mu
+	head    int      // +checklocks:mu
+	count   int      // +checklocks:mu
+	full    int      // +checklocks:mu
+	closed  bool     // +checklocks:mu
 }
 
 // A buffer is one posted Untagged Buffer: head and then b.

@@ -103,7 +103,7 @@ func (s *Sender) Segment() Segment { return s.segment }
 // before anything that can block.
 func (s *Sender) Release() {
 	if s.held != nil {
-		s.held.mu.RUnlock()
+		s.held.mu.RUnlock() // +checklocksforce: Next has locked it
 		s.held = nil
 	}
 	clear(s.payload)

@@ -74,6 +74,7 @@ func TestSenderReleasesPayload(t *testing.T) {
 	}
 }
 
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSenderSource(t *testing.T) {
 	domain := NewDomain(nil)
 	mem := randomBytes(random(t), 250)

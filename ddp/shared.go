@@ -4,6 +4,6 @@ package ddp
 
 import "sync"
 
-// A sharedMutex lets copies into and out of a Region's memory go on side by side: what they are to find there is up to
+// A sharedRWMutex lets copies into and out of a Region's memory go on side by side: what they are to find there is up to
 // whoever grants the memory.
-type sharedMutex = sync.RWMutex
+type sharedRWMutex = sync.RWMutex

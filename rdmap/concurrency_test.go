@@ -296,6 +296,8 @@ func until(there func() bool) {
 }
 
 // No Completion comes before its memory is out of the peer's reach, and the QP is not locked meanwhile.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestFlushWaitsForCopies(t *testing.T) {
 	x := newPair(t, params{})
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
@@ -313,6 +315,8 @@ func TestFlushWaitsForCopies(t *testing.T) {
 }
 
 // Cancel and the end of the stream at the same time: one Completion.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCancelMeetsEnd(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -326,7 +330,7 @@ func TestCancelMeetsEnd(t *testing.T) {
 			x := newPair(t, params{depth: 1})
 			q := x.a.qp
 			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
-			e := q.sq.at(0)
+			e := q.sq.at(0) // +checklocksignore: no other goroutine is at work
 			release := hold(t, e.sink)
 			var wg sync.WaitGroup
 			wg.Go(func() { q.Cancel(x.a.sendCQ, 1) })
@@ -340,8 +344,8 @@ func TestCancelMeetsEnd(t *testing.T) {
 				x.a.transmit()
 			}
 			wantDone(t, "all", x.a.sendCQ, tt.want)
-			if x.a.sendCQ.reserved != 0 {
-				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			if x.a.sendCQ.reserved != 0 { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}
@@ -349,6 +353,8 @@ func TestCancelMeetsEnd(t *testing.T) {
 
 // The end of the stream and then Cancel, while the peer's answer is being copied: Cancel does not say that the Read goes
 // on, nor that its memory is the caller's as long as an octet may still come.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestEndMeetsCancel(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string
@@ -375,7 +381,7 @@ func TestEndMeetsCancel(t *testing.T) {
 			if tt.sent {
 				q.Sent(1)
 			}
-			e := q.sq.at(0)
+			e := q.sq.at(0) // +checklocksignore: no other goroutine is at work
 			release := hold(t, e.sink)
 			var wg sync.WaitGroup
 			wg.Go(func() { tt.end(q) })
@@ -397,8 +403,8 @@ func TestEndMeetsCancel(t *testing.T) {
 			q.Sent(1)
 			q.Abort(errTest)
 			wantDone(t, "after that", x.a.sendCQ, "")
-			if x.a.sendCQ.reserved != 0 {
-				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			if x.a.sendCQ.reserved != 0 { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}

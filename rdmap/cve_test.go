@@ -47,6 +47,8 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 
 // TestCVE_2026_64268_ReadResponseLongerThanTheRead: siw checked each segment of a Read Response and not their sum.
 // Here segments that all lie inside of the sink, but are more than were asked for, end the stream; the Read fails.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 	for _, n := range []int{8, 64, 1000} {
 		for _, segments := range []int{2, 3, 17, 200} {
@@ -71,6 +73,8 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 
 // TestCVE_2026_23242_FirstHeader: siw had no context yet when the very first header was bad, and used it. Here the
 // first segment of a stream can have every version and opcode: a Terminate, and all requests complete.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 40)

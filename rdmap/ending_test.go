@@ -106,7 +106,9 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 // RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate Message", which "MUST consume one
 // Untagged Buffer" of its own. No answer, no more messages.
 //
-// RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
+// # RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	x := busy(t)
 	a := x.a
@@ -146,6 +148,8 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 
 // Which request a Terminate is about: the returned MSN tells its place among the requests of queue 1, or the
 // returned Read Request its sink.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestTerminateNamesTheRequest(t *testing.T) {
 	header := func(op Opcode, qn ddp.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
 	for _, tt := range []struct {
@@ -188,7 +192,7 @@ func TestTerminateNamesTheRequest(t *testing.T) {
 				x.a.post(wr)
 			}
 			x.a.transmit()
-			x.a.inject(untagged(OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).AppendTo(nil)))
+			x.a.inject(untagged(OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).AppendTo(nil))) // +checklocksignore: no other goroutine is at work
 			wantDone(t, "requests", x.a.sendCQ, tt.done)
 		})
 	}
@@ -387,6 +391,8 @@ func TestAbort(t *testing.T) {
 }
 
 // A receive buffer is the user's again with its Completion: nothing is placed in it any more.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestFlushedBuffersStayUntouched(t *testing.T) {
 	x := newPair(t, params{})
 	buf := x.a.recv(1, 8)

@@ -77,6 +77,8 @@ func FuzzTerminate(f *testing.F) {
 // Whatever segments arrive: no panic, memory outside of the registered is untouched, and everything that
 // was posted completes exactly once. data is a list of segments, each after an octet with its length; in
 // each some octets are made to fit, so that not all fail at the first check.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func FuzzQPInput(f *testing.F) {
 	for _, vectors := range [][]string{
 		{vSend, vReadRequest, vFetchAdd, vImmediate}, {vReadResponse, vAtomicResponse}, {vTermReadSTag},
@@ -109,7 +111,7 @@ func FuzzQPInput(f *testing.F) {
 		x.a.post(second)
 		x.a.post(WorkRequest{ID: 3, Op: WorkSend})
 		x.a.transmit()
-		e := x.a.qp.sq.at(0)
+		e := x.a.qp.sq.at(0) // +checklocksignore: no other goroutine is at work
 		for len(data) > 0 {
 			n := min(int(data[0]), len(data)-1)
 			u := bytes.Clone(data[1 : 1+n])

@@ -13,7 +13,9 @@ import (
 // the same as … in the corresponding RDMA Read Request Message": an invalid one surfaces an error, and no Read
 // succeeds by it.
 //
-// RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
+// # RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 	type sinks struct{ first, second *sendEntry }
 	const n = 64
@@ -78,7 +80,7 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: guarded[n : 2*n]})
 			x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: make([]byte, n)})
 			x.a.post(WorkRequest{ID: 3, Op: WorkFetchAdd})
-			s := sinks{x.a.qp.sq.at(0), x.a.qp.sq.at(1)}
+			s := sinks{x.a.qp.sq.at(0), x.a.qp.sq.at(1)} // +checklocksignore: no other goroutine is at work
 			x.a.transmit()
 			for _, u := range tt.write(s) {
 				x.a.inject(u)
@@ -117,7 +119,7 @@ func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 	t.Run("before the request went out", func(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 8)})
-		e := x.a.qp.sq.at(0)
+		e := x.a.qp.sq.at(0) // +checklocksignore: no other goroutine is at work
 		x.a.inject(tagged(OpReadResponse, e.sinkSTag, e.sinkTO, make([]byte, 8)))
 		x.a.wantTerminate("0206 c000")
 		wantDone(t, "requests", x.a.sendCQ, "1 flushed")

@@ -113,7 +113,9 @@ func allowed(op Opcode, access ddp.Access, scope string) verdict {
 //
 // "A peer must not be able to invalidate an STag that is shared on multiple streams": RFC 5040 §8.1.1.
 //
-// RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
+// # RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestP9_InvalidateOfOthers(t *testing.T) {
 	domain := ddp.NewDomain(nil)
 	x := newPair(t, params{domain: domain})
@@ -161,7 +163,9 @@ func TestP9_InvalidateOfOthers(t *testing.T) {
 // TestP7_ZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing is looked
 // up, registered, or left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
 //
-// SEC-5042-6.3.5-2
+// # SEC-5042-6.3.5-2
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestP7_ZeroLengthOperations(t *testing.T) {
 	rnd := seeded(t)
 	x := newPair(t, params{})

@@ -54,6 +54,8 @@ func (l *ledger) take(t *rapid.T) {
 }
 
 // settled checks that nothing is left open after the end.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func (l *ledger) settled(t *rapid.T) {
 	l.take(t)
 	for _, wr := range l.open {

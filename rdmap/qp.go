@@ -94,11 +94,14 @@ type QP struct {
 
 	stateNow atomic.Uint32 // a copy of state, for those who look often: see State
 
-	mu         sync.Mutex
-	state      State     // +checklocks:mu
-	err        error     // +checklocks:mu why the stream ended
-	peerClosed bool      // +checklocks:mu nothing more comes from the peer
-	ird, ord   int       // +checklocks:mu
+	mu    sync.Mutex
+	state State // +checklocks:mu
+	// why the stream ended
+	err error // +checklocks:mu
+	// nothing more comes from the peer
+	peerClosed bool      // +checklocks:mu
+	ird        int       // +checklocks:mu
+	ord        int       // +checklocks:mu
 	sq         sendQueue // +checklocks:mu
 	rq         recvQueue // +checklocks:mu
 	responder  responder // +checklocks:mu

@@ -129,6 +129,8 @@ func TestRFC5040_5_3_Invalidate(t *testing.T) {
 }
 
 // invalidateWith is TestRFC5040_5_3_Invalidate with one of the two Sends with Invalidate.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func invalidateWith(t *testing.T, op WorkOp) {
 	t.Run("associated", func(t *testing.T) {
 		x := newPair(t, params{})
@@ -195,7 +197,7 @@ func invalidateWith(t *testing.T, op WorkOp) {
 		x := newPair(t, params{})
 		x.b.recv(1, 8)
 		x.b.post(WorkRequest{ID: 9, Op: WorkRead, Data: make([]byte, 8)})
-		sink := x.b.qp.sq.at(0).sinkSTag
+		sink := x.b.qp.sq.at(0).sinkSTag // +checklocksignore: no other goroutine is at work
 		opcode, _ := op.opcode()
 		x.b.inject(ddp.UntaggedHeader{
 			Last: true, RsvdULP: Control(opcode), RsvdULP32: uint32(sink), MSN: 1,

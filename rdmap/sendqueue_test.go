@@ -310,6 +310,8 @@ func TestCancel(t *testing.T) {
 
 // Between the two steps of Cancel other goroutines have the QP: the response may come, or the stream may end. Neither
 // completes the request a second time, and its place in the queue is free for another one.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestAbandonedCompletesOnce(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -340,16 +342,17 @@ func TestAbandonedCompletesOnce(t *testing.T) {
 			}
 			a.release()
 			wantDone(t, "released", x.a.sendCQ, "1 flushed")
-			if q.sq.head != q.sq.tail {
+			if q.sq.head != q.sq.tail { // +checklocksignore: no other goroutine is at work
 				t.Error("the request is still in the queue")
 			}
-			if x.a.sendCQ.reserved != 0 {
-				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+			if x.a.sendCQ.reserved != 0 { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}
 }
 
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCancelAheadOfTurn(t *testing.T) {
 	x := newPair(t, params{})
 	r, _ := x.b.register(8, allAccess)

@@ -19,11 +19,15 @@ import (
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Limit
 
-	mu       sync.Mutex
-	buffers  []RecvRequest // +checklocks:mu a ring
-	head, n  int           // +checklocks:mu the oldest buffer, and how many there are
-	limit    int           // +checklocks:mu fewer than this are an event; 0: none is wanted
-	isClosed bool          // +checklocks:mu
+	mu sync.Mutex
+	// a ring
+	buffers []RecvRequest // +checklocks:mu
+	// the oldest buffer, and how many there are
+	head int // +checklocks:mu
+	n    int // +checklocks:mu
+	// fewer than this are an event; 0: none is wanted
+	limit    int  // +checklocks:mu
+	isClosed bool // +checklocks:mu
 }
 
 // NewSharedReceiveQueue returns an empty queue with room for depth buffers, at least 1. Those that are

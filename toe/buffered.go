@@ -94,18 +94,29 @@ type buffered struct {
 	readDeadline  deadline  // +checklocks:mu
 	writeDeadline deadline  // +checklocks:mu
 	handshake     handshake // +checklocks:mu
-	shakeErr      error     // +checklocks:mu; why it has failed
+	// why it has failed
+	shakeErr error // +checklocks:mu
 
-	buf     *[sendSize]byte // +checklocks:mu; nil while empty
-	first   int             // +checklocks:mu; index in buf of the first octet
-	size    int             // +checklocks:mu; octets in buf
-	writing bool            // +checklocks:mu; a write is under way: others wait, octets do not mix
-	feeding bool            // +checklocks:mu; feed runs
-	err     error           // +checklocks:mu; why nothing goes out any more
-	shut    bool            // +checklocks:mu; CloseWrite was called
-	shutOut bool            // +checklocks:mu; and conn's has been, too
-	closed  bool            // +checklocks:mu; Close was called
-	linger  *time.Timer     // +checklocks:mu; ends the time that Close gives
+	// nil while empty
+	buf *[sendSize]byte // +checklocks:mu
+	// index in buf of the first octet
+	first int // +checklocks:mu
+	// octets in buf
+	size int // +checklocks:mu
+	// a write is under way: others wait, octets do not mix
+	writing bool // +checklocks:mu
+	// feed runs
+	feeding bool // +checklocks:mu
+	// why nothing goes out any more
+	err error // +checklocks:mu
+	// CloseWrite was called
+	shut bool // +checklocks:mu
+	// and conn's has been, too
+	shutOut bool // +checklocks:mu
+	// Close was called
+	closed bool // +checklocks:mu
+	// ends the time that Close gives
+	linger *time.Timer // +checklocks:mu
 }
 
 var (

@@ -20,12 +20,15 @@ func (a Addr) String() string  { return a.Address }
 // toe.WaitWriter and toe.Pender, and all of its methods may be called from any
 // goroutine.
 type Stream struct {
-	mu      *sync.Mutex // of both sides; guards the halves
-	out, in *half
+	mu  *sync.Mutex // of both sides; guards the halves
+	out *half
+	in  *half
 
-	local, remote Addr
-	emss          atomic.Int64
-	abortive      bool // +checklocks:mu; Close is a reset
+	local  Addr
+	remote Addr
+	emss   atomic.Int64
+	// Close is a reset
+	abortive bool // +checklocks:mu
 }
 
 var (
