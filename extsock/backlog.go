@@ -23,9 +23,12 @@ type backlog struct {
 
 	changed signal // anything below
 	mu      sync.Mutex
-	waiting list.List // +checklocks:mu of *Conn, oldest first; at most backlogSize
-	err     error     // +checklocks:mu of the listener below, for the next Accept
-	closed  bool      // +checklocks:mu the Listener, or the one below
+	// of *Conn, oldest first; at most backlogSize
+	waiting list.List // +checklocks:mu
+	// of the listener below, for the next Accept
+	err error // +checklocks:mu
+	// the Listener, or the one below
+	closed bool // +checklocks:mu
 }
 
 // backlogSize is how many connections may wait for Accept. Those that come then wait in the operating
@@ -79,7 +82,7 @@ func (b *backlog) awaitRoom() bool {
 
 // add takes in a connection and begins its startup.
 func (b *backlog) add(c *Conn) {
-	c.startup.byListener.Store(true)
+	c.startup.byListener.Store(true) // +checklocksignore: byListener is atomic
 	c.mu.Lock()
 	var mine mpa.Config
 	var err error
@@ -100,7 +103,7 @@ func (b *backlog) add(c *Conn) {
 		b.close()
 	}
 	if err != nil { // of the Config: each call of the program says it
-		c.startup.byListener.Store(false)
+		c.startup.byListener.Store(false) // +checklocksignore: byListener is atomic
 		return
 	}
 	go func() { // sees to the end of what has begun above, on a connection that is closed, too
@@ -177,7 +180,7 @@ func (b *backlog) close() {
 	b.mu.Unlock()
 	b.changed.broadcast()
 	for _, c := range left {
-		c.startup.byListener.Store(false)
+		c.startup.byListener.Store(false) // +checklocksignore: byListener is atomic
 		c.abortive.Store(true)
 		c.setReset()
 		_ = c.Close() // nobody waits for the error

@@ -83,10 +83,13 @@ type taps struct {
 	fixed Tap                          // of the Config; nil: none
 	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Who stores to it holds mu
 
-	mu      sync.Mutex
-	frames  []byte // +checklocks:mu; the startup frames so far, Request first
-	request int    // +checklocks:mu; octets of the Request in frames
-	over    bool   // +checklocks:mu; the connection has ended
+	mu sync.Mutex
+	// the startup frames so far, Request first
+	frames []byte // +checklocks:mu
+	// octets of the Request in frames
+	request int // +checklocks:mu
+	// the connection has ended
+	over bool // +checklocks:mu
 }
 
 // init takes the Tap that a Config has given. That of a Capture is one to be stopped.

@@ -39,20 +39,29 @@ type Conn struct {
 	trace     *trace
 	door      *door // of the Listener it came from; nil: none
 
-	readDeadline, writeDeadline deadline
+	readDeadline  deadline
+	writeDeadline deadline
 
-	mu          sync.Mutex
-	mode        Mode          // +checklocks:mu
-	switching   chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
-	asked       bool          // +checklocks:mu; startup waits for the application to answer a Request
-	reading     int           // +checklocks:mu; plain Reads under way
-	writing     int           // +checklocks:mu; plain Writes under way
-	closeCalled bool          // +checklocks:mu; by the application
+	mu   sync.Mutex
+	mode Mode // +checklocks:mu
+	// not nil during MPA startup, closed at its end
+	switching chan struct{} // +checklocks:mu
+	// startup waits for the application to answer a Request
+	asked bool // +checklocks:mu
+	// plain Reads under way
+	reading int // +checklocks:mu
+	// plain Writes under way
+	writing int // +checklocks:mu
+	// by the application
+	closeCalled bool          // +checklocks:mu
 	closed      chan struct{} // closed by Close, with mu held
-	peer        peer          // +checklocks:mu; what startup told of the peer
-	startup     startup       // +checklocks:mu; what Config.Startup asks for
-	window      window        // +checklocks:mu; the byte stream's, from the beginning of startup until the inbox has it
-	ahead       atomic.Bool   // startup holds octets for Read
+	// what startup told of the peer
+	peer peer // +checklocks:mu
+	// what Config.Startup asks for
+	startup startup // +checklocks:mu
+	// the byte stream's, from the beginning of startup until the inbox has it
+	window window      // +checklocks:mu
+	ahead  atomic.Bool // startup holds octets for Read
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
 	abortive  atomic.Bool // Close is to be no orderly end
@@ -116,7 +125,7 @@ func (c *Conn) Mode() Mode {
 // Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
 // error is ErrReceiveOwner.
 func (c *Conn) Read(p []byte) (int, error) {
-	ddp, err := c.enter(&c.reading, &c.readDeadline)
+	ddp, err := c.enter(&c.reading, &c.readDeadline) // +checklocksignore: enter and leave lock mu
 	if err != nil {
 		return 0, c.opError("read", err)
 	}
@@ -124,7 +133,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		n, err := c.readDDP(p)
 		return n, c.opError("read", c.afterReset(err, false))
 	}
-	defer c.leave(&c.reading)
+	defer c.leave(&c.reading) // +checklocksignore: enter and leave lock mu
 	return c.readPlain(p)
 }
 
@@ -139,7 +148,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // peer's. Those that have begun go out, from a copy. The connection can be used on, unless more than 4 MiB are left of a
 // message that has begun: so long a one ends it.
 func (c *Conn) Write(p []byte) (int, error) {
-	ddp, err := c.enter(&c.writing, &c.writeDeadline)
+	ddp, err := c.enter(&c.writing, &c.writeDeadline) // +checklocksignore: enter and leave lock mu
 	if err != nil {
 		return 0, c.opError("write", err)
 	}
@@ -147,7 +156,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		n, err := c.writeDDP(p)
 		return n, c.opError("write", c.afterReset(err, true))
 	}
-	defer c.leave(&c.writing)
+	defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
 	return c.writePlain(p)
 }
 
@@ -311,18 +320,18 @@ func (c *Conn) abandonLocked() {
 }
 
 // isGivenUp reports whether nobody wants the startup that is under way any more.
-func (c *Conn) isGivenUp() bool { return c.isClosed() && !c.startup.byListener.Load() }
+func (c *Conn) isGivenUp() bool { return c.isClosed() && !c.startup.byListener.Load() } // +checklocksignore: byListener is atomic
 
 // CloseWrite ends the way out, behind what was written, and leaves the way in open. In DDP mode that needs the
 // byte stream; in message mode the error is errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	var never deadline
-	inDDP, err := c.enter(&c.writing, &never)
+	inDDP, err := c.enter(&c.writing, &never) // +checklocksignore: enter and leave lock mu
 	if err != nil {
 		return c.opError("close", err)
 	}
 	if !inDDP {
-		defer c.leave(&c.writing)
+		defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
 		return c.stream.CloseWrite()
 	}
 	s := c.verbs.pump.bytes

@@ -100,9 +100,10 @@ func (c *Conn) initiate(mine mpa.Config) error {
 // called, once; until then Read and Write wait, and PostRecv makes the application the owner of the receive
 // queue still. Closing the connection is an answer, too.
 type Request struct {
-	c        *Conn
-	frame    mpa.Frame
-	answered bool // c.mu guards it
+	c     *Conn
+	frame mpa.Frame
+	// c.mu guards it
+	answered bool // +checklocks:c.mu
 
 	// PrivateData is the peer application's.
 	PrivateData []byte
@@ -401,7 +402,9 @@ func (c *Conn) bounded(ctx context.Context, waited string, f func() error) error
 	return err
 }
 
-// mpaConfig is what this end wants of MPA startup. c.mu is held, or a switch is under way.
+// mpaConfig is what this end wants of MPA startup. c.mu is held.
+//
+// +checklocks:c.mu
 func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) {
 	cfg := c.cfg
 	if privateData == nil {
@@ -458,6 +461,8 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start binds the layers together as startup agreed. A cause is what the connection is to fail for
 // at once.
+//
+// +checklocksignore: the switch calls it, and nobody else changes peer and window meanwhile
 func (c *Conn) start(cause error) {
 	a, v := c.peer.agreement, &c.verbs
 	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
@@ -498,9 +503,10 @@ func (c *Conn) start(cause error) {
 // indication that startup agreed on, and towards another rddp end always one, because the user of a
 // net.Conn expects that a server may write first.
 func (c *Conn) rtrOp() rdmap.WorkOp {
-	a := c.peer.agreement
+	p := &c.peer // +checklocksignore: the switch calls it, and nobody else changes peer meanwhile
+	a := p.agreement
 	switch {
-	case !a.PeerToPeer && !c.peer.isRDDP:
+	case !a.PeerToPeer && !p.isRDDP:
 		return 0
 	case !a.PeerToPeer || a.RTR&mpa.RTRWrite != 0:
 		return rdmap.WorkWrite

@@ -8,11 +8,14 @@ import (
 // A deadline is a point in time that waiters can select on and that can be moved while they wait.
 // The zero value is no deadline.
 type deadline struct {
-	mu      sync.Mutex
-	at      time.Time
-	timer   *time.Timer   // closes expired; it is used again for as long as that is open
-	armed   bool          // the timer runs, or has fired
-	expired chan struct{} // closed when the deadline has passed; replaced when it is moved
+	mu sync.Mutex
+	at time.Time // +checklocks:mu
+	// closes expired; it is used again for as long as that is open
+	timer *time.Timer // +checklocks:mu
+	// the timer runs, or has fired
+	armed bool // +checklocks:mu
+	// closed when the deadline has passed; replaced when it is moved
+	expired chan struct{} // +checklocks:mu
 }
 
 // set moves the deadline; the zero time takes it away.

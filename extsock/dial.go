@@ -269,8 +269,9 @@ const maxRemembered = 1024
 
 // A memory holds what the peers at places have said, for a while. The zero value is empty.
 type memory struct {
-	mu     sync.Mutex
-	places map[place]remembered // +checklocks:mu; at most maxRemembered
+	mu sync.Mutex
+	// at most maxRemembered
+	places map[place]remembered // +checklocks:mu
 }
 
 type remembered struct {

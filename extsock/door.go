@@ -19,11 +19,15 @@ type door struct {
 	most  int           // half-open connections; less than 0: any number
 	delay time.Duration // for a bad STag; less than 0: none
 
-	mu    sync.Mutex
-	open  list.List            // +checklocks:mu of *halfOpen, oldest first
-	until map[string]time.Time // +checklocks:mu when an address is served again
-	known [maxDelayed]string   // +checklocks:mu the keys of until, a ring
-	next  int                  // +checklocks:mu where the next key goes
+	mu sync.Mutex
+	// of *halfOpen, oldest first
+	open list.List // +checklocks:mu
+	// when an address is served again
+	until map[string]time.Time // +checklocks:mu
+	// the keys of until, a ring
+	known [maxDelayed]string // +checklocks:mu
+	// where the next key goes
+	next int // +checklocks:mu
 }
 
 const (
@@ -45,7 +49,7 @@ func newDoor(cfg *Config) *door {
 type halfOpen struct {
 	ctx   context.Context // done when it has to go
 	evict context.CancelCauseFunc
-	place *list.Element // +checklocks:d.mu nil once it is not in the list
+	place *list.Element // nil once it is not in the list; the door's mu guards it
 }
 
 // enter counts one more. Where there are too many, the oldest goes: an honest peer is half open for a round trip,

@@ -50,7 +50,11 @@ type Door struct{ d *door }
 func NewDoor(cfg *Config) Door               { return Door{newDoor(cfg)} }
 func (d Door) Penalize(a net.Addr)           { d.d.penalize(a) }
 func (d Door) Wait(a net.Addr) time.Duration { return max(d.d.wait(a), 0) }
-func (d Door) Remembered() int               { return len(d.d.until) }
+func (d Door) Remembered() int {
+	d.d.mu.Lock()
+	defer d.d.mu.Unlock()
+	return len(d.d.until)
+}
 
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 {

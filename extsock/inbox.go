@@ -25,27 +25,44 @@ type inbox struct {
 
 	head [headerLen]byte // of the message being placed; the receive role guards it
 
-	mu      sync.Mutex
-	depth   int            // +checklocks:mu most messages at a time
-	placed  sync.Cond      // of mu: direct has become false
-	used    int            // +checklocks:mu messages bound or unread
-	bound   bool           // +checklocks:mu a message is being placed
-	direct  bool           // +checklocks:mu and goes to want
-	chunk   *bufpool.Chunk // +checklocks:mu else it goes here
-	unread  []message      // +checklocks:mu oldest first
-	first   int            // +checklocks:mu index of the oldest
-	waiting bool           // +checklocks:mu a reader waits
-	want    []byte         // +checklocks:mu its memory
-	got     int            // +checklocks:mu octets in it
-	served  bool           // +checklocks:mu it has got its message, or at least one octet of the stream
-	eof     bool           // +checklocks:mu no more octets of the stream will come
-	discard bool           // +checklocks:mu nobody will read what comes
-	dropped bool           // +checklocks:mu something of the peer's was thrown away
-	granted *granted       // +checklocks:mu the answer to an offer, see rendezvous.go
-	refused bool           // +checklocks:mu or it was refused
-	memory  allowance      // +checklocks:mu
-	short   bool           // +checklocks:mu the message at hand waits for memory, in message mode
-	window  atomic.Int64   // a copy of memory.window.now: how many credits of a byte stream's peer there are in all
+	mu sync.Mutex
+	// most messages at a time
+	depth  int       // +checklocks:mu
+	placed sync.Cond // of mu: direct has become false
+	// messages bound or unread
+	used int // +checklocks:mu
+	// a message is being placed
+	bound bool // +checklocks:mu
+	// and goes to want
+	direct bool // +checklocks:mu
+	// else it goes here
+	chunk *bufpool.Chunk // +checklocks:mu
+	// oldest first
+	unread []message // +checklocks:mu
+	// index of the oldest
+	first int // +checklocks:mu
+	// a reader waits
+	waiting bool // +checklocks:mu
+	// its memory
+	want []byte // +checklocks:mu
+	// octets in it
+	got int // +checklocks:mu
+	// it has got its message, or at least one octet of the stream
+	served bool // +checklocks:mu
+	// no more octets of the stream will come
+	eof bool // +checklocks:mu
+	// nobody will read what comes
+	discard bool // +checklocks:mu
+	// something of the peer's was thrown away
+	dropped bool // +checklocks:mu
+	// the answer to an offer, see rendezvous.go
+	granted *granted // +checklocks:mu
+	// or it was refused
+	refused bool      // +checklocks:mu
+	memory  allowance // +checklocks:mu
+	// the message at hand waits for memory, in message mode
+	short  bool         // +checklocks:mu
+	window atomic.Int64 // a copy of memory.window.now: how many credits of a byte stream's peer there are in all
 }
 
 // joined is the maximum length in octets of the memory in which short messages of a byte stream wait together. It does

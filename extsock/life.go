@@ -53,7 +53,8 @@ type life struct {
 	over, finished chan struct{}
 
 	mu     sync.Mutex
-	reason error // +checklocks:mu why the connection ends; nil while it is open
+	// why the connection ends; nil while it is open
+	reason error // +checklocks:mu
 	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,
 	// because either way can be the first to end, from several states.
 	ways int // +checklocks:mu

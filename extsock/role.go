@@ -170,8 +170,9 @@ func (p *pump) drive(d *deadline) bool {
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
 // waiter that receives. The interrupt is not a state of the connection's life, which goes on after it.
 type readBound struct {
-	mu          sync.Mutex
-	until       time.Time // +checklocks:mu the deadline apart from interrupts
+	mu sync.Mutex
+	// the deadline apart from interrupts
+	until       time.Time // +checklocks:mu
 	interrupted bool      // +checklocks:mu
 }
 

@@ -9,7 +9,7 @@ import (
 type signal struct {
 	waiting atomic.Bool
 	mu      sync.Mutex
-	c       chan struct{}
+	c       chan struct{} // +checklocks:mu
 }
 
 // wait returns a channel that the next broadcast closes.

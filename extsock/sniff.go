@@ -116,7 +116,7 @@ func (c *Conn) boundSniffLocked() bool {
 // takes no octet more, and what it has taken is kept. If they are the key sniff switches the connection,
 // unless the Request is left to the program.
 func (c *Conn) sniff() {
-	s := &c.startup
+	s := &c.startup // +checklocksignore: until endSniff nobody else changes ahead; for the rest sniff locks mu
 	for {
 		n, err := c.stream.Read(s.ahead[len(s.ahead):keyLen])
 		c.mu.Lock()

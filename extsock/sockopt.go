@@ -283,7 +283,8 @@ func (c *Conn) RecvDepth() int { return c.config().recvDepth() }
 
 // SetRecvSize sets how many octets each of the buffers for Read has, 1 to 2147483647.
 func (c *Conn) SetRecvSize(octets int) error {
-	return c.within("RECVSIZE", octets, 1, maxRecvSize, func() bool { return c.startup.begun }, func(cfg *Config) { cfg.RecvSize = octets })
+	begun := func() bool { return c.startup.begun } // +checklocksignore: configure calls it with mu held
+	return c.within("RECVSIZE", octets, 1, maxRecvSize, begun, func(cfg *Config) { cfg.RecvSize = octets })
 }
 
 // RecvSize returns the setting.

@@ -98,26 +98,37 @@ type byteStream struct {
 	burst int           // how many in a row have come quickly
 	heard atomic.Bool   // the peer has written since
 
-	mu      sync.Mutex
-	credits int               // +checklocks:mu messages that may be sent
-	owed    int               // +checklocks:mu buffers freed that the peer has not been told of
-	apart   int               // +checklocks:mu of those owed, the ones that held a grant or nothing but credits
-	pending *bufpool.Chunk    // +checklocks:mu short Writes to be sent, and room for a header in front; has its credit
-	own     int               // +checklocks:mu messages with a Write's own memory that TCP has not taken yet
-	closed  error             // +checklocks:mu why nothing can be written any more
-	fin     bool              // +checklocks:mu the end of the stream is posted
-	stuck   bool              // +checklocks:mu the send queue was full
-	slots   []*slot           // +checklocks:mu a ring of the messages posted, from head to tail
-	free    []*slot           // +checklocks:mu a few of those without a message; the others are in spareSlots
+	mu sync.Mutex
+	// messages that may be sent
+	credits int // +checklocks:mu
+	// buffers freed that the peer has not been told of
+	owed int // +checklocks:mu
+	// of those owed, the ones that held a grant or nothing but credits
+	apart int // +checklocks:mu
+	// short Writes to be sent, and room for a header in front; has its credit
+	pending *bufpool.Chunk // +checklocks:mu
+	// messages with a Write's own memory that TCP has not taken yet
+	own int // +checklocks:mu
+	// why nothing can be written any more
+	closed error // +checklocks:mu
+	// the end of the stream is posted
+	fin bool // +checklocks:mu
+	// the send queue was full
+	stuck bool // +checklocks:mu
+	// a ring of the messages posted, from head to tail
+	slots []*slot // +checklocks:mu
+	// a few of those without a message; the others are in spareSlots
+	free    []*slot           // +checklocks:mu
 	head    uint64            // +checklocks:mu
 	tail    uint64            // +checklocks:mu
 	request rdmap.WorkRequest // +checklocks:mu
 
-	offering offering              // +checklocks:mu
-	hasGrant bool                  // +checklocks:mu
-	toGrant  Handle                // +checklocks:mu to be sent if hasGrant is set
-	scratch  [rdmap.HandleLen]byte // +checklocks:mu
-	choice   choice                // lock guards it
+	offering offering // +checklocks:mu
+	hasGrant bool     // +checklocks:mu
+	// to be sent if hasGrant is set
+	toGrant Handle                // +checklocks:mu
+	scratch [rdmap.HandleLen]byte // +checklocks:mu
+	choice  choice                // lock guards it
 }
 
 // A slot is one message from its post to its Completion. Its number is the ID of the Send.

@@ -10,11 +10,14 @@ import (
 // An idle ends a connection on which nothing happens. It looks at the counters from time to time, so that nothing is
 // done for it when octets come or go.
 type idle struct {
-	mu      sync.Mutex
-	timer   *time.Timer   // +checklocks:mu nil: never, or no more
+	mu sync.Mutex
+	// nil: never, or no more
+	timer   *time.Timer   // +checklocks:mu
 	timeout time.Duration // +checklocks:mu
-	octets  uint64        // +checklocks:mu that had come and gone
-	since   time.Time     // +checklocks:mu when that was new
+	// that had come and gone
+	octets uint64 // +checklocks:mu
+	// when that was new
+	since time.Time // +checklocks:mu
 }
 
 // watchIdle begins. 0 is for ever.

@@ -65,11 +65,12 @@ func (c *Conn) traceSwitch(err error) {
 		}
 		return
 	}
-	a, caps := c.peer.agreement, c.peer.capabilities
+	peer := &c.peer // +checklocksignore: startup is over, and so peer does not change
+	a, caps := peer.agreement, peer.capabilities
 	t.info("DDP mode", "revision", int(a.Revision), "enhanced", a.Enhanced, "crc", a.CRC,
 		"tx_markers", a.TxMarkers, "rx_markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD,
 		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
-		"rddp", c.peer.isRDDP, "extensions", c.cfg.Extensions || caps.extensions, "large_fpdus", caps.largeFPDU,
+		"rddp", peer.isRDDP, "extensions", c.cfg.Extensions || caps.extensions, "large_fpdus", caps.largeFPDU,
 		"emss", c.stream.EMSS())
 	p := c.verbs.pump
 	switch {

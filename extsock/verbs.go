@@ -53,17 +53,19 @@ func (r Region) Handle() Handle {
 // verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if
 // the application registers memory or posts receives, so that a connection in TCP mode stays small.
 type verbs struct {
-	made           atomic.Bool // all but pump is set
-	qp             *rdmap.QP
-	pump           *pump // not nil from the end of startup
-	domain         *ddp.Domain
-	stream         uint64
-	sendCQ, recvCQ *rdmap.CompletionQueue
-	ids            atomic.Uint64
-	waiters        sync.Pool // of completion queues, see waiter
+	made    atomic.Bool // all but pump is set
+	qp      *rdmap.QP
+	pump    *pump // not nil from the end of startup
+	domain  *ddp.Domain
+	stream  uint64
+	sendCQ  *rdmap.CompletionQueue
+	recvCQ  *rdmap.CompletionQueue
+	ids     atomic.Uint64
+	waiters sync.Pool // of completion queues, see waiter
 
-	regionsMu   sync.Mutex
-	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu; what is registered; nil once closed
+	regionsMu sync.Mutex
+	// what is registered; nil once closed
+	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu
 	appReceives atomic.Bool              // the application has posted a receive buffer
 }
 
@@ -91,7 +93,7 @@ func (c *Conn) endpoint() *verbs {
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
 		})
-		v.regions = make(map[*ddp.Region]struct{})
+		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
 		if c.isGivenUp() { // Close came first and found nothing
 			c.abandonVerbs()
