@@ -139,7 +139,7 @@ func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
 // A lockedWriter takes one Write at a time.
 type lockedWriter struct {
 	mu sync.Mutex
-	w  io.Writer
+	w  io.Writer // +checklocks:mu
 }
 
 func (w *lockedWriter) Write(p []byte) (int, error) {

@@ -46,10 +46,12 @@ import (
 type Server struct {
 	config *extsock.Config
 
-	mu      sync.Mutex
-	region  *ddp.Region
-	table   []byte // +checklocks:mu; nobody else writes it, and only through region
-	version uint64 // +checklocks:mu; the newest, even
+	mu     sync.Mutex
+	region *ddp.Region
+	// nobody else writes it, and only through region
+	table []byte // +checklocks:mu
+	// the newest, even
+	version uint64 // +checklocks:mu
 
 	halfway func() // for tests: called when a slot is half written
 }

@@ -36,8 +36,8 @@ var counts counter
 // time.
 type counter struct {
 	mu   sync.Mutex
-	n    Counts
-	file *os.File
+	n    Counts   // +checklocks:mu
+	file *os.File // +checklocks:mu
 }
 
 func (c *counter) dialed(x *extsock.Conn) {

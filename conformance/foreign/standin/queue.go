@@ -14,12 +14,15 @@ import (
 // yet. Without it a program that dials and accepts in one goroutine could not work: its Dial needs
 // the other end's EnableDDP.
 type queue struct {
-	mu       sync.Mutex
-	ready    []*extsock.Conn // in the order in which their switch has ended
-	err      error           // of the listener's Accept, or net.ErrClosed; no connection comes after it
-	deadline time.Time
-	timer    *time.Timer
-	changed  chan struct{}      // closed, and replaced, at every change of the above
+	mu sync.Mutex
+	// in the order in which their switch has ended
+	ready []*extsock.Conn // +checklocks:mu
+	// of the listener's Accept, or net.ErrClosed; no connection comes after it
+	err      error       // +checklocks:mu
+	deadline time.Time   // +checklocks:mu
+	timer    *time.Timer // +checklocks:mu
+	// closed, and replaced, at every change of the above
+	changed  chan struct{}      // +checklocks:mu
 	ctx      context.Context    // of the switches under way
 	cancel   context.CancelFunc // ends them
 	filled   sync.WaitGroup     // of fill
@@ -48,6 +51,7 @@ func (q *queue) fill(l *extsock.Listener) {
 	}
 }
 
+// +checklocks:q.mu
 func (q *queue) wakeLocked() {
 	close(q.changed)
 	q.changed = make(chan struct{})
@@ -125,6 +129,8 @@ func (q *queue) next(a net.Addr) (*extsock.Conn, error) {
 
 // takeLocked takes the first connection. If there is none, it returns the error of Accept, or the
 // channel to wait for.
+//
+// +checklocks:q.mu
 func (q *queue) takeLocked() (*extsock.Conn, <-chan struct{}, error) {
 	if q.err != nil {
 		return nil, nil, q.err

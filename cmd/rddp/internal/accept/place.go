@@ -12,11 +12,14 @@ var ErrDisplaced = errors.New("a newer connection took the place of this one, wh
 
 // places are the counted connections of a Loop.
 type places struct {
-	most, mostQuiet int // see Loop
+	most      int // see Loop
+	mostQuiet int // see Loop
 
-	mu    sync.Mutex
-	quiet list.List // +checklocks:mu of *Place, in the order in which they were accepted
-	heard int       // +checklocks:mu connections whose peer has been heard
+	mu sync.Mutex
+	// of *Place, in the order in which they were accepted
+	quiet list.List // +checklocks:mu
+	// connections whose peer has been heard
+	heard int // +checklocks:mu
 }
 
 // isFullLocked reports whether a newcomer has to displace a quiet connection.
@@ -35,9 +38,9 @@ type Place struct {
 	number   uint64                  // the Loop counts the connections as it accepts them
 	displace context.CancelCauseFunc // of the connection's context
 
-	// all.mu guards both.
-	element *list.Element // in all.quiet; nil unless the connection is quiet
-	heard   bool
+	// in all.quiet; nil unless the connection is quiet
+	element *list.Element // +checklocks:all.mu
+	heard   bool          // +checklocks:all.mu
 }
 
 // Enter counts the connection as a quiet one. If there is no room, the quiet connection that was accepted first loses its
@@ -55,7 +58,7 @@ func (p *Place) Enter() bool {
 			return false
 		}
 		oldest = s.quiet.Remove(front).(*Place)
-		oldest.element = nil
+		oldest.element = nil // +checklocksignore: oldest.all is s
 	}
 	s.insertLocked(p)
 	s.mu.Unlock()
@@ -68,6 +71,7 @@ func (p *Place) Enter() bool {
 // insertLocked puts p among the quiet connections.
 //
 // +checklocks:s.mu
+// +checklocks:p.all.mu
 func (s *places) insertLocked(p *Place) {
 	e := s.quiet.Back()
 	for e != nil && e.Value.(*Place).number > p.number {

@@ -31,8 +31,9 @@ type plainEnd struct {
 	net.Conn
 	once sync.Once
 
-	mu     sync.Mutex // held while a Write may be under way
-	failed bool       // a Write has; guarded by mu
+	mu sync.Mutex // held while a Write may be under way
+	// a Write has
+	failed bool // +checklocks:mu
 }
 
 // Write writes p. It is interrupted, and goes on, when orderly wants to know how it does.

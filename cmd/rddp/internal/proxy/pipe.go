@@ -26,18 +26,21 @@ const drainTimeout = 5 * time.Second
 //
 // When both directions are over without a failure, the ends are closed.
 type pipe struct {
-	from, to    side           // the accepted one and the dialled one
-	there, back direction      // from → to, to → from
-	total       *directions    // of all pipes
-	heard       func()         // called when something has come from from
-	begin       time.Time      // of moved
-	moved       atomic.Int64   // when octets moved last, ns after begin
-	stopping    chan struct{}  // closed when one direction has failed
-	once        sync.Once      // closes it
-	ways        sync.WaitGroup // the directions under way
+	from     side           // the accepted one
+	to       side           // the dialled one
+	there    direction      // from → to
+	back     direction      // to → from
+	total    *directions    // of all pipes
+	heard    func()         // called when something has come from from
+	begin    time.Time      // of moved
+	moved    atomic.Int64   // when octets moved last, ns after begin
+	stopping chan struct{}  // closed when one direction has failed
+	once     sync.Once      // closes it
+	ways     sync.WaitGroup // the directions under way
 
-	mu  sync.Mutex
-	err error // the first; guarded by mu
+	mu sync.Mutex
+	// the first
+	err error // +checklocks:mu
 }
 
 // A side is an end and what it is called.
