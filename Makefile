@@ -1,6 +1,6 @@
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
 # make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
-# make check     what a change must pass besides: format, vet, staticcheck, cross builds, other machines, models, fuzzing, tshark, other suites
+# make check     what a change must pass besides: format, vet, staticcheck, checklocks, cross builds, other machines, models, fuzzing, tshark, other suites
 # make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x; part of check
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
 # make mutations plants faults, one at a time, which the tests have to find
@@ -19,7 +19,7 @@ MACHINES   = ./mpa ./ddp ./rdmap ./toe/... ./extsock
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick
+.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick
 
 demo: build
 	./bin/rddp demo
@@ -31,7 +31,7 @@ test:
 	$(GO) test -race -shuffle=on -timeout=10m ./...
 	$(GO) test $(NORACE) # again: what can't run under the race detector, allocation counts, memory figures, buffers of 4 GiB
 
-check: format vet lint cross machines oldest benchonce tshark models foreignquick
+check: format vet lint locks cross machines oldest benchonce tshark models foreignquick
 	$(MAKE) fuzz FUZZTIME=6s
 
 format:
@@ -43,6 +43,13 @@ vet:
 
 lint:
 	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
+
+# gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
+# counts those too that nothing ever changes. The module of the tool needs a newer Go release than ours, so it has a go.mod of its own.
+locks:
+	$(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
+	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false ./...
+	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
 
 # Everything builds, tests included, for each target.
 cross:

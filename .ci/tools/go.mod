@@ -1,0 +1,13 @@
+// The tools of make that need a newer Go release than the module does.
+module github.com/rddp/rddp/.ci/tools
+
+go 1.26.3
+
+tool gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
+
+require (
+	golang.org/x/mod v0.34.0 // indirect
+	golang.org/x/sync v0.20.0 // indirect
+	golang.org/x/tools v0.43.0 // indirect
+	gvisor.dev/gvisor v0.0.0-20260905035102-160fafc42237 // indirect
+)
