@@ -1,11 +1,15 @@
 package ddp
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
+)
 
 // wantNoAllocs checks that f, which is warm after one call, does not allocate.
 func wantNoAllocs(t *testing.T, desc string, f func()) {
 	t.Helper()
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	f()

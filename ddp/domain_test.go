@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"testing"
 	"testing/iotest"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 func TestRegisterLength(t *testing.T) {
@@ -30,7 +32,7 @@ func TestRegisterLength(t *testing.T) {
 
 // Buffers of 2^32 octets are refused. (None of the memory is touched.)
 func TestLongestBuffers(t *testing.T) {
-	if raceEnabled || bits.UintSize == 32 {
+	if testmode.Race || bits.UintSize == 32 {
 		t.Skip("no such buffer can be made")
 	}
 	n := uint64(MaxMessageLen)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A script is a stream: its segments, and where in the stream each begins.
@@ -165,7 +167,7 @@ func other(ulpdu []byte) []byte {
 
 // rapidRounds is how often the 100 cases of a property are drawn.
 func rapidRounds() int {
-	if raceEnabled || testing.Short() {
+	if testmode.Slow() {
 		return 5
 	}
 	return 20

@@ -5,15 +5,9 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
-)
 
-// of returns n where the counts of cases are full, else a hundredth of it.
-func of(n int) int {
-	if full {
-		return n
-	}
-	return n / 100
-}
+	"github.com/rddp/rddp/internal/testmode"
+)
 
 // A boundsWorld is memory with guard octets, Regions of every kind in it, and a Receiver that writes to them.
 type boundsWorld struct {
@@ -225,7 +219,7 @@ func TestP2_RandomBounds(t *testing.T) {
 	rnd := random(t)
 	payload := randomBytes(rnd, 4*n)
 	var count verdictCount
-	cases := of(10_000_000)
+	cases := testmode.Cases(10_000_000)
 	for range cases {
 		i := rnd.IntN(len(w.regions) + 1)
 		s, base := STag(rnd.Uint32()), uint64(0)
@@ -282,7 +276,7 @@ func TestP2_ManySegments(t *testing.T) {
 	rnd := random(t)
 	w := newBoundsWorld(t, n)
 	payload := randomBytes(rnd, 4*n)
-	cases := of(200_000)
+	cases := testmode.Cases(200_000)
 	caught := 0
 	for range cases {
 		r, g := w.regions[0], w.memory[0]

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A placer is a stream of the peer's that writes to whatever STag is advertised, as fast as it can.
@@ -81,7 +83,7 @@ func TestP4_RevokeRaces(t *testing.T) {
 		}
 		return n
 	}
-	rounds := of(1_000_000)
+	rounds := testmode.Cases(1_000_000)
 	changed, over := 0, false
 	for i := range rounds {
 		how := i % 3

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestP5_STagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is likelier
@@ -16,7 +18,7 @@ import (
 //
 // SEC-5042-5.1.1-2, SEC-5042-6.1.1-7, SEC-5042-6.1.1-9, RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
 func TestP5_STagStatistics(t *testing.T) {
-	n := of(1_000_000)
+	n := testmode.Cases(1_000_000)
 	// A good source is above the 0.1 % point of chi-square once in a thousand times: only three in a row count.
 	for try := 1; ; try++ {
 		worst, values := drawn(t, n)
@@ -122,7 +124,7 @@ func TestP1_GuessedSTags(t *testing.T) {
 			known = append(known, advertisement{stag: r.STag(), to: r.TO()})
 		}
 	}
-	tries := of(1_000_000)
+	tries := testmode.Cases(1_000_000)
 	hits, foreigners := 0, 0
 	c := ReceiverConfig{Domain: domain, Stream: stream}
 	payload := bytes.Repeat([]byte{0x5C}, 32)
@@ -219,7 +221,7 @@ func TestP7_ZeroLength(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(64)
 	r := p.register(g.mem, RemoteWrite)
-	n := of(1_000_000)
+	n := testmode.Cases(1_000_000)
 	b := make([]byte, 0, 32)
 	for i := range n {
 		h := TaggedHeader{Last: true, RsvdULP: 0x40, STag: STag(rnd.Uint32()), TO: rnd.Uint64()}
@@ -301,7 +303,7 @@ func TestP3_Rights(t *testing.T) {
 
 // TestP8_NoAddresses: no STag, TO or header of a segment tells where the memory is.
 func TestP8_NoAddresses(t *testing.T) {
-	n := of(1_000_000)
+	n := testmode.Cases(1_000_000)
 	d := NewDomain(nil)
 	for range n {
 		b := make([]byte, 64)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A slowQueue is an untagged queue as RFC 5041 describes it to a reader in no hurry: a list of buffers, of which
@@ -291,7 +293,7 @@ func TestQ5_AllPermutations(t *testing.T) {
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
 func TestQ5_RandomScripts(t *testing.T) {
 	rnd := random(t)
-	cases := of(200_000)
+	cases := testmode.Cases(200_000)
 	segments, errors, hints := 0, 0, 0
 	for range cases {
 		buffers := rnd.IntN(5)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // oracle says by big-integer arithmetic what Check must say of bounds and wrap.
@@ -32,7 +34,7 @@ func TestRFC5041_8_3_1_CheckAgainstOracle(t *testing.T) {
 	rnd := random(t)
 	domain := NewDomain(nil)
 	cases := 2_000_000
-	if testing.Short() || raceEnabled {
+	if testmode.Slow() {
 		cases = 100_000
 	}
 	try := func(r *Region, to, n uint64) {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // Tests of RFC 5041 §1.2 and §5: segmentation, ordering, delivery.
@@ -41,7 +43,7 @@ func TestRFC5041_5_2_AllOctetsArrive(t *testing.T) {
 			mulpdu - 1, mulpdu, mulpdu + 1, 65536, 16<<20 + 1,
 		}
 		for _, n := range sizes {
-			if n > 1<<20 && mulpdu < 10000 && (raceEnabled || testing.Short()) {
+			if n > 1<<20 && mulpdu < 10000 && testmode.Slow() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d octets, MULPDU %d", n, mulpdu), func(t *testing.T) {

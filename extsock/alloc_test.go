@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -21,7 +22,7 @@ func idlePump(s *script) (*pump, *rdmap.QP) {
 
 // TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.
 func TestAllocDown(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	s := &script{}
@@ -44,7 +45,7 @@ func TestAllocDown(t *testing.T) {
 
 // TestAllocDeadline: a deadline that is moved before it has passed, as one is before each Read, allocates nothing.
 func TestAllocDeadline(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	var d deadline
@@ -60,7 +61,7 @@ func TestAllocDeadline(t *testing.T) {
 
 // TestAllocUp: from the wire to the posted buffer and its Completion, nothing is allocated.
 func TestAllocUp(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	const messages = 200

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -170,7 +171,7 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 // completes exactly once, and nothing is left.
 func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	rounds := 50
-	if extsock.Full {
+	if testmode.Full {
 		rounds = 5000
 	}
 	domain := ddp.NewDomain(nil)

@@ -2,7 +2,6 @@ package extsock
 
 import (
 	"net"
-	"testing"
 	"time"
 )
 
@@ -15,13 +14,6 @@ func Remembered(d *Dialer) int {
 	defer d.known.mu.Unlock()
 	return len(d.known.places)
 }
-
-// RaceEnabled says whether the race detector is on.
-const RaceEnabled = raceEnabled
-
-// Slow says that tests of many rounds are to do with fewer: under the race detector everything takes ten times as
-// long, and -short is for machines that are emulated.
-func Slow() bool { return raceEnabled || testing.Short() }
 
 // ForgetCrossovers has them measured anew.
 func ForgetCrossovers() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -237,7 +238,7 @@ func TestF5_AnySplit(t *testing.T) {
 	}
 	check("octet by octet", slices.Repeat([]int{1}, len(stream)))
 	step := 1
-	if !Full {
+	if !testmode.Full {
 		step = 17
 	}
 	for cut := 1; cut < len(stream); cut += step {
@@ -273,7 +274,7 @@ func TestF3_LiveSession(t *testing.T) {
 	}
 	tail := make([]byte, 66000) // so that an FPDU with a longer length is whole
 	step := 1
-	if !Full {
+	if !testmode.Full {
 		step = 41
 	}
 	flips := 0
@@ -312,12 +313,12 @@ func TestF1_LiveLengths(t *testing.T) {
 	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
 	body := bytes.Repeat([]byte{0x77}, 65536)
 	step := 1
-	if !Full {
+	if !testmode.Full {
 		step = 173
 	}
 	cases := 0
 	for n := 0; n <= 65535; n += step {
-		if !Full && n > 20 && n < 60 {
+		if !testmode.Full && n > 20 && n < 60 {
 			n -= step - 1
 		}
 		for way := range 4 {
@@ -369,7 +370,7 @@ func TestF1_LiveLengths(t *testing.T) {
 // and at most one Terminate goes back.
 func TestF7_LiveStorm(t *testing.T) {
 	storm := 1000
-	if Full {
+	if testmode.Full {
 		storm = 100_000
 	}
 	for n := range 8 { // octets of Terminate Header in the first one

@@ -19,6 +19,7 @@ import (
 	"weak"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // What an idle connection costs. For each kind of connection there are two processes of their own, so that
@@ -47,10 +48,10 @@ const maxIdleOctets = 32 << 10
 // Read, and little memory.
 func TestIdleConnections(t *testing.T) {
 	n, most := int64(200), int64(maxIdleOctets)
-	if extsock.Slow() {
+	if testmode.Slow() {
 		n = 50
 	}
-	if extsock.RaceEnabled { // frames are larger, and pools forget on purpose
+	if testmode.Race { // frames are larger, and pools forget on purpose
 		most += 8 << 10
 	}
 	tcp := measureIdle(t, idleTCP, n)

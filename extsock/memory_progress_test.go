@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -148,7 +149,7 @@ func (d *duplex) round(r *rand.Rand, late int) error {
 // what the credits permit. Without the tag conformance it is one second.
 func TestQ7_NoMemory(t *testing.T) {
 	duration := time.Second
-	if extsock.Full {
+	if testmode.Full {
 		duration = time.Minute
 	}
 	for _, crossover := range []int{-1, 0} {

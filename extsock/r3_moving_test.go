@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -23,7 +24,7 @@ import (
 // Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by plain stores.
 func TestR3_MovingMemory(t *testing.T) {
 	reads := 10_000
-	if extsock.Full {
+	if testmode.Full {
 		reads = 1_000_000
 	}
 	movingMemory(t, 256, reads)
@@ -48,7 +49,7 @@ func movingMemory(t *testing.T, size, reads int) {
 		defer wg.Done()
 		next := make([]byte, size)
 		for n := byte(0); !stop.Load(); n++ {
-			if extsock.RaceEnabled {
+			if testmode.Race {
 				for i := range next {
 					next[i] = 0x80 | n
 				}
@@ -116,7 +117,7 @@ func movingMemory(t *testing.T, size, reads int) {
 func TestF5_LiveSplit(t *testing.T) {
 	wires := []simtoe.Config{{}, {MaxSegment: 1}, {MaxSegment: 2}, {MaxSegment: 3}, {MaxSegment: 5}, {MaxSegment: 7}, {MaxSegment: 18}, {MaxSegment: 1499}}
 	seeds := uint64(4)
-	if extsock.Full {
+	if testmode.Full {
 		seeds = 300
 	}
 	for seed := range seeds {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -17,7 +18,7 @@ import (
 // over at any point of that.
 func TestRendezvousHasty(t *testing.T) {
 	rounds, calls := uint64(300), 12
-	if extsock.Slow() {
+	if testmode.Slow() {
 		rounds = 60
 	}
 	if testing.Short() {

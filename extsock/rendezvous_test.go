@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -26,7 +27,7 @@ func alwaysOffers(depth int) side {
 // with any number of buffers.
 func TestRendezvousMixed(t *testing.T) {
 	total := 64 << 20
-	if extsock.Slow() {
+	if testmode.Slow() {
 		total = 8 << 20
 	}
 	if testing.Short() {
@@ -92,7 +93,7 @@ func readMixed(c net.Conn, total int, seed uint64) error {
 // TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory back and can go on.
 func TestRendezvousDeadlines(t *testing.T) {
 	seeds := uint64(100)
-	if extsock.Slow() {
+	if testmode.Slow() {
 		seeds = 15
 	}
 	if testing.Short() {

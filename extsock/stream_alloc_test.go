@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestStreamAllocations: in the steady state a Write and a Read allocate nothing, at either end.
 func TestStreamAllocations(t *testing.T) {
-	if extsock.RaceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, length := range []int{64, 4 << 10, 64 << 10} {

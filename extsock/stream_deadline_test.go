@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -70,7 +71,7 @@ func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 // no others, both ways.
 func TestStreamDeadlines(t *testing.T) {
 	rounds, calls := uint64(120), 60
-	if extsock.Slow() {
+	if testmode.Slow() {
 		rounds = 30
 	}
 	for seed := range rounds {

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestStreamEndBehindTheLastOctet: a message and the end of the stream come at any moment of a Read. The octets are
 // read first.
 func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	rounds := 20_000
-	if Slow() {
+	if testmode.Slow() {
 		rounds = 2000
 	}
 	var round, over atomic.Int64 // the round begun, and the last one whose message has been given

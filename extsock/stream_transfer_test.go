@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -50,7 +51,7 @@ func ofDepth(depth, size int) side {
 // TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of all lengths.
 func TestStreamBothWays(t *testing.T) {
 	scale := 1
-	if extsock.Slow() {
+	if testmode.Slow() {
 		scale = 16
 	}
 	networks := []struct {
@@ -327,7 +328,7 @@ func TestStreamBesideVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	bounded(t, ci, cr)
 	total := 16 << 20
-	if extsock.Slow() {
+	if testmode.Slow() {
 		total = 2 << 20
 	}
 	var all sync.WaitGroup

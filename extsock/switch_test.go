@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -105,7 +106,7 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 // MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	conversations := 10_000
-	if extsock.Slow() {
+	if testmode.Slow() {
 		conversations = 2_000
 	}
 	seed := rand.Uint64()

@@ -1,11 +1,15 @@
 package mpa
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
+)
 
 // noAllocs fails if f allocates. The race detector allocates on its own account.
 func noAllocs(t *testing.T, desc string, f func()) {
 	t.Helper()
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("allocations are not counted under the race detector")
 	}
 	if n := testing.AllocsPerRun(100, f); n != 0 {

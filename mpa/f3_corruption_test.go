@@ -7,15 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-)
 
-// of returns n where the counts of cases are full, else a hundredth of it.
-func of(n int) int {
-	if full {
-		return n
-	}
-	return n / 100
-}
+	"github.com/rddp/rddp/internal/testmode"
+)
 
 // A corruption is an FPDU with a good one before it and plenty behind it, and a Receiver that gets all of it
 // again and again, each time with other bits flipped.
@@ -133,7 +127,7 @@ func TestF3_EveryTwoBitError(t *testing.T) {
 	rnd := random(t)
 	// The syndromes are those of the Receiver: a sample of pairs, all of which it has to refuse.
 	judged := 0
-	sample := of(5_000_000)
+	sample := testmode.Cases(5_000_000)
 	for range sample {
 		a, b := 16+rnd.IntN(len(all)-16), 16+rnd.IntN(len(all)-16)
 		if a != b {
@@ -145,7 +139,7 @@ func TestF3_EveryTwoBitError(t *testing.T) {
 	}
 	lengths := 0
 	step := 1
-	if !full {
+	if !testmode.Full {
 		step = 97
 	}
 	for a := range 16 {
@@ -167,7 +161,7 @@ func TestF3_WithMarkers(t *testing.T) {
 	fpdu := refFPDU(ulpdu, begin, true, true)
 	tail := make([]byte, 70000)
 	caught, step := 0, 1
-	if !full {
+	if !testmode.Full {
 		step = 13
 	}
 	for bit := 0; bit < 8*len(fpdu); bit += step {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // sizes returns the ULPDU lengths that a sweep of all Marker phases tries.
 func sizes() (all []int) {
 	for n := 1; n <= 1600; n++ {
-		if full || n%127 < 2 || n < 8 || n%508 < 2 {
+		if testmode.Full || n%127 < 2 || n < 8 || n%508 < 2 {
 			all = append(all, n)
 		}
 	}
@@ -36,7 +38,7 @@ func TestF4_EveryPhase(t *testing.T) {
 		for _, phase := range phases() {
 			fpdu := refFPDU(ulpdu, phase, true, true)
 			cuts := []int{0}
-			if at := toMarkerRef(phase); at < len(fpdu) && (count%16 == 0 || full) {
+			if at := toMarkerRef(phase); at < len(fpdu) && (count%16 == 0 || testmode.Full) {
 				cuts = append(cuts, at, at+1, at+2, at+3, at+4) // a Marker across a segment's edge
 			}
 			for _, cut := range cuts {
@@ -132,7 +134,7 @@ func TestF4_BadMarkers(t *testing.T) {
 // and without Markers, whatever the pieces they come in.
 func TestF4_Mixed(t *testing.T) {
 	rnd := random(t)
-	streams := of(20_000)
+	streams := testmode.Cases(20_000)
 	fpdus := 0
 	for range streams {
 		us := randomULPDUs(rnd, 1+rnd.IntN(12), 1<<(1+rnd.IntN(11)))
@@ -182,7 +184,7 @@ func TestF1_EveryLength(t *testing.T) {
 		return shown, r.Err()
 	}
 	step := 1
-	if !full {
+	if !testmode.Full {
 		step = 41
 	}
 	for n := 0; n <= maxLength; n += step {
@@ -238,7 +240,7 @@ func TestP6_NothingOld(t *testing.T) {
 			}
 			b.Reset()
 			count++
-			if !full && n%10 != 0 {
+			if !testmode.Full && n%10 != 0 {
 				break
 			}
 		}

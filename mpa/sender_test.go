@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A vector is an FPDU octet for octet. What is behind off of the stream does not matter.
@@ -114,7 +116,7 @@ func TestWorkedStream(t *testing.T) {
 // MPA-5044-4.1-11, MPA-5044-4.3-21, MPA-5044-5.2-1
 func TestEveryPhase(t *testing.T) {
 	step := 4
-	if raceEnabled || testing.Short() {
+	if testmode.Slow() {
 		step = 36
 	}
 	b := NewBatch()

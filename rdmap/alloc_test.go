@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A loop carries messages between two sides like a pair does, but allocates nothing itself.
@@ -50,7 +51,7 @@ func newLoop(t testing.TB) *loop {
 
 // Sends, Writes and Immediate Data cost no allocation, from the post to both Completions.
 func TestAllocsPerMessage(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	buf, recv := make([]byte, 4096), make([]byte, 4096)
@@ -95,7 +96,7 @@ func TestAllocsPerMessage(t *testing.T) {
 }
 
 func TestAllocsOfCodecs(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	b := make([]byte, 0, 64)

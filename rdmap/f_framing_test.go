@@ -7,15 +7,8 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
-
-// of returns n where the counts of cases are full, else a hundredth of it.
-func of(n int) int {
-	if full {
-		return n
-	}
-	return n / 100
-}
 
 // seeded returns a source of random numbers, and logs its seed.
 func seeded(t testing.TB) *rand.Rand {
@@ -257,7 +250,7 @@ func TestF1_ULPDULength(t *testing.T) {
 			clear(b[:18])
 			m.shape(b, control, 0x40|op, qn, 1)
 			for n := 0; n <= 65535; n++ {
-				if !full && n > 400 {
+				if !testmode.Full && n > 400 {
 					n += 4001
 				}
 				x := m.newTarget(true, 1)
@@ -327,7 +320,7 @@ func TestF2_ControlOctets(t *testing.T) {
 		}
 	}
 	step := 1
-	if !full {
+	if !testmode.Full {
 		step = 7
 	}
 	for both := 0; both < 1<<16; both += step {
@@ -381,7 +374,7 @@ func TestF7_Terminates(t *testing.T) {
 		}
 	}
 	step := 1
-	if !full {
+	if !testmode.Full {
 		step = 61
 	}
 	for control := 0; control < 1<<16; control += step { // layer, type and code, alone
@@ -401,7 +394,7 @@ func TestF7_Terminates(t *testing.T) {
 	}
 	// 10^5 Terminates, and good messages between them, on one stream.
 	x := m.newTarget(true, 1)
-	storm := of(100_000)
+	storm := testmode.Cases(100_000)
 	for i := range storm {
 		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
 		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpReadRequest), QN: ddp.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestP3_Matrix has a peer try each operation on memory with each set of rights, registered for its stream, for
@@ -169,7 +170,7 @@ func TestP9_InvalidateOfOthers(t *testing.T) {
 func TestP7_ZeroLengthOperations(t *testing.T) {
 	rnd := seeded(t)
 	x := newPair(t, params{})
-	n := of(1_000_000)
+	n := testmode.Cases(1_000_000)
 	completions := 0
 	for i := range n {
 		wr := WorkRequest{ID: uint64(i), Op: WorkWrite, Remote: Handle{STag: ddp.STag(rnd.Uint32()), TO: rnd.Uint64()}}
@@ -206,7 +207,7 @@ func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 func TestP2_ReadRequests(t *testing.T) {
 	rnd := seeded(t)
 	m := newTargetMemory(t)
-	cases := of(200_000)
+	cases := testmode.Cases(200_000)
 	var count [4]int
 	var end, last big.Int
 	base, size := m.region.TO(), uint64(targetRoom)
@@ -261,7 +262,7 @@ func TestP2_ReadRequests(t *testing.T) {
 // TestP2_Handles: Handle.Slice gives what numbers without limits give, and never more than the whole.
 func TestP2_Handles(t *testing.T) {
 	rnd := seeded(t)
-	cases := of(1_000_000)
+	cases := testmode.Cases(1_000_000)
 	good := 0
 	for range cases {
 		h := Handle{STag: 1, TO: rnd.Uint64() >> rnd.IntN(64), Len: rnd.Uint32() >> rnd.IntN(32)}
@@ -288,7 +289,7 @@ func TestP2_Handles(t *testing.T) {
 // TestP8_NothingOfAddresses: in ten thousand sessions no header that goes out has the address of the memory that
 // it is about, whole or in part.
 func TestP8_NothingOfAddresses(t *testing.T) {
-	sessions := of(10_000)
+	sessions := testmode.Cases(10_000)
 	segments := 0
 	for range sessions {
 		x := newPair(t, params{depth: 4, cqDepth: 8, ird: 2, ord: 2})

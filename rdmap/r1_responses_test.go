@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A slowRead is an RDMA Read as the oracle of TestR1 sees it.
@@ -96,7 +97,7 @@ type tampered struct {
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestR1_ReadResponses(t *testing.T) {
 	rnd := seeded(t)
-	cases := of(100_000)
+	cases := testmode.Cases(100_000)
 	ends := map[verdict]int{}
 	completed := 0
 	for range cases {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestR4_FetchAdd has four streams add to one word at the same time: the sum is exact, and each value in between
@@ -17,7 +18,7 @@ import (
 // "Atomic Operations are atomic with regard to each other": RFC 7306 §5.
 func TestR4_FetchAdd(t *testing.T) {
 	const streams, batch = 4, 32
-	each := of(1_000_000)
+	each := testmode.Cases(1_000_000)
 	domain := ddp.NewDomain(nil)
 	mem := aligned(24)
 	r, err := domain.Register(mem, ddp.RemoteAtomic, 0)
@@ -74,7 +75,7 @@ type swap struct {
 // comes before one that was over before it began: the history is linearizable.
 func TestR4_CmpSwapHistory(t *testing.T) {
 	const streams = 4
-	each := of(200_000)
+	each := testmode.Cases(200_000)
 	domain := ddp.NewDomain(nil)
 	r, err := domain.Register(aligned(8), ddp.RemoteAtomic, 0)
 	if err != nil {

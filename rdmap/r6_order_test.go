@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
 )
 
@@ -313,7 +314,7 @@ func TestR6_OrderRapid(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	before := checks.Value.String()
 	defer checks.Value.Set(before)
-	if err := checks.Value.Set(fmt.Sprint(of(10_000))); err != nil {
+	if err := checks.Value.Set(fmt.Sprint(testmode.Cases(10_000))); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -336,7 +337,7 @@ func TestR6_OrderRapid(t *testing.T) {
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
 func TestR6_OrderRandom(t *testing.T) {
 	rnd := seeded(t)
-	sequences := of(100_000)
+	sequences := testmode.Cases(100_000)
 	requests, atLimit := 0, 0
 	for i := range sequences {
 		seed := rnd.Uint64()

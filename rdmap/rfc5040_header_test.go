@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // segmentsOf returns the segments that one request becomes on a new stream.
@@ -248,7 +249,7 @@ func TestRFC5040_4_4_Sizes(t *testing.T) {
 	read := ReadRequest{Size: math.MaxUint32, SourceSTag: r.STag(), SourceTO: r.TO()}
 	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.wantTerminate("0101 e000")
-	if raceEnabled || unsafe.Sizeof(uintptr(0)) == 4 {
+	if testmode.Race || unsafe.Sizeof(uintptr(0)) == 4 {
 		return // the following is a trick that is not possible there
 	}
 	x = newPair(t, params{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // Tests of RFC 5042 §2.2 and §6.4: what a peer, or another stream, can use up.
@@ -104,7 +105,7 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 			if got != most || x.b.qp.HasOutput() || x.b.recvCQ.Len()+x.b.sendCQ.Len() > 0 || regions(x.b.domain) != 1 {
 				t.Errorf("after %d of them the stream holds something: %v", got, x.b.qp.Err())
 			}
-			if u := message(1); !raceEnabled {
+			if u := message(1); !testmode.Race {
 				if n := testing.AllocsPerRun(100, func() {
 					x.b.rx.Place(x.b.off, u)
 					for x.b.off += uint64(len(u)) + 6; x.b.rx.Deliver(x.b.off); {

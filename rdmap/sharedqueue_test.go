@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
 )
 
@@ -629,7 +630,7 @@ func TestSharedConcurrentEnd(t *testing.T) {
 }
 
 func TestAllocsOfSharedQueue(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	srq, bufs := shared(t, 1, 100)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"unsafe"
+
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -60,7 +62,7 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 		}
 		gather[0] = piece
 	}
-	if raceEnabled {
+	if testmode.Race {
 		return // its pointer checks know that the following is a trick
 	}
 	n := uint64(1) << 32               // a variable, or this would not compile for 32 bits

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -17,7 +18,7 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) SetDeadline(time.Time) error { return nil }
 
 func TestWrapAllocations(t *testing.T) {
-	if raceEnabled {
+	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	s := toe.Wrap(nowhere{})

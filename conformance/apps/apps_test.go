@@ -15,7 +15,16 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/testmode"
 )
+
+// largeBudget returns how many bytes the bodies of more than 64 KiB have together, in each protocol, the longest apart.
+func largeBudget() int {
+	if testmode.Race {
+		return 24 << 20
+	}
+	return 320 << 20
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 

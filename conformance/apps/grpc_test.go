@@ -160,7 +160,7 @@ func TestGRPC(t *testing.T) {
 	const longest = 1 << 20
 	random := newRandom(t, 4)
 	src := newSource(random, 8*longest)
-	lengths := sizes(random, 1000, smallest, longest, largeBudget)
+	lengths := sizes(random, 1000, smallest, longest, largeBudget())
 	from := make([]int, len(lengths))
 	for i, n := range lengths {
 		from[i] = random.IntN(len(src) - n + 1)

@@ -204,7 +204,7 @@ func TestHTTP(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			random := newRandom(t, uint64(i+1))
 			src := newSource(random, 2*largest)
-			lengths := sizes(random, 1000, smallest, largest, largeBudget)
+			lengths := sizes(random, 1000, smallest, largest, largeBudget())
 			from := make([]int, len(lengths))
 			for i, n := range lengths {
 				from[i] = random.IntN(len(src) - n + 1)

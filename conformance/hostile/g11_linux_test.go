@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 func init() { roles["few files"] = fewFiles }
@@ -84,7 +85,7 @@ func TestG11_AcceptWithoutFiles(t *testing.T) {
 	if err := post(first); err != nil {
 		t.Fatal(err)
 	}
-	for round := range count(3, 1) {
+	for round := range testmode.Count(3, 1) {
 		var crowd []net.Conn
 		for range 300 {
 			c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(context.Background(), "tcp", address)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // A besieged server counts the connections that wait for their Request.
@@ -106,14 +107,14 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 // at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good client connects and has an answer within 100
 // ms at the 99th percentile. Without the tag conformance there are 1,000, and HandshakeTimeout is 1 s.
 func TestH3_HalfOpen10000(t *testing.T) {
-	n, timeout := count(10_000, 1000), time.Duration(count(5, 1))*time.Second
+	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 1))*time.Second
 	for _, tt := range []struct {
 		desc string
 		cfg  extsock.Config
 		n    int
 	}{
 		{"StartupRequire", extsock.Config{Startup: extsock.StartupRequire, MaxHalfOpen: -1, HandshakeTimeout: timeout}, n},
-		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, count(2000, 200)},
+		{"StartupPrefer", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: timeout, MaxHalfOpen: -1, HandshakeTimeout: timeout}, testmode.Count(2000, 200)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			s := besiege(t, &tt.cfg)
@@ -130,11 +131,11 @@ func TestH3_HalfOpen10000(t *testing.T) {
 			p99 := took[len(took)*99/100]
 			t.Logf("H3: %d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
 				s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
-			if !raceEnabled && each > 16<<10 {
+			if !testmode.Race && each > 16<<10 {
 				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
 			}
 			late := 500 * time.Millisecond
-			if !full || raceEnabled {
+			if !testmode.Full || testmode.Race {
 				late = time.Second
 			}
 			if d := time.Duration(s.slowest.Load()); d > timeout+late {
@@ -150,9 +151,9 @@ func TestH3_HalfOpen10000(t *testing.T) {
 // TestH3_HalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
 // good client does not notice.
 func TestH3_HalfOpenIsCapped(t *testing.T) {
-	n, cfg := count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
+	n, cfg := testmode.Count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
 	most := int64(4096)
-	if !full {
+	if !testmode.Full {
 		most = 400
 		cfg.MaxHalfOpen, cfg.HandshakeTimeout = 400, time.Second
 	}
@@ -169,7 +170,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 		n, s.evicted.Load(), len(took), took[len(took)/2], p99, took[len(took)-1])
 	// A connection begun in the very burst may wait for TCP to send again what the full backlog has dropped. Where the
 	// tests do not run in full such a one is more than one in a hundred.
-	if full && !raceEnabled && p99 > 100*time.Millisecond {
+	if testmode.Full && !testmode.Race && p99 > 100*time.Millisecond {
 		t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
 	}
 }
@@ -179,7 +180,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 // nor a client that waits. Without the tag conformance 300 times.
 func TestH5_ListenerCloses(t *testing.T) {
 	before, routines := descriptors(), runtime.NumGoroutine()
-	rounds := count(10_000, 300)
+	rounds := testmode.Count(10_000, 300)
 	request := frame(false, 20).AppendTo(nil)
 	var answered atomic.Int64
 	inParallel(rounds, func(i int) {

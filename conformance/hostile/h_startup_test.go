@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -111,7 +112,7 @@ func TestH1_EverySplit(t *testing.T) {
 	} {
 		glued := role.desc == "Reply and FPDU"
 		lengths := []int{20, 21, 24, 25, 532}
-		if full {
+		if testmode.Full {
 			lengths = lengths[:0]
 			for n := 20; n <= 532; n++ {
 				lengths = append(lengths, n)
@@ -176,7 +177,7 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 			add(24, func(b []byte) []byte { b[17] = byte(rev); return b })
 		}
 	}
-	step := count(1, 97)
+	step := testmode.Count(1, 97)
 	for n := 513; n < 1<<16; n += step { // PD_Length
 		add(20, func(b []byte) []byte { b[18], b[19] = byte(n>>8), byte(n); return b })
 	}
@@ -306,7 +307,7 @@ func TestH2_NothingForAnnouncedOctets(t *testing.T) {
 	cost(513)
 	short, long := cost(513), cost(65535)
 	t.Logf("H2: %d octets for an announced 513, %d for 65535", short, long)
-	if !raceEnabled && long > short+1024 {
+	if !testmode.Race && long > short+1024 {
 		t.Errorf("an announced length takes memory: %d octets for 513, %d for 65535", short, long)
 	}
 }
@@ -374,7 +375,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 	for _, depth := range []uint16{17, 0x3FFE, 0x3FFF} {
 		got := cost(depth)
 		t.Logf("H4: %d octets per connection for a stated depth of 16, %d for %d", base, got, depth)
-		if diff := got - base; !raceEnabled && (diff > 1024 || diff < -1024) {
+		if diff := got - base; !testmode.Race && (diff > 1024 || diff < -1024) {
 			t.Errorf("a stated depth of %d takes %d octets, of 16 %d", depth, got, base)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -95,7 +96,7 @@ func place(f faults, direction int) (there, back faults) {
 
 // stride is 1 with full counts; without them only every so manieth octet has its turn, from a random one on.
 func stride(t *testing.T, short int) (first, step int64) {
-	if full {
+	if testmode.Full {
 		return 0, 1
 	}
 	return seeded(t).Int64N(int64(short)), int64(short)
@@ -324,7 +325,7 @@ func TestF5_SplitsChangeNothing(t *testing.T) {
 		})
 		run("a narrow path", s, 10*time.Second, func() faults { return faults{rate: 1000} })
 		there, back := run("unsplit", s, 100*time.Millisecond, func() faults { return faults{} })
-		for at := int64(1); at < max(there, back); at += int64(count(1, 11)) {
+		for at := int64(1); at < max(there, back); at += int64(testmode.Count(1, 11)) {
 			run(fmt.Sprintf("split at %d", at), s, 100*time.Millisecond, func() faults { return faults{splits: []int64{at}} })
 			splits++
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -20,7 +21,7 @@ import (
 func TestL3_QueuePairCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	seed := random.Uint64()
-	rounds := count(1_000_000, 20_000)
+	rounds := testmode.Count(1_000_000, 20_000)
 	var accepted, refused, flushed atomic.Int64
 	workers := runtime.GOMAXPROCS(0)
 	var wg sync.WaitGroup
@@ -146,7 +147,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 func TestL3_CloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	goroutines := runtime.NumGoroutine()
-	rounds := count(5_000, 500)
+	rounds := testmode.Count(5_000, 500)
 	var accepted, flushed, slow atomic.Int64
 	cuts := make([]simtoe.Config, rounds)
 	closers := make([]int, rounds)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -73,7 +74,7 @@ func work(c *extsock.Conn, h extsock.Handle) error {
 // a second with an error that is not an orderly end, and nothing is left.
 func TestL4_PeerIsKilled(t *testing.T) {
 	random := seeded(t)
-	kills := count(100, 5)
+	kills := testmode.Count(100, 5)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, CloseTimeout: time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // footprint is what this process has.
@@ -67,7 +68,7 @@ func rssOf(t testing.TB, pid int) int64 {
 // TestL5_NothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
 // Regions return exactly to what they were, heap and resident memory do not grow with the number.
 func TestL5_NothingIsLeft(t *testing.T) {
-	n := count(100_000, 600)
+	n := testmode.Count(100_000, 600)
 	domain := ddp.NewDomain(nil)
 	// Both are in this process. The server's Domain lives on.
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
@@ -145,7 +146,7 @@ func TestL5_NothingIsLeft(t *testing.T) {
 	if after.maps > before.maps+64 {
 		t.Errorf("%d mappings before, %d after", before.maps, after.maps)
 	}
-	if full && slope > 100*1024 && after.rss-before.rss > 16<<20 {
+	if testmode.Full && slope > 100*1024 && after.rss-before.rss > 16<<20 {
 		t.Errorf("RSS grows by %.0f octets in 1,000 connections", slope)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 )
 
 // TestL6_HalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that was written before is
@@ -22,7 +23,7 @@ func TestL6_HalfClose(t *testing.T) {
 	random := seeded(t)
 	for _, mode := range []string{"TCP mode", "byte stream", "byte stream with rendezvous", "messages"} {
 		for _, initiator := range []bool{true, false} {
-			for range count(20, 3) {
+			for range testmode.Count(20, 3) {
 				n := 1 + random.IntN(4<<20)
 				t.Run(fmt.Sprintf("%s, Initiator %t, %d octets", mode, initiator, n), func(t *testing.T) {
 					cfg := &extsock.Config{Messages: mode == "messages", Crossover: -1}

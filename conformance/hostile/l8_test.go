@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -22,7 +23,7 @@ func TestL8_UseDuringSetUp(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()
 	var switched atomic.Int64
-	rounds := count(3000, 100)
+	rounds := testmode.Count(3000, 100)
 	inParallel(rounds, func(i int) {
 		a, b, err := pairs.pair()
 		if err != nil {

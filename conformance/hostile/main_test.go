@@ -37,14 +37,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 
-// count is n with the build tag conformance, and a smaller number without.
-func count(n, short int) int {
-	if full {
-		return n
-	}
-	return short
-}
-
 // seeded returns a source of random numbers whose seed is in the log; RDDP_SEED repeats a run.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -26,7 +27,7 @@ import (
 // SEC-5042-6.2.2-2
 func TestP4_RevokeOverLoopback(t *testing.T) {
 	random := seeded(t)
-	rounds := count(250, 20)
+	rounds := testmode.Count(250, 20)
 	var mu sync.Mutex
 	var took []time.Duration
 	var inUse atomic.Int64
@@ -59,7 +60,7 @@ func TestP4_RevokeOverLoopback(t *testing.T) {
 	if inUse.Load() < int64(len(took)) {
 		t.Error("the Regions were not in use")
 	}
-	if p99 := took[len(took)*99/100]; !raceEnabled && p99 > 10*time.Millisecond {
+	if p99 := took[len(took)*99/100]; !testmode.Race && p99 > 10*time.Millisecond {
 		t.Errorf("Deregister took %v at p99", p99)
 	}
 }

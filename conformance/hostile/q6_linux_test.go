@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -298,7 +299,7 @@ func keepSending(a attack, next func(v *villain) []byte) {
 // served all the while.
 func TestQ6_HostilePeers(t *testing.T) {
 	const limit = 256 << 20
-	peers, duration := count(1000, 110), time.Duration(count(10, 1))*time.Second
+	peers, duration := testmode.Count(1000, 110), time.Duration(testmode.Count(10, 1))*time.Second
 	server := startChild(t, "victim", "GOMEMLIMIT=256MiB")
 	address := server.line(t)
 	random := seeded(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -20,7 +21,7 @@ import (
 //
 // DDP-5041-7.2-9
 func TestQ1_SendsWithoutBuffers(t *testing.T) {
-	n := count(1_000_000, 50_000)
+	n := testmode.Count(1_000_000, 50_000)
 	cq := rdmap.NewCompletionQueue(16)
 	p, c := connected(t, extsock.Config{RecvCQ: cq}, nil, nil)
 	sends := make([][]byte, n)
@@ -40,7 +41,7 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 	}
 	grown := allocated() - before
 	t.Logf("Q1: %d Sends, %d octets: %d octets allocated meanwhile", n, len(flood), grown)
-	if !raceEnabled && grown > 2<<20 {
+	if !testmode.Race && grown > 2<<20 {
 		t.Errorf("%d octets allocated for Sends that nobody wants", grown)
 	}
 	if got := c.Stats().Received.FPDUs; got != 1 {
@@ -54,7 +55,7 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 // comes from the peer; a stream with another completion queue loses no Completion.
 func TestQ3_CompletionQueueOverflow(t *testing.T) {
 	const depth = 4
-	rounds := count(20_000, 1000)
+	rounds := testmode.Count(20_000, 1000)
 	srq, cq := rdmap.NewSharedReceiveQueue(64), rdmap.NewCompletionQueue(depth)
 	victim := extsock.Config{SRQ: srq, RecvCQ: cq, Messages: true}
 	sends := rdmap.NewCompletionQueue(depth)
@@ -145,7 +146,7 @@ func record(credits uint16, size uint32) []byte {
 // TestQ4_ToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
 // buffer: afterwards as many messages as ever find one. Without the tag conformance there are 2,000.
 func TestQ4_ToleratedMessages(t *testing.T) {
-	n := count(100_000, 2000)
+	n := testmode.Count(100_000, 2000)
 	const depth = 8
 	for _, tt := range []struct {
 		desc   string
@@ -209,7 +210,7 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 // is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
 func TestQ4_InflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
-		n := int64(count(200, 100))
+		n := int64(testmode.Count(200, 100))
 		before := leastInUse()
 		var conns []*extsock.Conn
 		var peers []*peer
@@ -228,7 +229,7 @@ func TestQ4_InflatedCredits(t *testing.T) {
 	cost(record(32, 64<<10))
 	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
 	t.Logf("Q4: %d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
-	if !raceEnabled && inflated > usual+4<<10 {
+	if !testmode.Race && inflated > usual+4<<10 {
 		t.Errorf("inflated credits take %d octets, usual ones %d", inflated, usual)
 	}
 	p, c := connected(t, extsock.Config{Crossover: -1}, record(65535, 1<<32-1), nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -43,7 +44,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 
 	good := goodStream(t)
 	defer good.stop()
-	window := time.Duration(count(500, 250)) * time.Millisecond
+	window := time.Duration(testmode.Count(500, 250)) * time.Millisecond
 	good.rate(window)
 	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, extsock.Handle{}, 0) // the same for each
 	var share float64
@@ -72,11 +73,11 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 		}
 		share = beside / alone
 		t.Logf("R2: the good stream has %.0f MB/s alone, %.0f beside Read floods: %.0f %%", alone/3e6, beside/3e6, 100*share)
-		if share >= 0.9 || attempt == 3 || !full || raceEnabled {
+		if share >= 0.9 || attempt == 3 || !testmode.Full || testmode.Race {
 			break
 		}
 	}
-	if full && !raceEnabled && share < 0.9 {
+	if testmode.Full && !testmode.Race && share < 0.9 {
 		t.Errorf("the good stream keeps %.0f %% of its rate, want 90", 100*share)
 	}
 }
@@ -95,10 +96,10 @@ func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
 // conformance 20 peers ask for 16 MiB.
 func TestR5_SlowReaders(t *testing.T) {
 	const ird, limit, each = 16, 8 << 20, 128 << 10
-	peers, size := count(100, 20), count(1<<30, 16<<20)
+	peers, size := testmode.Count(100, 20), testmode.Count(1<<30, 16<<20)
 	defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(limit))
 	memory := make([]byte, size)
-	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: time.Duration(count(3, 1)) * time.Second, CloseTimeout: time.Second}
+	cfg := extsock.Config{Messages: true, IRD: ird, WriteTimeout: time.Duration(testmode.Count(3, 1)) * time.Second, CloseTimeout: time.Second}
 	var conns []*extsock.Conn
 	var all []*peer
 	requests := make([][]byte, peers)
@@ -133,7 +134,7 @@ func TestR5_SlowReaders(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	held := inUse() - before
 	t.Logf("R5: %d peers that do not read %d GiB: %d octets in all, %d each; the limit is %d", peers, int64(ird)*int64(size)>>30, held, held/int64(peers), limit)
-	if most := int64(limit + peers*each); !raceEnabled && held > most {
+	if most := int64(limit + peers*each); !testmode.Race && held > most {
 		t.Errorf("%d octets are held, want at most %d", held, most)
 	}
 	for _, c := range conns {

@@ -1,5 +1,0 @@
-//go:build conformance
-
-package ddp
-
-const full = true // the full counts of cases

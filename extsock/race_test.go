@@ -1,5 +1,0 @@
-//go:build race
-
-package extsock
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build conformance
-
-package mpa
-
-const full = true // the full counts of cases

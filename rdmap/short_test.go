@@ -1,5 +1,0 @@
-//go:build !conformance
-
-package rdmap
-
-const full = false // about a hundredth of the cases

@@ -1,5 +1,0 @@
-//go:build !race
-
-package toe_test
-
-const raceEnabled = false
