@@ -1,17 +1,17 @@
 package rdmap
 
-// FetchAdd returns orig plus add, done field by field: each bit that is set in mask is the top bit of a
+// fetchAdd returns orig plus add, done field by field: each bit that is set in mask is the top bit of a
 // field. With mask 0 the one field is the whole word.
 // "causing any carry out of that bit position to be discarded" (RFC 7306 §5.1.1)
-func FetchAdd(orig, add, mask uint64) uint64 {
+func fetchAdd(orig, add, mask uint64) uint64 {
 	// Below the top bits a plain addition carries within the fields only, and into each top bit, which
 	// is zero in both terms. What the top bits themselves add up to is a sum without its carry.
 	return orig&^mask + add&^mask ^ (orig^add)&mask
 }
 
-// CmpSwap returns orig with the bits of smask replaced by those of swap, if orig equals compare in the
+// cmpSwap returns orig with the bits of smask replaced by those of swap, if orig equals compare in the
 // bits of cmask; else orig (RFC 7306 §5.1.2).
-func CmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
+func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	if (compare^orig)&cmask != 0 {
 		return orig
 	}
@@ -21,9 +21,9 @@ func CmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 // apply returns the word that the request leaves where orig was.
 func (r AtomicRequest) apply(orig uint64) uint64 {
 	if r.Op == AtomicFetchAdd {
-		return FetchAdd(orig, r.Data, r.Mask)
+		return fetchAdd(orig, r.Data, r.Mask)
 	}
-	return CmpSwap(orig, r.Compare, r.CompareMask, r.Data, r.Mask)
+	return cmpSwap(orig, r.Compare, r.CompareMask, r.Data, r.Mask)
 }
 
 const allBits = ^uint64(0)

@@ -39,7 +39,7 @@ func TestRFC7306_5_1_1_FetchAdd(t *testing.T) {
 		{"fields of 4, 12 and 48 bits", 0x0000_0000_0001_FFFF, 0x0000_0000_0000_1001, 0x8000_0000_0000_8008, 0x0000_0000_0001_0FF0},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			if got := FetchAdd(tt.orig, tt.add, tt.mask); got != tt.want {
+			if got := fetchAdd(tt.orig, tt.add, tt.mask); got != tt.want {
 				t.Errorf("FetchAdd(%#x, %#x, %#x) = %#x, want %#x", tt.orig, tt.add, tt.mask, got, tt.want)
 			}
 			if got := bitSerialAdd(tt.orig, tt.add, tt.mask); got != tt.want {
@@ -49,7 +49,7 @@ func TestRFC7306_5_1_1_FetchAdd(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		orig, add, mask := rapid.Uint64().Draw(t, "orig"), rapid.Uint64().Draw(t, "add"), rapid.Uint64().Draw(t, "mask")
-		if got, want := FetchAdd(orig, add, mask), bitSerialAdd(orig, add, mask); got != want {
+		if got, want := fetchAdd(orig, add, mask), bitSerialAdd(orig, add, mask); got != want {
 			t.Errorf("FetchAdd(%#x, %#x, %#x) = %#x, want %#x", orig, add, mask, got, want)
 		}
 	})
@@ -87,7 +87,7 @@ func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 		{"nothing swapped", 0xABCD, 0xABCD, all, 0x1234, 0, 0xABCD},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			if got := CmpSwap(tt.orig, tt.compare, tt.cmask, tt.swap, tt.smask); got != tt.want {
+			if got := cmpSwap(tt.orig, tt.compare, tt.cmask, tt.swap, tt.smask); got != tt.want {
 				t.Errorf("CmpSwap gives %#x, want %#x", got, tt.want)
 			}
 		})
@@ -96,7 +96,7 @@ func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 		// Few bits, so that comparisons succeed now and then.
 		draw := func(name string) uint64 { return rapid.Uint64Range(0, 15).Draw(t, name) * 0x1001 }
 		orig, compare, cmask, swap, smask := draw("orig"), draw("compare"), draw("cmask"), draw("swap"), draw("smask")
-		if got, want := CmpSwap(orig, compare, cmask, swap, smask), bitwiseSwap(orig, compare, cmask, swap, smask); got != want {
+		if got, want := cmpSwap(orig, compare, cmask, swap, smask), bitwiseSwap(orig, compare, cmask, swap, smask); got != want {
 			t.Errorf("CmpSwap(%#x, %#x, %#x, %#x, %#x) = %#x, want %#x", orig, compare, cmask, swap, smask, got, want)
 		}
 	})

@@ -74,7 +74,7 @@ func BenchmarkPostAndSent(b *testing.B) {
 func BenchmarkFetchAdd(b *testing.B) {
 	v := uint64(1)
 	for b.Loop() {
-		v = FetchAdd(v, 0x0123456789ABCDEF, 0x8080808080808080)
+		v = fetchAdd(v, 0x0123456789ABCDEF, 0x8080808080808080)
 	}
 	if v == 0 {
 		b.Log(v)
