@@ -42,13 +42,13 @@ func ExampleSharedReceiveQueue() {
 	}
 	srq.Arm(2) // an event when fewer than 2 buffers are left
 	cfg := &extsock.Config{SRQ: srq, RecvCQ: cq}
-	names := map[*rdmap.QP]string{}
+	names := map[uint64]string{}
 	var clients []*extsock.Conn
 	for _, name := range []string{"first", "second"} {
 		client, server := pipe(nil, cfg)
 		defer client.Close()
 		defer server.Close()
-		names[server.QP()] = name
+		names[server.QPNum()] = name
 		clients = append(clients, client)
 	}
 	for i, c := range []*extsock.Conn{clients[0], clients[1], clients[1]} {
@@ -59,7 +59,7 @@ func ExampleSharedReceiveQueue() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %s\n", names[done.QP], bufs[done.ID][:done.Len])
+		fmt.Printf("%s: %s\n", names[done.QPNum], bufs[done.ID][:done.Len])
 	}
 	<-srq.Limit()
 	fmt.Println(srq.Len(), "buffer left")

@@ -52,7 +52,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	var x session
 	x.memory = bytes.Repeat([]byte{0xaa}, sessionGuard+sessionSize+sessionGuard)
 	domain, _, _ := sessionRegions(t, x.memory[sessionGuard:][:sessionSize:sessionSize])
-	qp := rdmap.NewQP(rdmap.Config{Domain: domain, Stream: 1, IRD: sessionIRD, ORD: 2, RecvDepth: sessionRecvs})
+	qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: sessionIRD, ORD: 2, RecvDepth: sessionRecvs})
 	for i := range sessionRecvs {
 		b := bytes.Repeat([]byte{0xbb}, sessionRecv+2*sessionGuard)
 		x.recvs = append(x.recvs, b)

@@ -88,7 +88,7 @@ func FuzzReceive(f *testing.F) {
 			t.Fatal(err)
 		}
 		const posted = 3
-		qp := rdmap.NewQP(rdmap.Config{Domain: domain, Stream: 1, IRD: 2, ORD: 2})
+		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2})
 		for range posted {
 			if err := qp.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 40)}); err != nil {
 				t.Fatal(err)

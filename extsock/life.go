@@ -52,7 +52,7 @@ type life struct {
 	// on the way to lifeFinished.
 	over, finished chan struct{}
 
-	mu     sync.Mutex
+	mu sync.Mutex
 	// why the connection ends; nil while it is open
 	reason error // +checklocks:mu
 	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,

@@ -62,7 +62,7 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 				t.Errorf("memory %x", memory)
 			}
 			queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
-			if len(queues) != 4 || owner.QP() == other.QP() {
+			if len(queues) != 4 || owner.QPNum() == other.QPNum() {
 				t.Errorf("two connections have %d completion queues, want 4", len(queues))
 			}
 		})

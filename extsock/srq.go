@@ -6,9 +6,9 @@ import "github.com/rddp/rddp/rdmap"
 // that have it as Config.SRQ.
 type SharedReceiveQueue = rdmap.SharedReceiveQueue
 
-// QP returns the queue pair of the connection, to know its Completions by in a queue that connections
-// share: Completion.QP. It is the connection's, which alone calls its methods.
-func (c *Conn) QP() *rdmap.QP { return c.endpoint().qp }
+// QPNum returns the number of the connection's queue pair. Completion.QPNum is this number, which tells the
+// connections apart that share a completion queue. No two connections of a process have the same number.
+func (c *Conn) QPNum() uint64 { return c.endpoint().stream }
 
 // recvCQDepth returns how deep a RecvCQ of the connection's own is.
 func (c *Config) recvCQDepth() int {

@@ -74,12 +74,12 @@ func TestSharedReceives(t *testing.T) {
 					n      int // messages that have come
 					client *extsock.Conn
 				}
-				ends := map[*rdmap.QP]*end{}
+				ends := map[uint64]*end{}
 				for range conns {
 					s := pool.side()
 					s.cfg.Markers = markers
 					ci, cr := simPair(t, wire, side{cfg: extsock.Config{Markers: markers}}, s)
-					ends[cr.QP()] = &end{client: ci}
+					ends[cr.QPNum()] = &end{client: ci}
 				}
 				credits := make(chan struct{}, len(pool.bufs)) // a Send that finds no buffer would end its connection
 				for range pool.bufs {
@@ -103,7 +103,7 @@ func TestSharedReceives(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, d := range batch[:n] {
-						e := ends[d.QP]
+						e := ends[d.QPNum]
 						if d.Status != rdmap.StatusOK || !bytes.Equal(pool.bufs[d.ID][:d.Len], pattern((e.n*977)%longest, byte(e.n))) {
 							t.Fatalf("message %d of a connection: %v", e.n, d)
 						}
@@ -150,7 +150,7 @@ func TestSharedReceivesEnd(t *testing.T) {
 			}
 			tt.end(p, ends)
 			d, err := pool.cq.Wait(timeLimit(t))
-			if err != nil || d.ID != 0 || d.QP != ends.QP() || d.Status != tt.want {
+			if err != nil || d.ID != 0 || d.QPNum != ends.QPNum() || d.Status != tt.want {
 				t.Errorf("at the end: %v, %v, want %v", d, err, tt.want)
 			}
 			ends.Close()
@@ -160,7 +160,7 @@ func TestSharedReceivesEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := complete(t, pool.cq)
-				if d.QP != lives.QP() || d.Len != 5 {
+				if d.QPNum != lives.QPNum() || d.Len != 5 {
 					t.Errorf("message %d of the other connection: %v", n, d)
 				}
 				pool.post(t, d.ID)
@@ -230,7 +230,7 @@ func TestSharedReceivesUse(t *testing.T) {
 		do(t, ci, extsock.WorkRequest{Op: rdmap.WorkImmediate, Immediate: id})
 	}
 	for id := range uint64(40) {
-		if d := complete(t, cr.RecvCQ()); d.ID != id || d.Immediate != id || d.QP != cr.QP() {
+		if d := complete(t, cr.RecvCQ()); d.ID != id || d.Immediate != id || d.QPNum != cr.QPNum() {
 			t.Errorf("completion %v, want %d", d, id)
 		}
 	}
@@ -243,7 +243,7 @@ func TestSharedReceivesServe(t *testing.T) {
 	pool := newSharedPool(t, conns, 64) // each client has one message on its way
 	ctx, stop := context.WithCancel(timeLimit(t))
 	var mu sync.Mutex
-	servers := map[*rdmap.QP]*extsock.Conn{}
+	servers := map[uint64]*extsock.Conn{}
 	var server sync.WaitGroup
 	server.Go(func() {
 		for d, err := range pool.cq.All(ctx) {
@@ -253,7 +253,7 @@ func TestSharedReceivesServe(t *testing.T) {
 			answer := bytes.Clone(pool.bufs[d.ID][:d.Len])
 			pool.post(t, d.ID)
 			mu.Lock()
-			c := servers[d.QP]
+			c := servers[d.QPNum]
 			mu.Unlock()
 			if d.Status == rdmap.StatusOK {
 				if _, err := c.Write(answer); err != nil {
@@ -267,7 +267,7 @@ func TestSharedReceivesServe(t *testing.T) {
 	mu.Lock()
 	for i := range pairs {
 		pairs[i].client, pairs[i].server = tcpPair(t, side{}, pool.side())
-		servers[pairs[i].server.QP()] = pairs[i].server
+		servers[pairs[i].server.QPNum()] = pairs[i].server
 	}
 	mu.Unlock()
 	var clients sync.WaitGroup

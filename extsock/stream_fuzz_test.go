@@ -106,7 +106,7 @@ func FuzzByteStream(f *testing.F) {
 			in = in[2+n:]
 		}
 		d := &dialog{frames: inFPDUs(messages), calls: calls}
-		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), Stream: 1, RecvDepth: depth})
+		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), QPNum: 1, RecvDepth: depth})
 		qp.Start(rdmap.StartParams{Extensions: true})
 		p := newPump(d, qp, mpa.Agreement{CRC: true})
 		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]

@@ -57,7 +57,7 @@ type verbs struct {
 	qp      *rdmap.QP
 	pump    *pump // not nil from the end of startup
 	domain  *ddp.Domain
-	stream  uint64
+	stream  uint64 // the number of the queue pair, and of its stream in domain
 	sendCQ  *rdmap.CompletionQueue
 	recvCQ  *rdmap.CompletionQueue
 	ids     atomic.Uint64
@@ -91,7 +91,7 @@ func (c *Conn) endpoint() *verbs {
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, Stream: v.stream, Extensions: cfg.Extensions,
+			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)

@@ -56,7 +56,7 @@ type abandoned struct {
 // a success with octets missing. QP.mu is held, and release is called next, without QP.mu.
 func (e *sendEntry) abandon(q *QP) abandoned {
 	a := abandoned{cq: e.cq, sink: e.sink}
-	a.c = Completion{ID: e.id, QP: q, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
+	a.c = Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
 	e.completed = true
 	return a
 }

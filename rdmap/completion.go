@@ -40,7 +40,7 @@ func (s Status) String() string {
 // A Completion is the one result of one request. Fields that the operation does not have are zero.
 type Completion struct {
 	ID             uint64 // the request's
-	QP             *QP
+	QPNum          uint64 // Config.QPNum of the queue pair
 	Op             WorkOp // WorkRecv for a receive buffer
 	Status         Status
 	Err            error    // why; nil if and only if Status is StatusOK

@@ -406,7 +406,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	c := NewCompletionQueue(max(total, 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	type name struct {
-		qp *QP
+		qp uint64
 		id uint64
 	}
 	var mu sync.Mutex
@@ -416,7 +416,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	for i, k := range kinds {
 		wg.Go(func() {
 			dst := make([]Completion, 4)
-			last := map[*QP]uint64{}
+			last := map[uint64]uint64{}
 			defer func() { mu.Lock(); awake--; mu.Unlock() }()
 			for range calls[i] {
 				n, err := k.take(ctx, c, dst)
@@ -424,12 +424,12 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 					return
 				}
 				for _, d := range dst[:n] {
-					if d.ID <= last[d.QP] {
-						rt.Errorf("%s: %d after %d", k.name, d.ID, last[d.QP])
+					if d.ID <= last[d.QPNum] {
+						rt.Errorf("%s: %d after %d", k.name, d.ID, last[d.QPNum])
 					}
-					last[d.QP] = d.ID
+					last[d.QPNum] = d.ID
 					mu.Lock()
-					taken[name{d.QP, d.ID}]++
+					taken[name{d.QPNum, d.ID}]++
 					mu.Unlock()
 				}
 			}
@@ -439,7 +439,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	for _, n := range rounds {
 		var end sync.WaitGroup
 		for range qps {
-			q := NewQP(Config{RecvCQ: c, RecvDepth: max(n, 1)})
+			q := NewQP(Config{QPNum: qpNums.Add(1), RecvCQ: c, RecvDepth: max(n, 1)})
 			for id := range n {
 				if err := q.PostRecv(RecvRequest{ID: uint64(id + 1)}); err != nil {
 					rt.Errorf("PostRecv: %v", err)
@@ -459,7 +459,7 @@ func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rou
 	cancel()
 	wg.Wait()
 	for _, d := range done(c) {
-		taken[name{d.QP, d.ID}]++
+		taken[name{d.QPNum, d.ID}]++
 	}
 	if len(taken) != posted {
 		rt.Errorf("%d of %d Completions are taken in the end", len(taken), posted)

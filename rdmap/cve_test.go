@@ -221,7 +221,7 @@ func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 				t.Fatalf("%s after %d: %d Completions, want %d", desc, given, len(all), len(want))
 			}
 			for i, c := range all {
-				if c.Op != want[i] || c.ID != uint64(want[i]) || c.QP != x.a.qp || (c.Status == StatusOK) != (c.Err == nil) {
+				if c.Op != want[i] || c.ID != uint64(want[i]) || c.QPNum != x.a.qp.cfg.QPNum || (c.Status == StatusOK) != (c.Err == nil) {
 					t.Errorf("%s after %d: %v, want %v", desc, given, c, want[i])
 				}
 			}

@@ -164,7 +164,7 @@ func (q *QP) settleLocked(reason error) {
 	q.queues[ddp.QNSend].Flush()
 	q.mu.Lock()
 	for !q.rq.isEmpty() {
-		c := Completion{QP: q, Status: StatusFlushed, Err: reason}
+		c := Completion{QPNum: q.cfg.QPNum, Status: StatusFlushed, Err: reason}
 		if q.rq.blamed != StatusOK {
 			c.Status, q.rq.blamed = q.rq.blamed, StatusOK
 		}

@@ -11,8 +11,8 @@ import (
 // Two QPs, with a driver that carries segments from one to the other in memory.
 func Example() {
 	domain := ddp.NewDomain(nil)
-	alice := rdmap.NewQP(rdmap.Config{Domain: domain, Stream: 1})
-	bob := rdmap.NewQP(rdmap.Config{Domain: domain, Stream: 2})
+	alice := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1})
+	bob := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 2})
 	for _, qp := range []*rdmap.QP{alice, bob} {
 		qp.Start(rdmap.StartParams{IRD: 4, ORD: 4})
 	}

@@ -78,7 +78,7 @@ type target struct {
 func (m *targetMemory) newTarget(extensions bool, recvs int) *target {
 	m.stream++
 	x := &target{targetMemory: m}
-	x.qp = NewQP(Config{SendDepth: 1, RecvDepth: recvs, Domain: m.domain, Stream: m.stream})
+	x.qp = NewQP(Config{SendDepth: 1, RecvDepth: recvs, Domain: m.domain, QPNum: m.stream})
 	for i := range recvs {
 		if err := x.qp.PostRecv(RecvRequest{ID: uint64(i), Buf: m.buf[64 : 64+targetRoom : 64+targetRoom]}); err != nil {
 			panic(err)

@@ -59,7 +59,7 @@ func segmentOf(m *ddp.Message, err error) error {
 
 // handleSend completes the receive buffer that a Send or Immediate Data has used up.
 func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
-	c := Completion{QP: q, Len: m.Len, Solicited: op.solicits()}
+	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.solicits()}
 	if op.isImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
 		// exactly 8 bytes of data" (RFC 7306 §6.3)
@@ -88,7 +88,7 @@ func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
 // "Invalidate the STag if it is associated with the RDMAP Stream; or issue a Terminate Message with the
 // STag Cannot be Invalidated Terminate Error Code" (RFC 5040 §5.3)
 func (q *QP) invalidate(s ddp.STag) error {
-	err := q.cfg.Domain.Invalidate(s, q.cfg.Stream)
+	err := q.cfg.Domain.Invalidate(s, q.cfg.QPNum)
 	switch err { //nolint:errorlint // these sentinels are all that Invalidate returns
 	case nil:
 		return nil
@@ -102,7 +102,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 // handleRequest queues the answer to a Read or Atomic Request.
 func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
 	a := &q.incoming
-	if err := a.parse(op, m, q.cfg.Domain, q.cfg.Stream); err != nil {
+	if err := a.parse(op, m, q.cfg.Domain, q.cfg.QPNum); err != nil {
 		return err
 	}
 	q.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -51,6 +52,11 @@ type params struct {
 	srqCQ          *CompletionQueue    // b's RecvCQ; nil: one of its own
 }
 
+// qpNums numbers the queue pairs that share a completion queue. It begins above the numbers of all others.
+var qpNums atomic.Uint64
+
+func init() { qpNums.Store(1000) }
+
 func newPair(t testing.TB, p params) *pair {
 	or := func(n, d int) int {
 		if n == 0 {
@@ -58,7 +64,7 @@ func newPair(t testing.TB, p params) *pair {
 		}
 		return max(n, 0)
 	}
-	newSide := func(stream uint64, start StartParams, srq *SharedReceiveQueue, recvCQ *CompletionQueue) *side {
+	newSide := func(qpNum uint64, start StartParams, srq *SharedReceiveQueue, recvCQ *CompletionQueue) *side {
 		s := &side{
 			t: t, domain: p.domain, mulpdu: or(p.mulpdu, 1000),
 			sendCQ: NewCompletionQueue(or(p.cqDepth, 256)), recvCQ: NewCompletionQueue(or(p.cqDepth, 256)),
@@ -71,14 +77,18 @@ func newPair(t testing.TB, p params) *pair {
 		}
 		s.qp = NewQP(Config{
 			SendDepth: or(p.depth, 64), RecvDepth: or(p.depth, 64),
-			SendCQ: s.sendCQ, RecvCQ: s.recvCQ, Domain: s.domain, Stream: stream, SRQ: srq,
+			SendCQ: s.sendCQ, RecvCQ: s.recvCQ, Domain: s.domain, QPNum: qpNum, SRQ: srq,
 		})
 		start.IRD, start.ORD, start.Extensions = or(p.ird, 16), or(p.ord, 16), !p.noExtensions
 		s.qp.Start(start)
 		s.rx = ddp.NewReceiver(s.qp.ReceiverConfig())
 		return s
 	}
-	x := &pair{newSide(1, p.startA, nil, nil), newSide(2, p.startB, p.srq, p.srqCQ)}
+	numB := uint64(2)
+	if p.srqCQ != nil {
+		numB = qpNums.Add(1)
+	}
+	x := &pair{newSide(1, p.startA, nil, nil), newSide(numB, p.startB, p.srq, p.srqCQ)}
 	x.a.peer, x.b.peer = x.b, x.a
 	return x
 }
@@ -192,7 +202,7 @@ func (s *side) register(n int, access ddp.Access) (*ddp.Region, []byte) {
 	return r, b
 }
 
-func (s *side) stream() uint64 { return s.qp.cfg.Stream }
+func (s *side) stream() uint64 { return s.qp.cfg.QPNum }
 
 const allAccess = ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic
 

@@ -27,9 +27,12 @@ type Config struct {
 	// of its QPs, until its Completion is taken: a Send for which there is none ends the stream. Nil
 	// means that buffers are posted with PostRecv.
 	SRQ    *SharedReceiveQueue
-	Domain *ddp.Domain // Protection Domain of the stream; nil means one of its own
-	// Stream tells the RDMAP Streams of the Domain apart. It must not be 0 if Domain is set.
-	Stream uint64
+	Domain *ddp.Domain // Protection Domain of the queue pair; nil means a Domain of its own
+	// QPNum is the number of the queue pair. Each Completion carries it, so queue pairs that share a
+	// completion queue need different numbers. It is also the number of the RDMAP Stream in Domain,
+	// so queue pairs that share a Domain need different numbers too. It must not be 0 if Domain is
+	// set; without a Domain, 0 means 1.
+	QPNum uint64
 	// Extensions turns RFC 7306's operations on, whatever startup agrees on.
 	Extensions bool
 }
@@ -123,9 +126,9 @@ func NewQP(c Config) *QP {
 	}
 	switch {
 	case c.Domain == nil:
-		c.Domain, c.Stream = ddp.NewDomain(nil), 1
-	case c.Stream == 0:
-		panic("BUG: rdmap.Config has a Domain but no Stream")
+		c.Domain, c.QPNum = ddp.NewDomain(nil), max(c.QPNum, 1)
+	case c.QPNum == 0:
+		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
 	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
 	q.sq.init(c.SendDepth)
@@ -195,7 +198,7 @@ func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
 // ReceiverConfig returns what the stream's ddp.Receiver needs to know of this QP. Call it after Start.
 func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
 	return ddp.ReceiverConfig{
-		Domain: q.cfg.Domain, Stream: q.cfg.Stream, Queues: q.queues,
+		Domain: q.cfg.Domain, Stream: q.cfg.QPNum, Queues: q.queues,
 		Admit: q.admission.admit, InMessage: isInMessage,
 	}
 }

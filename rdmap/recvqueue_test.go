@@ -38,7 +38,7 @@ func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
 	}
 	for i, c := range all {
 		op := ops[i]
-		want := Completion{ID: uint64(100 + i), QP: x.b.qp, Op: WorkRecv, Len: uint32(20 + i)}
+		want := Completion{ID: uint64(100 + i), QPNum: x.b.qp.cfg.QPNum, Op: WorkRecv, Len: uint32(20 + i)}
 		if op.isImmediate() {
 			want.Len, want.HasImmediate, want.Immediate = 0, true, uint64(i)
 		}

@@ -26,7 +26,7 @@ func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
 	}
 	quick.a.post(WorkRequest{ID: 2, Op: WorkSend, Data: make([]byte, 100)})
 	quick.run()
-	if all := wantDone(t, "the later Send on the other stream", cq, "2 success"); len(all) == 1 && all[0].QP != quick.b.qp {
+	if all := wantDone(t, "the later Send on the other stream", cq, "2 success"); len(all) == 1 && all[0].QPNum != quick.b.qp.cfg.QPNum {
 		t.Error("it is the slow stream's")
 	}
 	slow.b.inject(slow.a.wire[n-1])

@@ -348,7 +348,7 @@ func TestRFC5040_3_2_SendOperations(t *testing.T) {
 				}
 			}
 			for _, c := range wantDone(t, "sink", x.b.recvCQ, "7 success") {
-				want := Completion{ID: 7, QP: x.b.qp, Op: WorkRecv, Len: 77, Solicited: tt.solicits, HasInvalidated: tt.invalidates}
+				want := Completion{ID: 7, QPNum: x.b.qp.cfg.QPNum, Op: WorkRecv, Len: 77, Solicited: tt.solicits, HasInvalidated: tt.invalidates}
 				if tt.invalidates {
 					want.Invalidated = r.STag()
 				}

@@ -332,7 +332,7 @@ func TestRFC5040_8_1_2_GreedyPeerIsFound(t *testing.T) {
 	cq := NewCompletionQueue(6)
 	x, y := newPair(t, params{srq: srq, srqCQ: cq}), newPair(t, params{srq: srq, srqCQ: cq})
 	srq.Arm(3)
-	used := map[*QP]int{}
+	used := map[uint64]int{}
 	for n, p := range []*pair{x, y, x, x} { // 5, 4, 3, 2 buffers are left
 		if raised(srq) {
 			t.Fatalf("the event comes with %d buffers left", srq.Len())
@@ -340,13 +340,13 @@ func TestRFC5040_8_1_2_GreedyPeerIsFound(t *testing.T) {
 		p.a.post(WorkRequest{ID: uint64(n), Op: WorkSend, Data: []byte("more")})
 		p.run()
 		for _, c := range done(cq) {
-			used[c.QP]++
+			used[c.QPNum]++
 		}
 	}
 	if !raised(srq) || srq.Len() != 2 {
 		t.Errorf("no event, and %d buffers are left", srq.Len())
 	}
-	if used[x.b.qp] != 3 || used[y.b.qp] != 1 {
-		t.Errorf("the Completions tell of %d and %d buffers, want 3 and 1", used[x.b.qp], used[y.b.qp])
+	if used[x.b.qp.cfg.QPNum] != 3 || used[y.b.qp.cfg.QPNum] != 1 {
+		t.Errorf("the Completions tell of %d and %d buffers, want 3 and 1", used[x.b.qp.cfg.QPNum], used[y.b.qp.cfg.QPNum])
 	}
 }

@@ -199,7 +199,7 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	cq := NewCompletionQueue(n)
 	newReceiver := func(cq *CompletionQueue) *pair {
 		x := newPair(t, params{})
-		x.b.qp = NewQP(Config{RecvCQ: cq})
+		x.b.qp = NewQP(Config{QPNum: qpNums.Add(1), RecvCQ: cq})
 		x.b.qp.Start(StartParams{})
 		x.b.rx = ddp.NewReceiver(x.b.qp.ReceiverConfig())
 		return x
@@ -235,14 +235,14 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	if got := flood(other, n, message); got != n || other.b.qp.RecvCQ().Len() != n {
 		t.Errorf("the other stream: %d messages, %d Completions, %v", got, other.b.qp.RecvCQ().Len(), other.b.qp.Err())
 	}
-	count := map[*QP]int{}
+	count := map[uint64]int{}
 	for _, c := range done(cq) {
 		if c.Status != StatusOK {
 			t.Errorf("%v", c)
 		}
-		count[c.QP]++
+		count[c.QPNum]++
 	}
-	if count[first.b.qp] != n/2 || count[second.b.qp] != n/2 {
+	if count[first.b.qp.cfg.QPNum] != n/2 || count[second.b.qp.cfg.QPNum] != n/2 {
 		t.Errorf("Completions of the two: %v, want %d each", count, n/2)
 	}
 	// Sends take entries as well, so that the peer finds no buffer of a shared queue that has none.

@@ -346,7 +346,7 @@ func (e *sendEntry) complete(q *QP) {
 	case e.unsignaled && e.status == StatusOK:
 		e.cq.release()
 	default:
-		c := Completion{ID: e.id, QP: q, Op: e.op, Status: e.status, Err: e.err, Original: e.original}
+		c := Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: e.status, Err: e.err, Original: e.original}
 		if e.status == StatusOK {
 			c.Len = e.n
 		}
@@ -369,7 +369,7 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 	if wr.Op == WorkRead && n > 0 {
 		// A region of its own, just as long as the Read: the peer can write nowhere else, and no more
 		// once the response is here.
-		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.Stream); err != nil {
+		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum); err != nil {
 			return fmt.Errorf("rdmap: sink of the Read: %w", err)
 		}
 	}

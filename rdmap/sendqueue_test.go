@@ -396,7 +396,7 @@ func TestEveryOperationEverySize(t *testing.T) {
 				x.run()
 				all := wantDone(t, "sender", x.a.sendCQ, "1 success, 2 success, 3 success")
 				for _, c := range all {
-					if c.Len != uint32(n) || c.QP != x.a.qp {
+					if c.Len != uint32(n) || c.QPNum != x.a.qp.cfg.QPNum {
 						t.Errorf("%v: length %d", c, c.Len)
 					}
 				}

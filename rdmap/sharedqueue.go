@@ -15,7 +15,7 @@ import (
 // It does not grow, and a Send that finds it empty ends its stream (RFC 5041 §7.2), as one that finds
 // no buffer posted does. One peer can use up the buffers of all: with messages that come faster than
 // buffers are posted, not with messages that it begins and leaves, of which it has one. Arm and Limit
-// tell in time, and Completion.QP tells who it is (RFC 5042 §6.4.3.1).
+// tell in time, and Completion.QPNum tells whose peer it is (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Limit
 

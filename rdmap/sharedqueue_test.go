@@ -200,7 +200,7 @@ func TestSharedSends(t *testing.T) {
 		}
 		x.a.post(wr)
 		want = append(want, Completion{
-			ID: uint64(i + 1), QP: x.b.qp, Op: WorkRecv, Len: uint32(len(wr.Data)), Solicited: i%2 == 0 && i > 0,
+			ID: uint64(i + 1), QPNum: x.b.qp.cfg.QPNum, Op: WorkRecv, Len: uint32(len(wr.Data)), Solicited: i%2 == 0 && i > 0,
 			HasImmediate: op.isImmediate(), Immediate: wr.Immediate,
 		})
 	}
@@ -388,7 +388,7 @@ func TestSharedEnd(t *testing.T) {
 			}
 			tt.end(ends.b.qp)
 			for _, c := range wantDone(t, "at the end", cq, tt.want) {
-				if c.QP != ends.b.qp || c.Op != WorkRecv {
+				if c.QPNum != ends.b.qp.cfg.QPNum || c.Op != WorkRecv {
 					t.Errorf("completion %+v", c)
 				}
 			}
@@ -401,7 +401,7 @@ func TestSharedEnd(t *testing.T) {
 				want = "2 success, 3 success"
 			}
 			for _, c := range wantDone(t, "the other stream", cq, want) {
-				if c.QP != lives.b.qp {
+				if c.QPNum != lives.b.qp.cfg.QPNum {
 					t.Errorf("completion %+v", c)
 				}
 			}
@@ -457,13 +457,13 @@ func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
 	if srq.Len() != 3 {
 		t.Errorf("%d buffers are left at the event, want 3", srq.Len())
 	}
-	used := map[*QP]int{}
+	used := map[uint64]int{}
 	for _, c := range done(cq) {
-		used[c.QP]++
+		used[c.QPNum]++
 		srq.PostRecv(RecvRequest{ID: c.ID, Buf: bufs[c.ID]})
 	}
-	if used[greedy.b.qp] != 4 || used[modest.b.qp] != 1 {
-		t.Errorf("buffers used: %d and %d, want 4 and 1", used[greedy.b.qp], used[modest.b.qp])
+	if used[greedy.b.qp.cfg.QPNum] != 4 || used[modest.b.qp.cfg.QPNum] != 1 {
+		t.Errorf("buffers used: %d and %d, want 4 and 1", used[greedy.b.qp.cfg.QPNum], used[modest.b.qp.cfg.QPNum])
 	}
 	greedy.b.qp.Abort(errTest)
 	modest.a.post(WorkRequest{Op: WorkSend})
@@ -498,10 +498,10 @@ func TestSharedConcurrent(t *testing.T) {
 		credits <- struct{}{}
 	}
 	links := make([]*link, streams)
-	index := map[*QP]int{}
+	index := map[uint64]int{}
 	for i := range links {
 		links[i] = newLink(t, params{srq: srq, srqCQ: cq, mulpdu: 60})
-		index[links[i].x.b.qp] = i
+		index[links[i].x.b.qp.cfg.QPNum] = i
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var senders, consumer sync.WaitGroup
@@ -514,7 +514,7 @@ func TestSharedConcurrent(t *testing.T) {
 				return
 			}
 			for _, c := range batch[:n] {
-				i := index[c.QP]
+				i := index[c.QPNum]
 				if c.Status == StatusOK {
 					if want := pattern(int(c.Len), i*1000+received[i]); !bytes.Equal(bufs[c.ID][:c.Len], want) {
 						t.Errorf("stream %d: message %d arrives changed", i, received[i])

@@ -81,7 +81,7 @@ func lookAt(c *extsock.Conn, way, round int) {
 				r.Deregister()
 			}
 			c.Post(&extsock.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
-			c.QP()
+			c.QPNum()
 			c.SendCQ().Len()
 		case 2: // meddles
 			c.SetCRC(true)
