@@ -39,15 +39,16 @@ type Region struct {
 	domain *Domain
 	stag   STag
 	base   uint64 // TO of the first octet; base + size < 2^63
-	mem    []byte // nil: what comes is thrown away
 	size   int
 	access Access
 	stream uint64 // 0: every stream of the domain
 
-	// mu is held for reading while octets are copied into or out of mem, so that Deregister, which
-	// takes it for writing, waits for them.
-	mu   sharedRWMutex
-	gone bool // +checklocks:mu
+	// mu is held for reading while octets are copied into or out of mem, so that Deregister and
+	// Redirect, which take it for writing, wait for them.
+	mu sharedRWMutex
+	// nil: octets that come are thrown away
+	mem  []byte // +checklocks:mu
+	gone bool   // +checklocks:mu
 
 	of      *Region // the Region that this one is a window of; nil: of none
 	offset  uint64  // octets from the start of that one to this one's
@@ -66,8 +67,13 @@ func (r *Region) Len() int { return r.size }
 // Access returns the rights that the Region grants.
 func (r *Region) Access() Access { return r.access }
 
-// Bytes returns the memory that was registered, not a copy of it.
-func (r *Region) Bytes() []byte { return r.mem }
+// Bytes returns the memory of the Region, not a copy of it: what was registered, or where a Redirect has
+// moved it.
+func (r *Region) Bytes() []byte {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.mem
+}
 
 // Deregister ends all access through the STag. When it returns no copy into or out of the memory is
 // under way, and not one octet is changed by a peer ever after. The windows of the Region end with it.
@@ -91,23 +97,64 @@ func (r *Region) Deregister() {
 // copy into the memory is under way and none begins, so it is the caller's alone again. It is how a Read
 // that nobody waits for any more can still be answered. Bytes is nil afterwards.
 func (r *Region) Discard() {
-	r.mu.Lock()
-	r.mem = nil
-	r.mu.Unlock()
+	r.lockTree()
+	defer r.unlockTree()
+	r.moveTree(nil)
 }
 
-// Redirect has everything that still comes for the Region, a target of Writes alone, placed in to, which is
-// as long as the Region; what has come is copied there. When it returns, no copy into the old memory is
-// under way and none begins, so it is the caller's alone again.
+// Redirect moves the Region, a target of Writes alone, to other memory, which is as long: the octets that
+// have come are copied to it, and everything that still comes is placed there. The windows of the Region
+// move along. When it returns, no copy into the old memory is under way and none begins, so it is the
+// caller's alone again.
 func (r *Region) Redirect(to []byte) {
 	if len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
 	}
-	r.mu.Lock()
+	r.lockTree()
+	defer r.unlockTree()
 	copy(to, r.mem)
-	r.mem = to
-	r.mu.Unlock()
+	r.moveTree(to)
 }
+
+// lockTree locks r, its windows, theirs, and so on: nothing is placed in the memory by any of its names,
+// and no name is added. The locks of a Region come before those of its windows.
+//
+// +checklocksignore
+func (r *Region) lockTree() {
+	r.windows.mu.Lock()
+	r.mu.Lock()
+	for w := range r.windows.all {
+		w.lockTree()
+	}
+}
+
+// moveTree makes to, or nothing where to is nil, the memory of r, and parts of it that of its windows.
+//
+// +checklocksignore
+func (r *Region) moveTree(to []byte) {
+	r.mem = to
+	for w := range r.windows.all {
+		if to == nil {
+			w.moveTree(nil)
+		} else {
+			w.moveTree(part(to, int(w.offset), w.size))
+		}
+	}
+}
+
+// unlockTree undoes lockTree.
+//
+// +checklocksignore
+func (r *Region) unlockTree() {
+	for w := range r.windows.all {
+		w.unlockTree()
+	}
+	r.mu.Unlock()
+	r.windows.mu.Unlock()
+}
+
+// part returns the n octets of b from off on, without capacity beyond them.
+func part(b []byte, off, n int) []byte { return b[off : off+n : off+n] }
 
 // Update64 replaces the 64-bit word at TO to by f of it, atomically with regard to every other
 // Update64, Load64 and Store64 and to all users of sync/atomic, and returns what it was before. The

@@ -2,6 +2,9 @@ package ddp
 
 import (
 	"bytes"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -72,5 +75,60 @@ func TestRedirect(t *testing.T) {
 	write(4, "56")
 	if string(old) != "12cdefgh" || string(other) != "12cd56gh" {
 		t.Errorf("the old memory has %q, the new %q", old, other)
+	}
+}
+
+// What comes through a window goes where the Region's memory is now, not where it was when the window
+// was made.
+func TestRedirectTakesWindowsAlong(t *testing.T) {
+	p := newPair(t)
+	old, other := []byte("abcdefgh"), make([]byte, 8)
+	r := p.register(old, RemoteWrite)
+	outer := window(t, r, 2, 6, RemoteWrite)
+	inner := window(t, outer, 1, 4, RemoteWrite)
+	write := func(to *Region, payload string) {
+		p.send(Message{Tagged: true, STag: to.STag(), TO: to.TO(), Len: uint32(len(payload)), Payload: [][]byte{[]byte(payload)}}, 100)
+		p.wantMessage("a Write")
+	}
+	write(outer, "1")
+	write(inner, "2")
+	r.Redirect(other)
+	write(r, "3")
+	write(outer, "4")
+	write(inner, "5")
+	write(window(t, outer, 5, 1, RemoteWrite), "6")
+	if string(old) != "ab12efgh" || string(other) != "3b45efg6" {
+		t.Errorf("the old memory has %q, want %q; the new %q, want %q", old, "ab12efgh", other, "3b45efg6")
+	}
+	if got := string(inner.Bytes()); got != "5efg" {
+		t.Errorf("the window's window is %q", got)
+	}
+}
+
+// Redirect waits for a placement through a window that is under way, and nothing of it is lost.
+func TestRedirectWaitsForWindows(t *testing.T) {
+	d := NewDomain(nil)
+	r := register(t, d, make([]byte, 16), RemoteWrite, stream)
+	w := window(t, window(t, r, 4, 12, RemoteWrite), 4, 4, RemoteWrite)
+	_, mem, err := d.hold(w.STag(), w.TO(), 4, RemoteWrite, stream) // a placement, between its check and its end
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := make([]byte, 16)
+	var returned atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() { r.Redirect(other); returned.Store(true) })
+	for !returned.Load() && w.mu.TryRLock() { // once Redirect waits for the lock nobody else gets it
+		w.mu.RUnlock()
+		runtime.Gosched()
+	}
+	if returned.Load() {
+		t.Error("Redirect returned while octets were placed")
+	}
+	copy(mem, "late")
+	w.mu.RUnlock()
+	wg.Wait()
+	if got := string(other[8:12]); got != "late" {
+		t.Errorf("the new memory has %q", got)
 	}
 }

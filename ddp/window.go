@@ -22,7 +22,8 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	case access&^r.access != 0 || r.access&ReadSink != 0:
 		return nil, fmt.Errorf("%w: %v of %v", ErrWindowAccess, access, r.access)
 	}
-	// Who deregisters r sets gone, then ends its windows. So this one is either refused or among them.
+	// Deregister sets gone, then ends the windows of r. So this window is either refused or among them.
+	// Redirect holds windows.mu too, so mem is still r's memory when the window is added.
 	r.windows.mu.Lock()
 	defer r.windows.mu.Unlock()
 	r.mu.RLock()
@@ -32,7 +33,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 		return nil, ErrDeregistered
 	}
 	w, err := r.domain.enter(&Region{
-		mem: mem[off : off+n : off+n], access: access, stream: r.stream, of: r, offset: uint64(off),
+		mem: part(mem, off, n), access: access, stream: r.stream, of: r, offset: uint64(off),
 	})
 	if err == nil {
 		r.windows.addLocked(w)

@@ -104,7 +104,7 @@ var ddpFaults = []Fault{
 		Old: "access: access, stream: r.stream,", New: "access: access, stream: 0,",
 		IDs: []string{"SEC-5042-2.2.5-3", "SEC-5042-6.1.1-4", "SEC-5042-6.1.1-6"}},
 	{Name: "Windows an octet longer", File: "ddp/window.go",
-		Old: "mem: mem[off : off+n : off+n]", New: "mem: mem[off:min(off+n+1, len(mem))]",
+		Old: "mem: part(mem, off, n)", New: "mem: mem[off:min(off+n+1, len(mem))]",
 		IDs: []string{"SEC-5042-2.2.2-2", "SEC-5042-6.2.1-1"}},
 	{Name: "delivered before the segment is in order", File: "ddp/receiver.go",
 		Old: "	for r.ready.due(edge) {", New: "	for r.ready.due(edge + 4096) {",
