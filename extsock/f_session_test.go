@@ -95,7 +95,7 @@ var answers [mpa.MinBuffer]byte
 // terminate returns the codes of the one Terminate in what was sent back, which is its end; ok is false where there
 // is none.
 func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(answers[:])
 	for off := 0; off < len(x.out); {
 		n := copy(rx.Free(), x.out[off:])

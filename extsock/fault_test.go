@@ -50,7 +50,7 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 	}
 	skipFrame(t, a)
 	a.SetReadDeadline(time.Now().Add(time.Minute))
-	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
 }
@@ -274,7 +274,7 @@ func TestStartupTerminates(t *testing.T) {
 			io.CopyN(io.Discard, b, int64(n-len(head)))
 			tt.reply.Reply, tt.reply.Enhanced, tt.reply.Revision, tt.reply.CRC = true, true, 2, true
 			b.Write(tt.reply.AppendTo(nil))
-			p := &rawPeer{t: t, s: b, rx: mpa.NewReceiver(true, false)}
+			p := &rawPeer{t: t, s: b, rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 			p.rx.SetBuffer(make([]byte, 1<<20))
 			p.wantTerminate(2, 0, tt.code)
 			b.Close()

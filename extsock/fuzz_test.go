@@ -112,7 +112,7 @@ func FuzzReceive(f *testing.F) {
 // frame makes FPDUs of ULPDUs that have their length in front.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
-	tx, b := mpa.NewSender(true, markers), mpa.NewBatch()
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch()
 	for len(in) > 2 {
 		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, mpa.MaxULPDU)
 		if n > 0 {
@@ -127,7 +127,7 @@ func frame(in []byte, markers bool) []byte {
 
 // checkOutput wants whole, good FPDUs and nothing behind a Terminate.
 func checkOutput(t *testing.T, out []byte) {
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	terminated := false
 	for off := 0; off < len(out); {

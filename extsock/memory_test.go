@@ -87,7 +87,7 @@ func TestBegunFPDU(t *testing.T) {
 	const length = 60_000
 	u := untagged(rdmap.OpSend, ddp.QNSend, 1, 0, length)
 	batch := mpa.NewBatch()
-	mpa.NewSender(true, false).Append(batch, false, u)
+	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
 	fpdu := slices.Concat(batch.Bufs()...)
 	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {
 		defer c.Close()

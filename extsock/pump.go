@@ -122,8 +122,8 @@ var (
 func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 	p := &pump{
 		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
-		mrx: mpa.NewReceiver(a.CRC, a.RxMarkers), drx: ddp.NewReceiver(qp.ReceiverConfig()),
-		mtx: mpa.NewSender(a.CRC, a.TxMarkers), markers: a.TxMarkers, rxMarkers: a.RxMarkers,
+		mrx: mpa.NewReceiver(a), drx: ddp.NewReceiver(qp.ReceiverConfig()),
+		mtx: mpa.NewSender(a), markers: a.TxMarkers, rxMarkers: a.RxMarkers,
 		posted: make(chan struct{}, 1), silent: make(chan struct{}),
 	}
 	p.life.init()

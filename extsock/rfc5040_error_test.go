@@ -32,7 +32,7 @@ func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config)
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(request.CRC, cfg.Markers), rx: mpa.NewReceiver(request.CRC, request.Markers)}
+	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: request.CRC, TxMarkers: cfg.Markers}), rx: mpa.NewReceiver(mpa.Agreement{CRC: request.CRC, RxMarkers: request.Markers})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	for got := 0; got < mpa.FrameHeaderLen; {
 		n, err := a.Read(make([]byte, mpa.FrameHeaderLen-got))

@@ -72,7 +72,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	memory := make([]byte, 4)
 	r := register(t, cr, memory, extsock.RemoteWrite)
 	batch := mpa.NewBatch()
-	mpa.NewSender(true, false).Append(batch, false, tagged(rdmap.OpWrite, r.STag(), r.TO()))
+	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmap.OpWrite, r.STag(), r.TO()))
 	fpdu := bytes.Join(batch.Bufs(), nil)
 	if _, err := ci.Write(fpdu); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func ulpdus(t *testing.T, octets []byte) (all [][]byte, rest int) {
 		t.Fatal(err)
 	}
 	octets = octets[n:]
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	for done := 0; done < len(octets); {
 		n := copy(rx.Free(), octets[done:])

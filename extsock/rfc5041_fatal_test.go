@@ -79,7 +79,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 						}
 					}
 				})
-				p.tx = mpa.NewSender(true, true)
+				p.tx = mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 				p.send(good...)
 				if d := complete(t, c.RecvCQ()); d.ID != 0 {
 					t.Errorf("completion %v", d)

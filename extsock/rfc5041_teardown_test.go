@@ -266,7 +266,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	if _, err := io.ReadFull(b, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 	if err := b.(*net.TCPConn).CloseWrite(); err != nil {

@@ -54,7 +54,7 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 		t.Fatal(err)
 	}
 	b.SetReadDeadline(time.Now().Add(time.Minute))
-	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
 }

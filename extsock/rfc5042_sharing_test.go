@@ -102,7 +102,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 			if got, _ := c.Depths(); got > ird {
 				t.Errorf("the IRD is %d, want %d at most", got, ird)
 			}
-			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 			p.rx.SetBuffer(make([]byte, 1<<20))
 			b2 := mpa.NewBatch() // one write: all of them come before one can be answered
 			for msn := range uint32(ird + 1) {

@@ -99,7 +99,7 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 		}
 		stream.do = func() {
 			far.hear(replyKey + "40 01 0000")
-			peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, false)}
+			peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true})}
 			peer.segment(1, 0, true, []byte("at once")...)
 		}
 		far.say(requestKey + "40 01 0000")

@@ -39,7 +39,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(true, c.Markers()), rx: mpa.NewReceiver(true, markers)}
+	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: c.Markers()}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p
 }
@@ -260,7 +260,7 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 					t.Fatal(err)
 				}
 				far.hear(replyKey + "c0 01 0000")
-				tx, b := mpa.NewSender(true, true), mpa.NewBatch()
+				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch()
 				tx.Append(b, false, untagged(rdmap.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
 				tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 600))
 				octets := bytes.Join(b.Bufs(), nil)

@@ -250,7 +250,7 @@ func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
 				t.Errorf("at %d of the stream: %x, want %s", at, got[at:at+len(b)], want)
 			}
 		}
-		peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, true)}
+		peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})}
 		for msn := range uint32(2) {
 			peer.segment(msn+1, 0, true, pattern(600, byte(msn))...)
 			b := make([]byte, 1000)
@@ -320,7 +320,7 @@ func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 		}
 		far.hear("0016 4143 00000000 00000000 00000001 00000000 64617461")
 		io.ReadFull(far, make([]byte, 4)) // the CRC
-		peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, false)}
+		peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true})}
 		peer.segment(1, 0, true, []byte("back")...)
 		p := make([]byte, 10)
 		if n, err := c.Read(p); string(p[:n]) != "back" || err != nil {

@@ -37,7 +37,7 @@ func TestRFC6581_9_1_DepthsOnTheWire(t *testing.T) {
 func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, ord int) {
 	const ird, tooMany = 4, 6
 	c, far := against(t, initiator, extsock.Config{IRD: ird, ORD: 3, NoCapabilities: true, Messages: true})
-	p := &rawPeer{t: t, s: far, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	done := enable(c, "")
 	if initiator {

@@ -155,7 +155,7 @@ func FuzzByteStream(f *testing.F) {
 
 // inFPDUs makes one FPDU of each message with an even number, and two of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
-	tx, b := mpa.NewSender(true, false), mpa.NewBatch()
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch()
 	for i, m := range messages {
 		cut := len(m)
 		if i%2 == 1 {
@@ -194,7 +194,7 @@ func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 
 // announced adds up the credits in what was sent.
 func announced(t *testing.T, out []byte) (n int) {
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	rx.Fill(0, copy(rx.Free(), out))
 	for rx.Next() {

@@ -194,7 +194,7 @@ func (s *sendTap) Sent(p []byte) {
 // countSends is a side whose Sends are counted.
 func countSends(sends *atomic.Int64) side {
 	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) extsock.Tap {
-		s := &sendTap{rx: mpa.NewReceiver(true, false), sends: sends}
+		s := &sendTap{rx: mpa.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
 		s.rx.SetBuffer(make([]byte, 1<<20))
 		return s
 	}}}

@@ -7,7 +7,7 @@ import (
 
 // TestBatchJoinsNeighbours: what lies side by side in scratch is one entry of the vector.
 func TestBatchJoinsNeighbours(t *testing.T) {
-	b, s := NewBatch(), NewSender(true, false)
+	b, s := NewBatch(), NewSender(Agreement{CRC: true})
 	for range 10 {
 		s.Append(b, false, figure5)
 	}
@@ -51,7 +51,7 @@ func TestBatchFull(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			b, s := NewBatch(), NewSender(false, tt.markers)
+			b, s := NewBatch(), NewSender(Agreement{TxMarkers: tt.markers})
 			before := &b.Bufs()[:1][0]
 			for !b.Full() {
 				s.Append(b, tt.snapshot, nil, tt.payload...)

@@ -43,7 +43,7 @@ func BenchmarkSender(b *testing.B) {
 func BenchmarkReceiver(b *testing.B) {
 	benchEach(b, func(b *testing.B, crc, markers bool, n int) {
 		// The stream repeats itself after so many octets: FPDUs at all phases, then at phase 0 again.
-		s, batch := NewSender(crc, markers), NewBatch()
+		s, batch := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch()
 		ulpdu := counting(0, n)
 		var stream []byte
 		var begins []int
@@ -56,7 +56,7 @@ func BenchmarkReceiver(b *testing.B) {
 			}
 		}
 		begins = append(begins, len(stream))
-		r := NewReceiver(crc, markers)
+		r := NewReceiver(Agreement{CRC: crc, RxMarkers: markers})
 		r.SetBuffer(make([]byte, 256<<10))
 		off, at := uint64(0), 0 // at: index of the next FPDU to read
 		for b.Loop() {

@@ -9,12 +9,12 @@ import (
 
 // Two ULPDUs go out in one write and come in.
 func Example() {
-	tx := mpa.NewSender(true, false)
+	tx := mpa.NewSender(mpa.Agreement{CRC: true})
 	batch := mpa.NewBatch()
 	tx.Append(batch, false, []byte("one "), []byte("ULPDU"))
 	tx.Append(batch, false, []byte("another"))
 
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 256<<10))
 	var off uint64
 	for _, octets := range batch.Bufs() { // stands for a write and a read

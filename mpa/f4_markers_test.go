@@ -64,7 +64,7 @@ func toMarkerRef(phase int) int { return (512 - phase) % 512 }
 // restart makes the sink a new one whose stream begins at off.
 func (s *sink) restart(off uint64) {
 	buf := s.buf
-	s.Receiver = NewReceiver(s.crc, s.markers)
+	s.Receiver = NewReceiver(Agreement{CRC: s.crc, RxMarkers: s.markers})
 	s.SetBuffer(buf)
 	s.got = s.got[:0]
 	s.at(off)
@@ -227,12 +227,12 @@ func TestP6_NothingOld(t *testing.T) {
 	count := 0
 	for n := 1; n < 600; n++ {
 		for _, markers := range []bool{false, true} {
-			dirty := NewSender(true, false)
+			dirty := NewSender(Agreement{CRC: true})
 			for !b.Full() {
 				dirty.Append(b, true, bytes.Repeat([]byte{secret}, 9000))
 			}
 			b.Reset()
-			s := NewSender(true, markers)
+			s := NewSender(Agreement{CRC: true, TxMarkers: markers})
 			s.Append(b, false, make([]byte, n))
 			got := bytes.Join(b.Bufs(), nil)
 			if want := refFPDU(make([]byte, n), 0, markers, true); !bytes.Equal(got, want) {

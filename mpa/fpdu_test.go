@@ -88,7 +88,7 @@ func TestLongestFPDU(t *testing.T) {
 	// They begin with a Marker. A Receiver with the least buffer takes the one, and sees the end of the other, where
 	// the distance to the last Marker is more than a FPDUPTR can be.
 	for n, want := range map[int]int{MaxULPDU: maxSent, maxLength: maxReceived} {
-		r, whole := NewReceiver(true, true), refFPDU(counting(0, n), 0, true, true)
+		r, whole := NewReceiver(Agreement{CRC: true, RxMarkers: true}), refFPDU(counting(0, n), 0, true, true)
 		r.SetBuffer(make([]byte, MinBuffer))
 		r.Fill(0, copy(r.Free(), whole))
 		if taken := r.Next(); len(whole) != want || taken != (n == MaxULPDU) {

@@ -167,7 +167,7 @@ type sink struct {
 }
 
 func newSink(crc, markers bool) *sink {
-	s := &sink{Receiver: NewReceiver(crc, markers)}
+	s := &sink{Receiver: NewReceiver(Agreement{CRC: crc, RxMarkers: markers})}
 	s.SetBuffer(make([]byte, 2*MinBuffer))
 	return s
 }

@@ -22,7 +22,7 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 		}
 	}
 	// And there they are sent: all else is octets of one kind.
-	stream := appendAll(NewSender(false, true), bytes.Repeat([]byte{0xff}, 2994))
+	stream := appendAll(NewSender(Agreement{TxMarkers: true}), bytes.Repeat([]byte{0xff}, 2994))
 	for seq := seqStart; seq+4 <= seqStart+3000; seq += 4 {
 		at := stream[seq-seqStart:]
 		if isMarker := at[0] == 0 && at[1] == 0; isMarker != ((seq-seqStart)%512 == 0) {

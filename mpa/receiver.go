@@ -31,9 +31,9 @@ type Receiver struct {
 	err   *Error // sticky; nil while all is well
 }
 
-// NewReceiver returns a Receiver, without a buffer, for a direction that begins now. crc and markers
-// are what startup agreed: [Agreement].CRC and RxMarkers.
-func NewReceiver(crc, markers bool) *Receiver { return &Receiver{crc: crc, markers: markers} }
+// NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It has
+// no buffer yet. Of a it uses CRC and RxMarkers.
+func NewReceiver(a Agreement) *Receiver { return &Receiver{crc: a.CRC, markers: a.RxMarkers} }
 
 // SetBuffer lends buf, of MinBuffer octets or more, to the Receiver, which must have none. 256 KiB to
 // 1 MiB make reads efficient.

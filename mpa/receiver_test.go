@@ -72,7 +72,7 @@ func TestAllLengths(t *testing.T) {
 		stream, begins := refStream(ulpdus, markers, true)
 		for _, size := range []int{MinBuffer, MinBuffer + 1, 256 << 10} {
 			for _, chunk := range []int{511, 1448, 65536, 0} {
-				s := &sink{Receiver: NewReceiver(true, markers)}
+				s := &sink{Receiver: NewReceiver(Agreement{CRC: true, RxMarkers: markers})}
 				s.SetBuffer(make([]byte, size))
 				s.feed(stream, chunk).want(t, ulpdus, begins)
 				if s.Edge() != uint64(len(stream)) {
@@ -120,7 +120,7 @@ func TestArrived(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, _ := refStream(ofLengths(1, 18, 500, 3, 1400, 478, 40, 6000), markers, true)
 		for _, chunk := range []int{1, 3, 7, 100, 512, 1001, len(stream)} {
-			r := NewReceiver(true, markers)
+			r := NewReceiver(Agreement{CRC: true, RxMarkers: markers})
 			r.SetBuffer(make([]byte, MinBuffer))
 			var whole []byte
 			for off := 0; off < len(stream); off += chunk {
@@ -142,14 +142,14 @@ func TestArrived(t *testing.T) {
 			}
 		}
 	})
-	if b, whole := NewReceiver(true, true).Arrived(); len(b) != 0 || whole != 0 {
+	if b, whole := NewReceiver(Agreement{CRC: true, RxMarkers: true}).Arrived(); len(b) != 0 || whole != 0 {
 		t.Errorf("without a buffer %d octets have arrived", len(b))
 	}
 }
 
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
-	r := NewReceiver(true, false)
+	r := NewReceiver(Agreement{CRC: true})
 	if r.TakeBuffer() != nil || len(r.Free()) != 0 || r.Next() {
 		t.Error("a new Receiver has a buffer")
 	}
@@ -202,14 +202,14 @@ func TestSwap(t *testing.T) {
 	})
 	s := newSink(true, false).feed([]byte{0, 1}, 0)
 	wantPanic(t, func() { s.Swap(make([]byte, 1)) })
-	wantPanic(t, func() { NewReceiver(true, false).Swap(make([]byte, MinBuffer)) })
+	wantPanic(t, func() { NewReceiver(Agreement{CRC: true}).Swap(make([]byte, MinBuffer)) })
 }
 
 // TestFreeIsNeverEmpty: an FPDU that has begun anywhere in the buffer can be read to its end.
 func TestFreeIsNeverEmpty(t *testing.T) {
 	ulpdus := ofLengths(1, 60000, 60000, 60000, 60000)
 	stream, begins := refStream(ulpdus, false, true)
-	s := &sink{Receiver: NewReceiver(true, false)}
+	s := &sink{Receiver: NewReceiver(Agreement{CRC: true})}
 	s.SetBuffer(make([]byte, MinBuffer))
 	for len(stream) > 0 {
 		free := s.Free()

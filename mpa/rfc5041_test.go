@@ -24,7 +24,7 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 	rnd.Shuffle(len(lengths), func(i, j int) { lengths[i], lengths[j] = lengths[j], lengths[i] })
 	ulpdus := ofLengths(lengths...)
 	bothWays(t, func(t *testing.T, markers bool) {
-		stream := appendAll(NewSender(true, markers), ulpdus...)
+		stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: markers}), ulpdus...)
 		for _, chunk := range []int{1, 3, 512, 1448, 0} {
 			s := newSink(true, markers).feed(stream, chunk)
 			if len(s.got) != len(ulpdus) {
@@ -89,7 +89,7 @@ func TestRFC5041_3_Digest(t *testing.T) {
 	const seed = 42
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 5041))
-	good := appendAll(NewSender(true, false), counting(3, 62))
+	good := appendAll(NewSender(Agreement{CRC: true}), counting(3, 62))
 	from, to := 8*2, 8*(2+62) // bits of the segment
 	damage := func(desc string, change func(b []byte)) {
 		b := bytes.Clone(good)
@@ -137,7 +137,7 @@ func TestRFC5041_3_Digest(t *testing.T) {
 // gracefully torn down." With TCP both are the FIN between two FPDUs; within one it is nothing graceful.
 // DDP-5041-3-12, DDP-5041-3-13
 func TestRFC5041_3_GracefulTeardown(t *testing.T) {
-	fpdu := appendAll(NewSender(true, false), figure5)
+	fpdu := appendAll(NewSender(Agreement{CRC: true}), figure5)
 	bothWays(t, func(t *testing.T, markers bool) {
 		ulpdus := ofLengths(100, 500, 600) // with Markers inside and in front
 		stream, begins := refStream(ulpdus, markers, true)

@@ -107,7 +107,7 @@ func TestRFC5044_7_1_1_MarkersEachWay(t *testing.T) {
 					tx, rx Agreement
 					want   bool
 				}{{"Responder", s.r, s.i, im}, {"Initiator", s.i, s.r, rm}} {
-					got := appendAll(NewSender(way.tx.CRC, way.tx.TxMarkers), worked()...)
+					got := appendAll(NewSender(way.tx), worked()...)
 					want, begins := refStream(worked(), way.want, true)
 					if !bytes.Equal(got, want) {
 						t.Errorf("Request M=%v, Reply M=%v: the %s sends %x …, want %x …", im, rm, way.desc, got[:8], want[:8])
@@ -144,7 +144,7 @@ func TestRFC5044_7_1_1_CRCEither(t *testing.T) {
 				for _, end := range []Agreement{s.i, s.r} {
 					b := refFPDU(figure5, 0, false, want)
 					// "until the connection terminates"
-					got, want100 := appendAll(NewSender(end.CRC, false), slices.Repeat([][]byte{figure5}, 100)...), bytes.Repeat(b, 100)
+					got, want100 := appendAll(NewSender(Agreement{CRC: end.CRC}), slices.Repeat([][]byte{figure5}, 100)...), bytes.Repeat(b, 100)
 					if !bytes.Equal(got, want100) {
 						t.Errorf("C=%v, C=%v: sends %x, want %x a hundred times", ic, rc, got, b)
 					}

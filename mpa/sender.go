@@ -17,9 +17,9 @@ type Sender struct {
 	summed int
 }
 
-// NewSender returns a Sender for a direction that begins now. crc and markers are what startup agreed:
-// [Agreement].CRC and TxMarkers.
-func NewSender(crc, markers bool) *Sender { return &Sender{crc: crc, markers: markers} }
+// NewSender returns a Sender for the direction that leaves this end, at stream offset 0. Of a it uses
+// CRC and TxMarkers.
+func NewSender(a Agreement) *Sender { return &Sender{crc: a.CRC, markers: a.TxMarkers} }
 
 // Off returns the stream offset behind the last FPDU: the octets appended so far.
 func (s *Sender) Off() uint64 { return s.off }

@@ -59,7 +59,7 @@ func TestVectors(t *testing.T) {
 	for _, v := range vectors {
 		t.Run(v.desc, func(t *testing.T) {
 			want := v.octets()
-			s := NewSender(true, v.markers)
+			s := NewSender(Agreement{CRC: true, TxMarkers: v.markers})
 			s.off = v.off
 			if got := appendAll(s, v.ulpdu); !bytes.Equal(got, want) {
 				t.Errorf("Append(%x) = %x, want %x", v.ulpdu, got, want)
@@ -99,7 +99,7 @@ func TestWorkedStream(t *testing.T) {
 			}},
 	}
 	for _, tt := range tests {
-		got := appendAll(NewSender(true, tt.markers), worked()...)
+		got := appendAll(NewSender(Agreement{CRC: true, TxMarkers: tt.markers}), worked()...)
 		if sum := sha256.Sum256(got); hex.EncodeToString(sum[:]) != tt.sum {
 			t.Errorf("Markers %v: %d octets with SHA-256 %x, want %s", tt.markers, len(got), sum, tt.sum)
 		}
@@ -123,7 +123,7 @@ func TestEveryPhase(t *testing.T) {
 	for off := 0; off < MarkerInterval; off += step {
 		for n := 1; n <= 2100; n++ {
 			ulpdu := counting(off+n, n)
-			s := NewSender(true, true)
+			s := NewSender(Agreement{CRC: true, TxMarkers: true})
 			s.off = uint64(off)
 			b.Reset()
 			header := min(n, 18)
@@ -160,7 +160,7 @@ func TestEmptyULPDU(t *testing.T) {
 func TestGather(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 5044))
 	bothWays(t, func(t *testing.T, markers bool) {
-		s, b := NewSender(true, markers), NewBatch()
+		s, b := NewSender(Agreement{CRC: true, TxMarkers: markers}), NewBatch()
 		var stream []byte
 		var ulpdus [][]byte
 		for range 200 {
@@ -206,7 +206,7 @@ func TestWhatIsCopied(t *testing.T) {
 			header, payload := counting(0, 14), counting(14, tt.n)
 			ulpdu := bytes.Join([][]byte{header, payload}, nil)
 			b := NewBatch()
-			NewSender(true, tt.markers).Append(b, tt.snapshot, header, payload)
+			NewSender(Agreement{CRC: true, TxMarkers: tt.markers}).Append(b, tt.snapshot, header, payload)
 			header[0]++
 			payload[0]++
 			got := bytes.Join(b.Bufs(), nil)

@@ -99,7 +99,7 @@ func frame(reply bool, length int) mpa.Frame {
 // of it. A Request together with an FPDU is an error (RFC 5044 §7.1.2), and a clean one.
 // In full: 513 lengths, 141,075 splits of each frame.
 func TestH1_EverySplit(t *testing.T) {
-	hello := (&peer{tx: mpa.NewSender(true, false)}).fpdus((&peer{}).aSend([]byte("hello")...))
+	hello := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
 	sessions := 0
 	for _, role := range []struct {
 		desc string

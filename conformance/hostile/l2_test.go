@@ -191,7 +191,7 @@ var lifeStates = []lifeState{
 // fpdu is one FPDU with a CRC and without markers.
 func fpdu(ulpdu []byte, payload ...byte) []byte {
 	b := mpa.NewBatch()
-	mpa.NewSender(true, false).Append(b, true, append(slices.Clone(ulpdu), payload...))
+	mpa.NewSender(mpa.Agreement{CRC: true}).Append(b, true, append(slices.Clone(ulpdu), payload...))
 	return slices.Concat(b.Bufs()...)
 }
 

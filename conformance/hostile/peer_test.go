@@ -115,7 +115,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 		t.Fatal(err)
 	}
 	raw.SetDeadline(time.Now().Add(time.Minute))
-	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}
+	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
 }

@@ -137,7 +137,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return nil, err
 	}
 	c.SetDeadline(a.until)
-	v := &villain{Conn: c, tx: mpa.NewSender(true, false), batch: mpa.NewBatch()}
+	v := &villain{Conn: c, tx: mpa.NewSender(mpa.Agreement{CRC: true}), batch: mpa.NewBatch()}
 	c.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
 	if _, err := io.ReadFull(c, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		c.Close()
@@ -147,7 +147,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return v, nil
 	}
 	v.Write(v.send(0))
-	rx := mpa.NewReceiver(true, false)
+	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 128<<10))
 	for off := uint64(0); !rx.Next(); {
 		n, err := c.Read(rx.Free())

@@ -137,7 +137,7 @@ func runFlood() error {
 	if _, err := handshake(c, mpa.Frame{Revision: 1, CRC: true}); err != nil {
 		return err
 	}
-	p := &peer{Conn: c, in: bufio.NewReader(c), tx: mpa.NewSender(true, false)}
+	p := &peer{Conn: c, in: bufio.NewReader(c), tx: mpa.NewSender(mpa.Agreement{CRC: true})}
 	told := make(chan string)
 	go func() {
 		for s := bufio.NewScanner(os.Stdin); s.Scan(); {

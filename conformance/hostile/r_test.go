@@ -46,7 +46,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 	defer good.stop()
 	window := time.Duration(testmode.Count(500, 250)) * time.Millisecond
 	good.rate(window)
-	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, extsock.Handle{}, 0) // the same for each
+	flood := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, extsock.Handle{}, 0) // the same for each
 	var share float64
 	for attempt := 1; ; attempt++ { // what else the machine does can only take away
 		var alone, beside float64

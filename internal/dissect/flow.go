@@ -145,7 +145,7 @@ func filler(off uint64) []byte {
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
 	batch := mpa.NewBatch()
 	for n := 0; n < len(text); n++ {
-		s := mpa.NewSender(true, true)
+		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
 		if (s.Off()-off)%mpa.MarkerInterval == 0 {
 			return slices.Concat(batch.Bufs()...)

@@ -137,7 +137,7 @@ func TestFramerAgreesWithReceiver(t *testing.T) {
 // agree compares a framer and an mpa.Receiver up to the first FPDU that is not good.
 func agree(t *testing.T, stream []byte, markers bool) {
 	t.Helper()
-	r := mpa.NewReceiver(true, markers)
+	r := mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})
 	r.SetBuffer(make([]byte, 256<<10))
 	n := copy(r.Free(), stream)
 	r.Fill(0, n)
