@@ -235,7 +235,7 @@ func directions(f *testing.F, file []byte) (streams []stream) {
 
 // fpdu makes an FPDU, without Markers, of a ULPDU.
 func fpdu(ulpdu []byte) []byte {
-	b := mpa.NewBatch()
+	b := mpa.NewBatch(512 << 10)
 	mpa.NewSender(mpa.Agreement{CRC: true}).Append(b, true, ulpdu)
 	return bytes.Join(b.Bufs(), nil)
 }

@@ -67,7 +67,7 @@ func TestAllocUp(t *testing.T) {
 	const messages = 200
 	var stream []byte
 	var tx ddp.Sender
-	out, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch()
+	out, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	for range messages {
 		tx.Start(&ddp.Message{RsvdULP: rdmap.Control(rdmap.OpSend), Len: 5000, Payload: [][]byte{make([]byte, 5000)}})
 		for tx.Next(1442) {

@@ -37,7 +37,7 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 // is over once, and the message arrives.
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch()
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	tx.Append(b, true, untagged(rdmap.OpSend, 0, 1, 0, 9))
 	stream := append(reply, bytes.Join(b.Bufs(), nil)...)
 	for cut := 1; cut < len(stream); cut++ {

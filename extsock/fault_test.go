@@ -74,7 +74,7 @@ func skipFrame(t *testing.T, s net.Conn) {
 // send sends one ULPDU.
 func (p *rawPeer) send(ulpdu ...byte) {
 	p.t.Helper()
-	b := mpa.NewBatch()
+	b := mpa.NewBatch(512 << 10)
 	p.tx.Append(b, false, ulpdu)
 	for _, piece := range b.Bufs() {
 		if _, err := p.s.Write(piece); err != nil {
@@ -194,7 +194,7 @@ func TestFaultsEndInATerminate(t *testing.T) {
 func TestBadCRCEndsInATerminate(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
 	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
-	b := mpa.NewBatch()
+	b := mpa.NewBatch(512 << 10)
 	p.tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 4))
 	octets := bytes.Join(b.Bufs(), nil)
 	octets[7] ^= 0x10

@@ -112,7 +112,7 @@ func FuzzReceive(f *testing.F) {
 // frame makes FPDUs of ULPDUs that have their length in front.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch()
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch(512<<10)
 	for len(in) > 2 {
 		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, mpa.MaxULPDU)
 		if n > 0 {

@@ -27,7 +27,7 @@ const (
 	unreadAllowance = 64 << 10
 	unreadStep      = 64 << 10 // what is taken from the budget, and given back to it, at a time
 
-	batchCost = mpa.BatchMemory
+	batchCost = 512 << 10 // bytes of a batch
 )
 
 // A budget is memory that connections share, in octets.
@@ -184,7 +184,7 @@ func (l *loan) end() {
 }
 
 // lean holds batches for few FPDUs.
-var lean = sync.Pool{New: func() any { return mpa.NewSmallBatch() }}
+var lean = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }}
 
 // A batchLoan is the loan of an output batch: the memory in which FPDUs wait for TCP. The transmit token guards it.
 type batchLoan struct{ paid bool }

@@ -86,7 +86,7 @@ func TestMemoryLimit(t *testing.T) {
 func TestBegunFPDU(t *testing.T) {
 	const length = 60_000
 	u := untagged(rdmap.OpSend, ddp.QNSend, 1, 0, length)
-	batch := mpa.NewBatch()
+	batch := mpa.NewBatch(512 << 10)
 	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
 	fpdu := slices.Concat(batch.Bufs()...)
 	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {

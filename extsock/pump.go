@@ -115,7 +115,7 @@ const (
 // Buffers and batches are lent to whichever connection is busy; an idle one holds neither.
 var (
 	buffers bufpool.Pool
-	batches = sync.Pool{New: func() any { return mpa.NewBatch() }}
+	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
 )
 
 // newPump joins the layers of a connection as startup has agreed. The QP has been started.

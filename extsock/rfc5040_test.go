@@ -71,7 +71,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	defer cr.Close()
 	memory := make([]byte, 4)
 	r := register(t, cr, memory, extsock.RemoteWrite)
-	batch := mpa.NewBatch()
+	batch := mpa.NewBatch(512 << 10)
 	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmap.OpWrite, r.STag(), r.TO()))
 	fpdu := bytes.Join(batch.Bufs(), nil)
 	if _, err := ci.Write(fpdu); err != nil {

@@ -35,7 +35,7 @@ func wantMPACode(t *testing.T, desc string, err error, code mpa.Code) {
 
 // fpduWith returns the next FPDU, changed and with the CRC that is right for that.
 func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
-	batch := mpa.NewBatch()
+	batch := mpa.NewBatch(512 << 10)
 	p.tx.Append(batch, false, ulpdu)
 	b := bytes.Join(batch.Bufs(), nil)
 	change(b)

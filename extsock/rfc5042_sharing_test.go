@@ -104,7 +104,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 			}
 			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 			p.rx.SetBuffer(make([]byte, 1<<20))
-			b2 := mpa.NewBatch() // one write: all of them come before one can be answered
+			b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
 			for msn := range uint32(ird + 1) {
 				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: 1, MSN: msn + 1}
 				p.tx.Append(b2, true, rdmap.ReadRequest{}.AppendTo(h.AppendTo(nil)))

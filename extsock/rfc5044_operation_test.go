@@ -260,7 +260,7 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 					t.Fatal(err)
 				}
 				far.hear(replyKey + "c0 01 0000")
-				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch()
+				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch(512<<10)
 				tx.Append(b, false, untagged(rdmap.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
 				tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 600))
 				octets := bytes.Join(b.Bufs(), nil)

@@ -155,7 +155,7 @@ func FuzzByteStream(f *testing.F) {
 
 // inFPDUs makes one FPDU of each message with an even number, and two of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch()
+	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	for i, m := range messages {
 		cut := len(m)
 		if i%2 == 1 {

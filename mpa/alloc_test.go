@@ -28,7 +28,7 @@ type pipe struct {
 }
 
 func newPipe(crc, markers bool, n int) *pipe {
-	p := &pipe{s: NewSender(Agreement{CRC: crc, TxMarkers: markers}), r: NewReceiver(Agreement{CRC: crc, RxMarkers: markers}), b: NewBatch()}
+	p := &pipe{s: NewSender(Agreement{CRC: crc, TxMarkers: markers}), r: NewReceiver(Agreement{CRC: crc, RxMarkers: markers}), b: NewBatch(scratchLen)}
 	p.r.SetBuffer(make([]byte, 256<<10))
 	p.header = counting(0, min(n, 14))
 	p.payload = [][]byte{counting(14, n-len(p.header))}

@@ -1,12 +1,10 @@
 package mpa
 
-// BatchMemory is what a Batch holds itself, in octets.
-const BatchMemory = 512 << 10
+import "fmt"
 
 const (
-	scratchLen = BatchMemory
-	maxBufs    = 1024    // what one vectored write takes
-	fullLen    = 1 << 20 // octets: more in one write gains nothing
+	maxBufs = 1024    // entries that one vectored write takes
+	fullLen = 1 << 20 // bytes: more in one write gains nothing
 
 	// byReference is the length in octets from which a piece of payload is referred to rather than
 	// copied. Below, the copy is cheaper than one more entry in the vector.
@@ -15,6 +13,9 @@ const (
 	// bufsPerFPDU is the most entries that one FPDU adds: referred pieces, and what is before,
 	// between and behind them.
 	bufsPerFPDU = 2*(MaxULPDU/byReference) + 2
+
+	// scratchPerBuf is how many bytes of scratch above MinBuffer give the vector one more entry.
+	scratchPerBuf = 256
 )
 
 // A Batch holds FPDUs for one vectored write. Headers, Markers, pads, CRCs and short payload lie in
@@ -29,14 +30,14 @@ type Batch struct {
 	refs    int      // octets referred to
 }
 
-// NewBatch returns an empty Batch. It takes half a mebibyte.
-func NewBatch() *Batch {
-	return &Batch{scratch: make([]byte, scratchLen), bufs: make([][]byte, 0, maxBufs)}
-}
-
-// NewSmallBatch returns an empty Batch that is full with its first long FPDU. It takes 66 KiB.
-func NewSmallBatch() *Batch {
-	return &Batch{scratch: make([]byte, 2*maxSent-MaxULPDU), bufs: make([][]byte, 0, 2*bufsPerFPDU)}
+// NewBatch returns an empty Batch with n bytes of memory of its own, which must be at least MinBuffer. A
+// Batch of MinBuffer bytes is full after its first long FPDU. More than 512 KiB gains nothing.
+func NewBatch(n int) *Batch {
+	if n < MinBuffer {
+		panic(fmt.Sprintf("BUG: Batch of %d bytes, the least is %d", n, MinBuffer))
+	}
+	bufs := min(2*bufsPerFPDU+(n-MinBuffer)/scratchPerBuf, maxBufs)
+	return &Batch{scratch: make([]byte, n), bufs: make([][]byte, 0, bufs)}
 }
 
 // Bufs returns the octets of the Batch as a vector, in order. They are valid until Reset. The caller

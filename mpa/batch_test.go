@@ -2,12 +2,15 @@ package mpa
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
+const scratchLen = 512 << 10 // bytes: a large Batch
+
 // TestBatchJoinsNeighbours: what lies side by side in scratch is one entry of the vector.
 func TestBatchJoinsNeighbours(t *testing.T) {
-	b, s := NewBatch(), NewSender(Agreement{CRC: true})
+	b, s := NewBatch(scratchLen), NewSender(Agreement{CRC: true})
 	for range 10 {
 		s.Append(b, false, figure5)
 	}
@@ -51,7 +54,7 @@ func TestBatchFull(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			b, s := NewBatch(), NewSender(Agreement{TxMarkers: tt.markers})
+			b, s := NewBatch(scratchLen), NewSender(Agreement{TxMarkers: tt.markers})
 			before := &b.Bufs()[:1][0]
 			for !b.Full() {
 				s.Append(b, tt.snapshot, nil, tt.payload...)
@@ -82,11 +85,31 @@ func TestBatchFull(t *testing.T) {
 // TestBatchFullByEntries: pieces of 8 KiB fill a mebibyte before they fill the vector, so the limit of
 // entries is shown by itself.
 func TestBatchFullByEntries(t *testing.T) {
-	b := NewBatch()
+	b := NewBatch(scratchLen)
 	for !b.Full() {
 		b.refer(figure5)
 	}
 	if got := len(b.Bufs()); got != maxBufs-bufsPerFPDU+1 {
 		t.Errorf("full with %d entries, want %d", got, maxBufs-bufsPerFPDU+1)
 	}
+}
+
+// TestBatchOfLeastMemory: the longest FPDU fits, copied or referred to in the most pieces.
+func TestBatchOfLeastMemory(t *testing.T) {
+	long := make([]byte, MaxULPDU-1)
+	for _, snapshot := range []bool{false, true} {
+		b, s := NewBatch(MinBuffer), NewSender(Agreement{CRC: true, TxMarkers: snapshot})
+		bufs := cap(b.bufs)
+		if b.Full() {
+			t.Fatal("full when it is empty")
+		}
+		s.Append(b, snapshot, []byte{1}, slices.Collect(slices.Chunk(long, byReference))...)
+		if got := len(bytes.Join(b.Bufs(), nil)); got != b.Len() || got < MaxULPDU || snapshot && !b.Full() {
+			t.Errorf("snapshot %v: %d bytes, Len is %d, full %v", snapshot, got, b.Len(), b.Full())
+		}
+		if cap(b.bufs) != bufs {
+			t.Errorf("snapshot %v: the vector was moved", snapshot)
+		}
+	}
+	wantPanic(t, func() { NewBatch(MinBuffer - 1) })
 }

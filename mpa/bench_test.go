@@ -43,7 +43,7 @@ func BenchmarkSender(b *testing.B) {
 func BenchmarkReceiver(b *testing.B) {
 	benchEach(b, func(b *testing.B, crc, markers bool, n int) {
 		// The stream repeats itself after so many octets: FPDUs at all phases, then at phase 0 again.
-		s, batch := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch()
+		s, batch := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch(scratchLen)
 		ulpdu := counting(0, n)
 		var stream []byte
 		var begins []int

@@ -10,7 +10,7 @@ import (
 // Two ULPDUs go out in one write and come in.
 func Example() {
 	tx := mpa.NewSender(mpa.Agreement{CRC: true})
-	batch := mpa.NewBatch()
+	batch := mpa.NewBatch(512 << 10)
 	tx.Append(batch, false, []byte("one "), []byte("ULPDU"))
 	tx.Append(batch, false, []byte("another"))
 

@@ -223,7 +223,7 @@ func TestF1_EveryLength(t *testing.T) {
 // MPA-5044-4.1-5
 func TestP6_NothingOld(t *testing.T) {
 	const secret = 0x5E
-	b := NewBatch()
+	b := NewBatch(scratchLen)
 	count := 0
 	for n := 1; n < 600; n++ {
 		for _, markers := range []bool{false, true} {

@@ -132,7 +132,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{0xfd, 0, 0x20, 0, 0x1f, 0xff}, false, true, false)
 	f.Add([]byte{0x60, 0, 0, 1, 0xff, 0xff}, true, false, false)
 	f.Fuzz(func(t *testing.T, lengths []byte, crc, markers, snapshot bool) {
-		s, b := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch()
+		s, b := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch(scratchLen)
 		var ulpdus [][]byte
 		for i := 0; i+1 < len(lengths) && !b.Full(); i += 2 {
 			n := 1 + (int(lengths[i])<<8+int(lengths[i+1]))%MaxULPDU

@@ -147,7 +147,7 @@ func unhex(s string) []byte {
 // payload apart.
 func appendAll(s *Sender, ulpdus ...[]byte) []byte {
 	var out []byte
-	b := NewBatch()
+	b := NewBatch(scratchLen)
 	for _, u := range ulpdus {
 		if b.Full() {
 			out = append(out, bytes.Join(b.Bufs(), nil)...)

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// MinBuffer is the least length in octets of a Receiver's buffer: the longest FPDU fits.
+// MinBuffer is the least length in bytes of a Receiver's buffer, and of the memory of a Batch: the longest
+// FPDU fits.
 const MinBuffer = maxReceived
 
 // A ULPDU is what a peer's DDP has handed to its MPA in one piece.

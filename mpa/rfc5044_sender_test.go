@@ -187,7 +187,7 @@ func TestRFC5044_4_4_CRCCoverage(t *testing.T) {
 // MPA-5044-3-5, MPA-5044-3-6, MPA-5044-3-7, MPA-5044-3-8
 func TestRFC5044_3_ULPDULimits(t *testing.T) {
 	for _, n := range []int{0, MaxULPDU + 1, maxLength + 1} {
-		b, s := NewBatch(), NewSender(Agreement{CRC: true})
+		b, s := NewBatch(scratchLen), NewSender(Agreement{CRC: true})
 		wantPanic(t, func() { s.Append(b, false, nil, make([]byte, n)) })
 		if b.Len() != 0 || s.Off() != 0 {
 			t.Errorf("%d octets: %d octets were written", n, b.Len())

@@ -119,7 +119,7 @@ func TestEveryPhase(t *testing.T) {
 	if testmode.Slow() {
 		step = 36
 	}
-	b := NewBatch()
+	b := NewBatch(scratchLen)
 	for off := 0; off < MarkerInterval; off += step {
 		for n := 1; n <= 2100; n++ {
 			ulpdu := counting(off+n, n)
@@ -160,7 +160,7 @@ func TestEmptyULPDU(t *testing.T) {
 func TestGather(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 5044))
 	bothWays(t, func(t *testing.T, markers bool) {
-		s, b := NewSender(Agreement{CRC: true, TxMarkers: markers}), NewBatch()
+		s, b := NewSender(Agreement{CRC: true, TxMarkers: markers}), NewBatch(scratchLen)
 		var stream []byte
 		var ulpdus [][]byte
 		for range 200 {
@@ -205,7 +205,7 @@ func TestWhatIsCopied(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			header, payload := counting(0, 14), counting(14, tt.n)
 			ulpdu := bytes.Join([][]byte{header, payload}, nil)
-			b := NewBatch()
+			b := NewBatch(scratchLen)
 			NewSender(Agreement{CRC: true, TxMarkers: tt.markers}).Append(b, tt.snapshot, header, payload)
 			header[0]++
 			payload[0]++

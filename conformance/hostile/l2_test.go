@@ -190,7 +190,7 @@ var lifeStates = []lifeState{
 
 // fpdu is one FPDU with a CRC and without markers.
 func fpdu(ulpdu []byte, payload ...byte) []byte {
-	b := mpa.NewBatch()
+	b := mpa.NewBatch(512 << 10)
 	mpa.NewSender(mpa.Agreement{CRC: true}).Append(b, true, append(slices.Clone(ulpdu), payload...))
 	return slices.Concat(b.Bufs()...)
 }

@@ -30,7 +30,7 @@ type peer struct {
 // fpdus returns the ULPDUs as FPDUs behind what was sent before.
 func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 	if p.batch == nil {
-		p.batch = mpa.NewSmallBatch()
+		p.batch = mpa.NewBatch(mpa.MinBuffer)
 	}
 	b := p.batch
 	for _, u := range ulpdus {

@@ -137,7 +137,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return nil, err
 	}
 	c.SetDeadline(a.until)
-	v := &villain{Conn: c, tx: mpa.NewSender(mpa.Agreement{CRC: true}), batch: mpa.NewBatch()}
+	v := &villain{Conn: c, tx: mpa.NewSender(mpa.Agreement{CRC: true}), batch: mpa.NewBatch(512 << 10)}
 	c.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
 	if _, err := io.ReadFull(c, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		c.Close()

@@ -76,7 +76,7 @@ var extsockFaults = []Fault{
 		Old: "mpa.NewSender(a)", New: "mpa.NewSender(mpa.Agreement{CRC: a.CRC})",
 		IDs: []string{"MPA-5044-4.3-10", "MPA-5044-7.1.2-20"}},
 	{Name: "a Responder's Markers counted from elsewhere", File: "extsock/ddpmode.go",
-		Old: "	p.enlist()\n", New: "	if !c.initiator {\n		p.mtx.Append(mpa.NewBatch(), false, make([]byte, 14))\n	}\n	p.enlist()\n",
+		Old: "	p.enlist()\n", New: "	if !c.initiator {\n		p.mtx.Append(mpa.NewBatch(mpa.MinBuffer), false, make([]byte, 14))\n	}\n	p.enlist()\n",
 		IDs: []string{"MPA-5044-4.3-12", "MPA-5044-7.1-2"}},
 	{Name: "a CRC behind a frame", File: "extsock/frame.go",
 		Old: "c.stream.Write(b)", New: "c.stream.Write(append(b, 0, 0, 0, 0))",

@@ -143,7 +143,7 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 func filler(off uint64) []byte {
 	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
-	batch := mpa.NewBatch()
+	batch := mpa.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {
 		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
