@@ -2,20 +2,25 @@ package extsock
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A deadline is a point in time that waiters can select on and that can be moved while they wait.
-// The zero value is no deadline.
+// The zero value is no deadline. Only set, stop and time take its lock, so a Read or Write that looks
+// at its deadline takes none.
 type deadline struct {
+	// expired is closed when the deadline has passed, and replaced when it is moved after that. nil
+	// means that no waiter has asked for it yet.
+	expired atomic.Pointer[chan struct{}]
+	limited atomic.Bool // at is not zero
+
 	mu sync.Mutex
 	at time.Time // +checklocks:mu
-	// closes expired; it is used again for as long as that is open
+	// timer closes expired. It is used again for as long as expired is open.
 	timer *time.Timer // +checklocks:mu
-	// the timer runs, or has fired
+	// armed says that the timer runs, or has fired.
 	armed bool // +checklocks:mu
-	// closed when the deadline has passed; replaced when it is moved
-	expired chan struct{} // +checklocks:mu
 }
 
 // set moves the deadline; the zero time takes it away.
@@ -23,19 +28,23 @@ func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at = t
+	d.limited.Store(!t.IsZero())
 	if d.armed && !d.timer.Stop() {
-		<-d.expired // the timer has fired: wait until its function has closed the channel
+		<-d.done() // the timer has fired: wait until its function has closed the channel
 	}
 	d.armed = false
-	if d.expired == nil || isClosed(d.expired) {
-		d.expired, d.timer = make(chan struct{}), nil
+	expired := d.expiredLocked()
+	if isClosed(expired) {
+		expired = make(chan struct{})
+		d.expired.Store(&expired)
+		d.timer = nil
 	}
 	if t.IsZero() {
 		return
 	}
 	wait := time.Until(t)
 	if wait <= 0 {
-		close(d.expired)
+		close(expired)
 		return
 	}
 	d.armed = true
@@ -43,7 +52,6 @@ func (d *deadline) set(t time.Time) {
 		d.timer.Reset(wait)
 		return
 	}
-	expired := d.expired
 	d.timer = time.AfterFunc(wait, func() { close(expired) })
 }
 
@@ -59,12 +67,23 @@ func (d *deadline) stop() {
 
 // done returns a channel that is closed once the deadline has passed.
 func (d *deadline) done() <-chan struct{} {
+	if c := d.expired.Load(); c != nil {
+		return *c
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.expired == nil {
-		d.expired = make(chan struct{})
+	return d.expiredLocked()
+}
+
+// +checklocks:d.mu
+func (d *deadline) expiredLocked() chan struct{} {
+	c := d.expired.Load()
+	if c == nil {
+		made := make(chan struct{})
+		c = &made
+		d.expired.Store(c)
 	}
-	return d.expired
+	return *c
 }
 
 // time returns the deadline; it is zero if there is none.
@@ -75,7 +94,7 @@ func (d *deadline) time() time.Time {
 }
 
 // isSet reports whether there is a deadline, passed or to come.
-func (d *deadline) isSet() bool { return !d.time().IsZero() }
+func (d *deadline) isSet() bool { return d.limited.Load() }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
