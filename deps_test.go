@@ -33,9 +33,10 @@ var mayImport = map[string][]string{
 	"extsock":                  {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect"},
 	"extsock/internal/bufpool": {},
 
-	"internal/dissect":  {"mpa", "ddp", "rdmap"},
-	"internal/nopanic":  {"extsock"},
-	"internal/testmode": {},
+	"internal/dissect":   {"mpa", "ddp", "rdmap"},
+	"internal/nopanic":   {"extsock"},
+	"internal/testmode":  {},
+	"internal/prototest": {},
 
 	"conformance":                     {"*"},
 	"conformance/requirements":        {},

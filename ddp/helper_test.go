@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // A pair is a Sender, and the Receiver that gets its segments, in one goroutine. Control octets are
@@ -192,12 +194,7 @@ func untouched(b []byte) bool {
 	return true
 }
 
-// random returns a source of random numbers, and logs its seed.
-func random(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = prototest.Seeded
 
 func randomBytes(r *rand.Rand, n int) []byte {
 	b := make([]byte, 0, n+8)

@@ -216,7 +216,7 @@ func TestP2_BoundaryTable(t *testing.T) {
 func TestP2_RandomBounds(t *testing.T) {
 	const n = 200
 	w := newBoundsWorld(t, n)
-	rnd := random(t)
+	rnd := seeded(t)
 	payload := randomBytes(rnd, 4*n)
 	var count verdictCount
 	cases := testmode.Cases(10_000_000)
@@ -273,7 +273,7 @@ func near(rnd *rand.Rand, base, n uint64) uint64 {
 // DDP-5041-7.1-16
 func TestP2_ManySegments(t *testing.T) {
 	const n = 64
-	rnd := random(t)
+	rnd := seeded(t)
 	w := newBoundsWorld(t, n)
 	payload := randomBytes(rnd, 4*n)
 	cases := testmode.Cases(200_000)

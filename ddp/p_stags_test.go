@@ -103,7 +103,7 @@ func checkSteps(t *testing.T, values []STag) {
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-3, SEC-5042-6.1.1-6
 func TestP1_GuessedSTags(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	domain, foreign := NewDomain(nil), NewDomain(nil)
 	var memory []guarded
 	exposed, known := map[STag]bool{}, []advertisement{}
@@ -217,7 +217,7 @@ func TestP10_Registration(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestP7_ZeroLength(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	p := newPair(t)
 	g := newGuarded(64)
 	r := p.register(g.mem, RemoteWrite)

@@ -292,7 +292,7 @@ func TestQ5_AllPermutations(t *testing.T) {
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
 func TestQ5_RandomScripts(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	cases := testmode.Cases(200_000)
 	segments, errors, hints := 0, 0, 0
 	for range cases {

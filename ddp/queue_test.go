@@ -85,7 +85,7 @@ func TestQueueFlushOrder(t *testing.T) {
 
 // The ring comes round many times with all depths.
 func TestQueueRing(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	for depth := 1; depth < 6; depth++ {
 		p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[0] = NewQueue(depth) })
 		p.queues = p.r.config.Queues

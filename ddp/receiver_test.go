@@ -268,7 +268,7 @@ func TestReceiverForgetsBuffer(t *testing.T) {
 
 // Messages may wait for delivery for long, in any number.
 func TestReceiverDeliversLater(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	p := newPair(t)
 	r := p.register(make([]byte, 1), RemoteWrite)
 	const each = 24 // octets of the stream for one message

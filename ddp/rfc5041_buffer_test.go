@@ -155,7 +155,7 @@ func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 		}
 		seen[[2]uint8{etype, code}] = true
 	}
-	rnd := random(t)
+	rnd := seeded(t)
 	for _, c := range errorCases() {
 		x := newTarget(t)
 		if c.desc == "first MO of a message is 4" {

@@ -20,7 +20,7 @@ type segmentCase struct {
 // MULPDU 128. One of those of 1 has no payload. Between them their RsvdULP has each bit set and not set, and they go to
 // all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
-	data := randomBytes(random(t), 100*114)
+	data := randomBytes(seeded(t), 100*114)
 	source := register(t, NewDomain(nil), data, RemoteRead, stream)
 	var s Sender
 	for i, n := range []int{0, 1, 2, 3, 100} {
@@ -274,7 +274,7 @@ func TestRFC5041_4_3_RsvdULPDelivered(t *testing.T) {
 // Segment. The initial value for MSN MUST be one."
 // DDP-5041-4.3-15 DDP-5041-4.3-16 DDP-5041-4.3-17
 func TestRFC5041_4_3_MSNCounts(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	var s Sender
 	var sent [numQueues]uint32
 	for range 4000 {

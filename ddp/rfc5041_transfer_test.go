@@ -36,7 +36,7 @@ func TestRFC5041_1_2_OneBufferPerMessage(t *testing.T) {
 // all valid incoming DDP Segments associated with a DDP Message into the ULP Buffer."
 // DDP-5041-5.2-1 DDP-5041-5.2-2 DDP-5041-5.2-4 DDP-5041-5.2-5 DDP-5041-5.2-11 DDP-5041-1.1-1
 func TestRFC5041_5_2_AllOctetsArrive(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	for _, mulpdu := range []int{128, 1448, 64768} {
 		sizes := []int{
 			0, 1, 2, 3, 4, 5, 127, 128, mulpdu - 19, mulpdu - 18, mulpdu - 17, mulpdu - 15, mulpdu - 14, mulpdu - 13,
@@ -111,7 +111,7 @@ func checkSegments(t *testing.T, segments [][]byte, n, mulpdu, headerLen int) {
 // "LLPs MUST expose MULPDU and MULPDU changes." Each segment has the size of its moment.
 // DDP-5041-5.2-2 DDP-5041-3-2 DDP-5041-3-3
 func TestRFC5041_5_2_MULPDUChanges(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	data := randomBytes(rnd, 20000)
 	p := newPair(t)
 	posted := p.post(0, len(data), 1)
@@ -229,7 +229,7 @@ func segmentsOf(t *testing.T, m Message) [][]byte {
 // Messages to the ULP in the order they were sent by the Data Source."
 // DDP-5041-1.1-1 DDP-5041-5.3-1 DDP-5041-5.3-2 DDP-5041-5.3-3 DDP-5041-5.3-5 DDP-5041-5.3-6 DDP-5041-5.3-7
 func TestRFC5041_5_3_Order(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	p := newPair(t)
 	r := p.register(make([]byte, 1000), RemoteWrite)
 	var sent []Message

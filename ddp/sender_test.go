@@ -9,7 +9,7 @@ import (
 )
 
 func TestSenderGather(t *testing.T) {
-	data := randomBytes(random(t), 300)
+	data := randomBytes(seeded(t), 300)
 	tests := []struct {
 		desc   string
 		pieces [][]byte
@@ -77,7 +77,7 @@ func TestSenderReleasesPayload(t *testing.T) {
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSenderSource(t *testing.T) {
 	domain := NewDomain(nil)
-	mem := randomBytes(random(t), 250)
+	mem := randomBytes(seeded(t), 250)
 	r := register(t, domain, mem, RemoteRead, stream)
 	m := Message{Tagged: true, STag: 9, TO: 1000, Source: r, SourceTO: r.TO() + 10, Len: 200}
 

@@ -1,6 +1,6 @@
 package ddp
 
-import "encoding/hex"
+import "github.com/rddp/rddp/internal/prototest"
 
 // vectors are whole DDP Segments: header, then payload. They were made by an independent encoder and
 // decoded again by Wireshark. Those with the L bit are the only segment of their message.
@@ -172,11 +172,4 @@ var vectors = []struct {
 	},
 }
 
-// unhex decodes a vector.
-func unhex(s string) []byte {
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
+var unhex = prototest.Unhex

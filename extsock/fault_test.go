@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -310,22 +311,20 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 	}
 }
 
-// tagged is a tagged segment with 4 octets of payload.
+// tagged returns a tagged segment with 4 bytes of payload.
 func tagged(op rdmap.Opcode, stag ddp.STag, to uint64) []byte {
-	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(op), STag: stag, TO: to}
-	return append(h.AppendTo(nil), 1, 2, 3, 4)
+	return prototest.Tagged(prototest.ControlTagged|uint16(op), stag, to, []byte{1, 2, 3, 4})
 }
 
-// untagged is an untagged segment with n octets of payload.
+// untagged returns an untagged segment with n bytes of payload.
 func untagged(op rdmap.Opcode, qn ddp.QN, msn, mo uint32, n int) []byte {
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(op), QN: qn, MSN: msn, MO: mo}
-	return append(h.AppendTo(nil), bytes.Repeat([]byte{7}, n)...)
+	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, mo, bytes.Repeat([]byte{7}, n))
 }
 
-// readRequest asks for n octets; its sink does not matter.
+// readRequest asks for n bytes; its sink does not matter.
 func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
-	return rdmap.ReadRequest{SinkSTag: 9, Size: n, SourceSTag: stag, SourceTO: to}.AppendTo(h.AppendTo(nil))
+	const control = prototest.ControlUntagged | uint16(rdmap.OpReadRequest)
+	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -37,12 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 
-// ctx bounds everything in these tests that waits.
-func timeLimit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
+var timeLimit = prototest.TimeLimit
 
 // A side is one end of a pair before its switch.
 type side struct {
@@ -198,14 +194,7 @@ func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock
 	return r
 }
 
-// pattern is n octets that differ along the way and from other seeds.
-func pattern(n int, seed byte) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = byte(i) ^ byte(i>>8) ^ byte(i>>16) ^ seed
-	}
-	return p
-}
+var pattern = prototest.Pattern[byte]
 
 // noTryWrite hides from a Stream that it has writes that never wait, and what is pending.
 type noTryWrite struct{ toe.Stream }

@@ -5,25 +5,16 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // Tests of RFC 7306 on whole connections.
-
-func octets(t *testing.T, text string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // The four messages as FPDUs: the ULPDU_Length is that of the DDP header and what §4 says, 8, 52 and 12 octets. Only
 // the STag and the TO are not known before.
@@ -66,7 +57,7 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 		{"Immediate Data with SE", &fromInitiator, "001a 4149 00000000 00000000 00000002 00000000 0000000000000001"},
 	} {
 		tt.tap.mu.Lock()
-		if want := octets(t, tt.want); bytes.Count(tt.tap.sent, want) != 1 {
+		if want := prototest.Unhex(tt.want); bytes.Count(tt.tap.sent, want) != 1 {
 			t.Errorf("%s: no FPDU that begins with %x was sent", tt.desc, want)
 		}
 		tt.tap.mu.Unlock()
@@ -106,7 +97,7 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 	r := register(t, c, make([]byte, 8), extsock.RemoteAtomic)
 	header := untagged(rdmap.OpAtomicRequest, 1, 1, 0, 0)
 	p.send(rdmap.AtomicRequest{ID: 7, STag: r.STag(), TO: r.TO(), Data: 1}.AppendTo(header)...)
-	if u, err := p.next(); err != nil || !bytes.Equal(u, octets(t, "414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
+	if u, err := p.next(); err != nil || !bytes.Equal(u, prototest.Unhex("414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
 		t.Errorf("with Config.Extensions: answer %x, %v", u, err)
 	}
 }

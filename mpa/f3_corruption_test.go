@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -124,7 +124,7 @@ func TestF3_EveryTwoBitError(t *testing.T) {
 			t.Fatalf("two bits have the syndrome %08x: flipping both is not noticed", sorted[i])
 		}
 	}
-	rnd := random(t)
+	rnd := seeded(t)
 	// The syndromes are those of the Receiver: a sample of pairs, all of which it has to refuse.
 	judged := 0
 	sample := testmode.Cases(5_000_000)
@@ -179,9 +179,4 @@ func TestF3_WithMarkers(t *testing.T) {
 	t.Logf("%d one-bit errors in an FPDU of %d octets with Markers caught", caught, len(fpdu))
 }
 
-// random returns a source of random numbers, and logs its seed.
-func random(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = prototest.Seeded

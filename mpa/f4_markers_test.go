@@ -133,7 +133,7 @@ func TestF4_BadMarkers(t *testing.T) {
 // TestF4_Mixed: streams of many FPDUs, some so small that several stand between two Markers, show the same with
 // and without Markers, whatever the pieces they come in.
 func TestF4_Mixed(t *testing.T) {
-	rnd := random(t)
+	rnd := seeded(t)
 	streams := testmode.Cases(20_000)
 	fpdus := 0
 	for range streams {

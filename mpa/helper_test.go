@@ -3,11 +3,12 @@ package mpa
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // The tests judge the package by an encoder of their own, which shares no code with it and which the
@@ -135,13 +136,7 @@ func randomULPDUs(rnd *rand.Rand, n, limit int) [][]byte {
 	return us
 }
 
-func unhex(s string) []byte {
-	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	if err != nil {
-		panic(err)
-	}
-	return b
-}
+var unhex = prototest.Unhex
 
 // appendAll returns what a Sender makes of ulpdus, as one run of octets. They are given as DDP gives them: a header, and the
 // payload apart.

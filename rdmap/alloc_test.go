@@ -100,7 +100,7 @@ func TestAllocsOfCodecs(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	b := make([]byte, 0, 64)
-	term := unhex(t, vTermReadSTag)[18:]
+	term := unhex(vTermReadSTag)[18:]
 	if n := testing.AllocsPerRun(100, func() {
 		read, _, _ := ParseReadRequest(ReadRequest{Size: 1}.AppendTo(b))
 		atomic, _, _ := ParseAtomicRequest(AtomicRequest{ID: read.Size}.AppendTo(b))

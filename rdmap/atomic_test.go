@@ -159,7 +159,7 @@ func TestMisalignedVector(t *testing.T) {
 	request := AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
 	x.b.inject(untagged(OpAtomicRequest, 1, 2, request.AppendTo(nil)))
 	x.b.transmit()
-	if got := x.b.wire[len(x.b.wire)-1]; !bytes.Equal(got, unhex(t, vTermMisaligned)) {
+	if got := x.b.wire[len(x.b.wire)-1]; !bytes.Equal(got, unhex(vTermMisaligned)) {
 		t.Errorf("sent %x, want %s", got, vTermMisaligned)
 	}
 }
@@ -234,7 +234,7 @@ func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 	x := newPair(t, params{})
 	x.a.post(WorkRequest{Op: WorkFetchAdd, Compare: 5, CompareMask: 6, Operand: 1})
 	x.a.transmit()
-	if got := x.a.wire[0][18+36:]; !bytes.Equal(got, unhex(t, "0000000000000000 ffffffffffffffff")) {
+	if got := x.a.wire[0][18+36:]; !bytes.Equal(got, unhex("0000000000000000 ffffffffffffffff")) {
 		t.Errorf("Compare Data and Mask are sent as %x", got)
 	}
 	r, b := x.b.register(8, allAccess)

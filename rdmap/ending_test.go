@@ -113,7 +113,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	x := busy(t)
 	a := x.a
 	sink := fmt.Sprintf("%08x", uint32(a.qp.sq.at(0).sinkSTag))
-	u := unhex(t, strings.Replace(vTermReadSTag, "0a0b0c01", sink, 1)) // the longest Terminate there is
+	u := unhex(strings.Replace(vTermReadSTag, "0a0b0c01", sink, 1)) // the longest Terminate there is
 	a.inject(u)
 	wantState(t, a.qp, StateTerminating)
 	all := wantDone(t, "at once", a.sendCQ, "1 remote access error, 2 flushed, 3 success")
@@ -401,7 +401,7 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 	e := *x.a.qp.sq.at(0)
 	x.a.transmit()
 	x.a.qp.Abort(errTest)
-	for _, u := range [][]byte{unhex(t, vSend), tagged(OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
+	for _, u := range [][]byte{unhex(vSend), tagged(OpReadResponse, e.sinkSTag, e.sinkTO, pattern(8, 1))} {
 		x.a.rx = ddp.NewReceiver(x.a.qp.ReceiverConfig()) // one that has not seen the end
 		x.a.off = 0
 		x.a.inject(u)
@@ -445,7 +445,7 @@ func TestRFC5040_7_1_LocalErrors(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.qp.Fail(tt.err)
 		x.a.transmit()
-		if len(x.a.wire) != 1 || !bytes.Equal(x.a.wire[0], unhex(t, tt.want)) {
+		if len(x.a.wire) != 1 || !bytes.Equal(x.a.wire[0], unhex(tt.want)) {
 			t.Errorf("Fail(%v) sends %x, want %s", tt.err, x.a.wire, tt.want)
 		}
 	}

@@ -3,19 +3,14 @@ package rdmap
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// seeded returns a source of random numbers, and logs its seed.
-func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = prototest.Seeded
 
 const (
 	targetRoom = 256 // octets of a target's Region and of its receive buffer

@@ -12,7 +12,7 @@ import (
 // What parses is written again as it was, but for reserved bits.
 func FuzzParse(f *testing.F) {
 	for _, v := range []string{vReadRequest, vFetchAdd, vCmpSwap, vAtomicResponse, vZeroRead} {
-		f.Add(unhex(f, v)[18:])
+		f.Add(unhex(v)[18:])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		check := func(name string, n int, again, rest []byte, err error) {
@@ -47,11 +47,11 @@ func FuzzTerminate(f *testing.F) {
 	for _, v := range []string{
 		vTermInvalidSTag, vTermReadSTag, vTermCatastrophic, vTermTooLong, vTermCRC,
 	} {
-		f.Add(unhex(f, v)[18:])
+		f.Add(unhex(v)[18:])
 	}
-	f.Add(unhex(f, "10 01 07 00 0000 4141 00000000 00000001 00000008 00000000 0a0b0c01 0000000000002000 00000010 12345601 0000000000001000"))
-	f.Add(unhex(f, "11 00 03 00 0008 c140 deadbe00 0000000000001000"))
-	f.Add(unhex(f, "02 02 00 00"))
+	f.Add(unhex("10 01 07 00 0000 4141 00000000 00000001 00000008 00000000 0a0b0c01 0000000000002000 00000010 12345601 0000000000001000"))
+	f.Add(unhex("11 00 03 00 0008 c140 deadbe00 0000000000001000"))
+	f.Add(unhex("02 02 00 00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, err := ParseTerminate(b)
 		if err != nil {
@@ -86,7 +86,7 @@ func FuzzQPInput(f *testing.F) {
 	} {
 		var data []byte
 		for _, v := range vectors {
-			u := unhex(f, v)
+			u := unhex(v)
 			data = append(append(data, byte(len(u))), u...)
 		}
 		f.Add(data, true)

@@ -11,7 +11,7 @@ import (
 // afterDDP returns the payload of an untagged vector.
 func afterDDP(t *testing.T, vector string) []byte {
 	t.Helper()
-	_, payload, err := ddp.ParseUntagged(unhex(t, vector))
+	_, payload, err := ddp.ParseUntagged(unhex(vector))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func codecs(t *testing.T) []codec {
 		{"FetchAdd", afterDDP(t, vFetchAdd), add, parseAtomic, add.AppendTo},
 		{"CmpSwap", afterDDP(t, vCmpSwap), swap, parseAtomic, swap.AppendTo},
 		{"Atomic Response", afterDDP(t, vAtomicResponse), response, parseResponse, response.AppendTo},
-		{"handle", unhex(t, "0102030405060708 12345601 00001000"), h, parseHandle, h.AppendTo},
+		{"handle", unhex("0102030405060708 12345601 00001000"), h, parseHandle, h.AppendTo},
 	}
 }
 
@@ -96,7 +96,7 @@ func TestRFC7306_5_2_1_ReservedBitsIgnored(t *testing.T) {
 	all := AtomicRequest{ID: ^uint32(0), STag: ^ddp.STag(0), TO: allBits, Data: allBits, Mask: allBits, Compare: allBits, CompareMask: allBits}
 	for op, want := range map[AtomicOp]string{AtomicFetchAdd: "00000000 ffffffff", AtomicCmpSwap: "00000002 ffffffff"} {
 		all.Op = op
-		if got := all.AppendTo(nil)[:8]; !bytes.Equal(got, unhex(t, want)) {
+		if got := all.AppendTo(nil)[:8]; !bytes.Equal(got, unhex(want)) {
 			t.Errorf("%v is sent with %x in front, want %s", op, got, want)
 		}
 	}

@@ -179,12 +179,12 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 func TestRFC5040_7_2_BadSegments(t *testing.T) {
 	const qn, msn, mo = 9, 13, 17 // last octets of the fields
 	change := func(vector string, at int, value byte) []byte {
-		b := unhex(t, vector)
+		b := unhex(vector)
 		b[at] = value
 		return b
 	}
-	long := func(vector string, n int) []byte { return append(unhex(t, vector), make([]byte, n)...) }
-	short := func(vector string, n int) []byte { b := unhex(t, vector); return b[:len(b)-n] }
+	long := func(vector string, n int) []byte { return append(unhex(vector), make([]byte, n)...) }
+	short := func(vector string, n int) []byte { b := unhex(vector); return b[:len(b)-n] }
 	first := func(vector string) []byte { return change(vector, msn, 1) } // with MSN 1
 	vFirstAdd := fmt.Sprintf("%x", first(vFetchAdd))
 	vFirstImmediate := fmt.Sprintf("%x", first(vImmediate))
@@ -195,7 +195,7 @@ func TestRFC5040_7_2_BadSegments(t *testing.T) {
 		want string
 	}{
 		{"Write, DDP version 0", change(vWrite, 0, 0xC0), "1104 c000 0016"},
-		{"Write, STag unknown", unhex(t, vWrite), "1100 c000 0016"},
+		{"Write, STag unknown", unhex(vWrite), "1100 c000 0016"},
 		{"Send, DDP version 2", change(vSend, 0, 0x42), "1206 c000 0017"},
 		{"Send, queue 4", change(vSend, qn, 4), "1201 c000 0017"},
 		{"Send, wrong MSN", change(vSend, msn, 2), "1203 c000 0017"},
@@ -223,7 +223,7 @@ func TestRFC5040_7_2_BadSegments(t *testing.T) {
 		{"Atomic Request, long", long(vFirstAdd, 1), "1205 c000 0047"},
 		{"Atomic Request on queue 0", change(vFirstAdd, qn, 0), "0206 c000 0046"},
 		{"Atomic Request, RV 0", change(vFirstAdd, 1, 0x0A), "0205 c000 0046"},
-		{"Atomic Request, wrong MSN", unhex(t, vFetchAdd), "1203 c000 0046"},
+		{"Atomic Request, wrong MSN", unhex(vFetchAdd), "1203 c000 0046"},
 		{"Atomic Request, wrong MO", change(vFirstAdd, mo, 8), "1204 c000 0046"},
 		{"Atomic Request, AOpCode 1", change(vFirstAdd, 21, 1), "0206 c000 0046 414a"},
 		{"Atomic Request, AOpCode 15", change(vFirstAdd, 21, 15), "0206 c000 0046 414a"},
@@ -238,10 +238,10 @@ func TestRFC5040_7_2_BadSegments(t *testing.T) {
 		{"Terminate on queue 0", change(terminate+"0000", qn, 0), "0206 c000 0016"},
 		{"Terminate, 3 octets", short(terminate+"0000", 1), "02ff c000 0015"},
 		{"Terminate, empty", short(terminate+"0000", 4), "02ff c000 0012"},
-		{"Terminate, D without a header", unhex(t, terminate+"c000 0016 c140"), "02ff c000 001a"},
+		{"Terminate, D without a header", unhex(terminate + "c000 0016 c140"), "02ff c000 001a"},
 		{"Terminate, longer than its buffer", long(terminate+"0000", 61), "1205 c000"},
-		{"shorter than a tagged header", unhex(t, vWrite)[:13], "1000 0000"},
-		{"shorter than an untagged header", unhex(t, vSend)[:17], "1000 0000"},
+		{"shorter than a tagged header", unhex(vWrite)[:13], "1000 0000"},
+		{"shorter than an untagged header", unhex(vSend)[:17], "1000 0000"},
 		{"empty", nil, "1000 0000"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestTerminateVectorsFromSegments(t *testing.T) {
 				x.b.injectHex(s)
 			}
 			x.b.transmit()
-			if len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], unhex(t, tt.want)) {
+			if len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], unhex(tt.want)) {
 				t.Errorf("sent %x, want %s", x.b.wire, tt.want)
 			}
 		})

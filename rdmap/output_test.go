@@ -22,7 +22,7 @@ func TestMessageVectors(t *testing.T) {
 	a.post(WorkRequest{Op: WorkRead})
 	a.transmit()
 	for i, want := range []string{vWrite, vSend, vImmediate, vImmediateSE, vZeroWrite, vZeroRead} {
-		if got := a.wire[i]; !bytes.Equal(got, unhex(t, want)) {
+		if got := a.wire[i]; !bytes.Equal(got, unhex(want)) {
 			t.Errorf("message %d is %x, want %s", i, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestMessageVectors(t *testing.T) {
 	x.a.post(WorkRequest{Op: WorkSendInvalidate, Invalidate: 0x12345601, Data: []byte("hello")})
 	x.a.transmit()
 	for i, want := range []string{vZeroSend, vSendInvalidate} {
-		if got := x.a.wire[i]; !bytes.Equal(got, unhex(t, want)) {
+		if got := x.a.wire[i]; !bytes.Equal(got, unhex(want)) {
 			t.Errorf("message %d is %x, want %s", i, got, want)
 		}
 	}

@@ -2,7 +2,6 @@ package rdmap
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // A side is one end of a stream under test: a QP and what a driver has around it.
@@ -163,7 +163,7 @@ func (s *side) inject(ulpdu []byte) {
 // injectHex lets a segment arrive that is given in hex, spaces ignored.
 func (s *side) injectHex(text string) {
 	s.t.Helper()
-	s.inject(unhex(s.t, text))
+	s.inject(unhex(text))
 }
 
 // receive takes what the peer has sent.
@@ -294,7 +294,7 @@ func (s *side) wantTerminate(want string) []byte {
 	if err != nil || !h.Last || h.RsvdULP != 0x47 || h.RsvdULP32 != 0 || h.QN != 2 || h.MSN != 1 || h.MO != 0 {
 		s.t.Fatalf("last segment %x is no Terminate (%v)", u, err)
 	}
-	if w := unhex(s.t, want); !bytes.HasPrefix(header, w) {
+	if w := unhex(want); !bytes.HasPrefix(header, w) {
 		s.t.Errorf("Terminate Header %x, want %x…", header, w)
 	}
 	if s.qp.NextMessage() {
@@ -318,25 +318,16 @@ func wantState(t testing.TB, q *QP, want State) {
 	}
 }
 
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
-	if err != nil {
-		t.Fatalf("hex %q: %v", text, err)
-	}
-	return b
-}
+var unhex = prototest.Unhex
 
-// segment builds an untagged segment that is its whole message.
+// untagged returns an untagged segment that is its whole message.
 func untagged(op Opcode, qn ddp.QN, msn uint32, payload []byte) []byte {
-	return append(ddp.UntaggedHeader{
-		Last: true, RsvdULP: Control(op), QN: qn, MSN: msn,
-	}.AppendTo(nil), payload...)
+	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, 0, payload)
 }
 
-// tagged builds a tagged segment that is its whole message.
+// tagged returns a tagged segment that is its whole message.
 func tagged(op Opcode, s ddp.STag, to uint64, payload []byte) []byte {
-	return append(ddp.TaggedHeader{Last: true, RsvdULP: Control(op), STag: s, TO: to}.AppendTo(nil), payload...)
+	return prototest.Tagged(prototest.ControlTagged|uint16(op), s, to, payload)
 }
 
 // fixedKeys is a random source that makes a Domain draw this STag first.
@@ -345,14 +336,7 @@ func fixedKeys(stag uint32) io.Reader {
 	return io.MultiReader(bytes.NewReader(first), rand.NewChaCha8([32]byte{1}))
 }
 
-// pattern returns n octets that differ from place to place.
-func pattern(n, seed int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i*31 + i>>8 + seed)
-	}
-	return b
-}
+var pattern = prototest.Pattern[int]
 
 // codedError is an error of another layer.
 type codedError struct{ layer, etype, code uint8 }

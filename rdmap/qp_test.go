@@ -110,7 +110,7 @@ func TestRTR(t *testing.T) {
 			x.a.post(WorkRequest{ID: 1, Op: WorkSend, Data: []byte("hi")})
 			x.a.post(WorkRequest{ID: 2, Op: WorkSend, Data: []byte("ho")})
 			x.a.transmit()
-			if got := x.a.wire[0]; !bytes.Equal(got, unhex(t, tt.want)) {
+			if got := x.a.wire[0]; !bytes.Equal(got, unhex(tt.want)) {
 				t.Errorf("first message %x, want %s", got, tt.want)
 			}
 			x.run()

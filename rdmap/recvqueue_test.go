@@ -284,7 +284,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 		}},
 		{OpSend, func(x *pair) []byte { return untagged(OpSend, 0, 1, nil) }},
 		{OpSendSE, func(x *pair) []byte { return untagged(OpSendSE, 0, 1, nil) }},
-		{OpTerminate, func(x *pair) []byte { return untagged(OpTerminate, 2, 1, unhex(t, "1101 0000")) }},
+		{OpTerminate, func(x *pair) []byte { return untagged(OpTerminate, 2, 1, unhex("1101 0000")) }},
 		{OpImmediate, func(x *pair) []byte { return untagged(OpImmediate, 0, 1, make([]byte, 8)) }},
 		{OpImmediateSE, func(x *pair) []byte { return untagged(OpImmediateSE, 0, 1, make([]byte, 8)) }},
 		{OpAtomicRequest, func(x *pair) []byte {
@@ -350,7 +350,7 @@ func TestSendTooLongOrWithoutBuffer(t *testing.T) {
 		x.b.recv(2, 8)
 		x.b.injectHex("4143 00000000 00000000 00000001 00000000 010203040506070809")
 		x.b.transmit()
-		if got := x.b.wire[0]; !bytes.Equal(got, unhex(t, vTermTooLong)) {
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermTooLong)) {
 			t.Errorf("sent %x, want %s", got, vTermTooLong)
 		}
 		wantDone(t, "receiver", x.b.recvCQ, "1 local length error, 2 flushed")
@@ -359,7 +359,7 @@ func TestSendTooLongOrWithoutBuffer(t *testing.T) {
 		x := newPair(t, params{})
 		x.b.injectHex(vSend)
 		x.b.transmit()
-		if got := x.b.wire[0]; !bytes.Equal(got, unhex(t, vTermNoBuffer)) {
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermNoBuffer)) {
 			t.Errorf("sent %x, want %s", got, vTermNoBuffer)
 		}
 	})

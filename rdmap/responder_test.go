@@ -76,7 +76,7 @@ func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 	}
 	x.b.injectHex(strings.Replace(vZeroRead, "00000001 00000000 00000000", "00000002 00000000 00000000", 1))
 	x.b.transmit()
-	if len(x.b.wire) != 2 || !bytes.Equal(x.b.wire[1], unhex(t, vZeroResponse)) {
+	if len(x.b.wire) != 2 || !bytes.Equal(x.b.wire[1], unhex(vZeroResponse)) {
 		t.Errorf("answer %x, want %s", x.b.wire, vZeroResponse)
 	}
 }
@@ -165,7 +165,7 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 		x := newPair(t, params{})
 		x.b.injectHex(strings.Replace(vReadRequest, "12345601", "deadbe00", 1))
 		x.b.transmit()
-		if got := x.b.wire[0]; !bytes.Equal(got, unhex(t, vTermReadSTag)) {
+		if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermReadSTag)) {
 			t.Errorf("sent %x, want %s", got, vTermReadSTag)
 		}
 	})

@@ -29,7 +29,7 @@ func segmentsOf(t *testing.T, mulpdu int, wr WorkRequest) [][]byte {
 func wantSegment(t *testing.T, wr WorkRequest, want string) {
 	t.Helper()
 	got := segmentsOf(t, 1000, wr)
-	if len(got) != 1 || !bytes.Equal(got[0], unhex(t, want)) {
+	if len(got) != 1 || !bytes.Equal(got[0], unhex(want)) {
 		t.Errorf("%v is sent as %x, want %s", wr.Op, got, want)
 	}
 }
@@ -60,7 +60,7 @@ func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 			t.Errorf("%v: %d segments", tt.op, len(segments))
 		}
 		for i, u := range segments {
-			if !bytes.HasPrefix(u[1:], unhex(t, tt.want)) {
+			if !bytes.HasPrefix(u[1:], unhex(tt.want)) {
 				t.Errorf("%v, segment %d: reserved octets %x, want %s", tt.op, i, u[1:6], tt.want)
 			}
 		}
@@ -85,7 +85,7 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 	for rv := range byte(4) {
 		x := newPair(t, params{})
 		x.b.recv(1, 8)
-		u := unhex(t, vSend)
+		u := unhex(vSend)
 		u[1] = u[1]&^0xC0 | rv<<6
 		x.b.inject(u)
 		if rv == 1 {
@@ -145,7 +145,7 @@ func TestRFC5040_4_2_HeadersAndPayload(t *testing.T) {
 	}
 	x.b.qp.Fail(errTest)
 	x.b.transmit()
-	if u := x.b.wire[1]; !bytes.Equal(u, unhex(t, vTermCatastrophic)) {
+	if u := x.b.wire[1]; !bytes.Equal(u, unhex(vTermCatastrophic)) {
 		t.Errorf("Terminate %x, want the DDP header and 4 octets: %s", u, vTermCatastrophic)
 	}
 }
@@ -160,7 +160,7 @@ func TestRFC5040_4_3_WriteSegment(t *testing.T) {
 	second := segmentsOf(t, 18, WorkRequest{
 		Op: WorkWrite, Data: []byte{1, 2, 3, 4, 5, 6}, Remote: Handle{STag: 0x12345601, TO: 0x1000},
 	})[1]
-	if want := unhex(t, "c1 40 12345601 0000000000001004 0506"); !bytes.Equal(second, want) {
+	if want := unhex("c1 40 12345601 0000000000001004 0506"); !bytes.Equal(second, want) {
 		t.Errorf("second segment %x, want %x", second, want)
 	}
 }
@@ -176,7 +176,7 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	e := x.a.qp.sq.at(0)
 	x.a.transmit()
 	u := x.a.wire[0]
-	want := unhex(t, fmt.Sprintf("41 41 00000000 00000001 00000001 00000000 %08x %016x 00012345 89abcdef 0123456789abcdef",
+	want := unhex(fmt.Sprintf("41 41 00000000 00000001 00000001 00000000 %08x %016x 00012345 89abcdef 0123456789abcdef",
 		uint32(e.sinkSTag), e.sinkTO))
 	if len(x.a.wire) != 1 || len(u) != 0x2E || !bytes.Equal(u, want) {
 		t.Errorf("RDMA Read Request %x, want %x", u, want)
@@ -187,7 +187,7 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	x.b.injectHex(fmt.Sprintf("41 41 00000000 00000001 00000001 00000000 0a0b0c01 00000000fedcba98 00000005 %08x %016x",
 		uint32(r.STag()), r.TO()+7))
 	x.b.transmit()
-	if want := append(unhex(t, "c142 0a0b0c01 00000000fedcba98"), b[7:12]...); !bytes.Equal(x.b.wire[0], want) {
+	if want := append(unhex("c142 0a0b0c01 00000000fedcba98"), b[7:12]...); !bytes.Equal(x.b.wire[0], want) {
 		t.Errorf("RDMA Read Response %x, want %x", x.b.wire[0], want)
 	}
 	// All octets of each field count: the Terminate about a request that reads too much has it as it was understood.
@@ -195,7 +195,7 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	r, _ = x.b.register(64, ddp.RemoteRead)
 	request := fmt.Sprintf("0a0b0c01 12345678fedcba98 89abcdef %08x %016x", uint32(r.STag()), r.TO())
 	x.b.injectHex("41 41 00000000 00000001 00000001 00000000" + request)
-	if got := x.b.wantTerminate("0101 e000 002e")[24:]; !bytes.Equal(got, unhex(t, request)) {
+	if got := x.b.wantTerminate("0101 e000 002e")[24:]; !bytes.Equal(got, unhex(request)) {
 		t.Errorf("the RDMA Read Request is understood as %x, want %s", got, request)
 	}
 }
@@ -280,7 +280,7 @@ func TestRFC5040_4_5_ReadResponseSegment(t *testing.T) {
 	read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
 	x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
 	x.b.transmit()
-	if len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], unhex(t, vReadResponse)) {
+	if len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], unhex(vReadResponse)) {
 		t.Errorf("sent %x, want %s", x.b.wire, vReadResponse)
 	}
 }
@@ -295,7 +295,7 @@ func TestRFC5040_4_6_SendSegments(t *testing.T) {
 	wantSegment(t, WorkRequest{Op: WorkSendSE, Data: []byte("hello")},
 		"41 45 00000000 00000000 00000001 00000000 68656c6c6f")
 	second := segmentsOf(t, 21, WorkRequest{Op: WorkSend, Data: []byte("hello")})[1]
-	if want := unhex(t, "41 43 00000000 00000000 00000001 00000003 6c6f"); !bytes.Equal(second, want) {
+	if want := unhex("41 43 00000000 00000000 00000001 00000003 6c6f"); !bytes.Equal(second, want) {
 		t.Errorf("second segment %x, want %x", second, want)
 	}
 }

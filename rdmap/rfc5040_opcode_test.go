@@ -70,7 +70,7 @@ func wantSegments(t *testing.T, us [][]byte, several bool, want string) {
 	if len(us) == 0 || several != (len(us) > 1) {
 		t.Errorf("%d segments, several: %t", len(us), several)
 	}
-	w := unhex(t, want)
+	w := unhex(want)
 	for i, u := range us {
 		control := byte(0x01) // DV
 		if len(w) == 1 {

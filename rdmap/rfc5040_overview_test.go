@@ -306,7 +306,7 @@ func TestRFC5040_3_1_DDPErrorsHaveTheHeader(t *testing.T) {
 				t.Errorf("RDMAP has %+v of DDP, want a header of %d octets", err, tt.n)
 			}
 			got := x.b.wantTerminate(tt.control)
-			if bad := unhex(t, tt.segment)[:tt.n]; !bytes.HasSuffix(got, bad) || len(got) != 4 && len(got) != 6+tt.n {
+			if bad := unhex(tt.segment)[:tt.n]; !bytes.HasSuffix(got, bad) || len(got) != 4 && len(got) != 6+tt.n {
 				t.Errorf("the Terminate Header is %x, want %x in it", got, bad)
 			}
 		})

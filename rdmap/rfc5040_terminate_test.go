@@ -114,10 +114,10 @@ func TestRFC5040_4_8_TerminateLayout(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			x := newPair(t, params{})
 			x.b.recv(1, 8)
-			bad := unhex(t, tt.segment)
+			bad := unhex(tt.segment)
 			x.b.inject(bad)
 			u := x.b.terminateOctets()
-			want := unhex(t, "4147 00000000 00000002 00000001 00000000"+tt.control)
+			want := unhex("4147 00000000 00000002 00000001 00000000" + tt.control)
 			want = binary.BigEndian.AppendUint16(want, uint16(len(bad)))
 			want = append(want, bad[:tt.n]...)
 			if tt.desc == "Read Request" {
@@ -228,14 +228,14 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 		words   string
 		segment func(x *pair) []byte // nil: it is only understood
 	}{
-		{0x05, "invalid RDMAP version", func(*pair) []byte { return unhex(t, "4183 00000000 00000000 00000001 00000000") }},
-		{0x06, "unexpected OpCode", func(*pair) []byte { return unhex(t, "414d 00000000 00000000 00000001 00000000") }},
+		{0x05, "invalid RDMAP version", func(*pair) []byte { return unhex("4183 00000000 00000000 00000001 00000000") }},
+		{0x06, "unexpected OpCode", func(*pair) []byte { return unhex("414d 00000000 00000000 00000001 00000000") }},
 		{0x07, "catastrophic error, localized to RDMAP Stream", func(x *pair) []byte {
 			r, _ := x.b.register(16, allAccess)
 			return untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO() + 1}.AppendTo(nil))
 		}},
 		{0x08, "catastrophic error, global", nil},
-		{0x09, "STag cannot be Invalidated", func(*pair) []byte { return unhex(t, "4144 deadbe00 00000000 00000001 00000000") }},
+		{0x09, "STag cannot be Invalidated", func(*pair) []byte { return unhex("4144 deadbe00 00000000 00000001 00000000") }},
 		{0xFF, "unspecified error", func(*pair) []byte { return untagged(OpReadRequest, 1, 1, make([]byte, 27)) }},
 	} {
 		t.Run(tt.words, func(t *testing.T) {
@@ -246,7 +246,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 				x.b.wantTerminate(fmt.Sprintf("02%02x c000", tt.code))
 			}
 			// With a header, since siw's bit order leaves a doubt without one.
-			u := append([]byte{0x02, tt.code, 0xC0, 0, 0, 18}, unhex(t, vZeroSend)...)
+			u := append([]byte{0x02, tt.code, 0xC0, 0, 0, 18}, unhex(vZeroSend)...)
 			x.a.inject(untagged(OpTerminate, 2, 1, u))
 			var e *TerminateError
 			if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.String() != "RDMA remote operation error: "+tt.words {
@@ -264,7 +264,7 @@ func TestRFC5040_4_8_DDPErrors(t *testing.T) {
 	for etype, codes := range [][]uint8{{0}, {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}} {
 		for _, code := range codes {
 			x := newPair(t, params{})
-			x.b.qp.Fail(&ddp.Error{Type: uint8(etype), Code: code, Header: unhex(t, vZeroSend), SegmentLen: 18})
+			x.b.qp.Fail(&ddp.Error{Type: uint8(etype), Code: code, Header: unhex(vZeroSend), SegmentLen: 18})
 			x.b.wantTerminate(fmt.Sprintf("1%x%02x", etype, code))
 		}
 	}

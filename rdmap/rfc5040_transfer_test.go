@@ -28,7 +28,7 @@ func (x *pair) wantSurfaced(want string) {
 	}
 	x.a.receive()
 	err := x.a.qp.Err()
-	if !errors.As(err, &remote) || !remote.Remote || !bytes.HasPrefix(remote.Terminate.AppendTo(nil), unhex(t, want)) {
+	if !errors.As(err, &remote) || !remote.Remote || !bytes.HasPrefix(remote.Terminate.AppendTo(nil), unhex(want)) {
 		t.Errorf("the other ULP is told %v, want Terminate %s", err, want)
 	}
 }
@@ -199,7 +199,7 @@ func TestRFC5040_5_1_ZeroLengthWrite(t *testing.T) {
 	x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Remote: handle(r)})
 	x.a.post(WorkRequest{ID: 2, Op: WorkWrite, Remote: Handle{STag: 0xDEADBE00, TO: 7}})
 	x.a.transmit()
-	if want := unhex(t, "c140 deadbe00 0000000000000007"); len(x.a.wire) != 2 || !bytes.Equal(x.a.wire[1], want) {
+	if want := unhex("c140 deadbe00 0000000000000007"); len(x.a.wire) != 2 || !bytes.Equal(x.a.wire[1], want) {
 		t.Errorf("sent %x, want the second to be %x", x.a.wire, want)
 	}
 	x.run()

@@ -36,7 +36,7 @@ func goodSegments(x *pair) [][]byte {
 		untagged(OpSend, 0, 1, make([]byte, 8)), untagged(OpSendSE, 0, 1, make([]byte, 8)),
 		untagged(OpImmediate, 0, 1, make([]byte, 8)), untagged(OpImmediateSE, 0, 1, make([]byte, 8)),
 		untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil)),
-		untagged(OpTerminate, 2, 1, unhex(x.b.t, "1100 c000 0016 c140 deadbe00 0000000000001000")),
+		untagged(OpTerminate, 2, 1, unhex("1100 c000 0016 c140 deadbe00 0000000000001000")),
 		tagged(OpReadResponse, r.STag(), r.TO(), make([]byte, 8)),
 	}
 	for _, h := range []Handle{

@@ -13,7 +13,7 @@ func TestRFC6581_8_ReceivedCodes(t *testing.T) {
 		"20070000": "MPA error: no matching RTR option",
 	} {
 		x := newPair(t, params{})
-		x.a.inject(untagged(OpTerminate, 2, 1, unhex(t, octets)))
+		x.a.inject(untagged(OpTerminate, 2, 1, unhex(octets)))
 		const text = "the peer terminated the stream: "
 		if err := x.a.qp.Err(); err == nil || err.Error() != "rdmap: "+text+want {
 			t.Errorf("Terminate %s: %v, want %q", octets, err, want)

@@ -22,7 +22,7 @@ type fields []struct {
 func (f fields) check(t *testing.T, u []byte) {
 	t.Helper()
 	for _, x := range f {
-		want := unhex(t, x.want)
+		want := unhex(x.want)
 		if len(u) < x.at+len(want) {
 			t.Errorf("%s: the segment has %d octets", x.name, len(u))
 		} else if got := u[x.at:][:len(want)]; !bytes.Equal(got, want) {

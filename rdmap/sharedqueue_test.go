@@ -317,7 +317,7 @@ func TestSharedNoBuffer(t *testing.T) {
 			x := newPair(t, params{srq: srq, srqCQ: cq})
 			x.b.injectHex(vSend)
 			x.b.transmit()
-			if got := x.b.wire[0]; !bytes.Equal(got, unhex(t, vTermNoBuffer)) {
+			if got := x.b.wire[0]; !bytes.Equal(got, unhex(vTermNoBuffer)) {
 				t.Errorf("sent %x, want %s", got, vTermNoBuffer)
 			}
 			wantDone(t, "receiver", x.b.recvCQ, "")

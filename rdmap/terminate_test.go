@@ -15,7 +15,7 @@ func terminateVectors(t *testing.T) []struct {
 	desc, vector, text string
 	want               Terminate
 } {
-	writeHeader := unhex(t, "c140 deadbe00 0000000000001000")
+	writeHeader := unhex("c140 deadbe00 0000000000001000")
 	return []struct {
 		desc, vector, text string
 		want               Terminate
@@ -24,31 +24,31 @@ func terminateVectors(t *testing.T) []struct {
 			Terminate{Layer: 1, EType: 1, Code: 0, M: true, D: true, SegmentLen: 22, DDPHeader: writeHeader}},
 		{"bounds", vTermBounds, "DDP tagged buffer error: base or bounds violation",
 			Terminate{Layer: 1, EType: 1, Code: 1, M: true, D: true, SegmentLen: 22,
-				DDPHeader: unhex(t, "c140 12345601 00000000000010f9")}},
+				DDPHeader: unhex("c140 12345601 00000000000010f9")}},
 		{"Read Request", vTermReadSTag, "RDMA remote protection error: invalid STag",
 			Terminate{EType: 1, M: true, D: true, R: true, SegmentLen: 46,
-				DDPHeader:  unhex(t, "4141 00000000 00000001 00000001 00000000"),
-				RDMAHeader: unhex(t, "0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000")}},
+				DDPHeader:  unhex("4141 00000000 00000001 00000001 00000000"),
+				RDMAHeader: unhex("0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000")}},
 		{"Read Request, bounds", vTermReadBounds, "RDMA remote protection error: base or bounds violation",
 			Terminate{EType: 1, Code: 1, M: true, D: true, R: true, SegmentLen: 46,
-				DDPHeader:  unhex(t, "4141 00000000 00000001 00000001 00000000"),
-				RDMAHeader: unhex(t, "0a0b0c01 0000000000002000 00000010 12345601 00000000000010f9")}},
+				DDPHeader:  unhex("4141 00000000 00000001 00000001 00000000"),
+				RDMAHeader: unhex("0a0b0c01 0000000000002000 00000010 12345601 00000000000010f9")}},
 		{"no headers", vTermCatastrophic, "RDMA local catastrophic error", Terminate{}},
 		{"too long", vTermTooLong, "DDP untagged buffer error: DDP Message too long for available buffer",
 			Terminate{Layer: 1, EType: 2, Code: 5, M: true, D: true, SegmentLen: 27,
-				DDPHeader: unhex(t, "4143 00000000 00000000 00000001 00000000")}},
+				DDPHeader: unhex("4143 00000000 00000000 00000001 00000000")}},
 		{"no buffer", vTermNoBuffer, "DDP untagged buffer error: invalid MSN: no buffer available",
 			Terminate{Layer: 1, EType: 2, Code: 2, M: true, D: true, SegmentLen: 23,
-				DDPHeader: unhex(t, "4143 00000000 00000000 00000001 00000000")}},
+				DDPHeader: unhex("4143 00000000 00000000 00000001 00000000")}},
 		{"invalidate", vTermInvalidate, "RDMA remote operation error: STag cannot be Invalidated",
 			Terminate{EType: 2, Code: 9, M: true, D: true, SegmentLen: 23,
-				DDPHeader: unhex(t, "4144 deadbe00 00000000 00000002 00000000")}},
+				DDPHeader: unhex("4144 deadbe00 00000000 00000002 00000000")}},
 		{"opcode", vTermOpcode, "RDMA remote operation error: unexpected OpCode",
 			Terminate{EType: 2, Code: 6, M: true, D: true, SegmentLen: 18,
-				DDPHeader: unhex(t, "414c 00000000 00000000 00000001 00000000")}},
+				DDPHeader: unhex("414c 00000000 00000000 00000001 00000000")}},
 		{"misaligned", vTermMisaligned, "RDMA remote operation error: catastrophic error, localized to RDMAP Stream",
 			Terminate{EType: 2, Code: 7, M: true, D: true, SegmentLen: 70,
-				DDPHeader: unhex(t, "414a 00000000 00000001 00000002 00000000")}},
+				DDPHeader: unhex("414a 00000000 00000001 00000002 00000000")}},
 		{"CRC", vTermCRC, "MPA error: MPA CRC error", Terminate{Layer: 2, Code: 2}},
 	}
 }
@@ -124,9 +124,9 @@ func TestTerminateLengthWithOneFlag(t *testing.T) {
 	}{
 		{"1100 8000 0016", Terminate{Layer: 1, EType: 1, M: true, SegmentLen: 22}},
 		{"1100 4000 0016 c140 deadbe00 0000000000001000", Terminate{Layer: 1, EType: 1, D: true, SegmentLen: 22,
-			DDPHeader: unhex(t, "c140 deadbe00 0000000000001000")}},
+			DDPHeader: unhex("c140 deadbe00 0000000000001000")}},
 	} {
-		b := unhex(t, tt.octets)
+		b := unhex(tt.octets)
 		got, err := ParseTerminate(b)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("ParseTerminate(%x) = %+v, %v, want %+v", b, got, err, tt.want)
@@ -162,7 +162,7 @@ func TestTerminateHostOrder(t *testing.T) {
 		{"M only", "11 00 01 00", "DDP tagged buffer error: invalid STag", false, false, false, false, 0},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			b := unhex(t, tt.octets)
+			b := unhex(tt.octets)
 			got, err := ParseTerminate(b)
 			if err != nil {
 				t.Fatal(err)
@@ -216,9 +216,9 @@ func TestRFC5040_4_8_RegisteredCodes(t *testing.T) {
 //
 // RDMAP-5040-4.8-30, RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
 func TestTerminateFor(t *testing.T) {
-	tagged := unhex(t, "c140 deadbe00 0000000000001000")
-	untagged := unhex(t, "4143 00000000 00000000 00000001 00000000")
-	read := unhex(t, "0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000")
+	tagged := unhex("c140 deadbe00 0000000000001000")
+	untagged := unhex("4143 00000000 00000000 00000001 00000000")
+	read := unhex("0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000")
 	for _, tt := range []struct {
 		desc string
 		err  error
@@ -256,7 +256,7 @@ func TestTerminateFor(t *testing.T) {
 			if ok != (tt.want != "") {
 				t.Fatalf("terminateFor(%v): %t", tt.err, ok)
 			}
-			if got := term.AppendTo(nil); ok && !bytes.Equal(got, unhex(t, tt.want)) {
+			if got := term.AppendTo(nil); ok && !bytes.Equal(got, unhex(tt.want)) {
 				t.Errorf("terminateFor(%v) = %x, want %s", tt.err, got, tt.want)
 			}
 		})

@@ -1,19 +1,15 @@
 package hostile
 
 import (
-	"context"
 	"os"
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
-// timeLimit bounds everything that waits.
-func timeLimit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
+var timeLimit = prototest.TimeLimit
 
 // inUse returns the octets of live objects and of stacks, after a collection.
 func inUse() int64 {

@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a role in roles.
@@ -37,18 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
 }
 
-// seeded returns a source of random numbers whose seed is in the log; RDDP_SEED repeats a run.
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("RDDP_SEED"); s != "" {
-		if _, err := fmt.Sscan(s, &seed); err != nil {
-			t.Fatalf("RDDP_SEED: %v", err)
-		}
-	}
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = prototest.Seeded
 
 // settled wants no more goroutines than there were, within what Close may wait for in the background.
 func settled(t testing.TB, goroutines int) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown what no proper
@@ -52,21 +54,11 @@ func (r *raw) fpdu(ulpdu []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// tagged is a tagged segment; control is DDP's octet and RDMAP's.
-func tagged(control uint16, stag uint32, to uint64, payload []byte) []byte {
-	b := binary.BigEndian.AppendUint16(nil, control)
-	b = binary.BigEndian.AppendUint32(b, stag)
-	return append(binary.BigEndian.AppendUint64(b, to), payload...)
-}
-
-// untagged is an untagged segment.
-func untagged(control uint16, qn, msn, mo uint32, payload []byte) []byte {
-	b := binary.BigEndian.AppendUint16(nil, control)
-	for _, n := range []uint32{0, qn, msn, mo} {
-		b = binary.BigEndian.AppendUint32(b, n)
-	}
-	return append(b, payload...)
-}
+var (
+	tagged      = prototest.Tagged[uint32]
+	untagged    = prototest.Untagged[uint32]
+	readRequest = prototest.ReadRequest[uint32]
+)
 
 // DDP's and RDMAP's control octets of whole messages, versions 1.
 const (
@@ -80,15 +72,6 @@ const (
 func (r *raw) send(payload []byte) []byte {
 	r.msns[0]++
 	return untagged(ctlSend, 0, r.msns[0], 0, payload)
-}
-
-// readRequest is the payload of a Read Request.
-func readRequest(sinkSTag uint32, sinkTO uint64, n, sourceSTag uint32, sourceTO uint64) []byte {
-	b := binary.BigEndian.AppendUint32(nil, sinkSTag)
-	b = binary.BigEndian.AppendUint64(b, sinkTO)
-	b = binary.BigEndian.AppendUint32(b, n)
-	b = binary.BigEndian.AppendUint32(b, sourceSTag)
-	return binary.BigEndian.AppendUint64(b, sourceTO)
 }
 
 func (r *raw) write(b []byte) {

@@ -145,7 +145,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		s := newScript(t)
 		s.send(0, helloRequest)
 		s.send(1, helloReply)
-		s.sendOctets(0, markStream(0, false, unhex(t, tt.ulpdu), unhex(t, sendHelloULPDU)))
+		s.sendOctets(0, markStream(0, false, unhex(tt.ulpdu), unhex(sendHelloULPDU)))
 		records := s.read()
 		if len(records) != 4 || records[2].Kind != KindFPDU {
 			t.Errorf("%s: records %q", tt.desc, ops(records))

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestReadScript(t *testing.T) {
@@ -26,11 +27,11 @@ func TestReadScript(t *testing.T) {
 			s.fin(1)
 		}, []string{"mpa-request", "mpa-reply", "send good", "terminate good"}},
 		{"single octets", func(s *script) {
-			for _, b := range unhex(t, helloRequest) {
+			for _, b := range unhex(helloRequest) {
 				s.sendOctets(0, []byte{b})
 			}
 			s.send(1, helloReply)
-			for _, b := range unhex(t, sendHello+writeEight) {
+			for _, b := range unhex(sendHello + writeEight) {
 				s.sendOctets(0, []byte{b})
 			}
 		}, []string{"mpa-request", "mpa-reply", "send good", "rdma-write good"}},
@@ -42,7 +43,7 @@ func TestReadScript(t *testing.T) {
 		{"plain TCP before the startup", func(s *script) {
 			s.sendOctets(0, []byte("STARTRDMA MPA ID\r\n"))
 			s.sendOctets(1, []byte("GO MPA ID Rep\r\n"))
-			s.sendOctets(0, append([]byte("more"), unhex(t, helloRequest)...))
+			s.sendOctets(0, append([]byte("more"), unhex(helloRequest)...))
 			s.send(1, helloReply)
 			s.send(0, sendHello)
 		}, []string{"mpa-request", "mpa-reply", "send good"}},
@@ -203,7 +204,7 @@ func TestReadMarkers(t *testing.T) {
 	s := newScript(t)
 	s.send(0, helloRequest)
 	s.send(1, helloReplyMarkers) // only the server wants markers, in what the client sends
-	stream := markStream(0, true, unhex(t, sendHelloULPDU), append(unhex(t, sendHelloULPDU), make([]byte, 1400)...), unhex(t, sendHelloULPDU))
+	stream := markStream(0, true, unhex(sendHelloULPDU), append(unhex(sendHelloULPDU), make([]byte, 1400)...), unhex(sendHelloULPDU))
 	s.sendOctets(0, stream)
 	s.send(1, writeEight)
 	records := s.read()
@@ -219,9 +220,7 @@ func TestReadMarkers(t *testing.T) {
 
 // TestReadAnyPackets sends what siw sent in other packets: cut anew, out of order, repeated.
 func TestReadAnyPackets(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := prototest.Seeded(t)
 	for _, name := range captures(t) {
 		file := load(t, name)
 		want := lines(t, mustRead(t, file))

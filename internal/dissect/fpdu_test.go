@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"math/rand/v2"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -113,9 +113,7 @@ func TestFramerTellsDamage(t *testing.T) {
 
 // TestFramerAgreesWithReceiver shows the same streams to mpa.Receiver.
 func TestFramerAgreesWithReceiver(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := prototest.Seeded(t)
 	for range 50 {
 		markers := random.IntN(2) == 0
 		var ulpdus [][]byte

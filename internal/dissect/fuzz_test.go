@@ -19,8 +19,8 @@ func FuzzRead(f *testing.F) {
 	w := newWriter(f, &ng)
 	w.now = func() time.Time { return time.Unix(1700000000, 0) }
 	flow := w.Flow(nil, nil, true)
-	flow.Sent(unhex(f, helloRequest))
-	flow.Received(unhex(f, helloReplyMarkers))
+	flow.Sent(unhex(helloRequest))
+	flow.Received(unhex(helloReplyMarkers))
 	flow.Sent(markStream(0, true, exampleULPDUs()...))
 	flow.Closed()
 	if err := w.Close(); err != nil {
@@ -50,7 +50,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(markStream(0, true, exampleULPDUs()...), uint16(100), true)
 	f.Add(markStream(0, false, exampleULPDUs()...), uint16(1448), false)
 	for _, v := range vectors {
-		f.Add(unhex(f, v.fpdu), uint16(7), false)
+		f.Add(unhex(v.fpdu), uint16(7), false)
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, size uint16, markers bool) {
 		if len(stream) > 60_000 {

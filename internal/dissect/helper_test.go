@@ -3,7 +3,6 @@ package dissect
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
@@ -19,6 +18,8 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // captureDir holds the captures of Linux siw.
@@ -40,14 +41,7 @@ const (
 	serverPort        uint16 = 7174
 )
 
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
+var unhex = prototest.Unhex
 
 // captures returns the names of all captures of siw.
 func captures(t testing.TB) []string {
@@ -244,7 +238,7 @@ func (s *script) add(from int, seq uint32, flags string, payload []byte) {
 // send adds one segment with the next octets of a side.
 func (s *script) send(from int, hexOctets string) {
 	s.t.Helper()
-	s.sendOctets(from, unhex(s.t, hexOctets))
+	s.sendOctets(from, unhex(hexOctets))
 }
 
 func (s *script) sendOctets(from int, payload []byte) {

@@ -2,16 +2,15 @@ package dissect
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestReassemblyAnyOrder cuts a stream into overlapping segments, shuffles and repeats them: the octets
 // come out in order, each once, also where the sequence numbers wrap.
 func TestReassemblyAnyOrder(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := prototest.Seeded(t)
 	for range 200 {
 		stream := make([]byte, 1+random.IntN(5000))
 		for i := range stream {

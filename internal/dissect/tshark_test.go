@@ -248,7 +248,7 @@ func all(t *testing.T) (octets []byte, n int) {
 	t.Helper()
 	for _, v := range vectors {
 		if v.fpdu != "0001ff003afdc54e" && v.fpdu != "00000000c74b6748" { // no DDP segments
-			octets = append(octets, unhex(t, v.fpdu)...)
+			octets = append(octets, unhex(v.fpdu)...)
 			n++
 		}
 	}
@@ -269,8 +269,8 @@ func TestTsharkAgreesOnWriter(t *testing.T) {
 			if i == 1 {
 				request, reply = reply, request
 			}
-			request(unhex(t, helloRequest))
-			reply(unhex(t, helloReply))
+			request(unhex(helloRequest))
+			reply(unhex(helloReply))
 		}
 		for _, f := range flows {
 			f.Sent(vectors)
@@ -303,18 +303,18 @@ func markerCapture(t *testing.T, toClient bool) string {
 	return record(t, func(w *Writer) {
 		f := w.Flow(nil, nil, true)
 		if toClient {
-			f.Sent(unhex(t, strings.Replace(helloRequest, "4001", "c001", 1)))
+			f.Sent(unhex(strings.Replace(helloRequest, "4001", "c001", 1)))
 		} else {
-			f.Sent(unhex(t, helloRequest))
+			f.Sent(unhex(helloRequest))
 		}
-		f.Received(unhex(t, helloReplyMarkers))
+		f.Received(unhex(helloReplyMarkers))
 		for _, d := range []struct {
 			record  func([]byte)
 			markers bool
 		}{{f.Sent, true}, {f.Received, toClient}} {
 			off := uint64(0)
 			for _, n := range []int{0, 10, 380, 100, 300, 600, 1000, 1500, 3000, 5, 6} {
-				b := markStream(off, d.markers, append(unhex(t, sendHelloULPDU), make([]byte, n)...))
+				b := markStream(off, d.markers, append(unhex(sendHelloULPDU), make([]byte, n)...))
 				off += uint64(len(b))
 				d.record(b)
 			}
@@ -348,11 +348,11 @@ func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) 
 	t.Helper()
 	return record(t, func(w *Writer) {
 		f := w.Flow(nil, nil, true)
-		f.Sent(unhex(t, strings.Replace(helloRequest, "4001", "c001", 1)))
-		f.Received(unhex(t, helloReplyMarkers))
+		f.Sent(unhex(strings.Replace(helloRequest, "4001", "c001", 1)))
+		f.Received(unhex(helloReplyMarkers))
 		var all []byte
 		for _, n := range sizes {
-			all = append(all, markStream(begin+uint64(len(all)), true, append(unhex(t, sendHelloULPDU), make([]byte, n)...))...)
+			all = append(all, markStream(begin+uint64(len(all)), true, append(unhex(sendHelloULPDU), make([]byte, n)...))...)
 		}
 		f.SentFPDUs([][]byte{all[:100], all[100:]}, begin, true)
 		f.ReceivedFPDUs(all, begin, true)
@@ -382,9 +382,9 @@ func TestTsharkFaults(t *testing.T) {
 	t.Run("with markers, only one FPDU in a segment", func(t *testing.T) {
 		name := record(t, func(w *Writer) {
 			f := w.Flow(nil, nil, true)
-			f.Sent(unhex(t, helloRequest))
-			f.Received(unhex(t, helloReplyMarkers))
-			f.Sent(markStream(0, true, unhex(t, sendHelloULPDU), unhex(t, sendHelloULPDU)))
+			f.Sent(unhex(helloRequest))
+			f.Received(unhex(helloReplyMarkers))
+			f.Sent(markStream(0, true, unhex(sendHelloULPDU), unhex(sendHelloULPDU)))
 			f.Closed()
 		})
 		ours, theirs := ourFPDUs(t, mustRead(t, load(t, name))), tsharkFPDUs(t, name)

@@ -32,7 +32,7 @@ func tcpAddr(s string) net.Addr {
 
 // bigWrite is an FPDU with a ULPDU of n octets.
 func bigWrite(t testing.TB, n int) []byte {
-	return markStream(0, false, append(unhex(t, "c140 12345601 0000000000001000"), make([]byte, n-14)...))
+	return markStream(0, false, append(unhex("c140 12345601 0000000000001000"), make([]byte, n-14)...))
 }
 
 func TestWriterRoundTrip(t *testing.T) {
@@ -64,18 +64,18 @@ func TestWriterRoundTrip(t *testing.T) {
 			if !tt.initiator {
 				request, reply = reply, request
 			}
-			request(unhex(t, helloRequest))
-			reply(unhex(t, helloReply))
-			request(append(unhex(t, sendHello), bigWrite(t, 64768)...))
+			request(unhex(helloRequest))
+			reply(unhex(helloReply))
+			request(append(unhex(sendHello), bigWrite(t, 64768)...))
 			request(nil)
 			reply(bytes.Repeat(bigWrite(t, 50000), 25)) // > 1 MiB
 			f.Closed()
 			f.Closed()
-			f.Sent(unhex(t, sendHello)) // too late
+			f.Sent(unhex(sendHello)) // too late
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			f.Received(unhex(t, sendHello))
+			f.Received(unhex(sendHello))
 			records := mustRead(t, file.Bytes())
 			want := append([]string{"mpa-request", "mpa-reply", "send good", "rdma-write good"}, slices.Repeat([]string{"rdma-write good"}, 25)...)
 			wantOps(t, records, want...)
@@ -141,9 +141,9 @@ func TestWriterSameEnds(t *testing.T) {
 	w := newWriter(t, &file)
 	for range 3 {
 		f := w.Flow(tcpAddr("10.1.2.3:4000"), tcpAddr("10.1.2.4:7174"), true)
-		f.Sent(unhex(t, helloRequest))
-		f.Received(unhex(t, helloReply))
-		f.Sent(unhex(t, sendHello))
+		f.Sent(unhex(helloRequest))
+		f.Received(unhex(helloReply))
+		f.Sent(unhex(sendHello))
 		f.Stop() // never closed
 	}
 	if err := w.Close(); err != nil {
@@ -161,8 +161,8 @@ func TestWriterConcurrent(t *testing.T) {
 	for range flows {
 		wg.Go(func() {
 			f := w.Flow(nil, nil, true)
-			f.Sent(unhex(t, helloRequest))
-			f.Received(unhex(t, helloReply))
+			f.Sent(unhex(helloRequest))
+			f.Received(unhex(helloReply))
 			var both sync.WaitGroup
 			for _, direction := range []func([]byte){f.Sent, f.Received} {
 				both.Go(func() {
@@ -241,10 +241,10 @@ func TestWriterKeepsFlowsApart(t *testing.T) {
 	w := newWriter(t, &file)
 	a, b := tcpAddr("10.1.2.3:4000"), tcpAddr("10.1.2.4:7174")
 	for _, f := range []*Flow{w.Flow(a, b, true), w.Flow(b, a, false), w.Flow(a, b, true)} {
-		f.Sent(unhex(t, helloRequest))
-		f.Received(unhex(t, helloReply))
+		f.Sent(unhex(helloRequest))
+		f.Received(unhex(helloReply))
 		f.Stop()
-		f.Sent(unhex(t, sendHello)) // too late
+		f.Sent(unhex(sendHello)) // too late
 	}
 	if err := w.Flush(); err != nil || w.Err() != nil {
 		t.Errorf("Flush() = %v, Err() = %v", err, w.Err())
@@ -288,7 +288,7 @@ func TestWriterBuffersLittle(t *testing.T) {
 	if waiting := 10<<20 - file.Len(); waiting > writeBuffer {
 		t.Errorf("%d octets wait, want at most %d", waiting, writeBuffer)
 	}
-	f.Received(unhex(t, helloReply))
+	f.Received(unhex(helloReply))
 	f.Closed()
 	n := file.Len()
 	if err := w.Close(); err != nil || file.Len() != n {

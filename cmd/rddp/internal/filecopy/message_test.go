@@ -2,7 +2,6 @@ package filecopy
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"math"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 var (
@@ -51,21 +51,14 @@ var messages = []struct {
 	{message{kind: kindError, code: 1, text: "no"}, "28 01 6e6f"},
 }
 
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
+var unhex = prototest.Unhex
 
 func TestMessage(t *testing.T) {
 	seen := map[kind]bool{}
 	for _, tt := range messages {
 		seen[tt.m.kind] = true
 		t.Run(tt.m.kind.String(), func(t *testing.T) {
-			want := unhex(t, tt.hex)
+			want := unhex(tt.hex)
 			if got := tt.m.appendTo(nil); !bytes.Equal(got, want) {
 				t.Errorf("appendTo: %x, want %x", got, want)
 			}
@@ -117,7 +110,7 @@ func TestMessageMalformed(t *testing.T) {
 		{"entry shorter than it says", "21 00" + someAttrHex + "ff 61"},
 	}
 	for _, tt := range tests {
-		if m, err := parseMessage(unhex(t, tt.hex)); err == nil {
+		if m, err := parseMessage(unhex(tt.hex)); err == nil {
 			t.Errorf("%s: parseMessage(%s) = %+v", tt.desc, tt.hex, m)
 		}
 	}
@@ -161,7 +154,7 @@ func TestErrorMessage(t *testing.T) {
 
 func FuzzParseMessage(f *testing.F) {
 	for _, tt := range messages {
-		f.Add(unhex(f, tt.hex))
+		f.Add(unhex(tt.hex))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := parseMessage(b)

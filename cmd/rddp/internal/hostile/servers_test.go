@@ -15,6 +15,7 @@ import (
 	gateway "github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 )
@@ -55,7 +56,7 @@ func TestH3_FileServerStaysUsable(t *testing.T) {
 				usable(t, func() error {
 					to := filepath.Join(t.TempDir(), "f")
 					var failure error
-					_, err := filecopy.Copy(timeLimit(t), []filecopy.Name{{Address: s.Addr().String(), Path: "f"}}, filecopy.Name{Path: to},
+					_, err := filecopy.Copy(prototest.TimeLimit(t), []filecopy.Name{{Address: s.Addr().String(), Path: "f"}}, filecopy.Name{Path: to},
 						&filecopy.Config{Failed: func(_ string, err error) { failure = err }})
 					if err != nil {
 						return fmt.Errorf("%w: %w", err, failure)
@@ -107,7 +108,7 @@ func TestH3_PingServerStaysUsable(t *testing.T) {
 				serveUntilEnd(t, s.Serve)
 				slowpeer.Start(t, slowpeer.Peers{Address: s.Addr().String(), N: n, Silent: true})
 				once := func() error {
-					_, err := ping.Client(timeLimit(t), s.Addr().String(), &ping.Config{Count: 1})
+					_, err := ping.Client(prototest.TimeLimit(t), s.Addr().String(), &ping.Config{Count: 1})
 					return err
 				}
 				if persistent {
@@ -130,13 +131,6 @@ func usable(t *testing.T, client func() error) {
 		}
 	}
 	t.Logf("H3: an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
-}
-
-// timeLimit bounds everything that waits.
-func timeLimit(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // serveUntilEnd runs serve until the test ends.

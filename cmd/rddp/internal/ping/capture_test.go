@@ -148,13 +148,13 @@ func dissect(t *testing.T, client, server []byte, crc bool) (frames [2][]string)
 			clear(p[:12])
 			clear(p[16:28])
 		case opWrite:
-			d.same("the sink of a Write", tagged(f), d.offered[2*writes+1])
+			d.same("the sink of a Write", takeAddress(f), d.offered[2*writes+1])
 			writes++
 		}
 	}
 	for _, f := range clientFPDUs[1:] {
 		if f[3]&0x0f == opReadResponse {
-			d.same("the sink of a Read Response", tagged(f), d.reads[responses].sink)
+			d.same("the sink of a Read Response", takeAddress(f), d.reads[responses].sink)
 			responses++
 		}
 	}
@@ -173,8 +173,8 @@ const (
 	opSend         = 3
 )
 
-// tagged takes the address out of a tagged FPDU.
-func tagged(f []byte) address {
+// takeAddress takes the address out of a tagged FPDU.
+func takeAddress(f []byte) address {
 	a := address{binary.BigEndian.Uint32(f[4:]), binary.BigEndian.Uint64(f[8:])}
 	clear(f[4:16])
 	return a

@@ -1,0 +1,57 @@
+// Package prototest has what the tests of more than one package need. It imports no package of ours, so that the tests
+// inside mpa, ddp and rdmap can use it, and the segments that it builds owe nothing to the code under test.
+//
+// A package that uses one of these functions often gives it a short name in one of its helper files:
+//
+//	var unhex = prototest.Unhex
+package prototest
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Unhex decodes hexadecimal digits, with white space anywhere between the bytes. It panics where there is anything else.
+func Unhex(s string) []byte {
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		panic(fmt.Sprintf("Unhex(%q): %v", s, err))
+	}
+	return b
+}
+
+// Seeded returns a source of random numbers, and logs its seed. RDDP_SEED in the environment repeats a run.
+func Seeded(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("RDDP_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &seed); err != nil {
+			t.Fatalf("RDDP_SEED: %v", err)
+		}
+	}
+	t.Logf("RDDP_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// TimeLimit returns a context that ends after a minute. It bounds whatever a test waits for.
+func TimeLimit(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Pattern returns n bytes that differ from place to place, and everywhere from those of another seed, modulo 256.
+func Pattern[S int | byte](n int, seed S) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i) ^ byte(i>>8) ^ byte(i>>16) ^ byte(seed)
+	}
+	return b
+}
