@@ -92,7 +92,7 @@ func TestRegisterDraws(t *testing.T) {
 }
 
 // TO and address agree modulo 8, and agree in nothing else.
-// P8: no address on the wire.
+// There is no address on the wire.
 func TestRegisterAlignment(t *testing.T) {
 	d := NewDomain(nil)
 	mem := make([]byte, 64)
@@ -104,7 +104,7 @@ func TestRegisterAlignment(t *testing.T) {
 	}
 }
 
-// P5: STags can't be predicted from others.
+// STags can't be predicted from others.
 // SEC-5042-6.1.1-7 SEC-5042-6.1.1-9 SEC-5042-2.2.5-1
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work

@@ -271,7 +271,6 @@ func TestTryPlaceJudgedInOrder(t *testing.T) {
 }
 
 // The first octets at a stream offset count, whatever comes later for it: as a hint or in order.
-// T2: first octet wins.
 func TestTryPlaceFirstWins(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 16)
@@ -355,7 +354,7 @@ func TestCopyAround(t *testing.T) {
 	})
 }
 
-// T6: no more than 256 segments are remembered.
+// No more than 256 segments are remembered.
 func TestTryPlaceBounded(t *testing.T) {
 	p := newPair(t)
 	mem := make([]byte, 1000)

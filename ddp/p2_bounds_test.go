@@ -173,11 +173,11 @@ func edges(base, n uint64) []uint64 {
 	return all
 }
 
-// TestP2_BoundaryTable has each STag, right and stream tried at every TO and length where a bounds check
+// TestBoundsTable has each STag, right and stream tried at every TO and length where a bounds check
 // can go wrong. The verdict is that of numbers without limits, and what is placed is inside.
 //
 // DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
-func TestP2_BoundaryTable(t *testing.T) {
+func TestBoundsTable(t *testing.T) {
 	const n = 64
 	w := newBoundsWorld(t, n)
 	payload := bytes.Repeat([]byte{0x11}, 4*n)
@@ -210,10 +210,10 @@ func TestP2_BoundaryTable(t *testing.T) {
 	w.finish(cases, count)
 }
 
-// TestP2_RandomBounds does the same at random: half of the cases near an edge, half anywhere.
+// TestBoundsRandom does the same at random: half of the cases near an edge, half anywhere.
 //
 // DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
-func TestP2_RandomBounds(t *testing.T) {
+func TestBoundsRandom(t *testing.T) {
 	const n = 200
 	w := newBoundsWorld(t, n)
 	rnd := seeded(t)
@@ -267,11 +267,11 @@ func near(rnd *rand.Rand, base, n uint64) uint64 {
 	return base + rnd.Uint64N(n)
 }
 
-// TestP2_ManySegments has a message of several segments in which each alone may be judged inside: the
+// TestBoundsOfManySegments has a message of several segments in which each alone may be judged inside: the
 // offset of each counts, and an outsider behind good ones is caught.
 //
 // DDP-5041-7.1-16
-func TestP2_ManySegments(t *testing.T) {
+func TestBoundsOfManySegments(t *testing.T) {
 	const n = 64
 	rnd := seeded(t)
 	w := newBoundsWorld(t, n)

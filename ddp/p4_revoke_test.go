@@ -52,7 +52,7 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 // revokedMemory is how many octets the largest Region of TestP4 has.
 const revokedMemory = 1 << 20
 
-// TestP4_RevokeRaces has Regions revoked while four streams write to them: by Deregister, by the peer's
+// TestRevokeRaces has Regions revoked while four streams write to them: by Deregister, by the peer's
 // Invalidate, and by Deregister of the Region that they are windows of. The owner then writes the memory;
 // not one octet of that changes until the next Region is advertised.
 //
@@ -60,7 +60,7 @@ const revokedMemory = 1 << 20
 // modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
 //
 // SEC-5042-6.2.2-2, RDMAP-5040-8.1.1-7
-func TestP4_RevokeRaces(t *testing.T) {
+func TestRevokeRaces(t *testing.T) {
 	domain := NewDomain(nil)
 	memory := newGuarded(revokedMemory)
 	var ad atomic.Pointer[advertisement]

@@ -11,13 +11,13 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestP5_STagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is likelier
+// TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is likelier
 // than another, no step from one to the next comes often, and one that was given back is not preferred.
 //
 // RFC 5040 §8.1.1, requirement 8, asks for values that are hard to predict.
 //
 // SEC-5042-5.1.1-2, SEC-5042-6.1.1-7, SEC-5042-6.1.1-9, RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
-func TestP5_STagStatistics(t *testing.T) {
+func TestSTagStatistics(t *testing.T) {
 	n := testmode.Cases(1_000_000)
 	// A good source is above the 0.1 % point of chi-square once in a thousand times: only three in a row count.
 	for try := 1; ; try++ {
@@ -53,7 +53,7 @@ func drawn(t *testing.T, n int) (worst float64, values []STag) {
 		for k := range 4 {
 			histogram[k][byte(s>>(8*k))]++
 		}
-		// TO and address agree modulo 8, and in nothing else: it is no address (P8).
+		// TO and address agree modulo 8, and in nothing else: it is no address.
 		if r.TO() < 1<<62 || r.TO() > 1<<63 {
 			t.Fatalf("TO %#x is where an address can be", r.TO())
 		}
@@ -98,11 +98,11 @@ func checkSteps(t *testing.T, values []STag) {
 	t.Logf("the commonest step between neighbours occurs %d times", most)
 }
 
-// TestP1_GuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt, and the
+// TestGuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt, and the
 // STags of other streams, which it may know, are as good as wrong ones.
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-3, SEC-5042-6.1.1-6
-func TestP1_GuessedSTags(t *testing.T) {
+func TestGuessedSTags(t *testing.T) {
 	rnd := seeded(t)
 	domain, foreign := NewDomain(nil), NewDomain(nil)
 	var memory []guarded
@@ -166,12 +166,12 @@ func TestP1_GuessedSTags(t *testing.T) {
 	t.Logf("%d streams, each over after 1 attempt; %d of them with STags of other streams or Domains: 0 hits, 0 octets changed", tries, foreigners)
 }
 
-// TestP10_Registration: a length of zero is no Region, so nothing can be reached by one (irdma's CVE-2023-25775
+// TestRegistration: a length of zero is no Region, so nothing can be reached by one (irdma's CVE-2023-25775
 // made it all of memory), and nor can a window be empty. Two Regions over the same memory are two names with
 // rights, streams and lives of their own: nothing widens one by the other.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func TestP10_Registration(t *testing.T) {
+func TestRegistration(t *testing.T) {
 	d := NewDomain(nil)
 	memory := newGuarded(64)
 	for _, b := range [][]byte{nil, {}, memory.mem[:0], memory.mem[5:5]} {
@@ -210,13 +210,12 @@ func TestP10_Registration(t *testing.T) {
 	}
 }
 
-// TestP7_ZeroLength: "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC
+// TestZeroLength: "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC
 // 5041 §5.2) Whatever they are the message is delivered, and the STag is not even looked up.
 //
-// # DDP-5041-5.2-14, DDP-5041-7.1-18
-//
+// DDP-5041-5.2-14, DDP-5041-7.1-18
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func TestP7_ZeroLength(t *testing.T) {
+func TestZeroLength(t *testing.T) {
 	rnd := seeded(t)
 	p := newPair(t)
 	g := newGuarded(64)
@@ -241,11 +240,11 @@ func TestP7_ZeroLength(t *testing.T) {
 	t.Logf("%d Writes of length 0 with random STags: all delivered, 0 octets changed", n)
 }
 
-// TestP3_Rights tries every set of rights with every right that a segment can need, from the stream that the
+// TestRights tries every set of rights with every right that a segment can need, from the stream that the
 // Region is for, from another of its Domain, and from another Domain; and Invalidate from each.
 //
 // SEC-5042-6.1.1-4 to SEC-5042-6.1.1-6, RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
-func TestP3_Rights(t *testing.T) {
+func TestRights(t *testing.T) {
 	cells := 0
 	for access := range Access(16) {
 		for _, scope := range []uint64{0, stream} { // of all streams, or of one
@@ -301,8 +300,8 @@ func TestP3_Rights(t *testing.T) {
 	t.Logf("%d cells", cells)
 }
 
-// TestP8_NoAddresses: no STag, TO or header of a segment tells where the memory is.
-func TestP8_NoAddresses(t *testing.T) {
+// TestNoAddresses: no STag, TO or header of a segment tells where the memory is.
+func TestNoAddresses(t *testing.T) {
 	n := testmode.Cases(1_000_000)
 	d := NewDomain(nil)
 	for range n {

@@ -219,11 +219,11 @@ func permutations(n int, f func(order []int)) {
 	rec(nil)
 }
 
-// TestQ5_AllPermutations gives four segments in every order: as if the peer had sent them so, where all but the
+// TestOrderAllPermutations gives four segments in every order: as if the peer had sent them so, where all but the
 // right orders are errors, and as hints, after which they come in order: that changes nothing.
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
-func TestQ5_AllPermutations(t *testing.T) {
+func TestOrderAllPermutations(t *testing.T) {
 	sets := map[string][][]byte{
 		"one message":             {u(0, 1, 0, false, "abcd"), u(0, 1, 4, false, "efgh"), u(0, 1, 8, false, "ijkl"), u(0, 1, 12, true, "mn")},
 		"two messages":            {u(0, 1, 0, false, "abcd"), u(0, 1, 4, true, "efgh"), u(0, 2, 0, false, "ijkl"), u(0, 2, 4, true, "mn")},
@@ -287,11 +287,11 @@ func TestQ5_AllPermutations(t *testing.T) {
 	t.Logf("%d runs of 4 segments, of %d orders %d are right ones", cases, len(sets)*24, good)
 }
 
-// TestQ5_RandomScripts gives random segments, most of which follow the rules, to the Receiver and to the model:
+// TestOrderRandomScripts gives random segments, most of which follow the rules, to the Receiver and to the model:
 // several queues and messages at a time, wrong numbers, buffers that run out, duplicates and hints.
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
-func TestQ5_RandomScripts(t *testing.T) {
+func TestOrderRandomScripts(t *testing.T) {
 	rnd := seeded(t)
 	cases := testmode.Cases(200_000)
 	segments, errors, hints := 0, 0, 0

@@ -52,7 +52,7 @@ func TestUpdate64(t *testing.T) {
 	}
 }
 
-// R4: atomics of several streams and of the application lose nothing.
+// Atomics of several streams and of the application lose nothing.
 func TestUpdate64Races(t *testing.T) {
 	const goroutines, times = 4, 2000
 	mem := make([]byte, 16)

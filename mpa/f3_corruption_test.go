@@ -78,11 +78,11 @@ func (c *corruption) syndromes() []uint32 {
 	return all
 }
 
-// TestF3_EveryOneBitError flips each bit of an FPDU of 1500 octets: the Receiver refuses it, and shows neither
+// TestCorruptionOneBit flips each bit of an FPDU of 1500 octets: the Receiver refuses it, and shows neither
 // it nor anything behind it.
 //
 // MPA-5044-4.4-19, MPA-5044-4.4-20, MPA-5044-6-1, MPA-5044-6-3
-func TestF3_EveryOneBitError(t *testing.T) {
+func TestCorruptionOneBit(t *testing.T) {
 	c := newCorruption(t)
 	if n := c.from + c.size; !c.good(n) {
 		t.Fatal("the FPDU is refused as it is")
@@ -105,12 +105,12 @@ func (c *corruption) good(n int) bool {
 	return shown == 2 && r.Err() == nil
 }
 
-// TestF3_EveryTwoBitError proves the same for every pair of bits: outside of ULPDU_Length by the linearity of
+// TestCorruptionTwoBits proves the same for every pair of bits: outside of ULPDU_Length by the linearity of
 // the CRC, since all syndromes differ and none is 0, with the Receiver's own verdict for a sample; where a bit
 // of ULPDU_Length is flipped the CRC is over other octets, and the Receiver judges all the pairs.
 //
 // MPA-5044-4.4-19, MPA-5044-4.4-20, MPA-5044-6-1, MPA-5044-6-3
-func TestF3_EveryTwoBitError(t *testing.T) {
+func TestCorruptionTwoBits(t *testing.T) {
 	c := newCorruption(t)
 	all := c.syndromes()
 	sorted := slices.Clone(all)
@@ -154,8 +154,8 @@ func TestF3_EveryTwoBitError(t *testing.T) {
 		pairs, len(all), judged, lengths)
 }
 
-// TestF3_WithMarkers does the one-bit errors where there are Markers: those are under the CRC as well.
-func TestF3_WithMarkers(t *testing.T) {
+// TestCorruptionWithMarkers does the one-bit errors where there are Markers: those are under the CRC as well.
+func TestCorruptionWithMarkers(t *testing.T) {
 	ulpdu := counting(7, 1460)
 	const begin = 480 // the first Marker stands 32 octets behind the beginning
 	fpdu := refFPDU(ulpdu, begin, true, true)

@@ -26,11 +26,11 @@ func phases() (all []int) {
 	return all
 }
 
-// TestF4_EveryPhase has an FPDU of each length begin at each of the 128 places that it can have between two
+// TestMarkersInEveryPhase has an FPDU of each length begin at each of the 128 places that it can have between two
 // Markers, in one piece and cut around a Marker. What is shown is what was sent, and so what comes without.
 //
 // MPA-5044-4.3-6, MPA-5044-4.3-7, MPA-5044-4.3-17, MPA-5044-4.3-18
-func TestF4_EveryPhase(t *testing.T) {
+func TestMarkersInEveryPhase(t *testing.T) {
 	count := 0
 	s := newSink(true, true)
 	for _, n := range sizes() {
@@ -78,12 +78,12 @@ func markersOf(phase, n int) (all []int) {
 	return all
 }
 
-// TestF4_BadMarkers changes each Marker of FPDUs in every phase, under a CRC that is right: a pointer to
+// TestMarkersThatAreWrong changes each Marker of FPDUs in every phase, under a CRC that is right: a pointer to
 // anywhere else is code 3, and nothing is shown; the reserved bits, and the two low bits of the pointer, count
 // for nothing; a Marker that is missing, or one too many, is an error.
 //
 // MPA-5044-4.2-3, MPA-5044-4.2-6, MPA-5044-4.3-8, MPA-5044-8-3, MPA-5044-8-6
-func TestF4_BadMarkers(t *testing.T) {
+func TestMarkersThatAreWrong(t *testing.T) {
 	wrong, ignored, missing := 0, 0, 0
 	s := newSink(true, true)
 	tail := make([]byte, MinBuffer)
@@ -130,9 +130,9 @@ func TestF4_BadMarkers(t *testing.T) {
 	t.Logf("%d wrong pointers: code 3 each; %d Markers with reserved bits: no difference; %d missing ones: refused", wrong, ignored, missing)
 }
 
-// TestF4_Mixed: streams of many FPDUs, some so small that several stand between two Markers, show the same with
+// TestMarkersMixed: streams of many FPDUs, some so small that several stand between two Markers, show the same with
 // and without Markers, whatever the pieces they come in.
-func TestF4_Mixed(t *testing.T) {
+func TestMarkersMixed(t *testing.T) {
 	rnd := seeded(t)
 	streams := testmode.Cases(20_000)
 	fpdus := 0
@@ -158,12 +158,12 @@ func TestF4_Mixed(t *testing.T) {
 	t.Logf("%d streams of %d FPDUs: the same with and without Markers", streams, fpdus)
 }
 
-// TestF1_EveryLength has ULPDU_Length say 0..65535: the Receiver shows exactly that many octets, once they are
+// TestEveryULPDULength has ULPDU_Length say 0..65535: the Receiver shows exactly that many octets, once they are
 // all there with the right CRC and no octet earlier. A length that lies, because the octets behind it are not
 // that FPDU's, is a CRC error when they have come, and shows nothing.
 //
 // MPA-5044-6-5, MPA-5044-4.4-20
-func TestF1_EveryLength(t *testing.T) {
+func TestEveryULPDULength(t *testing.T) {
 	truth, lies := 0, 0
 	data := make([]byte, 70000)
 	for i := range data {
@@ -217,11 +217,11 @@ func TestF1_EveryLength(t *testing.T) {
 	t.Logf("%d lengths as they are: shown exactly; %d lies: CRC error, 0 octets shown", truth, lies)
 }
 
-// TestP6_NothingOld: a Batch that has held other connections' octets sends none of them: every octet of an FPDU
+// TestBatchSendsNothingOld: a Batch that has held other connections' octets sends none of them: every octet of an FPDU
 // is its own, and pads and Markers are what they have to be.
 //
 // MPA-5044-4.1-5
-func TestP6_NothingOld(t *testing.T) {
+func TestBatchSendsNothingOld(t *testing.T) {
 	const secret = 0x5E
 	b := NewBatch(scratchLen)
 	count := 0

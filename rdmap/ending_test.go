@@ -106,8 +106,7 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 // RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate Message", which "MUST consume one
 // Untagged Buffer" of its own. No answer, no more messages.
 //
-// # RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
-//
+// RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	x := busy(t)

@@ -231,11 +231,11 @@ func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, ms
 	b[0] = control
 }
 
-// TestF1_ULPDULength throws segments of every length at a stream, with each opcode, with and without the T and
+// TestULPDULength throws segments of every length at a stream, with each opcode, with and without the T and
 // the L bit: the right Terminate, or none where RFC and room allow them, and nothing outside of the memory lent.
 //
 // DDP-5041-7.1-16, DDP-5041-7.1-20, RDMAP-5040-7.2-1, RDMAP-5040-7.2-6
-func TestF1_ULPDULength(t *testing.T) {
+func TestULPDULength(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 65535+18)
 	cases, refusals := 0, 0
@@ -271,11 +271,11 @@ func TestF1_ULPDULength(t *testing.T) {
 	t.Logf("%d segments: 16 opcodes, T and L, lengths 0 to 65535; %d ended in the right Terminate; 0 octets outside", cases, refusals)
 }
 
-// TestF2_ControlOctets sweeps both control octets, 2^16 combinations, as the first segment of a stream and behind
+// TestControlOctets sweeps both control octets, 2^16 combinations, as the first segment of a stream and behind
 // a good one, with and without RFC 7306's operations; and the QN of each opcode.
 //
 // DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
-func TestF2_ControlOctets(t *testing.T) {
+func TestControlOctets(t *testing.T) {
 	m := newTargetMemory(t)
 	good := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSend), MSN: 1}.AppendTo(nil)
 	b := make([]byte, 18+28)
@@ -340,11 +340,11 @@ func TestF2_ControlOctets(t *testing.T) {
 	t.Logf("%d segments, first and later, %d ended in the right Terminate; 0 octets outside", cases, refusals)
 }
 
-// TestF7_Terminates: whatever a Terminate says, well-formed or not, at most one Terminate goes out and nothing
+// TestAnyTerminate: whatever a Terminate says, well-formed or not, at most one Terminate goes out and nothing
 // after it, and the stream is over. A storm of them, and of other messages, changes nothing.
 //
 // RDMAP-5040-5.4-9, RDMAP-5040-5.4-11
-func TestF7_Terminates(t *testing.T) {
+func TestAnyTerminate(t *testing.T) {
 	m := newTargetMemory(t)
 	cases, answered := 0, 0
 	judge := func(payload []byte, malformed bool) {

@@ -13,8 +13,7 @@ import (
 // the same as … in the corresponding RDMA Read Request Message": an invalid one surfaces an error, and no Read
 // succeeds by it.
 //
-// # RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
-//
+// RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_5_2_2_HostileResponses(t *testing.T) {
 	type sinks struct{ first, second *sendEntry }

@@ -11,13 +11,13 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestP3_Matrix has a peer try each operation on memory with each set of rights, registered for its stream, for
+// TestRightsMatrix has a peer try each operation on memory with each set of rights, registered for its stream, for
 // all, for another stream, and in another Protection Domain: the right Terminate, and no octet changed or
 // told, in every cell that RFC 5042 §6.3.5 does not allow.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-6, RDMAP-5040-8.1.1-8, SEC-5042-2.2.2-1,
 // SEC-5042-6.1.1-2, RDMAPX-7306-8.2-8, RDMAPX-7306-9-1
-func TestP3_Matrix(t *testing.T) {
+func TestRightsMatrix(t *testing.T) {
 	m := newTargetMemory(t)
 	scopes := []string{"same stream", "all streams", "other stream", "other domain"}
 	cells := 0
@@ -109,15 +109,14 @@ func allowed(op Opcode, access ddp.Access, scope string) verdict {
 	return verdict{answered: true}
 }
 
-// TestP9_InvalidateOfOthers: an STag that the peer may not invalidate, because it is another stream's, is shared,
+// TestInvalidateOfOthers: an STag that the peer may not invalidate, because it is another stream's, is shared,
 // or is the sink of our own Read, stays valid, and the streams that use it go on.
 //
 // "A peer must not be able to invalidate an STag that is shared on multiple streams": RFC 5040 §8.1.1.
 //
-// # RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
-//
+// RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func TestP9_InvalidateOfOthers(t *testing.T) {
+func TestInvalidateOfOthers(t *testing.T) {
 	domain := ddp.NewDomain(nil)
 	x := newPair(t, params{domain: domain})
 	own, mem := x.b.register(64, allAccess)
@@ -161,13 +160,12 @@ func TestP9_InvalidateOfOthers(t *testing.T) {
 	z.a.wantTerminate("0209")
 }
 
-// TestP7_ZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing is looked
+// TestZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing is looked
 // up, registered, or left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
 //
-// # SEC-5042-6.3.5-2
-//
+// SEC-5042-6.3.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func TestP7_ZeroLengthOperations(t *testing.T) {
+func TestZeroLengthOperations(t *testing.T) {
 	rnd := seeded(t)
 	x := newPair(t, params{})
 	n := testmode.Cases(1_000_000)
@@ -200,11 +198,11 @@ func TestP7_ZeroLengthOperations(t *testing.T) {
 // forget drops the log of what was sent.
 func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 
-// TestP2_ReadRequests has a peer ask for octets anywhere: the verdict on the source of an RDMA Read is that of
+// TestReadRequestBounds has a peer ask for octets anywhere: the verdict on the source of an RDMA Read is that of
 // numbers without limits.
 //
 // RDMAP-5040-8.1.1-4, SEC-5042-6.2.1-2, RDMAP-5040-7.2-9, RDMAP-5040-7.2-11 to RDMAP-5040-7.2-13
-func TestP2_ReadRequests(t *testing.T) {
+func TestReadRequestBounds(t *testing.T) {
 	rnd := seeded(t)
 	m := newTargetMemory(t)
 	cases := testmode.Cases(200_000)
@@ -259,8 +257,8 @@ func TestP2_ReadRequests(t *testing.T) {
 	t.Logf("%d Read Requests: refused %d for the STag, %d for a wrap, %d for the bounds; %d answered", cases, count[0], count[1], count[2], count[3])
 }
 
-// TestP2_Handles: Handle.Slice gives what numbers without limits give, and never more than the whole.
-func TestP2_Handles(t *testing.T) {
+// TestHandleBounds: Handle.Slice gives what numbers without limits give, and never more than the whole.
+func TestHandleBounds(t *testing.T) {
 	rnd := seeded(t)
 	cases := testmode.Cases(1_000_000)
 	good := 0
@@ -286,9 +284,9 @@ func TestP2_Handles(t *testing.T) {
 	}
 }
 
-// TestP8_NothingOfAddresses: in ten thousand sessions no header that goes out has the address of the memory that
+// TestNothingOfAddresses: in ten thousand sessions no header that goes out has the address of the memory that
 // it is about, whole or in part.
-func TestP8_NothingOfAddresses(t *testing.T) {
+func TestNothingOfAddresses(t *testing.T) {
 	sessions := testmode.Cases(10_000)
 	segments := 0
 	for range sessions {

@@ -88,14 +88,13 @@ type tampered struct {
 	payload []byte
 }
 
-// TestR1_ReadResponses answers Reads with responses that a hostile peer has changed: another STag or TO, longer,
+// TestReadResponses answers Reads with responses that a hostile peer has changed: another STag or TO, longer,
 // shorter, ended too early, never or twice, in another order, repeated, unasked for. What is placed lies inside
 // of Reads that wait for it, a Read succeeds only with all its octets, and the Terminate is the right one.
 //
-// # SEC-5042-6.2.1-3, DDP-5041-7.1-14
-//
+// SEC-5042-6.2.1-3, DDP-5041-7.1-14
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func TestR1_ReadResponses(t *testing.T) {
+func TestReadResponses(t *testing.T) {
 	rnd := seeded(t)
 	cases := testmode.Cases(100_000)
 	ends := map[verdict]int{}

@@ -12,11 +12,11 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestR4_FetchAdd has four streams add to one word at the same time: the sum is exact, and each value in between
+// TestFetchAdd has four streams add to one word at the same time: the sum is exact, and each value in between
 // was seen by exactly one of them, by each stream in rising order.
 //
 // "Atomic Operations are atomic with regard to each other": RFC 7306 §5.
-func TestR4_FetchAdd(t *testing.T) {
+func TestFetchAdd(t *testing.T) {
 	const streams, batch = 4, 32
 	each := testmode.Cases(1_000_000)
 	domain := ddp.NewDomain(nil)
@@ -70,10 +70,10 @@ type swap struct {
 	back     int64
 }
 
-// TestR4_CmpSwapHistory has four streams compare and swap one word, each from the value that it saw last to one
+// TestCmpSwapHistory has four streams compare and swap one word, each from the value that it saw last to one
 // that nobody else stores. There is one order of all of them that explains what each has found and in which none
 // comes before one that was over before it began: the history is linearizable.
-func TestR4_CmpSwapHistory(t *testing.T) {
+func TestCmpSwapHistory(t *testing.T) {
 	const streams = 4
 	each := testmode.Cases(200_000)
 	domain := ddp.NewDomain(nil)
@@ -182,9 +182,9 @@ func linearize(all []swap) (s stored, problem string) {
 	return s, ""
 }
 
-// TestR4_OddAtomics: an atomic that is not aligned, not wholly inside, or whose request is not 52 octets long ends
+// TestOddAtomics: an atomic that is not aligned, not wholly inside, or whose request is not 52 octets long ends
 // the stream with the right Terminate, and not one octet of memory changes (RFC 7306 §8.2).
-func TestR4_OddAtomics(t *testing.T) {
+func TestOddAtomics(t *testing.T) {
 	m := &targetMemory{domain: ddp.NewDomain(nil), buf: make([]byte, targetRoom+128)}
 	mem := aligned(64)
 	for i := range mem {

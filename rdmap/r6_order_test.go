@@ -305,12 +305,12 @@ func (o *ordering) finish() error {
 	return nil
 }
 
-// TestR6_OrderRapid has rapid look for a sequence of requests and events in which the stream leaves the order of
+// TestOrderRapid has rapid look for a sequence of requests and events in which the stream leaves the order of
 // RFC 5040 §5.5, exceeds the ORD, or holds a message back that nothing holds back.
 //
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
-func TestR6_OrderRapid(t *testing.T) {
+func TestOrderRapid(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	before := checks.Value.String()
 	defer checks.Value.Set(before)
@@ -331,11 +331,11 @@ func TestR6_OrderRapid(t *testing.T) {
 	})
 }
 
-// TestR6_OrderRandom does so with ten times as many sequences from a plain source, which is quicker.
+// TestOrderRandom does so with ten times as many sequences from a plain source, which is quicker.
 //
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24
-func TestR6_OrderRandom(t *testing.T) {
+func TestOrderRandom(t *testing.T) {
 	rnd := seeded(t)
 	sequences := testmode.Cases(100_000)
 	requests, atLimit := 0, 0

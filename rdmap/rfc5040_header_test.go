@@ -167,8 +167,7 @@ func TestRFC5040_4_3_WriteSegment(t *testing.T) {
 
 // Figure 6: Data Sink STag, Data Sink TO, size, Data Source STag, Data Source TO, "immediately" after the DDP header.
 //
-// # RDMAP-5040-4.4-1 to RDMAP-5040-4.4-6
-//
+// RDMAP-5040-4.4-1 to RDMAP-5040-4.4-6
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	x := newPair(t, params{})

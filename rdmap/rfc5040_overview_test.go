@@ -89,8 +89,7 @@ func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 // invalidates it or the ULP at the Data Sink invalidates it through a Send with Invalidate"; the Data Sink's
 // "remains valid until the ULP at the Data Sink invalidates it": the peer can't, and the memory serves again.
 //
-// # RDMAP-5040-1.2-5, RDMAP-5040-1.2-6
-//
+// RDMAP-5040-1.2-5, RDMAP-5040-1.2-6
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 	for _, end := range []string{"the source's ULP", "the sink's ULP", "nobody"} {
@@ -396,8 +395,7 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 // STags are not for the ULP to choose (§8.1.1). "If no error occurred while processing the RDMA Read Request, the Data
 // Source will not pass up any information to the ULP."
 //
-// # RDMAP-5040-3.2-9, RDMAP-5040-3.2-10
-//
+// RDMAP-5040-3.2-9, RDMAP-5040-3.2-10
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 	x := newPair(t, params{})

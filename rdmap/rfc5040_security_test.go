@@ -192,8 +192,7 @@ func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
 // "An RNIC MUST choose the value of STags in a way difficult to predict. It is RECOMMENDED to sparsely populate them over
 // the full available range." The sinks of Reads, which the layer itself registers, are no exception.
 //
-// # RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
-//
+// RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 	const n = 10_000

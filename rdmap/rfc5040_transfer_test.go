@@ -67,8 +67,7 @@ func TestRFC5040_5_1_InvalidWriteSurfaces(t *testing.T) {
 
 // "The Tagged Offset of a Tagged Buffer MAY start at a non-zero value": rddp's always do.
 //
-// # RDMAP-5040-5.1-5, RDMAP-5040-5.2.2-7
-//
+// RDMAP-5040-5.1-5, RDMAP-5040-5.2.2-7
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_5_1_TaggedOffsetStartsAnywhere(t *testing.T) {
 	x := newPair(t, params{})

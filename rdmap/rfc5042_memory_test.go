@@ -158,8 +158,7 @@ func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
 // range in and around the sink, which lies in the middle of registered memory. Nothing but the whole answer at the
 // right place succeeds.
 //
-// # SEC-5042-6.2.1-2, SEC-5042-6.2.1-3
-//
+// SEC-5042-6.2.1-2, SEC-5042-6.2.1-3
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5042_6_2_1_ReadResponseBounds(t *testing.T) {
 	const size, off, n = 32, 10, 8

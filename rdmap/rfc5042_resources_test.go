@@ -293,8 +293,7 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 // previous requests complete." "an RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA
 // Read Requests."
 //
-// # SEC-5042-2.2.8-1, SEC-5042-6.4.3.3-1 to SEC-5042-6.4.3.3-4, SEC-5042-A-3, RDMAP-5040-8.1.2-7
-//
+// SEC-5042-2.2.8-1, SEC-5042-6.4.3.3-1 to SEC-5042-6.4.3.3-4, SEC-5042-A-3, RDMAP-5040-8.1.2-7
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	const ird = 2

@@ -58,10 +58,10 @@ func fewFiles() error {
 	return nil
 }
 
-// TestG11_AcceptWithoutFiles uses up all the files that a server process may have. Its Accept fails in a way that net/http's
+// TestAcceptWithoutFiles uses up all the files that a server process may have. Its Accept fails in a way that net/http's
 // loop bears with, the connections that are there are served all the while, and when files come back so do new
 // connections.
-func TestG11_AcceptWithoutFiles(t *testing.T) {
+func TestAcceptWithoutFiles(t *testing.T) {
 	server := startChild(t, "few files")
 	address := server.line(t)
 	client := func() *http.Client {

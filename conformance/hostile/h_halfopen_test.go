@@ -103,10 +103,10 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 	}
 }
 
-// TestH3_HalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a second. Each takes
+// TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a second. Each takes
 // at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good client connects and has an answer within 100
 // ms at the 99th percentile. Without the tag conformance there are 1,000, and HandshakeTimeout is 1 s.
-func TestH3_HalfOpen10000(t *testing.T) {
+func TestHalfOpen10000(t *testing.T) {
 	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 1))*time.Second
 	for _, tt := range []struct {
 		desc string
@@ -129,7 +129,7 @@ func TestH3_HalfOpen10000(t *testing.T) {
 			took := good(t, s.l.Addr().String(), stop)
 			waitFor(t, "the half-open connections are gone", func() bool { return s.halfOpen.Load() == 0 })
 			p99 := took[len(took)*99/100]
-			t.Logf("H3: %d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
+			t.Logf("%d half open at a time, %d octets and %.1f goroutines each, the last gone after %v; good client: %d times, median %v, p99 %v",
 				s.most.Load(), each, perConn, time.Duration(s.slowest.Load()).Round(time.Millisecond), len(took), took[len(took)/2], p99)
 			if !testmode.Race && each > 16<<10 {
 				t.Errorf("%d octets for each half-open connection, want at most 16 KiB", each)
@@ -148,9 +148,9 @@ func TestH3_HalfOpen10000(t *testing.T) {
 	}
 }
 
-// TestH3_HalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
+// TestHalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
 // good client does not notice.
-func TestH3_HalfOpenIsCapped(t *testing.T) {
+func TestHalfOpenIsCapped(t *testing.T) {
 	n, cfg := testmode.Count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
 	most := int64(4096)
 	if !testmode.Full {
@@ -166,7 +166,7 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 	close(stop)
 	took := <-latencies
 	p99 := took[len(took)*99/100]
-	t.Logf("H3: %d connections, %d closed as the oldest; good client: %d times, median %v, p99 %v, at most %v",
+	t.Logf("%d connections, %d closed as the oldest; good client: %d times, median %v, p99 %v, at most %v",
 		n, s.evicted.Load(), len(took), took[len(took)/2], p99, took[len(took)-1])
 	// A connection begun in the very burst may wait for TCP to send again what the full backlog has dropped. Where the
 	// tests do not run in full such a one is more than one in a hundred.
@@ -175,10 +175,10 @@ func TestH3_HalfOpenIsCapped(t *testing.T) {
 	}
 }
 
-// TestH5_ListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of which the program
+// TestListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of which the program
 // has answered none; it closes what it has accepted. 10,000 times, and no connection, goroutine or descriptor is left,
 // nor a client that waits. Without the tag conformance 300 times.
-func TestH5_ListenerCloses(t *testing.T) {
+func TestListenerCloses(t *testing.T) {
 	before, routines := descriptors(), runtime.NumGoroutine()
 	rounds := testmode.Count(10_000, 300)
 	request := frame(false, 20).AppendTo(nil)
@@ -230,6 +230,6 @@ func TestH5_ListenerCloses(t *testing.T) {
 		}
 	})
 	waitFor(t, "nothing is left", func() bool { return descriptors() <= before && runtime.NumGoroutine() <= routines })
-	t.Logf("H5: %d Listeners closed, %d Requests that were received and never answered; %d descriptors before, %d after",
+	t.Logf("%d Listeners closed, %d Requests that were received and never answered; %d descriptors before, %d after",
 		rounds, answered.Load(), before, descriptors())
 }

@@ -94,11 +94,11 @@ func frame(reply bool, length int) mpa.Frame {
 	return f
 }
 
-// TestH1_EverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at any octet, or one octet
+// TestStartupEverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at any octet, or one octet
 // at a time, gives what the whole frame gives; so does a Reply that comes together with the first FPDU, or with a part
 // of it. A Request together with an FPDU is an error (RFC 5044 §7.1.2), and a clean one.
 // In full: 513 lengths, 141,075 splits of each frame.
-func TestH1_EverySplit(t *testing.T) {
+func TestStartupEverySplit(t *testing.T) {
 	hello := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
 	sessions := 0
 	for _, role := range []struct {
@@ -158,7 +158,7 @@ func TestH1_EverySplit(t *testing.T) {
 			t.Errorf("a Request and an FPDU together: %+v", o)
 		}
 	}
-	t.Logf("H1: %d sessions with the same result as the whole frame", sessions)
+	t.Logf("%d sessions with the same result as the whole frame", sessions)
 }
 
 // malformed are frames that are none, and how many octets of them may be read at most.
@@ -193,13 +193,13 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 	return frames, most
 }
 
-// TestH2_MalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with the connection closed;
+// TestStartupMalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with the connection closed;
 // nothing beyond the 20 octets of the header is read where PD_Length is too long, nor memory taken for what it announces.
 // In full all 65,023 lengths above 512, all 16·255 keys, all revisions.
 //
 // MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4, MPA-5044-7.1.2-13,
 // MPA-5044-7.1.2-17
-func TestH2_MalformedFrames(t *testing.T) {
+func TestStartupMalformedFrames(t *testing.T) {
 	for _, reply := range []bool{false, true} {
 		frames, most := malformed(reply)
 		run := respond
@@ -221,12 +221,12 @@ func TestH2_MalformedFrames(t *testing.T) {
 				t.Errorf("frame %x was answered with %x", b, s.written)
 			}
 		})
-		t.Logf("H2: %d malformed frames, reply %t, end cleanly", len(frames), reply)
+		t.Logf("%d malformed frames, reply %t, end cleanly", len(frames), reply)
 	}
 }
 
-// TestH2_ErrorsAreTyped: what a program can tell of each class.
-func TestH2_ErrorsAreTyped(t *testing.T) {
+// TestStartupErrorsAreTyped: what a program can tell of each class.
+func TestStartupErrorsAreTyped(t *testing.T) {
 	good := frame(false, 24).AppendTo(nil)
 	change := func(i int, v byte) []byte { b := bytes.Clone(good); b[i] = v; return b }
 	for _, tt := range []struct {
@@ -254,11 +254,11 @@ func TestH2_ErrorsAreTyped(t *testing.T) {
 	}
 }
 
-// TestH2_BitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and revisions, are startup or a
+// TestStartupBitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and revisions, are startup or a
 // rejection: reserved bits are not looked at, and the M and C bits are an offer.
 //
 // MPA-5044-7.1.1-19, MPA-5044-7.1.1-22
-func TestH2_BitsThatDoNotMatter(t *testing.T) {
+func TestStartupBitsThatDoNotMatter(t *testing.T) {
 	for _, reply := range []bool{false, true} {
 		for rev := byte(1); rev <= 2; rev++ {
 			for flags := range 256 {
@@ -289,9 +289,9 @@ func TestH2_BitsThatDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestH2_NothingForAnnouncedOctets: what a header announces takes no memory: a startup that announces 65,535 octets
+// TestStartupNothingForAnnouncedOctets: what a header announces takes no memory: a startup that announces 65,535 octets
 // allocates as much as one that announces 513.
-func TestH2_NothingForAnnouncedOctets(t *testing.T) {
+func TestStartupNothingForAnnouncedOctets(t *testing.T) {
 	cost := func(n int) int64 {
 		const times = 500
 		before := allocated()
@@ -306,17 +306,17 @@ func TestH2_NothingForAnnouncedOctets(t *testing.T) {
 	}
 	cost(513)
 	short, long := cost(513), cost(65535)
-	t.Logf("H2: %d octets for an announced 513, %d for 65535", short, long)
+	t.Logf("%d octets for an announced 513, %d for 65535", short, long)
 	if !testmode.Race && long > short+1024 {
 		t.Errorf("an announced length takes memory: %d octets for 513, %d for 65535", short, long)
 	}
 }
 
-// TestH4_DepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never above this end's own limits,
+// TestStartupDepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never above this end's own limits,
 // 0x3FFF is no depth, and the memory of a connection does not depend on it (± 1 KiB).
 //
 // MPA-6581-9.1-9, MPA-6581-9.1-13, MPA-6581-9.1-19, MPA-6581-9.1-21
-func TestH4_DepthsAreBounded(t *testing.T) {
+func TestStartupDepthsAreBounded(t *testing.T) {
 	stated := []int{0, 1, 2, 15, 16, 17, 255, 0x3FFE, 0x3FFF}
 	for _, own := range []int{-1, 1, 16, 100} {
 		limit := max(own, 0)
@@ -374,7 +374,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 	base := cost(16)
 	for _, depth := range []uint16{17, 0x3FFE, 0x3FFF} {
 		got := cost(depth)
-		t.Logf("H4: %d octets per connection for a stated depth of 16, %d for %d", base, got, depth)
+		t.Logf("%d octets per connection for a stated depth of 16, %d for %d", base, got, depth)
 		if diff := got - base; !testmode.Race && (diff > 1024 || diff < -1024) {
 			t.Errorf("a stated depth of %d takes %d octets, of 16 %d", depth, got, base)
 		}

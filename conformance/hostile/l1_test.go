@@ -102,10 +102,10 @@ func stride(t *testing.T, short int) (first, step int64) {
 	return seeded(t).Int64N(int64(short)), int64(short)
 }
 
-// TestL1_CutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a reset: both
+// TestCutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a reset: both
 // ends come to their end within a second, with errors that say what has happened, nothing wrong delivered,
 // every Work Request completed once, and nothing left.
-func TestL1_CutAtEveryOctet(t *testing.T) {
+func TestCutAtEveryOctet(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	pairs := newSocketPairs(t)
 	var worst atomic.Int64
@@ -166,10 +166,10 @@ func TestL1_CutAtEveryOctet(t *testing.T) {
 	settled(t, goroutines+1) // the test's own listener may wait in the poller
 }
 
-// TestL1_SilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it but the
+// TestSilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it but the
 // deadline, so both ends come to their end then, or what Close waits for after it, in virtual time; and the bubble is
 // empty when the peer's FIN has been waited for.
-func TestL1_SilenceEndsAtTheDeadline(t *testing.T) {
+func TestSilenceEndsAtTheDeadline(t *testing.T) {
 	first, step := stride(t, 13)
 	cuts, told, slowest := 0, 0, time.Duration(0)
 	for _, s := range sessions {
@@ -219,10 +219,10 @@ const closeTimeout = 5 * time.Second
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// TestF3_FlipsAreFound flips a bit at every octet of live sessions, and each bit of their startup frames. A flip in an FPDU is always found, and nothing wrong
+// TestFlipsAreFound flips a bit at every octet of live sessions, and each bit of their startup frames. A flip in an FPDU is always found, and nothing wrong
 // is delivered. The startup frames have no CRC, but for the capability record's: a flip there may go unnoticed where nothing
 // depends on that bit, but nothing wrong is delivered either.
-func TestF3_FlipsAreFound(t *testing.T) {
+func TestFlipsAreFound(t *testing.T) {
 	first, step := stride(t, 7)
 	flips, found, unnoticed := 0, 0, 0
 	for _, s := range sessions {
@@ -286,9 +286,9 @@ func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bo
 	return o, [2]bool{p.there.hit, p.back.hit}[direction]
 }
 
-// TestF5_SplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces of random lengths,
+// TestSplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces of random lengths,
 // slowly and at a limited rate: every session goes as it does unsplit, and only the path takes time.
-func TestF5_SplitsChangeNothing(t *testing.T) {
+func TestSplitsChangeNothing(t *testing.T) {
 	random := seeded(t)
 	var mu sync.Mutex // the proxy asks for each direction
 	piece := func() int {

@@ -277,9 +277,9 @@ func (a *arena) close() {
 	a.p.close()
 }
 
-// TestL2_StatesAndEvents lets each event happen in each state: the call that waits gives the error of the table,
+// TestStatesAndEvents lets each event happen in each state: the call that waits gives the error of the table,
 // within a second, so do Read and Write behind it, Close returns, and nothing is left.
-func TestL2_StatesAndEvents(t *testing.T) {
+func TestStatesAndEvents(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()
 	cells, slowest := 0, time.Duration(0)

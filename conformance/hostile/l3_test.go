@@ -16,9 +16,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestL3_QueuePairCloseAgainstPost: posters, the transmitter and the end of a queue pair race, a million times.
+// TestQueuePairCloseAgainstPost: posters, the transmitter and the end of a queue pair race, a million times.
 // What was accepted completes exactly once, and what was not never does.
-func TestL3_QueuePairCloseAgainstPost(t *testing.T) {
+func TestQueuePairCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	seed := random.Uint64()
 	rounds := testmode.Count(1_000_000, 20_000)
@@ -142,9 +142,9 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	return accepted, r.refused[0] + r.refused[1], flushed, nil
 }
 
-// TestL3_CloseAgainstPost: the same with whole connections. Both ends post all kinds of work from several goroutines and
+// TestCloseAgainstPost: the same with whole connections. Both ends post all kinds of work from several goroutines and
 // register memory, while one end or both are closed, or the path is cut; a second Close and a poller are there too.
-func TestL3_CloseAgainstPost(t *testing.T) {
+func TestCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	goroutines := runtime.NumGoroutine()
 	rounds := testmode.Count(5_000, 500)

@@ -70,9 +70,9 @@ func work(c *extsock.Conn, h extsock.Handle) error {
 	}
 }
 
-// TestL4_PeerIsKilled kills the peer process with SIGKILL at a random moment: every call of the survivor returns within
+// TestPeerIsKilled kills the peer process with SIGKILL at a random moment: every call of the survivor returns within
 // a second with an error that is not an orderly end, and nothing is left.
-func TestL4_PeerIsKilled(t *testing.T) {
+func TestPeerIsKilled(t *testing.T) {
 	random := seeded(t)
 	kills := testmode.Count(100, 5)
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, CloseTimeout: time.Second})

@@ -65,9 +65,9 @@ func rssOf(t testing.TB, pid int) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// TestL5_NothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
+// TestNothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
 // Regions return exactly to what they were, heap and resident memory do not grow with the number.
-func TestL5_NothingIsLeft(t *testing.T) {
+func TestNothingIsLeft(t *testing.T) {
 	n := testmode.Count(100_000, 600)
 	domain := ddp.NewDomain(nil)
 	// Both are in this process. The server's Domain lives on.

@@ -165,10 +165,10 @@ func (s *fusedStream) SetReadDeadline(t time.Time) error {
 	return s.Stream.SetReadDeadline(t)
 }
 
-// TestL7_EachCallFails has every call fail, one after the other, that a session makes of what is below: Dial, Listen,
+// TestEachCallFails has every call fail, one after the other, that a session makes of what is below: Dial, Listen,
 // Accept and those of the Stream; once, and for good. Both ends come to their end within their time limits, with clean
 // errors, and nothing is left in the bubble.
-func TestL7_EachCallFails(t *testing.T) {
+func TestEachCallFails(t *testing.T) {
 	failed, unseen := 0, 0
 	whats := map[string]int{}
 	for _, s := range sessions {

@@ -17,9 +17,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestL8_UseDuringSetUp has goroutines call everything there is on connections while these enter DDP mode, and are closed.
+// TestUseDuringSetUp has goroutines call everything there is on connections while these enter DDP mode, and are closed.
 // What is not there yet is an error, never a panic, and with -race nothing is seen before it is made.
-func TestL8_UseDuringSetUp(t *testing.T) {
+func TestUseDuringSetUp(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()
 	var switched atomic.Int64
@@ -98,10 +98,10 @@ func lookAt(c *extsock.Conn, way, round int) {
 	}
 }
 
-// TestL9_NothingOutlives brings connections to their end in every way that has a timer or a goroutine in it. Each bubble
+// TestNothingOutlives brings connections to their end in every way that has a timer or a goroutine in it. Each bubble
 // must be empty as soon as the longest time limit there is has passed: synctest fails the test for a goroutine that is
 // left.
-func TestL9_NothingOutlives(t *testing.T) {
+func TestNothingOutlives(t *testing.T) {
 	type conns struct{ c, peer *extsock.Conn }
 	ctx := context.Background()
 	enable := func(x conns) {

@@ -17,7 +17,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestP4_RevokeOverLoopback revokes Regions while their peers write to them, on four connections, in FPDUs of 64 KiB as fast
+// TestRevokeOverLoopback revokes Regions while their peers write to them, on four connections, in FPDUs of 64 KiB as fast
 // as TCP takes them. When Deregister has returned not one octet changes, not at once and not a millisecond later; the peer's
 // connection ends, since it goes on. How long Deregister takes is told: it waits for the copy that is under way.
 //
@@ -25,7 +25,7 @@ import (
 // modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
 //
 // SEC-5042-6.2.2-2
-func TestP4_RevokeOverLoopback(t *testing.T) {
+func TestRevokeOverLoopback(t *testing.T) {
 	random := seeded(t)
 	rounds := testmode.Count(250, 20)
 	var mu sync.Mutex
@@ -55,7 +55,7 @@ func TestP4_RevokeOverLoopback(t *testing.T) {
 		t.Fatal("nothing was revoked")
 	}
 	slices.Sort(took)
-	t.Logf("P4: %d Regions revoked, %d of them while they were written: 0 octets changed; Deregister took %v in the median, %v at p99, %v at most",
+	t.Logf("%d Regions revoked, %d of them while they were written: 0 octets changed; Deregister took %v in the median, %v at p99, %v at most",
 		len(took), inUse.Load(), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
 	if inUse.Load() < int64(len(took)) {
 		t.Error("the Regions were not in use")

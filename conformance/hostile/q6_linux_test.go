@@ -294,10 +294,10 @@ func keepSending(a attack, next func(v *villain) []byte) {
 	}
 }
 
-// TestQ6_HostilePeers has a thousand hostile peers at once do all that they can against one server under a memory limit.
+// TestHostilePeers has a thousand hostile peers at once do all that they can against one server under a memory limit.
 // Its resident memory stays below the limit, it does not spend its time on collecting garbage, and a good client is
 // served all the while.
-func TestQ6_HostilePeers(t *testing.T) {
+func TestHostilePeers(t *testing.T) {
 	const limit = 256 << 20
 	peers, duration := testmode.Count(1000, 110), time.Duration(testmode.Count(10, 1))*time.Second
 	server := startChild(t, "victim", "GOMEMLIMIT=256MiB")

@@ -162,9 +162,9 @@ func runFlood() error {
 	return nil
 }
 
-// TestQ2_Floods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
+// TestFloods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
 // has alone, and when it is over the heap has grown by at most 1 MiB.
-func TestQ2_Floods(t *testing.T) {
+func TestFloods(t *testing.T) {
 	window := time.Duration(testmode.Count(500, 100)) * time.Millisecond
 	good := goodStream(t)
 	defer good.stop()
@@ -211,13 +211,13 @@ func TestQ2_Floods(t *testing.T) {
 					}
 				}
 				share = beside / alone
-				t.Logf("Q2: the good stream has %.0f MB/s alone, %.0f beside %s: %.0f %%", alone/3e6, beside/3e6, f.desc, 100*share)
+				t.Logf("the good stream has %.0f MB/s alone, %.0f beside %s: %.0f %%", alone/3e6, beside/3e6, f.desc, 100*share)
 				if share >= 0.4 || attempt == 3 || !testmode.Full || testmode.Race {
 					break
 				}
 			}
 			grown := good.inUse() - before
-			t.Logf("Q2: %d %s; the heap has grown by %d octets", c.Stats().Received.FPDUs, f.desc, grown)
+			t.Logf("%d %s; the heap has grown by %d octets", c.Stats().Received.FPDUs, f.desc, grown)
 			if testmode.Full && !testmode.Race && share < 0.4 {
 				t.Errorf("the good stream keeps %.0f %% of its rate, want 40", 100*share)
 			}

@@ -15,12 +15,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestQ1_SendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first ends the stream
+// TestSendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first ends the stream
 // with Untagged Buffer Error 0x02, and none of them takes memory: all together at most 2 MiB, which is what the connection
 // borrows to receive and to send the Terminate. Without the tag conformance there are 50,000.
 //
 // DDP-5041-7.2-9
-func TestQ1_SendsWithoutBuffers(t *testing.T) {
+func TestSendsWithoutBuffers(t *testing.T) {
 	n := testmode.Count(1_000_000, 50_000)
 	cq := rdmap.NewCompletionQueue(16)
 	p, c := connected(t, extsock.Config{RecvCQ: cq}, nil, nil)
@@ -40,7 +40,7 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 		t.Errorf("the Sends could not all be written: %v", err)
 	}
 	grown := allocated() - before
-	t.Logf("Q1: %d Sends, %d octets: %d octets allocated meanwhile", n, len(flood), grown)
+	t.Logf("%d Sends, %d octets: %d octets allocated meanwhile", n, len(flood), grown)
 	if !testmode.Race && grown > 2<<20 {
 		t.Errorf("%d octets allocated for Sends that nobody wants", grown)
 	}
@@ -51,9 +51,9 @@ func TestQ1_SendsWithoutBuffers(t *testing.T) {
 	c.Close()
 }
 
-// TestQ3_CompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own stream where it
+// TestCompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own stream where it
 // comes from the peer; a stream with another completion queue loses no Completion.
-func TestQ3_CompletionQueueOverflow(t *testing.T) {
+func TestCompletionQueueOverflow(t *testing.T) {
 	const depth = 4
 	rounds := testmode.Count(20_000, 1000)
 	srq, cq := rdmap.NewSharedReceiveQueue(64), rdmap.NewCompletionQueue(depth)
@@ -131,7 +131,7 @@ func TestQ3_CompletionQueueOverflow(t *testing.T) {
 	if err := <-lost; err != nil {
 		t.Errorf("the other stream: %v", err)
 	}
-	t.Logf("Q3: %d posts refused, one stream ended, 0 of %d Completions of the other lost", refused, rounds)
+	t.Logf("%d posts refused, one stream ended, 0 of %d Completions of the other lost", refused, rounds)
 }
 
 // record is a capability record of an rddp end with the byte stream, that claims so many buffers of so many octets.
@@ -143,9 +143,9 @@ func record(credits uint16, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestQ4_ToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
+// TestToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
 // buffer: afterwards as many messages as ever find one. Without the tag conformance there are 2,000.
-func TestQ4_ToleratedMessages(t *testing.T) {
+func TestToleratedMessages(t *testing.T) {
 	n := testmode.Count(100_000, 2000)
 	const depth = 8
 	for _, tt := range []struct {
@@ -203,12 +203,12 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 			c.Close()
 		})
 	}
-	t.Logf("Q4: %d empty messages used up no buffer", n)
+	t.Logf("%d empty messages used up no buffer", n)
 }
 
-// TestQ4_InflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than one that claims what
+// TestInflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than one that claims what
 // is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
-func TestQ4_InflatedCredits(t *testing.T) {
+func TestInflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
 		n := int64(testmode.Count(200, 100))
 		before := leastInUse()
@@ -228,7 +228,7 @@ func TestQ4_InflatedCredits(t *testing.T) {
 	}
 	cost(record(32, 64<<10))
 	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
-	t.Logf("Q4: %d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
+	t.Logf("%d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
 	if !testmode.Race && inflated > usual+4<<10 {
 		t.Errorf("inflated credits take %d octets, usual ones %d", inflated, usual)
 	}

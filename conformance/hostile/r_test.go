@@ -12,12 +12,12 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// TestR2_ReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
+// TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
 // the stream with Untagged Buffer Error 0x02, and the other stream keeps at least 90 % of its rate while one such peer
 // after the other comes, four a second.
 //
 // DDP-5041-7.2-9
-func TestR2_ReadFloodBeyondIRD(t *testing.T) {
+func TestReadFloodBeyondIRD(t *testing.T) {
 	const ird, size = 16, 1000
 	memory := make([]byte, size)
 	for _, n := range []int{ird + 1, ird + 2, 2 * ird, 1000, 100_000} {
@@ -72,7 +72,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 			<-stopped
 		}
 		share = beside / alone
-		t.Logf("R2: the good stream has %.0f MB/s alone, %.0f beside Read floods: %.0f %%", alone/3e6, beside/3e6, 100*share)
+		t.Logf("the good stream has %.0f MB/s alone, %.0f beside Read floods: %.0f %%", alone/3e6, beside/3e6, 100*share)
 		if share >= 0.9 || attempt == 3 || !testmode.Full || testmode.Race {
 			break
 		}
@@ -91,10 +91,10 @@ func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
 	return p.fpdus(requests...)
 }
 
-// TestR5_SlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process hold is SetMemoryLimit
+// TestSlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process hold is SetMemoryLimit
 // and for each stream one FPDU and its fixed state, 128 KiB together; the write time-out ends all of them. Without the tag
 // conformance 20 peers ask for 16 MiB.
-func TestR5_SlowReaders(t *testing.T) {
+func TestSlowReaders(t *testing.T) {
 	const ird, limit, each = 16, 8 << 20, 128 << 10
 	peers, size := testmode.Count(100, 20), testmode.Count(1<<30, 16<<20)
 	defer extsock.SetMemoryLimit(extsock.SetMemoryLimit(limit))
@@ -133,7 +133,7 @@ func TestR5_SlowReaders(t *testing.T) {
 	})
 	time.Sleep(500 * time.Millisecond)
 	held := inUse() - before
-	t.Logf("R5: %d peers that do not read %d GiB: %d octets in all, %d each; the limit is %d", peers, int64(ird)*int64(size)>>30, held, held/int64(peers), limit)
+	t.Logf("%d peers that do not read %d GiB: %d octets in all, %d each; the limit is %d", peers, int64(ird)*int64(size)>>30, held, held/int64(peers), limit)
 	if most := int64(limit + peers*each); !testmode.Race && held > most {
 		t.Errorf("%d octets are held, want at most %d", held, most)
 	}
@@ -146,7 +146,7 @@ func TestR5_SlowReaders(t *testing.T) {
 			t.Errorf("%d write time-outs counted", c.Stats().WriteTimeouts)
 		}
 	}
-	t.Logf("R5: all ended after %v", time.Since(begin).Round(time.Millisecond))
+	t.Logf("all ended after %v", time.Since(begin).Round(time.Millisecond))
 	for i, c := range conns {
 		all[i].Close()
 		c.Close()

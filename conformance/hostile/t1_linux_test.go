@@ -28,8 +28,8 @@ import (
 )
 
 func init() {
-	roles["T1 sender"] = func() error { return lossyEnd(true) }
-	roles["T1 receiver"] = func() error { return lossyEnd(false) }
+	roles["lossy sender"] = func() error { return lossyEnd(true) }
+	roles["lossy receiver"] = func() error { return lossyEnd(false) }
 }
 
 // The two ends are in network namespaces of their own; what lies between them is two TUN devices and this process.
@@ -368,8 +368,8 @@ func startLossyEnd(t *testing.T, role, form string, octets int64) (*child, *os.F
 // lossyTransfer moves octets through a path with 5 % loss, 10 % reordering and 1 % duplication in both directions.
 func lossyTransfer(t *testing.T, form string, octets int64) {
 	rnd := seeded(t)
-	sender, a := startLossyEnd(t, "T1 sender", form, octets)
-	receiver, b := startLossyEnd(t, "T1 receiver", form, octets)
+	sender, a := startLossyEnd(t, "lossy sender", form, octets)
+	receiver, b := startLossyEnd(t, "lossy receiver", form, octets)
 	var wg sync.WaitGroup
 	paths := [2]*lossyPath{{from: a, to: b}, {from: b, to: a}}
 	for _, p := range paths {
@@ -397,9 +397,9 @@ func lossyTransfer(t *testing.T, form string, octets int64) {
 	}
 }
 
-// TestT1_LossyPath moves 10^9 octets through the lossy path in each form, as a byte stream and by RDMA Writes: the
+// TestLossyPath moves 10^9 octets through the lossy path in each form, as a byte stream and by RDMA Writes: the
 // SHA-256 is equal. It needs root, /dev/net/tun and BBR, and fails without.
-func TestT1_LossyPath(t *testing.T) {
+func TestLossyPath(t *testing.T) {
 	for _, form := range []string{"stream", "write"} {
 		t.Run(form, func(t *testing.T) { lossyTransfer(t, form, 1e9) })
 	}

@@ -36,10 +36,10 @@ var quietKinds = []quietKind{
 // quietCounts are how many such peers there are.
 func quietCounts() []int { return []int{64, testmode.Count(10_000, 1000)} }
 
-// TestH3_FileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most 64 clients, and say
+// TestFileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most 64 clients, and say
 // nothing, or nothing after their MPA Request. An honest client copies a file meanwhile, again and again. Without the tag
 // conformance there are 64 and 1,000.
-func TestH3_FileServerStaysUsable(t *testing.T) {
+func TestFileServerStaysUsable(t *testing.T) {
 	for _, kind := range quietKinds {
 		for _, n := range quietCounts() {
 			t.Run(fmt.Sprintf("%d %s", n, kind.desc), func(t *testing.T) {
@@ -71,10 +71,10 @@ func TestH3_FileServerStaysUsable(t *testing.T) {
 	}
 }
 
-// TestH3_ProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance that connect and send
+// TestProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance that connect and send
 // nothing. With 64 of them the proxy takes 64 connections, and else 1024, which is the default. Without the tag
 // conformance there are 64 and 1,000, and the proxy takes 64 and 512.
-func TestH3_ProxyStaysUsable(t *testing.T) {
+func TestProxyStaysUsable(t *testing.T) {
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
 		c.SetDeadline(time.Time{}) // a connection through the proxy lasts as long as its test
 		io.Copy(c, c)
@@ -96,8 +96,8 @@ func TestH3_ProxyStaysUsable(t *testing.T) {
 	}
 }
 
-// TestH3_PingServerStaysUsable: the same of a ping server, also of one that serves a single client and ends.
-func TestH3_PingServerStaysUsable(t *testing.T) {
+// TestPingServerStaysUsable: the same of a ping server, also of one that serves a single client and ends.
+func TestPingServerStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		for _, persistent := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%d silent, persistent %t", n, persistent), func(t *testing.T) {
@@ -130,7 +130,7 @@ func usable(t *testing.T, client func() error) {
 			t.Fatalf("the honest client, time %d: %v", i, err)
 		}
 	}
-	t.Logf("H3: an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
+	t.Logf("an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
 }
 
 // serveUntilEnd runs serve until the test ends.
