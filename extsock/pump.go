@@ -243,7 +243,7 @@ func (p *pump) lend() []byte {
 	if p.free == nil {
 		b := p.loan.get()
 		if p.parked != nil {
-			p.mrx.Swap(b)
+			p.mrx.SetBuffer(b)
 			p.parked.Put()
 			p.parked = nil
 		} else {
@@ -285,9 +285,9 @@ func (p *pump) park() {
 	if p.free == nil || p.intake == intakeStalled {
 		return
 	}
-	if n := p.mrx.Buffered(); n <= parkedMost {
-		p.parked = bufpool.GetChunk(n)
-		p.loan.put(p.mrx.Swap(p.parked.B))
+	if b, _ := p.mrx.Arrived(); len(b) <= parkedMost {
+		p.parked = bufpool.GetChunk(len(b))
+		p.loan.put(p.mrx.SetBuffer(p.parked.B))
 		p.free = nil
 	}
 }
@@ -297,7 +297,10 @@ func (p *pump) giveBack() {
 	if p.intake == intakeStalled || p.parked != nil {
 		return
 	}
-	if b := p.mrx.TakeBuffer(); b != nil {
+	if needed, _ := p.mrx.Arrived(); len(needed) > 0 {
+		return
+	}
+	if b := p.mrx.SetBuffer(nil); b != nil {
 		p.loan.put(b)
 		p.free = nil
 	}

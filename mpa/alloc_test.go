@@ -73,7 +73,7 @@ func TestAllocsPerFPDU(t *testing.T) {
 					if got := p.receive(); got != 5 {
 						t.Fatalf("%d ULPDUs, want 5; Err %v", got, p.r.Err())
 					}
-					if b := p.r.TakeBuffer(); b != nil {
+					if b := p.r.SetBuffer(nil); b != nil {
 						p.r.SetBuffer(b)
 					}
 				})

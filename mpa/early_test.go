@@ -289,7 +289,7 @@ func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
 	s.Fill(512, copy(s.Free(), stream[512:]))
-	s.TakeBuffer()
+	s.SetBuffer(nil)
 	if s.Next() {
 		t.Errorf("without a buffer there is %+v", s.ULPDU())
 	}

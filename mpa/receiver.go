@@ -12,7 +12,7 @@ const MinBuffer = maxReceived
 // A ULPDU is what a peer's DDP has handed to its MPA in one piece.
 type ULPDU struct {
 	Off   uint64 // stream offset where its FPDU begins
-	Data  []byte // valid until the next call of Next, Free, Fill, Swap or TakeBuffer
+	Data  []byte // valid until the next call of Next, Free, Fill or SetBuffer
 	Early bool   // there is a gap before it in what has arrived
 }
 
@@ -36,38 +36,16 @@ type Receiver struct {
 // no buffer yet. Of a it uses CRC and RxMarkers.
 func NewReceiver(a Agreement) *Receiver { return &Receiver{crc: a.CRC, markers: a.RxMarkers} }
 
-// SetBuffer lends buf, of MinBuffer octets or more, to the Receiver, which must have none. 256 KiB to
-// 1 MiB make reads efficient.
-func (r *Receiver) SetBuffer(buf []byte) {
-	if r.buf != nil || len(buf) < MinBuffer {
-		panic(fmt.Sprintf("BUG: SetBuffer(%d octets), has %d", len(buf), len(r.buf)))
-	}
-	r.buf = buf
-}
-
-// TakeBuffer takes the buffer back. It returns nil when there is none, or when octets are in it that
-// are still needed: those of an unfinished FPDU, or ULPDUs that Next has not shown.
-func (r *Receiver) TakeBuffer() []byte {
-	if r.r < r.w {
-		return nil
-	}
-	buf := r.buf
-	r.buf, r.r, r.w = nil, 0, 0
-	r.early.drop()
-	r.ulpdu = ULPDU{}
-	return buf
-}
-
-// Buffered returns how many octets in the buffer are still needed; after Next has returned false, those of an unfinished
-// FPDU.
-func (r *Receiver) Buffered() int { return r.w - r.r }
-
-// Swap lends buf to the Receiver in place of the buffer that it has, which it returns, and copies what is still needed.
-// buf must hold that, and if Free is to be called next, MinBuffer octets.
-func (r *Receiver) Swap(buf []byte) (before []byte) {
-	n := r.Buffered()
-	if r.buf == nil || len(buf) < n {
-		panic(fmt.Sprintf("BUG: Swap(%d octets) of a buffer of %d with %d in use", len(buf), len(r.buf), n))
+// SetBuffer lends buf to the Receiver in place of the buffer that the Receiver has, copies to it what is
+// still needed, and returns the buffer that it replaces. At first a Receiver has none, which is nil.
+//
+// A buffer needs MinBuffer bytes before Free is called; 256 KiB to 1 MiB make reads efficient. A shorter
+// one can keep the beginning of an FPDU while nothing is read. A nil buf takes the buffer back. That is a
+// bug of the caller while bytes are in it that are still needed: see Arrived.
+func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
+	n := r.w - r.r
+	if len(buf) < n || r.buf == nil && buf != nil && len(buf) < MinBuffer {
+		panic(fmt.Sprintf("BUG: SetBuffer(%d bytes), %d are needed", len(buf), n))
 	}
 	copy(buf, r.buf[r.r:r.w])
 	before = r.buf
@@ -122,10 +100,10 @@ func (r *Receiver) Fill(off uint64, n int) {
 	r.w += n - int(seen)
 }
 
-// Arrived returns the octets that have come in order and that Next has not passed: the first begins an FPDU.
-// whole is how many of them are FPDUs that are there to their end, as their lengths tell; nothing has been
-// verified. So each FPDU is whole after exactly one Fill. b is valid until the next call of Next, Free, Swap or
-// TakeBuffer.
+// Arrived returns the bytes that have come in order and are still needed, because Next has not passed them.
+// The first of them begins an FPDU. The first whole bytes of b are complete FPDUs, as their lengths tell;
+// nothing of them has been verified. So each FPDU becomes whole with exactly one Fill. b is valid until the
+// next call of Next, Free or SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
 	for {

@@ -57,7 +57,7 @@ func wantDead(t *testing.T, s *sink, markers bool) {
 	if len(s.got) != before || s.Err() != err || s.EOF() != err || s.Next() {
 		t.Errorf("after %v: %d more ULPDUs, Err %v, EOF %v", err, len(s.got)-before, s.Err(), s.EOF())
 	}
-	if s.TakeBuffer() == nil {
+	if s.SetBuffer(nil) == nil {
 		t.Error("the buffer of a Receiver that has failed cannot be taken")
 	}
 }
@@ -150,59 +150,63 @@ func TestArrived(t *testing.T) {
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
 	r := NewReceiver(Agreement{CRC: true})
-	if r.TakeBuffer() != nil || len(r.Free()) != 0 || r.Next() {
+	if r.SetBuffer(nil) != nil || len(r.Free()) != 0 || r.Next() {
 		t.Error("a new Receiver has a buffer")
 	}
 	wantPanic(t, func() { r.SetBuffer(make([]byte, MinBuffer-1)) })
 	buf := make([]byte, MinBuffer)
-	r.SetBuffer(buf)
-	wantPanic(t, func() { r.SetBuffer(make([]byte, MinBuffer)) })
+	if r.SetBuffer(buf) != nil {
+		t.Error("the first buffer replaced another")
+	}
 	wantPanic(t, func() { r.Fill(0, MinBuffer+1) })
-	if got := r.TakeBuffer(); &got[0] != &buf[0] {
+	other := make([]byte, MinBuffer)
+	if got := r.SetBuffer(other); &got[0] != &buf[0] {
+		t.Error("a buffer with nothing in it was not replaced")
+	}
+	if got := r.SetBuffer(nil); &got[0] != &other[0] {
 		t.Error("a buffer with nothing in it was not given back")
 	}
 	r.SetBuffer(buf)
 	r.Fill(0, copy(r.Free(), fpdu[:3]))
-	if r.Next() || r.TakeBuffer() != nil {
-		t.Error("the beginning of an FPDU is in the buffer, and it was given back")
+	if b, _ := r.Arrived(); r.Next() || len(b) != 3 {
+		t.Errorf("%d bytes are needed, want the 3 of an FPDU that has begun", len(b))
 	}
+	wantPanic(t, func() { r.SetBuffer(nil) })
 	r.Fill(3, copy(r.Free(), fpdu[3:]))
-	if r.TakeBuffer() != nil {
-		t.Error("a ULPDU has not been shown, and the buffer was given back")
+	if b, whole := r.Arrived(); !bytes.Equal(b, fpdu) || whole != len(fpdu) {
+		t.Errorf("%d bytes are needed, %d of them whole FPDUs, want the %d of a ULPDU not shown", len(b), whole, len(fpdu))
 	}
+	wantPanic(t, func() { r.SetBuffer(nil) })
 	if !r.Next() || !bytes.Equal(r.ULPDU().Data, figure5) || r.Next() {
 		t.Error("the ULPDU was not shown, or not once")
 	}
-	if got := r.TakeBuffer(); &got[0] != &buf[0] || r.ULPDU().Data != nil || r.TakeBuffer() != nil {
+	if got := r.SetBuffer(nil); &got[0] != &buf[0] || r.ULPDU().Data != nil || r.SetBuffer(nil) != nil {
 		t.Error("after the last ULPDU the buffer was not given back, or is still referred to")
 	}
 }
 
-// TestSwap: what has come of an FPDU can wait in a buffer that just holds it, wherever it has been cut, and the ULPDUs are
+// TestShortBuffer: what has come of an FPDU can wait in a buffer that just holds it, wherever it has been cut, and the ULPDUs are
 // the same.
-func TestSwap(t *testing.T) {
+func TestShortBuffer(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, begins := refStream(worked(), markers, true)
 		for at := range stream {
 			s := newSink(true, markers).feed(stream[:at], 0)
-			whole := s.Swap(make([]byte, s.Buffered()))
+			in, _ := s.Arrived()
+			short := make([]byte, len(in))
+			whole := s.SetBuffer(short)
 			for i := range whole {
 				whole[i] = 0xEE
 			}
-			if n := s.Buffered(); n > 0 && s.TakeBuffer() != nil {
-				t.Errorf("cut at %d: %d octets were given back", at, n)
-			} else if n > 0 {
-				s.Swap(whole)
-			} else {
-				s.TakeBuffer()
-				s.SetBuffer(whole)
+			if in, _ := s.Arrived(); len(in) != len(short) {
+				t.Errorf("cut at %d: %d bytes are needed, then %d", at, len(short), len(in))
 			}
+			s.SetBuffer(whole)
 			s.feed(stream[at:], 0).want(t, worked(), begins)
 		}
 	})
 	s := newSink(true, false).feed([]byte{0, 1}, 0)
-	wantPanic(t, func() { s.Swap(make([]byte, 1)) })
-	wantPanic(t, func() { NewReceiver(Agreement{CRC: true}).Swap(make([]byte, MinBuffer)) })
+	wantPanic(t, func() { s.SetBuffer(make([]byte, 1)) })
 }
 
 // TestFreeIsNeverEmpty: an FPDU that has begun anywhere in the buffer can be read to its end.
