@@ -421,7 +421,7 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		}
 		privateData = own.withPrivateData(privateData)
 	}
-	if len(privateData) > mpa.MaxEnhancedPrivateData {
+	if len(privateData) > maxPrivateData {
 		return mpa.Config{}, ErrPrivateData
 	}
 	return mpa.Config{

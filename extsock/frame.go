@@ -7,9 +7,13 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/rddp/rddp/mpa"
 )
+
+// maxPrivateData is the longest Private Data of an enhanced frame: RFC 6581 §9 takes 4 of the 512 bytes.
+const maxPrivateData = 508
 
 // This file is how the two frames of MPA startup go out and come in.
 
@@ -22,7 +26,7 @@ func (c *Conn) writeFrame(f mpa.Frame) error {
 
 // readFrame reads one startup frame and not an octet more: what follows it is FPDUs.
 func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
-	b := make([]byte, mpa.FrameHeaderLen, mpa.FrameHeaderLen+mpa.MaxPrivateData)
+	b := make([]byte, mpa.FrameHeaderLen)
 	key := mpa.Key(reply)
 	n, whole := 0, false
 	defer func() { c.taps.frame(b[:n], false, whole) }() // in one piece
@@ -44,6 +48,7 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 	if err != nil {
 		return mpa.Frame{}, err
 	}
+	b = slices.Grow(b, total-len(b))
 	b = b[:total]
 	m, err := io.ReadFull(c.stream, b[n:]) // nothing was read ahead of this far
 	n += m

@@ -99,7 +99,7 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 // can have, 512 octets: in a Request for its program, in a Reply for the one that has asked.
 // MPA-5044-7.1.1-31, MPA-5044-7.1.2-24
 func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
-	data := pattern(mpa.MaxPrivateData, 1)
+	data := pattern(512, 1)
 	synctest.Test(t, func(t *testing.T) {
 		c, far := against(t, false, plainInitiator)
 		defer far.close(c)

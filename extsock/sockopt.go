@@ -46,6 +46,9 @@ const (
 	maxDepth     = mpa.DepthULP - 1 // RFC 6581 §9.1
 	maxRecvDepth = math.MaxUint16
 	maxRecvSize  = math.MaxInt32 // fits an int of 32 bits and the capability record
+
+	// FPDUs of the smallest and the largest MULPDU, 128 and 64768 bytes (RFC 5044 §3).
+	minFPDU, maxFPDU = 136, 64776
 )
 
 // A sockopt is one socket option as its typed methods.
@@ -229,7 +232,7 @@ func (c *Conn) SetMaxFPDU(octets int) error {
 	if octets == 0 {
 		return c.configure(nil, func(cfg *Config) { cfg.MaxFPDU = 0 })
 	}
-	return c.within("MAXFPDU", octets, mpa.FPDULen(mpa.MinMULPDU), mpa.FPDULen(mpa.MaxULPDU), nil,
+	return c.within("MAXFPDU", octets, minFPDU, maxFPDU, nil,
 		func(cfg *Config) { cfg.MaxFPDU = octets })
 }
 

@@ -47,7 +47,7 @@ func BenchmarkReceiver(b *testing.B) {
 		ulpdu := counting(0, n)
 		var stream []byte
 		var begins []int
-		for len(stream) < 256<<10 || markers && s.Off()%MarkerInterval != 0 {
+		for len(stream) < 256<<10 || markers && s.Off()%markerInterval != 0 {
 			begins = append(begins, len(stream))
 			batch.Reset()
 			s.Append(batch, false, ulpdu)

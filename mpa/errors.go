@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Layer is the number of MPA in a Terminate: "the LLP" (RFC 5040 §4.8, RFC 6580 §3.3).
-const Layer = 2
+// layerLLP is MPA's Layer in a Terminate: "the LLP" (RFC 5040 §4.8, RFC 6580 §3.3).
+const layerLLP = 2
 
 // What a Config asks for and cannot have.
 var (
-	ErrRevision    = errors.New("mpa: revision is neither 1 nor 2")
-	ErrDepth       = errors.New("mpa: IRD or ORD is not a number of 14 bits")
-	ErrPrivateData = errors.New("mpa: Private Data is too long")
-	ErrPeerToPeer  = errors.New("mpa: the peer-to-peer model needs the enhanced frame of revision 2")
+	errRevision    = errors.New("mpa: revision is neither 1 nor 2")
+	errDepth       = errors.New("mpa: IRD or ORD is not a number of 14 bits")
+	errPrivateData = errors.New("mpa: Private Data is too long")
+	errPeerToPeer  = errors.New("mpa: the peer-to-peer model needs the enhanced frame of revision 2")
 )
 
 // ErrSameRole says that both ends have started as Initiator, or both as Responder. It is wrapped in
@@ -85,7 +85,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // TerminateCode returns the three numbers that stand for the error in a Terminate.
-func (e *Error) TerminateCode() (layer, etype, code uint8) { return Layer, 0, uint8(e.Code) }
+func (e *Error) TerminateCode() (layer, etype, code uint8) { return layerLLP, 0, uint8(e.Code) }
 
 // A RejectError is a Reply whose R bit is set: the peer's application does not want the connection.
 // "the implementation MUST exit MPA, leaving the TCP connection open" (RFC 5044 §7.1.2)

@@ -46,7 +46,7 @@ func (c *corruption) caught(bits ...int) bool {
 	for _, bit := range bits {
 		c.flip(bit)
 	}
-	n := c.from + FPDULen(int(binary.BigEndian.Uint16(c.stream[c.from:])))
+	n := c.from + fpduLen(int(binary.BigEndian.Uint16(c.stream[c.from:])))
 	r := Receiver{crc: true, buf: c.stream[:max(n, c.from+c.size)], w: n}
 	shown := 0
 	for r.Next() {

@@ -188,7 +188,7 @@ func TestEveryULPDULength(t *testing.T) {
 		step = 41
 	}
 	for n := 0; n <= maxLength; n += step {
-		size := FPDULen(n)
+		size := fpduLen(n)
 		binary.BigEndian.PutUint16(buf, uint16(n))
 		copy(buf[2:], data[:n])
 		clear(buf[2+n : size])

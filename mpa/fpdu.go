@@ -3,10 +3,10 @@ package mpa
 import "encoding/binary"
 
 const (
-	// MinMULPDU and MaxULPDU bound the length of a ULPDU that MPA asks for, in octets.
+	// minMULPDU and MaxULPDU bound the length of a ULPDU that MPA asks for, in octets.
 	// "The range of MULPDU values MUST be between 128 octets and 64768 octets, inclusive."
 	// (RFC 5044 §3)
-	MinMULPDU = 128
+	minMULPDU = 128
 	MaxULPDU  = 64768
 
 	lengthLen = 2     // the ULPDU_Length field
@@ -15,12 +15,12 @@ const (
 
 	// maxSent and maxReceived are the most octets an FPDU has, Markers included. The first is for a
 	// ULPDU of MaxULPDU, the second for one of maxLength octets.
-	maxSent     = 64776 + 128*MarkerSize
-	maxReceived = 65544 + 130*MarkerSize
+	maxSent     = 64776 + 128*markerSize
+	maxReceived = 65544 + 130*markerSize
 )
 
 // MULPDU returns how long a ULPDU should be at most, so that its FPDU fits a TCP segment of emss
-// octets wherever it begins. markers says whether Markers are sent. The result is between MinMULPDU
+// octets wherever it begins. markers says whether Markers are sent. The result is between minMULPDU
 // and MaxULPDU. EMSS changes over time, so ask again.
 func MULPDU(emss int, markers bool) int {
 	emss = min(max(emss, 0), maxSent) // more makes no difference
@@ -28,14 +28,14 @@ func MULPDU(emss int, markers bool) int {
 	overhead := lengthLen + crcLen + emss%4
 	if markers {
 		// "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4)" (RFC 5044 §4.5)
-		overhead += MarkerSize * ((emss + MarkerInterval - 1) / MarkerInterval)
+		overhead += markerSize * ((emss + markerInterval - 1) / markerInterval)
 	}
 	// "the MPA on TCP sender MUST NOT shrink the MULPDU below 128 octets" (RFC 5044 §4.5)
-	return min(max(emss-overhead, MinMULPDU), MaxULPDU)
+	return min(max(emss-overhead, minMULPDU), MaxULPDU)
 }
 
-// FPDULen returns the octets of an FPDU with a ULPDU of n octets, without Markers.
-func FPDULen(n int) int { return lengthLen + n + padLen(n) + crcLen }
+// fpduLen returns the octets of an FPDU with a ULPDU of n octets, without Markers.
+func fpduLen(n int) int { return lengthLen + n + padLen(n) + crcLen }
 
 // padLen returns the octets of PAD behind a ULPDU of n octets.
 // "The length of the pad is set so as to make the size of the FPDU an integral multiple of four."
@@ -45,7 +45,7 @@ func padLen(n int) int { return -(lengthLen + n) & 3 }
 // An fpdu says where the parts of one FPDU lie.
 type fpdu struct {
 	off  uint64 // stream offset where it begins, with the Marker in front of ULPDU_Length if one is due
-	lead int    // octets of that Marker, 0 or MarkerSize; ULPDU_Length follows
+	lead int    // octets of that Marker, 0 or markerSize; ULPDU_Length follows
 	n    int    // ULPDU_Length
 	size int    // octets in the stream, Markers included
 }
@@ -55,15 +55,15 @@ type fpdu struct {
 func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 	f.off = off
 	if markers && toMarker(off) == 0 {
-		f.lead = MarkerSize
+		f.lead = markerSize
 	}
 	if len(b) < f.lead+lengthLen {
 		return f, false
 	}
 	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
-	f.size = FPDULen(f.n)
+	f.size = fpduLen(f.n)
 	if markers {
-		f.size += MarkerSize * markersIn(off, f.size)
+		f.size += markerSize * markersIn(off, f.size)
 	}
 	return f, true
 }

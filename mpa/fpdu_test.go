@@ -48,12 +48,12 @@ func TestRFC5044_3_MULPDURange(t *testing.T) {
 // TestMULPDUFits: an FPDU as long as allowed fits one TCP segment wherever it begins.
 func TestMULPDUFits(t *testing.T) {
 	for emss := 148; emss < 3000; emss++ {
-		if got := FPDULen(MULPDU(emss, false)); got > emss || got < emss-3 {
+		if got := fpduLen(MULPDU(emss, false)); got > emss || got < emss-3 {
 			t.Errorf("EMSS %d: FPDU of %d octets", emss, got)
 		}
-		n := FPDULen(MULPDU(emss, true))
-		for off := uint64(0); off < MarkerInterval; off += 4 {
-			if got := n + MarkerSize*markersIn(off, n); got > emss {
+		n := fpduLen(MULPDU(emss, true))
+		for off := uint64(0); off < markerInterval; off += 4 {
+			if got := n + markerSize*markersIn(off, n); got > emss {
 				t.Errorf("EMSS %d: FPDU of %d octets at %d", emss, got, off)
 			}
 		}
@@ -62,9 +62,9 @@ func TestMULPDUFits(t *testing.T) {
 
 func TestFPDULen(t *testing.T) {
 	for n := range maxLength + 1 {
-		got := FPDULen(n)
+		got := fpduLen(n)
 		if pad := got - n - 6; got%4 != 0 || pad < 0 || pad > 3 || pad != padLen(n) {
-			t.Errorf("FPDULen(%d) = %d, pad %d", n, got, padLen(n))
+			t.Errorf("fpduLen(%d) = %d, pad %d", n, got, padLen(n))
 		}
 	}
 }
@@ -72,15 +72,15 @@ func TestFPDULen(t *testing.T) {
 // TestLongestFPDU: what the buffers are made for is the longest there is, and it is reached.
 // MPA-5044-A.5.2-1
 func TestLongestFPDU(t *testing.T) {
-	if got := FPDULen(128) + MarkerSize*markersIn(0, FPDULen(128)); got != 140 {
+	if got := fpduLen(128) + markerSize*markersIn(0, fpduLen(128)); got != 140 {
 		t.Errorf("an FPDU of MULPDU 128 has %d octets with its Marker, want 140", got)
 	}
 	sent, received := 0, 0
-	for off := uint64(0); off < MarkerInterval; off += 4 {
-		n := FPDULen(MaxULPDU)
-		sent = max(sent, n+MarkerSize*markersIn(off, n))
-		n = FPDULen(maxLength)
-		received = max(received, n+MarkerSize*markersIn(off, n))
+	for off := uint64(0); off < markerInterval; off += 4 {
+		n := fpduLen(MaxULPDU)
+		sent = max(sent, n+markerSize*markersIn(off, n))
+		n = fpduLen(maxLength)
+		received = max(received, n+markerSize*markersIn(off, n))
 	}
 	if sent != maxSent || received != maxReceived {
 		t.Errorf("longest FPDUs are %d and %d octets, want %d and %d", sent, received, maxSent, maxReceived)

@@ -93,7 +93,7 @@ func checkSame(t *testing.T, whole, split *sink) {
 		if u.Off < end || u.Early {
 			t.Fatalf("ULPDU at %d, early %v, after the FPDU that ends at %d", u.Off, u.Early, end)
 		}
-		end = u.Off + uint64(FPDULen(len(u.Data)))
+		end = u.Off + uint64(fpduLen(len(u.Data)))
 	}
 	if err := whole.Err(); err != nil {
 		var e *Error

@@ -2,7 +2,7 @@ package mpa
 
 import "encoding/binary"
 
-// A Marker stands in the stream at every offset that is a multiple of MarkerInterval:
+// A Marker stands in the stream at every offset that is a multiple of markerInterval:
 //
 //	+---------------+---------------+
 //	| RESERVED = 0  | FPDUPTR       |
@@ -18,16 +18,16 @@ import "encoding/binary"
 // All FPDUs begin at a multiple of 4 and have a multiple of 4 octets. So a Marker can stand before
 // and behind, but never in, an ULPDU_Length or a CRC.
 const (
-	MarkerInterval = 512 // octets from one Marker to the next
-	MarkerSize     = 4   // octets of a Marker
+	markerInterval = 512 // octets from one Marker to the next
+	markerSize     = 4   // octets of a Marker
 
-	betweenMarkers = MarkerInterval - MarkerSize
+	betweenMarkers = markerInterval - markerSize
 )
 
 // toMarker returns how many octets behind off the next Marker stands; 0 if it is at off.
 // "Markers are inserted such that the first octet of the Marker is at octet sequence number SeqNum if
 // the remainder of (SeqNum - SeqStart) mod 512 is zero. Note that SeqNum can wrap." (RFC 5044 §4.3)
-func toMarker(off uint64) int { return int(-off % MarkerInterval) }
+func toMarker(off uint64) int { return int(-off % markerInterval) }
 
 // markersIn returns how many Markers an FPDU has that begins at off and has n octets besides them.
 func markersIn(off uint64, n int) int {
@@ -54,7 +54,7 @@ func fpduptr(b []byte) int { return int(binary.BigEndian.Uint16(b[2:]) &^ 3) }
 // "If an FPDU is large enough to contain multiple Markers, they MUST all point to the same point in
 // the TCP stream: the first octet of the ULPDU Length field" (RFC 5044 §4.3)
 func (f fpdu) badMarker(b []byte) (at, want int, ok bool) {
-	for at = toMarker(f.off); at < f.size; at += MarkerInterval {
+	for at = toMarker(f.off); at < f.size; at += markerInterval {
 		want = max(at-f.lead, 0)
 		if fpduptr(b[at:]) != want {
 			return at, want, true
@@ -67,8 +67,8 @@ func (f fpdu) badMarker(b []byte) (at, want int, ok bool) {
 func (f fpdu) squeeze(b []byte) {
 	to := f.lead + toMarker(f.off+uint64(f.lead)) // the first Marker behind ULPDU_Length
 	end := f.size - crcLen
-	for from := to; from < end; from += MarkerInterval {
-		to += copy(b[to:], b[from+MarkerSize:min(from+MarkerInterval, end)])
+	for from := to; from < end; from += markerInterval {
+		to += copy(b[to:], b[from+markerSize:min(from+markerInterval, end)])
 	}
 }
 
@@ -76,10 +76,10 @@ func (f fpdu) squeeze(b []byte) {
 // beginning a Marker in the run shows and that begins in the run.
 // "a Marker can always be used to locate the beginning of an FPDU" (RFC 5044 §6)
 func locate(run []byte, off uint64) (at int, ok bool) {
-	for marker := toMarker(off); marker+MarkerSize <= len(run); marker += MarkerInterval {
+	for marker := toMarker(off); marker+markerSize <= len(run); marker += markerInterval {
 		at = marker - fpduptr(run[marker:])
 		if toMarker(off+uint64(at)) == betweenMarkers {
-			at -= MarkerSize // it begins with the Marker in front of its ULPDU_Length
+			at -= markerSize // it begins with the Marker in front of its ULPDU_Length
 		}
 		if at >= 0 {
 			return at, true

@@ -33,7 +33,7 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 
 // TestMarkersIn counts them one by one.
 func TestMarkersIn(t *testing.T) {
-	for off := 0; off < MarkerInterval; off += 4 {
+	for off := 0; off < markerInterval; off += 4 {
 		for n := 8; n < 3000; n += 4 {
 			want, pos := 0, off
 			for left := n; left > 0; left -= 4 {

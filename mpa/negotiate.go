@@ -34,8 +34,8 @@ type Config struct {
 	// RTRRead the depth that it takes, our ORD or IRD, is raised to at least 1.
 	RTR RTR
 
-	// PrivateData goes to the peer's ULP: at most MaxPrivateData octets, in an enhanced frame
-	// MaxEnhancedPrivateData. It is referred to by the Frame that it goes into.
+	// PrivateData goes to the peer's ULP: at most maxPrivateData octets, in an enhanced frame
+	// maxEnhancedPrivateData. It is referred to by the Frame that it goes into.
 	PrivateData []byte
 }
 
@@ -67,7 +67,7 @@ func (c Config) Request() (Frame, error) {
 	// when no enhanced functionality is desired." (RFC 6581 §10)
 	f := Frame{Revision: c.revision(), Enhanced: !c.unenhanced()}
 	if c.PeerToPeer && !f.Enhanced {
-		return Frame{}, ErrPeerToPeer
+		return Frame{}, errPeerToPeer
 	}
 	if f.Enhanced {
 		f.IRD, f.ORD = uint16(c.IRD), uint16(c.initiatorORD())
@@ -176,17 +176,17 @@ func (c Config) reply(req Frame) (Frame, error) {
 
 // finish adds what every frame has, and checks that the Config fits it.
 func (c Config) finish(f Frame) (Frame, error) {
-	limit := MaxPrivateData
+	limit := maxPrivateData
 	if f.Enhanced {
-		limit = MaxEnhancedPrivateData
+		limit = maxEnhancedPrivateData
 	}
 	switch {
 	case c.Revision > 2:
-		return Frame{}, ErrRevision
+		return Frame{}, errRevision
 	case !isDepth(c.IRD) || !isDepth(c.ORD):
-		return Frame{}, ErrDepth
+		return Frame{}, errDepth
 	case len(c.PrivateData) > limit:
-		return Frame{}, fmt.Errorf("%w: %d octets, the limit is %d", ErrPrivateData, len(c.PrivateData), limit)
+		return Frame{}, fmt.Errorf("%w: %d octets, the limit is %d", errPrivateData, len(c.PrivateData), limit)
 	}
 	// "The default configuration for a connection MUST be to use CRCs." (RFC 5044 §4.4)
 	f.CRC = !c.NoCRC

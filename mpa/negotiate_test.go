@@ -106,7 +106,7 @@ func TestStartupProperties(t *testing.T) {
 	config := func() Config {
 		return Config{
 			Revision: uint8(rnd.IntN(3)), NoEnhanced: rnd.IntN(8) == 0, NoCRC: rnd.IntN(2) == 0, Markers: rnd.IntN(2) == 0,
-			IRD: depth(), ORD: depth(), RTR: RTR(rnd.IntN(8)), PrivateData: make([]byte, rnd.IntN(MaxEnhancedPrivateData+1)),
+			IRD: depth(), ORD: depth(), RTR: RTR(rnd.IntN(8)), PrivateData: make([]byte, rnd.IntN(maxEnhancedPrivateData+1)),
 		}
 	}
 	agreed, refused, useless := 0, 0, 0
@@ -175,13 +175,13 @@ func TestRequestErrors(t *testing.T) {
 		req  Frame // for a Responder
 		want error
 	}{
-		{"revision 3", Config{Revision: 3}, enhanced, ErrRevision},
-		{"IRD negative", Config{IRD: -1}, enhanced, ErrDepth},
-		{"IRD of 15 bits", Config{IRD: 16384}, enhanced, ErrDepth},
-		{"ORD of 15 bits", Config{ORD: 16384}, enhanced, ErrDepth},
-		{"509 octets of Private Data in an enhanced frame", Config{PrivateData: make([]byte, 509)}, enhanced, ErrPrivateData},
-		{"513 octets of Private Data", Config{Revision: 1, PrivateData: make([]byte, 513)}, Frame{Revision: 1}, ErrPrivateData},
-		{"513 octets of Private Data, revision 2", Config{NoEnhanced: true, PrivateData: make([]byte, 513)}, Frame{Revision: 2}, ErrPrivateData},
+		{"revision 3", Config{Revision: 3}, enhanced, errRevision},
+		{"IRD negative", Config{IRD: -1}, enhanced, errDepth},
+		{"IRD of 15 bits", Config{IRD: 16384}, enhanced, errDepth},
+		{"ORD of 15 bits", Config{ORD: 16384}, enhanced, errDepth},
+		{"509 octets of Private Data in an enhanced frame", Config{PrivateData: make([]byte, 509)}, enhanced, errPrivateData},
+		{"513 octets of Private Data", Config{Revision: 1, PrivateData: make([]byte, 513)}, Frame{Revision: 1}, errPrivateData},
+		{"513 octets of Private Data, revision 2", Config{NoEnhanced: true, PrivateData: make([]byte, 513)}, Frame{Revision: 2}, errPrivateData},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestRequestErrors(t *testing.T) {
 		})
 	}
 	for _, c := range []Config{{PeerToPeer: true, Revision: 1}, {PeerToPeer: true, NoEnhanced: true}} {
-		if _, err := c.Request(); !errors.Is(err, ErrPeerToPeer) {
-			t.Errorf("%+v: Request: %v, want %v", c, err, ErrPeerToPeer)
+		if _, err := c.Request(); !errors.Is(err, errPeerToPeer) {
+			t.Errorf("%+v: Request: %v, want %v", c, err, errPeerToPeer)
 		}
 	}
 	largest := Config{IRD: DepthULP - 1, ORD: DepthULP, PrivateData: make([]byte, 508)}

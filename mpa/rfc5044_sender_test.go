@@ -194,7 +194,7 @@ func TestRFC5044_3_ULPDULimits(t *testing.T) {
 		}
 	}
 	largest := counting(0, MaxULPDU)
-	for off := 0; off < MarkerInterval; off += 4 {
+	for off := 0; off < markerInterval; off += 4 {
 		s := NewSender(Agreement{CRC: true, TxMarkers: true})
 		s.off = uint64(off)
 		got := appendAll(s, largest)

@@ -209,7 +209,7 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 // MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-6-10, MPA-6581-7-4
 func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 	for _, reply := range []bool{false, true} {
-		for n := range MaxPrivateData + 1 {
+		for n := range maxPrivateData + 1 {
 			data := counting(n, n)
 			b := Frame{Reply: reply, Revision: 1, PrivateData: data}.AppendTo(nil)
 			if len(b) != 20+n || int(b[18])<<8+int(b[19]) != n {

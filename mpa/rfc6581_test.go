@@ -304,8 +304,8 @@ func TestRFC6581_9_RoomForPrivateData(t *testing.T) {
 		} {
 			f, err := frame()
 			if n > 508 {
-				if !errors.Is(err, ErrPrivateData) {
-					t.Errorf("%s with %d octets: %v, want ErrPrivateData", desc, n, err)
+				if !errors.Is(err, errPrivateData) {
+					t.Errorf("%s with %d octets: %v, want errPrivateData", desc, n, err)
 				}
 				continue
 			}

@@ -59,7 +59,7 @@ func (s *Sender) begin(b *Batch, n int) {
 	s.sum, s.summed = 0, b.used
 	s.header = s.off
 	if s.markers && toMarker(s.off) == 0 {
-		s.header += MarkerSize
+		s.header += markerSize
 	}
 	s.marker(b)
 	binary.BigEndian.PutUint16(b.room(lengthLen), uint16(n))
@@ -100,8 +100,8 @@ func (s *Sender) marker(b *Batch) {
 	if s.off > s.header {
 		distance = int(s.off - s.header)
 	}
-	putMarker(b.room(MarkerSize), distance)
-	s.off += MarkerSize
+	putMarker(b.room(markerSize), distance)
+	s.off += markerSize
 }
 
 // end writes the pad and the CRC of a ULPDU of n octets.

@@ -120,7 +120,7 @@ func TestEveryPhase(t *testing.T) {
 		step = 36
 	}
 	b := NewBatch(scratchLen)
-	for off := 0; off < MarkerInterval; off += step {
+	for off := 0; off < markerInterval; off += step {
 		for n := 1; n <= 2100; n++ {
 			ulpdu := counting(off+n, n)
 			s := NewSender(Agreement{CRC: true, TxMarkers: true})
@@ -149,7 +149,7 @@ func TestEveryPhase(t *testing.T) {
 // TestEmptyULPDU: a Sender sends none, but a Receiver shows one, at every phase, for DDP to refuse.
 func TestEmptyULPDU(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
-		for off := 0; off < MarkerInterval; off += 4 {
+		for off := 0; off < markerInterval; off += 4 {
 			fpdu := refFPDU(nil, off, markers, true)
 			newSink(true, markers).at(uint64(off)).feed(fpdu, 1).want(t, [][]byte{{}}, []uint64{uint64(off)})
 		}

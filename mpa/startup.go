@@ -9,11 +9,11 @@ import (
 const (
 	// FrameHeaderLen is the length in octets of a Request or Reply without its Private Data.
 	FrameHeaderLen = 20
-	// MaxPrivateData is the most octets of Private Data.
+	// maxPrivateData is the most octets of Private Data.
 	// "The Private Data field MUST be between 0 and 512 octets in length." (RFC 5044 §7.1.1)
-	MaxPrivateData = 512
-	// MaxEnhancedPrivateData is what of them is left to the ULP in an enhanced frame.
-	MaxEnhancedPrivateData = MaxPrivateData - enhancedLen
+	maxPrivateData = 512
+	// maxEnhancedPrivateData is what of them is left to the ULP in an enhanced frame.
+	maxEnhancedPrivateData = maxPrivateData - enhancedLen
 
 	// DepthULP as an IRD or ORD means "that automatic negotiation of the IRD or ORD is not desired,
 	// and that the ULP will be responsible for it" (RFC 6581 §9.1).
@@ -101,7 +101,7 @@ type Frame struct {
 	PeerToPeer bool   // A: the peer-to-peer model, else client-server
 	RTR        RTR    // B, C, D: with PeerToPeer only
 
-	PrivateData []byte // the ULP's, at most MaxPrivateData, or MaxEnhancedPrivateData if Enhanced
+	PrivateData []byte // the ULP's, at most maxPrivateData, or maxEnhancedPrivateData if Enhanced
 }
 
 // Key returns the octets that a Reply, or else a Request, begins with. Octets that are different are
@@ -122,7 +122,7 @@ func (f Frame) AppendTo(b []byte) []byte {
 	}
 	// "To use any enhanced connection establishment feature, this MUST be set to two or higher."
 	// (RFC 6581 §6)
-	if n > MaxPrivateData || f.IRD > DepthULP || f.ORD > DepthULP || f.Enhanced && f.Revision < 2 {
+	if n > maxPrivateData || f.IRD > DepthULP || f.ORD > DepthULP || f.Enhanced && f.Revision < 2 {
 		panic(fmt.Sprintf("BUG: no such frame: %+v", f))
 	}
 	key := Key(f.Reply)
@@ -187,8 +187,8 @@ func FrameLen(header []byte) (int, error) {
 	n := int(binary.BigEndian.Uint16(header[keyLen+2:]))
 	// "if the length of the Private Data field exceeds 512 octets, the receiver MUST close the
 	// connection and report an error locally" (RFC 5044 §7.1.1)
-	if n > MaxPrivateData {
-		return 0, frameErrorf("PD_Length is %d, the limit %d", n, MaxPrivateData)
+	if n > maxPrivateData {
+		return 0, frameErrorf("PD_Length is %d, the limit %d", n, maxPrivateData)
 	}
 	return FrameHeaderLen + n, nil
 }

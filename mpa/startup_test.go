@@ -171,8 +171,8 @@ func TestFramesThatCannotBe(t *testing.T) {
 		desc  string
 		frame Frame
 	}{
-		{"too much Private Data", Frame{Revision: 1, PrivateData: make([]byte, MaxPrivateData+1)}},
-		{"too much Private Data, enhanced", Frame{Revision: 2, Enhanced: true, PrivateData: make([]byte, MaxEnhancedPrivateData+1)}},
+		{"too much Private Data", Frame{Revision: 1, PrivateData: make([]byte, maxPrivateData+1)}},
+		{"too much Private Data, enhanced", Frame{Revision: 2, Enhanced: true, PrivateData: make([]byte, maxEnhancedPrivateData+1)}},
 		{"IRD of 15 bits", Frame{Revision: 2, Enhanced: true, IRD: 0x4000}},
 		{"ORD of 15 bits", Frame{Revision: 2, Enhanced: true, ORD: 0x4000}},
 		{"enhanced frame of revision 1", Frame{Revision: 1, Enhanced: true}},

@@ -56,7 +56,8 @@ func frameLen(b []byte) int {
 	case b[0] == key[0] && b[1] == key[1] && (len(b) < len(key) || string(b[:len(key)]) == key):
 		return 0
 	}
-	return mpa.FPDULen(int(binary.BigEndian.Uint16(b)))
+	n := int(binary.BigEndian.Uint16(b))
+	return (2+n+3)&^3 + 4 // ULPDU_Length, the ULPDU and PAD are a multiple of 4; then the CRC
 }
 
 // all is what has been seen so far.

@@ -42,7 +42,7 @@ var extsockFaults = []Fault{
 		Old: "ORD: a.ORD,", New: "ORD: depth(c.cfg.ORD),",
 		IDs: []string{"MPA-6581-9.1-5", "MPA-6581-9.1-6", "MPA-6581-9.1-9"}},
 	{Name: "room for 256 octets of Private Data", File: "extsock/frame.go",
-		Old: "mpa.FrameHeaderLen+mpa.MaxPrivateData)", New: "mpa.FrameHeaderLen+mpa.MaxPrivateData/2)",
+		Old: "slices.Grow(b, total-len(b))\n	b = b[:total]", New: "slices.Grow(b, total-len(b))\n	b = b[:min(total, mpa.FrameHeaderLen+256)]",
 		IDs: []string{"MPA-5044-7.1.2-24"}},
 	{Name: "no CRC by default", File: "extsock/ddpmode.go",
 		Old: "NoCRC: cfg.NoCRC,", New: "NoCRC: true,",

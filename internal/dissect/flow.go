@@ -116,7 +116,7 @@ func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
 	if f.idleLocked() {
 		return
 	}
-	if from.fpdus == 0 && off%mpa.MarkerInterval != 0 {
+	if from.fpdus == 0 && off%markerInterval != 0 {
 		f.markedLocked(from, to, filler(off))
 	}
 	f.markedLocked(from, to, slices.Concat(bufs...))
@@ -147,7 +147,7 @@ func filler(off uint64) []byte {
 	for n := 0; n < len(text); n++ {
 		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
-		if (s.Off()-off)%mpa.MarkerInterval == 0 {
+		if (s.Off()-off)%markerInterval == 0 {
 			return slices.Concat(batch.Bufs()...)
 		}
 		batch.Reset()

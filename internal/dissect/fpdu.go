@@ -4,15 +4,20 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-
-	"github.com/rddp/rddp/mpa"
 )
 
-// crcLen is the length of the CRC field, lengthLen that of ULPDU_Length.
+// Lengths in the stream, in bytes (RFC 5044 §4). They are written down here once more because the framer is
+// a second opinion.
 const (
-	crcLen    = 4
-	lengthLen = 2
+	lengthLen      = 2   // the ULPDU_Length field
+	crcLen         = 4   // the CRC field
+	markerSize     = 4   // a Marker
+	markerInterval = 512 // from one Marker to the next
 )
+
+// fpduLen returns the length of an FPDU with a ULPDU of n bytes, without Markers: the PAD makes
+// ULPDU_Length, ULPDU and PAD a multiple of 4 (RFC 5044 §4.1).
+func fpduLen(n int) int { return (lengthLen+n+3)&^3 + crcLen }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -64,24 +69,24 @@ func (f *framer) next(b []byte) (p framed, ok bool) {
 // tell.
 func (f *framer) size(b []byte) (size int, ok bool) {
 	header := 0 // place of ULPDU_Length
-	if f.markers && f.off%mpa.MarkerInterval == 0 {
-		header = mpa.MarkerSize
+	if f.markers && f.off%markerInterval == 0 {
+		header = markerSize
 	}
 	if len(b) < header+lengthLen {
 		return 0, false
 	}
-	plain := mpa.FPDULen(int(binary.BigEndian.Uint16(b[header:])))
+	plain := fpduLen(int(binary.BigEndian.Uint16(b[header:])))
 	if !f.markers {
 		return plain, true
 	}
 	// Between two markers there are 508 octets of FPDUs. One that would come directly behind this
 	// FPDU belongs to the next.
-	first := int(-f.off % mpa.MarkerInterval) // octets before the first marker
+	first := int(-f.off % markerInterval) // octets before the first marker
 	if plain <= first {
 		return plain, true
 	}
-	count := 1 + (plain-first-1)/(mpa.MarkerInterval-mpa.MarkerSize)
-	return plain + count*mpa.MarkerSize, true
+	count := 1 + (plain-first-1)/(markerInterval-markerSize)
+	return plain + count*markerSize, true
 }
 
 // squeeze copies b without its markers to the scratch, and looks at each FPDUPTR on the way.
@@ -90,19 +95,19 @@ func (f *framer) squeeze(p *framed, b []byte) []byte {
 	header := 0 // place of ULPDU_Length: FPDUPTRs count from there
 	for at := 0; at < len(b); {
 		pos := f.off + uint64(at)
-		if pos%mpa.MarkerInterval == 0 {
+		if pos%markerInterval == 0 {
 			if at == 0 {
-				header = mpa.MarkerSize
+				header = markerSize
 			}
 			want := max(at-header, 0)
 			if got := int(binary.BigEndian.Uint16(b[at+2:]) &^ 3); got != want && p.fault == "" {
 				p.fault = fmt.Sprintf("marker at stream offset %d has FPDUPTR %d, want %d", pos, got, want)
 			}
 			p.markers++
-			at += mpa.MarkerSize
+			at += markerSize
 			continue
 		}
-		end := min(len(b), at+int(-pos%mpa.MarkerInterval))
+		end := min(len(b), at+int(-pos%markerInterval))
 		f.scratch = append(f.scratch, b[at:end]...)
 		at = end
 	}

@@ -74,7 +74,7 @@ func TestFramerWorkedExample(t *testing.T) {
 // TestFramerEveryPlace puts an FPDU of every length up to two markers at every place between two markers.
 func TestFramerEveryPlace(t *testing.T) {
 	u := make([]byte, 1100)
-	for off := uint64(0); off < mpa.MarkerInterval; off += 4 {
+	for off := uint64(0); off < markerInterval; off += 4 {
 		for n := 2; n <= len(u); n += 4 {
 			b := markStream(off, true, u[:n])
 			p, ok := (&framer{markers: true, off: off}).next(append(b, 0, 0, 0, 0))
