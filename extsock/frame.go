@@ -56,7 +56,7 @@ func (c *Conn) readFrame(reply bool) (mpa.Frame, error) {
 		return mpa.Frame{}, frameError(err, n, reply)
 	}
 	whole = true
-	return mpa.ParseFrame(b, reply)
+	return mpa.ParseFrame(b)
 }
 
 // frameError says what the end of the stream inside a startup frame, after n octets, means.

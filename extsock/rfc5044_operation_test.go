@@ -179,7 +179,7 @@ func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 		}
 		if h.Last {
 			messages++
-		} else if n := (2+len(u)+3)&^3+4; n != emss {
+		} else if n := (2+len(u)+3)&^3 + 4; n != emss {
 			t.Errorf("an FPDU in the middle of a message has %d octets, want %d", n, emss)
 		}
 		begins[p.rx.Edge()] = true

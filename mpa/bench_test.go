@@ -86,7 +86,7 @@ func BenchmarkParseFrame(b *testing.B) {
 	frame := Frame{CRC: true, Revision: 2, Enhanced: true, IRD: 16, ORD: 16, PrivateData: make([]byte, 200)}.AppendTo(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ParseFrame(frame, false); err != nil {
+		if _, err := ParseFrame(frame); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func Example_startup() {
 	wire := request.AppendTo(nil)
 
 	responder := mpa.Config{IRD: 8, ORD: 8}
-	received, err := mpa.ParseFrame(wire, false)
+	received, err := mpa.ParseFrame(wire)
 	if err != nil {
 		fmt.Println(err) // close the connection
 		return

@@ -18,7 +18,7 @@ func FuzzParseFrame(f *testing.F) {
 	f.Add(unhex(repKey+"bf 01 0201"), true)
 	f.Fuzz(func(t *testing.T, b []byte, reply bool) {
 		n, lenErr := FrameLen(b)
-		got, err := ParseFrame(b, reply)
+		got, err := parseFrame(b, reply)
 		if err != nil {
 			wantCode(t, err, CodeFrame)
 			return
@@ -31,7 +31,7 @@ func FuzzParseFrame(f *testing.F) {
 		if len(again) != len(b) || again[16]&^b[16] != 0 || !bytes.Equal(again[17:20], b[17:20]) {
 			t.Errorf("%x became %x", b, again)
 		}
-		if back, err := ParseFrame(again, reply); err != nil || !reflect.DeepEqual(back, got) {
+		if back, err := parseFrame(again, reply); err != nil || !reflect.DeepEqual(back, got) {
 			t.Errorf("%x: %+v, then %+v, %v", b, got, back, err)
 		}
 		if !reply {

@@ -247,3 +247,15 @@ func wantPanic(t *testing.T, f func()) {
 	}()
 	f()
 }
+
+// parseFrame parses the frame b for an end that waits for a Reply, or else for a Request.
+func parseFrame(b []byte, reply bool) (Frame, error) {
+	f, err := ParseFrame(b)
+	if err == nil {
+		err = f.checkRole(reply)
+	}
+	if err != nil {
+		return Frame{}, err
+	}
+	return f, nil
+}

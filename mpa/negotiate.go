@@ -82,11 +82,15 @@ func (c Config) Request() (Frame, error) {
 
 // HandleReply takes the Reply to req. An error is one of
 //
-//	*Error, CodeFrame        improperly formatted: the TCP connection has to be closed
+//	*Error, CodeFrame        improperly formatted, or a Request (then the error wraps [ErrSameRole]):
+//	                         the TCP connection has to be closed
 //	*RejectError             the peer does not want the connection; the TCP connection stays open
 //	*Error, other codes      agreed, but useless: the Agreement is good for the Terminate with this
 //	                         code that the Initiator sends before it closes (RFC 6581 §9)
 func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
+	if err := reply.checkRole(true); err != nil {
+		return Agreement{}, err
+	}
 	if reply.Revision > req.Revision || reply.Enhanced != req.Enhanced {
 		return Agreement{}, frameErrorf("Reply of revision %d, enhanced %v, to a Request of revision %d, enhanced %v",
 			reply.Revision, reply.Enhanced, req.Revision, req.Enhanced)
@@ -121,8 +125,8 @@ func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 }
 
 // Accept returns the Reply with which a Responder accepts req, and what is agreed then. An [*Error]
-// with CodeFrame says that this end can't serve such a Request: the TCP connection has to be closed,
-// without a Reply. Other errors are about the Config.
+// with CodeFrame says that this end can't serve such a Request, or that req is a Reply, and then wraps
+// [ErrSameRole]: the TCP connection has to be closed, without a Reply. Other errors are about the Config.
 func (c Config) Accept(req Frame) (Frame, Agreement, error) {
 	reply, err := c.reply(req)
 	if err != nil {
@@ -150,6 +154,9 @@ func (c Config) Reject(req Frame) (Frame, error) {
 
 // reply returns what is common to the Replies that accept and that reject req.
 func (c Config) reply(req Frame) (Frame, error) {
+	if err := req.checkRole(false); err != nil {
+		return Frame{}, err
+	}
 	// "From a standard RDMA connection establishment point of view, the enhanced MPA Frame is
 	// improperly formatted" (RFC 6581 §10)
 	if req.Revision > c.revision() || req.Enhanced && c.unenhanced() {

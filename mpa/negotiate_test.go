@@ -39,7 +39,7 @@ func overTheWire(t *testing.T, f Frame) Frame {
 	if n, err := FrameLen(b[:FrameHeaderLen]); err != nil || n != len(b) {
 		t.Fatalf("FrameLen(%x) = %d, %v", b[:FrameHeaderLen], n, err)
 	}
-	f, err := ParseFrame(b, f.Reply)
+	f, err := parseFrame(b, f.Reply)
 	if err != nil {
 		t.Fatalf("ParseFrame(%x): %v", b, err)
 	}
@@ -248,7 +248,7 @@ func TestPrivateDataIsACopy(t *testing.T) {
 	b := Frame{Reply: true, Revision: 1, PrivateData: []byte("hello")}.AppendTo(nil)
 	for _, flags := range []byte{0, flagReject} {
 		b[16] = flags
-		reply, err := ParseFrame(b, true)
+		reply, err := parseFrame(b, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,5 +261,22 @@ func TestPrivateDataIsACopy(t *testing.T) {
 			t.Errorf("flags %x: Private Data became %q", flags, a.PrivateData)
 		}
 		copy(b[20:], "hello")
+	}
+}
+
+// An end that gets a frame of its own role says so, whatever else is in the frame.
+func TestSameRole(t *testing.T) {
+	c := Config{}
+	request := Frame{Revision: 2, Enhanced: true}
+	reply := Frame{Reply: true, Revision: 2, Enhanced: true}
+	refusal := Frame{Reply: true, Revision: 2, Enhanced: true, Reject: true}
+	_, initiator := c.HandleReply(request, request)
+	_, _, responder := c.Accept(reply)
+	_, refuser := c.Reject(refusal)
+	for desc, err := range map[string]error{"HandleReply": initiator, "Accept": responder, "Reject": refuser} {
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeFrame || !errors.Is(err, ErrSameRole) {
+			t.Errorf("%s: %v, want %v with %v", desc, err, CodeFrame, ErrSameRole)
+		}
 	}
 }

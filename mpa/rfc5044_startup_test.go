@@ -26,7 +26,7 @@ func TestRFC5044_7_1_1_Key(t *testing.T) {
 			for bit := range 8 {
 				b := bytes.Clone(good)
 				b[i] ^= 1 << bit
-				_, err := ParseFrame(b, reply)
+				_, err := parseFrame(b, reply)
 				wantCode(t, err, CodeFrame)
 				// Octet 9 alone tells the two keys apart: 'p' and 'q' differ in bit 0.
 				if sameRole := i == 9 && bit == 0; errors.Is(err, ErrSameRole) != sameRole {
@@ -55,12 +55,12 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 		if b[16]&reserved != 0 {
 			t.Errorf("%+v: octet 16 of the Request is %02x", c, b[16])
 		}
-		plain, _ := ParseFrame(bytes.Clone(b), false)
+		plain, _ := parseFrame(bytes.Clone(b), false)
 		b[16] |= reserved & 0x2f // S is no reserved bit in revision 2
 		if req.Revision == 1 {
 			b[16] |= 0x1f
 		}
-		got, err := ParseFrame(b, false)
+		got, err := parseFrame(b, false)
 		if err != nil {
 			t.Errorf("octet 16 is %02x: %v", b[16], err)
 		}
@@ -74,12 +74,12 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 		if b[16]&reserved != 0 {
 			t.Errorf("%+v: octet 16 of the Reply is %02x", c, b[16])
 		}
-		plain, _ = ParseFrame(bytes.Clone(b), true)
+		plain, _ = parseFrame(bytes.Clone(b), true)
 		b[16] |= reserved & 0x0f
 		if want.Revision == 1 {
 			b[16] |= 0x10
 		}
-		if got, err := ParseFrame(b, true); err != nil || !reflect.DeepEqual(got, plain) {
+		if got, err := parseFrame(b, true); err != nil || !reflect.DeepEqual(got, plain) {
 			t.Errorf("octet 16 of the Reply is %02x: %+v, %v, want %+v", b[16], got, err, plain)
 		}
 	}
@@ -176,7 +176,7 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 	for rev := range 256 {
 		for _, reply := range []bool{false, true} {
 			b := Frame{Reply: reply, Revision: uint8(rev)}.AppendTo(nil)
-			f, err := ParseFrame(b, reply)
+			f, err := parseFrame(b, reply)
 			if rev != 1 && rev != 2 {
 				wantCode(t, err, CodeFrame)
 				continue
@@ -215,7 +215,7 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 			if len(b) != 20+n || int(b[18])<<8+int(b[19]) != n {
 				t.Errorf("%d octets of Private Data: frame of %d, PD_Length %x", n, len(b), b[18:20])
 			}
-			f, err := ParseFrame(b, reply)
+			f, err := parseFrame(b, reply)
 			if err != nil || !bytes.Equal(f.PrivateData, data) {
 				t.Errorf("%d octets of Private Data came as %d, %v", n, len(f.PrivateData), err)
 			}
@@ -233,14 +233,14 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 				b[16], b[18], b[19] = flags, byte(n>>8), byte(n)
 				_, err := FrameLen(b[:FrameHeaderLen]) // told from the first 20 octets
 				wantCode(t, err, CodeFrame)
-				_, err = ParseFrame(b, reply)
+				_, err = parseFrame(b, reply)
 				wantCode(t, err, CodeFrame)
 			}
 		}
 		for _, stated := range []byte{10, 5, 3, 0} { // 4 are there
 			b := append(Frame{Reply: reply, Revision: 1}.AppendTo(nil), 1, 2, 3, 4)
 			b[19] = stated
-			_, err := ParseFrame(b, reply)
+			_, err := parseFrame(b, reply)
 			wantCode(t, err, CodeFrame)
 		}
 	}

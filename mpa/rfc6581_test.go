@@ -49,7 +49,7 @@ func TestRFC6581_10_ReplyLikeRequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			b := append(unhex(reqKey), tt.octet16, tt.rev, 0, 4)
-			req, err := ParseFrame(append(b, unhex(tt.private)...), false)
+			req, err := parseFrame(append(b, unhex(tt.private)...), false)
 			if err != nil || !bytes.Equal(req.PrivateData, unhex(tt.wantPrivate)) {
 				t.Fatalf("ParseFrame = %+v, %v", req, err)
 			}
@@ -196,7 +196,7 @@ func TestRFC6581_9_2_Model(t *testing.T) {
 		t.Errorf("with A=0 there are %x", b[20:24])
 	}
 	// B, C and D without A, in either frame.
-	req, err := ParseFrame(unhex(reqKey+"50020004 4004c004"), false)
+	req, err := parseFrame(unhex(reqKey+"50020004 4004c004"), false)
 	if err != nil || req.PeerToPeer || req.RTR != 0 || req.IRD != 4 || req.ORD != 4 {
 		t.Errorf("Request = %+v, %v", req, err)
 	}
@@ -208,7 +208,7 @@ func TestRFC6581_9_2_Model(t *testing.T) {
 	if got := reject.AppendTo(nil)[20:24]; err != nil || !bytes.Equal(got, unhex("00040004")) {
 		t.Errorf("rejecting Reply has %x, %v", got, err)
 	}
-	reply, err = ParseFrame(unhex(repKey+"50020004 c004c004"), true)
+	reply, err = parseFrame(unhex(repKey+"50020004 c004c004"), true)
 	if err != nil || !reply.PeerToPeer {
 		t.Fatalf("Reply = %+v, %v", reply, err)
 	}

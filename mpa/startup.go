@@ -193,14 +193,16 @@ func FrameLen(header []byte) (int, error) {
 	return FrameHeaderLen + n, nil
 }
 
-// ParseFrame takes b as one whole frame: a Reply, or else a Request. Every error is an [*Error] with
-// CodeFrame. PrivateData aliases b.
-func ParseFrame(b []byte, reply bool) (Frame, error) {
+// ParseFrame parses b, which must be one whole frame. Its key says whether it is a Request or a Reply; that
+// it is the one of the two that an end waits for is checked by the methods of [Config]. Every error is an
+// [*Error] with CodeFrame. PrivateData aliases b.
+func ParseFrame(b []byte) (Frame, error) {
 	n, err := FrameLen(b)
 	if err != nil {
 		return Frame{}, err
 	}
-	if err := checkKey(string(b[:keyLen]), reply); err != nil {
+	reply, err := parseKey(string(b[:keyLen]))
+	if err != nil {
 		return Frame{}, err
 	}
 	flags := b[keyLen]
@@ -249,23 +251,28 @@ func (f *Frame) setEnhanced(v uint32) {
 	}
 }
 
-// checkKey compares a frame's key with the one expected.
+// parseKey reports whether key is that of a Reply; else it is that of a Request.
 // "If a received "Key" does not match the expected value [...] the TCP/DDP connection MUST be closed,
 // and an error returned to the ULP." (RFC 5044 §7.1.2)
-func checkKey(key string, reply bool) error {
-	want, other := requestKey, replyKey
-	if reply {
-		want, other = replyKey, requestKey
-	}
+func parseKey(key string) (reply bool, err error) {
 	switch key {
-	case want:
-		return nil
-	case other:
-		// "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply
-		// Frame to check for incorrect "Initiator/Initiator" startups." (RFC 5044 §7.1.2)
-		return &Error{Code: CodeFrame, Reason: fmt.Sprintf("key %q", key), Err: ErrSameRole}
+	case requestKey:
+		return false, nil
+	case replyKey:
+		return true, nil
 	}
-	return frameErrorf("key %q, want %q", key, want)
+	return false, frameErrorf("key %q, want %q or %q", key, requestKey, replyKey)
+}
+
+// checkRole returns an error unless f is a Reply, or else a Request.
+// "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply Frame to
+// check for incorrect "Initiator/Initiator" startups." (RFC 5044 §7.1.2)
+func (f Frame) checkRole(reply bool) error {
+	if f.Reply == reply {
+		return nil
+	}
+	key := Key(f.Reply)
+	return &Error{Code: CodeFrame, Reason: fmt.Sprintf("key %q", key[:]), Err: ErrSameRole}
 }
 
 // frameErrorf returns the error for a frame that is improperly formatted.

@@ -48,7 +48,7 @@ func TestFrames(t *testing.T) {
 			if n, err := FrameLen(want[:FrameHeaderLen]); n != len(want) || err != nil {
 				t.Errorf("FrameLen(%x) = %d, %v, want %d", want[:FrameHeaderLen], n, err, len(want))
 			}
-			got, err := ParseFrame(want, f.Reply)
+			got, err := parseFrame(want, f.Reply)
 			if len(got.PrivateData) == 0 {
 				got.PrivateData = nil
 			}
@@ -56,16 +56,16 @@ func TestFrames(t *testing.T) {
 				t.Errorf("ParseFrame(%x) = %+v, %v, want %+v", want, got, err, f)
 			}
 			for n := range want {
-				_, err := ParseFrame(want[:n], f.Reply)
+				_, err := parseFrame(want[:n], f.Reply)
 				wantCode(t, err, CodeFrame)
 				if n < FrameHeaderLen {
 					_, err = FrameLen(want[:n])
 					wantCode(t, err, CodeFrame)
 				}
 			}
-			_, err = ParseFrame(append(bytes.Clone(want), 0), f.Reply)
+			_, err = parseFrame(append(bytes.Clone(want), 0), f.Reply)
 			wantCode(t, err, CodeFrame)
-			_, err = ParseFrame(want, !f.Reply)
+			_, err = parseFrame(want, !f.Reply)
 			wantCode(t, err, CodeFrame)
 		})
 	}
@@ -112,7 +112,7 @@ func TestFlags(t *testing.T) {
 				if got := f.AppendTo(nil); !bytes.Equal(got, want) {
 					t.Errorf("%+v: AppendTo = %x, want %x", f, got, want)
 				}
-				got, err := ParseFrame(want, reply)
+				got, err := parseFrame(want, reply)
 				got.PrivateData = nil
 				if err != nil || !reflect.DeepEqual(got, f) {
 					t.Errorf("ParseFrame(%x) = %+v, %v, want %+v", want, got, err, f)
@@ -145,11 +145,11 @@ func TestBadFrames(t *testing.T) {
 				b := bytes.Clone(tt.frame)
 				key := Key(reply)
 				copy(b, key[:])
-				if _, err := ParseFrame(b, reply); err != nil {
+				if _, err := parseFrame(b, reply); err != nil {
 					t.Fatalf("ParseFrame(%x) before the change: %v", b, err)
 				}
 				tt.change(b)
-				f, err := ParseFrame(b, reply)
+				f, err := parseFrame(b, reply)
 				wantCode(t, err, CodeFrame)
 				if !reflect.DeepEqual(f, Frame{}) {
 					t.Errorf("ParseFrame(%x) = %+v with its error", b, f)
@@ -159,7 +159,7 @@ func TestBadFrames(t *testing.T) {
 	}
 	for n := range 4 {
 		b := append(unhex(reqKey), 0x50, 2, 0, byte(n))
-		_, err := ParseFrame(append(b, make([]byte, n)...), false)
+		_, err := parseFrame(append(b, make([]byte, n)...), false)
 		wantCode(t, err, CodeFrame)
 	}
 }

@@ -79,7 +79,7 @@ func handshake(c net.Conn, f mpa.Frame) (reply mpa.Frame, err error) {
 	if _, err := io.ReadFull(c, b[mpa.FrameHeaderLen:]); err != nil {
 		return reply, err
 	}
-	return mpa.ParseFrame(b, true)
+	return mpa.ParseFrame(b)
 }
 
 // connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what the application does

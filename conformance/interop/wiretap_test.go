@@ -72,8 +72,7 @@ func (w *wiretap) startup(t *testing.T, sent bool) mpa.Frame {
 	t.Helper()
 	for _, f := range w.all() {
 		if f.sent == sent {
-			reply := string(f.octets[:len(replyKey)]) == replyKey
-			p, err := mpa.ParseFrame(f.octets, reply)
+			p, err := mpa.ParseFrame(f.octets)
 			if err != nil {
 				t.Fatalf("startup frame %x: %v", f.octets, err)
 			}

@@ -176,7 +176,7 @@ func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	}
 	var f mpa.Frame
 	if err == nil {
-		f, err = mpa.ParseFrame(b[:size], reply)
+		f, err = mpa.ParseFrame(b[:size])
 	}
 	if err != nil {
 		c.report(i, "an MPA frame that can't be used: "+err.Error())
