@@ -147,7 +147,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
 		synctest.Wait()
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-		p.send(rdmap.Terminate{Layer: 1, EType: 1, Code: 1}.AppendTo(h.AppendTo(nil))...)
+		p.send(rdmap.Terminate{Code: 0x1101}.AppendTo(h.AppendTo(nil))...)
 		for range 2 {
 			var te *rdmap.TerminateError
 			if err := <-errs; !errors.As(err, &te) || !te.Remote {

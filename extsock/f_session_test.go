@@ -111,7 +111,7 @@ func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
 				if err != nil {
 					t.Error(err)
 				}
-				codes = [3]uint8{term.Layer, term.EType, term.Code}
+				codes = [3]uint8{uint8(term.Code >> 12), uint8(term.Code>>8) & 0xF, uint8(term.Code)}
 			}
 		}
 	}

@@ -115,8 +115,8 @@ func (p *rawPeer) wantTerminate(layer, etype, code uint8) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if got.Layer != layer || got.EType != etype || got.Code != code {
-		p.t.Errorf("got Terminate %#x/%#x/%#02x (%v), want %#x/%#x/%#02x", got.Layer, got.EType, got.Code, got, layer, etype, code)
+	if want := rdmap.TerminateCode(uint16(layer)<<12 | uint16(etype)<<8 | uint16(code)); got.Code != want {
+		p.t.Errorf("got Terminate %#04x (%v), want %#04x (%v)", uint16(got.Code), got.Code, uint16(want), want)
 	}
 	if u, err := p.next(); err != io.EOF {
 		p.t.Errorf("after the Terminate: %x, %v, want FIN", u, err)
@@ -230,7 +230,7 @@ func TestFirstFPDUBad(t *testing.T) {
 func TestTerminateReceived(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
 	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
-	term := rdmap.Terminate{Layer: 1, EType: 1, Code: 1}.AppendTo(nil)
+	term := rdmap.Terminate{Code: 0x1101}.AppendTo(nil)
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	p.send(append(h.AppendTo(nil), term...)...)
 	if u, err := p.next(); err != io.EOF {
@@ -239,7 +239,7 @@ func TestTerminateReceived(t *testing.T) {
 	c.Read(make([]byte, 100))
 	_, err := c.Read(make([]byte, 100))
 	var te *rdmap.TerminateError
-	if !errors.As(err, &te) || !te.Remote || te.Terminate.Code != 1 {
+	if !errors.As(err, &te) || !te.Remote || te.Terminate.Code != 0x1101 {
 		t.Errorf("Read = %v, want the peer's Terminate", err)
 	}
 }

@@ -109,7 +109,7 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 //
 // RDMAP-5040-7-4
 func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
-	terminate := rdmap.Terminate{Layer: 1, EType: 1, Code: 1}.AppendTo(ddp.UntaggedHeader{
+	terminate := rdmap.Terminate{Code: 0x1101}.AppendTo(ddp.UntaggedHeader{
 		Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
 	}.AppendTo(nil))
 	for desc, ulpdu := range map[string][]byte{

@@ -320,7 +320,7 @@ func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 				p.send(append(h.AppendTo(nil), 0x20|etype, code, 0, 0)...)
 				var te *rdmap.TerminateError
 				_, err := c.Read(make([]byte, 1))
-				if !errors.As(err, &te) || !te.Remote || te.Terminate.Layer != 2 || te.Terminate.EType != etype || te.Terminate.Code != code {
+				if !errors.As(err, &te) || !te.Remote || te.Terminate.Code != rdmap.TerminateCode(0x2000|uint16(etype)<<8|uint16(code)) {
 					t.Errorf("Terminate 2/%d/%d: Read = %v", etype, code, err)
 				}
 				if u, err := p.next(); err != io.EOF {

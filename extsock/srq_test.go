@@ -199,7 +199,7 @@ func TestSharedReceivesRunOut(t *testing.T) {
 	if _, err := a.Read(make([]byte, 1)); !errors.As(err, &te) || !te.Remote {
 		t.Fatalf("Read = %v, want the peer's Terminate", err)
 	}
-	if got := te.Terminate; got.Layer != 1 || got.EType != 2 || got.Code != 2 {
+	if got := te.Terminate.Code; got != 0x1202 {
 		t.Errorf("Terminate %v, want one that says that there is no buffer", got)
 	}
 	pool.post(t, 0)

@@ -94,7 +94,7 @@ func (p *pump) traceTerminate() {
 	if !errors.As(p.qp.Err(), &e) || p.trace.terminated.Swap(true) {
 		return
 	}
-	layer, etype, code := e.Terminate.Words()
+	layer, etype, code := e.Terminate.Code.Words()
 	args := []any{"layer", layer, "type", etype, "code", code}
 	if e.Remote {
 		p.trace.warn("Terminate received", args...)

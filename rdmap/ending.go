@@ -9,8 +9,8 @@ import (
 // Fail ends the stream because of an error that any layer has found. The first one counts. Where the
 // RFCs allow it the next message is the Terminate that says why, and the last one ever; messages
 // that were given out before go their way. All other requests are flushed, the one at fault with a
-// status of its own. What to send follows from err's methods TerminateCode and Segment; an err that
-// has none is a local catastrophic error.
+// status of its own. What to send follows from err: an *Error, or the methods TerminateCode
+// and Segment of an error of mpa or ddp. Any other err is a local catastrophic error.
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -42,9 +42,9 @@ func (q *QP) Fail(err error) {
 // +checklocks:q.mu
 func (q *QP) sourceErrorLocked(err error) error {
 	var access *ddp.AccessError
-	var coded terminateCoder
+	_, coded := codeOf(err)
 	a := q.responder.inProgress()
-	if errors.As(err, &coded) || !errors.As(err, &access) || a == nil {
+	if coded || !errors.As(err, &access) || a == nil {
 		return err
 	}
 	q.output.withdraw()
@@ -63,7 +63,7 @@ func (q *QP) terminated(t Terminate) {
 	q.err = &TerminateError{Terminate: t, Remote: true}
 	if e := q.sq.namedBy(t); e != nil {
 		status := StatusRemoteOperation
-		if t.EType == etypeRemoteProtection {
+		if t.Code.kind() == remoteProtection {
 			status = StatusRemoteAccess
 		}
 		q.sq.end(e, status, q.err)
@@ -197,18 +197,17 @@ func (q *QP) blameLocked(t Terminate) {
 		return
 	}
 	op, _ := ParseControl(t.DDPHeader[1])
-	kind := errorKind{t.Layer, t.EType}
 	switch {
-	case op == OpReadResponse && kind == taggedError:
+	case op == OpReadResponse && t.Code.kind() == taggedError:
 		q.sq.endAwaited(WorkRead, StatusLocalProtection, q.err)
-	case op == OpAtomicResponse && kind == remoteOperation && t.Code == codeUnspecified:
+	case op == OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
 	case op.queue() != ddp.QNSend:
-	case kind == untaggedError && t.Code == ddp.CodeTooLong:
+	case t.Code == untaggedError.code(uint8(ddp.CodeTooLong)):
 		q.rq.blamed = StatusLocalLength
-	case t.Layer == layerRDMAP && t.Code == codeInvalidate:
+	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:
 		q.rq.blamed = StatusRemoteInvalidate
-	case kind == remoteOperation && t.Code == codeUnspecified: // Immediate Data of a wrong length
+	case t.Code == codeUnspecified: // Immediate Data of a wrong length
 		q.rq.blamed = StatusGeneral
 	}
 }

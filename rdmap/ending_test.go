@@ -158,26 +158,26 @@ func TestTerminateNamesTheRequest(t *testing.T) {
 	}{
 		{"Read, by its sink, whatever the MSN", func(e *sendEntry) Terminate {
 			read := ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO + 3, Size: 5}
-			return Terminate{EType: 1, M: true, D: true, R: true,
+			return Terminate{Code: 0x0100, M: true, D: true, R: true,
 				DDPHeader: header(OpReadRequest, 1, 8), RDMAHeader: read.AppendTo(nil)}
 		}, "1 flushed, 2 remote access error, 3 flushed, 4 flushed"},
 		{"Read, by its MSN", func(*sendEntry) Terminate {
-			return Terminate{EType: 2, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
 		}, "1 flushed, 2 remote operation error, 3 flushed, 4 flushed"},
 		{"atomic, by its MSN", func(*sendEntry) Terminate {
-			return Terminate{EType: 1, Code: 2, M: true, D: true, DDPHeader: header(OpAtomicRequest, 1, 3)}
+			return Terminate{Code: 0x0102, M: true, D: true, DDPHeader: header(OpAtomicRequest, 1, 3)}
 		}, "1 flushed, 2 flushed, 3 remote access error, 4 flushed"},
 		{"MSN of one that is queued", func(*sendEntry) Terminate {
-			return Terminate{EType: 1, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 4)}
+			return Terminate{Code: 0x0100, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 4)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"a Send", func(*sendEntry) Terminate {
-			return Terminate{EType: 2, M: true, D: true, DDPHeader: header(OpSend, 0, 2)}
+			return Terminate{Code: 0x0200, M: true, D: true, DDPHeader: header(OpSend, 0, 2)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"DDP's error", func(*sendEntry) Terminate {
-			return Terminate{Layer: 1, EType: 2, Code: 2, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
+			return Terminate{Code: 0x1202, M: true, D: true, DDPHeader: header(OpReadRequest, 1, 2)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 		{"a sink of nobody", func(*sendEntry) Terminate {
-			return Terminate{EType: 1, M: true, D: true, R: true,
+			return Terminate{Code: 0x0100, M: true, D: true, R: true,
 				DDPHeader: header(OpReadRequest, 1, 2), RDMAHeader: ReadRequest{SinkSTag: 3}.AppendTo(nil)}
 		}, "1 flushed, 2 flushed, 3 flushed, 4 flushed"},
 	} {

@@ -3,8 +3,6 @@ package rdmap
 import (
 	"errors"
 	"fmt"
-
-	"github.com/rddp/rddp/ddp"
 )
 
 // Errors of PostSend and PostRecv, and reasons in Completions.
@@ -34,51 +32,19 @@ var (
 	ErrCancelled = errors.New("rdmap: cancelled")
 )
 
-// The layers and error types of RFC 5040 figure 9.
-const (
-	layerRDMAP = 0x0
-	layerDDP   = ddp.Layer
-	layerLLP   = 0x2
-
-	etypeLocalCatastrophic = 0x0 // of RDMAP and of DDP
-	etypeRemoteProtection  = 0x1 // of RDMAP
-	etypeRemoteOperation   = 0x2 // of RDMAP
-	etypeMPA               = 0x0 // of the LLP, which is MPA
-)
-
-// The error codes of RFC 5040 figure 9 that the two remote error types have.
-const (
-	codeInvalidSTag   = 0x00
-	codeBounds        = 0x01
-	codeAccess        = 0x02
-	codeNotAssociated = 0x03
-	codeWrap          = 0x04
-	codeVersion       = 0x05
-	codeOpcode        = 0x06
-	codeCatastrophic  = 0x07
-	codeInvalidate    = 0x09
-	codeUnspecified   = 0xFF
-)
-
-// The codes of MPA (RFC 5044 §8) after which no Terminate can be sent.
-const (
-	mpaClosed = 0x01 // the TCP connection is gone
-	mpaFrame  = 0x04 // startup failed
-)
-
-// An Error is a fault that this layer has found, in the terms of a Terminate (RFC 5040 figure 9).
+// An Error is a fault that this layer has found, in the terms of a Terminate.
 type Error struct {
-	Layer, EType, Code uint8
-	Header             []byte // DDP header of the segment at fault, 14 or 18 octets; nil if there is none
-	SegmentLen         int    // octets of that whole segment
-	ReadRequest        []byte // the Read Request header at fault; nil if the fault is not one's
-	Reason             string // what exactly was wrong; may be empty
-	Err                error  // the cause, where another package told; may be nil
+	Code        TerminateCode
+	Header      []byte // DDP header of the segment at fault, 14 or 18 octets; nil if there is none
+	SegmentLen  int    // octets of that whole segment
+	ReadRequest []byte // the Read Request header at fault; nil if the fault is not one's
+	Reason      string // what exactly was wrong; may be empty
+	Err         error  // the cause, where another package told; may be nil
 }
 
 // Error returns the error in the RFC's words.
 func (e *Error) Error() string {
-	s := "rdmap: " + errorText(e.Layer, e.EType, e.Code)
+	s := "rdmap: " + e.Code.String()
 	if e.Reason != "" {
 		s += ": " + e.Reason
 	}
@@ -91,19 +57,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// TerminateCode returns what a Terminate says of the error.
-func (e *Error) TerminateCode() (layer, etype, code uint8) { return e.Layer, e.EType, e.Code }
-
-// Segment returns the DDP header of the segment at fault, nil if there is none, and the segment's
-// length.
-func (e *Error) Segment() (header []byte, n int) { return e.Header, e.SegmentLen }
-
 // operationError is an error that an incoming message causes other than by the memory it names.
-func operationError(code uint8, format string, args ...any) *Error {
-	return &Error{
-		Layer: layerRDMAP, EType: etypeRemoteOperation, Code: code,
-		Reason: fmt.Sprintf(format, args...),
-	}
+func operationError(code TerminateCode, format string, args ...any) *Error {
+	return &Error{Code: code, Reason: fmt.Sprintf(format, args...)}
 }
 
 // A TerminateError is what ended a stream: the Terminate that was sent, or received.
@@ -116,7 +72,7 @@ type TerminateError struct {
 // Error tells whose Terminate it is, and what it says.
 func (e *TerminateError) Error() string {
 	if e.Remote {
-		return "rdmap: the peer terminated the stream: " + e.Terminate.String()
+		return "rdmap: the peer terminated the stream: " + e.Terminate.Code.String()
 	}
 	return "rdmap: stream terminated: " + e.Err.Error()
 }

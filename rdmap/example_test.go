@@ -84,7 +84,7 @@ func ExampleParseTerminate() {
 		0x11, 0x00, 0x03, 0x00, 0x00, 0x08,
 		0xC1, 0x40, 0xDE, 0xAD, 0xBE, 0x00, 0, 0, 0, 0, 0, 0, 0x10, 0x00,
 	})
-	fmt.Println(t, err, t.HostOrder)
+	fmt.Println(t.Code, err, t.HostOrder)
 	// Output:
 	// DDP tagged buffer error: invalid STag <nil> true
 }

@@ -98,15 +98,15 @@ func (x *target) hit(ulpdu []byte) {
 
 // A verdict is what a segment leads to.
 type verdict struct {
-	refused            bool // with a Terminate of these three numbers
-	layer, etype, code uint8
-	received           bool // a receive completes
-	answered           bool // a response goes out
-	ended              bool // the stream is over without a Terminate of ours
+	refused  bool // with a Terminate of this code
+	code     TerminateCode
+	received bool // a receive completes
+	answered bool // a response goes out
+	ended    bool // the stream is over without a Terminate of ours
 }
 
 func refused(layer, etype, code uint8) verdict {
-	return verdict{refused: true, layer: layer, etype: etype, code: code}
+	return verdict{refused: true, code: makeCode(layer, etype, code)}
 }
 
 // see returns what has become of the stream. Nothing goes out after a Terminate.
@@ -123,7 +123,7 @@ func (x *target) see() (v verdict, err error) {
 			if err != nil {
 				return v, err
 			}
-			v.refused, v.layer, v.etype, v.code = true, t.Layer, t.EType, t.Code
+			v.refused, v.code = true, t.Code
 		default:
 			v.answered = true
 		}

@@ -57,7 +57,7 @@ func FuzzTerminate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got.String() == "" {
+		if got.Code.String() == "" {
 			t.Errorf("ParseTerminate(%x) has no text", b)
 		}
 		octets := got.AppendTo(nil)

@@ -80,7 +80,7 @@ func TestRFC5040_4_4_HeaderVectors(t *testing.T) {
 func TestParseErrorIsUnspecified(t *testing.T) {
 	_, _, err := ParseReadRequest(make([]byte, 27))
 	var e *Error
-	if !errors.As(err, &e) || e.Layer != 0 || e.EType != 2 || e.Code != 0xFF {
+	if !errors.As(err, &e) || e.Code != 0x02FF {
 		t.Errorf("ParseReadRequest(27 octets): %v, want 0x0/0x2/0xFF", err)
 	}
 }
@@ -114,7 +114,7 @@ func TestRFC7306_5_2_1_AtomicOperationCodes(t *testing.T) {
 			if err != nil {
 				t.Errorf("AOpCode %#x: %v", op, err)
 			}
-		} else if !errors.As(err, &e) || e.EType != 2 || e.Code != codeOpcode {
+		} else if !errors.As(err, &e) || e.Code != codeOpcode {
 			t.Errorf("AOpCode %#x: %v, want unexpected OpCode", op, err)
 		}
 	}

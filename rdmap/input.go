@@ -93,9 +93,9 @@ func (q *QP) invalidate(s ddp.STag) error {
 	case nil:
 		return nil
 	case ddp.ErrWrongStream:
-		return &Error{EType: etypeRemoteProtection, Code: codeInvalidate, Err: err}
+		return &Error{Code: codeProtectedInvalidate, Err: err}
 	default:
-		return &Error{EType: etypeRemoteOperation, Code: codeInvalidate, Err: err}
+		return &Error{Code: codeInvalidate, Err: err}
 	}
 }
 
@@ -127,10 +127,10 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	case e == nil || e.op != WorkRead:
 		return operationError(codeOpcode, "%v that answers no RDMA Read", OpReadResponse)
 	case m.STag != e.sinkSTag:
-		return &Error{Layer: layerDDP, EType: ddp.TypeTagged, Code: ddp.CodeInvalidSTag,
+		return &Error{Code: taggedError.code(uint8(ddp.CodeInvalidSTag)),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
-		return &Error{Layer: layerDDP, EType: ddp.TypeTagged, Code: ddp.CodeBounds,
+		return &Error{Code: taggedError.code(uint8(ddp.CodeBounds)),
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {

@@ -65,7 +65,7 @@ func TestStateAndErrorTexts(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	e := &Error{EType: 1, Code: 3, Reason: "a reason", Err: errTest}
+	e := &Error{Code: 0x0103, Reason: "a reason", Err: errTest}
 	if got, want := e.Error(), "rdmap: RDMA remote protection error: STag not associated with RDMAP Stream: a reason: test error"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -143,7 +143,7 @@ func TestReadResponses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			end = refused(term.Layer, term.EType, term.Code)
+			end = verdict{refused: true, code: term.Code}
 			x.a.qp.Sent(1)
 		}
 		good := 0

@@ -314,7 +314,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			var remote *TerminateError
 			switch err := x.b.qp.Err(); {
 			case tt.op == OpTerminate:
-				if !errors.As(err, &remote) || !remote.Remote || remote.Terminate.String() != "DDP tagged buffer error: base or bounds violation" {
+				if !errors.As(err, &remote) || !remote.Remote || remote.Terminate.Code.String() != "DDP tagged buffer error: base or bounds violation" {
 					t.Errorf("taken as %v", err)
 				}
 			case err != nil:

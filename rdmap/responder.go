@@ -127,15 +127,15 @@ func (a *response) error(err error) *Error {
 	var access *ddp.AccessError
 	switch {
 	case errors.As(err, &access):
-		e.EType, e.Code = etypeRemoteProtection, accessCodes[access.Kind]
+		e.Code = accessCodes[access.Kind]
 		if !a.isAtomic {
 			e.ReadRequest = a.read.after(a.answered(access)).AppendTo(nil)
 		}
 	case errors.Is(err, ddp.ErrMisaligned):
 		// "Catastrophic error, localized to RDMAP Stream" (RFC 7306 §8.2)
-		e.EType, e.Code = etypeRemoteOperation, codeCatastrophic
+		e.Code = codeCatastrophic
 	default:
-		e.EType, e.Code = etypeRemoteOperation, codeUnspecified
+		e.Code = codeUnspecified
 	}
 	return e
 }
@@ -149,7 +149,7 @@ func (a *response) answered(err *ddp.AccessError) uint32 {
 }
 
 // accessCodes gives the code of a remote protection error (RFC 5040 figure 9) for what was wrong.
-var accessCodes = [...]uint8{
+var accessCodes = [...]TerminateCode{
 	ddp.KindInvalidSTag:   codeInvalidSTag,
 	ddp.KindNotAssociated: codeNotAssociated,
 	ddp.KindAccess:        codeAccess,

@@ -111,7 +111,7 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 		h      Handle
 		n      uint32 // of a Read; atomics have 8
 		atomic bool
-		code   uint8
+		code   TerminateCode
 	}{
 		{"unknown STag", Handle{STag: 0xDEADBE00, TO: 0x1000}, 8, true, codeInvalidSTag},
 		{"deregistered", handle(gone), 8, true, codeInvalidSTag},
@@ -131,7 +131,7 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 			x.b.recv(5, 8)
 			read := ReadRequest{SinkSTag: 0x0A0B0C01, SinkTO: 0x2000, Size: tt.n, SourceSTag: tt.h.STag, SourceTO: tt.h.TO}
 			x.b.inject(untagged(OpReadRequest, 1, 1, read.AppendTo(nil)))
-			h := x.b.wantTerminate(fmt.Sprintf("01%02x e000 002e 4141 00000000 00000001 00000001 00000000", tt.code))
+			h := x.b.wantTerminate(fmt.Sprintf("%04x e000 002e 4141 00000000 00000001 00000001 00000000", uint16(tt.code)))
 			if !bytes.Equal(h[24:], read.AppendTo(nil)) {
 				t.Errorf("returned Read Request %x, want %x", h[24:], read.AppendTo(nil))
 			}
@@ -144,7 +144,7 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 			request := AtomicRequest{ID: 1, STag: tt.h.STag, TO: tt.h.TO, Data: 1, CompareMask: allBits}
 			before := bytes.Clone(memory)
 			x.b.inject(untagged(OpAtomicRequest, 1, 1, request.AppendTo(nil)))
-			h = x.b.wantTerminate(fmt.Sprintf("01%02x c000 0046 414a 00000000 00000001 00000001 00000000", tt.code))
+			h = x.b.wantTerminate(fmt.Sprintf("%04x c000 0046 414a 00000000 00000001 00000001 00000000", uint16(tt.code)))
 			if len(h) != 24 {
 				t.Errorf("Terminate Header of %d octets, want 24", len(h))
 			}

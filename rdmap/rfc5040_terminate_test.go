@@ -146,8 +146,8 @@ func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
 		x := newPair(t, params{})
 		x.b.inject(untagged(OpTerminate, 2, 1, []byte{0x00, byte(code), 0, 0}))
 		var e *TerminateError
-		if !errors.As(x.b.qp.Err(), &e) || !e.Remote || e.Terminate.Layer != 0 || e.Terminate.EType != 0 ||
-			e.Terminate.String() != "RDMA local catastrophic error" {
+		if !errors.As(x.b.qp.Err(), &e) || !e.Remote || e.Terminate.Code != TerminateCode(code) ||
+			e.Terminate.Code.String() != "RDMA local catastrophic error" {
 			t.Errorf("code %#02x is taken as %v", code, x.b.qp.Err())
 		}
 	}
@@ -159,8 +159,8 @@ func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 	x := newPair(t, params{})
 	x.a.inject(untagged(OpTerminate, 2, 1, []byte{layer<<4 | etype, code, 0, 0}))
 	var e *TerminateError
-	if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.Layer != layer || e.Terminate.EType != etype ||
-		e.Terminate.Code != code || e.Terminate.String() != want {
+	if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.Code != makeCode(layer, etype, code) ||
+		e.Terminate.Code.String() != want {
 		t.Errorf("%d/%d/%#02x is taken as %v, want %q", layer, etype, code, x.a.qp.Err(), want)
 	}
 }
@@ -249,7 +249,7 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 			u := append([]byte{0x02, tt.code, 0xC0, 0, 0, 18}, unhex(vZeroSend)...)
 			x.a.inject(untagged(OpTerminate, 2, 1, u))
 			var e *TerminateError
-			if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.String() != "RDMA remote operation error: "+tt.words {
+			if !errors.As(x.a.qp.Err(), &e) || !e.Remote || e.Terminate.Code.String() != "RDMA remote operation error: "+tt.words {
 				t.Errorf("code %#02x is taken as %v", tt.code, x.a.qp.Err())
 			}
 		})

@@ -50,13 +50,12 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 		desc                      string
 		domain, stream            bool // of the Region: the same as the attacked stream's
 		gone                      bool
-		ddpCode, code, invalidate byte // of the Terminate: for a Write, for a request, for an invalidation
-		etype                     byte // of the last
+		ddpCode, code, invalidate TerminateCode // for a Write, for a request, for an invalidation
 	}{
-		{"never valid", true, true, true, 0x00, codeInvalidSTag, codeInvalidate, 2},
-		{"another domain, another stream", false, false, false, 0x00, codeInvalidSTag, codeInvalidate, 2},
-		{"another domain, a stream of the same number", false, true, false, 0x00, codeInvalidSTag, codeInvalidate, 2},
-		{"another stream of the domain", true, false, false, 0x02, codeNotAssociated, codeInvalidate, 1},
+		{"never valid", true, true, true, 0x1100, codeInvalidSTag, codeInvalidate},
+		{"another domain, another stream", false, false, false, 0x1100, codeInvalidSTag, codeInvalidate},
+		{"another domain, a stream of the same number", false, true, false, 0x1100, codeInvalidSTag, codeInvalidate},
+		{"another stream of the domain", true, false, false, 0x1102, codeNotAssociated, codeProtectedInvalidate},
 	} {
 		setup := func(t *testing.T) (x *pair, r *ddp.Region, b, before []byte) {
 			x = newPair(t, params{}) // b is stream 2
@@ -83,9 +82,9 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 				x, r, b, before := setup(t)
 				x.b.inject(a.segment(r.STag(), r.TO(), 8))
 				if a.tagged {
-					x.b.wantTerminate(fmt.Sprintf("11%02x c000", tt.ddpCode))
+					x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.ddpCode)))
 				} else {
-					x.b.wantTerminate(fmt.Sprintf("01%02x", tt.code))
+					x.b.wantTerminate(fmt.Sprintf("%04x", uint16(tt.code)))
 				}
 				x.b.wantOut("Terminate")
 				wantDone(t, "the stream is over", x.b.recvCQ, "11 flushed")
@@ -101,7 +100,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 			x, r, _, _ := setup(t)
 			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
-			x.b.wantTerminate(fmt.Sprintf("0%d%02x c000", tt.etype, tt.invalidate))
+			x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.invalidate)))
 			wantDone(t, "the stream is over", x.b.recvCQ, "11 remote invalidate error")
 			if _, err := r.Window(0, 8, ddp.RemoteRead); (err == nil) == tt.gone {
 				t.Errorf("afterwards a window of the Region: %v", err)

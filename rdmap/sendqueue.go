@@ -254,7 +254,7 @@ func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
 // namedBy returns the Read or atomic that the peer's Terminate is about, nil if it is about none. The
 // sink's STag is the surer sign: some peers do not return the MSN that came.
 func (s *sendQueue) namedBy(t Terminate) *sendEntry {
-	if t.Layer != layerRDMAP || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
+	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
 		return nil
 	}
 	h, _, err := ddp.ParseUntagged(t.DDPHeader)

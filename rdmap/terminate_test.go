@@ -21,35 +21,35 @@ func terminateVectors(t *testing.T) []struct {
 		want               Terminate
 	}{
 		{"Tagged segment", vTermInvalidSTag, "DDP tagged buffer error: invalid STag",
-			Terminate{Layer: 1, EType: 1, Code: 0, M: true, D: true, SegmentLen: 22, DDPHeader: writeHeader}},
+			Terminate{Code: 0x1100, M: true, D: true, SegmentLen: 22, DDPHeader: writeHeader}},
 		{"bounds", vTermBounds, "DDP tagged buffer error: base or bounds violation",
-			Terminate{Layer: 1, EType: 1, Code: 1, M: true, D: true, SegmentLen: 22,
+			Terminate{Code: 0x1101, M: true, D: true, SegmentLen: 22,
 				DDPHeader: unhex("c140 12345601 00000000000010f9")}},
 		{"Read Request", vTermReadSTag, "RDMA remote protection error: invalid STag",
-			Terminate{EType: 1, M: true, D: true, R: true, SegmentLen: 46,
+			Terminate{Code: 0x0100, M: true, D: true, R: true, SegmentLen: 46,
 				DDPHeader:  unhex("4141 00000000 00000001 00000001 00000000"),
 				RDMAHeader: unhex("0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000")}},
 		{"Read Request, bounds", vTermReadBounds, "RDMA remote protection error: base or bounds violation",
-			Terminate{EType: 1, Code: 1, M: true, D: true, R: true, SegmentLen: 46,
+			Terminate{Code: 0x0101, M: true, D: true, R: true, SegmentLen: 46,
 				DDPHeader:  unhex("4141 00000000 00000001 00000001 00000000"),
 				RDMAHeader: unhex("0a0b0c01 0000000000002000 00000010 12345601 00000000000010f9")}},
 		{"no headers", vTermCatastrophic, "RDMA local catastrophic error", Terminate{}},
 		{"too long", vTermTooLong, "DDP untagged buffer error: DDP Message too long for available buffer",
-			Terminate{Layer: 1, EType: 2, Code: 5, M: true, D: true, SegmentLen: 27,
+			Terminate{Code: 0x1205, M: true, D: true, SegmentLen: 27,
 				DDPHeader: unhex("4143 00000000 00000000 00000001 00000000")}},
 		{"no buffer", vTermNoBuffer, "DDP untagged buffer error: invalid MSN: no buffer available",
-			Terminate{Layer: 1, EType: 2, Code: 2, M: true, D: true, SegmentLen: 23,
+			Terminate{Code: 0x1202, M: true, D: true, SegmentLen: 23,
 				DDPHeader: unhex("4143 00000000 00000000 00000001 00000000")}},
 		{"invalidate", vTermInvalidate, "RDMA remote operation error: STag cannot be Invalidated",
-			Terminate{EType: 2, Code: 9, M: true, D: true, SegmentLen: 23,
+			Terminate{Code: 0x0209, M: true, D: true, SegmentLen: 23,
 				DDPHeader: unhex("4144 deadbe00 00000000 00000002 00000000")}},
 		{"opcode", vTermOpcode, "RDMA remote operation error: unexpected OpCode",
-			Terminate{EType: 2, Code: 6, M: true, D: true, SegmentLen: 18,
+			Terminate{Code: 0x0206, M: true, D: true, SegmentLen: 18,
 				DDPHeader: unhex("414c 00000000 00000000 00000001 00000000")}},
 		{"misaligned", vTermMisaligned, "RDMA remote operation error: catastrophic error, localized to RDMAP Stream",
-			Terminate{EType: 2, Code: 7, M: true, D: true, SegmentLen: 70,
+			Terminate{Code: 0x0207, M: true, D: true, SegmentLen: 70,
 				DDPHeader: unhex("414a 00000000 00000001 00000002 00000000")}},
-		{"CRC", vTermCRC, "MPA error: MPA CRC error", Terminate{Layer: 2, Code: 2}},
+		{"CRC", vTermCRC, "MPA error: MPA CRC error", Terminate{Code: 0x2002}},
 	}
 }
 
@@ -70,8 +70,8 @@ func TestRFC5040_4_8_TerminateVectors(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("ParseTerminate(%x) = %+v, %v, want %+v", b, got, err, tt.want)
 			}
-			if got.String() != tt.text {
-				t.Errorf("text %q, want %q", got, tt.text)
+			if got.Code.String() != tt.text {
+				t.Errorf("text %q, want %q", got.Code, tt.text)
 			}
 			if longer, err := ParseTerminate(append(bytes.Clone(b), make([]byte, 52)...)); err != nil ||
 				!reflect.DeepEqual(longer, tt.want) {
@@ -122,8 +122,8 @@ func TestTerminateLengthWithOneFlag(t *testing.T) {
 		octets string
 		want   Terminate
 	}{
-		{"1100 8000 0016", Terminate{Layer: 1, EType: 1, M: true, SegmentLen: 22}},
-		{"1100 4000 0016 c140 deadbe00 0000000000001000", Terminate{Layer: 1, EType: 1, D: true, SegmentLen: 22,
+		{"1100 8000 0016", Terminate{Code: 0x1100, M: true, SegmentLen: 22}},
+		{"1100 4000 0016 c140 deadbe00 0000000000001000", Terminate{Code: 0x1100, D: true, SegmentLen: 22,
 			DDPHeader: unhex("c140 deadbe00 0000000000001000")}},
 	} {
 		b := unhex(tt.octets)
@@ -170,8 +170,8 @@ func TestTerminateHostOrder(t *testing.T) {
 			if got.HostOrder != tt.host || got.M != tt.m || got.D != tt.d || got.R != tt.r || got.SegmentLen != tt.n {
 				t.Errorf("ParseTerminate(%x) = %+v", b, got)
 			}
-			if got.String() != tt.text {
-				t.Errorf("text %q, want %q", got, tt.text)
+			if got.Code.String() != tt.text {
+				t.Errorf("text %q, want %q", got.Code, tt.text)
 			}
 		})
 	}
@@ -197,17 +197,17 @@ func TestRFC5040_4_8_RegisteredCodes(t *testing.T) {
 	for layer := range uint8(16) {
 		for etype := range uint8(16) {
 			for code := range 256 {
-				got, want := isRegistered(layer, etype, uint8(code)), registered(layer, etype, uint8(code))
-				if got != want {
-					t.Errorf("isRegistered(%d, %d, %#x) = %t, want %t", layer, etype, code, got, want)
+				c := makeCode(layer, etype, uint8(code))
+				if got, want := c.isRegistered(), registered(layer, etype, uint8(code)); got != want {
+					t.Errorf("code %#04x is registered: %t, want %t", uint16(c), got, want)
 				}
-				if errorText(layer, etype, uint8(code)) == "" {
+				if c.String() == "" {
 					t.Errorf("no text for %d/%d/%#x", layer, etype, code)
 				}
 			}
 		}
 	}
-	if got := errorText(0, 1, 0x77); got != "RDMA remote protection error: code 0x77" {
+	if got := TerminateCode(0x0177).String(); got != "RDMA remote protection error: code 0x77" {
 		t.Errorf("text of an unknown code: %q", got)
 	}
 }
@@ -226,13 +226,13 @@ func TestTerminateFor(t *testing.T) {
 	}{
 		{"nothing known", errTest, "0000 0000"},
 		{"RDMAP local catastrophic", &Error{Header: tagged}, "0000 0000"},
-		{"RDMAP remote protection", &Error{EType: 1, Code: 2, Header: untagged, SegmentLen: 46},
+		{"RDMAP remote protection", &Error{Code: 0x0102, Header: untagged, SegmentLen: 46},
 			"0102 c000 002e 4143 00000000 00000000 00000001 00000000"},
-		{"the same of a Read Request", &Error{EType: 1, Code: 2, Header: untagged, SegmentLen: 46, ReadRequest: read},
+		{"the same of a Read Request", &Error{Code: 0x0102, Header: untagged, SegmentLen: 46, ReadRequest: read},
 			"0102 e000 002e 4143 00000000 00000000 00000001 00000000 0a0b0c01 0000000000002000 00000008 deadbe00 0000000000001000"},
-		{"RDMAP remote operation of a Read Request", &Error{EType: 2, Code: 7, Header: untagged, SegmentLen: 46, ReadRequest: read},
+		{"RDMAP remote operation of a Read Request", &Error{Code: 0x0207, Header: untagged, SegmentLen: 46, ReadRequest: read},
 			"0207 c000 002e 4143 00000000 00000000 00000001 00000000"},
-		{"RDMAP, no segment", &Error{EType: 2, Code: 0xFF}, "02ff 0000"},
+		{"RDMAP, no segment", &Error{Code: 0x02FF}, "02ff 0000"},
 		{"DDP local catastrophic", &ddp.Error{SegmentLen: 3}, "1000 0000"},
 		{"DDP tagged", &ddp.Error{Type: 1, Code: 3, Header: tagged, SegmentLen: 22},
 			"1103 c000 0016 c140 deadbe00 0000000000001000"},
@@ -249,7 +249,7 @@ func TestTerminateFor(t *testing.T) {
 		{"MPA local catastrophic", codedError{2, 0, 5}, "2005 0000"},
 		{"MPA insufficient IRD", codedError{2, 0, 6}, "2006 0000"},
 		{"MPA no RTR", codedError{2, 0, 7}, "2007 0000"},
-		{"MPA CRC, of a segment", &Error{Layer: 2, Code: 2, Header: untagged, SegmentLen: 46}, "2002 0000"},
+		{"MPA CRC, of a segment", &Error{Code: 0x2002, Header: untagged, SegmentLen: 46}, "2002 0000"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			term, ok := terminateFor(tt.err)
@@ -269,23 +269,23 @@ func TestTerminateInContext(t *testing.T) {
 	for _, tt := range []struct {
 		octets [4]byte
 		first  bool
-		want   [3]uint8
+		want   TerminateCode
 	}{
-		{[4]byte{0x20, 5}, false, [3]uint8{0, 2, 5}},
-		{[4]byte{0x20, 6}, false, [3]uint8{0, 2, 6}},
-		{[4]byte{0x20, 6}, true, [3]uint8{2, 0, 6}},
-		{[4]byte{0x02, 6}, true, [3]uint8{2, 0, 6}},
-		{[4]byte{0x02, 7}, true, [3]uint8{2, 0, 7}},
-		{[4]byte{0x02, 7}, false, [3]uint8{0, 2, 7}},
-		{[4]byte{0x20, 2}, false, [3]uint8{2, 0, 2}},
-		{[4]byte{0x02, 2}, false, [3]uint8{2, 0, 2}},
-		{[4]byte{0x02, 0xff}, true, [3]uint8{0, 2, 0xff}},
+		{[4]byte{0x20, 5}, false, 0x0205},
+		{[4]byte{0x20, 6}, false, 0x0206},
+		{[4]byte{0x20, 6}, true, 0x2006},
+		{[4]byte{0x02, 6}, true, 0x2006},
+		{[4]byte{0x02, 7}, true, 0x2007},
+		{[4]byte{0x02, 7}, false, 0x0207},
+		{[4]byte{0x20, 2}, false, 0x2002},
+		{[4]byte{0x02, 2}, false, 0x2002},
+		{[4]byte{0x02, 0xff}, true, 0x02FF},
 	} {
 		got, err := ParseTerminate(tt.octets[:])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got = got.inContext(tt.first); [3]uint8{got.Layer, got.EType, got.Code} != tt.want {
+		if got = got.inContext(tt.first); got.Code != tt.want {
 			t.Errorf("%x, first FPDU of an Initiator %t: %v, want %x", tt.octets, tt.first, got, tt.want)
 		}
 	}
@@ -293,18 +293,18 @@ func TestTerminateInContext(t *testing.T) {
 
 func TestTerminateWords(t *testing.T) {
 	for _, tt := range []struct {
-		t    Terminate
+		code TerminateCode
 		want [3]string
 	}{
-		{Terminate{Layer: 0, EType: 1, Code: 2}, [3]string{"RDMAP", "RDMA remote protection error", "access rights violation"}},
-		{Terminate{Layer: 1, EType: 0, Code: 0}, [3]string{"DDP", "DDP local catastrophic error", "0x00"}},
-		{Terminate{Layer: 2, EType: 0, Code: 2}, [3]string{"MPA", "MPA error", "MPA CRC error"}},
-		{Terminate{Layer: 2, EType: 0, Code: 0x77}, [3]string{"MPA", "MPA error", "0x77"}},
-		{Terminate{Layer: 3, EType: 15, Code: 1}, [3]string{"0x3", "0xf", "0x01"}},
+		{0x0102, [3]string{"RDMAP", "RDMA remote protection error", "access rights violation"}},
+		{0x1000, [3]string{"DDP", "DDP local catastrophic error", "0x00"}},
+		{0x2002, [3]string{"MPA", "MPA error", "MPA CRC error"}},
+		{0x2077, [3]string{"MPA", "MPA error", "0x77"}},
+		{0x3F01, [3]string{"0x3", "0xf", "0x01"}},
 	} {
-		layer, etype, code := tt.t.Words()
+		layer, etype, code := tt.code.Words()
 		if got := [3]string{layer, etype, code}; got != tt.want {
-			t.Errorf("%v: Words() = %q, want %q", tt.t, got, tt.want)
+			t.Errorf("%v: Words() = %q, want %q", tt.code, got, tt.want)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func fpdu(ulpdu []byte, payload ...byte) []byte {
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-	return fpdu(rdmap.Terminate{Layer: 0, EType: 2, Code: 7}.AppendTo(h.AppendTo(nil)))
+	return fpdu(rdmap.Terminate{Code: 0x0207}.AppendTo(h.AppendTo(nil)))
 }
 
 // lifeEvents are what happens.

@@ -113,7 +113,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	case 2:
 		r.qp.PeerClosed(errRace)
 	case 3:
-		r.qp.Fail(&rdmap.Error{Layer: 0, EType: 2, Code: 7})
+		r.qp.Fail(&rdmap.Error{Code: 0x0207})
 	}
 	r.qp.Close()
 	wg.Wait()

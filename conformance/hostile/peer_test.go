@@ -153,7 +153,7 @@ func (p *peer) terminate() (layer, etype, code uint8, err error) {
 			continue
 		}
 		term, err := rdmap.ParseTerminate(payload)
-		return uint8(term.Layer), uint8(term.EType), uint8(term.Code), err
+		return uint8(term.Code >> 12), uint8(term.Code>>8) & 0xF, uint8(term.Code), err
 	}
 }
 

@@ -25,8 +25,17 @@ const lentLen = 8192
 type codes struct{ layer, etype, code uint8 }
 
 func (c codes) String() string {
-	t := rdmap.Terminate{Layer: c.layer, EType: c.etype, Code: c.code}
-	return fmt.Sprintf("%d/%d/%#02x (%v)", c.layer, c.etype, c.code, t)
+	return fmt.Sprintf("%d/%d/%#02x (%v)", c.layer, c.etype, c.code, c.code16())
+}
+
+// code16 returns the three as one code.
+func (c codes) code16() rdmap.TerminateCode {
+	return rdmap.TerminateCode(uint16(c.layer)<<12 | uint16(c.etype)<<8 | uint16(c.code))
+}
+
+// codesOf takes a code apart.
+func codesOf(c rdmap.TerminateCode) codes {
+	return codes{uint8(c >> 12), uint8(c>>8) & 0xF, uint8(c)}
 }
 
 // wantTheirs checks that this stack's connection has ended with err by siw's Terminate, that it has understood it,
@@ -37,11 +46,11 @@ func (l *link) wantTheirs(err error, want codes, octets string) {
 	if !errors.As(err, &e) || !e.Remote {
 		l.t.Fatalf("the connection ends with %v, want siw's Terminate", err)
 	}
-	got := codes{e.Terminate.Layer, e.Terminate.EType, e.Terminate.Code}
+	got := codesOf(e.Terminate.Code)
 	if got != want {
 		l.t.Errorf("this stack understands siw's Terminate as %v, want %v", got, want)
 	}
-	if words := (rdmap.Terminate{Layer: want.layer, EType: want.etype, Code: want.code}).String(); !strings.Contains(err.Error(), words) {
+	if words := want.code16().String(); !strings.Contains(err.Error(), words) {
 		l.t.Errorf("the error says %q, want %q in it", err, words)
 	}
 	if b := l.terminate(false); fmt.Sprintf("%x", b[:3]) != octets {
@@ -58,16 +67,19 @@ func (l *link) wantOurs(err error, want codes) {
 	if te := (*rdmap.TerminateError)(nil); errors.As(err, &te) && !te.Remote {
 		err = te.Err
 	}
-	if !errors.As(err, &e) {
+	var found codes
+	if own := (*rdmap.Error)(nil); errors.As(err, &own) {
+		found = codesOf(own.Code)
+	} else if errors.As(err, &e) {
+		found.layer, found.etype, found.code = e.TerminateCode()
+	} else {
 		l.t.Fatalf("the connection ends with %v, want an error that a Terminate stands for", err)
 	}
-	var found codes
-	found.layer, found.etype, found.code = e.TerminateCode()
 	sent, perr := rdmap.ParseTerminate(l.terminate(true))
 	if perr != nil {
 		l.t.Fatal(perr)
 	}
-	if got := (codes{sent.Layer, sent.EType, sent.Code}); got != want || found != want || sent.HostOrder {
+	if got := codesOf(sent.Code); got != want || found != want || sent.HostOrder {
 		l.t.Errorf("this stack found %v and sent %v, want %v", found, got, want)
 	}
 }

@@ -256,7 +256,7 @@ func TestRddpStartupFails(t *testing.T) {
 		if !errors.As(err, &e) || !e.Remote {
 			t.Fatalf("Read = %v, want siw's Terminate", err)
 		}
-		got, want := codes{e.Terminate.Layer, e.Terminate.EType, e.Terminate.Code}, codes{2, 0, uint8(mpa.CodeNoRTR)}
+		got, want := codesOf(e.Terminate.Code), codes{2, 0, uint8(mpa.CodeNoRTR)}
 		if got != want {
 			t.Errorf("this stack understands siw's Terminate as %v, want %v", got, want)
 		}

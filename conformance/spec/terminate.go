@@ -11,7 +11,7 @@ import (
 type code struct{ layer, etype, code byte }
 
 func (c code) String() string {
-	return fmt.Sprintf("%v (%#x/%#x/%#02x)", rdmap.Terminate{Layer: c.layer, EType: c.etype, Code: c.code}, c.layer, c.etype, c.code)
+	return fmt.Sprintf("%v (%#x/%#x/%#02x)", rdmap.TerminateCode(uint16(c.layer)<<12|uint16(c.etype)<<8|uint16(c.code)), c.layer, c.etype, c.code)
 }
 
 // wantTerminate reads to the end of the stream. One Terminate must come with one of the codes, any if there are none,
@@ -104,7 +104,7 @@ func (t *terminate) String() string {
 	}
 	text := fmt.Sprintf("a Terminate that says %v; its header is %s", t.code, hex.EncodeToString(t.raw[:min(len(t.raw), 64)]))
 	if p, err := rdmap.ParseTerminate(t.raw); err == nil && p.HostOrder {
-		text += fmt.Sprintf(", which in the bit order of a little-endian host says %v", code{p.Layer, p.EType, p.Code})
+		text += fmt.Sprintf(", which in the bit order of a little-endian host says %v", code{byte(p.Code >> 12), byte(p.Code>>8) & 0xF, byte(p.Code)})
 	}
 	return text
 }

@@ -129,7 +129,7 @@ func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
 			return err
 		}
 		f.Terminate = &Terminate{
-			Words: t.String(), Layer: t.Layer, ErrorType: t.EType, ErrorCode: t.Code,
+			Words: t.Code.String(), Layer: uint8(t.Code >> 12), ErrorType: uint8(t.Code>>8) & 0xF, ErrorCode: uint8(t.Code),
 			HostOrder: t.HostOrder, Raw: bytes.Clone(b),
 		}
 	}

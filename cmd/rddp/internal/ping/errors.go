@@ -76,7 +76,7 @@ func words(err error) string {
 	}
 	if e := (*rdmap.TerminateError)(nil); errors.As(err, &e) {
 		if e.Remote {
-			return "the peer ended the connection with a Terminate: " + e.Terminate.String()
+			return "the peer ended the connection with a Terminate: " + e.Terminate.Code.String()
 		}
 		return "ended the connection with a Terminate: " + e.Err.Error()
 	}

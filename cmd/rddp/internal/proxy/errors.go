@@ -46,7 +46,7 @@ func words(err error) string {
 		return fmt.Sprintf("rejected: %q", e.PrivateData)
 	}
 	if e := (*rdmap.TerminateError)(nil); errors.As(err, &e) && e.Remote {
-		return "the peer ended the connection with a Terminate: " + e.Terminate.String()
+		return "the peer ended the connection with a Terminate: " + e.Terminate.Code.String()
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return "no answer in time"

@@ -1,0 +1,174 @@
+package rdmap
+
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/ddp"
+)
+
+// A TerminateCode says why a stream ends: the Layer that found the fault, the Error Type and the Error
+// Code of RFC 5040 §4.8. It holds them as the first two octets of a Terminate do:
+//
+//	 15         12 11          8 7                   0
+//	+-------------+-------------+---------------------+
+//	|    Layer    | Error Type  |     Error Code      |
+//	+-------------+-------------+---------------------+
+//
+// Layer 0 is RDMAP, 1 is DDP and 2 is the LLP, which is MPA. RFC 5040 figure 9, RFC 5041 §7.2 and RFC
+// 5044 §8 list the codes, and RFC 6581 §8 and RFC 7306 §8 add to them. A peer can send any value.
+type TerminateCode uint16
+
+// The codes that RDMAP finds itself (RFC 5040 figure 9).
+const (
+	// RDMA Remote Protection Error
+	codeInvalidSTag         TerminateCode = 0x0100
+	codeBounds              TerminateCode = 0x0101
+	codeAccess              TerminateCode = 0x0102
+	codeNotAssociated       TerminateCode = 0x0103
+	codeWrap                TerminateCode = 0x0104
+	codeProtectedInvalidate TerminateCode = 0x0109 // the STag that cannot be invalidated is another stream's
+
+	// RDMA Remote Operation Error
+	codeVersion      TerminateCode = 0x0205
+	codeOpcode       TerminateCode = 0x0206
+	codeCatastrophic TerminateCode = 0x0207 // localized to the RDMAP Stream
+	codeInvalidate   TerminateCode = 0x0209
+	codeUnspecified  TerminateCode = 0x02FF
+)
+
+// The codes of MPA (RFC 5044 §8) after which no Terminate can be sent.
+const (
+	codeMPAClosed TerminateCode = 0x2001 // the TCP connection is gone
+	codeMPAFrame  TerminateCode = 0x2004 // startup failed
+)
+
+// makeCode puts a code together. An etype has 4 bits.
+func makeCode(layer, etype, code uint8) TerminateCode {
+	return errorKind(layer<<4 | etype&0x0F).code(code)
+}
+
+// kind returns the Layer and the Error Type.
+func (c TerminateCode) kind() errorKind { return errorKind(c >> 8) }
+
+// errorCode returns the Error Code.
+func (c TerminateCode) errorCode() uint8 { return uint8(c) }
+
+// An errorKind is a Layer and one of its Error Types: the first octet of a Terminate.
+type errorKind uint8
+
+const (
+	localCatastrophic    errorKind = 0x00
+	remoteProtection     errorKind = 0x01
+	remoteOperation      errorKind = 0x02
+	ddpLocalCatastrophic errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeLocalCatastrophic)
+	taggedError          errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeTagged)
+	untaggedError        errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeUntagged)
+	ddpForLLP            errorKind = errorKind(ddp.Layer)<<4 | 0x3
+	mpaError             errorKind = 0x20
+)
+
+// code returns the code of this kind with the given Error Code.
+func (k errorKind) code(code uint8) TerminateCode { return TerminateCode(k)<<8 | TerminateCode(code) }
+
+// layer returns the Layer.
+func (k errorKind) layer() uint8 { return uint8(k >> 4) }
+
+// carriesHeaders reports whether a Terminate of this kind returns the DDP header (RFC 5040 figure 10;
+// "not present if the Terminate Error Type is a Local Catastrophic Error", §4.8).
+func (k errorKind) carriesHeaders() bool {
+	return k.layer() <= uint8(ddp.Layer) && k != localCatastrophic && k != ddpLocalCatastrophic
+}
+
+var errorKinds = map[errorKind]struct {
+	name  string
+	codes map[uint8]string // by Error Code; nil: the Error Code says nothing
+}{
+	localCatastrophic: {"RDMA local catastrophic error", nil},
+	remoteProtection: {"RDMA remote protection error", map[uint8]string{
+		0x00: "invalid STag",
+		0x01: "base or bounds violation",
+		0x02: "access rights violation",
+		0x03: "STag not associated with RDMAP Stream",
+		0x04: "TO wrap",
+		0x09: "STag cannot be Invalidated",
+		0xFF: "unspecified error",
+	}},
+	remoteOperation: {"RDMA remote operation error", map[uint8]string{
+		0x05: "invalid RDMAP version",
+		0x06: "unexpected OpCode",
+		0x07: "catastrophic error, localized to RDMAP Stream",
+		0x08: "catastrophic error, global",
+		0x09: "STag cannot be Invalidated",
+		0xFF: "unspecified error",
+	}},
+	ddpLocalCatastrophic: {"DDP local catastrophic error", map[uint8]string{0x00: ""}},
+	taggedError: {"DDP tagged buffer error", map[uint8]string{
+		0x00: "invalid STag",
+		0x01: "base or bounds violation",
+		0x02: "STag not associated with DDP Stream",
+		0x03: "TO wrap",
+		0x04: "invalid DDP version",
+	}},
+	untaggedError: {"DDP untagged buffer error", map[uint8]string{
+		0x01: "invalid QN",
+		0x02: "invalid MSN: no buffer available",
+		0x03: "invalid MSN: MSN range is not valid",
+		0x04: "invalid MO",
+		0x05: "DDP Message too long for available buffer",
+		0x06: "invalid DDP version",
+	}},
+	ddpForLLP: {"DDP error reserved for the LLP", nil},
+	mpaError: {"MPA error", map[uint8]string{
+		0x01: "TCP connection closed, terminated, or lost",
+		0x02: "MPA CRC error",
+		0x03: "MPA Marker and ULPDU Length field mismatch",
+		0x04: "invalid MPA Request Frame or MPA Reply Frame",
+		0x05: "local catastrophic error",
+		0x06: "insufficient IRD resources",
+		0x07: "no matching RTR option",
+	}},
+}
+
+// isRegistered reports whether an RFC has this error (RFC 6580 §3, RFC 6581 §8).
+func (c TerminateCode) isRegistered() bool {
+	kind, ok := errorKinds[c.kind()]
+	if !ok || kind.codes == nil {
+		return ok
+	}
+	_, ok = kind.codes[c.errorCode()]
+	return ok
+}
+
+// String returns the Error Type and the Error Code in the words of the RFC that lists them, and as
+// numbers where no RFC does.
+func (c TerminateCode) String() string {
+	kind, ok := errorKinds[c.kind()]
+	if !ok {
+		return fmt.Sprintf("layer %#x, error type %#x, code %#02x", c.kind().layer(), c.kind()&0x0F, c.errorCode())
+	}
+	text, known := kind.codes[c.errorCode()]
+	switch {
+	case kind.codes == nil || known && text == "":
+		return kind.name
+	case !known:
+		return fmt.Sprintf("%s: code %#02x", kind.name, c.errorCode())
+	}
+	return kind.name + ": " + text
+}
+
+// Words returns the Layer, the Error Type and the Error Code, each in words of RFC 5040 figure 9, and
+// as a number where the RFCs have no words.
+func (c TerminateCode) Words() (layer, etype, code string) {
+	layer = fmt.Sprintf("%#x", c.kind().layer())
+	if names := [...]string{"RDMAP", "DDP", "MPA"}; int(c.kind().layer()) < len(names) {
+		layer = names[c.kind().layer()]
+	}
+	etype, code = fmt.Sprintf("%#x", uint8(c.kind()&0x0F)), fmt.Sprintf("%#02x", c.errorCode())
+	if kind, ok := errorKinds[c.kind()]; ok {
+		etype = kind.name
+		if text := kind.codes[c.errorCode()]; text != "" {
+			code = text
+		}
+	}
+	return layer, etype, code
+}
