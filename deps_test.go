@@ -28,12 +28,13 @@ var mayImport = map[string][]string{
 	"toe/toetest": {"toe"},
 	"mpa":         {},
 	"ddp":         {},
-	"rdmap":       {"ddp"},
+	"rdmap":       {"ddp", "internal/rdmaphdr"},
 
-	"extsock":                  {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect"},
+	"extsock":                  {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr"},
 	"extsock/internal/bufpool": {},
 
-	"internal/dissect":   {"mpa", "ddp", "rdmap"},
+	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},
+	"internal/rdmaphdr":  {"ddp"},
 	"internal/nopanic":   {"extsock"},
 	"internal/testmode":  {},
 	"internal/prototest": {},
@@ -83,7 +84,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "ddp", "rdmap"}
+	pure      = []string{"mpa", "ddp", "rdmap", "internal/rdmaphdr"}
 	forbidden = []string{"time", "net", "os"}
 )
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -57,16 +58,16 @@ func FuzzConnection(f *testing.F) {
 	// What reaches over an end of the Region, with all that repair does for it.
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	for _, to := range []uint64{0, 4095} {
-		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 2, TO: to}
+		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 2, TO: to}
 		f.Add(append(bytes.Clone(request), fpdu(append(h.AppendTo(nil), "octets"...))...), false, true, true)
-		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
-		read := rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
+		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+		read := rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
 		f.Add(append(bytes.Clone(request), fpdu(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
 	}
 	for _, sends := range byteStreams {
 		in := mpa.Frame{Revision: 1, CRC: true, PrivateData: rddpRecord}.AppendTo(nil)
 		for i, m := range sends {
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: uint32(i + 1)}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: uint32(i + 1)}
 			in = append(in, fpdu(append(h.AppendTo(nil), m...))...)
 		}
 		f.Add(in, false, true, false)
@@ -269,7 +270,7 @@ func aim(ulpdu []byte, h extsock.Handle) {
 			return
 		}
 		at = ddp.UntaggedHeaderLen + 16 // behind the sink's STag, TO and the size
-		if op, _ := rdmap.ParseControl(u.RsvdULP); op == rdmap.OpAtomicRequest {
+		if op, _ := rdmaphdr.ParseControl(u.RsvdULP); op == rdmaphdr.OpAtomicRequest {
 			at = ddp.UntaggedHeaderLen + 8
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -18,7 +18,7 @@ import (
 func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	t.Helper()
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
-	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	synctest.Wait()
 	if _, err := c.PostRead(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -38,7 +39,7 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
 	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
-	tx.Append(b, true, untagged(rdmap.OpSend, 0, 1, 0, 9))
+	tx.Append(b, true, untagged(rdmaphdr.OpSend, 0, 1, 0, 9))
 	stream := append(reply, bytes.Join(b.Bufs(), nil)...)
 	for cut := 1; cut < len(stream); cut++ {
 		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

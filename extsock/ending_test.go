@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -137,7 +138,7 @@ func TestPostAfterThePeersClose(t *testing.T) {
 func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{SendDepth: 1}, nil)
-		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		errs := make(chan error, 2)
 		go func() {
 			_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).ReadAt(make([]byte, 8), 0)
@@ -146,7 +147,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
 		synctest.Wait()
-		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 		p.send(rdmap.Terminate{Code: 0x1101}.AppendTo(h.AppendTo(nil))...)
 		for range 2 {
 			var te *rdmap.TerminateError
@@ -164,7 +165,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 func TestFailedAndBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
-		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		written := make(chan error, 1)
 		go func() { _, err := c.Write(make([]byte, 8<<20)); written <- err }()
 		time.Sleep(time.Second)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -28,7 +28,7 @@ func TestFINInsideAMessage(t *testing.T) {
 			p.segment(2, 4, false, []byte(" of it")...)
 		}, true},
 		{"inside an RDMA Write", func(p *rawPeer, h extsock.Handle) {
-			header := ddp.TaggedHeader{RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO}
+			header := ddp.TaggedHeader{RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: h.STag, TO: h.TO}
 			p.send(append(header.AppendTo(nil), "half"...)...)
 		}, true},
 		{"inside a Read Request", func(p *rawPeer, h extsock.Handle) {

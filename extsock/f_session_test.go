@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -163,12 +164,12 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 			s.Release()
 		}
 	}
-	message := func(op rdmap.Opcode, payload []byte) ddp.Message {
-		m := ddp.Message{RsvdULP: rdmap.Control(op), Payload: [][]byte{payload}, Len: uint32(len(payload))}
+	message := func(op rdmaphdr.Opcode, payload []byte) ddp.Message {
+		m := ddp.Message{RsvdULP: rdmaphdr.Control(op), Payload: [][]byte{payload}, Len: uint32(len(payload))}
 		switch op {
-		case rdmap.OpReadRequest, rdmap.OpAtomicRequest:
+		case rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest:
 			m.QN = ddp.QNReadRequest
-		case rdmap.OpWrite:
+		case rdmaphdr.OpWrite:
 			m.Tagged, m.STag, m.TO = true, stag, to
 		}
 		return m
@@ -182,18 +183,18 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 	}
 	var s ddp.Sender
 	for n := range 4 { // every pad
-		add(message(rdmap.OpWrite, octets(40+n)), &s, 1000)
-		add(message(rdmap.OpSend, octets(9+n)), &s, 1000)
+		add(message(rdmaphdr.OpWrite, octets(40+n)), &s, 1000)
+		add(message(rdmaphdr.OpSend, octets(9+n)), &s, 1000)
 	}
-	add(message(rdmap.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 octets
-	add(message(rdmap.OpWrite, nil), &s, 1000)
-	add(message(rdmap.OpSendSE, octets(300)), &s, 128) // three segments
-	add(message(rdmap.OpReadRequest, rdmap.ReadRequest{SinkSTag: 9, SinkTO: 77, Size: 333, SourceSTag: stag, SourceTO: to + 3}.AppendTo(nil)), &s, 1000)
-	add(message(rdmap.OpImmediate, octets(8)), &s, 1000)
-	add(message(rdmap.OpAtomicRequest, rdmap.AtomicRequest{ID: 4, STag: stag, TO: to, Data: 3, CompareMask: 1<<64 - 1}.AppendTo(nil)), &s, 1000)
-	add(message(rdmap.OpImmediateSE, octets(8)), &s, 1000)
-	add(message(rdmap.OpReadRequest, rdmap.ReadRequest{SinkSTag: 9}.AppendTo(nil)), &s, 1000)
-	invalidate := message(rdmap.OpSendInvalidate, octets(5))
+	add(message(rdmaphdr.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 octets
+	add(message(rdmaphdr.OpWrite, nil), &s, 1000)
+	add(message(rdmaphdr.OpSendSE, octets(300)), &s, 128) // three segments
+	add(message(rdmaphdr.OpReadRequest, rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: 77, Size: 333, SourceSTag: stag, SourceTO: to + 3}.AppendTo(nil)), &s, 1000)
+	add(message(rdmaphdr.OpImmediate, octets(8)), &s, 1000)
+	add(message(rdmaphdr.OpAtomicRequest, rdmaphdr.AtomicRequest{ID: 4, STag: stag, TO: to, Data: 3, CompareMask: 1<<64 - 1}.AppendTo(nil)), &s, 1000)
+	add(message(rdmaphdr.OpImmediateSE, octets(8)), &s, 1000)
+	add(message(rdmaphdr.OpReadRequest, rdmaphdr.ReadRequest{SinkSTag: 9}.AppendTo(nil)), &s, 1000)
+	invalidate := message(rdmaphdr.OpSendInvalidate, octets(5))
 	invalidate.RsvdULP32 = uint32(other)
 	add(invalidate, &s, 1000)
 	for _, u := range ulpdus {
@@ -310,7 +311,7 @@ func TestF3_LiveSession(t *testing.T) {
 // DDP-5041-7.1-16, DDP-5041-7.1-20
 func TestF1_LiveLengths(t *testing.T) {
 	stag, to, _ := sessionKey(t)
-	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
+	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
 	body := bytes.Repeat([]byte{0x77}, 65536)
 	step := 1
 	if !testmode.Full {
@@ -335,9 +336,9 @@ func TestF1_LiveLengths(t *testing.T) {
 			room, tooLong := sessionRecv, [3]uint8{1, 2, 5}
 			if tagged {
 				room, tooLong = sessionSize, [3]uint8{1, 1, 1}
-				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: stag, TO: to}.AppendTo(nil)
+				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: stag, TO: to}.AppendTo(nil)
 			} else {
-				h = ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: msn}.AppendTo(nil)
+				h = ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: msn}.AppendTo(nil)
 			}
 			u := append(h, body[:max(n-len(h), 0)]...)[:n]
 			x := runSession(t, appendFPDU(stream, u), nil)
@@ -376,7 +377,7 @@ func TestF7_LiveStorm(t *testing.T) {
 	for n := range 8 { // octets of Terminate Header in the first one
 		var stream []byte
 		for i := range storm {
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}
 			stream = appendFPDU(stream, append(h.AppendTo(nil), make([]byte, n)...))
 		}
 		x := runSession(t, stream, nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -131,31 +132,31 @@ func TestFaultsEndInATerminate(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(stag ddp.STag, to uint64) []byte
 	}{
-		{"Write, unknown STag", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag^1, to) }},
-		{"Write, one octet before", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, to-1) }},
-		{"Write, one octet behind", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, to+61) }},
-		{"Write, TO wraps", 1, 1, 3, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpWrite, stag, 1<<64-2) }},
+		{"Write, unknown STag", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag^1, to) }},
+		{"Write, one octet before", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, to-1) }},
+		{"Write, one octet behind", 1, 1, 1, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, to+61) }},
+		{"Write, TO wraps", 1, 1, 3, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpWrite, stag, 1<<64-2) }},
 		{"Write, DDP version 2", 1, 1, 4, func(stag ddp.STag, to uint64) []byte {
-			b := tagged(rdmap.OpWrite, stag, to)
+			b := tagged(rdmaphdr.OpWrite, stag, to)
 			b[0] = b[0]&^3 | 2
 			return b
 		}},
-		{"Send, wrong MSN", 1, 2, 3, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 3, 0, 4) }},
-		{"Send, wrong MO", 1, 2, 4, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 2, 1, 4) }},
-		{"Send, too long", 1, 2, 5, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 0, 2, 0, 65) }},
-		{"Send, queue 4", 1, 2, 1, func(ddp.STag, uint64) []byte { return untagged(rdmap.OpSend, 4, 1, 0, 4) }},
+		{"Send, wrong MSN", 1, 2, 3, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 3, 0, 4) }},
+		{"Send, wrong MO", 1, 2, 4, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 2, 1, 4) }},
+		{"Send, too long", 1, 2, 5, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 0, 2, 0, 65) }},
+		{"Send, queue 4", 1, 2, 1, func(ddp.STag, uint64) []byte { return untagged(rdmaphdr.OpSend, 4, 1, 0, 4) }},
 		{"Send, DDP version 0", 1, 2, 6, func(ddp.STag, uint64) []byte {
-			b := untagged(rdmap.OpSend, 0, 2, 0, 4)
+			b := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
 			b[0] &^= 3
 			return b
 		}},
 		{"RDMAP version 2", 0, 2, 5, func(ddp.STag, uint64) []byte {
-			b := untagged(rdmap.OpSend, 0, 2, 0, 4)
+			b := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
 			b[1] = b[1]&0x3f | 0x80
 			return b
 		}},
 		{"unknown opcode", 0, 2, 6, func(ddp.STag, uint64) []byte { return untagged(0xf, 0, 2, 0, 4) }},
-		{"Read Response to nobody", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmap.OpReadResponse, stag, to) }},
+		{"Read Response to nobody", 1, 1, 0, func(stag ddp.STag, to uint64) []byte { return tagged(rdmaphdr.OpReadResponse, stag, to) }},
 		{"Read Request, unknown STag", 0, 1, 0, func(stag ddp.STag, to uint64) []byte { return readRequest(stag^1, to, 4) }},
 		{"Read Request, no right", 0, 1, 2, func(stag ddp.STag, to uint64) []byte { return readRequest(stag, to, 4) }},
 	}
@@ -171,7 +172,7 @@ func TestFaultsEndInATerminate(t *testing.T) {
 				}
 			})
 			r := register(t, c, memory, extsock.RemoteWrite)
-			p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 			p.send(tt.ulpdu(r.STag(), r.TO())...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
 			if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
@@ -194,13 +195,13 @@ func TestFaultsEndInATerminate(t *testing.T) {
 // TestBadCRCEndsInATerminate: nothing behind the bad FPDU is delivered (RFC 5044 §8).
 func TestBadCRCEndsInATerminate(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
-	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	b := mpa.NewBatch(512 << 10)
-	p.tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 4))
+	p.tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 4))
 	octets := bytes.Join(b.Bufs(), nil)
 	octets[7] ^= 0x10
 	p.s.Write(octets)
-	p.send(untagged(rdmap.OpSend, 0, 3, 0, 4)...)
+	p.send(untagged(rdmaphdr.OpSend, 0, 3, 0, 4)...)
 	p.wantTerminate(2, 0, 2)
 	buf := make([]byte, 100)
 	if n, err := c.Read(buf); n != 4 || err != nil {
@@ -229,9 +230,9 @@ func TestFirstFPDUBad(t *testing.T) {
 // TestTerminateReceived: it is told in words, not answered, and everything is flushed.
 func TestTerminateReceived(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
-	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	term := rdmap.Terminate{Code: 0x1101}.AppendTo(nil)
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	p.send(append(h.AppendTo(nil), term...)...)
 	if u, err := p.next(); err != io.EOF {
 		t.Errorf("the Terminate was answered with %x, %v", u, err)
@@ -299,7 +300,7 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 		p, _ := rawPair(t, cfg, nil)
 		memory := make([]byte, 64)
 		r := register(t, owner, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
 		if shared {
 			p.wantTerminate(1, 1, 2) // STag not associated with this stream
 		} else {
@@ -312,18 +313,18 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 }
 
 // tagged returns a tagged segment with 4 bytes of payload.
-func tagged(op rdmap.Opcode, stag ddp.STag, to uint64) []byte {
+func tagged(op rdmaphdr.Opcode, stag ddp.STag, to uint64) []byte {
 	return prototest.Tagged(prototest.ControlTagged|uint16(op), stag, to, []byte{1, 2, 3, 4})
 }
 
 // untagged returns an untagged segment with n bytes of payload.
-func untagged(op rdmap.Opcode, qn ddp.QN, msn, mo uint32, n int) []byte {
+func untagged(op rdmaphdr.Opcode, qn ddp.QN, msn, mo uint32, n int) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, mo, bytes.Repeat([]byte{7}, n))
 }
 
 // readRequest asks for n bytes; its sink does not matter.
 func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
-	const control = prototest.ControlUntagged | uint16(rdmap.OpReadRequest)
+	const control = prototest.ControlUntagged | uint16(rdmaphdr.OpReadRequest)
 	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
@@ -339,7 +340,7 @@ func TestReadBeyondTheRegion(t *testing.T) {
 // octets with an unknown STag.
 func TestTerminateOnTheWire(t *testing.T) {
 	p, _ := rawPair(t, extsock.Config{}, nil)
-	p.send(tagged(rdmap.OpWrite, 0x01020304, 0x1122334455667788)...)
+	p.send(tagged(rdmaphdr.OpWrite, 0x01020304, 0x1122334455667788)...)
 	u, err := p.next()
 	if err != nil {
 		t.Fatal(err)

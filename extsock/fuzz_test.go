@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -66,12 +67,12 @@ func FuzzReceive(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: r.STag(), TO: r.TO()}
-	u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), MSN: 1}
-	read := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: r.STag(), TO: r.TO()}
+	u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}
+	read := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
 	for _, ulpdu := range [][]byte{
 		append(h.AppendTo(nil), "octets"...), append(u.AppendTo(nil), "octets"...),
-		rdmap.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
+		rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
 	} {
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), false, false)
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), true, true)

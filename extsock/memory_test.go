@@ -11,8 +11,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -85,7 +85,7 @@ func TestMemoryLimit(t *testing.T) {
 // when its rest does. Kernel TCP borrows a buffer late, and the simulator early.
 func TestBegunFPDU(t *testing.T) {
 	const length = 60_000
-	u := untagged(rdmap.OpSend, ddp.QNSend, 1, 0, length)
+	u := untagged(rdmaphdr.OpSend, ddp.QNSend, 1, 0, length)
 	batch := mpa.NewBatch(512 << 10)
 	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
 	fpdu := slices.Concat(batch.Bufs()...)

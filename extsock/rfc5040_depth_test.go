@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -24,8 +25,8 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{IRD: ird, Messages: true})
 			source := register(t, c, make([]byte, 1<<20), extsock.RemoteRead)
 			ask := func(msn uint32) error {
-				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
-				r := rdmap.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.STag(), SourceTO: source.TO()}
+				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
+				r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.STag(), SourceTO: source.TO()}
 				p.send(r.AppendTo(h.AppendTo(nil))...)
 				synctest.Wait()
 				return c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})

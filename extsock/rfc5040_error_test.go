@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -70,7 +71,7 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		p.send(tagged(rdmap.OpWrite, target.STag(), target.TO())...)
+		p.send(tagged(rdmaphdr.OpWrite, target.STag(), target.TO())...)
 		synctest.Wait()
 		if !bytes.Equal(memory, make([]byte, 4)) {
 			t.Errorf("a Write that comes after the error is placed: %x", memory)
@@ -91,7 +92,7 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 		a, b := kernelStreams(t)
 		a.SetDeadline(time.Now().Add(time.Minute))
 		p, _ := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
-		more := bytes.Join([][]byte{tagged(rdmap.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
+		more := bytes.Join([][]byte{tagged(rdmaphdr.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
 		for range 40 {
 			p.send(more...) // the first is an error, and nobody looks at the others
 		}
@@ -110,10 +111,10 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 // RDMAP-5040-7-4
 func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
 	terminate := rdmap.Terminate{Code: 0x1101}.AppendTo(ddp.UntaggedHeader{
-		Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
+		Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
 	}.AppendTo(nil))
 	for desc, ulpdu := range map[string][]byte{
-		"an error is found here": tagged(rdmap.OpWrite, 9, 9),
+		"an error is found here": tagged(rdmaphdr.OpWrite, 9, 9),
 		"a Terminate comes":      terminate,
 	} {
 		for _, polite := range []bool{true, false} {

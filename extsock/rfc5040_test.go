@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -29,7 +30,7 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				a.SetReadDeadline(time.Now().Add(time.Minute))
 				p, c := rawOver(t, a, b, mpa.Frame{CRC: crc, Markers: markers}, extsock.Config{NoCRC: !crc, Markers: markers, Messages: true})
-				p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+				p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 				if n, err := c.Read(make([]byte, 10)); n != 4 || err != nil {
 					t.Fatalf("a Send with RV 01b: Read = %d, %v", n, err)
 				}
@@ -39,7 +40,7 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 				if u, err := p.next(); err != nil || u[1]&0xC0 != 0x40 {
 					t.Errorf("sent %x, %v, want RV 01b", u, err)
 				}
-				old := untagged(rdmap.OpSend, 0, 2, 0, 4)
+				old := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
 				old[1] &^= 0xC0
 				p.send(old...)
 				p.wantTerminate(0, 2, 5)
@@ -72,7 +73,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	memory := make([]byte, 4)
 	r := register(t, cr, memory, extsock.RemoteWrite)
 	batch := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmap.OpWrite, r.STag(), r.TO()))
+	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.STag(), r.TO()))
 	fpdu := bytes.Join(batch.Bufs(), nil)
 	if _, err := ci.Write(fpdu); err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 						}
 						for i, u := range all {
 							wantRDMAMessage(t, u)
-							if isTerminate := u[1]&0xF == byte(rdmap.OpTerminate); isTerminate != (fault && n == 1 && i == len(all)-1) {
+							if isTerminate := u[1]&0xF == byte(rdmaphdr.OpTerminate); isTerminate != (fault && n == 1 && i == len(all)-1) {
 								t.Errorf("end %d, FPDU %d of %d: Terminate %t", n, i, len(all), isTerminate)
 							}
 						}
@@ -191,9 +192,9 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 // wantRDMAMessage checks that a ULPDU is a segment of an RDMA Message (RFC 5040 figure 4, RFC 7306 §4.1).
 func wantRDMAMessage(t *testing.T, u []byte) {
 	t.Helper()
-	op, rv := rdmap.ParseControl(u[1])
-	isTagged := op == rdmap.OpWrite || op == rdmap.OpReadResponse
-	if op > rdmap.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddp.IsTagged(u) != isTagged {
+	op, rv := rdmaphdr.ParseControl(u[1])
+	isTagged := op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse
+	if op > rdmaphdr.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddp.IsTagged(u) != isTagged {
 		t.Errorf("no RDMA Message: %x", u[:min(len(u), 18)])
 		return
 	}
@@ -201,7 +202,7 @@ func wantRDMAMessage(t *testing.T, u []byte) {
 		return
 	}
 	h, _, err := ddp.ParseUntagged(u)
-	want := map[rdmap.Opcode]ddp.QN{rdmap.OpReadRequest: 1, rdmap.OpAtomicRequest: 1, rdmap.OpTerminate: 2, rdmap.OpAtomicResponse: 3}[op]
+	want := map[rdmaphdr.Opcode]ddp.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
 	if err != nil || h.QN != want {
 		t.Errorf("%v on queue %d, want %d (%v)", op, h.QN, want, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -51,7 +52,7 @@ func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
 // receives, posted and under way, completes once, with it.
 // DDP-5041-6.2.2-1, DDP-5041-6.2.2-2, DDP-5041-6.2.2-4, DDP-5041-6.2.2-5, DDP-5041-7-1
 func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
-	good := untagged(rdmap.OpSend, 0, 1, 0, 4)
+	good := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
 	for _, tt := range []struct {
 		desc string
 		code mpa.Code
@@ -188,7 +189,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 			}
 		})
 		for msn := range uint32(10) {
-			p.send(untagged(rdmap.OpSend, 0, msn+1, 0, 4)...)
+			p.send(untagged(rdmaphdr.OpSend, 0, msn+1, 0, 4)...)
 		}
 		if d := complete(t, c.RecvCQ()); d.ID != 1 {
 			t.Errorf("completion %v", d)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -99,12 +100,12 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
 		r := register(t, c, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
-		p.send(tagged(rdmap.OpWrite, r.STag()^1, r.TO())...)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO()+8)...) // behind the error, in the same breath
-		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
+		p.send(tagged(rdmaphdr.OpWrite, r.STag()^1, r.TO())...)
+		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+8)...) // behind the error, in the same breath
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		p.wantTerminate(1, 1, 0) // and then the FIN
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO()+16)...)
+		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+16)...)
 		p.send(readRequest(r.STag(), r.TO(), 4)...)
 		synctest.Wait()
 		want := append([]byte{1, 2, 3, 4}, make([]byte, 60)...)
@@ -268,7 +269,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	}
 	p := &rawPeer{t: t, s: b, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
-	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
+	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	if err := b.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -95,11 +96,11 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 		ops  func(o extsock.Operations) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
-			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
 		}, func(o extsock.Operations) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
-			p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+			p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
 		}, func(o extsock.Operations) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -49,10 +49,10 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+			p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
 			if tt.code == noTerminate {
 				p.send(readRequest(9, 9, 0)...)
-				if u, err := p.next(); err != nil || u[1] != rdmap.Control(rdmap.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
+				if u, err := p.next(); err != nil || u[1] != rdmaphdr.Control(rdmaphdr.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
 					t.Errorf("the Write: memory %x, answer %x, %v", memory, u, err)
 				}
 				return
@@ -106,8 +106,8 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 			p.rx.SetBuffer(make([]byte, 1<<20))
 			b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
 			for msn := range uint32(ird + 1) {
-				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: 1, MSN: msn + 1}
-				p.tx.Append(b2, true, rdmap.ReadRequest{}.AppendTo(h.AppendTo(nil)))
+				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
+				p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))
 			}
 			if _, err := a.Write(bytes.Join(b2.Bufs(), nil)); err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				if err != nil {
 					t.Fatalf("after %d answers: %v", answers, err)
 				}
-				if u[1] == rdmap.Control(rdmap.OpReadResponse) {
+				if u[1] == rdmaphdr.Control(rdmaphdr.OpReadResponse) {
 					if answers++; answers > ird {
 						t.Fatal("the request too many is answered")
 					}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -39,9 +40,9 @@ func (p *rawPeer) grantFor(msn, n uint32) extsock.Handle {
 // SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1, SEC-5042-A-1, SEC-5042-A-2
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
-	write := func(h extsock.Handle, off int) []byte { return tagged(rdmap.OpWrite, h.STag, h.TO+uint64(off)) }
+	write := func(h extsock.Handle, off int) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO+uint64(off)) }
 	fill := func(p *rawPeer, h extsock.Handle) {
-		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: h.STag, TO: h.TO}
+		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: h.STag, TO: h.TO}
 		p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{0xaa}, n)...)...)
 	}
 	done := func(p *rawPeer) { p.segment(2, 0, true, binary.BigEndian.AppendUint32([]byte{3, 0, 0, 0}, n)...) }
@@ -72,8 +73,8 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 			p.send(readRequest(h.STag, h.TO, 4)...)
 		}},
 		{"FetchAdd", 0, 1, 2, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) {
-			header := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpAtomicRequest), QN: 1, MSN: 1}
-			p.send(rdmap.AtomicRequest{STag: h.STag, TO: h.TO, Data: 1}.AppendTo(header.AppendTo(nil))...)
+			header := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicRequest), QN: 1, MSN: 1}
+			p.send(rdmaphdr.AtomicRequest{STag: h.STag, TO: h.TO, Data: 1}.AppendTo(header.AppendTo(nil))...)
 		}},
 		{"Write behind what was offered, still in the Read's memory", 1, 1, 1, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) {
 			p.send(write(h, n-3)...)

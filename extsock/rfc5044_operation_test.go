@@ -16,8 +16,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -261,13 +261,13 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 				}
 				far.hear(replyKey + "c0 01 0000")
 				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch(512<<10)
-				tx.Append(b, false, untagged(rdmap.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
-				tx.Append(b, false, untagged(rdmap.OpSend, 0, 2, 0, 600))
+				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
+				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 600))
 				octets := bytes.Join(b.Bufs(), nil)
 				tt.spoil(octets)
 				far.Write(octets)
 				b.Reset()
-				tx.Append(b, false, untagged(rdmap.OpSend, 0, 3, 0, 4))
+				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 3, 0, 4))
 				far.Write(bytes.Join(b.Bufs(), nil))
 				far.hear(tt.terminate)
 				if n, err := far.Read(make([]byte, 1)); n != 0 || err != io.EOF {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -60,8 +61,8 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	}
 	synctest.Wait()
 	for k := range uint32(ird) {
-		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
-		p.send(rdmap.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.STag(), SourceTO: memory.TO()}.AppendTo(h.AppendTo(nil))...)
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
+		p.send(rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.STag(), SourceTO: memory.TO()}.AppendTo(h.AppendTo(nil))...)
 	}
 	synctest.Wait()
 	next := func() []byte {

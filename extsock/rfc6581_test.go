@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -102,7 +103,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 				far.hear("0016 4143 00000000 00000000" + msn + "00000000 64617461")
 				if kind == mpa.RTRRead {
 					peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true})}
-					peer.send(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: 1}.AppendTo(nil)...)
+					peer.send(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 1}.AppendTo(nil)...)
 				}
 				if err := errors.Join(<-done, <-written); err != nil {
 					t.Error(err)
@@ -181,7 +182,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatal(err)
 		}
 	}
-	var asked []rdmap.ReadRequest
+	var asked []rdmaphdr.ReadRequest
 	take := func() {
 		t.Helper()
 		u, err := p.next()
@@ -189,7 +190,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatal(err)
 		}
 		h, rest, err := ddp.ParseUntagged(u)
-		r, _, err2 := rdmap.ParseReadRequest(rest)
+		r, _, err2 := rdmaphdr.ParseReadRequest(rest)
 		if err := errors.Join(err, err2); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(len(asked)+1) {
 			t.Fatalf("%x is no Read Request %d: %v", u, len(asked)+1, err)
 		}
@@ -202,7 +203,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
 		}
 		p.send(append(ddp.TaggedHeader{
-			Last: true, RsvdULP: rdmap.Control(rdmap.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
+			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
 		}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
 		if len(asked) < len(sinks) {
 			take()
@@ -316,7 +317,7 @@ func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
-				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 				p.send(append(h.AppendTo(nil), 0x20|etype, code, 0, 0)...)
 				var te *rdmap.TerminateError
 				_, err := c.Read(make([]byte, 1))

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Stats counts what connections have done in DDP mode. Octets are 8-bit units; those of Sent and Received are of
@@ -173,26 +173,26 @@ type trafficCounters struct {
 
 // message counts one message by its RDMAP Control Field.
 func (t *trafficCounters) message(control uint8) {
-	op, _ := rdmap.ParseControl(control)
+	op, _ := rdmaphdr.ParseControl(control)
 	t.ops[op&0xf].Add(1)
 }
 
 func (t *trafficCounters) traffic() Traffic {
-	n := func(ops ...rdmap.Opcode) (n uint64) {
+	n := func(ops ...rdmaphdr.Opcode) (n uint64) {
 		for _, op := range ops {
 			n += t.ops[op].Load()
 		}
 		return n
 	}
 	return Traffic{FPDUs: t.fpdus.Load(), Octets: t.octets.Load(), Operations: Operations{
-		Sends:           n(rdmap.OpSend, rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate),
-		Writes:          n(rdmap.OpWrite),
-		ReadRequests:    n(rdmap.OpReadRequest),
-		ReadResponses:   n(rdmap.OpReadResponse),
-		AtomicRequests:  n(rdmap.OpAtomicRequest),
-		AtomicResponses: n(rdmap.OpAtomicResponse),
-		ImmediateData:   n(rdmap.OpImmediate, rdmap.OpImmediateSE),
-		Terminates:      n(rdmap.OpTerminate),
+		Sends:           n(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),
+		Writes:          n(rdmaphdr.OpWrite),
+		ReadRequests:    n(rdmaphdr.OpReadRequest),
+		ReadResponses:   n(rdmaphdr.OpReadResponse),
+		AtomicRequests:  n(rdmaphdr.OpAtomicRequest),
+		AtomicResponses: n(rdmaphdr.OpAtomicResponse),
+		ImmediateData:   n(rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE),
+		Terminates:      n(rdmaphdr.OpTerminate),
 	}}
 }
 

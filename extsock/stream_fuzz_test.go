@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -162,7 +163,7 @@ func inFPDUs(messages [][]byte) (frames [][]byte) {
 			cut /= 2
 		}
 		for mo := 0; ; {
-			h := ddp.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
+			h := ddp.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
 			tx.Append(b, true, append(h.AppendTo(nil), m[mo:cut]...))
 			frames = append(frames, bytes.Join(b.Bufs(), nil))
 			b.Reset()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -29,7 +29,7 @@ func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, 
 // segment sends a segment of a Send.
 func (p *rawPeer) segment(msn, mo uint32, last bool, payload ...byte) {
 	p.t.Helper()
-	h := ddp.UntaggedHeader{Last: last, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: msn, MO: mo}
+	h := ddp.UntaggedHeader{Last: last, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: msn, MO: mo}
 	p.send(append(h.AppendTo(nil), payload...)...)
 }
 

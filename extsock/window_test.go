@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -123,26 +124,26 @@ func TestHostileWindowUse(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(x names) []byte
 	}{
-		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-1) }},
-		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-4) }},
-		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-off) }},
-		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n-3) }},
-		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n) }},
-		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), 1<<64-2) }},
-		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.r.TO()+off) }},
-		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.r.STag(), x.w.TO()) }},
-		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmap.OpWrite, x.readable.STag(), x.readable.TO()) }},
+		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-1) }},
+		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-4) }},
+		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-off) }},
+		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()+n-3) }},
+		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()+n) }},
+		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), 1<<64-2) }},
+		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.r.TO()+off) }},
+		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.r.STag(), x.w.TO()) }},
+		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.readable.STag(), x.readable.TO()) }},
 		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.STag(), x.w.TO(), 4) }},
 		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO()-1, 4) }},
 		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO(), n+1) }},
 		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.r.TO(), 64) }},
 		{"Write, to a window that is gone", 1, 1, 0, func(x names) []byte {
 			x.w.Deregister()
-			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO())
 		}},
 		{"Write, to a window whose Region is gone", 1, 1, 0, func(x names) []byte {
 			x.r.Deregister()
-			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO())
 		}},
 	}
 	for _, tt := range tests {
@@ -167,7 +168,7 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 	p, _ := rawPair(t, cfg, nil)
 	memory := make([]byte, 64)
 	w := window(t, register(t, owner, memory, extsock.RemoteWrite), 8, 8, extsock.RemoteWrite)
-	p.send(tagged(rdmap.OpWrite, w.STag(), w.TO())...)
+	p.send(tagged(rdmaphdr.OpWrite, w.STag(), w.TO())...)
 	p.wantTerminate(1, 1, 2)
 	if !bytes.Equal(memory, make([]byte, 64)) {
 		t.Error("memory of another connection was written")

@@ -1,5 +1,7 @@
 package rdmap
 
+import "github.com/rddp/rddp/internal/rdmaphdr"
+
 // fetchAdd returns orig plus add, done field by field: each bit that is set in mask is the top bit of a
 // field. With mask 0 the one field is the whole word.
 // "causing any carry out of that bit position to be discarded" (RFC 7306 §5.1.1)
@@ -18,9 +20,10 @@ func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	return orig&^smask | swap&smask
 }
 
-// apply returns the word that the request leaves where orig was.
-func (r AtomicRequest) apply(orig uint64) uint64 {
-	if r.Op == AtomicFetchAdd {
+// apply returns the word that an atomic request leaves where orig was.
+func (a *response) apply(orig uint64) uint64 {
+	r := &a.atomic
+	if r.Op == rdmaphdr.AtomicFetchAdd {
 		return fetchAdd(orig, r.Data, r.Mask)
 	}
 	return cmpSwap(orig, r.Compare, r.CompareMask, r.Data, r.Mask)
@@ -29,8 +32,8 @@ func (r AtomicRequest) apply(orig uint64) uint64 {
 const allBits = ^uint64(0)
 
 // atomicRequest returns the header that asks the peer for wr.
-func atomicRequest(wr *WorkRequest) AtomicRequest {
-	r := AtomicRequest{STag: wr.Remote.STag, TO: wr.Remote.TO, Data: wr.Operand, Mask: wr.Mask, CompareMask: allBits}
+func atomicRequest(wr *WorkRequest) rdmaphdr.AtomicRequest {
+	r := rdmaphdr.AtomicRequest{STag: wr.Remote.STag, TO: wr.Remote.TO, Data: wr.Operand, Mask: wr.Mask, CompareMask: allBits}
 	switch wr.Op {
 	case WorkFetchAdd:
 		return r // Compare is zero, CompareMask all ones: RFC 7306 §5.2.1
@@ -42,7 +45,7 @@ func atomicRequest(wr *WorkRequest) AtomicRequest {
 	case WorkSwap:
 		r.CompareMask = 0
 	}
-	r.Op = AtomicCmpSwap
+	r.Op = rdmaphdr.AtomicCmpSwap
 	if r.Mask == 0 {
 		r.Mask = allBits
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A link runs a pair as a real driver does: for each side one goroutine transmits, holding the token, and
@@ -420,7 +421,7 @@ func TestEndDuringInvalidate(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		x.b.inject(ddp.UntaggedHeader{
-			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
+			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
 		}.AppendTo(nil))
 	})
 	// Not Check: it would take the region's lock once more, behind the one who waits for it.

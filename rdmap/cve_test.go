@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The tests here have the shape of faults that other implementations had; conformance/cves.md lists them all.
@@ -17,7 +18,7 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 	b := make([]byte, 18)
 	for op := range byte(16) {
 		for _, control := range []byte{0x01, 0x41, 0x81, 0xC1} {
-			m.shape(b, control, 0x40|op, Opcode(op).queue(), 1)
+			m.shape(b, control, 0x40|op, rdmaphdr.Opcode(op).Queue(), 1)
 			for n := range 18 {
 				if control&0x80 != 0 && n >= 14 {
 					break
@@ -25,16 +26,16 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 				x := m.newTarget(true, 1)
 				x.hit(b[:n])
 				if got, err := x.see(); got != refused(1, 0, 0) || err != nil {
-					t.Errorf("%v, control %#02x, %d octets: %+v, %v", Opcode(op), control, n, got, err)
+					t.Errorf("%v, control %#02x, %d octets: %+v, %v", rdmaphdr.Opcode(op), control, n, got, err)
 				}
 			}
 		}
 	}
 	// The headers inside a message are as short: Read and Atomic Requests, responses, Immediate Data, Terminates.
-	for op, n := range map[Opcode]int{OpReadRequest: 28, OpAtomicRequest: 52, OpAtomicResponse: 12, OpImmediate: 8, OpTerminate: 4} {
+	for op, n := range map[rdmaphdr.Opcode]int{rdmaphdr.OpReadRequest: 28, rdmaphdr.OpAtomicRequest: 52, rdmaphdr.OpAtomicResponse: 12, rdmaphdr.OpImmediate: 8, rdmaphdr.OpTerminate: 4} {
 		for short := range n {
 			x := m.newTarget(true, 1)
-			x.hit(untagged(op, op.queue(), 1, make([]byte, short)))
+			x.hit(untagged(op, op.Queue(), 1, make([]byte, short)))
 			if got, err := x.see(); got != refused(0, 2, 0xFF) || err != nil {
 				t.Errorf("%v of %d octets: %+v, %v", op, short, got, err)
 			}
@@ -58,7 +59,7 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 			x.a.transmit()
 			e := x.a.qp.sq.at(0)
 			for i := range segments { // the whole sink again and again
-				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: Control(OpReadResponse), STag: e.sinkSTag, TO: e.sinkTO}
+				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: e.sinkSTag, TO: e.sinkTO}
 				x.a.inject(append(h.AppendTo(nil), make([]byte, n)...))
 			}
 			x.a.wire = nil
@@ -80,15 +81,15 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 	b := make([]byte, 40)
 	for control := range 256 {
 		for rdmapControl := range 256 {
-			op := Opcode(rdmapControl & 15)
-			if control&3 == 1 && rdmapControl>>6 == 1 && op <= OpAtomicResponse {
+			op := rdmaphdr.Opcode(rdmapControl & 15)
+			if control&3 == 1 && rdmapControl>>6 == 1 && op <= rdmaphdr.OpAtomicResponse {
 				continue
 			}
 			x := m.newTarget(true, 2)
-			m.shape(b, byte(control), byte(rdmapControl), op.queue(), 1)
+			m.shape(b, byte(control), byte(rdmapControl), op.Queue(), 1)
 			x.hit(b)
 			got, err := x.see()
-			if !got.refused || err != nil || got != expected(byte(control), byte(rdmapControl), op.queue(), len(b), true) {
+			if !got.refused || err != nil || got != expected(byte(control), byte(rdmapControl), op.Queue(), len(b), true) {
 				t.Fatalf("control %#02x %#02x: %+v, %v", control, rdmapControl, got, err)
 			}
 			if x.qp.Err() == nil || x.qp.rq.head != x.qp.rq.tail {
@@ -239,18 +240,18 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 40)
 	for o := range 256 {
-		op := Opcode(o)
-		if op.String() == "" || op.queue() > 3 {
-			t.Errorf("opcode %d: %q, queue %d", o, op, op.queue())
+		op := rdmaphdr.Opcode(o)
+		if op.String() == "" || op.Queue() > 3 {
+			t.Errorf("opcode %d: %q, queue %d", o, op, op.Queue())
 		}
 		for _, control := range []byte{0x41, 0xC1} {
 			for _, extensions := range []bool{false, true} {
 				x := m.newTarget(extensions, 1)
 				clear(b)
-				m.shape(b, control, byte(o), (op & 15).queue(), 1)
+				m.shape(b, control, byte(o), (op & 15).Queue(), 1)
 				x.hit(b)
 				got, err := x.see()
-				if want := expected(control, byte(o), (op & 15).queue(), len(b), extensions); err != nil || got != want {
+				if want := expected(control, byte(o), (op & 15).Queue(), len(b), extensions); err != nil || got != want {
 					t.Errorf("control %#02x %#02x: %+v, %v, want %+v", control, o, got, err, want)
 				}
 			}
@@ -270,8 +271,8 @@ func TestCVE_2026_46114_AtomicOfOddLength(t *testing.T) {
 	m := newTargetMemory(t)
 	for n := range 80 {
 		x := m.newTarget(true, 1)
-		r := AtomicRequest{STag: m.region.STag(), TO: m.region.TO(), Data: 1, CompareMask: allBits}.AppendTo(nil)
-		x.hit(untagged(OpAtomicRequest, 1, 1, append(r, make([]byte, 40)...)[:n]))
+		r := rdmaphdr.AtomicRequest{STag: m.region.STag(), TO: m.region.TO(), Data: 1, CompareMask: allBits}.AppendTo(nil)
+		x.hit(untagged(rdmaphdr.OpAtomicRequest, 1, 1, append(r, make([]byte, 40)...)[:n]))
 		got, err := x.see()
 		want := refused(0, 2, 0xFF)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Fail ends the stream because of an error that any layer has found. The first one counts. Where the
@@ -196,13 +197,13 @@ func (q *QP) blameLocked(t Terminate) {
 	if !t.D {
 		return
 	}
-	op, _ := ParseControl(t.DDPHeader[1])
+	op, _ := rdmaphdr.ParseControl(t.DDPHeader[1])
 	switch {
-	case op == OpReadResponse && t.Code.kind() == taggedError:
+	case op == rdmaphdr.OpReadResponse && t.Code.kind() == taggedError:
 		q.sq.endAwaited(WorkRead, StatusLocalProtection, q.err)
-	case op == OpAtomicResponse && t.Code == codeUnspecified:
+	case op == rdmaphdr.OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
-	case op.queue() != ddp.QNSend:
+	case op.Queue() != ddp.QNSend:
 	case t.Code == untaggedError.code(uint8(ddp.CodeTooLong)):
 		q.rq.blamed = StatusLocalLength
 	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:

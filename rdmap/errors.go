@@ -3,6 +3,8 @@ package rdmap
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Errors of PostSend and PostRecv, and reasons in Completions.
@@ -60,6 +62,15 @@ func (e *Error) Unwrap() error { return e.Err }
 // operationError is an error that an incoming message causes other than by the memory it names.
 func operationError(code TerminateCode, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: fmt.Sprintf(format, args...)}
+}
+
+// headerError returns the error for a header that package rdmaphdr refuses with err.
+func headerError(err error) *Error {
+	code := codeUnspecified
+	if errors.Is(err, rdmaphdr.ErrAtomicOp) {
+		code = codeOpcode
+	}
+	return &Error{Code: code, Reason: err.Error()}
 }
 
 // A TerminateError is what ended a stream: the Terminate that was sent, or received.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -113,12 +114,12 @@ func refused(layer, etype, code uint8) verdict {
 func (x *target) see() (v verdict, err error) {
 	for n := 0; x.qp.NextMessage(); n++ {
 		m := x.qp.Message()
-		op, _ := ParseControl(m.RsvdULP)
+		op, _ := rdmaphdr.ParseControl(m.RsvdULP)
 		if v.refused || n > 1 {
 			return v, fmt.Errorf("%v goes out after a Terminate, or too many messages", op)
 		}
 		switch op {
-		case OpTerminate:
+		case rdmaphdr.OpTerminate:
 			t, err := ParseTerminate(m.Payload[0])
 			if err != nil {
 				return v, err
@@ -147,7 +148,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	if tagged {
 		headerLen = 14
 	}
-	op, p := Opcode(rdmapControl&0x0F), n-headerLen
+	op, p := rdmaphdr.Opcode(rdmapControl&0x0F), n-headerLen
 	switch { // DDP first: RFC 5041 §7.2
 	case p < 0:
 		return refused(1, 0, 0)
@@ -159,16 +160,16 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	switch { // then the RDMAP Control Field: RFC 5040 §7.2
 	case rdmapControl>>6 != 1:
 		return refused(0, 2, 5)
-	case op > OpAtomicResponse || op >= OpImmediate && !extensions:
+	case op > rdmaphdr.OpAtomicResponse || op >= rdmaphdr.OpImmediate && !extensions:
 		return refused(0, 2, 6)
-	case tagged != (op == OpWrite || op == OpReadResponse):
+	case tagged != (op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse):
 		return refused(0, 2, 6)
 	}
 	if tagged {
 		switch {
-		case op == OpReadResponse && p > 0:
+		case op == rdmaphdr.OpReadResponse && p > 0:
 			return refused(1, 1, 0) // the Region is no Read's sink
-		case op == OpReadResponse && last:
+		case op == rdmaphdr.OpReadResponse && last:
 			return refused(0, 2, 6) // answers nothing
 		case p > targetRoom:
 			return refused(1, 1, 1)
@@ -178,24 +179,24 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	if qn >= 4 || qn == 3 && !extensions {
 		return refused(1, 2, 1)
 	}
-	want := map[Opcode]ddp.QN{OpReadRequest: 1, OpAtomicRequest: 1, OpTerminate: 2, OpAtomicResponse: 3}[op]
+	want := map[rdmaphdr.Opcode]ddp.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
 	if qn != want {
 		return refused(0, 2, 6)
 	}
 	exact, room := -1, targetRoom // octets that the header must have, and that the buffer has
 	switch op {
-	case OpReadRequest:
+	case rdmaphdr.OpReadRequest:
 		exact, room = 28, 28
 		if extensions {
 			room = 52
 		}
-	case OpAtomicRequest:
+	case rdmaphdr.OpAtomicRequest:
 		exact, room = 52, 52
-	case OpAtomicResponse:
+	case rdmaphdr.OpAtomicResponse:
 		exact, room = 12, 12
-	case OpImmediate, OpImmediateSE:
+	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
 		exact, room = 8, 8
-	case OpTerminate:
+	case rdmaphdr.OpTerminate:
 		room = terminateBufferLen
 	}
 	switch {
@@ -203,19 +204,19 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 		return refused(1, 2, 5)
 	case !last:
 		return verdict{}
-	case exact >= 0 && p != exact, op == OpTerminate && p < 4:
+	case exact >= 0 && p != exact, op == rdmaphdr.OpTerminate && p < 4:
 		return refused(0, 2, 0xFF)
 	}
 	switch op {
-	case OpReadRequest:
+	case rdmaphdr.OpReadRequest:
 		return verdict{answered: true} // of length 0
-	case OpAtomicRequest:
+	case rdmaphdr.OpAtomicRequest:
 		return refused(0, 1, 0) // of STag 0
-	case OpAtomicResponse:
+	case rdmaphdr.OpAtomicResponse:
 		return refused(0, 2, 6) // answers nothing
-	case OpTerminate:
+	case rdmaphdr.OpTerminate:
 		return verdict{ended: true}
-	case OpSendInvalidate, OpSendSEInvalidate:
+	case rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSEInvalidate:
 		return refused(0, 2, 9) // STag 0
 	}
 	return verdict{received: true}
@@ -241,7 +242,7 @@ func TestULPDULength(t *testing.T) {
 	cases, refusals := 0, 0
 	for op := range byte(16) {
 		for _, control := range []byte{0x01, 0x41, 0x81, 0xC1} {
-			qn := Opcode(op).queue()
+			qn := rdmaphdr.Opcode(op).Queue()
 			clear(b[:18])
 			m.shape(b, control, 0x40|op, qn, 1)
 			for n := 0; n <= 65535; n++ {
@@ -253,14 +254,14 @@ func TestULPDULength(t *testing.T) {
 				got, err := x.see()
 				want := expected(control, 0x40|op, qn, min(n, 65535), true)
 				if got != want || err != nil {
-					t.Fatalf("%v, control %#02x, %d octets: %+v, %v, want %+v", Opcode(op), control, n, got, err, want)
+					t.Fatalf("%v, control %#02x, %d octets: %+v, %v, want %+v", rdmaphdr.Opcode(op), control, n, got, err, want)
 				}
 				cases++
 				if got.refused {
 					refusals++
 				}
 				if cases%4096 == 0 && !m.intact() {
-					t.Fatalf("%v, control %#02x, up to %d octets: guard octets have changed", Opcode(op), control, n)
+					t.Fatalf("%v, control %#02x, up to %d octets: guard octets have changed", rdmaphdr.Opcode(op), control, n)
 				}
 			}
 		}
@@ -277,7 +278,7 @@ func TestULPDULength(t *testing.T) {
 // DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
 func TestControlOctets(t *testing.T) {
 	m := newTargetMemory(t)
-	good := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSend), MSN: 1}.AppendTo(nil)
+	good := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil)
 	b := make([]byte, 18+28)
 	cases, refusals := 0, 0
 	judge := func(control, rdmapControl byte, qn ddp.QN, n int, later, extensions bool) {
@@ -320,7 +321,7 @@ func TestControlOctets(t *testing.T) {
 	}
 	for both := 0; both < 1<<16; both += step {
 		control, rdmapControl := byte(both>>8), byte(both)
-		qn := Opcode(rdmapControl & 0x0F).queue()
+		qn := rdmaphdr.Opcode(rdmapControl & 0x0F).Queue()
 		for way := range 4 {
 			judge(control, rdmapControl, qn, 18+4, way&1 != 0, way&2 != 0)
 		}
@@ -349,7 +350,7 @@ func TestAnyTerminate(t *testing.T) {
 	cases, answered := 0, 0
 	judge := func(payload []byte, malformed bool) {
 		x := m.newTarget(true, 1)
-		u := append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
+		u := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
 		x.hit(u)
 		v, err := x.see()
 		if err != nil || v.answered || v.received || v.refused == v.ended {
@@ -391,8 +392,8 @@ func TestAnyTerminate(t *testing.T) {
 	x := m.newTarget(true, 1)
 	storm := testmode.Cases(100_000)
 	for i := range storm {
-		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
-		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpReadRequest), QN: ddp.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
+		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
+		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
 		if x.qp.HasOutput() || x.qp.NextMessage() {
 			t.Fatalf("something goes out after %d Terminates", i+1)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Handle acts on a message that DDP has delivered: it completes receives, Reads and atomics, queues
@@ -14,20 +15,20 @@ func (q *QP) Handle(m *ddp.Message) {
 	if !q.receives() {
 		return // what comes after the end is dropped, a second Terminate too
 	}
-	op, _ := ParseControl(m.RsvdULP)
+	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
 	var err error
 	switch op {
-	case OpWrite:
+	case rdmaphdr.OpWrite:
 		// "A valid RDMA Write Message MUST NOT be delivered to the Data Sink's ULP" (RFC 5040 §5.1)
-	case OpSend, OpSendInvalidate, OpSendSE, OpSendSEInvalidate, OpImmediate, OpImmediateSE:
+	case rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate, rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
 		err = q.handleSend(op, m)
-	case OpReadRequest, OpAtomicRequest:
+	case rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest:
 		err = q.handleRequest(op, m)
-	case OpReadResponse:
+	case rdmaphdr.OpReadResponse:
 		err = q.handleReadResponse(m)
-	case OpAtomicResponse:
+	case rdmaphdr.OpAtomicResponse:
 		err = q.handleAtomicResponse(m)
-	case OpTerminate:
+	case rdmaphdr.OpTerminate:
 		err = q.handleTerminate(m)
 	default: // DDP has asked admit and does not deliver it
 		err = operationError(codeOpcode, "%v", op)
@@ -58,17 +59,17 @@ func segmentOf(m *ddp.Message, err error) error {
 }
 
 // handleSend completes the receive buffer that a Send or Immediate Data has used up.
-func (q *QP) handleSend(op Opcode, m *ddp.Message) error {
-	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.solicits()}
-	if op.isImmediate() {
+func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
+	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.Solicits()}
+	if op.IsImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
 		// exactly 8 bytes of data" (RFC 7306 §6.3)
-		if m.Len != ImmediateLen {
+		if m.Len != rdmaphdr.ImmediateLen {
 			return operationError(codeUnspecified, "%v of %d octets", op, m.Len)
 		}
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
 	}
-	if op.invalidates() {
+	if op.Invalidates() {
 		// Not under mu: it waits for copies to and from the region. And first: when the Completion is
 		// seen the STag is invalid.
 		c.HasInvalidated, c.Invalidated = true, ddp.STag(m.RsvdULP32)
@@ -100,7 +101,7 @@ func (q *QP) invalidate(s ddp.STag) error {
 }
 
 // handleRequest queues the answer to a Read or Atomic Request.
-func (q *QP) handleRequest(op Opcode, m *ddp.Message) error {
+func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	a := &q.incoming
 	if err := a.parse(op, m, q.cfg.Domain, q.cfg.QPNum); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || e.op != WorkRead:
-		return operationError(codeOpcode, "%v that answers no RDMA Read", OpReadResponse)
+		return operationError(codeOpcode, "%v that answers no RDMA Read", rdmaphdr.OpReadResponse)
 	case m.STag != e.sinkSTag:
 		return &Error{Code: taggedError.code(uint8(ddp.CodeInvalidSTag)),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
@@ -144,23 +145,23 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 
 // handleAtomicResponse completes the oldest atomic.
 func (q *QP) handleAtomicResponse(m *ddp.Message) error {
-	r, rest, err := ParseAtomicResponse(m.Buffer)
-	if err == nil && len(rest) > 0 {
-		err = operationError(codeUnspecified, "%v of %d octets", OpAtomicResponse, m.Len)
-	}
+	r, rest, err := rdmaphdr.ParseAtomicResponse(m.Buffer)
 	if err != nil {
-		return err
+		return headerError(err)
+	}
+	if len(rest) > 0 {
+		return operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpAtomicResponse, m.Len)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	// The whole of m.Buffer's array is posted again, for the next response.
-	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:AtomicResponseLen], 0)
+	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:rdmaphdr.AtomicResponseLen], 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():
-		return operationError(codeOpcode, "%v that answers no atomic", OpAtomicResponse)
+		return operationError(codeOpcode, "%v that answers no atomic", rdmaphdr.OpAtomicResponse)
 	case r.ID != e.atomic.ID:
-		return operationError(codeUnspecified, "%v to request %d, not %d", OpAtomicResponse, r.ID, e.atomic.ID)
+		return operationError(codeUnspecified, "%v to request %d, not %d", rdmaphdr.OpAtomicResponse, r.ID, e.atomic.ID)
 	}
 	e.original = r.Original
 	q.answerLocked(e)

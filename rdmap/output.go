@@ -1,6 +1,10 @@
 package rdmap
 
-import "github.com/rddp/rddp/ddp"
+import (
+	"github.com/rddp/rddp/ddp"
+
+	"github.com/rddp/rddp/internal/rdmaphdr"
+)
 
 // An output is the part of a QP that turns what is queued into messages, one after the other.
 type output struct {
@@ -38,7 +42,7 @@ func (q *QP) NextMessage() bool {
 		case terminate:
 			q.output.payload[0] = q.output.terminate
 			q.msg = ddp.Message{
-				RsvdULP: Control(OpTerminate), QN: ddp.QNTerminate,
+				RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate,
 				Payload: q.output.payload[:], Len: uint32(len(q.output.terminate)),
 			}
 			q.output.terminate = nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A side is one end of a stream under test: a QP and what a driver has around it.
@@ -99,7 +100,7 @@ func (s *side) transmitOne() bool {
 		return false
 	}
 	m := s.qp.Message()
-	op, _ := ParseControl(m.RsvdULP)
+	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
 	s.tx.Start(m)
 	n := 0
 	for s.tx.Next(s.mulpdu) {
@@ -321,12 +322,12 @@ func wantState(t testing.TB, q *QP, want State) {
 var unhex = prototest.Unhex
 
 // untagged returns an untagged segment that is its whole message.
-func untagged(op Opcode, qn ddp.QN, msn uint32, payload []byte) []byte {
+func untagged(op rdmaphdr.Opcode, qn ddp.QN, msn uint32, payload []byte) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, 0, payload)
 }
 
 // tagged returns a tagged segment that is its whole message.
-func tagged(op Opcode, s ddp.STag, to uint64, payload []byte) []byte {
+func tagged(op rdmaphdr.Opcode, s ddp.STag, to uint64, payload []byte) []byte {
 	return prototest.Tagged(prototest.ControlTagged|uint16(op), s, to, payload)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // DefaultDepth is how many requests a queue holds where the Config does not say.
@@ -172,8 +173,8 @@ func (q *QP) Start(p StartParams) {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
 		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
-		memory := make([]byte, q.ord*AtomicResponseLen)
-		for b := range slices.Chunk(memory, AtomicResponseLen) {
+		memory := make([]byte, q.ord*rdmaphdr.AtomicResponseLen)
+		for b := range slices.Chunk(memory, rdmaphdr.AtomicResponseLen) {
 			mustPost(q.queues[ddp.QNAtomicResponse], nil, b, 0)
 		}
 	}
@@ -264,19 +265,19 @@ type admission struct{ extensions bool }
 // admit judges the control field of a segment before anything of it is placed, and says what right a
 // Tagged one needs. A queue number that is not in use is left to DDP, which has an error for it.
 func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
-	op, rv := ParseControl(rsvdULP)
+	op, rv := rdmaphdr.ParseControl(rsvdULP)
 	switch {
-	case rv != version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
+	case rv != rdmaphdr.Version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
 		return 0, operationError(codeVersion, "RV %d", rv)
-	case int(op) >= len(opcodeNames), op.isExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
+	case !op.IsAssigned(), op.IsExtension() && !a.extensions: // "The RDMA OpCode MUST be valid."
 		return 0, operationError(codeOpcode, "%v", op)
-	case op.isTagged() != tagged:
+	case op.IsTagged() != tagged:
 		return 0, operationError(codeOpcode, "%v with T=%t", op, tagged)
-	case op == OpWrite:
+	case op == rdmaphdr.OpWrite:
 		return ddp.RemoteWrite, nil
-	case op == OpReadResponse:
+	case op == rdmaphdr.OpReadResponse:
 		return ddp.ReadSink, nil
-	case qn != op.queue() && a.uses(qn):
+	case qn != op.Queue() && a.uses(qn):
 		return 0, operationError(codeOpcode, "%v on queue %d", op, qn)
 	}
 	return 0, nil
@@ -289,6 +290,6 @@ func (a admission) uses(qn ddp.QN) bool {
 
 // isInMessage tells of Immediate Data, which comes with its message whatever buffer that uses up.
 func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
-	op, _ := ParseControl(rsvdULP)
-	return op.isImmediate()
+	op, _ := rdmaphdr.ParseControl(rsvdULP)
+	return op.IsImmediate()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -176,7 +177,7 @@ func honest(rnd *rand.Rand, s ddp.STag, to uint64, n int) (script []tampered) {
 			payload[i] = byte(rnd.IntN(128)) // never a guard octet
 		}
 		n -= k
-		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: Control(OpReadResponse), STag: s, TO: to}
+		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: s, TO: to}
 		script = append(script, tampered{h, payload})
 		to += uint64(k)
 	}

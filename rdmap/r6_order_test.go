@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
 )
@@ -192,15 +193,15 @@ func (o *ordering) arrive(s *side) error {
 	u := s.peer.wire[0]
 	s.peer.wire = s.peer.wire[1:]
 	if s == o.x.a && u[0]&0x40 != 0 { // the end of a response
-		op, _ := ParseControl(u[1])
+		op, _ := rdmaphdr.ParseControl(u[1])
 		if len(o.outstanding) == 0 {
 			return fmt.Errorf("%v, nothing is outstanding", op)
 		}
 		a := o.outstanding[0]
 		o.outstanding = o.outstanding[1:]
-		want := OpReadResponse
+		want := rdmaphdr.OpReadResponse
 		if a.op == WorkFetchAdd {
-			want = OpAtomicResponse
+			want = rdmaphdr.OpAtomicResponse
 		}
 		if op != want { // rule 20
 			return fmt.Errorf("%v answers a %v", op, a.op)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "One Send Message Type MUST consume one Untagged Buffer." "the Send Message Type MUST be Delivered to the
@@ -200,7 +201,7 @@ func invalidateWith(t *testing.T, op WorkOp) {
 		sink := x.b.qp.sq.at(0).sinkSTag // +checklocksignore: no other goroutine is at work
 		opcode, _ := op.opcode()
 		x.b.inject(ddp.UntaggedHeader{
-			Last: true, RsvdULP: Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
+			Last: true, RsvdULP: rdmaphdr.Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
 		}.AppendTo(nil))
 		x.b.wantTerminate("0209 c000")
 	})
@@ -211,7 +212,7 @@ func invalidateWith(t *testing.T, op WorkOp) {
 //
 // RDMAPX-7306-6.3-9
 func TestRFC7306_6_3_ImmediateLength(t *testing.T) {
-	for _, op := range []Opcode{OpImmediate, OpImmediateSE} {
+	for _, op := range []rdmaphdr.Opcode{rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE} {
 		for _, tt := range []struct {
 			n    int
 			want string // the Terminate; empty: accepted
@@ -263,37 +264,39 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	if _, err := x.b.domain.Check(r.STag(), r.TO(), 8, allAccess, x.b.stream()); err != nil {
 		t.Errorf("the STag is not valid any more: %v", err)
 	}
-	read := ReadRequest{SinkSTag: 5, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
+	read := rdmaphdr.ReadRequest{SinkSTag: 5, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
 	header = ddp.UntaggedHeader{Last: true, RsvdULP: 0x41, RsvdULP32: uint32(r.STag()), QN: 1, MSN: 1}
 	x.b.inject(read.AppendTo(header.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response")
 	// Every other message, with all that is to be ignored set: it does what it does without.
 	for _, tt := range []struct {
-		op    Opcode
+		op    rdmaphdr.Opcode
 		there func(x *pair) []byte // the segment that b gets
 	}{
-		{OpWrite, func(x *pair) []byte {
+		{rdmaphdr.OpWrite, func(x *pair) []byte {
 			r, _ := x.b.register(8, allAccess)
-			return tagged(OpWrite, r.STag(), r.TO(), make([]byte, 8))
+			return tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), make([]byte, 8))
 		}},
-		{OpReadRequest, func(x *pair) []byte { return untagged(OpReadRequest, 1, 1, make([]byte, ReadRequestLen)) }},
-		{OpReadResponse, func(x *pair) []byte {
+		{rdmaphdr.OpReadRequest, func(x *pair) []byte {
+			return untagged(rdmaphdr.OpReadRequest, 1, 1, make([]byte, rdmaphdr.ReadRequestLen))
+		}},
+		{rdmaphdr.OpReadResponse, func(x *pair) []byte {
 			x.b.post(WorkRequest{Op: WorkRead})
-			return tagged(OpReadResponse, 0, 0, nil)
+			return tagged(rdmaphdr.OpReadResponse, 0, 0, nil)
 		}},
-		{OpSend, func(x *pair) []byte { return untagged(OpSend, 0, 1, nil) }},
-		{OpSendSE, func(x *pair) []byte { return untagged(OpSendSE, 0, 1, nil) }},
-		{OpTerminate, func(x *pair) []byte { return untagged(OpTerminate, 2, 1, unhex("1101 0000")) }},
-		{OpImmediate, func(x *pair) []byte { return untagged(OpImmediate, 0, 1, make([]byte, 8)) }},
-		{OpImmediateSE, func(x *pair) []byte { return untagged(OpImmediateSE, 0, 1, make([]byte, 8)) }},
-		{OpAtomicRequest, func(x *pair) []byte {
+		{rdmaphdr.OpSend, func(x *pair) []byte { return untagged(rdmaphdr.OpSend, 0, 1, nil) }},
+		{rdmaphdr.OpSendSE, func(x *pair) []byte { return untagged(rdmaphdr.OpSendSE, 0, 1, nil) }},
+		{rdmaphdr.OpTerminate, func(x *pair) []byte { return untagged(rdmaphdr.OpTerminate, 2, 1, unhex("1101 0000")) }},
+		{rdmaphdr.OpImmediate, func(x *pair) []byte { return untagged(rdmaphdr.OpImmediate, 0, 1, make([]byte, 8)) }},
+		{rdmaphdr.OpImmediateSE, func(x *pair) []byte { return untagged(rdmaphdr.OpImmediateSE, 0, 1, make([]byte, 8)) }},
+		{rdmaphdr.OpAtomicRequest, func(x *pair) []byte {
 			r, _ := x.b.register(8, allAccess)
-			return untagged(OpAtomicRequest, 1, 1, AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
+			return untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO()}.AppendTo(nil))
 		}},
-		{OpAtomicResponse, func(x *pair) []byte {
+		{rdmaphdr.OpAtomicResponse, func(x *pair) []byte {
 			x.b.post(WorkRequest{Op: WorkFetchAdd})
-			return untagged(OpAtomicResponse, 3, 1, AtomicResponse{ID: 1}.AppendTo(nil))
+			return untagged(rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil))
 		}},
 	} {
 		t.Run(tt.op.String(), func(t *testing.T) {
@@ -313,7 +316,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			x.b.transmit()
 			var remote *TerminateError
 			switch err := x.b.qp.Err(); {
-			case tt.op == OpTerminate:
+			case tt.op == rdmaphdr.OpTerminate:
 				if !errors.As(err, &remote) || !remote.Remote || remote.Terminate.Code.String() != "DDP tagged buffer error: base or bounds violation" {
 					t.Errorf("taken as %v", err)
 				}
@@ -325,15 +328,15 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			}
 			sent, received := "", ""
 			switch tt.op {
-			case OpReadRequest:
+			case rdmaphdr.OpReadRequest:
 				x.b.wantOut("RDMA Read Response")
-			case OpAtomicRequest:
+			case rdmaphdr.OpAtomicRequest:
 				x.b.wantOut("Atomic Response")
-			case OpReadResponse, OpAtomicResponse:
+			case rdmaphdr.OpReadResponse, rdmaphdr.OpAtomicResponse:
 				sent = "0 success"
-			case OpTerminate:
+			case rdmaphdr.OpTerminate:
 				received = "1 flushed"
-			case OpSend, OpSendSE, OpImmediate, OpImmediateSE:
+			case rdmaphdr.OpSend, rdmaphdr.OpSendSE, rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
 				received = "1 success"
 			}
 			wantDone(t, "requests", x.b.sendCQ, sent)

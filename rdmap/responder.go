@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A responder answers the peer's Read and Atomic Requests, strictly one after the other: a request is
@@ -26,13 +27,13 @@ type responder struct {
 // A response is the answer to one request.
 type response struct {
 	isAtomic   bool
-	read       ReadRequest
-	atomic     AtomicRequest
+	read       rdmaphdr.ReadRequest
+	atomic     rdmaphdr.AtomicRequest
 	region     *ddp.Region // what is read or changed; nil for a Read of length 0
 	header     [ddp.UntaggedHeaderLen]byte
 	segmentLen int    // with header: the request's segment, for a Terminate
 	buf        uint64 // ID of the buffer the request came in
-	scratch    [AtomicResponseLen]byte
+	scratch    [rdmaphdr.AtomicResponseLen]byte
 	payload    [1][]byte // scratch
 }
 
@@ -41,9 +42,9 @@ type response struct {
 // Read Request Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit; one request too many finds
 // no buffer.
 func (r *responder) start(ird int, extensions bool) *ddp.Queue {
-	n := ReadRequestLen
+	n := rdmaphdr.ReadRequestLen
 	if extensions {
-		n = AtomicRequestLen
+		n = rdmaphdr.AtomicRequestLen
 	}
 	r.limit = uint64(ird)
 	r.queue = ddp.NewQueue(ird)
@@ -105,18 +106,18 @@ func (a *response) message(m *ddp.Message) error {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the
 		// corresponding RDMA Read Response" (RFC 5040 §4.4); so is its TO.
 		*m = ddp.Message{
-			Tagged: true, RsvdULP: Control(OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
+			Tagged: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
 			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO,
 		}
 		return nil
 	}
-	orig, err := a.region.Update64(a.atomic.TO, a.atomic.apply)
+	orig, err := a.region.Update64(a.atomic.TO, a.apply)
 	if err != nil {
 		return a.error(err)
 	}
-	a.payload[0] = AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
+	a.payload[0] = rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
 	*m = ddp.Message{
-		RsvdULP: Control(OpAtomicResponse), QN: ddp.QNAtomicResponse, Payload: a.payload[:], Len: AtomicResponseLen,
+		RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicResponse), QN: ddp.QNAtomicResponse, Payload: a.payload[:], Len: rdmaphdr.AtomicResponseLen,
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (a *response) error(err error) *Error {
 	case errors.As(err, &access):
 		e.Code = accessCodes[access.Kind]
 		if !a.isAtomic {
-			e.ReadRequest = a.read.after(a.answered(access)).AppendTo(nil)
+			e.ReadRequest = after(a.read, a.answered(access)).AppendTo(nil)
 		}
 	case errors.Is(err, ddp.ErrMisaligned):
 		// "Catastrophic error, localized to RDMAP Stream" (RFC 7306 §8.2)
@@ -138,6 +139,16 @@ func (a *response) error(err error) *Error {
 		e.Code = codeUnspecified
 	}
 	return e
+}
+
+// after returns the request as it stands once n octets have been answered.
+// "the RDMA Read Request Header is updated to reflect the current location of the RDMA Read operation
+// that is in process" (RFC 5040 §4.8)
+func after(r rdmaphdr.ReadRequest, n uint32) rdmaphdr.ReadRequest {
+	r.SinkTO += uint64(n)
+	r.SourceTO += uint64(n)
+	r.Size -= n
+	return r
 }
 
 // answered returns how many octets of a Read had been cut into segments when its source failed.
@@ -158,20 +169,20 @@ var accessCodes = [...]TerminateCode{
 }
 
 // parse reads and judges a request that DDP has delivered to stream of d. The error is an *Error.
-func (a *response) parse(op Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
-	*a = response{isAtomic: op == OpAtomicRequest, buf: m.ID}
+func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
+	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest, buf: m.ID}
 	header, n := m.Segment()
 	copy(a.header[:], header)
 	a.segmentLen = n
 	var rest []byte
 	if a.isAtomic {
-		a.atomic, rest, err = ParseAtomicRequest(m.Buffer)
+		a.atomic, rest, err = rdmaphdr.ParseAtomicRequest(m.Buffer)
 	} else {
-		a.read, rest, err = ParseReadRequest(m.Buffer)
+		a.read, rest, err = rdmaphdr.ParseReadRequest(m.Buffer)
 	}
 	switch {
 	case err != nil:
-		return err
+		return headerError(err)
 	case len(rest) > 0:
 		return operationError(codeUnspecified, "%v of %d octets", op, len(m.Buffer))
 	case a.isAtomic:

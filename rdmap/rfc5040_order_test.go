@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "RDMAP does not provide ordering among Messages on different RDMAP Streams": one that hangs in the middle of a
@@ -272,7 +273,7 @@ func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: make([]byte, 1000), Remote: handle(long)})
 	x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: make([]byte, 1), Remote: handle(short)})
 	x.a.transmit()
-	first, _, err := ParseReadRequest(x.a.wire[0][18:])
+	first, _, err := rdmaphdr.ParseReadRequest(x.a.wire[0][18:])
 	if err != nil {
 		t.Fatal(err)
 	}

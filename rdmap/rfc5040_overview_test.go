@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // lastSegments counts the messages in segments: those with the L bit.
@@ -139,7 +140,7 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 		stag := x.a.qp.sq.at(1).sinkSTag // +checklocksignore: no other goroutine is at work
 		x.a.transmit()
 		x.a.inject(ddp.UntaggedHeader{
-			Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(stag), MSN: 1,
+			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(stag), MSN: 1,
 		}.AppendTo(nil))
 		x.a.wantTerminate("0209 c000")
 	})
@@ -151,8 +152,8 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 //
 // RDMAP-5040-2.4-1, RDMAP-5040-3.1-2 to RDMAP-5040-3.1-4
 func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
-	queues := map[Opcode]uint32{
-		OpSend: 0, OpSendInvalidate: 0, OpSendSE: 0, OpSendSEInvalidate: 0, OpReadRequest: 1, OpTerminate: 2,
+	queues := map[rdmaphdr.Opcode]uint32{
+		rdmaphdr.OpSend: 0, rdmaphdr.OpSendInvalidate: 0, rdmaphdr.OpSendSE: 0, rdmaphdr.OpSendSEInvalidate: 0, rdmaphdr.OpReadRequest: 1, rdmaphdr.OpTerminate: 2,
 	}
 	x := newPair(t, params{noExtensions: true})
 	for _, op := range []WorkOp{WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate, WorkRead} {
@@ -165,7 +166,7 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 		t.Fatalf("%d messages, want %d", len(x.a.wire), len(queues))
 	}
 	for _, u := range x.a.wire {
-		op := Opcode(u[1] & 0x0F)
+		op := rdmaphdr.Opcode(u[1] & 0x0F)
 		if got := binary.BigEndian.Uint32(u[6:]); got != queues[op] {
 			t.Errorf("%v on queue %d, want %d", op, got, queues[op])
 		}
@@ -175,8 +176,8 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 			x := newPair(t, params{noExtensions: true})
 			r, _ := x.b.register(8, allAccess)
 			x.b.recv(1, 100)
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
-			x.b.inject(append(h.AppendTo(nil), make([]byte, ReadRequestLen)...)) // a Terminate may be that long
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
+			x.b.inject(append(h.AppendTo(nil), make([]byte, rdmaphdr.ReadRequestLen)...)) // a Terminate may be that long
 			var own *TerminateError
 			refused := errors.As(x.b.qp.Err(), &own) && !own.Remote
 			if refused == (uint32(qn) == right) {
@@ -232,7 +233,7 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 				break
 			}
 		}
-		if want := uint64(n); sum != want && sum != ReadRequestLen {
+		if want := uint64(n); sum != want && sum != rdmaphdr.ReadRequestLen {
 			t.Errorf("message %d has %d octets, want %d", messages, sum, want)
 		}
 		messages++
@@ -409,8 +410,8 @@ func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 		t.Errorf("STag %v and TO %#x are not the sink's: %v", e.sinkSTag, e.sinkTO, err)
 	}
 	x.a.transmit()
-	got, _, err := ParseReadRequest(x.a.wire[0][18:])
-	want := ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: 33, SourceSTag: r.STag(), SourceTO: r.TO() + 5}
+	got, _, err := rdmaphdr.ParseReadRequest(x.a.wire[0][18:])
+	want := rdmaphdr.ReadRequest{SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: 33, SourceSTag: r.STag(), SourceTO: r.TO() + 5}
 	if err != nil || got != want {
 		t.Errorf("the request is %+v (%v), want %+v", got, err, want)
 	}

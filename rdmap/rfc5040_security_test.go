@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // "An RNIC MUST ensure that a Remote Peer is not able to access memory outside of the buffer specified when the STag was
@@ -18,12 +19,12 @@ import (
 func TestRFC5040_8_1_1_BoundsHold(t *testing.T) {
 	const size, guard = 64, 64
 	offsets := []int64{-size - 1, -size, -9, -8, -1, 0, 1, 7, 8, size - 8, size - 1, size, size + 1, math.MinInt64, math.MaxInt64}
-	for _, op := range []Opcode{OpWrite, OpReadRequest, OpAtomicRequest} {
+	for _, op := range []rdmaphdr.Opcode{rdmaphdr.OpWrite, rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest} {
 		t.Run(op.String(), func(t *testing.T) {
 			accepted := 0
 			for _, off := range offsets {
 				for _, n := range []int{1, 7, 8, 9, size - 1, size, size + 1, 2 * size} {
-					if op == OpAtomicRequest && (n != 8 || off%8 != 0) {
+					if op == rdmaphdr.OpAtomicRequest && (n != 8 || off%8 != 0) {
 						continue
 					}
 					x := newPair(t, params{})
@@ -38,12 +39,12 @@ func TestRFC5040_8_1_1_BoundsHold(t *testing.T) {
 					to := r.TO() + uint64(off)
 					before := bytes.Clone(memory)
 					switch op {
-					case OpWrite:
+					case rdmaphdr.OpWrite:
 						x.b.inject(tagged(op, r.STag(), to, bytes.Repeat([]byte{0x22}, n)))
-					case OpReadRequest:
-						x.b.inject(untagged(op, 1, 1, ReadRequest{Size: uint32(n), SourceSTag: r.STag(), SourceTO: to}.AppendTo(nil)))
-					case OpAtomicRequest:
-						request := AtomicRequest{STag: r.STag(), TO: to, Data: 0x1111111111111111, CompareMask: allBits}
+					case rdmaphdr.OpReadRequest:
+						x.b.inject(untagged(op, 1, 1, rdmaphdr.ReadRequest{Size: uint32(n), SourceSTag: r.STag(), SourceTO: to}.AppendTo(nil)))
+					case rdmaphdr.OpAtomicRequest:
+						request := rdmaphdr.AtomicRequest{STag: r.STag(), TO: to, Data: 0x1111111111111111, CompareMask: allBits}
 						x.b.inject(untagged(op, 1, 1, request.AppendTo(nil)))
 					}
 					x.b.transmit()
@@ -51,9 +52,9 @@ func TestRFC5040_8_1_1_BoundsHold(t *testing.T) {
 					if inside {
 						accepted++
 						wantState(t, x.b.qp, StateRTS)
-						if op == OpWrite {
+						if op == rdmaphdr.OpWrite {
 							copy(before[guard+off:], bytes.Repeat([]byte{0x22}, n))
-						} else if op == OpAtomicRequest {
+						} else if op == rdmaphdr.OpAtomicRequest {
 							binary.NativeEndian.PutUint64(before[guard+off:], 0x2222222222222222)
 						}
 					} else {
@@ -268,7 +269,7 @@ func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
 			if q.Err() != nil || rx.Err() != nil {
 				t.Fatalf("at IRD %d %d Reads are too many", most, msn)
 			}
-			rx.Place(uint64(msn), untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
+			rx.Place(uint64(msn), untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
 			for rx.Deliver(uint64(msn) + 1) {
 				q.Handle(rx.Message())
 			}
@@ -308,7 +309,7 @@ func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
 			t.Errorf("the 10th receive: %v", err)
 		}
 		for msn := range uint32(10) {
-			x.b.inject(untagged(OpReadRequest, 1, msn+1, ReadRequest{}.AppendTo(nil)))
+			x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, msn+1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
 			if x.b.qp.Err() == nil {
 				reads++
 			}

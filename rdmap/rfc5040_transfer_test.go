@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // wantSurfaced checks that b has found an error, in which it was alone: it told its own ULP, in Err and in the
@@ -247,7 +248,7 @@ func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
 	x.a.wantOut("RDMA Read Request", "RDMA Read Request")
 	var stags []ddp.STag
 	for i, u := range x.a.wire {
-		read, _, err := ParseReadRequest(u[18:])
+		read, _, err := rdmaphdr.ParseReadRequest(u[18:])
 		if err != nil || read.SourceSTag != sources[i].STag() {
 			t.Errorf("request %d is %+v (%v), want STag %v", i, read, err, sources[i].STag())
 		}

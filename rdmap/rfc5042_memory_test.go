@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // Tests of RFC 5042 §5 and §6.1 to §6.3: who reaches which memory, with every message that can name any.
@@ -20,22 +21,22 @@ type attack struct {
 }
 
 func attacks() []attack {
-	atomic := func(op AtomicOp) func(s ddp.STag, to uint64, n int) []byte {
+	atomic := func(op rdmaphdr.AtomicOp) func(s ddp.STag, to uint64, n int) []byte {
 		return func(s ddp.STag, to uint64, _ int) []byte {
-			r := AtomicRequest{Op: op, ID: 1, STag: s, TO: to, Data: 1, Mask: allBits}
-			return untagged(OpAtomicRequest, 1, 1, r.AppendTo(nil))
+			r := rdmaphdr.AtomicRequest{Op: op, ID: 1, STag: s, TO: to, Data: 1, Mask: allBits}
+			return untagged(rdmaphdr.OpAtomicRequest, 1, 1, r.AppendTo(nil))
 		}
 	}
 	return []attack{
 		{"RDMA Write", func(s ddp.STag, to uint64, n int) []byte {
-			return tagged(OpWrite, s, to, bytes.Repeat([]byte{0xAA}, n))
+			return tagged(rdmaphdr.OpWrite, s, to, bytes.Repeat([]byte{0xAA}, n))
 		}, true},
 		{"RDMA Read", func(s ddp.STag, to uint64, n int) []byte {
-			r := ReadRequest{SinkSTag: 9, Size: uint32(n), SourceSTag: s, SourceTO: to}
-			return untagged(OpReadRequest, 1, 1, r.AppendTo(nil))
+			r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: uint32(n), SourceSTag: s, SourceTO: to}
+			return untagged(rdmaphdr.OpReadRequest, 1, 1, r.AppendTo(nil))
 		}, false},
-		{"FetchAdd", atomic(AtomicFetchAdd), false},
-		{"CmpSwap", atomic(AtomicCmpSwap), false},
+		{"FetchAdd", atomic(rdmaphdr.AtomicFetchAdd), false},
+		{"CmpSwap", atomic(rdmaphdr.AtomicCmpSwap), false},
 	}
 }
 
@@ -98,7 +99,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 		}
 		t.Run(tt.desc+", Send with Invalidate", func(t *testing.T) {
 			x, r, _, _ := setup(t)
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: Control(OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
 			x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.invalidate)))
 			wantDone(t, "the stream is over", x.b.recvCQ, "11 remote invalidate error")
@@ -172,7 +173,7 @@ func TestRFC5042_6_2_1_ReadResponseBounds(t *testing.T) {
 			e := *x.a.qp.sq.at(0)
 			x.a.transmit()
 			want := bytes.Clone(b)
-			x.a.inject(tagged(OpReadResponse, e.sinkSTag, e.sinkTO+uint64(from-off), bytes.Repeat([]byte{0xAA}, length)))
+			x.a.inject(tagged(rdmaphdr.OpReadResponse, e.sinkSTag, e.sinkTO+uint64(from-off), bytes.Repeat([]byte{0xAA}, length)))
 			if from == off && length == n {
 				copy(want[off:], bytes.Repeat([]byte{0xAA}, n))
 				wantDone(t, "the right answer", x.a.sendCQ, "1 success")
@@ -220,7 +221,7 @@ func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
 				switch {
 				case a.name != "RDMA Read":
 					ok := inside(8) && (from-off)%8 == 0
-					if x.b.wire[0][1] != Control(OpAtomicResponse) && ok || x.b.wire[0][1] != Control(OpTerminate) && !ok {
+					if x.b.wire[0][1] != rdmaphdr.Control(rdmaphdr.OpAtomicResponse) && ok || x.b.wire[0][1] != rdmaphdr.Control(rdmaphdr.OpTerminate) && !ok {
 						t.Errorf("%s at %d: answered by %x", a.name, from-off, x.b.wire)
 					}
 					if ok {
@@ -305,11 +306,11 @@ func TestRFC5042_6_3_5_ReadOfAWriteBuffer(t *testing.T) {
 				continue
 			}
 			x.b.transmit()
-			if got := tagged(OpReadResponse, 9, 0, want[:n]); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], got) {
+			if got := tagged(rdmaphdr.OpReadResponse, 9, 0, want[:n]); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], got) {
 				t.Errorf("Read of %d octets of a Region with %v: %x, want %x", n, access, x.b.wire, got)
 			}
 			if access&ddp.RemoteWrite != 0 {
-				x.b.inject(tagged(OpWrite, r.STag(), r.TO(), pattern(8, 2)))
+				x.b.inject(tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), pattern(8, 2)))
 				if !bytes.Equal(b, pattern(8, 2)) {
 					t.Errorf("Write to a Region with %v: %x (%v)", access, b, x.b.qp.Err())
 				}

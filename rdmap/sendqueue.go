@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A sendQueue holds the posted requests until their Completions, in posting order: a ring of which
@@ -45,7 +46,7 @@ type sendEntry struct {
 	id         uint64
 	cq         *CompletionQueue // nil for the RTR, which is nobody's
 	op         WorkOp
-	opcode     Opcode
+	opcode     rdmaphdr.Opcode
 	fence      bool
 	unsignaled bool
 
@@ -54,14 +55,14 @@ type sendEntry struct {
 	n          uint32   // octets of payload or sink
 	payload    [][]byte // of the message, whatever it is
 	piece      [1][]byte
-	header     [AtomicRequestLen]byte // payload of what has an RDMAP header, or of Immediate Data
-	inline     *inlineBuffer          // what payload refers to; nil if that is the user's
+	header     [rdmaphdr.AtomicRequestLen]byte // payload of what has an RDMAP header, or of Immediate Data
+	inline     *inlineBuffer                   // what payload refers to; nil if that is the user's
 
 	sink     *ddp.Region // a Read's sink, until it is deregistered; nil also where n is 0
 	sinkSTag ddp.STag
 	sinkTO   uint64
 	msn      uint32 // of a Read or Atomic Request
-	atomic   AtomicRequest
+	atomic   rdmaphdr.AtomicRequest
 
 	progress  progress
 	done      bool // status, err and original are final
@@ -91,7 +92,7 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
 	e.opcode, _ = wr.Op.opcode()
 	e.remote, e.n, e.inline, e.sink = wr.Remote, n, inline, sink
-	if e.opcode.invalidates() { // in other messages the field is sent as zero (RFC 5040 §4.1)
+	if e.opcode.Invalidates() { // in other messages the field is sent as zero (RFC 5040 §4.1)
 		e.invalidate = wr.Invalidate
 	}
 	switch {
@@ -195,7 +196,7 @@ func (s *sendQueue) give(m *ddp.Message) {
 	e.progress = given
 	switch e.op {
 	case WorkRead:
-		r := ReadRequest{
+		r := rdmaphdr.ReadRequest{
 			SinkSTag: e.sinkSTag, SinkTO: e.sinkTO, Size: e.n,
 			SourceSTag: e.remote.STag, SourceTO: e.remote.TO,
 		}
@@ -211,8 +212,8 @@ func (s *sendQueue) give(m *ddp.Message) {
 		e.msn = s.requestMSN
 	}
 	*m = ddp.Message{
-		Tagged: e.opcode.isTagged(), RsvdULP: Control(e.opcode), RsvdULP32: uint32(e.invalidate),
-		STag: e.remote.STag, TO: e.remote.TO, QN: e.opcode.queue(), Payload: e.payload, Len: e.n,
+		Tagged: e.opcode.IsTagged(), RsvdULP: rdmaphdr.Control(e.opcode), RsvdULP32: uint32(e.invalidate),
+		STag: e.remote.STag, TO: e.remote.TO, QN: e.opcode.Queue(), Payload: e.payload, Len: e.n,
 	}
 	if e.op.awaitsResponse() || e.op.isImmediate() {
 		m.Len = uint32(len(e.piece[0]))
@@ -270,7 +271,7 @@ func (s *sendQueue) namedBy(t Terminate) *sendEntry {
 			if e.msn == h.MSN {
 				return e
 			}
-		} else if r, _, err := ParseReadRequest(t.RDMAHeader); err == nil && e.op == WorkRead && e.sinkSTag == r.SinkSTag {
+		} else if r, _, err := rdmaphdr.ParseReadRequest(t.RDMAHeader); err == nil && e.op == WorkRead && e.sinkSTag == r.SinkSTag {
 			return e
 		}
 	}
@@ -401,7 +402,7 @@ func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inl
 		return ErrNotConnected
 	case q.state != StateRTS:
 		return q.closedErrLocked()
-	case opcode.isExtension() && !q.admission.extensions:
+	case opcode.IsExtension() && !q.admission.extensions:
 		return ErrNoExtensions
 	case wr.Op.awaitsResponse() && q.peerClosed:
 		return ErrPeerClosed

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The Terminate Header (RFC 5040 §4.8, figures 7 and 8):
@@ -21,7 +22,7 @@ const (
 	terminateControlLen = 4
 	segmentLenLen       = 2
 	// maxTerminateLen is the longest Terminate Header: the one about a Read Request.
-	maxTerminateLen = terminateControlLen + segmentLenLen + ddp.UntaggedHeaderLen + ReadRequestLen
+	maxTerminateLen = terminateControlLen + segmentLenLen + ddp.UntaggedHeaderLen + rdmaphdr.ReadRequestLen
 
 	flagM      = 0x80 // the DDP Segment Length is valid
 	flagD      = 0x40 // the terminated DDP header is there
@@ -76,7 +77,7 @@ func (t Terminate) AppendTo(b []byte) []byte {
 // it: peers set R for a Send with Invalidate, which has none. R is then false.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < terminateControlLen {
-		return Terminate{}, operationError(codeUnspecified, "%v of %d octets", OpTerminate, len(b))
+		return Terminate{}, operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpTerminate, len(b))
 	}
 	control := [3]byte(b)
 	host := hostOrder(control, b[3])
@@ -90,7 +91,7 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	b = b[terminateControlLen:]
 	if t.M || t.D {
 		if len(b) < segmentLenLen {
-			return Terminate{}, operationError(codeUnspecified, "%v ends in its segment length", OpTerminate)
+			return Terminate{}, operationError(codeUnspecified, "%v ends in its segment length", rdmaphdr.OpTerminate)
 		}
 		t.SegmentLen = binary.BigEndian.Uint16(b)
 		b = b[segmentLenLen:]
@@ -101,13 +102,13 @@ func ParseTerminate(b []byte) (Terminate, error) {
 			n = ddp.TaggedHeaderLen
 		}
 		if len(b) < n {
-			return Terminate{}, operationError(codeUnspecified, "%v ends in its DDP header", OpTerminate)
+			return Terminate{}, operationError(codeUnspecified, "%v ends in its DDP header", rdmaphdr.OpTerminate)
 		}
 		t.DDPHeader, b = b[:n:n], b[n:]
 	}
-	t.R = t.R && len(b) >= ReadRequestLen
+	t.R = t.R && len(b) >= rdmaphdr.ReadRequestLen
 	if t.R {
-		t.RDMAHeader = b[:ReadRequestLen:ReadRequestLen]
+		t.RDMAHeader = b[:rdmaphdr.ReadRequestLen:rdmaphdr.ReadRequestLen]
 	}
 	return t, nil
 }

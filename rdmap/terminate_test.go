@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // terminateVectors pairs the Terminate vectors with what they mean.
@@ -108,7 +109,7 @@ func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 			t.Errorf("%s, reserved bits set: %+v, %v, want %+v", tt.desc, got, err, tt.want)
 		}
 		x := newPair(t, params{})
-		x.a.inject(untagged(OpTerminate, 2, 1, b))
+		x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, b))
 		var e *TerminateError
 		if !errors.As(x.a.qp.Err(), &e) || !e.Remote || !reflect.DeepEqual(e.Terminate, tt.want) {
 			t.Errorf("%s, reserved bits set: a QP takes it as %v, want %+v", tt.desc, x.a.qp.Err(), tt.want)

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // A WorkOp is an operation that a Work Request asks for, or a Completion reports.
@@ -43,22 +44,22 @@ func (o WorkOp) String() string {
 }
 
 // workOpcodes gives the message that starts each operation.
-var workOpcodes = [...]Opcode{
-	WorkSend:             OpSend,
-	WorkSendInvalidate:   OpSendInvalidate,
-	WorkSendSE:           OpSendSE,
-	WorkSendSEInvalidate: OpSendSEInvalidate,
-	WorkWrite:            OpWrite,
-	WorkRead:             OpReadRequest,
-	WorkFetchAdd:         OpAtomicRequest,
-	WorkCmpSwap:          OpAtomicRequest,
-	WorkSwap:             OpAtomicRequest,
-	WorkImmediate:        OpImmediate,
-	WorkImmediateSE:      OpImmediateSE,
+var workOpcodes = [...]rdmaphdr.Opcode{
+	WorkSend:             rdmaphdr.OpSend,
+	WorkSendInvalidate:   rdmaphdr.OpSendInvalidate,
+	WorkSendSE:           rdmaphdr.OpSendSE,
+	WorkSendSEInvalidate: rdmaphdr.OpSendSEInvalidate,
+	WorkWrite:            rdmaphdr.OpWrite,
+	WorkRead:             rdmaphdr.OpReadRequest,
+	WorkFetchAdd:         rdmaphdr.OpAtomicRequest,
+	WorkCmpSwap:          rdmaphdr.OpAtomicRequest,
+	WorkSwap:             rdmaphdr.OpAtomicRequest,
+	WorkImmediate:        rdmaphdr.OpImmediate,
+	WorkImmediateSE:      rdmaphdr.OpImmediateSE,
 }
 
 // opcode returns the message that starts the operation; ok is false where it cannot be posted.
-func (o WorkOp) opcode() (op Opcode, ok bool) {
+func (o WorkOp) opcode() (op rdmaphdr.Opcode, ok bool) {
 	if o == 0 || int(o) >= len(workOpcodes) {
 		return 0, false
 	}
@@ -71,7 +72,7 @@ func (o WorkOp) awaitsResponse() bool { return o == WorkRead || o.isAtomic() }
 // UsesReceive reports whether the operation uses up a receive buffer of the peer's.
 func (o WorkOp) UsesReceive() bool {
 	op, ok := o.opcode()
-	return ok && !op.isTagged() && op.queue() == ddp.QNSend
+	return ok && !op.IsTagged() && op.Queue() == ddp.QNSend
 }
 
 func (o WorkOp) isAtomic() bool { return WorkFetchAdd <= o && o <= WorkSwap }
@@ -132,7 +133,7 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 	for _, piece := range wr.Gather {
 		total += uint64(len(piece))
 	}
-	mayGather := op == OpWrite || !op.isTagged() && op >= OpSend && op <= OpSendSEInvalidate
+	mayGather := op == rdmaphdr.OpWrite || !op.IsTagged() && op >= rdmaphdr.OpSend && op <= rdmaphdr.OpSendSEInvalidate
 	switch {
 	case len(wr.Gather) > 0 && (!mayGather || wr.Data != nil):
 		return 0, fmt.Errorf("%w: %v with a gather list", ErrBadRequest, wr.Op)
@@ -140,7 +141,7 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 		return 0, fmt.Errorf("%w: %v has no payload", ErrBadRequest, wr.Op)
 	case wr.Inline && !mayGather:
 		return 0, fmt.Errorf("%w: %v inline", ErrBadRequest, wr.Op)
-	case op.invalidates() && wr.Invalidate == 0:
+	case op.Invalidates() && wr.Invalidate == 0:
 		// "MUST reference an STag" (RFC 5040 §5.3)
 		return 0, fmt.Errorf("%w: %v without an STag", ErrBadRequest, wr.Op)
 	case total > math.MaxUint32:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -174,7 +175,7 @@ var lifeStates = []lifeState{
 		name: "failed, its Terminate not answered", initiator: true,
 		enter: func(a *arena) (func() error, error) {
 			a.p.there.mute()
-			if err := a.p.back.inject(fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
+			if err := a.p.back.inject(fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
 				return nil, err
 			}
 			if err := readOne(a)(); kindOf(err) != "DDP error" {
@@ -197,7 +198,7 @@ func fpdu(ulpdu []byte, payload ...byte) []byte {
 
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	return fpdu(rdmap.Terminate{Code: 0x0207}.AppendTo(h.AppendTo(nil)))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -46,20 +47,20 @@ func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 // aSend is a Send in one segment.
 func (p *peer) aSend(payload ...byte) []byte {
 	p.send++
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: p.send}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: p.send}
 	return append(h.AppendTo(nil), payload...)
 }
 
 // aWrite is a zero-length RDMA Write, to no memory.
 func aWrite() []byte {
-	return ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
+	return ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 }
 
 // aRead is a Read Request for n octets of h.
 func (p *peer) aRead(h extsock.Handle, n uint32) []byte {
 	p.ask++
-	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
-	return rdmap.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
+	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
+	return rdmaphdr.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
 }
 
 // handshake is the Initiator's part of startup.

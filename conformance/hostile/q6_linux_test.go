@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -178,7 +179,7 @@ func (v *villain) fpdu(ulpdu []byte) []byte {
 // send is a Send of n octets.
 func (v *villain) send(n int) []byte {
 	v.msn++
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpSend), QN: ddp.QNSend, MSN: v.msn}
+	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: v.msn}
 	return v.fpdu(append(h.AppendTo(nil), make([]byte, n)...))
 }
 
@@ -195,7 +196,7 @@ var villainies = []struct {
 	}},
 	{"empty Writes", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			return v.fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 7}.AppendTo(nil))
+			return v.fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 7}.AppendTo(nil))
 		})
 	}},
 	{"Reads that it never reads", func(a attack) {
@@ -205,8 +206,8 @@ var villainies = []struct {
 		}
 		defer v.Close()
 		for msn := range uint32(16) { // as many as it may
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn + 1}
-			r := rdmap.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn + 1}
+			r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
 			v.Write(v.fpdu(r.AppendTo(h.AppendTo(nil))))
 		}
 		time.Sleep(time.Until(a.until)) // holding on to it is the attack
@@ -215,8 +216,8 @@ var villainies = []struct {
 		msn := uint32(0)
 		keepSending(a, func(v *villain) []byte {
 			msn++
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
-			return v.fpdu(rdmap.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
+			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
+			return v.fpdu(rdmaphdr.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
 		})
 	}},
 	{"half a startup", func(a attack) {
@@ -231,7 +232,7 @@ var villainies = []struct {
 	}},
 	{"bad STags", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: ddp.STag(a.rnd.Uint32()), TO: a.rnd.Uint64()}
+			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: ddp.STag(a.rnd.Uint32()), TO: a.rnd.Uint64()}
 			return v.fpdu(append(h.AppendTo(nil), 1))
 		})
 	}},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -88,7 +89,7 @@ func (l *link) wantOurs(err error, want codes) {
 func (l *link) terminate(sent bool) []byte {
 	l.t.Helper()
 	list := l.seen.fpdus(sent)
-	if len(list) == 0 || list[len(list)-1].opcode() != rdmap.OpTerminate {
+	if len(list) == 0 || list[len(list)-1].opcode() != rdmaphdr.OpTerminate {
 		l.t.Fatalf("the last FPDU (sent by this stack: %t) is no Terminate: %v", sent, list)
 	}
 	return list[len(list)-1].octets[2+ddp.UntaggedHeaderLen:]

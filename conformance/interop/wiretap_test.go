@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the connection's life:
@@ -100,8 +100,8 @@ func (w *wiretap) fpdus(sent bool) []frame {
 }
 
 // opcode is that of an FPDU.
-func (f frame) opcode() rdmap.Opcode {
-	op, _ := rdmap.ParseControl(f.octets[3])
+func (f frame) opcode() rdmaphdr.Opcode {
+	op, _ := rdmaphdr.ParseControl(f.octets[3])
 	return op
 }
 
@@ -126,9 +126,9 @@ func (w *wiretap) mostReads(sent bool) int {
 			continue
 		}
 		switch {
-		case f.sent == sent && f.opcode() == rdmap.OpReadRequest:
+		case f.sent == sent && f.opcode() == rdmaphdr.OpReadRequest:
 			now++
-		case f.sent != sent && f.opcode() == rdmap.OpReadResponse && f.last():
+		case f.sent != sent && f.opcode() == rdmaphdr.OpReadResponse && f.last():
 			now--
 		}
 		most = max(most, now)

@@ -2,7 +2,7 @@ package mutations
 
 var extsockFaults = []Fault{
 	{Name: "Sends not counted", File: "extsock/stats.go",
-		Old: "n(rdmap.OpSend, rdmap.OpSendInvalidate,", New: "n(rdmap.OpSendInvalidate,",
+		Old: "n(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate,", New: "n(rdmaphdr.OpSendInvalidate,",
 		IDs: []string{"SEC-5042-6.4.4-1"}},
 	{Name: "a connection's queue of one Completion, sending", File: "extsock/verbs.go",
 		Old: "rdmap.NewCompletionQueue(cfg.sendDepth())", New: "rdmap.NewCompletionQueue(1)",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -56,7 +57,7 @@ func (r *Record) setFPDU(p framed) error {
 	}
 	r.Untagged = &Untagged{QN: h.QN, MSN: h.MSN, MO: h.MO}
 	r.Last = h.Last
-	if op, _ := rdmap.ParseControl(h.RsvdULP); op == rdmap.OpSendInvalidate || op == rdmap.OpSendSEInvalidate {
+	if op, _ := rdmaphdr.ParseControl(h.RsvdULP); op == rdmaphdr.OpSendInvalidate || op == rdmaphdr.OpSendSEInvalidate {
 		stag := ddp.STag(h.RsvdULP32)
 		r.Invalidate = &stag
 	}
@@ -71,7 +72,7 @@ func versionError(ulpdu []byte) error {
 // setMessage fills in what RDMAP says: the operation, and its header behind that of DDP.
 func (r *Record) setMessage(control uint8, payload []byte) error {
 	r.Payload, r.PayloadLen = payload, len(payload)
-	op, version := rdmap.ParseControl(control)
+	op, version := rdmaphdr.ParseControl(control)
 	name, known := opNames[op]
 	if !known {
 		name = fmt.Sprintf("opcode-%#x", uint8(op))
@@ -82,17 +83,17 @@ func (r *Record) setMessage(control uint8, payload []byte) error {
 		return fmt.Errorf("RDMAP version %d, want %d", version, rdmapVersion)
 	case !known:
 		return fmt.Errorf("unknown RDMAP opcode %#x", uint8(op))
-	case (r.Tagged != nil) != (op == rdmap.OpWrite || op == rdmap.OpReadResponse):
+	case (r.Tagged != nil) != (op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse):
 		return fmt.Errorf("%s in a segment of the wrong buffer model", name)
 	}
 	return r.FPDU.setHeader(op, payload)
 }
 
 // setHeader parses the RDMAP header of the operations that have one.
-func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
+func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 	switch op {
-	case rdmap.OpReadRequest:
-		h, rest, err := rdmap.ParseReadRequest(b)
+	case rdmaphdr.OpReadRequest:
+		h, rest, err := rdmaphdr.ParseReadRequest(b)
 		if err != nil {
 			return err
 		}
@@ -101,8 +102,8 @@ func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
 			SourceSTag: h.SourceSTag, SourceTO: h.SourceTO,
 		}
 		return noMore(rest)
-	case rdmap.OpAtomicRequest:
-		h, rest, err := rdmap.ParseAtomicRequest(b)
+	case rdmaphdr.OpAtomicRequest:
+		h, rest, err := rdmaphdr.ParseAtomicRequest(b)
 		if err != nil {
 			return err
 		}
@@ -111,19 +112,19 @@ func (f *FPDU) setHeader(op rdmap.Opcode, b []byte) error {
 			Data: h.Data, Mask: h.Mask, Compare: h.Compare, CompareMask: h.CompareMask,
 		}
 		return noMore(rest)
-	case rdmap.OpAtomicResponse:
-		h, rest, err := rdmap.ParseAtomicResponse(b)
+	case rdmaphdr.OpAtomicResponse:
+		h, rest, err := rdmaphdr.ParseAtomicResponse(b)
 		if err != nil {
 			return err
 		}
 		f.AtomicResponse = &AtomicResponse{OriginalRequestID: h.ID, Original: h.Original}
 		return noMore(rest)
-	case rdmap.OpImmediate, rdmap.OpImmediateSE:
-		if len(b) != rdmap.ImmediateLen {
-			return fmt.Errorf("%d octets of Immediate Data, want %d", len(b), rdmap.ImmediateLen)
+	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
+		if len(b) != rdmaphdr.ImmediateLen {
+			return fmt.Errorf("%d octets of Immediate Data, want %d", len(b), rdmaphdr.ImmediateLen)
 		}
 		f.Immediate = bytes.Clone(b)
-	case rdmap.OpTerminate:
+	case rdmaphdr.OpTerminate:
 		t, err := rdmap.ParseTerminate(b)
 		if err != nil {
 			return err

@@ -10,8 +10,8 @@ import (
 	"github.com/google/gopacket/layers"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // Flow records one connection in a Writer's capture. For a capture in which causes come before their
@@ -141,7 +141,7 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 // filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may begin: at off,
 // modulo 512.
 func filler(off uint64) []byte {
-	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite)}.AppendTo(nil)
+	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
 	batch := mpa.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {

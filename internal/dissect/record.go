@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // The kinds of records.
@@ -136,14 +136,14 @@ type ReadRequest struct {
 
 // AtomicRequest is the header of an Atomic Request (RFC 7306 §5.2.1).
 type AtomicRequest struct {
-	AtomicOp    rdmap.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
-	RequestID   uint32         `json:"request_id"`
-	RemoteSTag  ddp.STag       `json:"remote_stag"`
-	RemoteTO    uint64         `json:"remote_to"`
-	Data        uint64         `json:"data"`
-	Mask        uint64         `json:"mask"`
-	Compare     uint64         `json:"compare"`
-	CompareMask uint64         `json:"compare_mask"`
+	AtomicOp    rdmaphdr.AtomicOp `json:"atomic_op"` // 0 FetchAdd, 2 CmpSwap
+	RequestID   uint32            `json:"request_id"`
+	RemoteSTag  ddp.STag          `json:"remote_stag"`
+	RemoteTO    uint64            `json:"remote_to"`
+	Data        uint64            `json:"data"`
+	Mask        uint64            `json:"mask"`
+	Compare     uint64            `json:"compare"`
+	CompareMask uint64            `json:"compare_mask"`
 }
 
 // AtomicResponse is the header of an Atomic Response (RFC 7306 §5.2.2).
@@ -164,17 +164,17 @@ type Terminate struct {
 }
 
 // opNames are the names of opcodes in JSON: those of the RFCs in lower case with dashes.
-var opNames = map[rdmap.Opcode]string{
-	rdmap.OpWrite:            "rdma-write",
-	rdmap.OpReadRequest:      "rdma-read-request",
-	rdmap.OpReadResponse:     "rdma-read-response",
-	rdmap.OpSend:             "send",
-	rdmap.OpSendInvalidate:   "send-invalidate",
-	rdmap.OpSendSE:           "send-se",
-	rdmap.OpSendSEInvalidate: "send-se-invalidate",
-	rdmap.OpTerminate:        "terminate",
-	rdmap.OpImmediate:        "immediate",
-	rdmap.OpImmediateSE:      "immediate-se",
-	rdmap.OpAtomicRequest:    "atomic-request",
-	rdmap.OpAtomicResponse:   "atomic-response",
+var opNames = map[rdmaphdr.Opcode]string{
+	rdmaphdr.OpWrite:            "rdma-write",
+	rdmaphdr.OpReadRequest:      "rdma-read-request",
+	rdmaphdr.OpReadResponse:     "rdma-read-response",
+	rdmaphdr.OpSend:             "send",
+	rdmaphdr.OpSendInvalidate:   "send-invalidate",
+	rdmaphdr.OpSendSE:           "send-se",
+	rdmaphdr.OpSendSEInvalidate: "send-se-invalidate",
+	rdmaphdr.OpTerminate:        "terminate",
+	rdmaphdr.OpImmediate:        "immediate",
+	rdmaphdr.OpImmediateSE:      "immediate-se",
+	rdmaphdr.OpAtomicRequest:    "atomic-request",
+	rdmaphdr.OpAtomicResponse:   "atomic-response",
 }

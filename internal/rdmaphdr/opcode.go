@@ -1,4 +1,4 @@
-package rdmap
+package rdmaphdr
 
 import (
 	"fmt"
@@ -43,23 +43,27 @@ var opcodeNames = [...]string{
 
 // String returns the RFC's name of the message.
 func (o Opcode) String() string {
-	if int(o) < len(opcodeNames) {
+	if o.IsAssigned() {
 		return opcodeNames[o]
 	}
 	return fmt.Sprintf("opcode %#x", uint8(o))
 }
 
-// isExtension reports whether the opcode is one of RFC 7306's.
-func (o Opcode) isExtension() bool { return OpImmediate <= o && o <= OpAtomicResponse }
+// IsAssigned reports whether an RFC has the opcode.
+func (o Opcode) IsAssigned() bool { return int(o) < len(opcodeNames) }
 
-func (o Opcode) isImmediate() bool { return o == OpImmediate || o == OpImmediateSE }
+// IsExtension reports whether the opcode is one of RFC 7306's.
+func (o Opcode) IsExtension() bool { return OpImmediate <= o && o <= OpAtomicResponse }
 
-// isTagged reports whether the message names a Tagged Buffer. All others use an Untagged one, of the
-// queue that queue returns.
-func (o Opcode) isTagged() bool { return o == OpWrite || o == OpReadResponse }
+// IsImmediate reports whether the message is Immediate Data.
+func (o Opcode) IsImmediate() bool { return o == OpImmediate || o == OpImmediateSE }
 
-// queue returns the queue of an Untagged message (RFC 5040 figure 4, RFC 7306 §4.1).
-func (o Opcode) queue() ddp.QN {
+// IsTagged reports whether the message names a Tagged Buffer. All others use an Untagged one, of the
+// Queue that queue returns.
+func (o Opcode) IsTagged() bool { return o == OpWrite || o == OpReadResponse }
+
+// Queue returns the queue of an Untagged message (RFC 5040 figure 4, RFC 7306 §4.1).
+func (o Opcode) Queue() ddp.QN {
 	switch o {
 	case OpReadRequest, OpAtomicRequest:
 		return ddp.QNReadRequest
@@ -71,11 +75,11 @@ func (o Opcode) queue() ddp.QN {
 	return ddp.QNSend
 }
 
-// invalidates reports whether the message names an STag that its receiver is to invalidate.
-func (o Opcode) invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
+// Invalidates reports whether the message names an STag that its receiver is to invalidate.
+func (o Opcode) Invalidates() bool { return o == OpSendInvalidate || o == OpSendSEInvalidate }
 
-// solicits reports whether the message asks for an Event at its receiver.
-func (o Opcode) solicits() bool {
+// Solicits reports whether the message asks for an Event at its receiver.
+func (o Opcode) Solicits() bool {
 	return o == OpSendSE || o == OpSendSEInvalidate || o == OpImmediateSE
 }
 
@@ -86,13 +90,15 @@ func (o Opcode) solicits() bool {
 //	|  RV   | Rsvd  |    Opcode     |
 //	+-------+-------+---------------+
 const (
-	version      = 1    // of RDMAP: the value of RV (RFC 5040 §4.1)
+	// Version is that of RDMAP: the value of RV (RFC 5040 §4.1).
+	Version = 1
+
 	versionShift = 6    // RV is in the two top bits
 	opcodeMask   = 0x0F // Rsvd, between the two, is zero when sent and ignored when received
 )
 
 // Control returns the RDMAP Control Field of a message.
-func Control(op Opcode) uint8 { return version<<versionShift | uint8(op)&opcodeMask }
+func Control(op Opcode) uint8 { return Version<<versionShift | uint8(op)&opcodeMask }
 
 // ParseControl returns the opcode and the RDMAP version of a control field. Any octet parses: which
 // version and opcodes are acceptable is the stream's affair.

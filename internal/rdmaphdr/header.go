@@ -1,7 +1,8 @@
-package rdmap
+package rdmaphdr
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
@@ -16,10 +17,13 @@ const (
 	ImmediateLen      = 8  // RFC 7306 §6.2
 )
 
+// ErrAtomicOp means that an Atomic Operation Code is none of RFC 7306's.
+var ErrAtomicOp = errors.New("not an operation of RFC 7306")
+
 // checkLen refuses a header that is cut short.
 func checkLen(b []byte, op Opcode, n int) error {
 	if len(b) < n {
-		return operationError(codeUnspecified, "%v of %d octets, want %d", op, len(b), n)
+		return fmt.Errorf("%v of %d octets, want %d", op, len(b), n)
 	}
 	return nil
 }
@@ -47,7 +51,7 @@ func (r ReadRequest) AppendTo(b []byte) []byte {
 }
 
 // ParseReadRequest reads the header from the front of b and returns what follows it, which aliases b.
-// The error is an *Error: b is too short.
+// The only error is that b is too short.
 func ParseReadRequest(b []byte) (r ReadRequest, rest []byte, err error) {
 	if err := checkLen(b, OpReadRequest, ReadRequestLen); err != nil {
 		return ReadRequest{}, b, err
@@ -60,16 +64,6 @@ func ParseReadRequest(b []byte) (r ReadRequest, rest []byte, err error) {
 		SourceTO:   binary.BigEndian.Uint64(b[20:]),
 	}
 	return r, b[ReadRequestLen:], nil
-}
-
-// after returns the request as it stands once n octets have been answered.
-// "the RDMA Read Request Header is updated to reflect the current location of the RDMA Read operation
-// that is in process" (RFC 5040 §4.8)
-func (r ReadRequest) after(n uint32) ReadRequest {
-	r.SinkTO += uint64(n)
-	r.SourceTO += uint64(n)
-	r.Size -= n
-	return r
 }
 
 // An AtomicOp says what an Atomic Request does (RFC 7306 figure 5).
@@ -124,7 +118,7 @@ func (r AtomicRequest) AppendTo(b []byte) []byte {
 }
 
 // ParseAtomicRequest reads the header from the front of b and returns what follows it, which aliases
-// b. The error is an *Error: b is too short, or the operation is none of RFC 7306's.
+// b. The error is that b is too short, or wraps ErrAtomicOp.
 func ParseAtomicRequest(b []byte) (r AtomicRequest, rest []byte, err error) {
 	if err := checkLen(b, OpAtomicRequest, AtomicRequestLen); err != nil {
 		return AtomicRequest{}, b, err
@@ -142,7 +136,7 @@ func ParseAtomicRequest(b []byte) (r AtomicRequest, rest []byte, err error) {
 	// "an error MUST be surfaced in response to delivery … of an Atomic Operation Request Message with
 	// an Atomic Operation Code that the RNIC does not support" (RFC 7306 §5.2.1)
 	if r.Op != AtomicFetchAdd && r.Op != AtomicCmpSwap {
-		return AtomicRequest{}, b, operationError(codeOpcode, "%v", r.Op)
+		return AtomicRequest{}, b, fmt.Errorf("%v: %w", r.Op, ErrAtomicOp)
 	}
 	return r, b[AtomicRequestLen:], nil
 }
@@ -163,7 +157,7 @@ func (r AtomicResponse) AppendTo(b []byte) []byte {
 }
 
 // ParseAtomicResponse reads the header from the front of b and returns what follows it, which aliases
-// b. The error is an *Error: b is too short.
+// b. The only error is that b is too short.
 func ParseAtomicResponse(b []byte) (r AtomicResponse, rest []byte, err error) {
 	if err := checkLen(b, OpAtomicResponse, AtomicResponseLen); err != nil {
 		return AtomicResponse{}, b, err
