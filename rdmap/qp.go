@@ -215,21 +215,6 @@ func (q *QP) Err() error {
 	return q.err
 }
 
-// IRD returns the most inbound Reads and atomics in flight: what startup agreed on, before it what the
-// Config offers (RFC 5040 §6.1).
-func (q *QP) IRD() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.ird
-}
-
-// ORD returns the most outbound Reads and atomics in flight, as IRD does.
-func (q *QP) ORD() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.ord
-}
-
 // SendCQ returns the queue of the Completions of PostSend.
 func (q *QP) SendCQ() *CompletionQueue { return q.cfg.SendCQ }
 

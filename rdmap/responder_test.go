@@ -287,8 +287,8 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 		return nil
 	}
 	x := newPair(t, params{ird: ird})
-	if got := x.b.qp.IRD(); got != ird {
-		t.Errorf("IRD() = %d, want %d", got, ird)
+	if got := x.b.qp.ird; got != ird {
+		t.Errorf("IRD is %d, want %d", got, ird)
 	}
 	r, _ := x.b.register(8, allAccess)
 	atomic := rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), CompareMask: allBits}.AppendTo(nil)

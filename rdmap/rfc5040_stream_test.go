@@ -38,8 +38,8 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 		s    *side
 		want int
 	}{{x.a, there}, {x.b, back}, {y.a, there}, {y.b, back}} {
-		if len(tt.s.out) != tt.want || tt.s.qp.ORD() != tt.want {
-			t.Errorf("%d Read Requests are out at ORD %d, want %d", len(tt.s.out), tt.s.qp.ORD(), tt.want)
+		if len(tt.s.out) != tt.want || tt.s.qp.ord != tt.want {
+			t.Errorf("%d Read Requests are out at ORD %d, want %d", len(tt.s.out), tt.s.qp.ord, tt.want)
 		}
 	}
 	x.run()

@@ -96,8 +96,8 @@ func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 // RDMAP-5040-6.1-6, RDMAP-5040-6.1-8, RDMAPX-7306-5.2-2
 func TestRFC5040_6_1_ORD(t *testing.T) {
 	x := newPair(t, params{ord: 2})
-	if got := x.a.qp.ORD(); got != 2 {
-		t.Errorf("ORD() = %d, want 2", got)
+	if got := x.a.qp.ord; got != 2 {
+		t.Errorf("ORD is %d, want 2", got)
 	}
 	r, _ := x.b.register(8, allAccess)
 	for id := range uint64(5) {
