@@ -40,7 +40,7 @@ func ExampleSharedReceiveQueue() {
 			log.Fatal(err)
 		}
 	}
-	srq.Arm(2) // an event when fewer than 2 buffers are left
+	low := srq.Arm(2) // an event when fewer than 2 buffers are left
 	cfg := &extsock.Config{SRQ: srq, RecvCQ: cq}
 	names := map[uint64]string{}
 	var clients []*extsock.Conn
@@ -61,7 +61,7 @@ func ExampleSharedReceiveQueue() {
 		}
 		fmt.Printf("%s: %s\n", names[done.QPNum], bufs[done.ID][:done.Len])
 	}
-	<-srq.Limit()
+	<-low
 	fmt.Println(srq.Len(), "buffer left")
 	// Output:
 	// first: message 0

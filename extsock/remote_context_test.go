@@ -290,12 +290,6 @@ func TestContextsOfOtherCalls(t *testing.T) {
 			_, err := c.RecvCQ().WaitBatch(ctx, make([]extsock.Completion, 4))
 			return err
 		}},
-		{"All", func(ctx context.Context, c *extsock.Conn) (last error) {
-			for _, err := range c.RecvCQ().All(ctx) {
-				last = err
-			}
-			return last
-		}},
 	} {
 		for _, how := range contexts {
 			t.Run(tt.name+", "+how.name, func(t *testing.T) {

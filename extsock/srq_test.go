@@ -181,7 +181,7 @@ func TestSharedReceivesRunOut(t *testing.T) {
 	pool := newSharedPool(t, 2, 64)
 	a, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
 	b, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
-	pool.srq.Arm(1)
+	low := pool.srq.Arm(1)
 	for range 2 {
 		if _, err := a.Write([]byte("message")); err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestSharedReceivesRunOut(t *testing.T) {
 		complete(t, pool.cq)
 	}
 	select {
-	case <-pool.srq.Limit():
+	case <-low:
 	default:
 		t.Error("no event when the last buffer was taken")
 	}
@@ -247,7 +247,8 @@ func TestSharedReceivesServe(t *testing.T) {
 	servers := map[uint64]*extsock.Conn{}
 	var server sync.WaitGroup
 	server.Go(func() {
-		for d, err := range pool.cq.All(ctx) {
+		for {
+			d, err := pool.cq.Wait(ctx)
 			if err != nil {
 				return
 			}

@@ -3,7 +3,6 @@ package rdmap
 import (
 	"context"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
@@ -148,18 +147,6 @@ func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int,
 		return 0, nil
 	}
 	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
-}
-
-// All takes Completions one after the other, as Wait does, until ctx is done: its error comes last.
-func (c *CompletionQueue) All(ctx context.Context) iter.Seq2[Completion, error] {
-	return func(yield func(Completion, error) bool) {
-		for {
-			done, err := c.Wait(ctx)
-			if !yield(done, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // WaitSolicited is Wait for a consumer that sleeps until the peer wakes it: it takes the oldest

@@ -3,7 +3,6 @@ package rdmap
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -295,45 +294,6 @@ func TestWaitBatch(t *testing.T) {
 				t.Errorf("WaitBatch = %d, %v", n, err)
 			}
 		})
-	})
-}
-
-func TestAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := NewCompletionQueue(8)
-		fill(t, c, 0, 3)
-		for d, err := range c.All(t.Context()) {
-			if d.ID != 0 || err != nil {
-				t.Errorf("the first is %v, %v", d, err)
-			}
-			break
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		var got []uint64
-		ended := make(chan error, 1)
-		go func() {
-			for d, err := range c.All(ctx) {
-				if err != nil {
-					ended <- err
-					continue // there is no other
-				}
-				got = append(got, d.ID)
-			}
-			close(ended)
-		}()
-		synctest.Wait()
-		fill(t, c, 3, 2)
-		synctest.Wait()
-		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the last is %v", err)
-		}
-		if _, more := <-ended; more {
-			t.Error("there is one after the error")
-		}
-		if !slices.Equal(got, []uint64{1, 2, 3, 4}) {
-			t.Errorf("took %v", got)
-		}
 	})
 }
 

@@ -14,10 +14,10 @@ import (
 //
 // It does not grow, and a Send that finds it empty ends its stream (RFC 5041 §7.2), as one that finds
 // no buffer posted does. One peer can use up the buffers of all: with messages that come faster than
-// buffers are posted, not with messages that it begins and leaves, of which it has one. Arm and Limit
-// tell in time, and Completion.QPNum tells whose peer it is (RFC 5042 §6.4.3.1).
+// buffers are posted, not with messages that it begins and leaves, of which it has one. Arm
+// tells in time, and Completion.QPNum tells whose peer it is (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
-	event chan struct{} // capacity 1: see Limit
+	event chan struct{} // capacity 1: see Arm
 
 	mu sync.Mutex
 	// a ring
@@ -87,9 +87,10 @@ func (s *SharedReceiveQueue) Cap() int {
 	return len(s.buffers)
 }
 
-// Arm asks for one event when fewer than limit buffers are left, which may be now; then none until it is
-// armed again. An event that nobody has taken is taken back. A limit of 0 or less asks for none.
-func (s *SharedReceiveQueue) Arm(limit int) {
+// Arm asks for one event when fewer than limit buffers are left, which may be now. After the event there is
+// none until Arm is called again. Arm takes back an event that nobody has received. A limit of 0 or less
+// asks for no event. The channel, on which each event is one value, is always the same.
+func (s *SharedReceiveQueue) Arm(limit int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -98,10 +99,8 @@ func (s *SharedReceiveQueue) Arm(limit int) {
 	}
 	s.limit = max(limit, 0)
 	s.watchLocked()
+	return s.event
 }
-
-// Limit returns the channel that gives the events that Arm asks for.
-func (s *SharedReceiveQueue) Limit() <-chan struct{} { return s.event }
 
 // watchLocked raises the event if it is due.
 //

@@ -32,7 +32,7 @@ func shared(t testing.TB, n, size int) (s *SharedReceiveQueue, bufs map[uint64][
 // raised takes the event of a shared queue, if there is one.
 func raised(s *SharedReceiveQueue) bool {
 	select {
-	case <-s.Limit():
+	case <-s.event:
 		return true
 	default:
 		return false
