@@ -202,6 +202,7 @@ type Tap interface {
 }
 
 const (
+	defaultSendDepth    = 128
 	defaultRecvDepth    = 32
 	defaultRecvSize     = 64 << 10
 	defaultDepth        = 16 // IRD and ORD
@@ -228,7 +229,7 @@ func (c *Config) recvSize() int {
 	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
 }
 
-func (c *Config) sendDepth() int { return positive(c.SendDepth, rdmap.DefaultDepth) }
+func (c *Config) sendDepth() int { return positive(c.SendDepth, defaultSendDepth) }
 
 func (c *Config) closeTimeout() time.Duration {
 	return positive(c.CloseTimeout, defaultCloseTimeout)

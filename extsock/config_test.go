@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -75,13 +74,13 @@ func TestConfigNegative(t *testing.T) {
 		}
 		// As many requests as the send queue takes have room in the completion queue.
 		posted := 0
-		for ; posted < 2*rdmap.DefaultDepth; posted++ {
+		for ; posted < 2*128; posted++ {
 			if _, err := ci.PostWrite(extsock.Handle{STag: 1}, nil); err != nil {
 				break
 			}
 		}
-		if posted != rdmap.DefaultDepth {
-			t.Errorf("%d requests are taken, want %d", posted, rdmap.DefaultDepth)
+		if posted != 128 {
+			t.Errorf("%d requests are taken, want %d", posted, 128)
 		}
 		go func() {
 			cr.Write(make([]byte, 1<<20))

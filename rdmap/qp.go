@@ -11,12 +11,12 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// DefaultDepth is how many requests a queue holds where the Config does not say.
-const DefaultDepth = 128
+// defaultDepth is the number of requests that a queue holds if the Config does not say.
+const defaultDepth = 128
 
 // A Config says what a QP is made of. The zero Config works.
 type Config struct {
-	SendDepth, RecvDepth int // most requests posted at a time; zero means DefaultDepth
+	SendDepth, RecvDepth int // most requests posted at a time; zero means 128
 	// IRD and ORD are the limits of inbound and outbound Reads (and atomics) in flight that are
 	// offered in startup. What startup agreed on comes with Start.
 	IRD, ORD int
@@ -40,7 +40,7 @@ type Config struct {
 
 func orDefault(n int) int {
 	if n <= 0 {
-		return DefaultDepth
+		return defaultDepth
 	}
 	return n
 }

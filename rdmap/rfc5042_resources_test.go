@@ -269,7 +269,7 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
-	for _, depth := range []int{1, 7, DefaultDepth, 2 * DefaultDepth} {
+	for _, depth := range []int{1, 7, defaultDepth, 2 * defaultDepth} {
 		x := newPair(t, params{})
 		x.a.qp = NewQP(Config{SendDepth: depth, RecvDepth: depth})
 		x.a.qp.Start(StartParams{})

@@ -283,8 +283,8 @@ func TestSharedOwnRecvCQ(t *testing.T) {
 	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(500)}).cfg.RecvCQ.depth; n != 500 {
 		t.Errorf("room for %d, want 500", n)
 	}
-	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(5)}).cfg.RecvCQ.depth; n != DefaultDepth {
-		t.Errorf("room for %d, want %d", n, DefaultDepth)
+	if n := NewQP(Config{SRQ: NewSharedReceiveQueue(5)}).cfg.RecvCQ.depth; n != defaultDepth {
+		t.Errorf("room for %d, want %d", n, defaultDepth)
 	}
 }
 

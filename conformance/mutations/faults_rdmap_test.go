@@ -24,7 +24,7 @@ var rdmapFaults = []Fault{
 		Old: "8, ddp.RemoteAtomic, stream", New: "8, ddp.RemoteRead, stream",
 		IDs: []string{"RDMAPX-7306-8.2-8"}},
 	{Name: "a QP's queue of the default size for Sends", File: "rdmap/qp.go",
-		Old: "c.SendCQ = NewCompletionQueue(c.SendDepth)", New: "c.SendCQ = NewCompletionQueue(DefaultDepth)",
+		Old: "c.SendCQ = NewCompletionQueue(c.SendDepth)", New: "c.SendCQ = NewCompletionQueue(defaultDepth)",
 		IDs: []string{"SEC-5042-A-5"}},
 	{Name: "Atomic Response to a Read", File: "rdmap/input.go",
 		Old: "case e == nil || !e.op.isAtomic():", New: "case e == nil:",
