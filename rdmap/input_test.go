@@ -170,7 +170,7 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 	})
 }
 
-// "The DDP layer MUST validate all DDP Segment fields." "The RDMA rdmaphdr.OpCode MUST be valid." "The RDMA Version MUST
+// "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA Version MUST
 // be valid." This goes for every kind of message. "the Error Type, Error Code, ULP PDU Length, and Terminated DDP Header
 // fields are included in the Terminate Message".
 //
@@ -296,7 +296,7 @@ func TestTerminateVectorsFromSegments(t *testing.T) {
 	}
 }
 
-// "A Remote Operation Error or Unexpected rdmaphdr.OpCode error will be reported by the remote peer if there is an
+// "A Remote Operation Error or Unexpected OpCode error will be reported by the remote peer if there is an
 // Immediate Data or Atomic Operation that is not supported by the remote peer." Queue 3 does not exist then.
 //
 // RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5, RDMAPX-7306-10.2-1
