@@ -144,10 +144,10 @@ func (d *duplex) round(r *rand.Rand, late int) error {
 	return <-errs
 }
 
-// TestQ7_NoMemory: with SetMemoryLimit(0), two ends that both write, both read, and read one-sided make progress for 60 s.
+// TestNoMemory: with SetMemoryLimit(0), two ends that both write, both read, and read one-sided make progress for 60 s.
 // In each round one of them, in turn, does not read before all that it has written is taken, and its peer writes meanwhile
 // what the credits permit. Without the tag conformance it is one second.
-func TestQ7_NoMemory(t *testing.T) {
+func TestNoMemory(t *testing.T) {
 	duration := time.Second
 	if testmode.Full {
 		duration = time.Minute
@@ -181,7 +181,7 @@ func TestQ7_NoMemory(t *testing.T) {
 				}
 				c.Close()
 			}
-			t.Logf("Q7: %d rounds; the ends have read %d and %d octets, and done %d and %d RDMA Reads", rounds,
+			t.Logf("%d rounds; the ends have read %d and %d octets, and done %d and %d RDMA Reads", rounds,
 				d.done[0].Load(), d.done[1].Load(), d.reads[0].Load(), d.reads[1].Load())
 			waitUntil(t, func() bool { return extsock.MemoryReserved() == 0 })
 		})

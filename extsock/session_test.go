@@ -220,11 +220,11 @@ func (x *session) equal(y *session) bool {
 		slices.EqualFunc(x.recvs, y.recvs, bytes.Equal)
 }
 
-// TestF5_AnySplit has the canonical session arrive cut at every offset, octet by octet, and in random pieces: the
+// TestSessionAnySplit has the canonical session arrive cut at every offset, octet by octet, and in random pieces: the
 // same Completions, memory and answers as in one piece.
 //
 // MPA-5044-6-5, MPA-5044-1.2-3, MPA-5044-3-9, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1
-func TestF5_AnySplit(t *testing.T) {
+func TestSessionAnySplit(t *testing.T) {
 	stream, begins := canonical(t)
 	whole := runSession(t, stream, nil)
 	if len(whole.log) != 8 || len(whole.out) < 333 || !whole.intact() {
@@ -263,11 +263,11 @@ func TestF5_AnySplit(t *testing.T) {
 	t.Logf("%d octets, %d FPDUs, %d splits: the same Completions, memory and answers", len(stream), len(begins), runs)
 }
 
-// TestF3_LiveSession flips each bit of the canonical session, on a whole connection: what was before the bad FPDU
+// TestSessionCorruption flips each bit of the canonical session, on a whole connection: what was before the bad FPDU
 // is delivered, not one octet of it is placed, nothing behind it is delivered, and the Terminate says CRC.
 //
 // MPA-5044-8-2, MPA-5044-8-12, MPA-5044-6-1
-func TestF3_LiveSession(t *testing.T) {
+func TestSessionCorruption(t *testing.T) {
 	stream, begins := canonical(t)
 	until := make([]session, len(begins)) // what there is when only the FPDUs before this one have come
 	for i, begin := range begins {
@@ -305,11 +305,11 @@ func TestF3_LiveSession(t *testing.T) {
 	t.Logf("%d flips in %d octets, one for each session: a CRC error each, 0 octets of the bad FPDU placed", flips, len(stream))
 }
 
-// TestF1_LiveLengths has a Write and a Send of every length arrive with a good CRC, as the first FPDU and behind
+// TestSessionULPDULength has a Write and a Send of every length arrive with a good CRC, as the first FPDU and behind
 // another, on a whole connection.
 //
 // DDP-5041-7.1-16, DDP-5041-7.1-20
-func TestF1_LiveLengths(t *testing.T) {
+func TestSessionULPDULength(t *testing.T) {
 	stag, to, _ := sessionKey(t)
 	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
 	body := bytes.Repeat([]byte{0x77}, 65536)
@@ -367,9 +367,9 @@ func TestF1_LiveLengths(t *testing.T) {
 	t.Logf("%d connections: the right Terminate each, 0 octets outside", cases)
 }
 
-// TestF7_LiveStorm: a hundred thousand Terminates, whole and cut short, on one connection: it ends with the first,
+// TestSessionManyTerminates: a hundred thousand Terminates, whole and cut short, on one connection: it ends with the first,
 // and at most one Terminate goes back.
-func TestF7_LiveStorm(t *testing.T) {
+func TestSessionManyTerminates(t *testing.T) {
 	storm := 1000
 	if testmode.Full {
 		storm = 100_000
