@@ -21,16 +21,18 @@ const module = "github.com/rddp/rddp"
 // drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa, ddp and toe do not know one another. A "*"
 // stands for every package on the same floor or below.
 var mayImport = map[string][]string{
-	"":            {},
-	"toe":         {},
-	"toe/kernel":  {"toe"},
-	"toe/simtoe":  {"toe"},
-	"toe/toetest": {"toe"},
-	"mpa":         {},
-	"ddp":         {},
-	"rdmap":       {"ddp", "internal/rdmaphdr"},
+	"":                      {},
+	"toe":                   {},
+	"toe/internal/deadline": {},
+	"toe/netconn":           {"toe", "toe/internal/deadline"},
+	"toe/kernel":            {"toe", "toe/netconn"},
+	"toe/simtoe":            {"toe", "toe/internal/deadline"},
+	"toe/toetest":           {"toe"},
+	"mpa":                   {},
+	"ddp":                   {},
+	"rdmap":                 {"ddp", "internal/rdmaphdr"},
 
-	"extsock":                  {"toe", "toe/kernel", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr"},
+	"extsock":                  {"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr"},
 	"extsock/internal/bufpool": {},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -82,7 +82,7 @@ func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				slow := &slowConn{Conn: struct{ net.Conn }{a}}
-				ci := extsock.NewConn(toe.WrapBuffered(slow), true, nil)
+				ci := extsock.NewConn(netconn.NewBuffered(slow), true, nil)
 				cr := extsock.NewConn(b, false, nil)
 				if ddp {
 					if err := switchBoth(t.Context(), ci, cr); err != nil {
@@ -129,7 +129,7 @@ func TestCloseDoesNotWaitForNobody(t *testing.T) {
 	for _, abortive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := net.Pipe()
-			c := extsock.NewConn(toe.WrapBuffered(a), true, &extsock.Config{CloseTimeout: 2 * time.Second})
+			c := extsock.NewConn(netconn.NewBuffered(a), true, &extsock.Config{CloseTimeout: 2 * time.Second})
 			if _, err := c.Write([]byte("nobody reads this")); err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // A Dialer makes connections, as net.Dialer does, that are extended sockets in the Initiator's part.
@@ -123,7 +124,8 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 		return newConn(s, true, cfg), nil
 	}
 	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
-	ctx, cancel := context.WithTimeout(a.ctx, toe.HandshakeTimeout) // the peer may say nothing, and a.ctx be without end
+	// The peer may say nothing, and a.ctx may have no end.
+	ctx, cancel := context.WithTimeout(a.ctx, tlsTimeout)
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		a.unreachable = true
@@ -132,6 +134,9 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 	}
 	return NewConn(t, true, cfg), nil
 }
+
+// tlsTimeout bounds the TLS handshake of a Dial.
+const tlsTimeout = 10 * time.Second
 
 // tlsFor returns the client's configuration for address.
 func tlsFor(cfg *tls.Config, address string) *tls.Config {
@@ -341,5 +346,5 @@ func streamOf(c net.Conn) toe.Stream {
 	case *net.UnixConn:
 		return kernel.NewUnix(c)
 	}
-	return toe.Wrap(c)
+	return netconn.New(c)
 }

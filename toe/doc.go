@@ -21,8 +21,7 @@
 //   - toe/kernel: the operating system's TCP.
 //   - toe/simtoe: an in-memory engine that splits, delays, cuts and reorders
 //     from a seed, for tests.
-//   - [Wrap]: any other net.Conn: TLS, unix sockets, net.Pipe, SSH channels;
-//     [WrapBuffered] where a Write must not be interrupted.
+//   - toe/netconn: any other net.Conn: TLS, unix sockets, net.Pipe, SSH channels.
 //
 // A Backend is a value that is passed in; there is no registry. Package
 // toe/toetest checks that a Stream keeps the contract.

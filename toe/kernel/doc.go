@@ -18,7 +18,7 @@
 //
 // # Other systems
 //
-// A Stream is what toe.Wrap makes of a *net.TCPConn: EMSS is a constant, Readable
+// A Stream is what netconn.New makes of a *net.TCPConn: EMSS is a constant, Readable
 // reads up to 4 KiB ahead, and those other interfaces are missing.
 //
 // # Limits

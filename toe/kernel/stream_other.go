@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // Stream is a TCP connection of the operating system. The methods of
@@ -24,9 +25,9 @@ type UnixStream struct {
 	socket
 }
 
-func newStream(c *net.TCPConn) *Stream { return &Stream{c, socket{toe.Wrap(c)}} }
+func newStream(c *net.TCPConn) *Stream { return &Stream{c, socket{netconn.New(c)}} }
 
-func newUnixStream(c *net.UnixConn) *UnixStream { return &UnixStream{c, socket{toe.Wrap(c)}} }
+func newUnixStream(c *net.UnixConn) *UnixStream { return &UnixStream{c, socket{netconn.New(c)}} }
 
 func (s *Stream) Read(p []byte) (int, error)     { return s.wrapped.Read(p) }
 func (s *Stream) Close() error                   { return s.wrapped.Close() }

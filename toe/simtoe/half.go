@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
 // A half is one direction of a connection: one side writes to it, the other
@@ -17,8 +19,8 @@ type half struct {
 
 	readable      sync.Cond // octets have arrived or will never
 	writable      sync.Cond // there is room or never will be
-	readDeadline  deadline
-	writeDeadline deadline
+	readDeadline  deadline.Deadline
+	writeDeadline deadline.Deadline
 
 	// The octets next to written are in held; those up to transit.arrived may
 	// be read.
@@ -104,7 +106,7 @@ func (h *half) writeErr(obeyDeadline bool) error {
 	switch {
 	case h.writeClosed:
 		return net.ErrClosed
-	case obeyDeadline && h.writeDeadline.passed:
+	case obeyDeadline && h.writeDeadline.Passed():
 		return os.ErrDeadlineExceeded
 	case h.reset:
 		return syscall.ECONNRESET
@@ -229,7 +231,7 @@ func (h *half) readErr() error {
 	switch {
 	case h.readClosed:
 		return net.ErrClosed
-	case h.readDeadline.passed:
+	case h.readDeadline.Passed():
 		return os.ErrDeadlineExceeded
 	}
 	return nil
@@ -300,6 +302,6 @@ func (h *half) closeRead(told bool) {
 	h.readClosed = true
 	h.gone = h.gone || told
 	h.transit.stop()
-	h.readDeadline.stop()
+	h.readDeadline.Stop()
 	h.wake()
 }

@@ -141,7 +141,7 @@ func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.out.writeClosed = true
-	s.out.writeDeadline.stop()
+	s.out.writeDeadline.Stop()
 	if s.abortive && !s.out.silent {
 		s.out.reset, s.in.reset = true, true
 	}
@@ -183,7 +183,7 @@ func (s *Stream) SetReadDeadline(t time.Time) error {
 	if s.in.readClosed {
 		return s.opError("set", net.ErrClosed)
 	}
-	s.in.readDeadline.set(t, &s.in.readable)
+	s.in.readDeadline.Set(t, &s.in.readable)
 	return nil
 }
 
@@ -193,7 +193,7 @@ func (s *Stream) SetWriteDeadline(t time.Time) error {
 	if s.out.writeClosed {
 		return s.opError("set", net.ErrClosed)
 	}
-	s.out.writeDeadline.set(t, &s.out.writable)
+	s.out.writeDeadline.Set(t, &s.out.writable)
 	return nil
 }
 

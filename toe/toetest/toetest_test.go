@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,7 +72,7 @@ func TestTransferFinds(t *testing.T) {
 	} {
 		t.Run(test.desc, func(t *testing.T) {
 			x, y := net.Pipe()
-			a, b := toe.Wrap(x), toe.Wrap(y)
+			a, b := netconn.New(x), netconn.New(y)
 			defer a.Close()
 			defer b.Close()
 			limit := time.Now().Add(patience)

@@ -1,4 +1,4 @@
-package toe_test
+package netconn_test
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/toetest"
 )
 
@@ -98,7 +99,7 @@ func tlsPair(t *testing.T) (a, b *tls.Conn) {
 	return a, b
 }
 
-func TestWrapContract(t *testing.T) {
+func TestNewContract(t *testing.T) {
 	for _, test := range []struct {
 		desc string
 		pair func(t *testing.T) (a, b net.Conn)
@@ -111,44 +112,44 @@ func TestWrapContract(t *testing.T) {
 		t.Run(test.desc, func(t *testing.T) {
 			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
 				x, y := test.pair(t)
-				return toe.Wrap(x), toe.Wrap(y)
+				return netconn.New(x), netconn.New(y)
 			})
 		})
 	}
 }
 
-func TestWrapNetConn(t *testing.T) {
+func TestNewNetConn(t *testing.T) {
 	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 		x, y := net.Pipe()
-		a, b := toe.Wrap(x), toe.Wrap(y)
+		a, b := netconn.New(x), netconn.New(y)
 		return a, b, func() { a.Close(); b.Close() }, nil
 	})
 }
 
-func TestWrapOfStreamIsTheStream(t *testing.T) {
+func TestNewOfStreamIsTheStream(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	s := toe.Wrap(a)
+	s := netconn.New(a)
 	defer s.Close()
-	if got := toe.Wrap(s); got != s {
+	if got := netconn.New(s); got != s {
 		t.Errorf("Wrap(%p) = %p, want the same", s, got)
 	}
 }
 
-func TestWrapEMSS(t *testing.T) {
+func TestNewEMSS(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	s := toe.Wrap(a)
+	s := netconn.New(a)
 	defer s.Close()
 	if got := s.EMSS(); got != toe.DefaultEMSS {
 		t.Errorf("EMSS() = %d, want %d", got, toe.DefaultEMSS)
 	}
 }
 
-func TestWrapHalfCloseOfPipe(t *testing.T) {
+func TestNewHalfCloseOfPipe(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	s := toe.Wrap(a)
+	s := netconn.New(a)
 	defer s.Close()
 	if err := s.CloseWrite(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("CloseWrite() = %v, want errors.ErrUnsupported", err)
@@ -178,9 +179,9 @@ func (s *script) Read(p []byte) (int, error) {
 	return copy(p, r.data), r.err
 }
 
-// TestWrapReadAhead walks through reads with Readable before each of them and
+// TestNewReadAhead walks through reads with Readable before each of them and
 // without: the results are the same.
-func TestWrapReadAhead(t *testing.T) {
+func TestNewReadAhead(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
 		desc  string
@@ -196,7 +197,7 @@ func TestWrapReadAhead(t *testing.T) {
 	} {
 		for _, wait := range []bool{false, true} {
 			t.Run(test.desc, func(t *testing.T) {
-				s := toe.Wrap(&script{reads: append([]scriptRead(nil), test.reads...)})
+				s := netconn.New(&script{reads: append([]scriptRead(nil), test.reads...)})
 				var got []byte
 				for {
 					if wait {
@@ -225,10 +226,10 @@ func TestWrapReadAhead(t *testing.T) {
 	}
 }
 
-// TestWrapReadAheadIsARun: after Readable, ReadSegment gives more than an octet.
-func TestWrapReadAheadIsARun(t *testing.T) {
+// TestNewReadAheadIsARun: after Readable, ReadSegment gives more than an octet.
+func TestNewReadAheadIsARun(t *testing.T) {
 	want := bytes.Repeat([]byte("run "), 500)
-	s := toe.Wrap(&script{reads: []scriptRead{{string(want), nil}}})
+	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
 	if err := s.Readable(); err != nil {
 		t.Fatal(err)
 	}
@@ -251,8 +252,8 @@ func (r *records) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestWrapGathers: a batch of FPDUs becomes few writes, not one for each slice.
-func TestWrapGathers(t *testing.T) {
+// TestNewGathers: a batch of FPDUs becomes few writes, not one for each slice.
+func TestNewGathers(t *testing.T) {
 	small, large := bytes.Repeat([]byte{1}, 24), bytes.Repeat([]byte{2}, 60_000)
 	for _, test := range []struct {
 		desc string
@@ -269,7 +270,7 @@ func TestWrapGathers(t *testing.T) {
 		t.Run(test.desc, func(t *testing.T) {
 			var r records
 			want := bytes.Join(test.bufs, nil)
-			if err := toe.Wrap(&r).WriteBatch(test.bufs); err != nil {
+			if err := netconn.New(&r).WriteBatch(test.bufs); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(r.data, want) {

@@ -1,4 +1,4 @@
-package toe
+package netconn
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func (s *buffered) CloseWrite() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.conn.(halfCloser); !ok && !s.closed {
-		return fmt.Errorf("toe: half-close of a %T: %w", s.conn, errors.ErrUnsupported)
+		return fmt.Errorf("netconn: half-close of a %T: %w", s.conn, errors.ErrUnsupported)
 	}
 	switch {
 	case s.closed:
@@ -71,8 +71,8 @@ func (s *buffered) Close() error {
 	}
 	s.closed = true
 	s.in.closed.Store(true)
-	s.readDeadline.stop()
-	s.writeDeadline.stop()
+	s.readDeadline.Stop()
+	s.writeDeadline.Stop()
 	s.changed.Broadcast()
 	if _, ok := s.conn.(handshaker); !ok && !s.feeding {
 		s.mu.Unlock()

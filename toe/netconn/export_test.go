@@ -1,11 +1,13 @@
-package toe
+package netconn
+
+import "github.com/rddp/rddp/toe"
 
 // SendSize is for tests: the size of a send buffer, in octets.
 const SendSize = sendSize
 
-// Idle is for tests: it tells whether s, of WrapBuffered, has neither a buffer
+// Idle is for tests: it tells whether s, of NewBuffered, has neither a buffer
 // nor a goroutine.
-func Idle(s Stream) bool {
+func Idle(s toe.Stream) bool {
 	b := s.(*buffered)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,4 +1,4 @@
-package toe
+package netconn
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
 const (
@@ -18,8 +21,8 @@ const (
 	// are gathered.
 	sendSize = 64 << 10
 
-	// HandshakeTimeout bounds a TLS handshake, whatever the deadlines are.
-	HandshakeTimeout = 10 * time.Second
+	// handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
+	handshakeTimeout = 10 * time.Second
 
 	// lingerTimeout is how long Close lets go out what was written before.
 	lingerTimeout = 5 * time.Second
@@ -31,8 +34,8 @@ var longAgo = time.Unix(1, 0)
 // sendBuffers holds *[sendSize]byte buffers.
 var sendBuffers = sync.Pool{New: func() any { return new([sendSize]byte) }}
 
-// WrapBuffered is Wrap for a byte stream whose Write must not be interrupted:
-// one that is useless once a Write of it has timed out. Wrap does this for TLS
+// NewBuffered is New for a byte stream whose Write must not be interrupted:
+// one that is useless once a Write of it has timed out. New does this for TLS
 // by itself.
 //
 // Writes go into a send buffer of 64 KiB, which exists only while there is
@@ -46,7 +49,7 @@ var sendBuffers = sync.Pool{New: func() any { return new([sendSize]byte) }}
 // half-close. Close returns at once too. What is in the buffer then has 5 s to go
 // out, while what still comes in is thrown away; after that c is closed. A
 // program that ends right after Close cuts this short, unless it waits in Flush:
-// the Stream is a [Flusher].
+// the toe.Stream is a [toe.Flusher].
 //
 // Where c has a HandshakeContext method, as a *tls.Conn has, the first read or
 // write has it run in a goroutine, for at most 10 s. Reads wait for it under
@@ -54,8 +57,8 @@ var sendBuffers = sync.Pool{New: func() any { return new([sendSize]byte) }}
 //
 // Deadlines that c has at the time are taken away. The read deadline needs a c
 // whose Read can be interrupted by one and be resumed.
-func WrapBuffered(c net.Conn) Stream {
-	if s, ok := c.(Stream); ok {
+func NewBuffered(c net.Conn) toe.Stream {
+	if s, ok := c.(toe.Stream); ok {
 		return s
 	}
 	return newBuffered(c)
@@ -78,7 +81,7 @@ const (
 	shakeFailed
 )
 
-// buffered is a net.Conn with a send buffer as a Stream.
+// buffered is a net.Conn with a send buffer as a toe.Stream.
 //
 //	Write ──▶ ring ──▶ feed, one goroutine while there is something to do ──▶ conn
 //
@@ -90,10 +93,10 @@ type buffered struct {
 	feedFunc func()  // feed: made once, so that starting it costs no allocation
 
 	mu            sync.Mutex
-	changed       sync.Cond // anything below
-	readDeadline  deadline  // +checklocks:mu
-	writeDeadline deadline  // +checklocks:mu
-	handshake     handshake // +checklocks:mu
+	changed       sync.Cond         // anything below
+	readDeadline  deadline.Deadline // +checklocks:mu
+	writeDeadline deadline.Deadline // +checklocks:mu
+	handshake     handshake         // +checklocks:mu
 	// why it has failed
 	shakeErr error // +checklocks:mu
 
@@ -120,10 +123,10 @@ type buffered struct {
 }
 
 var (
-	_ Stream     = (*buffered)(nil)
-	_ TryWriter  = (*buffered)(nil)
-	_ WaitWriter = (*buffered)(nil)
-	_ Flusher    = (*buffered)(nil)
+	_ toe.Stream     = (*buffered)(nil)
+	_ toe.TryWriter  = (*buffered)(nil)
+	_ toe.WaitWriter = (*buffered)(nil)
+	_ toe.Flusher    = (*buffered)(nil)
 )
 
 func newBuffered(c net.Conn) *buffered {
@@ -176,7 +179,7 @@ func (s *buffered) ready(empty bool) error {
 			return net.ErrClosed
 		case empty:
 			return nil
-		case s.readDeadline.passed:
+		case s.readDeadline.Passed():
 			return os.ErrDeadlineExceeded
 		case s.handshake == shaken:
 			return nil
@@ -201,17 +204,17 @@ func (s *buffered) shakeLocked() {
 // shake is the handshake. A deadline would end it for good, so there is none on
 // conn meanwhile.
 func (s *buffered) shake() {
-	ctx, cancel := context.WithTimeout(context.Background(), HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
 	defer cancel()
 	err := s.conn.(handshaker).HandshakeContext(ctx)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil: // that of ctx would look like a deadline of the user's
-		err = fmt.Errorf("toe: no handshake within %v", HandshakeTimeout)
+		err = fmt.Errorf("netconn: no handshake within %v", handshakeTimeout)
 	case errors.Is(err, io.EOF): // not the peer's orderly end: nobody knows who sent the FIN
-		err = fmt.Errorf("toe: handshake: %w", io.ErrUnexpectedEOF)
+		err = fmt.Errorf("netconn: handshake: %w", io.ErrUnexpectedEOF)
 	default:
-		err = fmt.Errorf("toe: handshake: %w", err)
+		err = fmt.Errorf("netconn: handshake: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +225,7 @@ func (s *buffered) shake() {
 	}
 	s.handshake = shaken
 	if !s.closed {
-		s.conn.SetReadDeadline(s.readDeadline.at)
+		s.conn.SetReadDeadline(s.readDeadline.At())
 	}
 }
 
@@ -342,7 +345,7 @@ func (s *buffered) writeErr(obeyDeadline bool) error {
 	switch {
 	case s.closed:
 		return net.ErrClosed
-	case obeyDeadline && s.writeDeadline.passed:
+	case obeyDeadline && s.writeDeadline.Passed():
 		return os.ErrDeadlineExceeded
 	case s.err != nil:
 		return s.err
@@ -446,7 +449,7 @@ func (s *buffered) SetReadDeadline(t time.Time) error {
 	if s.closed {
 		return s.opError("set", net.ErrClosed)
 	}
-	s.readDeadline.set(t, &s.changed)
+	s.readDeadline.Set(t, &s.changed)
 	if s.handshake != shaken {
 		return nil // it comes to conn behind the handshake
 	}
@@ -459,13 +462,13 @@ func (s *buffered) SetWriteDeadline(t time.Time) error {
 	if s.closed {
 		return s.opError("set", net.ErrClosed)
 	}
-	s.writeDeadline.set(t, &s.changed)
+	s.writeDeadline.Set(t, &s.changed)
 	return nil
 }
 
 func (s *buffered) LocalAddr() net.Addr  { return s.conn.LocalAddr() }
 func (s *buffered) RemoteAddr() net.Addr { return s.conn.RemoteAddr() }
-func (s *buffered) EMSS() int            { return DefaultEMSS }
+func (s *buffered) EMSS() int            { return toe.DefaultEMSS }
 
 // opError makes err a *net.OpError, as package net does for all but io.EOF.
 func (s *buffered) opError(op string, err error) error {

@@ -1,4 +1,4 @@
-package toe
+package netconn
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rddp/rddp/toe"
 )
 
 const (
@@ -24,20 +26,20 @@ const (
 // staging holds *[stagingSize]byte buffers.
 var staging = sync.Pool{New: func() any { return new([stagingSize]byte) }}
 
-// Wrap makes a Stream of any other byte stream: TLS, a unix socket, net.Pipe,
+// New makes a toe.Stream of any other byte stream: TLS, a unix socket, net.Pipe,
 // an SSH channel. For a *net.TCPConn, toe/kernel does better. A c that is a
-// Stream already is returned as it is. Of a *tls.Conn and what embeds one, Wrap
-// makes what WrapBuffered does, because a *tls.Conn does not survive a Write or
+// toe.Stream already is returned as it is. Of a *tls.Conn and what embeds one, New
+// makes what NewBuffered does, because a *tls.Conn does not survive a Write or
 // a handshake that its deadline ends.
 //
-// EMSS is DefaultEMSS. Readable reads up to 4 KiB ahead, into a buffer that the
-// Stream keeps from the first Readable on; Read and ReadSegment give those
+// EMSS is toe.DefaultEMSS. Readable reads up to 4 KiB ahead, into a buffer that the
+// toe.Stream keeps from the first Readable on; Read and ReadSegment give those
 // octets first. WriteBatch is one system call where c can write vectors, else
 // it gathers small slices so that not each of them is a Write. CloseWrite
-// works where c has such a method. Closing the Stream closes c, which is the
-// Stream's from now on.
-func Wrap(c net.Conn) Stream {
-	if s, ok := c.(Stream); ok {
+// works where c has such a method. Closing the toe.Stream closes c, which is the
+// toe.Stream's from now on.
+func New(c net.Conn) toe.Stream {
+	if s, ok := c.(toe.Stream); ok {
 		return s
 	}
 	if _, ok := c.(handshaker); ok {
@@ -51,7 +53,7 @@ func Wrap(c net.Conn) Stream {
 	return w
 }
 
-// wrapped is a net.Conn as a Stream.
+// wrapped is a net.Conn as a toe.Stream.
 type wrapped struct {
 	net.Conn
 	closed atomic.Bool
@@ -70,7 +72,7 @@ type wrapped struct {
 	bufs     net.Buffers // WriteBatch's: a local one would escape
 }
 
-var _ Stream = (*wrapped)(nil)
+var _ toe.Stream = (*wrapped)(nil)
 
 func (w *wrapped) Read(p []byte) (int, error) {
 	w.readMu.Lock()
@@ -191,7 +193,7 @@ func (w *wrapped) CloseWrite() error {
 	}
 	c, ok := w.Conn.(interface{ CloseWrite() error })
 	if !ok {
-		return fmt.Errorf("toe: half-close of a %T: %w", w.Conn, errors.ErrUnsupported)
+		return fmt.Errorf("netconn: half-close of a %T: %w", w.Conn, errors.ErrUnsupported)
 	}
 	return w.mapErr(c.CloseWrite())
 }
@@ -203,7 +205,7 @@ func (w *wrapped) Close() error {
 	return w.Conn.Close()
 }
 
-func (w *wrapped) EMSS() int { return DefaultEMSS }
+func (w *wrapped) EMSS() int { return toe.DefaultEMSS }
 
 // mapErr makes every error after Close a net.ErrClosed: net.Pipe and crypto/tls
 // have their own ideas.

@@ -1,16 +1,16 @@
-package toe_test
+package netconn_test
 
 import (
 	"fmt"
 	"net"
 
-	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // Any net.Conn becomes a Stream.
-func ExampleWrap() {
+func ExampleNew() {
 	x, y := net.Pipe()
-	a, b := toe.Wrap(x), toe.Wrap(y)
+	a, b := netconn.New(x), netconn.New(y)
 	defer a.Close()
 	defer b.Close()
 

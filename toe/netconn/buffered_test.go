@@ -1,4 +1,4 @@
-package toe_test
+package netconn_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 	"github.com/rddp/rddp/toe/toetest"
 )
 
@@ -27,7 +28,7 @@ func lateTLS(t *testing.T) (a, b net.Conn) {
 	return tlsOver(t, x, y)
 }
 
-func TestWrapBufferedContract(t *testing.T) {
+func TestNewBufferedContract(t *testing.T) {
 	for _, test := range []struct {
 		desc string
 		pair func(t *testing.T) (a, b net.Conn)
@@ -38,13 +39,13 @@ func TestWrapBufferedContract(t *testing.T) {
 		t.Run(test.desc, func(t *testing.T) {
 			toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
 				x, y := test.pair(t)
-				return toe.WrapBuffered(x), toe.WrapBuffered(y)
+				return netconn.NewBuffered(x), netconn.NewBuffered(y)
 			})
 		})
 	}
 }
 
-func TestWrapBufferedNetConn(t *testing.T) {
+func TestNewBufferedNetConn(t *testing.T) {
 	for _, test := range []struct {
 		desc string
 		pair func(t *testing.T) (a, b net.Conn)
@@ -56,19 +57,19 @@ func TestWrapBufferedNetConn(t *testing.T) {
 		t.Run(test.desc, func(t *testing.T) {
 			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 				x, y := test.pair(t)
-				a, b := toe.WrapBuffered(x), toe.WrapBuffered(y)
+				a, b := netconn.NewBuffered(x), netconn.NewBuffered(y)
 				return a, b, func() { a.Close(); b.Close() }, nil
 			})
 		})
 	}
 }
 
-func TestWrapBufferedOfStreamIsTheStream(t *testing.T) {
+func TestNewBufferedOfStreamIsTheStream(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	s := toe.Wrap(a)
+	s := netconn.New(a)
 	defer s.Close()
-	if got := toe.WrapBuffered(s); got != s {
+	if got := netconn.NewBuffered(s); got != s {
 		t.Errorf("WrapBuffered(%p) = %p, want the same", s, got)
 	}
 }
@@ -86,7 +87,7 @@ func overPipes(t *testing.T, f func(t *testing.T, a toe.Stream, y net.Conn)) {
 					x, y = a, b
 				}
 				defer y.Close()
-				a := toe.WrapBuffered(x)
+				a := netconn.NewBuffered(x)
 				defer a.Close()
 				f(t, a, y)
 			})
@@ -116,12 +117,12 @@ func mustRead(t *testing.T, c net.Conn, want []byte) {
 // that it says, and the stream goes on behind it.
 func TestBufferedWriteDeadline(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-		data := numbers(2 * toe.SendSize)
+		data := numbers(2 * netconn.SendSize)
 		begin := time.Now()
 		a.SetWriteDeadline(begin.Add(time.Second))
 		n, err := a.Write(data)
-		if n != toe.SendSize || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != time.Second {
-			t.Fatalf("Write = %d, %v after %v, want %d, a timeout after 1s", n, err, time.Since(begin), toe.SendSize)
+		if n != netconn.SendSize || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != time.Second {
+			t.Fatalf("Write = %d, %v after %v, want %d, a timeout after 1s", n, err, time.Since(begin), netconn.SendSize)
 		}
 		if n, err := a.Write(data); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("Write behind the deadline = %d, %v, want 0, a timeout", n, err)
@@ -133,7 +134,7 @@ func TestBufferedWriteDeadline(t *testing.T) {
 		}
 		mustRead(t, y, data[n:])
 		synctest.Wait()
-		if !toe.Idle(a) {
+		if !netconn.Idle(a) {
 			t.Error("an idle stream keeps its send buffer or its goroutine")
 		}
 	})
@@ -143,11 +144,11 @@ func TestBufferedWriteDeadline(t *testing.T) {
 func TestBufferedTryWriteBatch(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 		w := a.(toe.TryWriter)
-		data := numbers(toe.SendSize + 1000)
+		data := numbers(netconn.SendSize + 1000)
 		a.SetWriteDeadline(time.Unix(1, 0))
 		begin := time.Now()
-		if n, err := w.TryWriteBatch([][]byte{data[:10], {}, data[10:]}); n != toe.SendSize || err != nil {
-			t.Errorf("TryWriteBatch = %d, %v, want %d", n, err, toe.SendSize)
+		if n, err := w.TryWriteBatch([][]byte{data[:10], {}, data[10:]}); n != netconn.SendSize || err != nil {
+			t.Errorf("TryWriteBatch = %d, %v, want %d", n, err, netconn.SendSize)
 		}
 		if n, err := w.TryWriteBatch([][]byte{data}); n != 0 || err != nil {
 			t.Errorf("TryWriteBatch of a full buffer = %d, %v, want 0", n, err)
@@ -155,7 +156,7 @@ func TestBufferedTryWriteBatch(t *testing.T) {
 		if d := time.Since(begin); d != 0 {
 			t.Errorf("TryWriteBatch waited %v", d)
 		}
-		mustRead(t, y, data[:toe.SendSize])
+		mustRead(t, y, data[:netconn.SendSize])
 	})
 }
 
@@ -163,7 +164,7 @@ func TestBufferedTryWriteBatch(t *testing.T) {
 // in between its octets.
 func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-		data := numbers(2 * toe.SendSize)
+		data := numbers(2 * netconn.SendSize)
 		var writes sync.WaitGroup
 		for range 2 {
 			writes.Go(func() {
@@ -186,7 +187,7 @@ func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
 // behind it.
 func TestBufferedCloseLetsOut(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-		data := numbers(toe.SendSize)
+		data := numbers(netconn.SendSize)
 		if _, err := a.Write(data); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +211,7 @@ func TestBufferedFlush(t *testing.T) {
 	for _, half := range []bool{false, true} {
 		overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 			f := a.(toe.Flusher)
-			data := numbers(toe.SendSize)
+			data := numbers(netconn.SendSize)
 			if _, err := a.Write(data); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +252,7 @@ func TestBufferedCloseOfStuckPeer(t *testing.T) {
 		use  func(t *testing.T, a toe.Stream, y net.Conn)
 	}{
 		{"octets", 16 << 10, func(t *testing.T, a toe.Stream, y net.Conn) {
-			data := numbers(toe.SendSize)
+			data := numbers(netconn.SendSize)
 			a.Write(data)
 			mustRead(t, y, data[:100])
 		}},
@@ -286,8 +287,8 @@ func TestBufferedCloseOfStuckPeer(t *testing.T) {
 // each other.
 func TestBufferedBothClose(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-		b := toe.WrapBuffered(y)
-		data := numbers(toe.SendSize)
+		b := netconn.NewBuffered(y)
+		data := numbers(netconn.SendSize)
 		a.Write(data)
 		b.Write(data)
 		synctest.Wait()
@@ -332,8 +333,8 @@ func TestBufferedCloseEndsCalls(t *testing.T) {
 				var calls sync.WaitGroup
 				for _, f := range []func() error{
 					func() error { return test.read(a) },
-					func() error { return a.WriteBatch([][]byte{numbers(2 * toe.SendSize)}) },
-					func() error { _, err := a.Write(numbers(2 * toe.SendSize)); return err },
+					func() error { return a.WriteBatch([][]byte{numbers(2 * netconn.SendSize)}) },
+					func() error { _, err := a.Write(numbers(2 * netconn.SendSize)); return err },
 				} {
 					calls.Go(func() {
 						if err := f(); !errors.Is(err, net.ErrClosed) {
@@ -367,7 +368,7 @@ func TestBufferedErrorSticks(t *testing.T) {
 		x, y := net.Pipe()
 		defer y.Close()
 		broken := errors.New("broken")
-		a := toe.WrapBuffered(failing{x, broken})
+		a := netconn.NewBuffered(failing{x, broken})
 		defer a.Close()
 		if n, err := a.Write([]byte("lost")); n != 4 || err != nil {
 			t.Errorf("Write = %d, %v, want 4", n, err)
@@ -380,7 +381,7 @@ func TestBufferedErrorSticks(t *testing.T) {
 				t.Errorf("a write behind a failure = %v, want %v", err, broken)
 			}
 		}
-		if !toe.Idle(a) {
+		if !netconn.Idle(a) {
 			t.Error("a failed stream keeps its send buffer or its goroutine")
 		}
 	})
@@ -392,10 +393,10 @@ func TestBufferedCloseWriteWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
 		a, b := tlsOver(t, x, y)
-		s, peer := toe.Wrap(a), toe.Wrap(b)
+		s, peer := netconn.New(a), netconn.New(b)
 		defer s.Close()
 		defer peer.Close()
-		data := numbers(toe.SendSize)
+		data := numbers(netconn.SendSize)
 		if _, err := s.Write(data); err != nil {
 			t.Fatal(err)
 		}
@@ -439,7 +440,7 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 		x, y := net.Pipe()
 		a, b := tlsOver(t, x, y)
 		a.SetDeadline(time.Now().Add(time.Second)) // before the Stream: taken away
-		s, peer := toe.Wrap(a), toe.Wrap(b)
+		s, peer := netconn.New(a), netconn.New(b)
 		defer s.Close()
 		defer peer.Close()
 
@@ -450,7 +451,7 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 			s.Readable,
 			func() error { _, err := s.Read(make([]byte, 1)); return err },
 			func() error { _, _, err := s.ReadSegment(make([]byte, 1)); return err },
-			func() error { return s.WriteBatch([][]byte{numbers(2 * toe.SendSize)}) },
+			func() error { return s.WriteBatch([][]byte{numbers(2 * netconn.SendSize)}) },
 		} {
 			calls.Go(func() {
 				if err := f(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 2*time.Second {
@@ -460,7 +461,7 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 		}
 		calls.Wait()
 		s.SetDeadline(time.Time{})
-		mustRead(t, peer, numbers(2 * toe.SendSize)[:toe.SendSize])
+		mustRead(t, peer, numbers(2 * netconn.SendSize)[:netconn.SendSize])
 
 		// The read deadline set during the handshake is the one after it.
 		s.SetReadDeadline(time.Now().Add(time.Second))
@@ -478,7 +479,7 @@ func TestDeadlineSetDuringHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
 		a, b := tlsOver(t, x, y)
-		s, peer := toe.Wrap(a), toe.Wrap(b)
+		s, peer := netconn.New(a), netconn.New(b)
 		defer s.Close()
 		defer peer.Close()
 		begin := time.Now()
@@ -524,7 +525,7 @@ func TestNoHandshake(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x, y := net.Pipe()
 				defer y.Close()
-				s := toe.Wrap(tls.Client(x, &tls.Config{ServerName: "toe"}))
+				s := netconn.New(tls.Client(x, &tls.Config{ServerName: "toe"}))
 				defer s.Close()
 				go test.peer(y)
 				begin := time.Now()
@@ -544,7 +545,7 @@ func TestNoHandshake(t *testing.T) {
 				if readErr == nil || writeErr == nil || readErr.Error() == "" {
 					t.Errorf("Read = %v, Write = %v, want errors", readErr, writeErr)
 				}
-				if !toe.Idle(s) {
+				if !netconn.Idle(s) {
 					t.Error("a failed stream keeps its send buffer or its goroutine")
 				}
 			})

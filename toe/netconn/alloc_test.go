@@ -1,4 +1,4 @@
-package toe_test
+package netconn_test
 
 import (
 	"io"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/netconn"
 )
 
 // nowhere is a net.Conn that takes every octet and gives zeros for ever.
@@ -17,18 +18,18 @@ func (nowhere) Read(p []byte) (int, error)  { return len(p), nil }
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (nowhere) SetDeadline(time.Time) error { return nil }
 
-func TestWrapAllocations(t *testing.T) {
+func TestNewAllocations(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
-	s := toe.Wrap(nowhere{})
+	s := netconn.New(nowhere{})
 	vectored, peer := unixPair(t)
-	v := toe.Wrap(vectored)
+	v := netconn.New(vectored)
 	defer v.Close()
 	defer peer.Close()
 	go io.Copy(io.Discard, peer)
 
-	buffered := toe.WrapBuffered(nowhere{})
+	buffered := netconn.NewBuffered(nowhere{})
 
 	p, small, large := make([]byte, 8192), make([]byte, 20), make([]byte, 20_000)
 	bufs := make([][]byte, 3)
