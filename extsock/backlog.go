@@ -182,8 +182,8 @@ func (b *backlog) close() {
 	for _, c := range left {
 		c.startup.byListener.Store(false) // +checklocksignore: byListener is atomic
 		c.abortive.Store(true)
-		c.setReset()
-		_ = c.Close() // nobody waits for the error
+		_ = c.stream.Abort() // nobody waits for the errors
+		_ = c.Close()
 	}
 }
 

@@ -287,26 +287,15 @@ func (c *Conn) closeStream() error {
 	c.mu.Lock()
 	unread := len(c.startup.ahead) > 0
 	c.mu.Unlock()
+	closeStream := c.stream.Close
 	if unread { // TCP does not know that they are unread
-		c.setReset()
+		closeStream = c.stream.Abort
 	}
-	err := c.stream.Close()
+	err := closeStream()
 	c.leaveDoor()
 	c.taps.closed()
 	c.abandonVerbs()
 	return err
-}
-
-// setReset makes TCP reset the connection at the stream's Close, if it can.
-func (c *Conn) setReset() {
-	s, ok := c.tcp.(interface{ SetLinger(int) error })
-	if !ok {
-		return
-	}
-	_ = s.SetLinger(0) // an error is that of a closed stream
-	if c.tcp != c.under {
-		_ = c.tcp.Close() // past TLS, which would say goodbye first
-	}
 }
 
 // abandonLocked closes a connection whose startup has failed, unless that was done meanwhile. The caller goes on with

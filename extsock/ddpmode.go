@@ -10,7 +10,6 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
 )
 
 // A peer is what MPA startup told of the other end.
@@ -192,11 +191,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 // "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame" before that
 // (RFC 5044 §7.1.2), so octets behind the Request belong to a frame that is not properly formatted.
 func (c *Conn) nothingBehind() error {
-	p, ok := c.stream.(toe.Pender)
-	if !ok {
-		return nil
-	}
-	if n, err := p.Pending(); err == nil && n > 0 {
+	if n, err := c.stream.Pending(); err == nil && n > 0 {
 		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d octets follow the Request", n)}
 	}
 	return nil
@@ -475,7 +470,6 @@ func (c *Conn) start(cause error) {
 	v.qp.Start(params)
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
-	p.setReset = c.setReset
 	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
 	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU

@@ -33,8 +33,10 @@ func (p *pump) fin() {
 	}
 	p.setReason(p.qp.Err()) // where the QP has ended the stream and its caller has not come to say so
 	if p.life.maySend() {
-		if err := p.stream.CloseWrite(); errors.Is(err, errors.ErrUnsupported) {
-			p.stream.Close() // no half-close: the peer's FIN would wait for ours
+		if p.stream.Capabilities().HalfClose {
+			p.stream.CloseWrite()
+		} else {
+			p.stream.Close() // the peer's FIN would wait for ours
 		}
 	}
 	// The peer's FIN ends receive, and this deadline where it does not come.
@@ -109,7 +111,7 @@ func (p *pump) kill(err error) {
 
 // sendReset is kill, and the peer learns that octets it has sent are lost.
 func (p *pump) sendReset() {
-	p.setReset()
+	p.stream.Abort()
 	p.kill(net.ErrClosed)
 }
 
@@ -143,11 +145,17 @@ func (p *pump) discard() {
 	c := bufpool.GetChunk(discardSize)
 	defer c.Put()
 	for {
-		if _, _, err := p.stream.ReadSegment(c.B); err != nil && !p.resume() {
+		if _, _, err := p.stream.ReadSegment(discarded(c.B), 0); err != nil && !p.resume() {
 			return
 		}
 	}
 }
+
+// discarded is memory for bytes that nobody looks at. It is held while the stream waits, too.
+type discarded []byte
+
+func (d discarded) Lend() []byte   { return d }
+func (d discarded) TakeBack() bool { return true }
 
 // close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
 // has failed, and after the close timeout with an error. Where the program has not read all of what the
@@ -182,10 +190,10 @@ func (p *pump) close() error {
 	}
 }
 
-// flush waits until what was written is the operating system's, which sends it even if the process ends. That it can't be
-// sent is no error, as it is none of TCP's Close.
+// flush waits until what was written has left the process: then it goes out even if the process ends.
+// That it cannot go out is no error, as it is none of TCP's Close.
 func flush(s toe.Stream, timeout time.Duration) error {
-	if f, ok := s.(toe.Flusher); ok && errors.Is(f.Flush(timeout), os.ErrDeadlineExceeded) {
+	if errors.Is(s.Flush(timeout), os.ErrDeadlineExceeded) {
 		return errCloseTimeout
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // A script is a Stream that gives fixed octets and takes all that is written.
@@ -22,8 +23,13 @@ type script struct {
 	out      bytes.Buffer
 }
 
-func (s *script) Readable() error { return nil }
-func (s *script) ReadSegment(p []byte) (n int, off uint64, err error) {
+// ReadSegment is that of a stream that waits before each read.
+func (s *script) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	l.TakeBack()
+	return s.give(l.Lend())
+}
+
+func (s *script) give(p []byte) (n int, off uint64, err error) {
 	if len(s.in) == 0 {
 		return 0, s.off, io.EOF
 	}
@@ -39,7 +45,13 @@ func (s *script) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	}
 	return n, nil
 }
-func (s *script) WriteBatch(bufs [][]byte) error    { _, err := s.TryWriteBatch(bufs); return err }
+func (s *script) WaitWritable() error       { return nil }
+func (s *script) Pending() (int, error)     { return len(s.in), nil }
+func (s *script) Flush(time.Duration) error { return nil }
+func (s *script) Abort() error              { return nil }
+func (s *script) Capabilities() toe.Capabilities {
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true}
+}
 func (s *script) CloseWrite() error                 { return nil }
 func (s *script) EMSS() int                         { return 1448 }
 func (s *script) SetReadDeadline(t time.Time) error { return nil }

@@ -332,7 +332,7 @@ func TestWriteTimeout(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{CutAfter: 10_000, CutHow: simtoe.Silence, Window: 64 << 10})
 				var s net.Conn = b
 				if whole {
-					s = noTryWrite{b}
+					s = asPlainConn(b)
 				}
 				ci, cr := switched(t, a, s, side{}, side{cfg: extsock.Config{WriteTimeout: 3 * time.Second}})
 				r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)

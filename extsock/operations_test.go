@@ -92,10 +92,10 @@ func TestOperationsWithForeignPeer(t *testing.T) {
 	operations(t, cr, ci, sizes(536))
 }
 
-// TestOperationsWithoutTryWriter uses a stream whose every write may wait.
-func TestOperationsWithoutTryWriter(t *testing.T) {
+// TestOperationsOverPlainConn uses a net.Conn whose every write may wait.
+func TestOperationsOverPlainConn(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{Window: 1000})
-	ci, cr := switched(t, noTryWrite{a}, noTryWrite{b}, postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
+	ci, cr := switched(t, asPlainConn(a), asPlainConn(b), postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
 	operations(t, ci, cr, sizes(1448))
 }
 

@@ -196,8 +196,15 @@ func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock
 
 var pattern = prototest.Pattern[byte]
 
-// noTryWrite hides from a Stream that it has writes that never wait, and what is pending.
-type noTryWrite struct{ toe.Stream }
+// plainConn hides from a Stream that it is more than a net.Conn with a half-close.
+type plainConn struct {
+	net.Conn
+	closeWrite func() error
+}
+
+func (c plainConn) CloseWrite() error { return c.closeWrite() }
+
+func asPlainConn(s toe.Stream) net.Conn { return plainConn{struct{ net.Conn }{s}, s.CloseWrite} }
 
 // settle gives a bubble the time that connections take to end; time stands still when the test
 // function of a bubble has returned.

@@ -28,11 +28,8 @@ import (
 // answers a Read, or two peers with full windows would wait for each other.
 type pump struct {
 	stream       toe.Stream
-	try          toe.TryWriter  // nil where the stream has no write that never waits
-	writable     toe.WaitWriter // nil where that can't be waited for
-	lazy         toe.LazyReader // nil where it has no read that borrows its buffer late
-	taps         *taps          // nil: none
-	trace        *trace         // nil: no trace
+	taps         *taps  // nil: none
+	trace        *trace // nil: no trace
 	qp           *rdmap.QP
 	closeTimeout time.Duration
 	writeTimeout time.Duration // 0: none
@@ -41,7 +38,6 @@ type pump struct {
 	writeLook time.Duration
 	door      *door // nil: none
 	idle      idle
-	setReset  func() // makes the stream's Close a reset, if it can be one
 
 	rxMarkers bool   // we receive markers
 	recorded  uint64 // stream offset up to which what came is in the capture
@@ -51,19 +47,16 @@ type pump struct {
 	free []byte // where in the buffer to read to; nil while no buffer is out
 	loan loan   // of that buffer
 	// parked has the FPDU that has only begun, in place of a whole buffer, while nothing comes; nil where it has not.
-	parked *bufpool.Chunk
-	seen   uint64 // octets that the Config's Tap has seen
-	// lend, giveBack and finish as functions, made once so that passing them costs no allocation.
-	lendFunc     func() []byte
-	giveBackFunc func()
-	finishFunc   func()
-	in           *inbox        // where messages wait for Read; nil where the application posts the buffers
-	bytes        *byteStream   // nil in message mode
-	queue        *ddp.Queue    // the receive queue
-	shared       bool          // its buffers come from a shared one
-	posted       chan struct{} // capacity 1: the inbox has room, or the end has come
-	freed        signal        // Work Requests have completed, so a queue may have room
-	silent       chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
+	parked     *bufpool.Chunk
+	seen       uint64        // octets that the Config's Tap has seen
+	finishFunc func()        // finish, made a function once so that passing it costs no allocation
+	in         *inbox        // where messages wait for Read; nil where the application posts the buffers
+	bytes      *byteStream   // nil in message mode
+	queue      *ddp.Queue    // the receive queue
+	shared     bool          // its buffers come from a shared one
+	posted     chan struct{} // capacity 1: the inbox has room, or the end has come
+	freed      signal        // Work Requests have completed, so a queue may have room
+	silent     chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
 
 	token     atomic.Bool // the transmit token: true while somebody holds it
 	batchMu   sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
@@ -127,13 +120,10 @@ func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
 		posted: make(chan struct{}, 1), silent: make(chan struct{}),
 	}
 	p.life.init()
-	p.try, _ = s.(toe.TryWriter)
-	if p.try != nil {
-		p.writable, _ = s.(toe.WaitWriter)
-	}
-	p.lazy, _ = s.(toe.LazyReader)
-	p.lendFunc, p.giveBackFunc, p.finishFunc = p.lend, p.startWaiting, p.finish
-	p.interruptible = s.SetReadDeadline(time.Time{}) == nil
+	p.finishFunc = p.finish
+	// An error is that of a closed stream, and comes again, or of one without deadlines.
+	_ = s.SetReadDeadline(time.Time{})
+	p.interruptible = s.Capabilities().Deadlines
 	p.role.init()
 	return p
 }
@@ -218,40 +208,41 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 	}
 }
 
-// read reads what has come. It waits without a buffer, unless much of an FPDU that has only begun is in one.
+// read waits until something has come and reads it. While it waits it holds no buffer, unless much of
+// an FPDU that has only begun is in one.
 func (p *pump) read() (n int, off uint64, err error) {
-	if p.lazy == nil {
-		p.park()
-		if p.free == nil {
-			if err := p.stream.Readable(); err != nil {
-				return 0, 0, err
-			}
-		}
-		return p.stream.ReadSegment(p.lend())
-	}
 	var patience time.Duration
 	if p.role.driving.Load() {
 		patience = p.patience.begin()
 	}
-	n, off, err = p.lazy.ReadLazily(patience, p.lendFunc, p.giveBackFunc)
+	n, off, err = p.stream.ReadSegment(p, patience)
 	p.patience.end(err == nil)
 	return n, off, err
 }
 
-// lend borrows a buffer, unless one is out, and returns where to read to.
-func (p *pump) lend() []byte {
+var _ toe.Lender = (*pump)(nil)
+
+// Lend borrows a buffer, unless one is out, and returns where in it to read to.
+func (p *pump) Lend() []byte {
 	if p.free == nil {
 		b := p.loan.get()
+		p.mrx.SetBuffer(b) // takes over what is parked
 		if p.parked != nil {
-			p.mrx.SetBuffer(b)
 			p.parked.Put()
 			p.parked = nil
-		} else {
-			p.mrx.SetBuffer(b)
 		}
 	}
 	p.free = p.bounded(p.mrx.Free())
 	return p.free
+}
+
+// TakeBack gives the buffer back before the stream waits. It reports whether the buffer stays out,
+// because much of an FPDU is in it.
+func (p *pump) TakeBack() (kept bool) {
+	p.giveBack()
+	p.park()
+	p.patience.end(false)
+	return p.free != nil
 }
 
 // bounded is b, or as much of it as a Read that receives for itself has use for: what is behind stays in TCP's
@@ -268,13 +259,6 @@ func (p *pump) bounded(b []byte) []byte {
 
 // boundedFrom is the length in octets of a Read that is worth a system call of its own.
 const boundedFrom = 32 << 10
-
-// startWaiting is what lazy calls when it has found nothing.
-func (p *pump) startWaiting() {
-	p.giveBack()
-	p.park()
-	p.patience.end(false)
-}
 
 // parkedMost is how many octets of an FPDU that has begun are worth two copies, so that a peer that stops in the middle
 // of one does not hold a whole buffer.

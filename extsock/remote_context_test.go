@@ -95,15 +95,19 @@ func (g *gate) wait() {
 	}
 }
 
-func (g *gate) Readable() error {
-	err := g.Stream.Readable()
-	g.wait()
-	return err
+func (g *gate) ReadSegment(l toe.Lender, patience time.Duration) (int, uint64, error) {
+	return g.Stream.ReadSegment(gatedLender{l, g}, patience)
 }
 
-func (g *gate) ReadSegment(p []byte) (int, uint64, error) {
-	g.wait()
-	return g.Stream.ReadSegment(p)
+// A gatedLender lends once the gate is open.
+type gatedLender struct {
+	toe.Lender
+	g *gate
+}
+
+func (l gatedLender) Lend() []byte {
+	l.g.wait()
+	return l.Lender.Lend()
 }
 
 // shut stops reading until open.

@@ -140,14 +140,13 @@ type recordedBatches struct {
 	off    uint64
 }
 
-func (s *recordedBatches) WriteBatch(bufs [][]byte) error {
+func (s *recordedBatches) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err = s.Stream.TryWriteBatch(bufs)
 	s.begins = append(s.begins, s.off)
-	for _, b := range bufs {
-		s.off += uint64(len(b))
-	}
-	s.mu.Unlock()
-	return s.Stream.WriteBatch(bufs)
+	s.off += uint64(n)
+	return n, err
 }
 
 // "MPA transmitters SHOULD also use whatever facilities the TCP stack presents to cause the TCP transmitter to start TCP

@@ -8,12 +8,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // A chopped script gives its octets in pieces of the test's choice.
@@ -22,12 +24,14 @@ type chopped struct {
 	pieces []int // lengths of the next reads; when they are used up, all that is left
 }
 
-func (s *chopped) ReadSegment(p []byte) (n int, off uint64, err error) {
+func (s *chopped) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	l.TakeBack()
+	p := l.Lend()
 	if len(s.pieces) > 0 {
 		n, s.pieces = s.pieces[0], s.pieces[1:]
 		p = p[:min(n, len(p))]
 	}
-	return s.script.ReadSegment(p)
+	return s.give(p)
 }
 
 const (

@@ -43,7 +43,7 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 					a, b := simtoe.Pair(wire, wire)
 					var s net.Conn = a
 					if whole {
-						s = noTryWrite{a}
+						s = asPlainConn(a)
 					}
 					slow := &trickle{Conn: b}
 					ci, cr := switched(t, s, slow, side{cfg: cfg}, side{})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/toe"
 )
 
 // This file looks at the first octets of a connection that was accepted with StartupPrefer: they are an MPA
@@ -184,11 +183,10 @@ func (c *Conn) judgeSniffLocked(err error) sniffed {
 //
 // +checklocks:c.mu
 func (c *Conn) moreSniffLocked() bool {
-	p, ok := c.stream.(toe.Pender)
-	if !ok || len(c.startup.ahead) > 0 {
+	if len(c.startup.ahead) > 0 {
 		return false
 	}
-	n, err := p.Pending()
+	n, err := c.stream.Pending()
 	more := err == nil && n > 0
 	if more {
 		c.startup.until = time.Now().Add(c.cfg.handshakeTimeout(false))

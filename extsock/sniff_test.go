@@ -32,8 +32,6 @@ func (s *lateStream) Read(p []byte) (int, error) {
 	return s.Stream.Read(p)
 }
 
-func (s *lateStream) Pending() (int, error) { return s.Stream.(toe.Pender).Pending() }
-
 // TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the connection is no plain TCP.
 func TestSniffTimeoutIsThePeers(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/toe"
 )
 
 // This file does what Config.Startup asks for on a connection that exists: it looks at the first octets
@@ -273,10 +272,7 @@ func (c *Conn) takeAhead(p []byte) (n int, err error) {
 // +checklocks:c.mu
 func (c *Conn) unreadLocked() (n int, begin []byte) {
 	s := &c.startup
-	waiting := 0
-	if p, ok := c.stream.(toe.Pender); ok {
-		waiting, _ = p.Pending() // an error comes again
-	}
+	waiting, _ := c.stream.Pending() // an error comes again
 	n = len(s.ahead) + waiting
 	if room := keyLen - len(s.ahead); waiting > 0 && room > 0 {
 		s.ahead = slices.Grow(s.ahead, room)

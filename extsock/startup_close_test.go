@@ -72,6 +72,12 @@ func (endless) SetDeadline(time.Time) error      { return errors.ErrUnsupported 
 func (endless) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
 func (endless) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
 
+func (e endless) Capabilities() toe.Capabilities {
+	c := e.Stream.Capabilities()
+	c.Deadlines = false
+	return c
+}
+
 // endlessListener is a listener of such streams.
 type endlessListener struct{ net.Listener }
 

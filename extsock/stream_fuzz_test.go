@@ -7,11 +7,13 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // A dialog is a Stream whose every read gives one FPDU. Between the reads it reads the inbox, as one who waits and as
@@ -25,7 +27,9 @@ type dialog struct {
 	got    []byte
 }
 
-func (d *dialog) ReadSegment(p []byte) (n int, off uint64, err error) {
+func (d *dialog) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	l.TakeBack()
+	p := l.Lend()
 	d.settle()
 	if len(d.frames) == 0 {
 		return 0, d.off, io.EOF

@@ -95,10 +95,10 @@ func TestStreamSmallSendQueue(t *testing.T) {
 	}
 }
 
-// TestStreamWithoutTries: a stream below that can only be waited for.
-func TestStreamWithoutTries(t *testing.T) {
+// TestStreamOverPlainConn: a net.Conn below, whose every write may wait.
+func TestStreamOverPlainConn(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{Window: 9000}, simtoe.Config{})
-	ci, cr := switched(t, noTryWrite{a}, noTryWrite{b}, side{}, side{})
+	ci, cr := switched(t, asPlainConn(a), asPlainConn(b), side{}, side{})
 	bounded(t, ci, cr)
 	bothWays(t, ci, cr, 4<<20, 1<<18)
 }

@@ -68,9 +68,6 @@ func (i *idle) stop() {
 	}
 }
 
-// writeAtOnce is how many octets at a time go to a stream that can't be waited for, if time bounds what it takes.
-const writeAtOnce = 16 << 10
-
 // boundWrite bounds how long the next write, or the wait for it, may take. 0 is for ever.
 func (p *pump) boundWrite(d time.Duration) {
 	if d > 0 {

@@ -174,7 +174,7 @@ func (p *pump) fillBatch(mulpdu int, tapped bool) bool {
 			continue
 		}
 		s := p.dtx.Segment()
-		snapshot := s.Snapshot || p.writable == nil || tapped   // nobody refers to payload while TCP or a Tap is waited for
+		snapshot := s.Snapshot || tapped                        // nobody refers to payload while a Tap is waited for
 		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
 		p.count.sent.fpdus.Add(1)
 		p.dtx.Release()
@@ -205,9 +205,6 @@ func (p *pump) mulpdu() int {
 // write hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
 // all of it. While it waits it refers to nobody's payload, so that detach can take it away.
 func (p *pump) write(wait bool) (whole bool, err error) {
-	if p.writable == nil {
-		return p.writeCopied(wait)
-	}
 	var since time.Time // when TCP has last taken something
 	for {
 		n, whole, err := p.tryWrite()
@@ -220,7 +217,7 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 			return false, p.writeError(os.ErrDeadlineExceeded)
 		}
 		p.boundWrite(p.writeLook)
-		if err := p.writable.WaitWritable(); err != nil && (p.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+		if err := p.stream.WaitWritable(); err != nil && (p.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
 			return false, err
 		}
 	}
@@ -229,39 +226,10 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 func (p *pump) tryWrite() (n int, whole bool, err error) {
 	p.batchMu.Lock()
 	defer p.batchMu.Unlock()
-	n, err = p.try.TryWriteBatch(p.left)
+	n, err = p.stream.TryWriteBatch(p.left)
 	p.left = skip(p.left, n)
 	p.taken.Add(uint64(n))
 	return n, len(p.left) == 0, err
-}
-
-// writeCopied is write where the stream can't be waited for: then the batch refers to no payload. Where time bounds it, it
-// goes out in pieces, so that one which is taken shows.
-func (p *pump) writeCopied(wait bool) (whole bool, err error) {
-	if !wait && p.try != nil {
-		_, whole, err = p.tryWrite()
-		return whole, err
-	}
-	if !wait {
-		return false, nil
-	}
-	for len(p.left) > 0 {
-		some := p.left
-		if p.writeLook > 0 {
-			some = [][]byte{some[0][:min(len(some[0]), writeAtOnce)]}
-		}
-		n := 0
-		for _, b := range some {
-			n += len(b)
-		}
-		p.boundWrite(p.writeTimeout)
-		if err := p.stream.WriteBatch(some); err != nil {
-			return true, p.writeError(err)
-		}
-		p.left = skip(p.left, n)
-		p.taken.Add(uint64(n))
-	}
-	return true, nil
 }
 
 // detach copies what is on its way to TCP and not the pump's own, so that the payload of a Send or Write that has been given
@@ -270,7 +238,7 @@ func (p *pump) writeCopied(wait bool) (whole bool, err error) {
 func (p *pump) detach(data []byte) bool {
 	p.batchMu.Lock()
 	defer p.batchMu.Unlock()
-	if p.writable != nil && len(p.left) > 0 {
+	if len(p.left) > 0 {
 		p.left = [][]byte{slices.Concat(p.left...)}
 	}
 	return !p.middle || p.dtx.Detach(maxDetached) || !begins(p.qp.Message().Payload, data)

@@ -6,131 +6,136 @@ import (
 	"time"
 )
 
-// DefaultEMSS is the EMSS, in octets, that a backend states when it cannot
-// know better: Ethernet's 1500 less 40 of IPv4 and TCP headers and 12 of
-// timestamps.
+// DefaultEMSS is the EMSS, in bytes, that a backend states when it cannot know better: Ethernet's
+// 1500 less 40 of IPv4 and TCP headers and 12 of timestamps.
 const DefaultEMSS = 1448
 
-// A Stream is one TCP connection, or another byte stream that behaves like
-// one.
+// A Stream is one TCP connection, or another byte stream that behaves like one.
 //
-// The methods of net.Conn may be called from any goroutine, as always. Of
-// ReadSegment, Readable and [Pender] one call at a time may be under way, and
-// of WriteBatch, [TryWriter] and [WaitWriter] one; reading does not disturb
-// writing. EMSS and CloseWrite may be called from any goroutine.
+// A Stream has two faces. The methods of net.Conn are the plain byte stream: the application uses
+// them in TCP mode, and MPA startup uses them. After startup the driver uses the other methods.
+// Read and ReadSegment take bytes from the same stream, but nobody may call Read once ReadSegment
+// has been called. Write and TryWriteBatch put bytes into the same stream.
 //
-// No method keeps a slice past its return. A blocked call ends with
-// os.ErrDeadlineExceeded when its deadline passes and with net.ErrClosed when
-// the Stream is closed (both as errors.Is sees it). Close does not wait for
-// data to reach the peer.
+// The methods of net.Conn may be called from any goroutine, as always. So may Flush, CloseWrite,
+// Abort, EMSS and Capabilities. Of ReadSegment and Pending, one call at a time may be under way; of
+// TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb writing.
+//
+// No method keeps a slice past its return. A blocked call ends with os.ErrDeadlineExceeded when its
+// deadline passes, and with net.ErrClosed when the Stream is closed (both as errors.Is sees them).
 type Stream interface {
-	// Conn is the plain byte stream, before and during MPA startup. Read and
-	// ReadSegment take octets from the same stream, but once ReadSegment has
-	// been called Read is not to be used any more.
+	// Conn is the plain byte stream. Close does not wait until the peer has the data.
 	net.Conn
 
-	// ReadSegment reads a run of octets into p, waiting until there is at least
-	// one, and says where in the stream the run starts: off 0 is the first octet
-	// that ReadSegment gives, so what Read took before does not count.
+	// ReadSegment waits until there is something to read, and then reads a run of bytes into the
+	// memory that l lends. The run starts at off in the stream. Offset 0 is the first byte that
+	// ReadSegment gives, so what Read took before does not count.
 	//
-	// Every octet comes once in order: off is then the number of octets that
-	// came in order before. A backend that sees segments arrive out of order
-	// may also show a run early, as a hint: off is then beyond that number, and
-	// the same octets come again in order.
+	// Every byte comes once in order: off is then the number of bytes that came in order before. A
+	// backend that declares EarlyRuns may also show a run early, as a hint: off is then beyond that
+	// number, and the same bytes come again in order.
 	//
-	// n is 0 exactly when err is not nil or p is empty; off is then the next
-	// in-order offset. The error is io.EOF at the peer's FIN. ReadSegment obeys
-	// the read deadline.
-	ReadSegment(p []byte) (n int, off uint64, err error)
+	// n is 0 exactly when err is not nil or l lends no memory; off is then the next in-order
+	// offset. The error is io.EOF at the peer's FIN, and again in every later call. ReadSegment
+	// obeys the read deadline.
+	//
+	// For at most patience, ReadSegment may look for bytes again and again before it waits: a
+	// goroutine that does not sleep need not be woken, which is the larger part of a short round
+	// trip. Backends may ignore patience.
+	ReadSegment(l Lender, patience time.Duration) (n int, off uint64, err error)
 
-	// Readable waits until ReadSegment would not block, and needs no buffer from
-	// the caller meanwhile: idle connections stay small. It returns nil when
-	// octets are there and at the peer's FIN. Of a failed connection it returns
-	// the error or leaves that to ReadSegment. Readable obeys the read deadline.
-	Readable() error
+	// Pending returns the number of bytes that have arrived in order and have not been read. A
+	// backend that does not declare Pending counts only the bytes that it knows of, so 0 says
+	// nothing there.
+	Pending() (n int, err error)
 
-	// WriteBatch writes all octets of bufs in order, waiting while the send
-	// buffer is full. It may overwrite the slice headers in bufs, never what
-	// they point to; empty slices are allowed. After an error it is unknown how
-	// many octets were taken. WriteBatch obeys the write deadline.
-	WriteBatch(bufs [][]byte) error
+	// TryWriteBatch writes as many bytes of bufs, in order, as the stream takes without waiting,
+	// and returns how many. If n is less than the total and err is nil, the send buffer is full.
+	// With an error, n bytes were taken before it. Empty slices are allowed. TryWriteBatch does not
+	// change bufs, ignores the write deadline and allocates nothing.
+	TryWriteBatch(bufs [][]byte) (n int, err error)
 
-	// CloseWrite sends a FIN after everything written so far; reading goes on.
-	// The error is errors.ErrUnsupported where the stream has no half-close.
+	// WaitWritable waits until TryWriteBatch would take at least one byte or would fail. After a
+	// TryWriteBatch that took less than all, it may wait for more room than one byte. It needs no
+	// memory of the caller, so while it waits nobody's payload is in use. WaitWritable obeys the
+	// write deadline, whether there is room or not. If the connection has failed, it returns the
+	// error or leaves that to TryWriteBatch.
+	WaitWritable() error
+
+	// Flush waits, after CloseWrite or Close, until everything that was written, and the end
+	// itself, has left this process. After that the process can end without losing any of it. If
+	// that takes longer than timeout, the error is os.ErrDeadlineExceeded; any other error says why
+	// the bytes cannot leave. A backend whose send buffer belongs to the operating system returns
+	// nil at once.
+	Flush(timeout time.Duration) error
+
+	// CloseWrite sends a FIN after everything written so far; reading goes on. A backend that does
+	// not declare HalfClose returns errors.ErrUnsupported and changes nothing.
 	CloseWrite() error
 
-	// EMSS returns the Effective Maximum Segment Size in octets, always > 0:
-	// "the smaller of the TCP maximum segment size (MSS) as defined in RFC 793
-	// [RFC793], and the current path Maximum Transmission Unit (MTU)"
-	// (RFC 5044 §2). It changes over time and is cheap: ask once per message.
-	// A backend that cannot know it states [DefaultEMSS].
+	// Abort closes the Stream at once and drops what has not been sent. If the backend declares
+	// Reset, the peer sees that the connection was reset; otherwise the peer sees at least no
+	// orderly end where the stream has one, such as the close_notify of TLS. Like Close, Abort ends
+	// blocked calls, and the Stream is closed afterwards.
+	Abort() error
+
+	// EMSS returns the Effective Maximum Segment Size in bytes, always > 0: "the smaller of the TCP
+	// maximum segment size (MSS) as defined in RFC 793 [RFC793], and the current path Maximum
+	// Transmission Unit (MTU)" (RFC 5044 §2). It changes over time and is cheap: ask once per
+	// message. A backend that cannot know it states [DefaultEMSS].
 	EMSS() int
+
+	// Capabilities returns what this Stream can do. The value never changes.
+	Capabilities() Capabilities
 }
 
-// A TryWriter is what a [Stream] may offer besides: a write that never waits.
-type TryWriter interface {
-	// TryWriteBatch writes as many octets of bufs, in order, as the stream takes
-	// without blocking, and returns how many. n less than the total with a nil
-	// error means that the send buffer is full now. With an error, n octets
-	// were taken before it. bufs is not changed, the write deadline is ignored,
-	// and nothing is allocated.
-	TryWriteBatch(bufs [][]byte) (n int, err error)
+// A Lender lends ReadSegment the memory to read into. ReadSegment calls it in the caller's
+// goroutine; its methods must not use the Stream.
+//
+// A Lender lends late, when there is something to read, so an idle connection holds no buffer.
+type Lender interface {
+	// Lend returns the memory to read into. The Stream calls it each time before it tries to read.
+	// The memory lent last is in use until TakeBack is called or ReadSegment returns.
+	Lend() []byte
+
+	// TakeBack takes the memory back, because the Stream found nothing and is about to wait. The
+	// Stream may also call it before the first Lend. TakeBack reports whether the Lender keeps the
+	// memory anyway, because it holds bytes already: then the Stream may call Lend and wait with
+	// that memory.
+	TakeBack() (kept bool)
 }
 
-// A WaitWriter is what a [TryWriter] may offer besides: waiting for room without
-// holding the octets.
-type WaitWriter interface {
-	// WaitWritable waits until TryWriteBatch would take at least one octet, or
-	// would fail; behind a TryWriteBatch that took less than all, it may wait for
-	// more room than one octet's. It holds no slice of the caller's. WaitWritable
-	// obeys the write deadline, whether there is room or not. Of a failed
-	// connection it returns the error or leaves that to TryWriteBatch.
-	WaitWritable() error
+// Capabilities is what a [Stream] declares about itself. The zero value of each field means that
+// the Stream does without, so a new field changes no backend that exists.
+type Capabilities struct {
+	// Deadlines: SetReadDeadline and SetWriteDeadline work. Without it a blocked read ends only
+	// with the stream; WaitWritable still obeys its deadline.
+	Deadlines bool
+
+	// HalfClose: CloseWrite works.
+	HalfClose bool
+
+	// Reset: the peer sees an Abort as a reset, not as an orderly end.
+	Reset bool
+
+	// Pending: Pending counts every byte that has arrived.
+	Pending bool
+
+	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed.
+	EarlyRuns bool
 }
 
-// A Flusher is what a [Stream] may offer besides, if it has a send buffer that ends with the process, as that of the
-// operating system does not.
-type Flusher interface {
-	// Flush waits, after CloseWrite or Close, until all that was written, and the end itself, has been handed on,
-	// for at most timeout. Then the error is os.ErrDeadlineExceeded; another one says why it can't be.
-	Flush(timeout time.Duration) error
-}
-
-// A Pender is what a [Stream] may offer besides: how much there is to read.
-type Pender interface {
-	// Pending returns the number of octets that have arrived in order and have
-	// not been read.
-	Pending() (n int, err error)
-}
-
-// A LazyReader is what a [Stream] may offer besides: Readable and ReadSegment in
-// one call, with one system call where that needs two.
-type LazyReader interface {
-	// ReadLazily waits until there is something to read and then reads it, as
-	// ReadSegment does, into the buffer that lend returns. It calls lend each
-	// time it is about to try, and giveBack when there was nothing, so that no
-	// buffer is held while it waits. When it returns, the buffer lent last is
-	// out, unless it has not called lend since giveBack. Both functions are
-	// called in the caller's goroutine and must not use the Stream.
-	//
-	// For so long as patience says it may try again and again before it waits,
-	// letting other threads run in between: who is woken that soon is woken for
-	// much less.
-	ReadLazily(patience time.Duration, lend func() []byte, giveBack func()) (n int, off uint64, err error)
-}
-
-// A Listener accepts Streams. Its methods may be called from any goroutine;
-// Close ends a blocked Accept with net.ErrClosed.
+// A Listener accepts Streams. Its methods may be called from any goroutine; Close ends a blocked
+// Accept with net.ErrClosed.
 type Listener interface {
 	Accept() (Stream, error)
 	Close() error
 	Addr() net.Addr
 }
 
-// A Backend makes Streams: the kernel's TCP, a user-space TCP, a simulator.
-// network and address are those of [net.Dial] and [net.Listen] as far as the
-// backend knows them. ctx bounds the call only, not the Stream or Listener it
-// returns. The methods may be called from any goroutine.
+// A Backend makes Streams: the kernel's TCP, a user-space TCP, a simulator. network and address are
+// those of [net.Dial] and [net.Listen] as far as the backend knows them. ctx bounds the call only,
+// not the Stream or Listener that it returns. The methods may be called from any goroutine.
 type Backend interface {
 	Dial(ctx context.Context, network, address string) (Stream, error)
 	Listen(ctx context.Context, network, address string) (Listener, error)

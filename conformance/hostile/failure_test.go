@@ -102,25 +102,11 @@ func (s *fusedStream) Write(p []byte) (int, error) {
 	return s.Stream.Write(p)
 }
 
-func (s *fusedStream) ReadSegment(p []byte) (int, uint64, error) {
+func (s *fusedStream) ReadSegment(l toe.Lender, patience time.Duration) (int, uint64, error) {
 	if err := s.f.blow("ReadSegment"); err != nil {
 		return 0, 0, err
 	}
-	return s.Stream.ReadSegment(p)
-}
-
-func (s *fusedStream) Readable() error {
-	if err := s.f.blow("Readable"); err != nil {
-		return err
-	}
-	return s.Stream.Readable()
-}
-
-func (s *fusedStream) WriteBatch(bufs [][]byte) error {
-	if err := s.f.blow("WriteBatch"); err != nil {
-		return err
-	}
-	return s.Stream.WriteBatch(bufs)
+	return s.Stream.ReadSegment(l, patience)
 }
 
 func (s *fusedStream) TryWriteBatch(bufs [][]byte) (int, error) {

@@ -24,10 +24,7 @@ type script struct {
 	isOpen  bool
 }
 
-var (
-	_ toe.Stream = (*script)(nil)
-	_ toe.Pender = (*script)(nil)
-)
+var _ toe.Stream = (*script)(nil)
 
 func newScript(first, then [][]byte) *script {
 	return &script{first: first, then: then, opened: make(chan struct{}), closed: make(chan struct{})}
@@ -85,14 +82,13 @@ func (s *script) Read(p []byte) (int, error) {
 	}
 }
 
-func (s *script) ReadSegment(p []byte) (n int, off uint64, err error) {
+func (s *script) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	off = s.off
-	n, err = s.Read(p)
+	l.TakeBack()
+	n, err = s.Read(l.Lend())
 	s.off += uint64(n)
 	return n, off, err
 }
-
-func (s *script) Readable() error { return nil }
 
 func (s *script) Pending() (int, error) {
 	s.mu.Lock()
@@ -118,11 +114,20 @@ func (s *script) openLocked() {
 	}
 }
 
-func (s *script) WriteBatch(bufs [][]byte) error {
+func (s *script) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	for _, b := range bufs {
 		s.Write(b)
+		n += len(b)
 	}
-	return nil
+	return n, nil
+}
+
+func (s *script) WaitWritable() error       { return nil }
+func (s *script) Flush(time.Duration) error { return nil }
+func (s *script) Abort() error              { return s.Close() }
+
+func (s *script) Capabilities() toe.Capabilities {
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: s.pends}
 }
 
 // finish ends the script where nothing is to be written any more.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // fpdus returns the slices of a batch of n FPDUs as mpa makes them: scratch with
@@ -23,9 +24,9 @@ func fpdus(n, payload int) (bufs [][]byte, size int) {
 
 var batches = []struct{ n, payload int }{{1, 64}, {1, 1448}, {32, 1448}, {1, 65_512}, {4, 65_512}, {16, 65_512}}
 
-// BenchmarkWriteBatch sends batches of FPDUs to a peer that reads and drops
+// BenchmarkTryWriteBatch sends batches of FPDUs to a peer that reads and drops
 // them.
-func BenchmarkWriteBatch(b *testing.B) {
+func BenchmarkTryWriteBatch(b *testing.B) {
 	for _, batch := range batches {
 		bufs, size := fpdus(batch.n, batch.payload)
 		b.Run(fmt.Sprintf("%dx%d", batch.n, batch.payload), func(b *testing.B) {
@@ -34,7 +35,7 @@ func BenchmarkWriteBatch(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := x.WriteBatch(bufs); err != nil {
+				if err := toetest.WriteBatch(x, bufs); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -44,7 +45,7 @@ func BenchmarkWriteBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkNetBuffers is BenchmarkWriteBatch with net.Buffers on the
+// BenchmarkNetBuffers is BenchmarkTryWriteBatch with net.Buffers on the
 // *net.TCPConn: what it is to be compared with.
 func BenchmarkNetBuffers(b *testing.B) {
 	for _, batch := range batches {
@@ -73,13 +74,9 @@ func BenchmarkNetBuffers(b *testing.B) {
 func drain(s toe.Stream) (done chan error) {
 	done = make(chan error, 1)
 	go func() {
-		p := make([]byte, 256<<10)
+		into := toetest.Into(make([]byte, 256<<10))
 		for {
-			err := s.Readable()
-			if err == nil {
-				_, _, err = s.ReadSegment(p)
-			}
-			if err != nil {
+			if _, _, err := s.ReadSegment(into, 0); err != nil {
 				done <- err
 				return
 			}
@@ -88,36 +85,34 @@ func drain(s toe.Stream) (done chan error) {
 	return done
 }
 
-// BenchmarkReadSegment reads what a peer sends as fast as it can, with Readable
-// before each read and without.
+// late is a Lender that takes its memory back.
+type late struct{ p []byte }
+
+func (l *late) Lend() []byte   { return l.p }
+func (l *late) TakeBack() bool { return false }
+
+// BenchmarkReadSegment reads what a peer sends as fast as it can.
 func BenchmarkReadSegment(b *testing.B) {
-	for _, wait := range []bool{false, true} {
-		for _, size := range []int{4 << 10, 64 << 10, 256 << 10} {
-			b.Run(fmt.Sprintf("readable=%v/%d", wait, size), func(b *testing.B) {
-				x, y := pair(b)
-				go func() {
-					bufs := [][]byte{make([]byte, 256<<10)}
-					for x.WriteBatch(bufs) == nil {
-					}
-				}()
-				p := make([]byte, size)
-				var total int64
-				b.ReportAllocs()
-				for b.Loop() {
-					if wait {
-						if err := y.Readable(); err != nil {
-							b.Fatal(err)
-						}
-					}
-					n, _, err := y.ReadSegment(p)
-					if err != nil {
-						b.Fatal(err)
-					}
-					total += int64(n)
+	for _, size := range []int{4 << 10, 64 << 10, 256 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			x, y := pair(b)
+			go func() {
+				bufs := [][]byte{make([]byte, 256<<10)}
+				for toetest.WriteBatch(x, bufs) == nil {
 				}
-				b.SetBytes(total / int64(b.N))
-			})
-		}
+			}()
+			l := &late{make([]byte, size)}
+			var total int64
+			b.ReportAllocs()
+			for b.Loop() {
+				n, _, err := y.ReadSegment(l, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				total += int64(n)
+			}
+			b.SetBytes(total / int64(b.N))
+		})
 	}
 }
 
@@ -127,18 +122,14 @@ func BenchmarkPingPong(b *testing.B) {
 	x, y := pair(b)
 	done := make(chan error, 1)
 	go func() {
-		var p [64]byte
+		l := &late{make([]byte, 64)}
 		for {
-			if err := y.Readable(); err != nil {
-				done <- err
-				return
-			}
-			n, _, err := y.ReadSegment(p[:])
+			n, _, err := y.ReadSegment(l, 0)
 			if err != nil {
 				done <- err
 				return
 			}
-			if err := y.WriteBatch([][]byte{p[:n]}); err != nil {
+			if _, err := y.TryWriteBatch([][]byte{l.p[:n]}); err != nil {
 				done <- err
 				return
 			}
@@ -147,7 +138,7 @@ func BenchmarkPingPong(b *testing.B) {
 	out, in := [][]byte{make([]byte, 64)}, make([]byte, 64)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := x.WriteBatch(out); err != nil {
+		if _, err := x.TryWriteBatch(out); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := io.ReadFull(x, in); err != nil {

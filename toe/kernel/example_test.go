@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // The zero Backend dials and listens as package net does.
@@ -30,16 +31,12 @@ func ExampleBackend() {
 	}
 	defer b.Close()
 
-	if err := a.WriteBatch([][]byte{[]byte("header "), []byte("payload")}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := b.Readable(); err != nil {
+	if _, err := a.TryWriteBatch([][]byte{[]byte("header "), []byte("payload")}); err != nil {
 		fmt.Println(err)
 		return
 	}
 	buf := make([]byte, 64)
-	n, off, err := b.ReadSegment(buf)
+	n, off, err := b.ReadSegment(toetest.Into(buf), 0)
 	fmt.Printf("%q at offset %d, %v\n", buf[:n], off, err)
 	// Output: "header payload" at offset 0, <nil>
 }

@@ -1,23 +1,23 @@
 package kernel
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rddp/rddp/toe/toetest"
+)
 
 // TestReadComesAfterWrite: what a program has written to its memory before it writes to a connection, the
 // program that reads from the other end may read, as over package net. The test is one under the race
 // detector, which has to see the order.
 func TestReadComesAfterWrite(t *testing.T) {
-	batch := func(s *Stream) error { return s.WriteBatch([][]byte{{1}}) }
-	lazily := func(s *Stream) error {
-		p := make([]byte, 1)
-		_, _, err := s.ReadLazily(0, func() []byte { return p }, func() {})
-		return err
-	}
+	batch := func(s *Stream) error { return toetest.WriteBatch(s, [][]byte{{1}}) }
+	segment := func(s *Stream) error { _, _, err := toetest.ReadSegment(s, make([]byte, 1)); return err }
 	for _, tt := range []struct {
 		desc        string
 		write, read func(s *Stream) error
 	}{
-		{"both by the Stream", batch, lazily},
-		{"the write by package net", func(s *Stream) error { _, err := s.Write([]byte{1}); return err }, lazily},
+		{"both by the Stream", batch, segment},
+		{"the write by package net", func(s *Stream) error { _, err := s.Write([]byte{1}); return err }, segment},
 		{"the read by package net", batch, func(s *Stream) error { _, err := s.Read(make([]byte, 1)); return err }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {

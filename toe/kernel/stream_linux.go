@@ -18,18 +18,15 @@ import (
 // is a system call.
 const emssEvery = 64
 
-// Stream is a TCP connection of the operating system. The methods of
-// net.TCPConn remain reachable; SyscallConn and the socket options do no harm.
-// It implements toe.Stream, toe.TryWriter, toe.WaitWriter, toe.LazyReader and
-// toe.Pender.
+// Stream is a TCP connection of the operating system. The methods of net.TCPConn remain reachable;
+// SyscallConn and the socket options do no harm.
 type Stream struct {
 	*net.TCPConn
 	socket
 }
 
-// UnixStream is a connection over a unix socket. The methods of net.UnixConn
-// remain reachable; what sends or receives goes around the Stream and is not to
-// be used. It implements what Stream does.
+// UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable, but
+// those that send or receive bypass the Stream and must not be used.
 type UnixStream struct {
 	*net.UnixConn
 	socket
@@ -41,49 +38,38 @@ type sysConn interface {
 	syscall.Conn
 }
 
-// socket is what a stream has beside the methods of its net.Conn, whatever the
-// protocol.
+// socket is what a stream has beside the methods of its net.Conn, whatever the protocol.
 type socket struct {
 	conn    sysConn
 	raw     syscall.RawConn // of the same connection
 	network string          // for errors
 
-	// The methods that RawConn calls, made into functions once so that passing
-	// them costs no allocation.
-	pollFunc, readFunc, roomFunc func(fd uintptr) bool
-	pendingFunc, emssFunc        func(fd uintptr)
+	// The methods that RawConn calls. They are made into functions once, so that passing them costs
+	// no allocation.
+	readFunc, roomFunc    func(fd uintptr) bool
+	pendingFunc, emssFunc func(fd uintptr)
 
 	// Only the one reader uses these.
-	off          uint64         // octets that ReadSegment has given
-	polled       [1]unix.PollFd // poll's
-	pollErr      error
-	patience     time.Duration // tryRead's, during ReadLazily
-	lend         func() []byte
-	giveBack     func()
-	lazyN        int
-	lazyErr      error
-	pendingCount uint32 // countPending's
-	pendingErr   error
+	off          uint64        // bytes that ReadSegment has given
+	lender       toe.Lender    // for tryRead, during ReadSegment
+	patience     time.Duration // for tryRead
+	readN        int           // from tryRead
+	readErr      error         // from tryRead
+	pendingCount uint32        // from countPending
+	pendingErr   error         // from countPending
 
 	// Only the one writer uses these.
-	room    [1]unix.PollFd // pollRoom's
-	roomErr error
+	room    [1]unix.PollFd // for pollRoom
+	roomErr error          // from pollRoom
 
 	hasEMSS   bool // the kernel knows it: it is TCP
 	emss      atomic.Int32
 	emssCalls atomic.Uint32
 
-	// broken is the errno that ended the connection, as the first system call
-	// after that told. Linux tells once; later ones see a plain end of stream.
+	// broken is the errno that ended the connection. Linux tells it to one system call only; later
+	// calls see a plain end of stream.
 	broken atomic.Uint32
 }
-
-var (
-	_ toe.TryWriter  = (*socket)(nil)
-	_ toe.WaitWriter = (*socket)(nil)
-	_ toe.LazyReader = (*socket)(nil)
-	_ toe.Pender     = (*socket)(nil)
-)
 
 func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
@@ -105,7 +91,6 @@ func (s *socket) init(c sysConn, network string) {
 		panic("BUG: kernel.New of a nil net.Conn")
 	}
 	s.conn, s.raw, s.network = c, raw, network
-	s.pollFunc = s.poll
 	s.readFunc = s.tryRead
 	s.roomFunc = s.pollRoom
 	s.pendingFunc = s.countPending
@@ -113,45 +98,34 @@ func (s *socket) init(c sysConn, network string) {
 	s.emss.Store(toe.DefaultEMSS)
 }
 
-// ReadSegment reads in order: off is the number of octets given before.
-func (s *socket) ReadSegment(p []byte) (n int, off uint64, err error) {
+// ReadSegment tries to read before it waits, and holds no buffer while it waits.
+func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
-	n, err = s.conn.Read(p)
-	s.off += uint64(n)
-	if err != nil {
-		err = s.readErr(err)
-	}
-	return n, off, err
-}
-
-// ReadLazily tries to read before it waits, as Read does, and holds no
-// buffer while it waits.
-func (s *socket) ReadLazily(patience time.Duration, lend func() []byte, giveBack func()) (n int, off uint64, err error) {
-	off = s.off
-	s.patience, s.lend, s.giveBack, s.lazyN, s.lazyErr = patience, lend, giveBack, 0, nil
+	s.lender, s.patience, s.readN, s.readErr = l, patience, 0, nil
 	err = s.raw.Read(s.readFunc) // an error here is the deadline or Close
-	s.lend, s.giveBack = nil, nil
+	s.lender = nil
 	if err != nil {
 		return 0, off, err
 	}
-	s.off += uint64(s.lazyN)
-	if s.lazyErr != nil {
-		return 0, off, s.readErr(s.lazyErr)
+	s.off += uint64(s.readN)
+	if s.readErr != nil {
+		return 0, off, s.remember(s.readErr)
 	}
-	return s.lazyN, off, nil
+	return s.readN, off, nil
 }
 
-// tryRead reads what there is and returns false if that is nothing, be it after the patience it has once.
+// tryRead reads what is there. If nothing is there, and nothing comes while the reader is patient,
+// tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
-	p := s.lend()
+	p := s.lender.Lend()
 	patience, begin := s.patience, time.Time{}
 	s.patience = 0
 	if patience > 0 {
 		begin = time.Now()
 	}
 	for {
-		// As package net does: unix.Read would tell the race detector of an order of its own, which does not
-		// come after what net and raceRead tell it of writes.
+		// This is the read of package net. That of package unix would tell the race detector of an
+		// order of its own, which does not follow the writes that net and raceRead tell it of.
 		n, err := syscall.Read(int(fd), p)
 		switch {
 		case err == unix.EINTR:
@@ -160,21 +134,21 @@ func (s *socket) tryRead(fd uintptr) bool {
 			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
 		case err == unix.EAGAIN:
-			s.giveBack()
+			s.lender.TakeBack()
 			return false
 		case err != nil:
-			s.lazyErr = s.opError("read", os.NewSyscallError("read", err))
+			s.readErr = s.opError("read", os.NewSyscallError("read", err))
 		case n == 0 && len(p) > 0:
-			s.lazyErr = io.EOF
+			s.readErr = io.EOF
 		}
-		s.lazyN = max(n, 0)
+		s.readN = max(n, 0)
 		return true
 	}
 }
 
-// readErr remembers a failure of the connection, and tells it again where the
-// kernel shows a plain end of stream after it.
-func (s *socket) readErr(err error) error {
+// remember remembers a failure of the connection. When the kernel shows a plain end of stream after
+// a failure, remember returns the failure again.
+func (s *socket) remember(err error) error {
 	if err == io.EOF {
 		if errno := s.broken.Load(); errno != 0 {
 			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
@@ -185,8 +159,8 @@ func (s *socket) readErr(err error) error {
 	return err
 }
 
-// breakWith remembers the errno in err, if it is one that the connection does
-// not survive and did not bring about itself.
+// breakWith remembers the errno in err, if the connection does not survive that errno and did not
+// cause it by its own CloseWrite.
 func (s *socket) breakWith(err error) {
 	var errno syscall.Errno
 	if errors.As(err, &errno) && errno != unix.EPIPE {
@@ -194,28 +168,9 @@ func (s *socket) breakWith(err error) {
 	}
 }
 
-// Readable polls the socket and waits as long as there is nothing. It is nil
-// for a failed connection too: ReadSegment is to tell of that.
-func (s *socket) Readable() error {
-	if err := s.raw.Read(s.pollFunc); err != nil { // the deadline or Close
-		return err
-	}
-	if s.pollErr != nil {
-		return s.opError("read", os.NewSyscallError("poll", s.pollErr))
-	}
-	return nil
-}
-
-// poll looks whether there are octets, a FIN or an error, and takes none of
-// them. It returns false if not.
-func (s *socket) poll(fd uintptr) (done bool) {
-	done, s.pollErr = pollFor(&s.polled, fd, unix.POLLIN)
-	return done
-}
-
-// WaitWritable polls the socket and waits as long as the kernel calls the send
-// buffer full; of TCP that is until a third of it is free. It is nil for a failed
-// connection too: TryWriteBatch is to tell of that.
+// WaitWritable polls the socket and waits as long as the kernel calls the send buffer full. For TCP
+// that is until a third of the buffer is free. WaitWritable returns nil for a failed connection too:
+// TryWriteBatch tells of the failure.
 func (s *socket) WaitWritable() error {
 	if err := s.raw.Write(s.roomFunc); err != nil { // the deadline or Close
 		return err
@@ -226,20 +181,14 @@ func (s *socket) WaitWritable() error {
 	return nil
 }
 
-// pollRoom looks whether there is room or an error. It returns false if not.
-func (s *socket) pollRoom(fd uintptr) (done bool) {
-	done, s.roomErr = pollFor(&s.room, fd, unix.POLLOUT)
-	return done
-}
-
-// pollFor is poll(2) for one event of fd that does not wait. done is false if
-// there is neither that event nor an error.
-func pollFor(p *[1]unix.PollFd, fd uintptr, event int16) (done bool, err error) {
+// pollRoom reports whether there is room or an error. It does not wait.
+func (s *socket) pollRoom(fd uintptr) bool {
 	for {
-		p[0] = unix.PollFd{Fd: int32(fd), Events: event}
-		n, err := unix.Poll(p[:], 0)
+		s.room[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLOUT}
+		n, err := unix.Poll(s.room[:], 0)
 		if err != unix.EINTR {
-			return n > 0 || err != nil, err
+			s.roomErr = err
+			return n > 0 || err != nil
 		}
 	}
 }
@@ -259,7 +208,7 @@ func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS is, of TCP, what the kernel says every 64 calls:
+// EMSS asks the kernel once in 64 calls if the socket is one of TCP:
 // "If the TCP implementation allows EMSS to be determined by MPA, that value
 // should be used" (RFC 5044 §5.1)
 func (s *socket) EMSS() int {
@@ -269,9 +218,8 @@ func (s *socket) EMSS() int {
 	return int(s.emss.Load())
 }
 
-// askEMSS reads TCP_MAXSEG. Of a connection that is the segment size used now,
-// path MTU and TCP options taken into account: the tcpi_snd_mss of TCP_INFO
-// without the rest of it.
+// askEMSS reads TCP_MAXSEG. For a connection that is the segment size in use now, with path MTU and
+// TCP options taken into account: the tcpi_snd_mss of TCP_INFO without the rest of it.
 func (s *socket) askEMSS(fd uintptr) {
 	n, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err == nil && n > 0 {
@@ -282,4 +230,27 @@ func (s *socket) askEMSS(fd uintptr) {
 // opError makes err a *net.OpError, as package net does.
 func (s *socket) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: s.network, Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: err}
+}
+
+// Flush returns nil: the send buffer is the operating system's.
+func (s *socket) Flush(time.Duration) error { return nil }
+
+// Abort resets the connection: Close with SetLinger(0).
+func (s *Stream) Abort() error {
+	s.SetLinger(0) // an error is that of a closed connection, and comes again
+	return s.Close()
+}
+
+// Abort closes the connection. A unix socket whose peer has unread bytes on their way here is
+// reset; there is no other reset.
+func (s *UnixStream) Abort() error { return s.Close() }
+
+// Capabilities are those of a TCP socket.
+func (s *Stream) Capabilities() toe.Capabilities {
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true}
+}
+
+// Capabilities are those of a unix socket, which has no reset.
+func (s *UnixStream) Capabilities() toe.Capabilities {
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // pairOf returns the two sides of a connection over loopback that b makes.
@@ -169,8 +170,8 @@ func TestNewOfClosedConn(t *testing.T) {
 	if got := s.EMSS(); got != toe.DefaultEMSS {
 		t.Errorf("EMSS() = %d, want %d", got, toe.DefaultEMSS)
 	}
-	if err := s.Readable(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Readable() = %v, want net.ErrClosed", err)
+	if _, _, err := toetest.ReadSegment(s, make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("ReadSegment = %v, want net.ErrClosed", err)
 	}
 }
 
@@ -197,8 +198,7 @@ func TestResetIsNeverEOF(t *testing.T) {
 		desc  string
 		first func(x *Stream) error
 	}{
-		{"told to ReadSegment", func(x *Stream) error { _, _, err := x.ReadSegment(make([]byte, 1)); return err }},
-		{"told to WriteBatch", func(x *Stream) error { return x.WriteBatch([][]byte{{1}}) }},
+		{"told to ReadSegment", func(x *Stream) error { _, _, err := toetest.ReadSegment(x, make([]byte, 1)); return err }},
 		{"told to TryWriteBatch", func(x *Stream) error { _, err := x.TryWriteBatch([][]byte{{1}}); return err }},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
@@ -208,10 +208,7 @@ func TestResetIsNeverEOF(t *testing.T) {
 				t.Errorf("first call = %v, want ECONNRESET", err)
 			}
 			for range 2 {
-				if err := x.Readable(); err != nil { // there is something for ReadSegment
-					t.Errorf("Readable() = %v, want nil", err)
-				}
-				if _, _, err := x.ReadSegment(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+				if _, _, err := toetest.ReadSegment(x, make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 					t.Errorf("ReadSegment = %v, want ECONNRESET", err)
 				}
 			}
@@ -222,14 +219,14 @@ func TestResetIsNeverEOF(t *testing.T) {
 // A unix socket whose peer closes with octets unread is reset, too.
 func TestUnixResetIsNeverEOF(t *testing.T) {
 	x, y := unixPairOf(t)
-	if err := x.WriteBatch([][]byte{{1}}); err != nil {
+	if err := toetest.WriteBatch(x, [][]byte{{1}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := y.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		_, _, err := x.ReadSegment(make([]byte, 1))
+		_, _, err := toetest.ReadSegment(x, make([]byte, 1))
 		if e := (*net.OpError)(nil); !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, &e) || e.Net != "unix" {
 			t.Errorf("ReadSegment = %v, want ECONNRESET", err)
 		}
@@ -245,13 +242,13 @@ func TestWriteAfterCloseWriteLeavesEOF(t *testing.T) {
 	if err := x.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.WriteBatch([][]byte{{1}}); !errors.Is(err, syscall.EPIPE) {
+	if err := toetest.WriteBatch(x, [][]byte{{1}}); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("WriteBatch = %v, want EPIPE", err)
 	}
 	if err := y.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := x.ReadSegment(make([]byte, 1)); err != io.EOF {
+	if _, _, err := toetest.ReadSegment(x, make([]byte, 1)); err != io.EOF {
 		t.Errorf("ReadSegment = %v, want io.EOF", err)
 	}
 }
@@ -264,9 +261,9 @@ func TestWriteHappensBeforeRead(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		shared = 1
-		done <- x.WriteBatch([][]byte{{1}})
+		done <- toetest.WriteBatch(x, [][]byte{{1}})
 	}()
-	if _, _, err := y.ReadSegment(make([]byte, 1)); err != nil {
+	if _, _, err := toetest.ReadSegment(y, make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
 	if shared != 1 {
@@ -282,7 +279,7 @@ func TestWriterForgets(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	w := writers.New().(*writer)
 	w.bufs = [][]byte{make([]byte, 10), make([]byte, 64<<20), make([]byte, 10)} // more than is taken
-	if err := x.raw.Control(w.untilFull); err != nil || w.first == w.end {
+	if err := x.raw.Control(w.writevFunc); err != nil || w.first == w.end {
 		t.Fatalf("%v, %d iovecs left, want some", err, w.end-w.first)
 	}
 	if _, err := x.finish(w, nil); err != nil {
@@ -323,8 +320,8 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.WriteBatch([][]byte{{1}})
-		y.Readable()
+		toetest.WriteBatch(x, [][]byte{{1}})
+		toetest.ReadSegment(y, make([]byte, 1))
 		for _, c := range []io.Closer{x, y, l} {
 			if err := c.Close(); err != nil {
 				t.Fatal(err)
@@ -341,7 +338,22 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 }
 
-// TestPatience: octets that come while ReadLazily is patient are read without a wait, and those that come later after one.
+// counted is a Lender that takes its memory back, and counts how often.
+type counted struct {
+	late
+	waits  int
+	onWait func()
+}
+
+func (c *counted) TakeBack() bool {
+	if c.waits++; c.waits == 1 && c.onWait != nil {
+		c.onWait()
+	}
+	return false
+}
+
+// TestPatience: ReadSegment reads bytes that come while it is patient without a wait, and bytes that
+// come later after one.
 func TestPatience(t *testing.T) {
 	for _, test := range []struct {
 		desc     string
@@ -351,24 +363,22 @@ func TestPatience(t *testing.T) {
 		t.Run(test.desc, func(t *testing.T) {
 			x, y := pairOf(t, &Backend{})
 			write := func() {
-				if err := x.WriteBatch([][]byte{{1, 2, 3}}); err != nil {
+				if err := toetest.WriteBatch(x, [][]byte{{1, 2, 3}}); err != nil {
 					t.Error(err)
 				}
 			}
-			if !test.waits {
+			l := &counted{late: late{make([]byte, 8)}}
+			if test.waits {
+				l.onWait = write
+			} else {
 				time.AfterFunc(20*time.Millisecond, write)
 			}
-			buf, waited := make([]byte, 8), 0
-			n, off, err := y.ReadLazily(test.patience, func() []byte { return buf }, func() {
-				if waited++; waited == 1 && test.waits {
-					write()
-				}
-			})
+			n, off, err := y.ReadSegment(l, test.patience)
 			if n != 3 || off != 0 || err != nil {
-				t.Errorf("ReadLazily = %d, %d, %v", n, off, err)
+				t.Errorf("ReadSegment = %d, %d, %v", n, off, err)
 			}
-			if (waited > 0) != test.waits {
-				t.Errorf("waited %d times", waited)
+			if (l.waits > 0) != test.waits {
+				t.Errorf("waited %d times", l.waits)
 			}
 		})
 	}

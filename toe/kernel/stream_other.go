@@ -5,21 +5,20 @@ package kernel
 import (
 	"io"
 	"net"
+	"time"
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// Stream is a TCP connection of the operating system. The methods of
-// net.TCPConn remain reachable.
+// Stream is a TCP connection of the operating system. The methods of net.TCPConn remain reachable.
 type Stream struct {
 	*net.TCPConn
 	socket
 }
 
-// UnixStream is a connection over a unix socket. The methods of net.UnixConn
-// remain reachable; what sends or receives goes around the Stream and is not to
-// be used.
+// UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable, but
+// those that send or receive bypass the Stream and must not be used.
 type UnixStream struct {
 	*net.UnixConn
 	socket
@@ -29,24 +28,39 @@ func newStream(c *net.TCPConn) *Stream { return &Stream{c, socket{netconn.New(c)
 
 func newUnixStream(c *net.UnixConn) *UnixStream { return &UnixStream{c, socket{netconn.New(c)}} }
 
-func (s *Stream) Read(p []byte) (int, error)     { return s.wrapped.Read(p) }
-func (s *Stream) Close() error                   { return s.wrapped.Close() }
-func (s *UnixStream) Read(p []byte) (int, error) { return s.wrapped.Read(p) }
-func (s *UnixStream) Close() error               { return s.wrapped.Close() }
+func (s *Stream) Read(p []byte) (int, error)         { return s.adapter.Read(p) }
+func (s *Stream) Write(p []byte) (int, error)        { return s.adapter.Write(p) }
+func (s *Stream) Close() error                       { return s.adapter.Close() }
+func (s *Stream) CloseWrite() error                  { return s.adapter.CloseWrite() }
+func (s *Stream) SetDeadline(t time.Time) error      { return s.adapter.SetDeadline(t) }
+func (s *Stream) SetReadDeadline(t time.Time) error  { return s.adapter.SetReadDeadline(t) }
+func (s *Stream) SetWriteDeadline(t time.Time) error { return s.adapter.SetWriteDeadline(t) }
 
-// WriteTo hides that of net.TCPConn, which does not know what Readable has read
-// ahead.
+func (s *UnixStream) Read(p []byte) (int, error)         { return s.adapter.Read(p) }
+func (s *UnixStream) Write(p []byte) (int, error)        { return s.adapter.Write(p) }
+func (s *UnixStream) Close() error                       { return s.adapter.Close() }
+func (s *UnixStream) CloseWrite() error                  { return s.adapter.CloseWrite() }
+func (s *UnixStream) SetDeadline(t time.Time) error      { return s.adapter.SetDeadline(t) }
+func (s *UnixStream) SetReadDeadline(t time.Time) error  { return s.adapter.SetReadDeadline(t) }
+func (s *UnixStream) SetWriteDeadline(t time.Time) error { return s.adapter.SetWriteDeadline(t) }
+
+// WriteTo hides that of net.TCPConn, which does not know what the adapter has read ahead.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
-	return io.Copy(w, struct{ io.Reader }{s.wrapped})
+	return io.Copy(w, struct{ io.Reader }{s.adapter})
 }
 
-// socket is what a stream has beside the methods of its net.Conn, whatever the
-// protocol.
+// socket is what a stream has beside the methods of its net.Conn, whatever the protocol.
 type socket struct {
-	wrapped toe.Stream // of the same connection
+	adapter toe.Stream // of the same connection
 }
 
-func (s *socket) ReadSegment(p []byte) (int, uint64, error) { return s.wrapped.ReadSegment(p) }
-func (s *socket) Readable() error                           { return s.wrapped.Readable() }
-func (s *socket) WriteBatch(bufs [][]byte) error            { return s.wrapped.WriteBatch(bufs) }
-func (s *socket) EMSS() int                                 { return s.wrapped.EMSS() }
+func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (int, uint64, error) {
+	return s.adapter.ReadSegment(l, patience)
+}
+func (s *socket) Pending() (int, error)                    { return s.adapter.Pending() }
+func (s *socket) TryWriteBatch(bufs [][]byte) (int, error) { return s.adapter.TryWriteBatch(bufs) }
+func (s *socket) WaitWritable() error                      { return s.adapter.WaitWritable() }
+func (s *socket) Flush(timeout time.Duration) error        { return s.adapter.Flush(timeout) }
+func (s *socket) Abort() error                             { return s.adapter.Abort() }
+func (s *socket) EMSS() int                                { return s.adapter.EMSS() }
+func (s *socket) Capabilities() toe.Capabilities           { return s.adapter.Capabilities() }

@@ -12,26 +12,16 @@ import (
 // maxIovecs is the most that one writev takes (UIO_MAXIOV).
 const maxIovecs = 1024
 
-// WriteBatch is one writev for every 1024 slices as long as the send buffer has
-// room. It does not change bufs.
-func (s *socket) WriteBatch(bufs [][]byte) error {
-	w := writers.Get().(*writer)
-	w.bufs = bufs
-	err := s.raw.Write(w.untilDone) // an error here is the deadline or Close
-	_, err = s.finish(w, err)
-	return err
-}
-
-// TryWriteBatch is writev until the send buffer is full.
+// TryWriteBatch is one writev for every 1024 slices, until the send buffer is full.
 func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w := writers.Get().(*writer)
 	w.bufs = bufs
-	// Not raw.Write: that waits for other writers and obeys the deadline.
-	err = s.raw.Control(w.untilFull)
+	// raw.Write would wait for other writers and obey the deadline; raw.Control does neither.
+	err = s.raw.Control(w.writevFunc)
 	return s.finish(w, err)
 }
 
-// finish gives w back and says what became of its batch. err is that of the
+// finish puts w back into the pool and returns what became of its batch. err is the error of the
 // RawConn.
 func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	n, errno := w.n, w.errno
@@ -44,32 +34,28 @@ func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	return n, err
 }
 
-// A writer writes one batch. It comes from a pool, so that a connection that is
-// idle costs no iovecs, and is used by one call at a time.
+// A writer writes one batch. It comes from a pool, so that an idle connection holds no iovecs, and
+// one call at a time uses it.
 type writer struct {
 	bufs   [][]byte // not yet in iovecs
 	iovecs [maxIovecs]unix.Iovec
 	first  int // iovecs[first:end] are not written
 	end    int
-	n      int // octets written
+	n      int // bytes written
 	errno  syscall.Errno
 
-	// writev as functions, made once so that calling them costs no allocation.
-	untilDone func(fd uintptr) bool
-	untilFull func(fd uintptr)
+	writevFunc func(fd uintptr) // writev, made a function once so that passing it costs no allocation
 }
 
 // writers holds *writer.
 var writers = sync.Pool{New: func() any {
 	w := new(writer)
-	w.untilDone = w.writev
-	w.untilFull = func(fd uintptr) { w.writev(fd) }
+	w.writevFunc = w.writev
 	return w
 }}
 
-// writev writes until the batch is done or has failed, or the send buffer is
-// full: only then it returns false.
-func (w *writer) writev(fd uintptr) bool {
+// writev writes until the batch is done or has failed, or the send buffer is full.
+func (w *writer) writev(fd uintptr) {
 	for w.fill() {
 		n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd,
 			uintptr(unsafe.Pointer(&w.iovecs[w.first])), uintptr(w.end-w.first))
@@ -79,17 +65,16 @@ func (w *writer) writev(fd uintptr) bool {
 			w.drop(int(n))
 		case unix.EINTR:
 		case unix.EAGAIN:
-			return false
+			return
 		default:
 			w.errno = errno
-			return true
+			return
 		}
 	}
-	return true
 }
 
 // fill makes iovecs of the next slices when none are left, and returns false if
-// there are no octets either.
+// there are no bytes either.
 func (w *writer) fill() bool {
 	if w.first < w.end {
 		return true
@@ -109,7 +94,7 @@ func (w *writer) fill() bool {
 	return w.end > 0
 }
 
-// drop takes the first n octets off the iovecs.
+// drop takes the first n bytes off the iovecs.
 func (w *writer) drop(n int) {
 	for n > 0 {
 		v := &w.iovecs[w.first]

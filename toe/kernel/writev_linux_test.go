@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"io"
 	"testing"
+
+	"github.com/rddp/rddp/toe/toetest"
 )
 
-// TestWriteBatchOverSeveralWritevs: a batch for which the send buffer has no room at first is not done before all of it has
-// been written, and arrives whole and in order.
-func TestWriteBatchOverSeveralWritevs(t *testing.T) {
+// TestTryWriteBatchOverSeveralWritevs: a batch of more slices than one writev takes, for which the
+// send buffer has no room at first, arrives whole and in order.
+func TestTryWriteBatchOverSeveralWritevs(t *testing.T) {
 	const size = 2 << 20
 	x, y := pairOf(t, &Backend{})
 	if err := x.SetWriteBuffer(128 << 10); err != nil {
@@ -21,27 +23,25 @@ func TestWriteBatchOverSeveralWritevs(t *testing.T) {
 	for i := range want {
 		want[i] = byte(i ^ i>>8 ^ i>>16)
 	}
-	w := writers.Get().(*writer)
+	var bufs [][]byte
 	for b := want; len(b) > 0; {
-		n := min(len(b), 100+len(w.bufs)%400) // more than fit into one writev, of many lengths
-		w.bufs = append(w.bufs, b[:n])
+		n := min(len(b), 100+len(bufs)%400) // more than fit into one writev, of many lengths
+		bufs = append(bufs, b[:n])
 		b = b[n:]
 	}
-	control(t, x, func(fd int) error {
-		if w.writev(uintptr(fd)) || w.n == 0 {
-			t.Fatalf("the batch is done with %d octets of %d, though nobody reads", w.n, size)
-		}
-		return nil
-	})
+	n, err := x.TryWriteBatch(bufs)
+	if n == 0 || n == size || err != nil {
+		t.Fatalf("TryWriteBatch = %d of %d bytes, %v, though nobody reads", n, size, err)
+	}
 	written := make(chan error, 1)
-	go func() { // the rest, as WriteBatch does it
-		_, err := x.finish(w, x.raw.Write(w.untilDone))
+	go func() {
+		err := toetest.WriteBatch(x, [][]byte{want[n:]})
 		x.CloseWrite() // so the reader does not wait for what is missing
 		written <- err
 	}()
 	got, err := io.ReadAll(y)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("read %d octets of %d, the right ones: %t; %v", len(got), size, bytes.HasPrefix(want, got), err)
+		t.Errorf("read %d bytes of %d, the right ones: %t; %v", len(got), size, bytes.HasPrefix(want, got), err)
 	}
 	if err := <-written; err != nil {
 		t.Errorf("WriteBatch = %v", err)

@@ -95,6 +95,13 @@ func overPipes(t *testing.T, f func(t *testing.T, a toe.Stream, y net.Conn)) {
 	}
 }
 
+// readable waits until there is something to read, with a Lender that takes its memory back, and
+// reads at most one byte.
+func readable(s toe.Stream) error {
+	_, _, err := s.ReadSegment(late{make([]byte, 1)}, 0)
+	return err
+}
+
 // numbers returns n octets, each n-th other than those around it.
 func numbers(n int) []byte {
 	p := make([]byte, n)
@@ -143,7 +150,7 @@ func TestBufferedWriteDeadline(t *testing.T) {
 // TestBufferedTryWriteBatch fills the send buffer.
 func TestBufferedTryWriteBatch(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-		w := a.(toe.TryWriter)
+		w := a
 		data := numbers(netconn.SendSize + 1000)
 		a.SetWriteDeadline(time.Unix(1, 0))
 		begin := time.Now()
@@ -174,7 +181,7 @@ func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n, err := a.(toe.TryWriter).TryWriteBatch([][]byte{{1}}); n != 0 || err != nil {
+		if n, err := a.TryWriteBatch([][]byte{{1}}); n != 0 || err != nil {
 			t.Errorf("TryWriteBatch = %d, %v, want 0", n, err)
 		}
 		mustRead(t, y, data)
@@ -210,7 +217,7 @@ func TestBufferedCloseLetsOut(t *testing.T) {
 func TestBufferedFlush(t *testing.T) {
 	for _, half := range []bool{false, true} {
 		overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
-			f := a.(toe.Flusher)
+			f := a
 			data := numbers(netconn.SendSize)
 			if _, err := a.Write(data); err != nil {
 				t.Fatal(err)
@@ -319,10 +326,9 @@ func TestBufferedCloseEndsCalls(t *testing.T) {
 		read func(a toe.Stream) error
 	}{
 		{"Read", true, func(a toe.Stream) error { _, err := a.Read(make([]byte, 1)); return err }},
-		{"ReadSegment", true, func(a toe.Stream) error { _, _, err := a.ReadSegment(make([]byte, 1)); return err }},
-		{"Readable", true, toe.Stream.Readable},
+		{"ReadSegment", true, func(a toe.Stream) error { _, _, err := toetest.ReadSegment(a, make([]byte, 1)); return err }},
 		{"Read, no handshake", false, func(a toe.Stream) error { _, err := a.Read(make([]byte, 1)); return err }},
-		{"Readable, no handshake", false, toe.Stream.Readable},
+		{"ReadSegment, no handshake", false, readable},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
 			overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
@@ -333,7 +339,7 @@ func TestBufferedCloseEndsCalls(t *testing.T) {
 				var calls sync.WaitGroup
 				for _, f := range []func() error{
 					func() error { return test.read(a) },
-					func() error { return a.WriteBatch([][]byte{numbers(2 * netconn.SendSize)}) },
+					func() error { return toetest.WriteBatch(a, [][]byte{numbers(2 * netconn.SendSize)}) },
 					func() error { _, err := a.Write(numbers(2 * netconn.SendSize)); return err },
 				} {
 					calls.Go(func() {
@@ -375,8 +381,8 @@ func TestBufferedErrorSticks(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := a.Write([]byte{1})
-		_, tryErr := a.(toe.TryWriter).TryWriteBatch([][]byte{{1}})
-		for _, err := range []error{err, tryErr, a.WriteBatch([][]byte{{1}}), a.CloseWrite()} {
+		_, tryErr := a.TryWriteBatch([][]byte{{1}})
+		for _, err := range []error{err, tryErr, toetest.WriteBatch(a, [][]byte{{1}}), a.CloseWrite()} {
 			if !errors.Is(err, broken) {
 				t.Errorf("a write behind a failure = %v, want %v", err, broken)
 			}
@@ -448,10 +454,10 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 		s.SetDeadline(begin.Add(2 * time.Second))
 		var calls sync.WaitGroup
 		for _, f := range []func() error{
-			s.Readable,
+			func() error { return readable(s) },
 			func() error { _, err := s.Read(make([]byte, 1)); return err },
-			func() error { _, _, err := s.ReadSegment(make([]byte, 1)); return err },
-			func() error { return s.WriteBatch([][]byte{numbers(2 * netconn.SendSize)}) },
+			func() error { _, _, err := toetest.ReadSegment(s, make([]byte, 1)); return err },
+			func() error { return toetest.WriteBatch(s, [][]byte{numbers(2 * netconn.SendSize)}) },
 		} {
 			calls.Go(func() {
 				if err := f(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 2*time.Second {
@@ -465,8 +471,8 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 
 		// The read deadline set during the handshake is the one after it.
 		s.SetReadDeadline(time.Now().Add(time.Second))
-		if err := s.Readable(); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("Readable = %v, want a timeout", err)
+		if err := readable(s); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("ReadSegment = %v, want a timeout", err)
 		}
 		s.SetReadDeadline(time.Time{})
 		peer.Write([]byte("x"))
@@ -486,15 +492,15 @@ func TestDeadlineSetDuringHandshake(t *testing.T) {
 		s.SetReadDeadline(begin.Add(3 * time.Second))
 		var reads sync.WaitGroup
 		reads.Go(func() {
-			if err := s.Readable(); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 3*time.Second {
-				t.Errorf("Readable = %v after %v, want a timeout after 3s", err, time.Since(begin))
+			if err := readable(s); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begin) != 3*time.Second {
+				t.Errorf("ReadSegment = %v after %v, want a timeout after 3s", err, time.Since(begin))
 			}
 		})
 		time.Sleep(time.Second)
 		peer.SetReadDeadline(time.Now()) // enough to begin the handshake
-		peer.Readable()
+		readable(peer)
 		peer.SetReadDeadline(time.Now().Add(time.Second))
-		peer.Readable()
+		readable(peer)
 		reads.Wait()
 	})
 }
@@ -529,16 +535,16 @@ func TestNoHandshake(t *testing.T) {
 				defer s.Close()
 				go test.peer(y)
 				begin := time.Now()
-				err := s.Readable()
+				err := readable(s)
 				timeout := (net.Error)(nil)
 				if err == nil || errors.Is(err, io.EOF) || errors.As(err, &timeout) && timeout.Timeout() {
-					t.Errorf("Readable = %v, want an error that is neither io.EOF nor a timeout", err)
+					t.Errorf("ReadSegment = %v, want an error that is neither io.EOF nor a timeout", err)
 				}
 				if test.want != nil && !errors.Is(err, test.want) {
-					t.Errorf("Readable = %v, want %v", err, test.want)
+					t.Errorf("ReadSegment = %v, want %v", err, test.want)
 				}
 				if d := time.Since(begin); d != test.after {
-					t.Errorf("Readable failed after %v, want %v", d, test.after)
+					t.Errorf("ReadSegment failed after %v, want %v", d, test.after)
 				}
 				_, readErr := s.Read(make([]byte, 1))
 				_, writeErr := s.Write([]byte{1})

@@ -7,6 +7,19 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
+// A lender takes a buffer when there is something to read, and has none while the Stream waits.
+type lender struct{ buf []byte }
+
+func (l *lender) Lend() []byte {
+	l.buf = make([]byte, 64)
+	return l.buf
+}
+
+func (l *lender) TakeBack() (kept bool) {
+	l.buf = nil
+	return false
+}
+
 // Any net.Conn becomes a Stream.
 func ExampleNew() {
 	x, y := net.Pipe()
@@ -14,15 +27,13 @@ func ExampleNew() {
 	defer a.Close()
 	defer b.Close()
 
-	go a.WriteBatch([][]byte{[]byte("header "), []byte("payload")})
-
-	// The reader takes a buffer only when there is something to read.
-	if err := b.Readable(); err != nil {
+	// The send buffer takes the bytes, though nobody reads.
+	if _, err := a.TryWriteBatch([][]byte{[]byte("header "), []byte("payload")}); err != nil {
 		fmt.Println(err)
 		return
 	}
-	buf := make([]byte, 64)
-	n, off, err := b.ReadSegment(buf)
-	fmt.Printf("%q at offset %d, %v\n", buf[:n], off, err)
+	l := &lender{}
+	n, off, err := b.ReadSegment(l, 0)
+	fmt.Printf("%q at offset %d, %v\n", l.buf[:n], off, err)
 	// Output: "header payload" at offset 0, <nil>
 }

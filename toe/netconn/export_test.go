@@ -8,8 +8,8 @@ const SendSize = sendSize
 // Idle is for tests: it tells whether s, of NewBuffered, has neither a buffer
 // nor a goroutine.
 func Idle(s toe.Stream) bool {
-	b := s.(*buffered)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf == nil && !b.feeding
+	x := s.(*stream)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.out.buf == nil && !x.feeding
 }

@@ -1,223 +1,366 @@
 package netconn
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
-	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
-const (
-	// aheadSize is how many octets Readable reads ahead. A net.Conn can be
-	// waited for only by reading from it, and the read after that may block
-	// again: with a single octet ahead, ReadSegment could never give more than
-	// that one. 4 KiB keeps an idle connection small and a run worth having.
-	aheadSize = 4 << 10
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
 
-	// stagingSize is how many octets WriteBatch gathers for one Write: the
-	// largest TLS record.
-	stagingSize = 16 << 10
-)
-
-// staging holds *[stagingSize]byte buffers.
-var staging = sync.Pool{New: func() any { return new([stagingSize]byte) }}
-
-// New makes a toe.Stream of any other byte stream: TLS, a unix socket, net.Pipe,
-// an SSH channel. For a *net.TCPConn, toe/kernel does better. A c that is a
-// toe.Stream already is returned as it is. Of a *tls.Conn and what embeds one, New
-// makes what NewBuffered does, because a *tls.Conn does not survive a Write or
-// a handshake that its deadline ends.
+// New makes a Stream of any other byte stream. For a *net.TCPConn or *net.UnixConn, toe/kernel does
+// better. New returns a c that is a Stream already as it is.
 //
-// EMSS is toe.DefaultEMSS. Readable reads up to 4 KiB ahead, into a buffer that the
-// toe.Stream keeps from the first Readable on; Read and ReadSegment give those
-// octets first. WriteBatch is one system call where c can write vectors, else
-// it gathers small slices so that not each of them is a Write. CloseWrite
-// works where c has such a method. Closing the toe.Stream closes c, which is the
-// toe.Stream's from now on.
+// Write is one Write of c, under its deadline; only TryWriteBatch uses the send buffer. With a
+// *tls.Conn, and with a type that embeds one, New does what NewBuffered does.
+//
+// The Stream owns c from now on, and closing the Stream closes c. New removes the deadlines of c.
 func New(c net.Conn) toe.Stream {
 	if s, ok := c.(toe.Stream); ok {
 		return s
 	}
-	if _, ok := c.(handshaker); ok {
-		return newBuffered(c)
-	}
-	w := &wrapped{Conn: c}
-	switch c.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		w.vectored = true
-	}
-	return w
+	_, shakes := c.(handshaker)
+	return newStream(c, shakes)
 }
 
-// wrapped is a net.Conn as a toe.Stream.
-type wrapped struct {
-	net.Conn
-	closed atomic.Bool
-
-	readMu sync.Mutex // held while reading, also while that waits
-	// +checklocks:readMu
-	buf []byte // aheadSize octets, nil before the first Readable
-	// +checklocks:readMu
-	ahead []byte // the part of buf that has not been given yet
-	// +checklocks:readMu
-	err error // what comes after ahead; given once
-	// +checklocks:readMu
-	off uint64 // octets that ReadSegment has given
-
-	vectored bool        // Conn has writev
-	bufs     net.Buffers // WriteBatch's: a local one would escape
-}
-
-var _ toe.Stream = (*wrapped)(nil)
-
-func (w *wrapped) Read(p []byte) (int, error) {
-	w.readMu.Lock()
-	defer w.readMu.Unlock()
-	return w.readLocked(p)
-}
-
-func (w *wrapped) ReadSegment(p []byte) (n int, off uint64, err error) {
-	w.readMu.Lock()
-	defer w.readMu.Unlock()
-	off = w.off
-	n, err = w.readLocked(p)
-	w.off += uint64(n)
-	return n, off, err
-}
-
-// readLocked gives what is ahead, else reads. n is 0 exactly when err is not
-// nil or p is empty.
+// NewBuffered is New for a byte stream whose Write must not be interrupted: one that is useless once
+// a Write of it has timed out.
 //
-// +checklocks:w.readMu
-func (w *wrapped) readLocked(p []byte) (n int, err error) {
-	if w.closed.Load() {
-		return 0, net.ErrClosed
+// All writes go through the send buffer. Write returns when everything is in the buffer. The write
+// deadline bounds waiting for room, never a Write of c. A Write whose deadline passes returns how
+// many bytes will go out all the same. Later writes and CloseWrite return the error of a failed
+// Write of c.
+func NewBuffered(c net.Conn) toe.Stream {
+	if s, ok := c.(toe.Stream); ok {
+		return s
 	}
-	if len(p) == 0 {
-		return 0, nil
+	return newStream(c, true)
+}
+
+// A handshaker is a net.Conn that needs a handshake first: a *tls.Conn, or a type that embeds one.
+type handshaker interface {
+	net.Conn
+	HandshakeContext(context.Context) error
+}
+
+// A halfCloser is a net.Conn that can send a FIN, or what stands for one.
+type halfCloser interface{ CloseWrite() error }
+
+// A lingerer is a net.Conn that can make its Close a reset.
+type lingerer interface{ SetLinger(seconds int) error }
+
+// A wrapper is a net.Conn that works over another one: a *tls.Conn.
+type wrapper interface{ NetConn() net.Conn }
+
+// A stream is a net.Conn as a Stream.
+//
+//	TryWriteBatch ──▶ send buffer ──▶ feed, one goroutine while there is work ──▶ conn
+//
+// The calls that may wait for the peer run in feed: Write of the send buffer, CloseWrite and Close.
+// Reads go to conn directly once the handshake is done.
+type stream struct {
+	conn     net.Conn
+	can      toe.Capabilities
+	buffered bool   // every write goes through the send buffer
+	in       reader // reads from conn; its closed is set with mu held
+	feedFunc func() // feed, made a function once so that starting it costs no allocation
+
+	mu            sync.Mutex
+	changed       sync.Cond         // signals changes of the fields below
+	readDeadline  deadline.Deadline // +checklocks:mu
+	writeDeadline deadline.Deadline // +checklocks:mu
+	handshake     handshake         // +checklocks:mu
+	shakeErr      error             // +checklocks:mu; why the handshake has failed
+
+	out     sendBuffer  // +checklocks:mu
+	writing bool        // +checklocks:mu; a write is under way and others wait, so that bytes do not mix
+	feeding bool        // +checklocks:mu; feed runs
+	err     error       // +checklocks:mu; why nothing goes out any more
+	shut    bool        // +checklocks:mu; CloseWrite was called
+	shutOut bool        // +checklocks:mu; and so has conn's been
+	closed  bool        // +checklocks:mu; Close or Abort was called
+	linger  *time.Timer // +checklocks:mu; ends the time that Close gives
+}
+
+var _ toe.Stream = (*stream)(nil)
+
+func newStream(c net.Conn, buffered bool) *stream {
+	s := &stream{conn: c, buffered: buffered, in: reader{conn: c, turn: make(chan struct{}, 1)}, handshake: shaken}
+	s.changed.L = &s.mu
+	s.feedFunc = s.feed
+	if _, ok := c.(handshaker); ok {
+		s.handshake = shakeIdle
 	}
-	if len(w.ahead) > 0 {
-		n = copy(p, w.ahead)
-		w.ahead = w.ahead[n:]
-		return n, nil
+	// An error is that of a closed net.Conn, or of one without deadlines.
+	err := c.SetDeadline(time.Time{})
+	s.can.Deadlines = err == nil || errors.Is(err, net.ErrClosed)
+	_, s.can.HalfClose = c.(halfCloser)
+	s.can.Reset = canReset(s.below())
+	return s
+}
+
+// below returns the connection that a reset has to end.
+func (s *stream) below() net.Conn {
+	if w, ok := s.conn.(wrapper); ok {
+		return w.NetConn()
 	}
-	for n == 0 && err == nil {
-		err, w.err = w.err, nil
-		if err == nil {
-			n, err = w.Conn.Read(p)
+	return s.conn
+}
+
+func canReset(c net.Conn) bool {
+	if s, ok := c.(toe.Stream); ok {
+		return s.Capabilities().Reset
+	}
+	_, ok := c.(lingerer)
+	return ok
+}
+
+func (s *stream) Capabilities() toe.Capabilities { return s.can }
+func (s *stream) EMSS() int                      { return toe.DefaultEMSS }
+func (s *stream) LocalAddr() net.Addr            { return s.conn.LocalAddr() }
+func (s *stream) RemoteAddr() net.Addr           { return s.conn.RemoteAddr() }
+
+// Reading.
+
+func (s *stream) Read(p []byte) (int, error) {
+	if err := s.ready(len(p) == 0); err != nil {
+		return 0, s.opError("read", err)
+	}
+	n, err := s.in.read(p)
+	return n, s.opError("read", err)
+}
+
+// ReadSegment gives what the Stream has read ahead, else waits. It has no patience: a net.Conn
+// cannot be asked without waiting.
+func (s *stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	if err = s.ready(false); err != nil {
+		return 0, s.in.offset(), s.opError("read", err)
+	}
+	n, off, err = s.in.readSegment(l)
+	return n, off, s.opError("read", err)
+}
+
+func (s *stream) Pending() (int, error) {
+	if s.in.closed.Load() {
+		return 0, s.opError("pending", net.ErrClosed)
+	}
+	return s.in.pending(), nil
+}
+
+// Writing.
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.takeTurn(true); err != nil {
+		return 0, s.opError("write", err)
+	}
+	defer s.endTurn()
+	var n int
+	var err error
+	if s.buffered {
+		n, err = s.put(p, true)
+	} else {
+		n, err = s.writeThrough(p)
+	}
+	return n, s.opError("write", err)
+}
+
+// writeThrough writes p to conn, after what is in the send buffer. It is the caller's turn.
+//
+// +checklocks:s.mu
+func (s *stream) writeThrough(p []byte) (n int, err error) {
+	for s.feeding {
+		if err := s.writeErr(true); err != nil {
+			return 0, err
+		}
+		s.changed.Wait()
+	}
+	if err := s.writeErr(true); err != nil {
+		return 0, err
+	}
+	s.mu.Unlock()
+	n, err = s.conn.Write(p)
+	s.mu.Lock()
+	if err != nil && s.closed {
+		err = net.ErrClosed // net.Pipe has an error of its own
+	}
+	return n, err
+}
+
+func (s *stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok, err := s.takeTurn(false); !ok {
+		return 0, s.opError("write", err)
+	}
+	defer s.endTurn()
+	for _, b := range bufs {
+		m, err := s.put(b, false)
+		n += m
+		if err != nil {
+			return n, s.opError("write", err)
+		}
+		if m < len(b) {
+			break
 		}
 	}
-	if n > 0 { // what came with the octets comes after them
-		w.err, err = err, nil
-	}
-	return n, w.mapErr(err)
+	return n, nil
 }
 
-func (w *wrapped) Readable() error {
-	w.readMu.Lock()
-	defer w.readMu.Unlock()
-	if w.closed.Load() {
-		return net.ErrClosed
+// WaitWritable waits until the send buffer has room and no write is under way.
+func (s *stream) WaitWritable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		err := s.writeErr(true)
+		if err != nil || !s.writing && !s.out.full() {
+			return s.opError("write", err)
+		}
+		s.changed.Wait()
 	}
-	if len(w.ahead) > 0 {
-		return nil
-	}
-	if w.buf == nil {
-		w.buf = make([]byte, aheadSize)
-	}
-	n, err := w.readLocked(w.buf)
-	w.ahead = w.buf[:n]
-	if err == nil || isTimeout(err) {
-		return err
-	}
-	w.err = err // ReadSegment is to give it too
-	if err == io.EOF {
-		return nil
-	}
-	return err
 }
 
-func (w *wrapped) WriteBatch(bufs [][]byte) error {
-	if w.vectored {
-		w.bufs = bufs
-		_, err := w.bufs.WriteTo(w.Conn)
-		w.bufs = nil
-		return w.mapErr(err)
+// takeTurn waits, if wait is set, until no other write is under way. It returns false if it is not
+// the caller's turn.
+//
+// +checklocks:s.mu
+func (s *stream) takeTurn(wait bool) (ok bool, err error) {
+	for {
+		if err := s.writeErr(wait); err != nil {
+			return false, err
+		}
+		if !s.writing {
+			s.writing = true
+			return true, nil
+		}
+		if !wait {
+			return false, nil
+		}
+		s.changed.Wait()
 	}
-	return w.mapErr(w.writeGathered(bufs))
 }
 
-// writeGathered writes bufs with few calls of Write: small slices are copied
-// together first, large ones are written from where they are.
-func (w *wrapped) writeGathered(bufs [][]byte) error {
-	stage := staging.Get().(*[stagingSize]byte)
-	defer staging.Put(stage)
-	n := 0 // octets in stage
-	for _, b := range bufs {
-		for len(b) > 0 {
-			if n == 0 && len(b) >= stagingSize {
-				if _, err := w.Conn.Write(b); err != nil {
-					return err
-				}
+// +checklocks:s.mu
+func (s *stream) endTurn() {
+	s.writing = false
+	s.changed.Broadcast()
+}
+
+// put copies p into the send buffer, and waits for room if wait is set. It returns how much of p it
+// has copied.
+//
+// +checklocks:s.mu
+func (s *stream) put(p []byte, wait bool) (n int, err error) {
+	for n < len(p) {
+		if err := s.writeErr(wait); err != nil {
+			return n, err
+		}
+		if s.out.full() {
+			if !wait {
 				break
 			}
-			m := copy(stage[n:], b)
-			n, b = n+m, b[m:]
-			if n == stagingSize {
-				n = 0
-				if _, err := w.Conn.Write(stage[:]); err != nil {
-					return err
-				}
-			}
+			s.changed.Wait()
+			continue
+		}
+		n += s.out.put(p[n:])
+		if !s.feeding {
+			s.moveConnDeadline(time.Time{})
+			s.startFeed()
 		}
 	}
-	if n == 0 {
-		return nil
-	}
-	_, err := w.Conn.Write(stage[:n])
-	return err
+	return n, nil
 }
 
-func (w *wrapped) Write(p []byte) (int, error) {
-	n, err := w.Conn.Write(p)
-	return n, w.mapErr(err)
-}
-
-func (w *wrapped) CloseWrite() error {
-	if w.closed.Load() {
+// writeErr returns why nothing can be written, whether there is room or not.
+//
+// +checklocks:s.mu
+func (s *stream) writeErr(obeyDeadline bool) error {
+	switch {
+	case s.closed:
 		return net.ErrClosed
+	case obeyDeadline && s.writeDeadline.Passed():
+		return os.ErrDeadlineExceeded
+	case s.err != nil:
+		return s.err
+	case s.shut:
+		return syscall.EPIPE
 	}
-	c, ok := w.Conn.(interface{ CloseWrite() error })
-	if !ok {
-		return fmt.Errorf("netconn: half-close of a %T: %w", w.Conn, errors.ErrUnsupported)
-	}
-	return w.mapErr(c.CloseWrite())
+	return nil
 }
 
-func (w *wrapped) Close() error {
-	if w.closed.Swap(true) {
-		return net.ErrClosed
-	}
-	return w.Conn.Close()
-}
+// Deadlines.
 
-func (w *wrapped) EMSS() int { return toe.DefaultEMSS }
-
-// mapErr makes every error after Close a net.ErrClosed: net.Pipe and crypto/tls
-// have their own ideas.
-func (w *wrapped) mapErr(err error) error {
-	if err == nil || !w.closed.Load() || errors.Is(err, net.ErrClosed) {
+func (s *stream) SetDeadline(t time.Time) error {
+	if err := s.SetReadDeadline(t); err != nil {
 		return err
 	}
-	return net.ErrClosed
+	return s.SetWriteDeadline(t)
 }
 
-// isTimeout tells whether err is one that goes away when the deadline is moved.
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
+func (s *stream) SetReadDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.opError("set", net.ErrClosed)
+	}
+	if s.handshake != shaken {
+		s.readDeadline.Set(t, &s.changed)
+		return nil // conn gets it after the handshake
+	}
+	if err := s.conn.SetReadDeadline(t); err != nil {
+		return err
+	}
+	s.readDeadline.Set(t, &s.changed)
+	return nil
+}
+
+// SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through that,
+// it bounds a Write of conn too. The bytes in the send buffer go out whatever the deadline is, so
+// conn has none while feed runs.
+func (s *stream) SetWriteDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.opError("set", net.ErrClosed)
+	}
+	s.writeDeadline.Set(t, &s.changed)
+	if s.buffered || s.feeding {
+		return nil
+	}
+	return s.conn.SetWriteDeadline(t)
+}
+
+// moveConnDeadline gives conn the write deadline t if there is one on the stream and Writes of conn
+// obey it.
+//
+// +checklocks:s.mu
+func (s *stream) moveConnDeadline(t time.Time) {
+	if !s.buffered && !s.writeDeadline.At().IsZero() {
+		s.conn.SetWriteDeadline(t)
+	}
+}
+
+// opError makes err a *net.OpError, as package net does for all but io.EOF.
+func (s *stream) opError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	if e := (*net.OpError)(nil); errors.As(err, &e) {
+		return err
+	}
+	e := &net.OpError{Op: op, Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: err}
+	if e.Source != nil {
+		e.Net = e.Source.Network()
+	}
+	return e
 }

@@ -9,12 +9,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -168,6 +170,10 @@ type scriptRead struct {
 	err  error
 }
 
+func (s *script) SetDeadline(time.Time) error { return nil }
+func (s *script) LocalAddr() net.Addr         { return nil }
+func (s *script) RemoteAddr() net.Addr        { return nil }
+
 func (s *script) Read(p []byte) (int, error) {
 	s.calls++
 	r := s.reads[0]
@@ -179,8 +185,8 @@ func (s *script) Read(p []byte) (int, error) {
 	return copy(p, r.data), r.err
 }
 
-// TestNewReadAhead walks through reads with Readable before each of them and
-// without: the results are the same.
+// TestNewReadAhead reads with a Lender that takes its memory back and with one that does not: the
+// results are the same.
 func TestNewReadAhead(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
@@ -195,23 +201,22 @@ func TestNewReadAhead(t *testing.T) {
 		{"failure with octets", []scriptRead{{"a", broken}}, "a", broken},
 		{"failure alone", []scriptRead{{"a", nil}, {"", broken}}, "a", broken},
 	} {
-		for _, wait := range []bool{false, true} {
-			t.Run(test.desc, func(t *testing.T) {
+		for _, keeps := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, memory kept: %t", test.desc, keeps), func(t *testing.T) {
 				s := netconn.New(&script{reads: append([]scriptRead(nil), test.reads...)})
 				var got []byte
 				for {
-					if wait {
-						if err := s.Readable(); err != nil && err != test.err {
-							t.Fatalf("Readable() = %v", err)
-						}
+					p := make([]byte, 1)
+					var l toe.Lender = late{p}
+					if keeps {
+						l = toetest.Into(p)
 					}
-					var p [1]byte
-					n, off, err := s.ReadSegment(p[:])
+					n, off, err := s.ReadSegment(l, 0)
 					if off != uint64(len(got)) || (n == 0) != (err != nil) {
 						t.Fatalf("ReadSegment behind %q = %d, %d, %v", got, n, off, err)
 					}
 					if err != nil {
-						if err != test.err {
+						if !errors.Is(err, test.err) {
 							t.Errorf("ReadSegment = %v, want %v", err, test.err)
 						}
 						break
@@ -226,15 +231,30 @@ func TestNewReadAhead(t *testing.T) {
 	}
 }
 
-// TestNewReadAheadIsARun: after Readable, ReadSegment gives more than an octet.
+// TestNewReadAheadIsARun: what was read ahead comes in one piece, and Pending counts what is left.
 func TestNewReadAheadIsARun(t *testing.T) {
 	want := bytes.Repeat([]byte("run "), 500)
 	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
-	if err := s.Readable(); err != nil {
-		t.Fatal(err)
-	}
 	p := make([]byte, 4096)
-	if n, _, err := s.ReadSegment(p); !bytes.Equal(p[:n], want) || err != nil {
+	n, _, err := s.ReadSegment(late{p[:1000]}, 0)
+	if n != 1000 || err != nil {
+		t.Errorf("ReadSegment = %d octets, %v, want 1000", n, err)
+	}
+	if pending, err := s.Pending(); pending != len(want)-1000 || err != nil {
+		t.Errorf("Pending() = %d, %v, want %d", pending, err, len(want)-1000)
+	}
+	m, off, err := s.ReadSegment(late{p[1000:]}, 0)
+	if !bytes.Equal(p[:n+m], want) || off != 1000 || err != nil {
+		t.Errorf("ReadSegment = %d octets at %d, %v, want the other %d", m, off, err, len(want)-1000)
+	}
+}
+
+// TestNewReadsIntoMemoryKept: if the Lender keeps its memory, no byte is copied on its way there.
+func TestNewReadsIntoMemoryKept(t *testing.T) {
+	want := bytes.Repeat([]byte("run "), 5000)
+	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
+	p := make([]byte, len(want))
+	if n, _, err := toetest.ReadSegment(s, p); n != len(want) || !bytes.Equal(p, want) || err != nil {
 		t.Errorf("ReadSegment = %d octets, %v, want %d", n, err, len(want))
 	}
 }
@@ -263,22 +283,123 @@ func TestNewGathers(t *testing.T) {
 		{"nothing", [][]byte{{}, nil}, 0},
 		{"one small", [][]byte{small}, 1},
 		{"many small", [][]byte{small, small, small, {}, small}, 1},
-		{"large alone", [][]byte{large}, 1},
-		{"header, payload, trailer", [][]byte{small, large, small}, 3},
-		{"two FPDUs", [][]byte{small, large, small, large, small}, 5},
+		{"header, payload, trailer", [][]byte{small, large, small}, 4},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
-			var r records
-			want := bytes.Join(test.bufs, nil)
-			if err := netconn.New(&r).WriteBatch(test.bufs); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(r.data, want) {
-				t.Errorf("wrote %d octets that are not the %d of the batch", len(r.data), len(want))
-			}
-			if len(r.lens) != test.want {
-				t.Errorf("writes of %d octets, want %d writes", r.lens, test.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				x, y := net.Pipe()
+				defer y.Close()
+				r := records{Conn: x}
+				s := netconn.New(&r)
+				want := bytes.Join(test.bufs, nil)
+				if n, err := s.TryWriteBatch(test.bufs); n != len(want) || err != nil {
+					t.Fatalf("TryWriteBatch = %d, %v, want %d", n, err, len(want))
+				}
+				if err := s.Flush(time.Second); err != nil {
+					t.Errorf("Flush = %v", err)
+				}
+				if !bytes.Equal(r.data, want) {
+					t.Errorf("wrote %d octets that are not the %d of the batch", len(r.data), len(want))
+				}
+				if len(r.lens) > test.want {
+					t.Errorf("writes of %d octets, want at most %d writes", r.lens, test.want)
+				}
+				s.Close()
+			})
 		})
 	}
+}
+
+// TestNewWrite: a Write is one Write of the net.Conn below, behind what TryWriteBatch has taken, and
+// ends at its deadline without harm to either.
+func TestNewWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		defer y.Close()
+		s := netconn.New(x)
+		defer s.Close()
+		begin := time.Now()
+		s.SetWriteDeadline(begin.Add(time.Second))
+		if n, err := s.Write([]byte("nobody reads")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write = %d, %v, want 0, a timeout", n, err)
+		}
+		if n, err := s.TryWriteBatch([][]byte{[]byte("first ")}); n != 6 || err != nil {
+			t.Errorf("TryWriteBatch = %d, %v, want 6", n, err)
+		}
+		s.SetWriteDeadline(begin.Add(2 * time.Second))
+		if n, err := s.Write([]byte("x")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write behind the send buffer = %d, %v, want 0, a timeout", n, err)
+		}
+		s.SetWriteDeadline(begin.Add(4 * time.Second))
+		read := func(want string) {
+			p := make([]byte, len(want))
+			if _, err := io.ReadFull(y, p); string(p) != want || err != nil {
+				t.Errorf("read %q, %v, want %q", p, err, want)
+			}
+		}
+		time.AfterFunc(time.Second, func() { read("first ") })
+		if n, err := s.Write([]byte("x")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write = %d, %v, want 0, a timeout", n, err)
+		}
+		if d := time.Since(begin); d != 4*time.Second {
+			t.Errorf("the last Write ended after %v, want 4s", d)
+		}
+		s.SetWriteDeadline(time.Time{})
+		go read("second")
+		if n, err := s.Write([]byte("second")); n != 6 || err != nil {
+			t.Errorf("Write = %d, %v, want 6", n, err)
+		}
+		if !netconn.Idle(s) {
+			t.Error("an idle stream keeps its send buffer or its goroutine")
+		}
+	})
+}
+
+// TestNewCapabilities: what the net.Conn below can do.
+func TestNewCapabilities(t *testing.T) {
+	tcp, _ := socketPair(t, "tcp", "127.0.0.1:0")
+	x, y := net.Pipe()
+	defer y.Close()
+	for _, test := range []struct {
+		desc string
+		conn net.Conn
+		want toe.Capabilities
+	}{
+		{"net.Pipe", x, toe.Capabilities{Deadlines: true}},
+		{"TCP", tcp, toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true}},
+		{"TLS over TCP", tls.Client(tcp, &tls.Config{}), toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true}},
+		{"TLS over a Stream", tls.Client(netconn.New(x), &tls.Config{}), toe.Capabilities{Deadlines: true, HalfClose: true}},
+		{"no deadlines", endless{x}, toe.Capabilities{}},
+	} {
+		s := netconn.New(test.conn)
+		if got := s.Capabilities(); got != test.want {
+			t.Errorf("%s: Capabilities() = %+v, want %+v", test.desc, got, test.want)
+		}
+		if err := s.SetDeadline(time.Time{}); (err == nil) != test.want.Deadlines {
+			t.Errorf("%s: SetDeadline = %v", test.desc, err)
+		}
+	}
+	tcp.Close()
+	x.Close()
+}
+
+// endless is a net.Conn without deadlines.
+type endless struct{ net.Conn }
+
+func (endless) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (endless) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (endless) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// TestNewWaitsWithoutDeadlines: waiting for room obeys the deadline all the same.
+func TestNewWaitsWithoutDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := net.Pipe()
+		defer y.Close()
+		s := netconn.New(endless{x})
+		defer s.Close()
+		s.SetWriteDeadline(time.Now().Add(time.Second))
+		if err := toetest.WriteBatch(s, [][]byte{numbers(2 * netconn.SendSize)}); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("WriteBatch = %v, want a timeout", err)
+		}
+	})
 }

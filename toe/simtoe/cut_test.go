@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // cutAt writes three octets at a time until the connection is cut after 10, and
@@ -59,7 +60,7 @@ func TestCut(t *testing.T) {
 						for readErr == nil {
 							var p [4]byte
 							var n int
-							n, _, readErr = b.ReadSegment(p[:])
+							n, _, readErr = toetest.ReadSegment(b, p[:])
 							got = append(got, p[:n]...)
 						}
 						received <- got
@@ -153,7 +154,7 @@ func TestResetWakesWaiters(t *testing.T) {
 		}
 
 		a, b := pair(t, simtoe.Config{CutAfter: 1, CutHow: simtoe.RST}, simtoe.Config{Window: 1})
-		go func() { errs <- b.WriteBatch([][]byte{{1, 2}}) }()
+		go func() { errs <- toetest.WriteBatch(b, [][]byte{{1, 2}}) }()
 		synctest.Wait()
 		mustWrite(t, a, []byte{1})
 		if err := <-errs; !errors.Is(err, syscall.ECONNRESET) {

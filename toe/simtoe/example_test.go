@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/toe/simtoe"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // Two runs of five octets; the second is shown early as well.
@@ -15,7 +16,7 @@ func ExamplePair() {
 	a.Write([]byte("firstthen!"))
 	buf := make([]byte, 64)
 	for range 3 {
-		n, off, err := b.ReadSegment(buf)
+		n, off, err := toetest.ReadSegment(b, buf)
 		fmt.Printf("%q at offset %d, %v\n", buf[:n], off, err)
 	}
 	// Output:

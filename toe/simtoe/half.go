@@ -181,49 +181,50 @@ func (h *half) read(p []byte) (n int, err error) {
 	}
 }
 
-// readSegment waits for octets in order or early.
-func (h *half) readSegment(p []byte) (n int, off uint64, err error) {
+// beginSegments notes that ReadSegment is called. The first call is at offset 0.
+func (h *half) beginSegments() {
 	if !h.segments {
 		h.segments, h.base = true, h.next
 	}
-	for {
-		off = h.next - h.base
-		if err := h.readErr(); err != nil || len(p) == 0 {
-			return 0, off, err
-		}
-		if r, start := h.earlyRun(); r != nil {
-			r.shown = true
-			n = min(len(p), int(min(r.end, h.written)-start))
-			h.held.peek(int(start-h.next), p[:n])
-			return n, start - h.base, nil
-		}
-		if n := h.take(p); n > 0 {
-			return n, off, nil
-		}
-		if err := h.end(); err != nil {
-			return 0, off, err
-		}
-		h.readable.Wait()
-	}
 }
 
-// waitReadable waits until readSegment would not. Before the first readSegment,
-// early runs do not count: the next call may be a read.
-func (h *half) waitReadable() error {
-	for {
-		if err := h.readErr(); err != nil {
-			return err
-		}
-		if r, _ := h.earlyRun(); r != nil && h.segments || h.pending() > 0 {
-			return nil
-		}
-		if err := h.end(); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
+// waitSegment waits until there is something for readSegment: bytes in order or early, or the end.
+// It returns why nothing can be read.
+func (h *half) waitSegment() error {
+	for !h.hasSegment() {
 		h.readable.Wait()
 	}
+	if err := h.readErr(); err != nil {
+		return err
+	}
+	if r, _ := h.earlyRun(); r == nil && h.pending() == 0 {
+		return h.end()
+	}
+	return nil
+}
+
+// hasSegment reports whether waitSegment would return at once.
+func (h *half) hasSegment() bool {
+	if h.readErr() != nil || h.pending() > 0 || h.end() != nil {
+		return true
+	}
+	r, _ := h.earlyRun()
+	return r != nil
+}
+
+// readSegment gives bytes early or in order, without waiting. n is 0 if there are none.
+func (h *half) readSegment(p []byte) (n int, off uint64) {
+	off = h.next - h.base
+	if len(p) == 0 {
+		return 0, off
+	}
+	if r, start := h.earlyRun(); r != nil {
+		r.shown = true
+		n = min(len(p), int(min(r.end, h.written)-start))
+		h.held.peek(int(start-h.next), p[:n])
+		return n, start - h.base
+	}
+	return h.take(p), off
 }
 
 // readErr says why nothing can be read, whether octets are there or not.

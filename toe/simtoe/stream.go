@@ -16,9 +16,7 @@ type Addr struct{ Net, Address string }
 func (a Addr) Network() string { return a.Net }
 func (a Addr) String() string  { return a.Address }
 
-// Stream is one side of a connection. It implements toe.Stream, toe.TryWriter,
-// toe.WaitWriter and toe.Pender, and all of its methods may be called from any
-// goroutine.
+// Stream is one side of a connection. All of its methods may be called from any goroutine.
 type Stream struct {
 	mu  *sync.Mutex // of both sides; guards the halves
 	out *half
@@ -31,12 +29,7 @@ type Stream struct {
 	abortive bool // +checklocks:mu
 }
 
-var (
-	_ toe.Stream     = (*Stream)(nil)
-	_ toe.TryWriter  = (*Stream)(nil)
-	_ toe.WaitWriter = (*Stream)(nil)
-	_ toe.Pender     = (*Stream)(nil)
-)
+var _ toe.Stream = (*Stream)(nil)
 
 // Pair returns the two sides of a new connection. What side a sends goes as a
 // says, what side b sends as b says; with the same Config the two directions
@@ -66,21 +59,37 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, s.opError("read", err)
 }
 
-// ReadSegment gives one run, or what has arrived of it and fits p, in order or
-// early. An early run is given once; what does not fit p of it is not given
-// early.
-func (s *Stream) ReadSegment(p []byte) (n int, off uint64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, off, err = s.in.readSegment(p)
-	return n, off, s.opError("read", err)
+// ReadSegment gives one run, or what has arrived of it and fits the memory of l, in order or early.
+// An early run is given once; the part that does not fit is not given early. ReadSegment has no
+// patience: a goroutine that waits here costs nothing.
+func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	for {
+		if off, err = s.waitSegment(l); err != nil {
+			return 0, off, s.opError("read", err)
+		}
+		p := l.Lend() // without the lock, because l may take locks of its own
+		s.mu.Lock()
+		n, off = s.in.readSegment(p)
+		s.mu.Unlock()
+		if n > 0 || len(p) == 0 {
+			return n, off, nil
+		}
+	}
 }
 
-// Readable waits until ReadSegment would not block.
-func (s *Stream) Readable() error {
+// waitSegment waits until there is something to read, and has l take its memory back if that takes
+// time. off is the next offset in order.
+func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opError("read", s.in.waitReadable())
+	s.in.beginSegments()
+	if !s.in.hasSegment() {
+		s.mu.Unlock()
+		l.TakeBack()
+		s.mu.Lock()
+	}
+	err = s.in.waitSegment()
+	return s.in.next - s.in.base, err
 }
 
 // Pending returns the number of octets that Read could give now.
@@ -98,14 +107,6 @@ func (s *Stream) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	n, err := s.out.write([][]byte{p}, true)
 	return n, s.opError("write", err)
-}
-
-// WriteBatch writes bufs and does not change it.
-func (s *Stream) WriteBatch(bufs [][]byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err := s.out.write(bufs, true)
-	return s.opError("write", err)
 }
 
 // TryWriteBatch writes as much of bufs as the window has room for.
@@ -135,11 +136,32 @@ func (s *Stream) CloseWrite() error {
 	return nil
 }
 
-// Close ends both directions. What was written before still arrives; what was
-// not read is lost. Closing again does nothing.
+// Flush returns nil: what was written is in the network.
+func (s *Stream) Flush(time.Duration) error { return nil }
+
+// Close ends both directions. What was written before still arrives; what was not read is lost.
+// Closing again does nothing.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closeLocked()
+	return nil
+}
+
+// Abort resets the connection. The peer still reads what was written before, and then sees the
+// reset. Abort of a Stream that is closed does nothing.
+func (s *Stream) Abort() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.out.writeClosed {
+		s.abortive = true
+	}
+	s.closeLocked()
+	return nil
+}
+
+// +checklocks:s.mu
+func (s *Stream) closeLocked() {
 	s.out.writeClosed = true
 	s.out.writeDeadline.Stop()
 	if s.abortive && !s.out.silent {
@@ -147,10 +169,9 @@ func (s *Stream) Close() error {
 	}
 	s.out.closeWrite()
 	s.in.closeRead(!s.out.silent)
-	return nil
 }
 
-// SetLinger with 0 seconds makes Close a reset, as that of a net.TCPConn; other values change nothing else.
+// SetLinger with 0 seconds makes Close a reset, as for a net.TCPConn. Other values undo that.
 func (s *Stream) SetLinger(seconds int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,6 +180,13 @@ func (s *Stream) SetLinger(seconds int) error {
 	}
 	s.abortive = seconds == 0
 	return nil
+}
+
+// Capabilities are those of a TCP. EarlyRuns depends on the Config of the peer's side.
+func (s *Stream) Capabilities() toe.Capabilities {
+	return toe.Capabilities{
+		Deadlines: true, HalfClose: true, Reset: true, Pending: true, EarlyRuns: s.in.cfg.Early > 0,
+	}
 }
 
 // EMSS returns Config.EMSS or what SetEMSS set.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
+	"github.com/rddp/rddp/toe/toetest"
 )
 
 // pair returns a connection that is closed at the end of the test.
@@ -58,7 +59,7 @@ func readAll(t testing.TB, s toe.Stream, data []byte) (runs []shown) {
 	t.Helper()
 	p := make([]byte, len(data))
 	for in := uint64(0); in < uint64(len(data)); {
-		n, off, err := s.ReadSegment(p)
+		n, off, err := toetest.ReadSegment(s, p)
 		if err != nil {
 			t.Fatalf("ReadSegment at offset %d = %v", in, err)
 		}
@@ -211,15 +212,15 @@ func TestEarlyRunIntoSmallBuffer(t *testing.T) {
 	mustWrite(t, a, data)
 	p := make([]byte, 4)
 	for i, want := range []uint64{20, 0, 4, 8, 12, 16, 20, 24, 28, 32, 36} {
-		n, off, err := b.ReadSegment(p)
+		n, off, err := toetest.ReadSegment(b, p)
 		if n != 4 || off != want || err != nil || !bytes.Equal(p, data[off:][:4]) {
 			t.Errorf("ReadSegment %d = %d, %d, %v, want 4, %d, nil", i, n, off, err, want)
 		}
 	}
 }
 
-// TestReadKnowsNoEarlyRuns: neither Read nor a Readable before it, though early
-// runs are there before anything in order has arrived.
+// TestReadKnowsNoEarlyRuns: neither Read nor Pending knows them, though early runs are there before
+// anything in order has arrived.
 func TestReadKnowsNoEarlyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := octets(10_000)
@@ -227,11 +228,9 @@ func TestReadKnowsNoEarlyRuns(t *testing.T) {
 		mustWrite(t, a, data)
 		got := make([]byte, len(data))
 		for n := 0; n < len(got); {
-			if err := b.Readable(); err != nil {
-				t.Fatal(err)
-			}
-			if pending, err := b.Pending(); pending == 0 || err != nil {
-				t.Fatalf("Pending() = %d, %v after Readable, want octets in order", pending, err)
+			before, err := b.Pending()
+			if err != nil || n == 0 && before != 0 {
+				t.Fatalf("Pending() = %d, %v before anything has arrived", before, err)
 			}
 			m, err := b.Read(got[n:])
 			if err != nil {
@@ -356,8 +355,8 @@ func TestDeadlines(t *testing.T) {
 		start := time.Now()
 		a.SetDeadline(start.Add(time.Second))
 		a.SetDeadline(start.Add(time.Minute))
-		if err := a.Readable(); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("Readable() = %v, want os.ErrDeadlineExceeded", err)
+		if _, _, err := toetest.ReadSegment(a, make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("ReadSegment = %v, want os.ErrDeadlineExceeded", err)
 		}
 		if d := time.Since(start); d != time.Minute {
 			t.Errorf("deadline after %v, want %v", d, time.Minute)
@@ -367,7 +366,7 @@ func TestDeadlines(t *testing.T) {
 			time.Sleep(time.Hour)
 			a.SetWriteDeadline(time.Now().Add(-1))
 		}()
-		if err := a.WriteBatch([][]byte{{1, 2}}); !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := toetest.WriteBatch(a, [][]byte{{1, 2}}); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("WriteBatch = %v, want os.ErrDeadlineExceeded", err)
 		}
 		if d := time.Since(start); d != time.Minute+time.Hour {
@@ -381,8 +380,8 @@ func TestBubbleIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t, simtoe.Config{Window: 10}, simtoe.Config{})
 		errs := make(chan error, 3)
-		go func() { errs <- a.Readable() }()
-		go func() { errs <- a.WriteBatch([][]byte{octets(100)}) }()
+		go func() { _, _, err := toetest.ReadSegment(a, make([]byte, 1)); errs <- err }()
+		go func() { errs <- toetest.WriteBatch(a, [][]byte{octets(100)}) }()
 		go func() { _, err := a.Read(make([]byte, 1)); errs <- err }()
 		synctest.Wait()
 		if len(errs) != 0 {

@@ -3,6 +3,8 @@ package toetest
 import (
 	"errors"
 	"io"
+	"net"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -10,18 +12,13 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// testOffsetsBeginAfterRead: "offset 0 is the first octet that ReadSegment
-// gives", whatever Read and Readable did before.
+// testOffsetsBeginAfterRead: "Offset 0 is the first byte that ReadSegment gives", whatever Read did
+// before.
 func testOffsetsBeginAfterRead(t *testing.T, a, b toe.Stream) {
 	write := inBackground(func() error {
 		_, err := a.Write([]byte("startup, then the stream"))
 		return err
 	})
-	for range 3 {
-		if err := b.Readable(); err != nil {
-			t.Fatalf("Readable() = %v", err)
-		}
-	}
 	p := make([]byte, len("startup, "))
 	if _, err := io.ReadFull(b, p); err != nil || string(p) != "startup, " {
 		t.Fatalf("Read = %q, %v, want %q", p, err, "startup, ")
@@ -32,31 +29,12 @@ func testOffsetsBeginAfterRead(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "Write", write(), nil)
 }
 
-func testReadable(t *testing.T, a, b toe.Stream) {
-	off := uint64(0)
-	for _, s := range []string{"x", "yz", "a longer one"} {
-		readable := inBackground(b.Readable)
-		write := inBackground(func() error { return a.WriteBatch([][]byte{[]byte(s)}) })
-		if err := readable(); err != nil {
-			t.Fatalf("Readable() = %v", err)
-		}
-		if err := b.Readable(); err != nil { // it takes nothing
-			t.Fatalf("second Readable() = %v", err)
-		}
-		if got := readString(t, b, off, len(s)); got != s {
-			t.Errorf("read %q, want %q", got, s)
-		}
-		wantErr(t, "WriteBatch", write(), nil)
-		off += uint64(len(s))
-	}
-}
-
 func testEmptyReadSegment(t *testing.T, a, b toe.Stream) {
-	write := inBackground(func() error { return a.WriteBatch([][]byte{[]byte("ab")}) })
+	write := inBackground(func() error { return WriteBatch(a, [][]byte{[]byte("ab")}) })
 	if got := readString(t, b, 0, 1); got != "a" {
 		t.Errorf("read %q, want %q", got, "a")
 	}
-	if n, off, err := b.ReadSegment(nil); n != 0 || off != 1 || err != nil {
+	if n, off, err := ReadSegment(b, nil); n != 0 || off != 1 || err != nil {
 		t.Errorf("ReadSegment(nil) = %d, %d, %v, want 0, 1, nil", n, off, err)
 	}
 	if got := readString(t, b, 1, 1); got != "b" {
@@ -65,71 +43,152 @@ func testEmptyReadSegment(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
-// testReadLazily reads the two ways in turn: the offsets count what either has read. A buffer is out when something was read, and
-// none while ReadLazily waits.
-func testReadLazily(t *testing.T, a, b toe.Stream) {
-	r, ok := b.(toe.LazyReader)
-	if !ok {
-		t.Skip("no LazyReader")
-	}
-	buf, lent, waits := make([]byte, 2), 0, make(chan bool, 1)
-	read := func(p []byte, want string, at uint64) {
-		t.Helper()
-		n, off, err := r.ReadLazily(0, func() []byte { lent++; return p }, func() {
-			lent--
-			select {
-			case waits <- true:
-			default:
+// A strict Lender takes its memory back, and lends other memory each time. It fails the test if the
+// Stream uses it against the contract.
+type strict struct {
+	t     *testing.T
+	size  int
+	keeps bool
+	p     []byte // nil while nothing is lent
+	waits chan struct{}
+	lends int
+}
+
+func (l *strict) Lend() []byte {
+	if l.p != nil && !l.keeps {
+		for _, c := range l.p {
+			if c != 0 {
+				l.t.Error("the Stream has written to memory that it did not read into")
 			}
-		})
-		if err != nil || off != at || string(p[:n]) != want || lent != 1 {
-			t.Errorf("ReadLazily = %q, %d, %v with %d buffers out, want %q, %d, nil with 1", p[:n], off, err, lent, want, at)
 		}
-		lent = 0
 	}
+	if l.p == nil || !l.keeps {
+		l.p = make([]byte, l.size)
+	}
+	l.lends++
+	return l.p
+}
+
+func (l *strict) TakeBack() bool {
+	for _, c := range l.p {
+		if c != 0 {
+			l.t.Error("the Stream has written to memory that it gives back")
+		}
+	}
+	if l.waits != nil {
+		select {
+		case l.waits <- struct{}{}:
+		default:
+		}
+	}
+	if l.keeps {
+		return true
+	}
+	l.p = nil
+	return false
+}
+
+// testLendsLate: a Stream that waits holds no memory of the caller's, and what it reads is in the
+// memory that it was lent last.
+func testLendsLate(t *testing.T, a, b toe.Stream) {
+	waits := make(chan struct{}, 1)
 	write := inBackground(func() error {
-		<-waits
-		return a.WriteBatch([][]byte{[]byte("abcdef")})
+		<-waits // or the read below never ends
+		return WriteBatch(a, [][]byte{[]byte("abcdef")})
 	})
-	read(buf, "ab", 0)
-	read(nil, "", 2)
-	if got := readString(t, b, 2, 1); got != "c" {
-		t.Errorf("read %q, want %q", got, "c")
+	read := func(size int, want string, at uint64) {
+		t.Helper()
+		var l *strict
+		var n int
+		off := uint64(1 << 40) // an early run
+		var err error
+		for off > at && err == nil {
+			l = &strict{t: t, size: size, waits: waits}
+			n, off, err = b.ReadSegment(l, 0)
+		}
+		if err != nil || off != at || l.p == nil && size > 0 || string(l.p[:n]) != want[:n] || n == 0 && size > 0 {
+			t.Fatalf("ReadSegment = %q, %d, %v with %v lent, want the beginning of %q, %d, nil", l.p[:n], off, err, l.p != nil, want, at)
+		}
+		if n < len(want) {
+			if got := readString(t, b, at+uint64(n), len(want)-n); got != want[n:] {
+				t.Errorf("read %q, want %q", got, want[n:])
+			}
+		}
 	}
-	read(buf, "de", 3)
-	read(buf, "f", 5)
+	read(2, "ab", 0)
+	read(0, "", 2)
+	read(3, "cde", 2)
+	read(2, "f", 5)
 	wantErr(t, "WriteBatch", write(), nil)
 	wantErr(t, "Close", a.Close(), nil)
-	n, off, err := r.ReadLazily(0, func() []byte { return buf }, func() {})
-	if n != 0 || off != 6 || err != io.EOF {
-		t.Errorf("ReadLazily at the end = %d, %d, %v, want 0, 6, io.EOF", n, off, err)
+	for range 2 { // for ever
+		n, off, err := b.ReadSegment(&strict{t: t, size: 2}, 0)
+		if n != 0 || off != 6 || err != io.EOF {
+			t.Errorf("ReadSegment at the end = %d, %d, %v, want 0, 6, io.EOF", n, off, err)
+		}
 	}
 }
 
+// testLenderKeeps: a Lender that keeps its memory while the Stream waits gets the bytes in it.
+func testLenderKeeps(t *testing.T, a, b toe.Stream) {
+	waits := make(chan struct{}, 1)
+	write := inBackground(func() error {
+		<-waits
+		return WriteBatch(a, [][]byte{[]byte("kept")})
+	})
+	l := &strict{t: t, size: 8, keeps: true, waits: waits}
+	n, off, err := b.ReadSegment(l, 0)
+	if err != nil || n == 0 || l.lends == 0 || string(l.p[:n]) != "kept"[off:][:n] {
+		t.Errorf("ReadSegment = %q, %d, %v after %d Lends", l.p[:n], off, err, l.lends)
+	}
+	if off == 0 && n < 4 {
+		readString(t, b, uint64(n), 4-n)
+	}
+	wantErr(t, "WriteBatch", write(), nil)
+}
+
+// testPatience: whatever the patience, the bytes come, and the deadline holds once it is over.
+func testPatience(t *testing.T, a, b toe.Stream) {
+	write := inBackground(func() error { return WriteBatch(a, [][]byte{[]byte("x")}) })
+	l := &strict{t: t, size: 1}
+	if n, off, err := b.ReadSegment(l, time.Millisecond); n != 1 || off != 0 || err != nil || l.p[0] != 'x' {
+		t.Errorf("ReadSegment = %d, %d, %v", n, off, err)
+	}
+	wantErr(t, "WriteBatch", write(), nil)
+	b.SetReadDeadline(time.Now().Add(soon))
+	_, _, err := b.ReadSegment(&strict{t: t, size: 1}, time.Millisecond)
+	wantErr(t, "ReadSegment with a deadline", err, os.ErrDeadlineExceeded)
+}
+
 func testHalfClose(t *testing.T, a, b toe.Stream) {
-	write := inBackground(func() error { return a.WriteBatch([][]byte{[]byte("last words")}) })
+	write := inBackground(func() error { return WriteBatch(a, [][]byte{[]byte("last words")}) })
 	if got := readString(t, b, 0, 10); got != "last words" {
 		t.Errorf("read %q, want %q", got, "last words")
 	}
 	wantErr(t, "WriteBatch", write(), nil)
-	err := a.CloseWrite()
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("no half-close")
+	want := error(nil)
+	if !a.Capabilities().HalfClose {
+		want = errors.ErrUnsupported
 	}
-	wantErr(t, "CloseWrite", err, nil)
-	for range 2 { // for ever
-		if err := b.Readable(); err != nil {
-			t.Errorf("Readable at the end = %v, want nil", err)
+	wantErr(t, "CloseWrite", a.CloseWrite(), want)
+	if want != nil { // nothing has changed
+		write := inBackground(func() error { return WriteBatch(a, [][]byte{[]byte("more")}) })
+		if got := readString(t, b, 10, 4); got != "more" {
+			t.Errorf("read %q, want %q", got, "more")
 		}
+		wantErr(t, "WriteBatch", write(), nil)
+		return
+	}
+	for range 2 { // for ever
 		if _, err := readInOrder(b, make([]byte, 8), 10); err != io.EOF {
 			t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 		}
 	}
-	if err := a.WriteBatch([][]byte{{1}}); err == nil {
+	if err := WriteBatch(a, [][]byte{{1}}); err == nil {
 		t.Error("WriteBatch after CloseWrite = nil, want an error")
 	}
 	// The other direction goes on.
-	write = inBackground(func() error { return b.WriteBatch([][]byte{[]byte("an answer")}) })
+	write = inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("an answer")}) })
 	if got := readString(t, a, 0, 9); got != "an answer" {
 		t.Errorf("read %q, want %q", got, "an answer")
 	}
@@ -139,61 +198,80 @@ func testHalfClose(t *testing.T, a, b toe.Stream) {
 func testPeerCloses(t *testing.T, a, b toe.Stream) {
 	write := inBackground(func() error {
 		defer a.Close()
-		return a.WriteBatch([][]byte{[]byte("bye")})
+		return WriteBatch(a, [][]byte{[]byte("bye")})
 	})
 	if got := readString(t, b, 0, 3); got != "bye" {
 		t.Errorf("read %q, want %q", got, "bye")
 	}
 	wantErr(t, "WriteBatch", write(), nil)
-	if err := b.Readable(); err != nil {
-		t.Errorf("Readable at the end = %v, want nil", err)
-	}
 	if _, err := readInOrder(b, make([]byte, 8), 3); err != io.EOF {
 		t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 	}
-	if err := b.WriteBatch(overfill()); err == nil {
+	if err := WriteBatch(b, overfill()); err == nil {
 		t.Error("WriteBatch to a closed peer = nil, want an error")
 	}
 }
 
-func testPending(t *testing.T, a, b toe.Stream) {
-	p, ok := b.(toe.Pender)
-	if !ok {
-		t.Skip("no Pender")
+// testPeerAborts: who reads sees the end of an aborted stream, and no orderly one if the Stream
+// declares Reset. Bytes that were sent before may be lost.
+func testPeerAborts(t *testing.T, a, b toe.Stream) {
+	write := inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("unread")}) })
+	if got := readString(t, a, 0, 2); got != "un" {
+		t.Errorf("read %q, want %q", got, "un")
 	}
+	wantErr(t, "WriteBatch", write(), nil)
+	mine := inBackground(func() error { return WriteBatch(a, overfill()) })
+	readString(t, b, 0, 1) // the write has begun
+	wantErr(t, "Abort", a.Abort(), nil)
+	wantErr(t, "WriteBatch during Abort", mine(), net.ErrClosed)
+	p := make([]byte, 64<<10)
+	var err error
+	for err == nil {
+		_, _, err = ReadSegment(b, p)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) || b.Capabilities().Reset && err == io.EOF {
+		t.Errorf("ReadSegment after the peer's Abort = %v, want the end, and no orderly one of a reset", err)
+	}
+	if err := WriteBatch(b, overfill()); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("WriteBatch after the peer's Abort = %v, want an error of the connection", err)
+	}
+}
+
+func testPending(t *testing.T, a, b toe.Stream) {
 	want := func(n int) {
 		t.Helper()
-		if got, err := p.Pending(); got != n || err != nil {
+		got, err := b.Pending()
+		if b.Capabilities().Pending && got != n || got < 0 || got > n || err != nil {
 			t.Errorf("Pending() = %d, %v, want %d, nil", got, err, n)
 		}
 	}
 	want(0)
-	if err := a.WriteBatch([][]byte{[]byte("pen"), []byte("ding")}); err != nil {
+	if err := WriteBatch(a, [][]byte{[]byte("pen"), []byte("ding")}); err != nil {
 		t.Fatalf("WriteBatch = %v", err)
 	}
 	if got := readString(t, b, 0, 1); got != "p" {
 		t.Errorf("read %q, want %q", got, "p")
 	}
-	waitPending(t, b, 6)
-	want(6) // octets that have been seen do not go away
+	if b.Capabilities().Pending {
+		waitPending(t, b, 6)
+	}
+	want(6) // bytes that have been seen do not go away
 	if got := readString(t, b, 1, 6); got != "ending" {
 		t.Errorf("read %q, want %q", got, "ending")
 	}
 	want(0)
-	if err := a.CloseWrite(); err != nil {
-		t.Fatalf("CloseWrite = %v", err)
+	a.Close()
+	if _, err := readInOrder(b, make([]byte, 1), 7); err != io.EOF {
+		t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 	}
-	if err := b.Readable(); err != nil {
-		t.Errorf("Readable at the end = %v", err)
-	}
-	want(0) // a FIN is no octet
+	want(0) // a FIN is no byte
 }
 
-// waitPending waits until n octets are pending.
+// waitPending waits until n bytes are pending.
 func waitPending(t *testing.T, s toe.Stream, n int) {
 	t.Helper()
 	for limit := time.Now().Add(patience); ; runtime.Gosched() {
-		got, err := s.(toe.Pender).Pending()
+		got, err := s.Pending()
 		if err != nil || got > n || time.Now().After(limit) {
 			t.Fatalf("Pending() = %d, %v, want %d", got, err, n)
 		}

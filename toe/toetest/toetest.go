@@ -1,9 +1,11 @@
-// Package toetest checks that a toe.Stream keeps the contract. Every backend
-// runs it in its tests:
+// Package toetest checks that a toe.Stream keeps the contract. Every backend runs it in its tests:
 //
 //	func TestContract(t *testing.T) {
 //		toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { … })
 //	}
+//
+// [ReadSegment] and [WriteBatch] are the two calls of a Stream that tests make most, in the plainest
+// form.
 package toetest
 
 import (
@@ -22,26 +24,27 @@ const (
 	patience = 20 * time.Second
 	// soon is a deadline that is meant to pass.
 	soon = 10 * time.Millisecond
-	// tooMuch is more octets than any stream buffers, on its way to a peer that
-	// does not read.
+	// tooMuch is more bytes than any stream buffers, on its way to a peer that does not read.
 	tooMuch = 256 << 20
 )
 
-// TestStream runs every check of the contract on fresh connections. makePair
-// returns the two sides of one; TestStream closes them. What the streams do not
-// offer (half-close, toe.TryWriter, toe.WaitWriter, toe.LazyReader, toe.Pender) is not
-// checked.
+// TestStream runs every check of the contract on fresh connections. makePair returns the two sides
+// of one; TestStream closes them. A check of something that a Stream can do without, such as the
+// half-close, looks at Capabilities: a Stream that declares it must do it, and any other Stream must
+// refuse it as the contract says. A Stream without deadlines cannot be checked.
 func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, a, b toe.Stream)
 	}{
+		{"Capabilities", testCapabilities},
 		{"Transfer", testTransfer},
 		{"TransferBothWays", testTransferBothWays},
 		{"OffsetsBeginAfterRead", testOffsetsBeginAfterRead},
-		{"Readable", testReadable},
 		{"EmptyReadSegment", testEmptyReadSegment},
-		{"ReadLazily", testReadLazily},
+		{"LendsLate", testLendsLate},
+		{"LenderKeeps", testLenderKeeps},
+		{"Patience", testPatience},
 		{"EmptyBuffers", testEmptyBuffers},
 		{"ManyBuffers", testManyBuffers},
 		{"BatchKeepsOctets", testBatchKeepsOctets},
@@ -50,13 +53,15 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"DeadlineMovedWhileWaiting", testDeadlineMovedWhileWaiting},
 		{"HalfClose", testHalfClose},
 		{"PeerCloses", testPeerCloses},
+		{"PeerAborts", testPeerAborts},
 		{"CloseWakesReaders", testCloseWakesReaders},
 		{"CloseWakesWriters", testCloseWakesWriters},
+		{"Flush", testFlush},
 		{"ClosedStream", testClosedStream},
 		{"EMSS", testEMSS},
 		{"TryWriteBatch", testTryWriteBatch},
 		{"TryWriteBatchDeadline", testTryWriteBatchDeadline},
-		{"TryWriteBatchThenWriteBatch", testTryWriteBatchThenWriteBatch},
+		{"TryWriteBatchThenWrite", testTryWriteBatchThenWrite},
 		{"WaitWritable", testWaitWritable},
 		{"WaitWritableEnds", testWaitWritableEnds},
 		{"WaitWritablePeerCloses", testWaitWritablePeerCloses},
@@ -94,26 +99,65 @@ func wantErr(t *testing.T, what string, err, want error) {
 	}
 }
 
-// readInOrder reads one run that is not early into p and checks its offset.
+// memory is a Lender of fixed memory, which it never takes back.
+type memory struct{ p []byte }
+
+func (m *memory) Lend() []byte   { return m.p }
+func (m *memory) TakeBack() bool { return true }
+
+// Into returns a Lender that lends p, also while the Stream waits.
+func Into(p []byte) toe.Lender { return &memory{p} }
+
+// ReadSegment is s.ReadSegment into p, without patience.
+func ReadSegment(s toe.Stream, p []byte) (n int, off uint64, err error) {
+	return s.ReadSegment(Into(p), 0)
+}
+
+// WriteBatch writes all bytes of bufs in order, as a driver does that has nothing else to do: it
+// waits while the send buffer is full. It does not change bufs.
+func WriteBatch(s toe.Stream, bufs [][]byte) error {
+	bufs = append([][]byte(nil), bufs...)
+	for {
+		n, err := s.TryWriteBatch(bufs)
+		if err != nil {
+			return err
+		}
+		for len(bufs) > 0 && n >= len(bufs[0]) {
+			n -= len(bufs[0])
+			bufs = bufs[1:]
+		}
+		if len(bufs) == 0 {
+			return nil
+		}
+		bufs[0] = bufs[0][n:]
+		if err := s.WaitWritable(); err != nil {
+			return err
+		}
+	}
+}
+
+// readInOrder reads one run that is not early into p, and checks its offset.
 func readInOrder(s toe.Stream, p []byte, want uint64) (int, error) {
 	for {
-		n, off, err := s.ReadSegment(p)
+		n, off, err := ReadSegment(s, p)
 		switch {
 		case err != nil && n != 0:
-			return 0, errors.New("ReadSegment gave octets and an error")
+			return 0, errors.New("ReadSegment gave bytes and an error")
 		case err == nil && n == 0 && len(p) > 0:
-			return 0, errors.New("ReadSegment gave neither octets nor an error")
+			return 0, errors.New("ReadSegment gave neither bytes nor an error")
 		case off < want:
-			return 0, errors.New("ReadSegment gave octets again")
+			return 0, errors.New("ReadSegment gave bytes again")
 		case off == want:
 			return n, err
+		case !s.Capabilities().EarlyRuns:
+			return 0, errors.New("ReadSegment gave a run early, which is not declared")
 		case err != nil:
 			return 0, errors.New("ReadSegment gave an error at an offset that is not in order")
 		}
 	}
 }
 
-// readString reads n octets in order.
+// readString reads n bytes in order.
 func readString(t *testing.T, s toe.Stream, off uint64, n int) string {
 	t.Helper()
 	p := make([]byte, n)
@@ -127,7 +171,7 @@ func readString(t *testing.T, s toe.Stream, off uint64, n int) string {
 	return string(p)
 }
 
-// overfill is a batch of tooMuch octets in little memory.
+// overfill is a batch of tooMuch bytes in little memory.
 func overfill() [][]byte {
 	piece := make([]byte, 1<<20)
 	bufs := make([][]byte, tooMuch/len(piece))
@@ -137,7 +181,7 @@ func overfill() [][]byte {
 	return bufs
 }
 
-// total returns the number of octets in bufs.
+// total returns the number of bytes in bufs.
 func total(bufs [][]byte) int {
 	n := 0
 	for _, b := range bufs {
@@ -168,26 +212,42 @@ func testAddresses(t *testing.T, a, b toe.Stream) {
 	}
 }
 
+func testCapabilities(t *testing.T, a, b toe.Stream) {
+	for _, s := range []toe.Stream{a, b} {
+		if !s.Capabilities().Deadlines {
+			t.Fatal("a Stream without deadlines cannot be checked")
+		}
+		if x, y := s.Capabilities(), s.Capabilities(); x != y {
+			t.Errorf("Capabilities() = %+v, then %+v, want the same", x, y)
+		}
+	}
+	a.Close()
+	if x, y := a.Capabilities(), b.Capabilities(); x != y {
+		t.Errorf("Capabilities() of the two sides, one of them closed: %+v, %+v, want the same", x, y)
+	}
+}
+
 func testReadDeadline(t *testing.T, a, b toe.Stream) {
-	a.SetReadDeadline(time.Now().Add(soon))
-	wantErr(t, "Readable with a deadline", a.Readable(), os.ErrDeadlineExceeded)
-	wantErr(t, "Readable behind the deadline", a.Readable(), os.ErrDeadlineExceeded)
-	n, _, err := a.ReadSegment(make([]byte, 8))
-	wantErr(t, "ReadSegment behind the deadline", err, os.ErrDeadlineExceeded)
-	if n != 0 {
-		t.Errorf("ReadSegment behind the deadline = %d octets, want 0", n)
+	for _, what := range []string{"with a deadline", "behind the deadline"} {
+		if what == "with a deadline" {
+			a.SetReadDeadline(time.Now().Add(soon))
+		}
+		n, off, err := ReadSegment(a, make([]byte, 8))
+		wantErr(t, "ReadSegment "+what, err, os.ErrDeadlineExceeded)
+		if n != 0 || off != 0 {
+			t.Errorf("ReadSegment %s = %d bytes at %d, want 0 at 0", what, n, off)
+		}
 	}
 
+	// A Lender that takes its memory back gets it back in this case too.
 	a.SetReadDeadline(time.Now().Add(soon))
-	_, _, err = a.ReadSegment(make([]byte, 8))
+	l := &strict{t: t, size: 8}
+	_, _, err := a.ReadSegment(l, 0)
 	wantErr(t, "ReadSegment with a deadline", err, os.ErrDeadlineExceeded)
 
 	// The stream is unharmed.
 	a.SetReadDeadline(time.Now().Add(patience))
-	write := inBackground(func() error { return b.WriteBatch([][]byte{[]byte("later")}) })
-	if err := a.Readable(); err != nil {
-		t.Errorf("Readable after the deadline was moved = %v", err)
-	}
+	write := inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("later")}) })
 	if got := readString(t, a, 0, 5); got != "later" {
 		t.Errorf("read %q, want %q", got, "later")
 	}
@@ -196,66 +256,69 @@ func testReadDeadline(t *testing.T, a, b toe.Stream) {
 
 func testWriteDeadline(t *testing.T, a, _ toe.Stream) {
 	a.SetWriteDeadline(time.Now().Add(soon))
-	wantErr(t, "WriteBatch with a deadline", a.WriteBatch(overfill()), os.ErrDeadlineExceeded)
-	wantErr(t, "WriteBatch behind the deadline", a.WriteBatch([][]byte{{1}}), os.ErrDeadlineExceeded)
+	wantErr(t, "WriteBatch with a deadline", WriteBatch(a, overfill()), os.ErrDeadlineExceeded)
+	wantErr(t, "WaitWritable behind the deadline", a.WaitWritable(), os.ErrDeadlineExceeded)
 	_, err := a.Write([]byte{1})
 	wantErr(t, "Write behind the deadline", err, os.ErrDeadlineExceeded)
 }
 
 func testDeadlineMovedWhileWaiting(t *testing.T, a, _ toe.Stream) {
-	readable := inBackground(a.Readable)
-	write := inBackground(func() error { return a.WriteBatch(overfill()) })
+	read := inBackground(func() error { _, _, err := a.ReadSegment(&strict{t: t, size: 8}, 0); return err })
+	write := inBackground(func() error { return WriteBatch(a, overfill()) })
 	a.SetDeadline(time.Now().Add(soon))
-	wantErr(t, "Readable", readable(), os.ErrDeadlineExceeded)
+	wantErr(t, "ReadSegment", read(), os.ErrDeadlineExceeded)
 	wantErr(t, "WriteBatch", write(), os.ErrDeadlineExceeded)
 }
 
-func testClosedStream(t *testing.T, a, _ toe.Stream) {
-	if err := a.Close(); err != nil {
-		t.Errorf("Close() = %v", err)
+// endings are the two ways to close a Stream.
+var endings = []struct {
+	name string
+	end  func(toe.Stream) error
+}{{"Close", toe.Stream.Close}, {"Abort", toe.Stream.Abort}}
+
+func testClosedStream(t *testing.T, a, b toe.Stream) {
+	for i, s := range []toe.Stream{a, b} {
+		name, end := endings[i].name, endings[i].end
+		if err := end(s); err != nil && s == a { // b may have failed already
+			t.Errorf("%s() = %v", name, err)
+		}
+		for _, again := range endings {
+			if err := again.end(s); err != nil && !errors.Is(err, net.ErrClosed) {
+				t.Errorf("%s() after %s = %v, want nil or net.ErrClosed", again.name, name, err)
+			}
+		}
+		_, _, err := ReadSegment(s, make([]byte, 8))
+		wantErr(t, "ReadSegment after "+name, err, net.ErrClosed)
+		_, err = s.Read(make([]byte, 8))
+		wantErr(t, "Read after "+name, err, net.ErrClosed)
+		_, err = s.Write([]byte{1})
+		wantErr(t, "Write after "+name, err, net.ErrClosed)
+		_, err = s.TryWriteBatch([][]byte{{1}})
+		wantErr(t, "TryWriteBatch after "+name, err, net.ErrClosed)
+		wantErr(t, "WaitWritable after "+name, s.WaitWritable(), net.ErrClosed)
+		_, err = s.Pending()
+		wantErr(t, "Pending after "+name, err, net.ErrClosed)
+		if s.Capabilities().HalfClose {
+			wantErr(t, "CloseWrite after "+name, s.CloseWrite(), net.ErrClosed)
+		}
+		if err := s.Flush(patience); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Flush after %s = %v", name, err)
+		}
 	}
-	if err := a.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		t.Errorf("second Close() = %v, want nil or net.ErrClosed", err)
-	}
-	_, _, err := a.ReadSegment(make([]byte, 8))
-	wantErr(t, "ReadSegment", err, net.ErrClosed)
-	_, err = a.Read(make([]byte, 8))
-	wantErr(t, "Read", err, net.ErrClosed)
-	wantErr(t, "Readable", a.Readable(), net.ErrClosed)
-	wantErr(t, "WriteBatch", a.WriteBatch([][]byte{{1}}), net.ErrClosed)
-	_, err = a.Write([]byte{1})
-	wantErr(t, "Write", err, net.ErrClosed)
-	if w, ok := a.(toe.TryWriter); ok {
-		_, err = w.TryWriteBatch([][]byte{{1}})
-		wantErr(t, "TryWriteBatch", err, net.ErrClosed)
-	}
-	if w, ok := a.(toe.WaitWriter); ok {
-		wantErr(t, "WaitWritable", w.WaitWritable(), net.ErrClosed)
-	}
-	if p, ok := a.(toe.Pender); ok {
-		_, err = p.Pending()
-		wantErr(t, "Pending", err, net.ErrClosed)
-	}
-	wantErr(t, "CloseWrite", a.CloseWrite(), net.ErrClosed)
 }
 
 func testCloseWakesReaders(t *testing.T, a, b toe.Stream) {
-	readable := inBackground(a.Readable)
-	segment := inBackground(func() error {
-		_, _, err := b.ReadSegment(make([]byte, 8))
-		return err
-	})
+	mine := inBackground(func() error { _, _, err := a.ReadSegment(&strict{t: t, size: 8}, 0); return err })
+	peers := inBackground(func() error { _, _, err := ReadSegment(b, make([]byte, 8)); return err })
 	a.Close()
-	wantErr(t, "Readable during Close", readable(), net.ErrClosed)
+	wantErr(t, "ReadSegment during Close", mine(), net.ErrClosed)
 	// At the other side it is the peer's close.
-	wantErr(t, "ReadSegment during the peer's Close", segment(), io.EOF)
+	wantErr(t, "ReadSegment during the peer's Close", peers(), io.EOF)
 }
 
 func testCloseWakesWriters(t *testing.T, a, b toe.Stream) {
-	write := inBackground(func() error { return a.WriteBatch(overfill()) })
-	if err := b.Readable(); err != nil { // the write has begun
-		t.Errorf("Readable() = %v", err)
-	}
+	write := inBackground(func() error { return WriteBatch(a, overfill()) })
+	readString(t, b, 0, 1) // the write has begun
 	a.Close()
 	wantErr(t, "WriteBatch during Close", write(), net.ErrClosed)
 }

@@ -20,11 +20,11 @@ type broken struct {
 	calls int
 }
 
-func (b *broken) ReadSegment(p []byte) (int, uint64, error) {
-	n, off, err := b.Stream.ReadSegment(p)
+func (b *broken) ReadSegment(l toe.Lender, patience time.Duration) (int, uint64, error) {
+	n, off, err := b.Stream.ReadSegment(l, patience)
 	b.calls++
 	if err == nil {
-		n, off = b.how(p, n, off, b.calls)
+		n, off = b.how(l.Lend(), n, off, b.calls)
 	}
 	return n, off, err
 }
@@ -32,14 +32,14 @@ func (b *broken) ReadSegment(p []byte) (int, uint64, error) {
 // TestTransferFinds: a Stream that is not in order is found out.
 func TestTransferFinds(t *testing.T) {
 	const size = 1 << 20
-	const aLostOctet = "a lost octet"
+	const aLostByte = "a lost byte"
 	for _, test := range []struct {
 		desc string
 		ok   bool
 		how  func(p []byte, n int, off uint64, calls int) (int, uint64)
 	}{
 		{"nothing", true, func(_ []byte, n int, off uint64, _ int) (int, uint64) { return n, off }},
-		{"a wrong octet", false, func(p []byte, n int, off uint64, calls int) (int, uint64) {
+		{"a wrong byte", false, func(p []byte, n int, off uint64, calls int) (int, uint64) {
 			if calls == 9 {
 				p[n-1] ^= 1
 			}
@@ -57,7 +57,7 @@ func TestTransferFinds(t *testing.T) {
 			}
 			return n, off
 		}},
-		{aLostOctet, false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
+		{aLostByte, false, func(_ []byte, n int, off uint64, calls int) (int, uint64) {
 			if calls == 9 {
 				n--
 			}
@@ -76,7 +76,7 @@ func TestTransferFinds(t *testing.T) {
 			defer a.Close()
 			defer b.Close()
 			limit := time.Now().Add(patience)
-			if test.desc == aLostOctet {
+			if test.desc == aLostByte {
 				limit = time.Now().Add(20 * soon) // all that shows is that the stream never ends
 			}
 			a.SetDeadline(limit)

@@ -20,12 +20,12 @@ const transferSize = 16 << 20
 // past is a deadline that ends waits at once.
 var past = time.Unix(1, 0)
 
-// Transfer sends size octets from a to b in batches of all shapes, closes a's
-// direction if it can, and checks every octet and offset that b gets. Early runs
-// must agree with what comes in order. seed chooses octets and shapes. A
+// Transfer sends size bytes from a to b in batches of all shapes, closes a's
+// direction if it can, and checks every byte and offset that b gets. Early runs
+// must agree with what comes in order. seed chooses bytes and shapes. A
 // Transfer that fails leaves deadlines behind that have passed.
 func Transfer(a, b toe.Stream, size int, seed uint64) error {
-	data := randomOctets(size, byte(seed))
+	data := randomBytes(size, byte(seed))
 	sent := inBackground(func() error {
 		err := send(a, data, seed)
 		if err != nil {
@@ -40,10 +40,10 @@ func Transfer(a, b toe.Stream, size int, seed uint64) error {
 	if err := errors.Join(sent(), received); err != nil {
 		return err
 	}
-	err := a.CloseWrite()
-	if errors.Is(err, errors.ErrUnsupported) {
+	if !a.Capabilities().HalfClose {
 		return nil
-	} else if err != nil {
+	}
+	if err := a.CloseWrite(); err != nil {
 		return fmt.Errorf("CloseWrite: %w", err)
 	}
 	if n, err := readInOrder(b, make([]byte, 1), uint64(size)); err != io.EOF {
@@ -52,11 +52,9 @@ func Transfer(a, b toe.Stream, size int, seed uint64) error {
 	return nil
 }
 
-// send writes data in batches: small and large slices, empty ones, and without
-// waiting where the stream can.
+// send writes data in batches: small and large slices, empty ones, and now and then a Write.
 func send(s toe.Stream, data []byte, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 0))
-	try, canTry := s.(toe.TryWriter)
 	var bufs [][]byte
 	for len(data) > 0 {
 		bufs = bufs[:0]
@@ -66,33 +64,33 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 			bufs = append(bufs, rest[:n])
 			rest = rest[n:]
 		}
-		if canTry && random.IntN(2) == 0 {
-			n, err := try.TryWriteBatch(bufs)
-			if err != nil {
-				return fmt.Errorf("write without waiting: %w", err)
+		if random.IntN(8) == 0 {
+			if n, err := s.Write(data[:len(data)-len(rest)]); err != nil {
+				return fmt.Errorf("write of %d bytes: %w", n, err)
 			}
-			data = data[n:]
-			if w, ok := s.(toe.WaitWriter); ok && n < total(bufs) {
-				if err := w.WaitWritable(); err != nil {
-					return fmt.Errorf("waiting for room: %w", err)
-				}
-			}
+			data = rest
 			continue
 		}
-		if err := s.WriteBatch(bufs); err != nil {
-			return fmt.Errorf("write: %w", err)
+		n, err := s.TryWriteBatch(bufs)
+		if err != nil {
+			return fmt.Errorf("write without waiting: %w", err)
 		}
-		data = rest
+		data = data[n:]
+		if n < total(bufs) {
+			if err := s.WaitWritable(); err != nil {
+				return fmt.Errorf("waiting for room: %w", err)
+			}
+		}
 	}
 	return nil
 }
 
-// period is after how many octets those of randomOctets come again: a prime number, which no buffer and no batch is
+// period is after how many bytes those of randomBytes come again: a prime number, which no buffer and no batch is
 // as long as.
 const period = 1_000_003
 
-// randomOctets returns n octets.
-func randomOctets(n int, seed byte) []byte {
+// randomBytes returns n bytes.
+func randomBytes(n int, seed byte) []byte {
 	piece := make([]byte, min(n, period))
 	rand.NewChaCha8([32]byte{seed}).Read(piece)
 	b := make([]byte, 0, n)
@@ -102,23 +100,20 @@ func randomOctets(n int, seed byte) []byte {
 	return b
 }
 
-// receive reads as many octets as want has and compares them.
+// receive reads as many bytes as want has and compares them.
 func receive(s toe.Stream, want []byte) error {
 	p := make([]byte, 64<<10)
 	for in := 0; in < len(want); {
-		if err := s.Readable(); err != nil {
-			return fmt.Errorf("waiting at offset %d: %w", in, err)
-		}
-		n, off, err := s.ReadSegment(p)
+		n, off, err := ReadSegment(s, p)
 		switch {
 		case err != nil:
 			return fmt.Errorf("reading at offset %d: %w", in, err)
 		case n == 0:
 			return fmt.Errorf("read at offset %d gave nothing", in)
-		case off < uint64(in), off+uint64(n) > uint64(len(want)):
-			return fmt.Errorf("read at offset %d gave %d octets at %d of %d", in, n, off, len(want))
+		case off < uint64(in), off+uint64(n) > uint64(len(want)), off > uint64(in) && !s.Capabilities().EarlyRuns:
+			return fmt.Errorf("read at offset %d gave %d bytes at %d of %d", in, n, off, len(want))
 		case !bytes.Equal(p[:n], want[off:][:n]):
-			return fmt.Errorf("read at offset %d gave %d wrong octets at %d", in, n, off)
+			return fmt.Errorf("read at offset %d gave %d wrong bytes at %d", in, n, off)
 		}
 		if off == uint64(in) {
 			in += n
@@ -153,7 +148,7 @@ func testEmptyBuffers(t *testing.T, a, b toe.Stream) {
 			{{}},
 			{[]byte("world")},
 		} {
-			if err := a.WriteBatch(bufs); err != nil {
+			if err := WriteBatch(a, bufs); err != nil {
 				return err
 			}
 		}
@@ -174,14 +169,14 @@ func testManyBuffers(t *testing.T, a, b toe.Stream) {
 		p := bytes.Repeat([]byte{byte(i)}, i%23)
 		bufs, want = append(bufs, p), append(want, p...)
 	}
-	write := inBackground(func() error { return a.WriteBatch(bufs) })
+	write := inBackground(func() error { return WriteBatch(a, bufs) })
 	if got := readString(t, b, 0, len(want)); got != string(want) {
 		t.Errorf("%d slices in a batch did not come in order", many)
 	}
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
-// testBatchKeepsOctets looks whether WriteBatch leaves the octets alone and is
+// testBatchKeepsOctets looks whether WriteBatch leaves the bytes alone and is
 // done with them when it returns.
 func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 	const rounds = 50
@@ -191,11 +186,11 @@ func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 			for j := range p {
 				p[j] = byte(i)
 			}
-			if err := a.WriteBatch([][]byte{p[:1000], p[1000:2000], p[2000:]}); err != nil {
+			if err := WriteBatch(a, [][]byte{p[:1000], p[1000:2000], p[2000:]}); err != nil {
 				return err
 			}
 			if !bytes.Equal(p, bytes.Repeat([]byte{byte(i)}, len(p))) {
-				return errors.New("changed the octets")
+				return errors.New("changed the bytes")
 			}
 		}
 		return nil
@@ -203,7 +198,7 @@ func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 	for i := range rounds {
 		want := string(bytes.Repeat([]byte{byte(i)}, 3000))
 		if got := readString(t, b, uint64(i)*3000, 3000); got != want {
-			t.Fatalf("round %d: octets were changed after WriteBatch returned", i)
+			t.Fatalf("round %d: bytes were changed after WriteBatch returned", i)
 		}
 	}
 	wantErr(t, "WriteBatch", write(), nil)
@@ -212,18 +207,14 @@ func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 // testTryWriteBatch fills the send buffer without a reader, in pieces that do
 // not fit it evenly, and then looks what arrives.
 func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(toe.TryWriter)
-	if !ok {
-		t.Skip("no TryWriter")
-	}
-	piece := randomOctets(30_011, 4)
+	piece := randomBytes(30_011, 4)
 	bufs := make([][]byte, 1100)
 	for i := range bufs {
 		bufs[i] = piece
 	}
 	taken := 0
 	for {
-		n, err := w.TryWriteBatch(bufs)
+		n, err := a.TryWriteBatch(bufs)
 		if err != nil {
 			t.Fatalf("TryWriteBatch = %d, %v", n, err)
 		}
@@ -237,7 +228,7 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 			break
 		}
 		if taken > tooMuch {
-			t.Fatalf("TryWriteBatch took %d octets without a reader", taken)
+			t.Fatalf("TryWriteBatch took %d bytes without a reader", taken)
 		}
 	}
 	// The whole batches, and of the last one a beginning.
@@ -250,7 +241,7 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 			t.Fatalf("ReadSegment at offset %d = %v", in, err)
 		}
 		if !bytes.Equal(p[:n], want[:n]) {
-			t.Fatalf("wrong octets at offset %d of %d", in, taken)
+			t.Fatalf("wrong bytes at offset %d of %d", in, taken)
 		}
 		in += n
 	}
@@ -258,12 +249,8 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 
 // testTryWriteBatchDeadline: nothing waits, so no deadline counts.
 func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(toe.TryWriter)
-	if !ok {
-		t.Skip("no TryWriter")
-	}
 	a.SetWriteDeadline(past)
-	if n, err := w.TryWriteBatch([][]byte{[]byte("la"), []byte("te")}); n != 4 || err != nil {
+	if n, err := a.TryWriteBatch([][]byte{[]byte("la"), []byte("te")}); n != 4 || err != nil {
 		t.Errorf("TryWriteBatch behind the deadline = %d, %v, want 4, nil", n, err)
 	}
 	if got := readString(t, b, 0, 4); got != "late" {
@@ -271,20 +258,16 @@ func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testTryWriteBatchThenWriteBatch goes on with WriteBatch where TryWriteBatch
-// stopped, as a transmitter does that has found the send buffer full.
-func testTryWriteBatchThenWriteBatch(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(toe.TryWriter)
-	if !ok {
-		t.Skip("no TryWriter")
-	}
-	data := randomOctets(24<<20, 5)
+// testTryWriteBatchThenWrite goes on with Write where TryWriteBatch stopped: the bytes stay in order.
+func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
+	data := randomBytes(24<<20, 5)
 	write := inBackground(func() error {
-		n, err := w.TryWriteBatch([][]byte{data[:12<<20], data[12<<20:]})
+		n, err := a.TryWriteBatch([][]byte{data[:12<<20], data[12<<20:]})
 		if err != nil {
 			return err
 		}
-		return a.WriteBatch([][]byte{data[n:]})
+		_, err = a.Write(data[n:])
+		return err
 	})
 	if err := receive(b, data); err != nil {
 		t.Error(err)
@@ -292,44 +275,33 @@ func testTryWriteBatchThenWriteBatch(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "write", write(), nil)
 }
 
-// waitWriter is a TryWriter with a WaitWriter.
-type waitWriter interface {
-	toe.Stream
-	toe.TryWriter
-	toe.WaitWriter
-}
-
 // testWaitWritable fills the send buffer without a reader, until waiting for room
 // is in vain, and then lets the peer read.
 func testWaitWritable(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(waitWriter)
-	if !ok {
-		t.Skip("no WaitWriter")
-	}
-	if err := w.WaitWritable(); err != nil {
+	if err := a.WaitWritable(); err != nil {
 		t.Fatalf("WaitWritable of a new stream = %v", err)
 	}
 	bufs := overfill()[:16]
 	taken := 0
 	for {
-		n, err := w.TryWriteBatch(bufs)
+		n, err := a.TryWriteBatch(bufs)
 		if err != nil {
 			t.Fatalf("TryWriteBatch = %d, %v", n, err)
 		}
 		if taken += n; taken > tooMuch {
-			t.Fatalf("TryWriteBatch took %d octets without a reader", taken)
+			t.Fatalf("TryWriteBatch took %d bytes without a reader", taken)
 		}
 		a.SetWriteDeadline(time.Now().Add(soon))
-		if err := w.WaitWritable(); errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := a.WaitWritable(); errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		} else if err != nil {
 			t.Fatalf("WaitWritable = %v", err)
 		}
 	}
-	wantErr(t, "WaitWritable behind the deadline", w.WaitWritable(), os.ErrDeadlineExceeded)
+	wantErr(t, "WaitWritable behind the deadline", a.WaitWritable(), os.ErrDeadlineExceeded)
 
 	a.SetWriteDeadline(time.Now().Add(patience))
-	wait := inBackground(w.WaitWritable)
+	wait := inBackground(a.WaitWritable)
 	p := make([]byte, 64<<10)
 	for in := 0; in < taken; {
 		n, err := readInOrder(b, p[:min(len(p), taken-in)], uint64(in))
@@ -339,58 +311,64 @@ func testWaitWritable(t *testing.T, a, b toe.Stream) {
 		in += n
 	}
 	wantErr(t, "WaitWritable", wait(), nil)
-	if n, err := w.TryWriteBatch([][]byte{{}, {1}}); n != 1 || err != nil {
+	if n, err := a.TryWriteBatch([][]byte{{}, {1}}); n != 1 || err != nil {
 		t.Errorf("TryWriteBatch behind WaitWritable = %d, %v, want 1, nil", n, err)
 	}
 	a.SetWriteDeadline(past)
-	wantErr(t, "WaitWritable with room, behind the deadline", w.WaitWritable(), os.ErrDeadlineExceeded)
+	wantErr(t, "WaitWritable with room, behind the deadline", a.WaitWritable(), os.ErrDeadlineExceeded)
 }
 
 // transmit writes whenever there is room, until that fails. It returns when the
 // peer has got something.
-func transmit(t *testing.T, w waitWriter, peer toe.Stream) (wait func() error) {
+func transmit(t *testing.T, a, peer toe.Stream) (wait func() error) {
 	bufs := overfill()[:16]
 	wait = inBackground(func() error {
 		for {
-			if _, err := w.TryWriteBatch(bufs); err != nil {
+			if _, err := a.TryWriteBatch(bufs); err != nil {
 				return err
 			}
-			if err := w.WaitWritable(); err != nil {
+			if err := a.WaitWritable(); err != nil {
 				return err
 			}
 		}
 	})
-	if err := peer.Readable(); err != nil {
-		t.Errorf("Readable() = %v", err)
+	if _, _, err := ReadSegment(peer, make([]byte, 1)); err != nil {
+		t.Errorf("ReadSegment = %v", err)
 	}
 	return wait
 }
 
 // testWaitWritableEnds: a deadline that is moved and Close end the wait for room.
 func testWaitWritableEnds(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(waitWriter)
-	if !ok {
-		t.Skip("no WaitWriter")
-	}
-	ends := transmit(t, w, b)
+	ends := transmit(t, a, b)
 	a.SetWriteDeadline(time.Now().Add(soon))
 	wantErr(t, "a transmitter whose deadline is moved", ends(), os.ErrDeadlineExceeded)
 
 	a.SetWriteDeadline(time.Now().Add(patience))
-	ends = transmit(t, w, b)
+	ends = transmit(t, a, b)
 	a.Close()
 	wantErr(t, "a transmitter during Close", ends(), net.ErrClosed)
 }
 
 // testWaitWritablePeerCloses: the peer's Close ends the wait for room.
 func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
-	w, ok := a.(waitWriter)
-	if !ok {
-		t.Skip("no WaitWriter")
-	}
-	ends := transmit(t, w, b)
+	ends := transmit(t, a, b)
 	b.Close()
 	if err := ends(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a transmitter during the peer's Close = %v, want an error of the connection", err)
+	}
+}
+
+// testFlush: what was written before Close has left when Flush returns, and Flush does not return
+// before its time if it cannot.
+func testFlush(t *testing.T, a, b toe.Stream) {
+	data := randomBytes(100_000, 6)
+	received := inBackground(func() error { return receive(b, data) })
+	wantErr(t, "WriteBatch", WriteBatch(a, [][]byte{data}), nil)
+	wantErr(t, "Close", a.Close(), nil)
+	wantErr(t, "Flush", a.Flush(patience), nil)
+	wantErr(t, "receive", received(), nil)
+	if _, err := readInOrder(b, make([]byte, 1), uint64(len(data))); err != io.EOF {
+		t.Errorf("ReadSegment at the end = %v, want io.EOF", err)
 	}
 }

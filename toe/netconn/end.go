@@ -1,0 +1,186 @@
+package netconn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+)
+
+// lingerTimeout is how long the bytes in the send buffer may take to go out after Close.
+const lingerTimeout = 5 * time.Second
+
+// CloseWrite half-closes conn, after the bytes in the send buffer.
+func (s *stream) CloseWrite() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.can.HalfClose && !s.closed {
+		return fmt.Errorf("netconn: half-close of a %T: %w", s.conn, errors.ErrUnsupported)
+	}
+	switch {
+	case s.closed:
+		return s.opError("close", net.ErrClosed)
+	case s.err != nil:
+		return s.opError("close", s.err)
+	case s.shut:
+		return nil
+	}
+	s.shut = true
+	s.changed.Broadcast()
+	if s.buffered || s.feeding {
+		s.startFeed()
+		return nil
+	}
+	s.shutOut = true
+	s.mu.Unlock()
+	err := s.closeConnWrite()
+	s.mu.Lock()
+	if err != nil {
+		s.shut, s.shutOut = false, false
+		if s.closed {
+			err = net.ErrClosed
+		}
+	}
+	return s.opError("close", err)
+}
+
+// closeConnWrite is CloseWrite of conn. That of crypto/tls sets a write deadline of 5 s, after which
+// the peer could never be told of the end. closeConnWrite takes that deadline away again and again,
+// and puts it back in the end, as crypto/tls leaves it.
+func (s *stream) closeConnWrite() error {
+	c := s.conn.(halfCloser)
+	if _, ok := s.conn.(handshaker); !ok {
+		return c.CloseWrite()
+	}
+	done := make(chan struct{})
+	var patience sync.WaitGroup
+	patience.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				s.conn.SetWriteDeadline(time.Time{})
+			case <-done:
+				return
+			}
+		}
+	})
+	err := c.CloseWrite()
+	close(done)
+	patience.Wait()
+	s.conn.SetWriteDeadline(longAgo)
+	return err
+}
+
+// Close closes conn after the bytes in the send buffer, but does not wait for them.
+func (s *stream) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return net.ErrClosed
+	}
+	s.closeLocked()
+	if _, ok := s.conn.(handshaker); !ok && !s.feeding {
+		s.mu.Unlock()
+		return s.conn.Close()
+	}
+	defer s.mu.Unlock()
+	s.linger = time.AfterFunc(lingerTimeout, func() { s.below().Close() }) // TLS would tell the peer
+	if s.handshake == shaken {
+		s.conn.SetReadDeadline(longAgo) // ends reads under way
+	}
+	if s.feeding || s.handshake == shaken {
+		go s.discard()
+	}
+	s.startFeed()
+	return nil
+}
+
+// closeLocked ends the calls under way that do not wait in conn.
+//
+// +checklocks:s.mu
+func (s *stream) closeLocked() {
+	s.closed = true
+	s.in.closed.Store(true)
+	s.readDeadline.Stop()
+	s.writeDeadline.Stop()
+	s.changed.Broadcast()
+}
+
+// Abort closes the connection below conn, as a reset if that connection can be reset. TLS does not
+// say goodbye.
+func (s *stream) Abort() error {
+	s.mu.Lock()
+	again := s.closed
+	if !again {
+		s.closeLocked()
+	}
+	s.fail(net.ErrClosed)
+	s.mu.Unlock()
+	below := s.below()
+	var err error
+	if b, ok := below.(toe.Stream); ok {
+		err = b.Abort()
+	} else {
+		if l, ok := below.(lingerer); ok {
+			l.SetLinger(0) // an error is that of a closed connection, and comes again
+		}
+		err = below.Close()
+	}
+	if again {
+		return net.ErrClosed
+	}
+	if _, ok := s.conn.(wrapper); ok { // conn itself is to know, too
+		s.mu.Lock()
+		s.startFeed()
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// Flush waits until feed has nothing to do any more.
+func (s *stream) Flush(timeout time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	late := false
+	t := time.AfterFunc(timeout, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.changed.Broadcast()
+	})
+	defer t.Stop()
+	for s.feeding && !late {
+		s.changed.Wait()
+	}
+	if s.feeding {
+		return s.opError("close", os.ErrDeadlineExceeded)
+	}
+	return s.opError("close", s.err)
+}
+
+// discard reads what still comes in after Close, until conn is closed. Without it, two ends that
+// close with full buffers would wait for each other. So would two ends that tell each other of the
+// end over a net.Pipe. And TCP would reset the connection because of bytes that were not read.
+func (s *stream) discard() {
+	s.mu.Lock()
+	for s.handshake == shakeIdle || s.handshake == shaking { // feed starts it and waits for its end
+		s.changed.Wait()
+	}
+	s.mu.Unlock()
+	s.in.lock() // after the read under way
+	defer s.in.unlock()
+	s.conn.SetReadDeadline(time.Time{})
+	p := scratch.Get().(*[chunkSize]byte)
+	defer scratch.Put(p)
+	for {
+		if _, err := s.conn.Read(p[:]); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package netconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// handshakeTimeout bounds a TLS handshake, whatever the deadlines are.
+const handshakeTimeout = 10 * time.Second
+
+// A handshake is how far the handshake of a net.Conn has come.
+type handshake int
+
+const (
+	shakeIdle   handshake = iota // nobody has used the stream
+	shaking                      // the handshake runs
+	shaken                       // it is done, or the net.Conn has none
+	shakeFailed                  // it has failed
+)
+
+// ready waits until the handshake is done. It returns why nothing can be read, whether bytes are
+// there or not. An empty read does not wait.
+func (s *stream) ready(empty bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.closed:
+			return net.ErrClosed
+		case empty:
+			return nil
+		case s.readDeadline.Passed():
+			return os.ErrDeadlineExceeded
+		case s.handshake == shaken:
+			return nil
+		case s.handshake == shakeFailed:
+			return s.shakeErr
+		}
+		s.startHandshake()
+		s.changed.Wait()
+	}
+}
+
+// startHandshake starts the handshake unless that was done before.
+//
+// +checklocks:s.mu
+func (s *stream) startHandshake() {
+	if s.handshake == shakeIdle {
+		s.handshake = shaking
+		go s.shake()
+	}
+}
+
+// shake is the handshake. A deadline would end it for good, so conn has none meanwhile.
+func (s *stream) shake() {
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTimeout)
+	defer cancel()
+	err := s.conn.(handshaker).HandshakeContext(ctx)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil: // the error of ctx would look like a deadline of the user's
+		err = fmt.Errorf("netconn: no handshake within %v", handshakeTimeout)
+	case errors.Is(err, io.EOF): // not the peer's orderly end: anybody can have sent the FIN
+		err = fmt.Errorf("netconn: handshake: %w", io.ErrUnexpectedEOF)
+	default:
+		err = fmt.Errorf("netconn: handshake: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.changed.Broadcast()
+	if err != nil {
+		s.handshake, s.shakeErr, s.err = shakeFailed, err, err
+		return
+	}
+	s.handshake = shaken
+	if !s.closed {
+		s.conn.SetReadDeadline(s.readDeadline.At())
+	}
+}

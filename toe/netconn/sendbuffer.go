@@ -1,0 +1,128 @@
+package netconn
+
+import "sync"
+
+const (
+	// sendSize is the size of a send buffer in bytes: four of the largest TLS records, so that one
+	// can be under way while the next ones are gathered.
+	sendSize = 64 << 10
+
+	// chunkSize is how many bytes feed writes at a time: the largest TLS record.
+	chunkSize = 16 << 10
+)
+
+// sendBuffers holds *[sendSize]byte buffers, scratch *[chunkSize]byte ones.
+var (
+	sendBuffers = sync.Pool{New: func() any { return new([sendSize]byte) }}
+	scratch     = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+)
+
+// A sendBuffer is a ring of bytes that holds no memory while it is empty.
+type sendBuffer struct {
+	buf   *[sendSize]byte // nil while empty
+	first int             // index in buf of the first byte
+	size  int             // bytes in buf
+}
+
+func (b *sendBuffer) full() bool  { return b.size == sendSize }
+func (b *sendBuffer) empty() bool { return b.size == 0 }
+
+// put copies as much of p as there is room for without wrapping, and returns how much that is.
+func (b *sendBuffer) put(p []byte) (n int) {
+	if b.buf == nil {
+		b.buf = sendBuffers.Get().(*[sendSize]byte)
+	}
+	free := b.buf[(b.first+b.size)%sendSize:]
+	n = copy(free[:min(len(free), sendSize-b.size)], p)
+	b.size += n
+	return n
+}
+
+// chunk returns the bytes to write next.
+func (b *sendBuffer) chunk() []byte {
+	return b.buf[b.first:min(b.first+b.size, b.first+chunkSize, sendSize)]
+}
+
+// drop removes the first n bytes.
+func (b *sendBuffer) drop(n int) {
+	b.first = (b.first + n) % sendSize
+	b.size -= n
+}
+
+// release gives the memory back, and gives up the bytes that may be in it.
+func (b *sendBuffer) release() {
+	if b.buf != nil {
+		sendBuffers.Put(b.buf)
+		*b = sendBuffer{}
+	}
+}
+
+// startFeed starts feed unless it runs. feed finds out by itself what there is to do.
+//
+// +checklocks:s.mu
+func (s *stream) startFeed() {
+	if !s.feeding {
+		s.feeding = true
+		go s.feedFunc()
+	}
+}
+
+// feed empties the send buffer into conn. Then it half-closes and closes conn if that was asked for.
+func (s *stream) feed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if s.out.empty() || s.err != nil {
+			s.out.release()
+		}
+		switch owed := !s.out.empty() || s.err == nil && s.shut && !s.shutOut; {
+		case owed && s.handshake != shaken:
+			s.startHandshake()
+			s.changed.Wait()
+		case !s.out.empty():
+			chunk := s.out.chunk()
+			s.mu.Unlock()
+			_, err := s.conn.Write(chunk)
+			s.mu.Lock()
+			s.out.drop(len(chunk))
+			s.fail(err)
+		case owed:
+			s.shutOut = true
+			s.mu.Unlock()
+			err := s.closeConnWrite()
+			s.mu.Lock()
+			s.fail(err)
+		case s.closed:
+			s.mu.Unlock()
+			s.conn.Close() // an error would be that of an alert that nobody reads
+			s.mu.Lock()
+			if s.linger != nil {
+				s.linger.Stop()
+			}
+			s.rest()
+			return
+		default:
+			s.rest()
+			s.moveConnDeadline(s.writeDeadline.At())
+			return
+		}
+	}
+}
+
+// rest notes that feed ends: everything is done, or nothing can be done.
+//
+// +checklocks:s.mu
+func (s *stream) rest() {
+	s.feeding = false
+	s.changed.Broadcast()
+}
+
+// fail notes the error of a call of conn, if it is one, and wakes all waiting goroutines.
+//
+// +checklocks:s.mu
+func (s *stream) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+	s.changed.Broadcast()
+}
