@@ -32,8 +32,9 @@ var mayImport = map[string][]string{
 	"ddp":                   {},
 	"rdmap":                 {"ddp", "internal/rdmaphdr"},
 
-	"extsock":                  {"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr"},
-	"extsock/internal/bufpool": {},
+	"extsock":                     {"extsock/internal/bytestream", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr"},
+	"extsock/internal/bufpool":    {},
+	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},
 	"internal/rdmaphdr":  {"ddp"},
@@ -86,9 +87,13 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "ddp", "rdmap", "internal/rdmaphdr"}
+	pure      = []string{"mpa", "ddp", "rdmap", "internal/rdmaphdr", "extsock/internal/bytestream"}
 	forbidden = []string{"time", "net", "os"}
 )
+
+// durations are the pure packages that take durations as arguments: they may import time, but not read the clock.
+// TestPureReadsNoClock looks at what they use of it.
+var durations = []string{"extsock/internal/bytestream"}
 
 func TestImportsOnlyPointDown(t *testing.T) {
 	for _, p := range list(t) {
@@ -106,7 +111,7 @@ func TestImportsOnlyPointDown(t *testing.T) {
 			if first, _, _ := strings.Cut(imp, "/"); strings.Contains(first, ".") && !slices.Contains(door[moduleOf(imp)], name) {
 				t.Errorf("%s imports %s; the doors of its module are %v", name, imp, door[moduleOf(imp)])
 			}
-			if slices.Contains(pure, name) && slices.Contains(forbidden, imp) {
+			if slices.Contains(pure, name) && slices.Contains(forbidden, imp) && !(imp == "time" && slices.Contains(durations, name)) {
 				t.Errorf("%s imports %s: the protocol layers do no I/O and know no time", name, imp)
 			}
 		}
@@ -167,6 +172,37 @@ func moduleOf(imp string) string {
 		}
 	}
 	return ""
+}
+
+// TestPureReadsNoClock: a pure package that imports time uses the type Duration and its units, and starts no goroutine.
+func TestPureReadsNoClock(t *testing.T) {
+	allowed := []string{"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second"}
+	for _, dir := range durations {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s: %v", dir, err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					t.Errorf("%s starts a goroutine", name)
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && !slices.Contains(allowed, n.Sel.Name) {
+						t.Errorf("%s uses time.%s", name, n.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
 }
 
 type pkg struct {

@@ -1,0 +1,55 @@
+package bytestream
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// TestAllocsPerMessage: short and long Writes, their messages, Completions and what the peer answers cost no allocation.
+func TestAllocsPerMessage(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	memory := make([]byte, 4000)
+	for _, n := range []int{64, 4000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s, r := NewSender(8, 1028, 8), new(Receiver)
+			var wr rdmap.WorkRequest
+			var done [8]rdmap.Completion
+			credits := []byte{0, 0, 0, 0}
+			once := func() {
+				if n < 100 {
+					s.Append(memory[:n])
+				} else {
+					s.Post(memory[:n], 0)
+				}
+				k := 0
+				for s.Next(&wr) {
+					s.Posted()
+					done[k] = rdmap.Completion{ID: wr.ID}
+					k++
+				}
+				s.Completed(done[:k])
+				if over, owns := s.Write(); !over || owns {
+					t.Fatal("the Write is not over")
+				}
+				s.End()
+				credits[3] = byte(k)
+				a, err := r.Arrived(credits, memory[:10])
+				if err != nil || s.Credit(a.Credits) != nil {
+					t.Fatal(err)
+				}
+				s.Freed(1, 8, false)
+			}
+			for range 20 {
+				once()
+			}
+			if n := testing.AllocsPerRun(500, once); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package bytestream
+
+import (
+	"encoding/binary"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A Receiver is the state of the way in: what the peer may send next, and the reader's side of the rendezvous. The zero
+// value is the state at the start. It has no lock: the goroutine that receives has it to itself.
+type Receiver struct {
+	eof     bool         // the end of the stream has come
+	granted bool         // grant is open: neither done nor cancel has come for it
+	grant   rdmap.Handle // memory that the peer may write to
+	placed  uint64       // bytes from the first one on that RDMA Writes have brought
+	refused bool         // the last offer was refused: a cancel may cross that
+}
+
+// An Arrival is what a message of the peer's means.
+type Arrival struct {
+	Kind    Kind
+	N       int          // bytes of data, of an offer, or placed
+	End     bool         // no data comes after this message
+	Credits int          // that the peer gives back
+	Grant   rdmap.Handle // the peer's
+	Buffer  Buffer       // what becomes of the credit that the message has used
+}
+
+// A Buffer says when the peer gets the credit of a message back.
+type Buffer uint8
+
+// The buffers.
+const (
+	// DataBuffer is that of data, of an offer or of a done. Once it is free again the driver asks the Window whether the
+	// credit goes back.
+	DataBuffer Buffer = iota
+	// ControlBuffer is that of a grant or of a message with credits only. It is free at once, and the credit is never
+	// kept back: the peer may have no other for its next message of that kind.
+	ControlBuffer
+	// ExtraBuffer is one of ExtraBuffers, which the peer uses once and without a credit.
+	ExtraBuffer
+)
+
+// Arrived takes in a message that has been placed, its first HeaderLen bytes in head and the others in body. A shorter
+// message is all in head. The error, an ErrStream, is that the peer may not send that message now: the stream is to end.
+//
+// The driver carries out what the Arrival says:
+//
+//	Data   hands N bytes to the reader, and then the end of the stream if End is set
+//	Offer  calls Answer with memory of a Read that waits for the next byte, from MinGrant to MaxGrant bytes and at most N,
+//	       or with a Handle of no length
+//	Grant  tells the Sender
+//	Done   hands N bytes to the reader that lie in the memory granted, which the peer may use no longer
+//	Cancel revokes the memory that was granted, if any was
+//
+// Credits and the buffer go to the Sender, with Credit and Freed.
+func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
+	h, _, err := ParseHeader(head)
+	if err != nil {
+		return Arrival{}, err
+	}
+	a := Arrival{Kind: h.Kind, N: len(body), End: h.FIN, Credits: int(h.Credits)}
+	if h.Kind == Data {
+		return a, r.data(&a)
+	}
+	if len(body) != h.Kind.bodyLen() {
+		return Arrival{}, streamError("%v with %d octets", h.Kind, len(body))
+	}
+	switch h.Kind {
+	case Offer:
+		a.N = length(body)
+		err = r.offered(a.N)
+	case Grant:
+		a.Buffer = ControlBuffer
+		a.Grant, _, err = rdmap.ParseHandle(body)
+	case Done:
+		a.N = length(body)
+		err = r.done(a.N)
+	case Cancel:
+		a.Buffer = ExtraBuffer
+		err = r.cancelled()
+	}
+	return a, err
+}
+
+// data takes in data, the end, or credits alone.
+func (r *Receiver) data(a *Arrival) error {
+	switch {
+	case a.N > 0 && r.eof: // a grant may well come behind the end, and credits
+		return streamError("%d octets after the end", a.N)
+	case a.End && r.granted:
+		return streamError("its end inside an offer")
+	case a.N == 0 && a.End:
+		a.Buffer = ExtraBuffer
+	case a.N == 0:
+		a.Buffer = ControlBuffer
+	}
+	r.eof = r.eof || a.End
+	return nil
+}
+
+func (r *Receiver) offered(n int) error {
+	if r.granted || r.eof || n == 0 {
+		return streamError("offer of %d octets", n)
+	}
+	return nil
+}
+
+// Answer notes how the offer that has just arrived is answered: with memory, or with a refusal if h has no length.
+func (r *Receiver) Answer(h rdmap.Handle) {
+	r.grant, r.granted, r.placed = h, h.Len > 0, 0
+	r.refused = !r.granted
+}
+
+// Placed takes in that an RDMA Write of the peer's has been placed at h without a gap. What is granted is filled from its
+// first byte on.
+func (r *Receiver) Placed(h rdmap.Handle) {
+	if r.granted && h.STag == r.grant.STag && h.TO == r.grant.TO+r.placed {
+		r.placed += uint64(h.Len)
+	}
+}
+
+// done takes in that n bytes have been placed. The peer's word is not enough: the bytes that it has left out would be what
+// was in the reader's memory before.
+func (r *Receiver) done(n int) error {
+	if !r.granted || n == 0 || uint64(n) > r.placed {
+		return streamError("%d octets placed by rendezvous", n)
+	}
+	r.granted = false
+	return nil
+}
+
+// cancelled takes in that nothing comes of the offer.
+func (r *Receiver) cancelled() error {
+	if !r.granted && !r.refused {
+		return streamError("cancel without an offer")
+	}
+	r.granted, r.refused = false, false
+	return nil
+}
+
+// length returns the Length that b consists of. It is at most the largest int, which has 32 bits on some machines.
+func length(b []byte) int { return int(min(binary.BigEndian.Uint32(b), 1<<31-1)) }

@@ -1,0 +1,86 @@
+package bytestream
+
+import (
+	"sync"
+
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A slot is one message from Next to its Completion. Its number is the ID of the Work Request.
+type slot struct {
+	header [HeaderLen]byte
+	body   [maxBody]byte // of a message that is not data
+	parts  [2][]byte
+
+	kind    output
+	chunk   *bufpool.Chunk // what is sent; nil if that is a Write's own memory, or nothing but a header and a body
+	own     bool           // a Write waits for it
+	n       int            // bytes of a Write
+	credits int            // that the header carries
+	control int            // part of them: owedControl
+	done    bool
+}
+
+// MaxSlots bounds the messages that are posted at a time.
+const MaxSlots = 256
+
+// keptSlots is how many slots an idle stream keeps. Further ones go back to spareSlots.
+const keptSlots = 8
+
+// spareSlots holds the slots that streams needed while many messages were posted.
+var spareSlots = sync.Pool{New: func() any { return new(slot) }}
+
+// slots is a ring of the messages posted, from head to tail.
+type slots struct {
+	ring []*slot
+	free []*slot // at most keptSlots
+	head uint64
+	tail uint64
+}
+
+func (s *slots) isFull() bool  { return s.tail-s.head >= uint64(len(s.ring)) }
+func (s *slots) isEmpty() bool { return s.tail == s.head }
+
+func (s *slots) place(id uint64) **slot { return &s.ring[id%uint64(len(s.ring))] }
+
+// at returns the slot of a message that is posted.
+func (s *slots) at(id uint64) *slot { return *s.place(id) }
+
+// next returns the slot of the next message, for which there is room. It may hold what an earlier Next prepared.
+func (s *slots) next() *slot {
+	e := s.place(s.tail)
+	if n := len(s.free); *e == nil && n > 0 {
+		*e, s.free = s.free[n-1], s.free[:n-1]
+	} else if *e == nil {
+		*e = spareSlots.Get().(*slot)
+	}
+	return *e
+}
+
+// retire frees the slots of the oldest messages, as far as they are done.
+func (s *slots) retire() {
+	for ; s.head < s.tail && s.at(s.head).done; s.head++ {
+		e := s.place(s.head)
+		**e = slot{}
+		if len(s.free) < keptSlots {
+			s.free = append(s.free, *e)
+		} else {
+			spareSlots.Put(*e)
+		}
+		*e = nil
+	}
+}
+
+// fill makes wr the Send of a header and data behind it, which is in the slot's chunk, in its body, or a Write's own.
+func (e *slot) fill(wr *rdmap.WorkRequest, h Header, data []byte) {
+	wr.Op = rdmap.WorkSend
+	if e.chunk != nil { // with room for the header in front
+		h.AppendTo(e.chunk.B[:0])
+		wr.Data = e.chunk.B
+		return
+	}
+	h.AppendTo(e.header[:0])
+	e.parts = [2][]byte{e.header[:], data}
+	wr.Gather = e.parts[:]
+}
