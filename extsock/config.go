@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -216,7 +217,7 @@ const (
 func (c *Config) recvDepth() int {
 	fewest := 1
 	if !c.Messages {
-		fewest = minCredits
+		fewest = bytestream.MinCredits
 	}
 	return min(max(positive(c.RecvDepth, defaultRecvDepth), fewest), maxRecvDepth)
 }
@@ -224,7 +225,7 @@ func (c *Config) recvDepth() int {
 func (c *Config) recvSize() int {
 	fewest := 1
 	if !c.Messages {
-		fewest = minMessage
+		fewest = bytestream.MinMessage
 	}
 	return min(max(positive(c.RecvSize, defaultRecvSize), fewest), maxRecvSize)
 }

@@ -323,14 +323,14 @@ func (c *Conn) CloseWrite() error {
 		defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
 		return c.stream.CloseWrite()
 	}
-	s := c.verbs.pump.bytes
+	p := c.verbs.pump
 	switch {
-	case s == nil:
+	case p.bytes == nil:
 		return c.opError("close", errors.ErrUnsupported)
 	case c.isClosed():
 		return c.opError("close", net.ErrClosed)
 	}
-	s.finish(syscall.EPIPE)
+	p.finishStream(syscall.EPIPE)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -23,7 +24,7 @@ type peer struct {
 // isByteStream reports whether the peer's Read and Write are to be a stream of octets.
 func (p *peer) isByteStream() bool {
 	c := p.capabilities
-	return p.isRDDP && c.byteStream && c.credits >= minCredits && c.maxMessage >= minMessage
+	return p.isRDDP && c.byteStream && c.credits >= bytestream.MinCredits && c.maxMessage >= bytestream.MinMessage
 }
 
 // EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
@@ -410,8 +411,8 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		if c.ownsReceives() {
 			own.byteStream = !cfg.Messages
 			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
-			if c.window.most > 0 {
-				own.credits = uint16(c.window.most)
+			if c.window.Most > 0 {
+				own.credits = uint16(c.window.Most)
 			}
 		}
 		privateData = own.withPrivateData(privateData)
@@ -480,7 +481,8 @@ func (c *Conn) start(cause error) {
 		if c.peer.isByteStream() && !c.cfg.Messages {
 			p.in.setWindow(c.window)
 			c.window = window{}
-			p.bytes = newByteStream(c, p, p.in, c.peer.capabilities, mpa.MaxULPDU)
+			p.bytes = newByteStream(c, p, c.peer.capabilities, mpa.MaxULPDU)
+			v.writer = newStreamWriter(c, p)
 		}
 	}
 	c.window.close() // it is not the inbox's

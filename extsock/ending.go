@@ -170,7 +170,7 @@ func (p *pump) close() error {
 	defer t.Stop()
 	if p.bytes != nil {
 		p.interrupt() // who waits in Read does not wait for what was written
-		if !p.bytes.close(t.C) {
+		if !p.closeStream(t.C) {
 			p.setReason(net.ErrClosed)
 			p.kill(errCloseTimeout)
 			return errCloseTimeout

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -51,7 +52,7 @@ var (
 	// Immediate Data would get into. Config.Messages leaves them to the application.
 	ErrByteStream = errors.New("the byte stream has the Sends to itself; use Write, or message mode")
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
-	ErrStream = errors.New("malformed byte stream")
+	ErrStream = bytestream.ErrStream
 
 	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
 	// (Config.MaxHalfOpen). The connection is closed.

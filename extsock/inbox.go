@@ -1,12 +1,12 @@
 package extsock
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -23,7 +23,7 @@ type inbox struct {
 	ready  chan struct{} // capacity 1: the waiting reader has something
 	lock   chan struct{} // capacity 1: held by the Read that looks
 
-	head [headerLen]byte // of the message being placed; the receive role guards it
+	head [bytestream.HeaderLen]byte // of the message being placed; the receive role guards it
 
 	mu sync.Mutex
 	// most messages at a time
@@ -55,11 +55,9 @@ type inbox struct {
 	discard bool // +checklocks:mu
 	// something of the peer's was thrown away
 	dropped bool // +checklocks:mu
-	// the answer to an offer, see rendezvous.go
-	granted *granted // +checklocks:mu
-	// or it was refused
-	refused bool      // +checklocks:mu
-	memory  allowance // +checklocks:mu
+	// to the peer, which has offered a long Write; nil: nothing
+	lent   *lent     // +checklocks:mu
+	memory allowance // +checklocks:mu
 	// the message at hand waits for memory, in message mode
 	short  bool         // +checklocks:mu
 	window atomic.Int64 // a copy of memory.window.now: how many credits of a byte stream's peer there are in all
@@ -89,8 +87,8 @@ func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
 func (in *inbox) bind(payload []byte, last bool) bool {
 	in.mu.Lock()
 	full := in.used >= in.depth && (in.framed || !in.discard) // a message that is thrown away needs no room
-	if in.framed && len(payload) > headerLen {
-		full = in.used >= in.depth-extraBuffers // those are for messages without data
+	if in.framed && len(payload) > bytestream.HeaderLen {
+		full = in.used >= in.depth-bytestream.ExtraBuffers // those are for messages without data
 	}
 	if full {
 		in.mu.Unlock()
@@ -101,7 +99,7 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 	body, longest := len(payload), in.size
 	if in.framed {
 		head = in.head[:]
-		body, longest = max(body-headerLen, 0), in.size-headerLen
+		body, longest = max(body-bytestream.HeaderLen, 0), in.size-bytestream.HeaderLen
 	}
 	b, ok := in.bindLocked(body, longest, last, payload)
 	if in.short = !ok; in.short {
@@ -127,7 +125,7 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 	room := in.want[in.got:]
 	fits := last && in.waiting && in.first == len(in.unread) && 0 < body && body <= len(room) && body <= longest
 	if in.framed {
-		fits = fits && isData(payload)
+		fits = fits && bytestream.IsData(payload)
 	} else {
 		fits = fits && !in.served
 	}
@@ -140,7 +138,7 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 	}
 	body = min(body, longest)
 	size := body
-	if in.framed && in.first < len(in.unread) && body < combine && isData(payload) {
+	if in.framed && in.first < len(in.unread) && body < bytestream.Combine && bytestream.IsData(payload) {
 		size = max(body, min(longest, joined)) // the reader is behind: there is room for what comes next
 	}
 	c := bufpool.GetChunk(size)
@@ -158,124 +156,105 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 	return in.chunk.B, true
 }
 
-// settle tells whether the message that was bound is there, now that a Send has been delivered, and how long it is.
-func (in *inbox) settle() (n int, there bool) {
+// settle tells whether the message that was bound is there, now that a Send has been delivered, and where it is: the header of
+// the byte stream in head, and the rest in body. A message that is shorter than the header is all in head.
+func (in *inbox) settle() (head, body []byte, there bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !in.bound {
-		return 0, false
+		return nil, nil, false
 	}
 	var done [1]rdmap.Completion
 	switch {
 	case in.cq.Poll(done[:]) == 0:
-		return 0, false
+		return nil, nil, false
 	case done[0].Status != rdmap.StatusOK:
 		in.dropLocked()
-		return 0, false
+		return nil, nil, false
 	}
-	return int(done[0].Len), true
+	n := int(done[0].Len)
+	if in.framed {
+		head = in.head[:min(n, len(in.head))]
+		n -= len(head)
+	}
+	if in.direct {
+		return head, in.want[in.got:][:n], true
+	}
+	return head, in.chunk.B[:n], true
 }
 
-// control takes a message of n octets that is no data out of its buffer, to p, whose length bounds it.
-func (in *inbox) control(p []byte, n int) int {
+// dropControl frees the buffer of a message that is not data, and returns for how many the peer gets its credits back.
+func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	c := in.releaseLocked()
-	n = copy(p, c.B[:n])
-	in.putLocked(c)
-	in.used--
-	return n
+	in.dropLocked()
+	return in.handBackLocked(1, b)
 }
 
-// offered takes in an offer of n octets. It returns a region of the memory of the Read that waits for them, or nil
-// where none does, or not for enough.
-func (in *inbox) offered(n uint32, register func(p []byte) (*ddp.Region, error)) (*ddp.Region, error) {
+// lend registers the memory of the Read that waits for the n octets of an offer. The handle has no length if none does, or not
+// for enough.
+func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.granted != nil || in.eof || n == 0 {
-		return nil, fmt.Errorf("%w: offer of %d octets", ErrStream, n)
-	}
-	p := in.want[:min(uint64(n), uint64(len(in.want)), maxGrant)]
-	in.refused = !in.waiting || in.served || in.first < len(in.unread) || len(p) < smallGrant
-	if in.refused {
-		return nil, nil
+	p := in.want[:min(n, len(in.want), bytestream.MaxGrant)]
+	if !in.waiting || in.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
+		return rdmap.Handle{}, nil
 	}
 	region, err := register(p)
 	if err != nil {
-		return nil, err
+		return rdmap.Handle{}, err
 	}
-	in.granted = &granted{region: region}
-	return region, nil
+	in.lent = &lent{region: region}
+	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
 }
 
-// wrote takes in an RDMA Write that has been delivered. What was granted is filled from its first octet on, with no gap.
-func (in *inbox) wrote(m *ddp.Message) {
+// takeLent takes in that the peer has placed n octets in the memory that was lent, and uses it no longer.
+func (in *inbox) takeLent(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	g := in.granted
-	if g != nil && m.Len > 0 && m.Contiguous && m.STag == g.region.STag() && m.TO == g.region.TO()+g.placed {
-		g.placed += uint64(m.Len)
+	l := in.lent
+	if l == nil { // the connection has ended
+		return
 	}
-}
-
-// done takes in that n octets have been placed in what was granted. The peer's word is not enough: what it has left out
-// would be what was in the reader's memory before.
-func (in *inbox) done(n uint32) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	g := in.granted
-	if g == nil || n == 0 || uint64(n) > g.placed {
-		return fmt.Errorf("%w: %d octets placed by rendezvous", ErrStream, n)
-	}
-	in.granted = nil
-	g.region.Deregister() // this waits for nobody: only the caller's goroutine places
+	in.lent = nil
+	l.region.Deregister() // this waits for nobody: only the caller's goroutine places
 	switch {
-	case g.chunk == nil: // the reader waits
-		in.got, in.served = int(n), true
+	case l.chunk == nil: // the reader waits
+		in.got, in.served = n, true
 	case in.discard:
 		in.dropped = true
-		g.chunk.Put()
+		l.chunk.Put()
 	default:
-		in.pushLocked(message{chunk: g.chunk, data: g.chunk.B[:n], unbuffered: true})
+		in.pushLocked(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
 	}
-	return nil
 }
 
-// cancelled takes in that nothing comes of the offer.
-func (in *inbox) cancelled() error {
+// endLent takes back what was lent, if anything was: nothing comes of the offer.
+func (in *inbox) endLent() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	switch {
-	case in.granted != nil:
-		in.endGrantLocked()
-	case in.refused: // and the two have crossed
-		in.refused = false
-	default:
-		return fmt.Errorf("%w: cancel without an offer", ErrStream)
-	}
-	return nil
+	in.endLentLocked()
 }
 
-// endGrantLocked takes back what was granted.
-//
 // +checklocks:in.mu
-func (in *inbox) endGrantLocked() {
-	g := in.granted
-	in.granted = nil
-	g.region.Deregister()
-	if g.chunk != nil {
-		g.chunk.Put()
+func (in *inbox) endLentLocked() {
+	l := in.lent
+	if l == nil {
+		return
+	}
+	in.lent = nil
+	l.region.Deregister()
+	if l.chunk != nil {
+		l.chunk.Put()
 	}
 }
 
-// shut takes back what was granted, and of the process's memory, when the connection has ended.
+// shut takes back what was lent, and of the process's memory, when the connection has ended.
 func (in *inbox) shut() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.memory.end()
-	if in.granted != nil {
-		in.endGrantLocked()
-	}
+	in.endLentLocked()
 }
 
 // unbind gives the reader's memory back to it where the message that was to go there, of a single segment, has
@@ -312,9 +291,9 @@ func (in *inbox) releaseLocked() (c *bufpool.Chunk) {
 	return c
 }
 
-// accept takes in n octets of payload that have been placed as one message. It reports whether their buffer
-// is free again.
-func (in *inbox) accept(n int) (freed bool) {
+// accept takes in n octets of payload that have been placed as one message. It reports whether their buffer is free again,
+// and for how many buffers the peer of a byte stream gets its credits back by that.
+func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.direct {
@@ -325,14 +304,14 @@ func (in *inbox) accept(n int) (freed bool) {
 	in.dropped = in.dropped || in.discard && c != nil && (n > 0 || !in.framed)
 	switch {
 	case c == nil:
-	case in.discard || in.framed && (n == 0 || n < combine && in.joinLocked(c.B[:n])):
+	case in.discard || in.framed && (n == 0 || n < bytestream.Combine && in.joinLocked(c.B[:n])):
 		in.putLocked(c)
 	default:
 		in.pushLocked(message{chunk: c, data: c.B[:n]})
-		return false
+		return false, 0
 	}
 	in.used--
-	return true
+	return true, in.handBackLocked(1, b)
 }
 
 // joinLocked puts short data of the stream behind the newest, if there is room, so that it takes up no buffer.
@@ -359,9 +338,9 @@ func (in *inbox) pushLocked(m message) {
 	in.unread = append(in.unread, m)
 }
 
-// take gives a reader what there is: as much of the stream as p holds, or as much of one message. freed is
-// how many buffers have become free.
-func (in *inbox) take(p []byte) (n, freed int, ok bool) {
+// take gives a reader what there is: as much of the stream as p holds, or as much of one message. freed is how many buffers
+// have become free, and back for how many the peer of a byte stream gets its credits back.
+func (in *inbox) take(p []byte) (n, freed, back int, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for in.first < len(in.unread) {
@@ -379,7 +358,7 @@ func (in *inbox) take(p []byte) (n, freed int, ok bool) {
 			break
 		}
 	}
-	return n, freed, ok
+	return n, freed, in.handBackLocked(freed, bytestream.DataBuffer), ok
 }
 
 // popLocked removes the oldest message. An inbox that has been emptied keeps no memory of a long queue.
@@ -414,9 +393,9 @@ func (in *inbox) leave() (n int, served bool) {
 	for in.direct { // a copy, no more
 		in.placed.Wait()
 	}
-	if g := in.granted; g != nil && g.chunk == nil {
-		g.chunk = bufpool.GetChunk(g.region.Len())
-		g.region.Redirect(g.chunk.B)
+	if l := in.lent; l != nil && l.chunk == nil {
+		l.chunk = bufpool.GetChunk(l.region.Len())
+		l.region.Redirect(l.chunk.B)
 	}
 	n, served = in.got, in.served
 	in.waiting, in.want, in.got, in.served = false, nil, 0, false
@@ -445,15 +424,11 @@ func (in *inbox) notify() {
 	}
 }
 
-// end notes that the stream has come to its end. No offer is open then, whose octets would come behind it.
-func (in *inbox) end() error {
+// end notes that the stream has come to its end.
+func (in *inbox) end() {
 	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.granted != nil {
-		return fmt.Errorf("%w: its end inside an offer", ErrStream)
-	}
 	in.eof = true
-	return nil
+	in.mu.Unlock()
 }
 
 // ended reports whether the stream has come to its end.

@@ -3,6 +3,8 @@ package extsock
 import (
 	"testing"
 	"testing/synctest"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 )
 
 // TestReaderWaitsForPlacement: a reader whose deadline passes while a message is being placed in its memory gets that memory
@@ -14,7 +16,7 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 		n      int
 		served bool
 	}{
-		{"the message is placed", func(in *inbox) { in.accept(4) }, 4, true},
+		{"the message is placed", func(in *inbox) { in.accept(4, bytestream.DataBuffer) }, 4, true},
 		{"the stream ends first", (*inbox).unbind, 0, false},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {

@@ -117,7 +117,7 @@ func (a *allowance) fill(n int) {
 // peak even if that one never empties.
 func (a *allowance) release(n int) {
 	a.held -= int64(n)
-	if a.window.most > 0 {
+	if a.window.IsOpen() {
 		a.settle()
 	} else if beyond := steps(a.held - unreadAllowance); beyond < a.taken {
 		common.give(a.taken - beyond)
@@ -131,7 +131,7 @@ func (a *allowance) settle() {
 		return
 	}
 	w := &a.window
-	beyond := min(steps(a.held-int64(w.least)*w.unit), w.reserved())
+	beyond := min(steps(a.held-int64(w.Least)*w.Unit), w.Reserved())
 	if beyond != a.taken {
 		common.filled.Add(beyond - a.taken)
 		a.taken = beyond
@@ -141,7 +141,7 @@ func (a *allowance) settle() {
 // end gives everything back.
 func (a *allowance) end() {
 	a.over = true
-	if a.window.most > 0 {
+	if a.window.IsOpen() {
 		common.filled.Add(-a.taken)
 		a.window.close()
 	} else {

@@ -33,9 +33,9 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	for {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
 		silent, ended := isClosed(pump.silent), in.over()
-		n, freed, ok := in.take(p)
+		n, freed, back, ok := in.take(p)
 		pump.count.readCopied(n)
-		pump.roomFor(freed)
+		pump.roomFor(freed, back)
 		switch {
 		case c.isClosed():
 			return n, net.ErrClosed
@@ -79,12 +79,12 @@ func (c *Conn) await(p []byte, over <-chan struct{}) (n int, ok bool, err error)
 	return n, ok, err
 }
 
-// roomFor notes that Read has freed so many buffers.
-func (p *pump) roomFor(freed int) {
+// roomFor notes that Read has freed so many buffers, for some of which the peer of a byte stream gets its credits back.
+func (p *pump) roomFor(freed, back int) {
 	switch {
 	case freed == 0:
 	case p.bytes != nil:
-		p.bytes.freed(freed)
+		p.freedStream(back)
 	default:
 		p.wake()
 	}
@@ -101,8 +101,8 @@ func (c *Conn) readEnd() error {
 
 // writeDDP is Write in DDP mode.
 func (c *Conn) writeDDP(p []byte) (int, error) {
-	if s := c.verbs.pump.bytes; s != nil {
-		return s.write(p, c.writeDeadline.done())
+	if w := c.verbs.writer; w != nil {
+		return w.write(p, c.writeDeadline.done())
 	}
 	return c.writeMessage(p)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -355,8 +356,8 @@ func (p *pump) handle() bool {
 		if !isSend {
 			p.role.oneSided()
 		}
-		if m.Tagged && p.bytes != nil {
-			p.in.wrote(m)
+		if m.Tagged && m.Contiguous && p.bytes != nil {
+			p.bytes.rx.Placed(rdmap.Handle{STag: m.STag, TO: m.TO, Len: m.Len})
 		}
 		p.qp.Handle(m) // completions and responses, in stream order
 		if isSend && p.in != nil {
@@ -386,9 +387,7 @@ func (p *pump) sound() bool {
 
 // placed ends the placing of what one read has brought: the answers go out, and who waits is told.
 func (p *pump) placed() {
-	if p.bytes != nil {
-		p.bytes.unblock()
-	}
+	p.reapStream()
 	p.transmit() // Read Responses, and what the completions have let go
 	p.freed.broadcast()
 	if p.in != nil {
@@ -417,14 +416,14 @@ func (p *pump) bind(ulpdu []byte) bool {
 
 // settle hands a message that has come over to Read.
 func (p *pump) settle() error {
-	n, there := p.in.settle()
+	head, body, there := p.in.settle()
 	switch {
 	case !there:
 		return nil
 	case p.bytes != nil:
-		return p.bytes.arrived(n)
+		return p.arrived(head, body)
 	}
-	p.in.accept(n)
+	p.in.accept(len(body), bytestream.DataBuffer)
 	return nil
 }
 

@@ -1,21 +1,15 @@
 package extsock
 
-import "github.com/rddp/rddp/extsock/internal/bufpool"
+import (
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+)
 
-// A window is how many messages the peer of a byte stream may have on their way here or unread, and the memory that is
-// reserved for them. The peer's credits never exceed the window, so a message within the peer's credits needs no memory
-// that is not there, and receiving it never waits. Everything that the peer's messages could hold up is behind them in
-// the TCP stream: the credits for our own Writes, the answers to our RDMA Reads, the peer's Reads, and the end.
+// A window is a bytestream.Window whose memory is reserved in the budget. Everything that the peer's messages could hold up is
+// behind them in the TCP stream: the credits for our own Writes, the answers to our RDMA Reads, the peer's Reads, and the end.
 //
-// The first leastWindow messages are the connection's fixed allowance. The memory of the others is the budget's. A
-// window opens during startup, before the peer learns its credits. It may shrink later, when the memory limit has been
-// lowered, and grow again up to its first size: the connection then keeps credits back that it owes, or gives back more.
-type window struct {
-	now   int   // messages
-	most  int   // messages that the peer was told at startup; 0: there is no window
-	least int   // messages that are the allowance
-	unit  int64 // octets that the longest message takes
-}
+// A window opens during startup, before the peer learns its credits.
+type window struct{ bytestream.Window }
 
 const (
 	// leastWindow is the smallest window of a connection whose Config does not ask for less, in messages. Two of them are
@@ -29,9 +23,6 @@ const (
 	windowShare = 3
 )
 
-// reserved returns how many octets the window has of the budget.
-func (w *window) reserved() int64 { return int64(w.now-w.least) * w.unit }
-
 // room returns how many octets windows may take more. It is negative after the limit was lowered.
 func (b *budget) room() int64 {
 	limit := b.limit.Load()
@@ -40,11 +31,11 @@ func (b *budget) room() int64 {
 
 // openWindow opens a window for as many messages of size octets as there is memory for, at most n.
 func (b *budget) openWindow(n, size int) window {
-	w := window{least: min(n, leastWindow), unit: int64(bufpool.ChunkSize(size - headerLen))}
-	more := max(b.room(), 0) / windowPart / w.unit
-	w.most = w.least + int(min(more, int64(n-w.least)))
-	if w.now = w.most; !b.takeWindow(w.reserved()) { // another connection was faster
-		w.now, w.most = w.least, w.least
+	w := window{bytestream.Window{Least: min(n, leastWindow), Unit: int64(bufpool.ChunkSize(size - bytestream.HeaderLen))}}
+	more := max(b.room(), 0) / windowPart / w.Unit
+	w.Most = w.Least + int(min(more, int64(n-w.Least)))
+	if w.Now = w.Most; !b.takeWindow(w.Reserved()) { // another connection was faster
+		w.Now, w.Most = w.Least, w.Least
 	}
 	return w
 }
@@ -65,52 +56,47 @@ func (b *budget) giveWindow(n int64) {
 
 // close gives the window's memory back.
 func (w *window) close() {
-	if w.most > 0 {
-		common.giveWindow(w.reserved())
+	if w.IsOpen() {
+		common.giveWindow(w.Reserved())
 	}
 	*w = window{}
 }
 
-// isSettled reports whether the window need not be resized.
-func (w *window) isSettled() bool { return w.now == w.most && common.room() >= 0 }
-
 // resize makes the window one message smaller if there is too little memory, or larger if there is enough again.
 // It returns by how much.
 func (w *window) resize() int {
-	room := common.room()
+	change := w.Change(common.room())
 	switch {
-	case room < 0 && w.now > w.least:
-		w.now--
-		common.giveWindow(w.unit)
-		return -1
-	case room >= w.unit && w.now < w.most && common.takeWindow(w.unit):
-		w.now++
-		return 1
+	case change > 0 && !common.takeWindow(w.Unit): // another connection was faster
+		return 0
+	case change < 0:
+		common.giveWindow(w.Unit)
 	}
-	return 0
+	return change
 }
 
-// handBack takes in that n buffers that held data, or an offer or its end, are free again, and returns for how many the
-// peer gets its credits back. The credits of grants and of messages that carry only credits are never kept back: the peer
-// may have no others for its next ones. conformance/models/credits.pml shows the standstill.
-func (in *inbox) handBack(n int) (credits int) {
-	if n == 0 {
-		return 0
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
+// handBackLocked takes in that n buffers of this kind are free again, and returns for how many the peer of a byte stream gets
+// its credits back.
+//
+// +checklocks:in.mu
+func (in *inbox) handBackLocked(n int, b bytestream.Buffer) (back int) {
 	w := &in.memory.window
-	if in.memory.over || w.isSettled() {
+	switch {
+	case b == bytestream.ExtraBuffer:
+		return 0
+	case n == 0 || b == bytestream.ControlBuffer || !w.IsOpen() || in.memory.over:
+		return n
+	case w.Now == w.Most && common.room() >= 0:
 		return n
 	}
 	for range n {
 		change := w.resize()
 		in.depth += change
-		credits += 1 + change
+		back += w.HandBack(change)
 	}
 	in.memory.settle()
-	in.window.Store(int64(w.now))
-	return credits
+	in.window.Store(int64(w.Now))
+	return back
 }
 
 // setWindow makes the inbox that of a byte stream with w.
@@ -118,7 +104,7 @@ func (in *inbox) setWindow(w window) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.framed = true
-	in.depth = w.now + extraBuffers
+	in.depth = w.Now + bytestream.ExtraBuffers
 	in.memory.window = w
-	in.window.Store(int64(w.now))
+	in.window.Store(int64(w.Now))
 }

@@ -134,18 +134,20 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 func TestRendezvousGrantsBehindACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawStreamPair(t, extsock.Config{Crossover: 32 << 10}, 32)
+		p.segment(1, 0, true, 0, 0, 0, 0) // else c may not send its offer
+		synctest.Wait()
 		c.SetWriteDeadline(time.Now().Add(time.Second))
 		if n, err := c.Write(make([]byte, 40_000)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("Write = %d, %v, want a deadline before anything was granted", n, err)
 		}
 		grant := append([]byte{2, 0, 0, 0}, make([]byte, rdmap.HandleLen)...)
-		p.segment(1, 0, true, grant...)
-		p.segment(2, 0, true, 0, 0, 0, 0, 'x')
+		p.segment(2, 0, true, grant...)
+		p.segment(3, 0, true, 0, 0, 0, 0, 'x')
 		one := make([]byte, 1)
 		if _, err := c.Read(one); err != nil || one[0] != 'x' {
 			t.Fatalf("Read behind the first grant = %q, %v", one, err)
 		}
-		p.segment(3, 0, true, grant...)
+		p.segment(4, 0, true, grant...)
 		c.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := c.Read(one); !errors.Is(err, extsock.ErrStream) {
 			t.Fatalf("Read behind the second grant = %v, want ErrStream", err)

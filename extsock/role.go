@@ -158,7 +158,7 @@ func (p *pump) drive(d *deadline) bool {
 	}
 	r.driving.Store(true)
 	// Whoever interrupts changes what is looked at here first, and driving second.
-	if p.in.has() || p.closing() || p.bytes != nil && p.bytes.c.isClosed() || d.isSet() || p.intake != intakeOpen {
+	if p.in.has() || p.closing() || p.bytes != nil && isClosed(p.bytes.closed) || d.isSet() || p.intake != intakeOpen {
 		r.leave(true)
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -70,8 +71,8 @@ func (d *dialog) look() {
 // take reads what there is.
 func (d *dialog) take(most int) bool {
 	p := make([]byte, most)
-	n, freed, ok := d.p.in.take(p)
-	d.p.roomFor(freed)
+	n, freed, back, ok := d.p.in.take(p)
+	d.p.roomFor(freed, back)
 	d.got = append(d.got, p[:n]...)
 	return ok
 }
@@ -99,25 +100,25 @@ func FuzzByteStream(f *testing.F) {
 	f.Add(seed(many...), []byte{0, 0, 0, 0, 255, 0, 255, 3, 3, 3})
 	f.Add(seed(many...), []byte{})
 	f.Fuzz(func(t *testing.T, in, calls []byte) {
-		const depth, size, granted = 6, 512, 32
+		const window, size, granted = 4, 512, 32
 		var messages [][]byte
 		for len(in) > 2 {
 			n := min(int(binary.BigEndian.Uint16(in)%700), len(in)-2)
 			m := bytes.Clone(in[2 : 2+n])
-			if n > 0 && kind(m[0]) != kindData && kind(m[0]) <= kindCancel {
-				m[0] += byte(kindCancel) // large Writes have a test of their own
+			if n > 0 && bytestream.Kind(m[0]) != bytestream.Data && bytestream.Kind(m[0]) <= bytestream.Cancel {
+				m[0] += byte(bytestream.Cancel) // large Writes have a test of their own
 			}
 			messages = append(messages, m)
 			in = in[2+n:]
 		}
 		d := &dialog{frames: inFPDUs(messages), calls: calls}
-		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), QPNum: 1, RecvDepth: depth})
+		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
 		qp.Start(rdmap.StartParams{Extensions: true})
 		p := newPump(d, qp, mpa.Agreement{CRC: true})
 		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
-		p.in = newInbox(qp, qp.RecvCQ(), depth, size)
-		p.in.framed = true
-		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, p.in, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
+		p.in = newInbox(qp, qp.RecvCQ(), window, size)
+		p.in.setWindow(newWindow(window))
+		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
 		d.p = p
 		p.receive()
 		for d.take(1000) {
@@ -141,11 +142,11 @@ func FuzzByteStream(f *testing.F) {
 			t.Errorf("it ended with %v", why)
 		case why == io.EOF:
 			p.bytes.mu.Lock()
-			n := p.bytes.owed + announced(t, d.out.Bytes())
+			n := p.bytes.tx.Owed() + announced(t, d.out.Bytes())
 			p.bytes.mu.Unlock()
 			want := 0
 			for _, m := range messages {
-				if len(m) > headerLen || m[1]&flagFIN == 0 { // the end, if it comes alone, uses none
+				if len(m) > bytestream.HeaderLen || m[1]&flagFIN == 0 { // the end, if it comes alone, uses none
 					want++
 				}
 			}
@@ -157,6 +158,14 @@ func FuzzByteStream(f *testing.F) {
 		checkOutput(t, d.out.Bytes())
 	})
 }
+
+// newWindow returns a window of n messages that takes nothing from the budget.
+func newWindow(n int) window {
+	return window{bytestream.Window{Now: n, Most: n, Least: n, Unit: 1}}
+}
+
+// flagFIN is the header's flag that says that no data comes after the message.
+const flagFIN = 1
 
 // inFPDUs makes one FPDU of each message with an even number, and two of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
@@ -184,14 +193,14 @@ func inFPDUs(messages [][]byte) (frames [][]byte) {
 // the end of the stream is among them. The credits of a peer that we send nothing are all there, so it gives none back.
 func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 	for _, m := range messages {
-		if len(m) < headerLen || len(m) > size {
+		if len(m) < bytestream.HeaderLen || len(m) > size {
 			return data, fin, false
 		}
 		// What is no data is not for Read.
-		if m[0] != byte(kindData) || m[1]&^flagFIN != 0 || fin && len(m) > headerLen {
+		if m[0] != byte(bytestream.Data) || m[1]&^flagFIN != 0 || fin && len(m) > bytestream.HeaderLen {
 			return data, fin, false
 		}
-		data = append(data, m[headerLen:]...)
+		data = append(data, m[bytestream.HeaderLen:]...)
 		fin = fin || m[1]&flagFIN != 0
 	}
 	return data, fin, true
@@ -204,7 +213,7 @@ func announced(t *testing.T, out []byte) (n int) {
 	rx.Fill(0, copy(rx.Free(), out))
 	for rx.Next() {
 		h, payload, err := ddp.ParseUntagged(rx.ULPDU().Data)
-		if err != nil || h.QN != ddp.QNSend || len(payload) != headerLen {
+		if err != nil || h.QN != ddp.QNSend || len(payload) != bytestream.HeaderLen {
 			t.Errorf("sent %x, %v", payload, err)
 			continue
 		}

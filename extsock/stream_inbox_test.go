@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -22,8 +23,8 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	silent := make(chan struct{})
 	for i := range rounds {
 		in := newInbox(nil, nil, 6, 512)
-		in.framed = true
-		p := &pump{in: in, silent: silent, bytes: &byteStream{in: in}}
+		in.setWindow(newWindow(8))
+		p := &pump{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(counters)}}
 		p.role.held.Store(true)
 		inboxes[i] = in
 		conns[i] = &Conn{closed: make(chan struct{})}
@@ -43,7 +44,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 			in.mu.Lock()
 			in.used, in.bound, in.chunk = 1, true, c
 			in.mu.Unlock()
-			in.accept(1)
+			in.accept(1, bytestream.DataBuffer)
 			in.end()
 			in.notify()
 			over.Store(i + 1)

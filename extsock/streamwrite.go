@@ -5,206 +5,166 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 )
 
-// This file is Write on a byte stream: which way octets go, and what a Write waits for.
+// A streamWriter is Write on a byte stream: which way bytes go, and waiting for what a Write has to wait for.
+type streamWriter struct {
+	c *Conn
+	p *pump
+	s *byteStream
 
-const (
-	// combine is the length in octets below which a Write is copied, to be sent together with what
-	// else is waiting, rather than sent from where it is.
-	combine = 8 << 10
-	// A writer that has come back within burstGap burstTimes in a row is not kept from its next Write
-	// by writing to TCP: another goroutine does that, and sends what has gathered meanwhile.
-	burstGap   = 20 * time.Microsecond
-	burstTimes = 4
-)
+	lock   chan struct{} // capacity 1: held by the Write under way, which has the others
+	begin  time.Time
+	burst  bytestream.Burst
+	choice bytestream.Choice
+}
+
+func newStreamWriter(c *Conn, p *pump) *streamWriter {
+	return &streamWriter{c: c, p: p, s: p.bytes, lock: make(chan struct{}, 1), begin: time.Now()}
+}
 
 // write is Write.
-func (s *byteStream) write(p []byte, over <-chan struct{}) (n int, err error) {
+func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) {
 	if isClosed(over) {
 		return 0, errDeadline
 	}
 	select {
-	case s.lock <- struct{}{}:
-		defer func() { <-s.lock }()
+	case w.lock <- struct{}{}:
+		defer func() { <-w.lock }()
 	case <-over:
 		return 0, errDeadline
 	}
-	if len(p) < combine {
-		return s.writeShort(p, over)
+	if len(p) < bytestream.Combine {
+		return w.writeShort(p, over)
 	}
-	crossover, err := s.crossover(len(p), over)
-	if err != nil || crossover <= 0 || len(p) < crossover || s.offersNothing() {
-		return s.writeLong(p, over)
+	crossover, err := w.crossover(len(p), over)
+	if err != nil || crossover <= 0 || len(p) < crossover || !w.mayOffer() {
+		return w.writeLong(p, 0, over)
 	}
-	offered := s.c.cfg.Crossover > 0 || s.choice.next()
+	offered := w.c.cfg.Crossover > 0 || w.choice.Next()
+	if !offered {
+		crossover = 0
+	}
 	begin := time.Now()
-	if offered {
-		n, err = s.writeOffered(p, crossover, over)
-	} else {
-		n, err = s.writeLong(p, over)
-	}
+	n, err = w.writeLong(p, crossover, over)
 	if err == nil {
-		s.choice.took(offered, time.Since(begin), n)
+		w.choice.Took(offered, time.Since(begin), n)
 	}
 	return n, err
 }
 
-// crossover returns from which length on a Write may be offered, for one of n octets. An error is that of the
+// crossover returns from which length on a Write may be offered, for one of n bytes. An error is that of the
 // measurement.
-func (s *byteStream) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := s.c.Crossover(); v != 0 || n < measureFrom {
+func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
+	if v := w.c.Crossover(); v != 0 || n < measureFrom {
 		return v, nil
 	}
-	return s.c.measureCrossover(over)
+	return w.c.measureCrossover(over)
 }
 
-// measureFrom is the length in octets of a Write that is worth a measurement.
+// measureFrom is the length in bytes of a Write that is worth a measurement.
 const measureFrom = 256 << 10
 
-// offersNothing reports whether rendezvous have been given up.
-func (s *byteStream) offersNothing() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.offering.off
+// mayOffer reports whether rendezvous have not been given up.
+func (w *streamWriter) mayOffer() bool {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	return w.s.tx.MayOffer()
 }
 
 // writeShort copies p to what is pending.
-func (s *byteStream) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
-	quick := s.isQuick()
+func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
+	s := w.s
+	quick := w.burst.IsQuick(time.Since(w.begin), s.heard.Swap(false))
 	for {
 		s.mu.Lock()
-		err := s.errLocked()
+		err := w.errLocked()
 		if err == nil {
-			n += s.appendLocked(p[n:])
+			n += s.tx.Append(p[n:])
 		}
-		s.mu.Unlock()
+		s.unlock()
 		if err != nil {
 			return n, err
 		}
 		if quick {
-			s.p.transmitAside()
+			w.p.transmitAside()
 		} else {
-			s.p.transmit()
+			w.p.transmit()
 		}
 		if n == len(p) {
-			s.wrote = time.Since(s.begin)
+			w.burst.Wrote(time.Since(w.begin))
 			return n, nil
 		}
-		if err := s.await(over, false); err != nil {
+		if err := w.await(over, false); err != nil {
 			return n, err
 		}
 	}
 }
 
-// isQuick reports whether the writer has come back quickly, time after time, and not for an answer to the peer.
-func (s *byteStream) isQuick() bool {
-	if s.heard.Swap(false) || time.Since(s.begin)-s.wrote > burstGap {
-		s.burst = 0
-		return false
+// writeLong sends p from where it is, behind what is pending: by rendezvous as far as the reader goes along, if crossover is
+// not 0, and the rest as data.
+func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
+	s := w.s
+	s.mu.Lock()
+	if err := w.errLocked(); err != nil {
+		s.unlock()
+		return 0, err
 	}
-	s.burst++
-	return s.burst >= burstTimes
-}
-
-// appendLocked adds as much of p to what is pending as there is room.
-//
-// +checklocks:s.mu
-func (s *byteStream) appendLocked(p []byte) int {
-	if len(p) == 0 {
-		return 0
-	}
-	if s.pending != nil {
-		s.p.count.combined.Add(1)
-	} else {
-		if s.offering.open { // its end goes first
-			return 0
-		}
-		if !s.mayPostLocked(reserve) {
-			s.stall()
-			return 0
-		}
-		s.credits--
-		s.pending = bufpool.GetChunk(headerLen + s.longest)
-		s.pending.B = s.pending.B[:headerLen]
-	}
-	n := min(len(p), headerLen+s.longest-len(s.pending.B))
-	s.pending.B = append(s.pending.B, p[:n]...)
-	return n
-}
-
-// writeLong sends p from where it is, behind what is pending.
-func (s *byteStream) writeLong(p []byte, over <-chan struct{}) (n int, err error) {
-	for {
-		s.mu.Lock()
-		if err = s.errLocked(); err == nil {
-			n += s.postOwnLocked(p[n:])
-		}
-		waits := n < len(p) && err == nil
-		owns := s.own > 0
-		s.mu.Unlock()
-		if !waits && !owns {
+	s.tx.Post(p, crossover)
+	s.unlock()
+	for waited := false; ; waited = true {
+		w.p.transmit()
+		ended, owns, n, err := w.look(waited)
+		if ended {
+			if err != nil {
+				w.p.transmit() // the end of the stream may have waited for this
+			}
 			return n, err
 		}
-		s.p.transmit()
-		if !waits && !s.owns() {
-			return n, err
-		}
-		if e := s.await(over, owns); e != nil {
-			n -= s.takeBack()
-			s.p.transmit() // the end of the stream may have waited for this
+		if err := w.await(over, owns); err != nil {
+			n := w.takeBack()
+			w.p.transmit() // so may it here
 			if n == len(p) {
 				return n, nil // TCP, too, would have taken it by now
 			}
-			return n, e
+			return n, err
 		}
 	}
 }
 
-// postOwnLocked posts as much of p, where it is, as may go out. It returns how many octets that is.
-//
-// +checklocks:s.mu
-func (s *byteStream) postOwnLocked(p []byte) (n int) {
-	if s.offering.open || s.pending != nil && !s.postPendingLocked() { // an offer's end goes first
-		return 0
-	}
-	if len(p) > 0 && !s.mayPostLocked(reserve) {
-		s.stall()
-	}
-	for n < len(p) && s.mayPostLocked(reserve) {
-		k := min(len(p)-n, s.longest)
-		s.credits--
-		if !s.postLocked(header{kind: kindData}, p[n:n+k], nil) {
-			s.credits++
-			break
-		}
-		s.own++
-		n += k
-	}
-	return n
-}
-
-// owns reports whether TCP has not taken all of a Write's own memory yet.
-func (s *byteStream) owns() bool {
+// look looks whether the long Write is over, and ends it then. n is how many of its bytes go out, owns whether requests
+// refer to its memory. A Write that has waited fails if the stream has ended meanwhile.
+func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
+	s := w.s
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.own > 0
+	defer s.unlock()
+	ended, owns = s.tx.Write()
+	if !ended || waited {
+		if err = w.errLocked(); err != nil {
+			s.tx.GiveUp()
+			ended, owns = s.tx.Write()
+		}
+	}
+	if ended {
+		n = s.tx.End()
+	}
+	return ended, owns, n, err
 }
 
 // await waits until the writer is to look again. At the end of the connection that is at once, unless what
 // it has posted will still be flushed.
-func (s *byteStream) await(over <-chan struct{}, owns bool) error {
-	ended := s.p.life.over
+func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
+	ended := w.p.life.over
 	if owns {
 		ended = nil
 	}
-	s.p.role.awaitCredits(true)
-	defer s.p.role.awaitCredits(false)
+	w.p.role.awaitCredits(true)
+	defer w.p.role.awaitCredits(false)
 	select {
-	case <-s.room:
-	case <-s.cq.Ready():
-		s.reap()
+	case <-w.s.room:
+	case <-w.s.cq.Ready():
+		w.s.reap()
 	case <-ended:
 	case <-over:
 		return errDeadline
@@ -212,39 +172,38 @@ func (s *byteStream) await(over <-chan struct{}, owns bool) error {
 	return nil
 }
 
-// takeBack ends a Write whose time is over: its memory is the caller's again. It returns how many octets do
-// not go out. What has begun to, and all before it, does so from a copy.
-func (s *byteStream) takeBack() (n int) {
+// takeBack ends a long Write whose time is over: its memory is the caller's again. What has begun to go out, and all before
+// it, does so from a copy. It returns how many bytes that is.
+func (w *streamWriter) takeBack() (n int) {
+	s := w.s
 	s.mu.Lock()
-	for id := s.tail; id > s.head; id-- {
-		if e := s.at(id - 1); e.own && !s.p.qp.Cancel(s.cq, id-1) {
+	s.tx.GiveUp()
+	for id := range s.tx.Posts() {
+		if !w.p.qp.Cancel(s.cq, id) {
 			break // and those before it have been given out, too
 		}
 	}
-	n = s.reapLocked()
-	owns := s.own > 0
-	s.mu.Unlock()
+	s.reapLocked()
+	_, owns := s.tx.Write()
+	s.unlock()
 	if owns {
-		s.p.detach(nil) // no message of the stream is too long for it
-		s.mu.Lock()
-		for id := s.head; id < s.tail; id++ {
-			s.at(id).own = false
-		}
-		s.own = 0
-		s.mu.Unlock()
+		w.p.detach(nil) // no message of the stream is too long for it
 	}
-	return n
+	s.mu.Lock()
+	defer s.unlock()
+	s.tx.Detached()
+	return s.tx.End()
 }
 
 // errLocked says why nothing can be written any more.
 //
-// +checklocks:s.mu
-func (s *byteStream) errLocked() error {
-	if s.closed != nil {
-		return s.closed
+// +checklocks:w.s.mu
+func (w *streamWriter) errLocked() error {
+	if w.s.ended != nil {
+		return w.s.ended
 	}
-	if isClosed(s.p.life.over) {
-		return asWriteError(s.p.why())
+	if isClosed(w.p.life.over) {
+		return asWriteError(w.p.why())
 	}
 	return nil
 }
@@ -255,10 +214,4 @@ func asWriteError(err error) error {
 		return syscall.EPIPE
 	}
 	return err
-}
-
-// stall notes that a Write finds no credits.
-func (s *byteStream) stall() {
-	s.p.count.stalls.Add(1)
-	s.p.traceStall()
 }

@@ -77,7 +77,7 @@ func (c *Conn) traceSwitch(err error) {
 	case p.in == nil:
 		t.info("application receives")
 	case p.bytes != nil:
-		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest,
+		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest(),
 			"recv_credits", p.in.window.Load(), "recv_size", c.cfg.recvSize())
 	default:
 		t.info("messages", "send_credits", int(caps.credits), "send_size", int64(caps.maxMessage),
@@ -115,6 +115,3 @@ func (p *pump) traceEnd(reason error) {
 		p.trace.warn("connection ends", "by", "failure", "err", reason)
 	}
 }
-
-// traceStall tells that octets wait because the peer has granted no credits for them.
-func (p *pump) traceStall() { p.trace.debug("no credits") }

@@ -6,20 +6,29 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 )
 
-// TestTraceStall: the event is one of level debug, and none where the trace is off.
+// TestTraceStall: a Write that finds no credits is an event of level debug, and none where the trace is off.
 func TestTraceStall(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
 	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo} {
 		var out bytes.Buffer
-		p := &pump{trace: newTrace(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), a, true)}
-		p.traceStall()
+		stall(newTrace(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), a, true))
 		if told := strings.Contains(out.String(), "rddp: no credits"); told != (level == slog.LevelDebug) {
 			t.Errorf("level %v: %q", level, out.String())
 		}
 	}
-	(&pump{}).traceStall()
+	stall(nil)
+}
+
+// stall lets a byte stream write without credits.
+func stall(trace *trace) {
+	s := &byteStream{tx: bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(counters), trace: trace}
+	s.mu.Lock()
+	s.tx.Append([]byte("x"))
+	s.unlock()
 }

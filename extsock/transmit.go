@@ -40,9 +40,7 @@ func (p *pump) transmitAside() {
 
 // cancelled has what was queued behind a request that was taken back go on, or the end of the connection.
 func (p *pump) cancelled() {
-	if p.bytes != nil {
-		p.bytes.unblock()
-	}
+	p.reapStream()
 	p.transmit()
 	p.freed.broadcast()
 }
@@ -66,7 +64,7 @@ func (p *pump) wanted() bool {
 	if p.finDue() || p.abortDue() {
 		return true
 	}
-	return !p.fenced.Load() && p.life.maySend() && (p.qp.HasOutput() || p.bytes != nil && p.bytes.due())
+	return !p.fenced.Load() && p.life.maySend() && (p.qp.HasOutput() || p.streamDue())
 }
 
 // abortDue reports whether kill waits for the token to flush the queues.
@@ -112,9 +110,7 @@ func (p *pump) drain(turns int) (over bool) {
 		done := p.done
 		p.done = 0
 		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
-		if p.bytes != nil {
-			p.bytes.reap()
-		}
+		p.reapStream()
 		p.freed.broadcast()
 	}
 	return false
@@ -141,9 +137,7 @@ func (p *pump) fill() bool {
 	if !p.life.maySend() || p.fenced.Load() {
 		return false
 	}
-	if p.bytes != nil {
-		p.bytes.post()
-	}
+	p.postStream()
 	tapped := p.taps.on()
 	if !p.fillBatch(p.mulpdu(), tapped) {
 		return false

@@ -55,7 +55,8 @@ func (r Region) Handle() Handle {
 type verbs struct {
 	made    atomic.Bool // all but pump is set
 	qp      *rdmap.QP
-	pump    *pump // not nil from the end of startup
+	pump    *pump         // not nil from the end of startup
+	writer  *streamWriter // nil in message mode
 	domain  *ddp.Domain
 	stream  uint64 // the number of the queue pair, and of its stream in domain
 	sendCQ  *rdmap.CompletionQueue

@@ -30,7 +30,6 @@ type write struct {
 	offers  bool   // data is to be offered, as long as the peer grants as much as crossover
 	placed  bool   // the done of an offer is posted, and not all of the offer's RDMA Writes are completed
 	minimum int    // the crossover
-	written int    // bytes that RDMA Writes have taken, part of sent
 }
 
 // take notes that n bytes are given out.
@@ -47,6 +46,7 @@ type offering struct {
 	left     int          // bytes of the grant that have not been given out
 	n        int          // bytes of the grant that have, from the first one on
 	doneID   uint64       // the message of the last done
+	counted  int          // bytes of the grant that Counts has
 	closing  Kind         // the Write is over: Done or Cancel is to be posted; Data if neither
 	off      bool         // no offers any more
 	stale    bool         // a grant has come that had crossed a cancel
@@ -76,7 +76,6 @@ func (s *Sender) GiveUp() { s.write.givenUp = true }
 // End ends the long Write and returns how many of its bytes go out.
 func (s *Sender) End() (n int) {
 	n = s.write.sent
-	s.counts.Placed += uint64(s.write.written)
 	s.write = write{}
 	if o := &s.offer; o.open && o.closing == Data {
 		o.off = true
@@ -146,7 +145,7 @@ func (s *Sender) fillWrite(wr *rdmap.WorkRequest, e *slot) {
 // beginOffer notes that an offer is posted.
 func (s *Sender) beginOffer() {
 	o := &s.offer
-	o.open, o.answered, o.n = true, false, 0
+	o.open, o.answered, o.n, o.counted = true, false, 0, 0
 	o.left = min(len(s.write.data), MaxOffer)
 	s.counts.Offers++
 }
@@ -159,6 +158,10 @@ func (s *Sender) endOffer(id uint64) {
 		w.offers = false
 	}
 	o.open, o.closing, o.doneID = false, Data, id
+	if o.n > o.counted { // else this done corrects one that was taken back
+		s.counts.Placed += uint64(o.n - o.counted)
+		o.counted = o.n
+	}
 }
 
 // endDue says whether the end of an offer whose Write is over can be posted.

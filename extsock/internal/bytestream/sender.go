@@ -43,7 +43,7 @@ type Counts struct {
 	Stalls   uint64 // how often data had to wait for credits
 	Combined uint64 // short Writes that went into a message with an earlier one
 	Offers   uint64 // rendezvous begun
-	Placed   uint64 // bytes that rendezvous have placed in the peer's memory
+	Placed   uint64 // bytes for which a done was posted, which may have been taken back
 }
 
 // NewSender returns the Sender of a stream whose peer has announced so many credits for messages of at most maxMessage
@@ -59,6 +59,9 @@ func (s *Sender) Slots() int { return len(s.slots.ring) }
 
 // Longest returns the most bytes of data that one message holds.
 func (s *Sender) Longest() int { return s.longest }
+
+// Owed returns for how many buffers the peer has not got its credits back.
+func (s *Sender) Owed() int { return s.owed }
 
 // Counts returns what has been counted so far.
 func (s *Sender) Counts() Counts { return s.counts }
@@ -189,7 +192,6 @@ func (s *Sender) Posted() {
 		s.beginOffer()
 	case writePart:
 		s.write.take(e.n)
-		s.write.written += e.n
 		s.offer.n += e.n
 		s.offer.left -= e.n
 		s.own++
@@ -249,7 +251,6 @@ func (s *Sender) cancelled(e *slot) {
 		s.write.sent -= e.n
 	case writePart:
 		s.write.sent -= e.n
-		s.write.written -= e.n
 		s.offer.n -= e.n
 	case endOffer:
 		s.offer.open = true
