@@ -76,12 +76,6 @@ func testAllocations(t *testing.T, x, y toe.Stream) {
 	}
 }
 
-// late is a Lender that takes its memory back.
-type late struct{ p []byte }
-
-func (l *late) Lend() []byte   { return l.p }
-func (l *late) TakeBack() bool { return false }
-
 // TestWaitingAllocations: WaitWritable waits for room and ReadSegment for bytes in each run.
 func TestWaitingAllocations(t *testing.T) {
 	t.Run("tcp", func(t *testing.T) {

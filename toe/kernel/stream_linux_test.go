@@ -338,6 +338,12 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	}
 }
 
+// late is a Lender that takes its memory back.
+type late struct{ p []byte }
+
+func (l *late) Lend() []byte   { return l.p }
+func (l *late) TakeBack() bool { return false }
+
 // counted is a Lender that takes its memory back, and counts how often.
 type counted struct {
 	late
