@@ -1,17 +1,17 @@
 // Package kernel is the toe.Backend on the operating system's TCP, and on its unix sockets.
 //
-// [Backend] dials and listens; [New] and [NewUnix] make a Stream of a connection that exists already.
-// Nagle's algorithm is off for TCP (TCP_NODELAY): MPA writes whole FPDUs, and "MPA transmitters SHOULD
-// also use whatever facilities the TCP stack presents to cause the TCP transmitter to start TCP
-// segments at FPDU boundaries" (RFC 5044 §5.1).
+// [Backend] dials and listens; [New] and [NewUnix] make a Stream of a connection that exists
+// already. Nagle's algorithm is off for TCP (TCP_NODELAY): MPA writes whole FPDUs, and "MPA
+// transmitters SHOULD also use whatever facilities the TCP stack presents to cause the TCP
+// transmitter to start TCP segments at FPDU boundaries" (RFC 5044 §5.1).
 //
 // # Linux
 //
 // A [Stream] knows its EMSS. It and a [UnixStream] write a batch with one writev for every 1024
-// slices. ReadSegment makes one system call if there is something to read. Nothing is read ahead, so
-// an idle connection holds no buffer. No method allocates, except for errors; the iovecs come from a
-// pool. The package uses file descriptors through syscall.RawConn only, which keeps them from being
-// reused meanwhile.
+// slices. ReadSegment makes one system call if there is something to read. Nothing is read ahead,
+// so an idle connection holds no buffer. No method allocates, except for errors; the iovecs come
+// from a pool. The package uses file descriptors through syscall.RawConn only, which keeps them
+// from being reused meanwhile.
 //
 // # Other systems
 //
@@ -20,8 +20,8 @@
 //
 // # Limits
 //
-// EMSS asks the kernel once in 64 calls, so a new path MTU shows late. A unix socket has no segments;
-// its EMSS is toe.DefaultEMSS.
+// EMSS asks the kernel once in 64 calls, so a new path MTU shows late. A unix socket has no
+// segments; its EMSS is toe.DefaultEMSS.
 //
 // When a write reports that the connection was reset, Linux shows a plain end of stream to readers
 // afterwards. ReadSegment returns the writer's error then, but Read does not.

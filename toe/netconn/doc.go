@@ -1,9 +1,9 @@
-// Package netconn makes a toe.Stream of a net.Conn that is not one: TLS, net.Pipe, an SSH channel, a
-// unix socket. [New] does so for any net.Conn. [NewBuffered] is for a net.Conn that is useless once
-// one of its Writes has timed out.
+// Package netconn makes a toe.Stream of a net.Conn that is not one: TLS, net.Pipe, an SSH channel,
+// a unix socket. [New] does so for any net.Conn. [NewBuffered] is for a net.Conn that is useless
+// once one of its Writes has timed out.
 //
-// A net.Conn has no write that never waits and no way to wait without a buffer. The adapter supplies
-// both:
+// A net.Conn has no write that never waits and no way to wait without a buffer. The adapter
+// supplies both:
 //
 //   - TryWriteBatch puts bytes into a send buffer of 64 KiB, which exists only while it holds
 //     something. So does the one goroutine that empties it into the net.Conn.
@@ -19,17 +19,17 @@
 //
 // # TLS
 //
-// A Write of a *tls.Conn that its deadline ends destroys the connection, and so does a handshake. So
-// all writes to a net.Conn with a HandshakeContext method go through the send buffer, as those of
-// NewBuffered do, and the first read or write starts the handshake in a goroutine of its own, for at
-// most 10 s. Reads wait for the handshake under their deadline; the deadline does not harm the
-// handshake.
+// A Write of a *tls.Conn that its deadline ends destroys the connection, and so does a handshake.
+// So all writes to a net.Conn with a HandshakeContext method go through the send buffer, as those
+// of NewBuffered do, and the first read or write starts the handshake in a goroutine of its own,
+// for at most 10 s. Reads wait for the handshake under their deadline; the deadline does not harm
+// the handshake.
 //
 // # Limits
 //
 // EMSS is toe.DefaultEMSS. Pending counts only what the Stream has read ahead. The read deadline
 // needs a net.Conn whose Read can be interrupted by one and be resumed.
 //
-// A Read of TLS may have to write: to answer a KeyUpdate, or with an alert. Such a Read waits behind
-// what is being written, whatever its deadline.
+// A Read of TLS may have to write: to answer a KeyUpdate, or with an alert. Such a Read waits
+// behind what is being written, whatever its deadline.
 package netconn

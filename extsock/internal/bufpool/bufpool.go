@@ -1,6 +1,6 @@
 // Package bufpool keeps the receive buffers that connections borrow while octets are arriving.
 //
-// An idle connection holds none: it waits in toe.Stream.Readable with no buffer, so ten thousand
+// An idle connection holds none: it waits in toe.Stream.ReadSegment with no buffer, so ten thousand
 // idle connections cost ten thousand goroutines and nothing more.
 package bufpool
 
