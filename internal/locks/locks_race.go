@@ -1,0 +1,96 @@
+//go:build race
+
+package locks
+
+import "sync"
+
+// A Mutex is a sync.Mutex of rank R.
+type Mutex[R Rank] struct{ mu sync.Mutex }
+
+// Lock locks m. It panics if this goroutine holds a lock whose rank is R or comes behind it.
+func (m *Mutex[R]) Lock() {
+	note[R](true)
+	m.mu.Lock()
+}
+
+// TryLock tries to lock m, in any order.
+func (m *Mutex[R]) TryLock() bool {
+	ok := m.mu.TryLock()
+	if ok {
+		note[R](false)
+	}
+	return ok
+}
+
+// Unlock unlocks m, which this goroutine has locked.
+func (m *Mutex[R]) Unlock() {
+	m.mu.Unlock()
+	Released[R]()
+}
+
+// An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it again.
+type RWMutex[R Rank] struct{ mu sync.RWMutex }
+
+// Lock locks m as that of a Mutex does.
+func (m *RWMutex[R]) Lock() {
+	note[R](true)
+	m.mu.Lock()
+}
+
+// TryLock tries to lock m, in any order.
+func (m *RWMutex[R]) TryLock() bool {
+	ok := m.mu.TryLock()
+	if ok {
+		note[R](false)
+	}
+	return ok
+}
+
+// Unlock unlocks m, which this goroutine has locked.
+func (m *RWMutex[R]) Unlock() {
+	m.mu.Unlock()
+	Released[R]()
+}
+
+// RLock locks m for reading, in the same order as Lock.
+func (m *RWMutex[R]) RLock() {
+	note[R](true)
+	m.mu.RLock()
+}
+
+// TryRLock tries to lock m for reading, in any order.
+func (m *RWMutex[R]) TryRLock() bool {
+	ok := m.mu.TryRLock()
+	if ok {
+		note[R](false)
+	}
+	return ok
+}
+
+// RUnlock unlocks m, which this goroutine has locked for reading.
+func (m *RWMutex[R]) RUnlock() {
+	m.mu.RUnlock()
+	Released[R]()
+}
+
+// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1. It panics
+// as Lock does.
+func Acquired[R Rank]() { note[R](true) }
+
+// Released says that this goroutine has let go of it, or is about to hand it to another goroutine. It panics if this
+// goroutine has not got one.
+func Released[R Rank]() {
+	var r R
+	if !release(goroutine(), r.rank()) {
+		panic("BUG: " + r.rank().String() + " is unlocked by a goroutine that does not hold it")
+	}
+}
+
+// note notes that this goroutine has got a lock, or is to wait for it. With inOrder the rank must come behind all that
+// the goroutine holds.
+func note[R Rank](inOrder bool) {
+	var r R
+	if outer, ok := acquire(goroutine(), r.rank(), inOrder); !ok {
+		panic("BUG: " + r.rank().String() + " is locked inside " + outer.String() + ": see the order of locks in DESIGN.md")
+	}
+}

@@ -1,0 +1,131 @@
+package locks
+
+// A Rank is the place of a kind of lock in the order. Its types are in this file, and they have no values to speak of.
+type Rank interface{ rank() rank }
+
+// A rank is the number of a Rank: a goroutine locks in ascending order.
+type rank uint8
+
+// The order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
+const (
+	backlog rank = iota
+	reader
+	writer
+	conn
+	token
+	batch
+	byteStream
+	inbox
+	pump
+	postRecv
+	qp
+	windows
+	region
+	queue
+	domain
+	keys
+	sharedQueue
+	completions
+	regions
+	door
+	idle
+	memory
+	live
+	crossovers
+	capture
+	signal
+	deadline
+	network
+	buffered
+	netRead
+	simulator
+	numRanks
+)
+
+var names = [numRanks]string{
+	"Backlog", "Reader", "Writer", "Conn", "Token", "Batch", "ByteStream", "Inbox", "Pump",
+	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
+	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
+	"Network", "Buffered", "NetRead", "Simulator",
+}
+
+func (r rank) String() string { return names[r] }
+
+// Of extsock.
+type (
+	Backlog    struct{} // a Listener's backlog
+	Conn       struct{} // a connection's mode and startup
+	Reader     struct{} // the one Read that looks at the inbox
+	Writer     struct{} // the one Write of a byte stream that is under way
+	Token      struct{} // the transmit token
+	Batch      struct{} // what the token guards, for those who take a payload back
+	ByteStream struct{} // a byte stream's way out
+	Inbox      struct{} // what has come and is not read
+	Pump       struct{} // how a connection ends, and its read deadline
+	Regions    struct{} // the Regions that a connection has registered
+	Door       struct{} // a Listener's half-open connections
+	Idle       struct{} // the idle timeout of a connection
+	Memory     struct{} // what a Dialer remembers of fallbacks
+	Live       struct{} // the sums of all connections
+	Crossovers struct{} // what was measured of networks
+	Capture    struct{} // the captures of a connection
+	Signal     struct{} // a condition that many wait for
+	Deadline   struct{} // a deadline of Read or Write
+)
+
+// Of rdmap.
+type (
+	PostRecv    struct{} // a receive between its place in the QP and that in DDP's queue
+	QP          struct{} // a queue pair
+	SharedQueue struct{} // a shared receive queue
+	Completions struct{} // a completion queue
+)
+
+// Of ddp.
+type (
+	Windows struct{} // the windows of a Region
+	Region  struct{} // a Region's memory; held for reading while octets are copied
+	Queue   struct{} // an untagged queue, and the copies into its buffers
+	Domain  struct{} // the STags of a Protection Domain
+	Keys    struct{} // where STags are drawn from
+)
+
+// Of toe.
+type (
+	Network   struct{} // the addresses of the simulator
+	Buffered  struct{} // a send buffer above a net.Conn
+	NetRead   struct{} // a read from a net.Conn
+	Simulator struct{} // a connection of the simulator
+)
+
+func (Backlog) rank() rank     { return backlog }
+func (Conn) rank() rank        { return conn }
+func (Reader) rank() rank      { return reader }
+func (Writer) rank() rank      { return writer }
+func (Token) rank() rank       { return token }
+func (Batch) rank() rank       { return batch }
+func (ByteStream) rank() rank  { return byteStream }
+func (Inbox) rank() rank       { return inbox }
+func (Pump) rank() rank        { return pump }
+func (Regions) rank() rank     { return regions }
+func (Door) rank() rank        { return door }
+func (Idle) rank() rank        { return idle }
+func (Memory) rank() rank      { return memory }
+func (Live) rank() rank        { return live }
+func (Crossovers) rank() rank  { return crossovers }
+func (Capture) rank() rank     { return capture }
+func (Signal) rank() rank      { return signal }
+func (Deadline) rank() rank    { return deadline }
+func (PostRecv) rank() rank    { return postRecv }
+func (QP) rank() rank          { return qp }
+func (SharedQueue) rank() rank { return sharedQueue }
+func (Completions) rank() rank { return completions }
+func (Windows) rank() rank     { return windows }
+func (Region) rank() rank      { return region }
+func (Queue) rank() rank       { return queue }
+func (Domain) rank() rank      { return domain }
+func (Keys) rank() rank        { return keys }
+func (Network) rank() rank     { return network }
+func (Buffered) rank() rank    { return buffered }
+func (NetRead) rank() rank     { return netRead }
+func (Simulator) rank() rank   { return simulator }
