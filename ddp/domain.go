@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Domain is a Protection Domain: the table of the Regions that its streams may name. An STag of
@@ -14,7 +15,7 @@ import (
 type Domain struct {
 	keys keySource
 
-	mu      sync.RWMutex
+	mu      locks.RWMutex[locks.Domain]
 	regions map[STag]*Region // +checklocks:mu
 }
 
@@ -142,7 +143,7 @@ const keyLen = 12
 // A keySource draws STags and TOs. It reads random octets for several Regions at a time, because one
 // read costs more than all else in Register.
 type keySource struct {
-	mu     sync.Mutex
+	mu     locks.Mutex[locks.Keys]
 	random io.Reader
 	pool   [32 * keyLen]byte // +checklocks:mu
 	// octets at the end of pool that have not been used

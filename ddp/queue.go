@@ -1,6 +1,8 @@
 package ddp
 
-import "sync"
+import (
+	"github.com/rddp/rddp/internal/locks"
+)
 
 // A Queue holds the Untagged Buffers of one QN of one stream. The buffer posted k-th receives the
 // message with the k-th MSN. Its methods may be called from any goroutine; the [Receiver] takes the
@@ -11,7 +13,7 @@ import "sync"
 type Queue struct {
 	depth int // most buffers
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Queue]
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
 	// that wait to be delivered, the next is the one being filled.
 	// as long as was ever needed

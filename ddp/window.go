@@ -2,7 +2,8 @@ package ddp
 
 import (
 	"fmt"
-	"sync"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // Window makes the n octets of r from offset off on a Region of their own, a window, which grants access
@@ -44,7 +45,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 // windows are the Regions that are windows of one Region. A window stays here until nothing is copied
 // through it any more, so that each of several who deregister the Region waits for that.
 type windows struct {
-	mu  sync.Mutex
+	mu  locks.Mutex[locks.Windows]
 	all map[*Region]struct{} // +checklocks:mu
 }
 

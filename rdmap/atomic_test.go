@@ -300,8 +300,12 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	}
 	between := func(v uint64) uint64 {
 		if x.a.out == nil {
-			x.a.post(WorkRequest{Op: WorkFetchAdd, Operand: 1000, Remote: handle(r)})
-			x.run()
+			var other sync.WaitGroup // a goroutine of its own, as a peer's would be: this one holds the Region
+			other.Go(func() {
+				x.a.post(WorkRequest{Op: WorkFetchAdd, Operand: 1000, Remote: handle(r)})
+				x.run()
+			})
+			other.Wait()
 		}
 		return v + 1
 	}

@@ -3,9 +3,9 @@ package rdmap
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Status says how a request ended.
@@ -87,7 +87,7 @@ type CompletionQueue struct {
 
 	depth int // most entries
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Completions]
 	// a ring, as long as was ever needed
 	entries []Completion // +checklocks:mu
 	// the oldest entry

@@ -281,12 +281,20 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 // hold keeps a region from being deregistered until release is called, as a copy under way does.
 func hold(t *testing.T, r *ddp.Region) (release func()) {
 	t.Helper()
-	var s ddp.Sender
-	s.Start(&ddp.Message{Tagged: true, Len: 1, Source: r, SourceTO: r.TO()})
-	if !s.Next(100) {
-		t.Fatal(s.Err())
+	begun, over := make(chan bool), make(chan struct{})
+	var copying sync.WaitGroup
+	copying.Go(func() { // a Region is released by the goroutine that has held it
+		var s ddp.Sender
+		s.Start(&ddp.Message{Tagged: true, Len: 1, Source: r, SourceTO: r.TO()})
+		begun <- s.Next(100)
+		<-over
+		s.Release()
+	})
+	if !<-begun {
+		close(over)
+		t.Fatal("the Region cannot be held")
 	}
-	return s.Release
+	return func() { close(over); copying.Wait() }
 }
 
 // until waits for a condition that another goroutine is about to bring about.

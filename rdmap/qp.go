@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -94,11 +94,11 @@ type QP struct {
 
 	initiator bool // of MPA startup; set by Start
 
-	postRecvMu sync.Mutex // held from a receive's place in rq to that in DDP's queue; taken before mu
+	postRecvMu locks.Mutex[locks.PostRecv] // held from a receive's place in rq to that in DDP's queue; taken before mu
 
 	stateNow atomic.Uint32 // a copy of state, for those who look often: see State
 
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.QP]
 	state State // +checklocks:mu
 	// why the stream ended
 	err error // +checklocks:mu

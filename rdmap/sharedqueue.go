@@ -2,9 +2,9 @@ package rdmap
 
 import (
 	"math"
-	"sync"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several QPs: those that have it in
@@ -19,7 +19,7 @@ import (
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Arm
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.SharedQueue]
 	// a ring
 	buffers []RecvRequest // +checklocks:mu
 	// the oldest buffer, and how many there are

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/internal/deadline"
 )
@@ -74,7 +75,7 @@ type stream struct {
 	in       reader // reads from conn; its closed is set with mu held
 	feedFunc func() // feed, made a function once so that starting it costs no allocation
 
-	mu            sync.Mutex
+	mu            locks.Mutex[locks.Buffered]
 	changed       sync.Cond         // signals changes of the fields below
 	readDeadline  deadline.Deadline // +checklocks:mu
 	writeDeadline deadline.Deadline // +checklocks:mu

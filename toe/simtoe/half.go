@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
@@ -48,7 +49,7 @@ type half struct {
 	gone       bool // Close was called and the sender knows
 }
 
-func newHalf(c Config, side uint64, mu *sync.Mutex) *half {
+func newHalf(c Config, side uint64, mu *locks.Mutex[locks.Simulator]) *half {
 	h := &half{cfg: c, transit: newTransit(c, side), runs: newRuns(c, side)}
 	h.readable.L, h.writable.L = mu, mu
 	return h

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -20,7 +21,7 @@ const firstPort = 49152
 type Network struct {
 	cfg Config
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Network]
 	// +checklocks:mu
 	listeners map[string]*listener
 	// +checklocks:mu

@@ -3,10 +3,10 @@ package simtoe
 import (
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -18,7 +18,7 @@ func (a Addr) String() string  { return a.Address }
 
 // Stream is one side of a connection. All of its methods may be called from any goroutine.
 type Stream struct {
-	mu  *sync.Mutex // of both sides; guards the halves
+	mu  *locks.Mutex[locks.Simulator] // of both sides; guards the halves
 	out *half
 	in  *half
 
@@ -41,7 +41,7 @@ func Pair(a, b Config) (toe.Stream, toe.Stream) {
 
 // newPair makes the number-th connection of those with the same seeds.
 func newPair(a, b Config, number uint64, aAddr, bAddr Addr) (x, y *Stream) {
-	mu := new(sync.Mutex)
+	mu := new(locks.Mutex[locks.Simulator])
 	ab, ba := newHalf(a, 2*number, mu), newHalf(b, 2*number+1, mu)
 	ab.peer, ba.peer = ba, ab
 	x = &Stream{mu: mu, out: ab, in: ba, local: aAddr, remote: bAddr}
