@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -22,7 +22,7 @@ type backlog struct {
 	deadline deadline // of Accept
 
 	changed signal // anything below
-	mu      sync.Mutex
+	mu      locks.Mutex[locks.Backlog]
 	// of *Conn, oldest first; at most backlogSize
 	waiting list.List // +checklocks:mu
 	// of the listener below, for the next Accept

@@ -5,10 +5,10 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // ErrCapturing means that a capture of the connection is under way.
@@ -83,7 +83,7 @@ type taps struct {
 	fixed Tap                          // of the Config; nil: none
 	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Who stores to it holds mu
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, Request first
 	frames []byte // +checklocks:mu
 	// octets of the Request in frames

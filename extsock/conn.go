@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -42,7 +43,7 @@ type Conn struct {
 	readDeadline  deadline
 	writeDeadline deadline
 
-	mu   sync.Mutex
+	mu   locks.Mutex[locks.Conn]
 	mode Mode // +checklocks:mu
 	// not nil during MPA startup, closed at its end
 	switching chan struct{} // +checklocks:mu

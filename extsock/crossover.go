@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // crossovers holds what was measured, by the peer's host.
 var crossovers = struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Crossovers]
 	m  map[string]int // +checklocks:mu
 }{m: make(map[string]int)}
 

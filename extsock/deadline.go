@@ -1,9 +1,10 @@
 package extsock
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A deadline is a point in time that waiters can select on and that can be moved while they wait.
@@ -15,7 +16,7 @@ type deadline struct {
 	expired atomic.Pointer[chan struct{}]
 	limited atomic.Bool // at is not zero
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Deadline]
 	at time.Time // +checklocks:mu
 	// timer closes expired. It is used again for as long as expired is open.
 	timer *time.Timer // +checklocks:mu
@@ -35,8 +36,8 @@ func (d *deadline) set(t time.Time) {
 	d.armed = false
 	expired := d.expiredLocked()
 	if isClosed(expired) {
-		expired = make(chan struct{})
-		d.expired.Store(&expired)
+		d.expired.Store(nil)
+		expired = d.expiredLocked()
 		d.timer = nil
 	}
 	if t.IsZero() {
@@ -52,7 +53,12 @@ func (d *deadline) set(t time.Time) {
 		d.timer.Reset(wait)
 		return
 	}
-	d.timer = time.AfterFunc(wait, func() { close(expired) })
+	d.timer = closeAfter(expired, wait)
+}
+
+// closeAfter returns a timer that closes c.
+func closeAfter(c chan struct{}, wait time.Duration) *time.Timer {
+	return time.AfterFunc(wait, func() { close(c) })
 }
 
 // stop gives the timer back: nothing is to wait any more, so the deadline need not pass.

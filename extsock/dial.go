@@ -8,10 +8,10 @@ import (
 	"net"
 	"reflect"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -274,7 +274,7 @@ const maxRemembered = 1024
 
 // A memory holds what the peers at places have said, for a while. The zero value is empty.
 type memory struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Memory]
 	// at most maxRemembered
 	places map[place]remembered // +checklocks:mu
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A door is where the connections of a Listener come in: it bounds how many are half open, and makes the
@@ -19,7 +19,7 @@ type door struct {
 	most  int           // half-open connections; less than 0: any number
 	delay time.Duration // for a bad STag; less than 0: none
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Door]
 	// of *halfOpen, oldest first
 	open list.List // +checklocks:mu
 	// when an address is served again

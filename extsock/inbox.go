@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -25,7 +26,7 @@ type inbox struct {
 
 	head [bytestream.HeaderLen]byte // of the message being placed; the receive role guards it
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Inbox]
 	// most messages at a time
 	depth  int       // +checklocks:mu
 	placed sync.Cond // of mu: direct has become false

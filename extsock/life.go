@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A lifeState is how far a connection in DDP mode has come. It only moves forward:
@@ -52,7 +53,7 @@ type life struct {
 	// on the way to lifeFinished.
 	over, finished chan struct{}
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.Pump]
 	// why the connection ends; nil while it is open
 	reason error // +checklocks:mu
 	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -26,7 +27,8 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	}
 	select {
 	case in.lock <- struct{}{}:
-		defer func() { <-in.lock }()
+		locks.Acquired[locks.Reader]()
+		defer func() { locks.Released[locks.Reader](); <-in.lock }()
 	case <-over:
 		return 0, errDeadline
 	}

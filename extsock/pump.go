@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -59,8 +60,8 @@ type pump struct {
 	freed      signal        // Work Requests have completed, so a queue may have room
 	silent     chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
 
-	token     atomic.Bool // the transmit token: true while somebody holds it
-	batchMu   sync.Mutex  // besides the token, for detach: not held while anybody waits for TCP
+	token     atomic.Bool              // the transmit token: true while somebody holds it
+	batchMu   locks.Mutex[locks.Batch] // besides the token, for detach: not held while anybody waits for TCP
 	dtx       ddp.Sender
 	mtx       *mpa.Sender
 	batch     *mpa.Batch // lent by batchLoan while the token is held and there is output

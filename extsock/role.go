@@ -3,9 +3,10 @@ package extsock
 import (
 	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
@@ -170,7 +171,7 @@ func (p *pump) drive(d *deadline) bool {
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
 // waiter that receives. The interrupt is not a state of the connection's life, which goes on after it.
 type readBound struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Pump]
 	// the deadline apart from interrupts
 	until       time.Time // +checklocks:mu
 	interrupted bool      // +checklocks:mu

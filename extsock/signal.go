@@ -1,14 +1,15 @@
 package extsock
 
 import (
-	"sync"
 	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A signal is a condition that many can wait for with a select.
 type signal struct {
 	waiting atomic.Bool
-	mu      sync.Mutex
+	mu      locks.Mutex[locks.Signal]
 	c       chan struct{} // +checklocks:mu
 }
 

@@ -2,9 +2,9 @@ package extsock
 
 import (
 	"iter"
-	"sync"
 	"sync/atomic"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -208,7 +208,7 @@ func (c *counters) stats() Stats {
 
 // live is all pumps of the process that have not ended, and what the others have counted.
 var live = struct {
-	mu    sync.Mutex
+	mu    locks.Mutex[locks.Live]
 	pumps map[*pump]struct{} // +checklocks:mu
 	begun uint64             // +checklocks:mu
 	ended Stats              // +checklocks:mu

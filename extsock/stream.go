@@ -2,13 +2,13 @@ package extsock
 
 import (
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -27,7 +27,7 @@ type byteStream struct {
 	due     atomic.Bool // tx has output
 	waiting atomic.Bool // tx waits for Completions
 
-	mu sync.Mutex
+	mu locks.Mutex[locks.ByteStream]
 	tx *bytestream.Sender // +checklocks:mu
 	// why nothing can be written any more
 	ended   error             // +checklocks:mu

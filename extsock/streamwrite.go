@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // A streamWriter is Write on a byte stream: which way bytes go, and waiting for what a Write has to wait for.
@@ -31,7 +32,8 @@ func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) 
 	}
 	select {
 	case w.lock <- struct{}{}:
-		defer func() { <-w.lock }()
+		locks.Acquired[locks.Writer]()
+		defer func() { locks.Released[locks.Writer](); <-w.lock }()
 	case <-over:
 		return 0, errDeadline
 	}

@@ -3,14 +3,15 @@ package extsock
 import (
 	"errors"
 	"os"
-	"sync"
 	"time"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // An idle ends a connection on which nothing happens. It looks at the counters from time to time, so that nothing is
 // done for it when octets come or go.
 type idle struct {
-	mu sync.Mutex
+	mu locks.Mutex[locks.Idle]
 	// nil: never, or no more
 	timer   *time.Timer   // +checklocks:mu
 	timeout time.Duration // +checklocks:mu

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -23,7 +24,10 @@ func (p *pump) transmit() {
 		if !p.token.CompareAndSwap(false, true) {
 			return // the holder looks again after it has let go
 		}
-		if !p.drain(maxTurns) {
+		locks.Acquired[locks.Token]()
+		over := p.drain(maxTurns)
+		locks.Released[locks.Token]()
+		if !over {
 			go p.finishFunc()
 			return
 		}
@@ -47,8 +51,10 @@ func (p *pump) cancelled() {
 
 // finish goes on with the token where transmit would have had to wait.
 func (p *pump) finish() {
+	locks.Acquired[locks.Token]()
 	for !p.drain(0) {
 	}
+	locks.Released[locks.Token]()
 	p.letGo()
 }
 

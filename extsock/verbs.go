@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -64,7 +65,7 @@ type verbs struct {
 	ids     atomic.Uint64
 	waiters sync.Pool // of completion queues, see waiter
 
-	regionsMu sync.Mutex
+	regionsMu locks.Mutex[locks.Regions]
 	// what is registered; nil once closed
 	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu
 	appReceives atomic.Bool              // the application has posted a receive buffer
