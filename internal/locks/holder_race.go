@@ -4,49 +4,45 @@ package locks
 
 import (
 	"runtime"
-	"sync"
+	"sync/atomic"
 )
 
-// A holder is a goroutine that holds locks.
+// A holder is a goroutine that has locked something. The runtime gives the place of one that has ended to another one, which
+// then has its holder, so there are no more of them than there ever were goroutines at the same time. None but the goroutine
+// itself uses its holder, apart from Counts. (Where goroutine returns a number, which never comes again, a holder stays for each.)
 type holder struct {
-	g    uintptr
-	n    int
-	held [32]rank // the first n
-	next *holder
-}
-
-// A shard has the holders whose g it is for, and some of the counts.
-type shard struct {
-	mu     sync.Mutex
-	all    *holder
-	spare  *holder
+	g      uintptr
+	n      int
+	held   [32]rank // the first n
 	counts [numRanks]uint64
-	_      [64]byte
+	next   *holder
 }
 
-var shards [256]shard
+// buckets have all holders, by g.
+var buckets [1024]atomic.Pointer[holder]
 
-// The functions below are invisible to the race detector: the mutex of a shard orders nothing that it looks at, or it
-// would miss the races between goroutines that lock different mutexes.
+// The functions below are invisible to the race detector. What they do orders nothing that it looks at, or it would miss
+// races between goroutines that lock different mutexes.
 
-// lockShard locks the shard of goroutine g and returns its holder with what points to it.
+// holderOf returns the holder of goroutine g, which calls it.
 //
 //go:norace
-func lockShard(g uintptr) (s *shard, at **holder) {
+func holderOf(g uintptr) *holder {
 	runtime.RaceDisable()
-	s = &shards[(g>>6^g>>14)%uintptr(len(shards))]
-	s.mu.Lock()
-	at = &s.all
-	for *at != nil && (*at).g != g {
-		at = &(*at).next
+	bucket := &buckets[(g>>6^g>>16)%uintptr(len(buckets))]
+	first := bucket.Load()
+	h := first
+	for h != nil && h.g != g {
+		h = h.next
 	}
-	return s, at
-}
-
-//go:norace
-func unlockShard(s *shard) {
-	s.mu.Unlock()
+	if h == nil {
+		h = &holder{g: g, next: first}
+		for !bucket.CompareAndSwap(h.next, h) {
+			h.next = bucket.Load()
+		}
+	}
 	runtime.RaceEnable()
+	return h
 }
 
 // acquire notes that goroutine g has got a lock of rank r. With inOrder it notes nothing, and returns the innermost one,
@@ -54,34 +50,21 @@ func unlockShard(s *shard) {
 //
 //go:norace
 func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
-	s, at := lockShard(g)
-	h := *at
-	if h == nil {
-		if h = s.spare; h == nil {
-			h = new(holder)
-		} else {
-			s.spare = h.next
-		}
-		h.g, h.n, h.next = g, 0, nil
-		*at = h
-	}
+	h := holderOf(g)
 	for i := 0; i < h.n; i++ {
 		if h.held[i] >= r && (!ok || h.held[i] > outer) {
 			outer, ok = h.held[i], true
 		}
 	}
 	if ok && inOrder {
-		unlockShard(s)
 		return outer, false
 	}
 	if h.n == len(h.held) {
-		unlockShard(s)
 		panic("BUG: a goroutine holds too many locks")
 	}
 	h.held[h.n] = r
 	h.n++
-	s.counts[r]++
-	unlockShard(s)
+	h.counts[r]++
 	return 0, true
 }
 
@@ -89,29 +72,23 @@ func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
 //
 //go:norace
 func release(g uintptr, r rank) bool {
-	s, at := lockShard(g)
-	h, found := *at, false
-	if h != nil {
-		i := h.n - 1
-		for i >= 0 && h.held[i] != r {
-			i--
-		}
-		if found = i >= 0; found {
-			h.n--
-			for ; i < h.n; i++ {
-				h.held[i] = h.held[i+1]
-			}
-		}
-		if h.n == 0 {
-			*at = h.next
-			h.next, s.spare = s.spare, h
-		}
+	h := holderOf(g)
+	i := h.n - 1
+	for i >= 0 && h.held[i] != r {
+		i--
 	}
-	unlockShard(s)
-	return found
+	if i < 0 {
+		return false
+	}
+	h.n--
+	for ; i < h.n; i++ {
+		h.held[i] = h.held[i+1]
+	}
+	return true
 }
 
-// Counts returns how often each rank has been locked so far, by name. Those of locks that are no mutexes count, too.
+// Counts returns how often each rank has been locked so far, by name. Those of locks that are no mutexes count, too. What
+// goroutines lock meanwhile may be missing.
 func Counts() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for r := range numRanks {
@@ -125,11 +102,10 @@ func Counts() map[string]uint64 {
 //go:norace
 func count(r rank) (n uint64) {
 	runtime.RaceDisable()
-	for i := range shards {
-		s := &shards[i]
-		s.mu.Lock()
-		n += s.counts[r]
-		s.mu.Unlock()
+	for i := range buckets {
+		for h := buckets[i].Load(); h != nil; h = h.next {
+			n += h.counts[r]
+		}
 	}
 	runtime.RaceEnable()
 	return n
