@@ -3,6 +3,7 @@ package rdmap
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
@@ -85,36 +86,42 @@ type CompletionQueue struct {
 	ready     chan struct{} // capacity 1: a value means that entries may be there
 	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
 
-	depth int // most entries
+	depth int // the maximum number of entries
+
+	// free is the number of entries that are neither in the ring nor promised to a posted request, so
+	// that a post needs no lock to reserve one.
+	free atomic.Int64
+	// count is a copy of n, so that a Poll of an empty queue needs no lock.
+	count atomic.Int64
 
 	mu locks.Mutex[locks.Completions]
-	// a ring, as long as was ever needed
-	entries []Completion // +checklocks:mu
-	// the oldest entry
-	head int // +checklocks:mu
-	// entries in the ring
-	n int // +checklocks:mu
-	// entries promised to posted requests
-	reserved int // +checklocks:mu
-	// entries of n that wake
-	waking int // +checklocks:mu
+	// entries is a ring. It grows to the length that the queue needs.
+	// +checklocks:mu
+	entries []Completion
+	// head is the place of the oldest entry.
+	// +checklocks:mu
+	head int
+	// n is the number of entries in the ring.
+	// +checklocks:mu
+	n int
+	// waking is the number of those entries that end a WaitSolicited.
+	// +checklocks:mu
+	waking int
 }
 
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
 func NewCompletionQueue(depth int) *CompletionQueue {
-	return &CompletionQueue{
+	c := &CompletionQueue{
 		ready:     make(chan struct{}, 1),
 		solicited: make(chan struct{}, 1),
 		depth:     max(depth, 1),
 	}
+	c.free.Store(int64(c.depth))
+	return c
 }
 
 // Len returns how many Completions are there to be taken.
-func (c *CompletionQueue) Len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
-}
+func (c *CompletionQueue) Len() int { return int(c.count.Load()) }
 
 // Ready returns a channel that gives a value when Completions may be there. Poll then tells; it gives
 // another value when it leaves some.
@@ -122,6 +129,9 @@ func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
 
 // Poll takes up to len(dst) Completions, the oldest first, and returns how many. It never waits.
 func (c *CompletionQueue) Poll(dst []Completion) int {
+	if c.count.Load() == 0 {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.pollLocked(dst)
@@ -201,6 +211,8 @@ func (c *CompletionQueue) takeLocked() Completion {
 		c.head = 0
 	}
 	c.n--
+	c.count.Store(int64(c.n))
+	c.free.Add(1)
 	if done.wakes() {
 		c.waking--
 	}
@@ -209,29 +221,23 @@ func (c *CompletionQueue) takeLocked() Completion {
 
 // reserve promises an entry to a request, or reports that none is free.
 func (c *CompletionQueue) reserve() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n+c.reserved == c.depth {
-		return false
+	for free := c.free.Load(); free > 0; free = c.free.Load() {
+		if c.free.CompareAndSwap(free, free-1) {
+			return true
+		}
 	}
-	c.reserved++
-	return true
+	return false
 }
 
 // release gives a reserved entry back unused.
-func (c *CompletionQueue) release() {
-	c.mu.Lock()
-	c.reserved--
-	c.mu.Unlock()
-}
+func (c *CompletionQueue) release() { c.free.Add(1) }
 
 // complete fills a reserved entry.
 func (c *CompletionQueue) complete(done Completion) {
 	c.mu.Lock()
-	if c.reserved == 0 {
+	if int64(c.n)+c.free.Load() >= int64(c.depth) {
 		panic("BUG: Completion without a reserved entry")
 	}
-	c.reserved--
 	if c.n == len(c.entries) {
 		c.growLocked()
 	}
@@ -241,6 +247,7 @@ func (c *CompletionQueue) complete(done Completion) {
 	}
 	c.entries[i] = done
 	c.n++
+	c.count.Store(int64(c.n))
 	wakes := done.wakes()
 	if wakes {
 		c.waking++

@@ -66,7 +66,7 @@ func (l *ledger) settled(t *rapid.T) {
 	for _, id := range l.recvs {
 		t.Errorf("receive %d has no Completion in %v", id, l.side.qp.State())
 	}
-	if n := l.side.sendCQ.reserved + l.side.recvCQ.reserved; n != 0 {
+	if n := l.side.sendCQ.promised() + l.side.recvCQ.promised(); n != 0 {
 		t.Errorf("%d completion queue entries stay reserved", n)
 	}
 	if n := regions(l.side.domain); n != 1 {

@@ -190,8 +190,8 @@ func TestZeroLengthOperations(t *testing.T) {
 		x.a.forget()
 		x.b.forget()
 	}
-	if completions != n || x.a.sendCQ.reserved != 0 || regions(x.a.domain)+regions(x.b.domain) != 0 {
-		t.Errorf("%d completions of %d, %d reserved, %d Regions", completions, n, x.a.sendCQ.reserved, regions(x.a.domain)+regions(x.b.domain))
+	if completions != n || x.a.sendCQ.promised() != 0 || regions(x.a.domain)+regions(x.b.domain) != 0 {
+		t.Errorf("%d completions of %d, %d reserved, %d Regions", completions, n, x.a.sendCQ.promised(), regions(x.a.domain)+regions(x.b.domain))
 	}
 	t.Logf("%d operations of length 0 with random STags: all succeed, 0 Regions, 0 completions left over", n)
 }

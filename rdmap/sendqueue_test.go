@@ -345,8 +345,8 @@ func TestAbandonedCompletesOnce(t *testing.T) {
 			if q.sq.head != q.sq.tail { // +checklocksignore: no other goroutine is at work
 				t.Error("the request is still in the queue")
 			}
-			if x.a.sendCQ.reserved != 0 { // +checklocksignore: no other goroutine is at work
-				t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved) // +checklocksignore: no other goroutine is at work
+			if x.a.sendCQ.promised() != 0 {
+				t.Errorf("%d entries stay reserved", x.a.sendCQ.promised())
 			}
 		})
 	}
@@ -372,8 +372,8 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	x.run()
 	wantDone(t, "the rest", x.a.sendCQ, "1 success, 4 success")
 	wantState(t, x.a.qp, StateRTS)
-	if x.a.sendCQ.reserved != 0 {
-		t.Errorf("%d entries stay reserved", x.a.sendCQ.reserved)
+	if x.a.sendCQ.promised() != 0 {
+		t.Errorf("%d entries stay reserved", x.a.sendCQ.promised())
 	}
 }
 

@@ -229,8 +229,8 @@ func TestSharedSends(t *testing.T) {
 			t.Errorf("message %d arrives changed", i)
 		}
 	}
-	if srq.Len() != 3 || x.b.recvCQ.reserved != 0 {
-		t.Errorf("%d buffers left, want 3; %d entries reserved, want 0", srq.Len(), x.b.recvCQ.reserved)
+	if srq.Len() != 3 || x.b.recvCQ.promised() != 0 {
+		t.Errorf("%d buffers left, want 3; %d entries reserved, want 0", srq.Len(), x.b.recvCQ.promised())
 	}
 	// Tagged messages and other queues bind nothing.
 	r, _ := x.b.register(8, allAccess)
@@ -326,8 +326,8 @@ func TestSharedNoBuffer(t *testing.T) {
 			if cq != nil {
 				reserved = 1
 			}
-			if srq.Len() != tt.left || x.b.recvCQ.reserved != reserved { // +checklocksignore: no other goroutine is at work
-				t.Errorf("%d buffers left, want %d; %d entries reserved, want %d", srq.Len(), tt.left, x.b.recvCQ.reserved, reserved) // +checklocksignore: no other goroutine is at work
+			if srq.Len() != tt.left || x.b.recvCQ.promised() != reserved {
+				t.Errorf("%d buffers left, want %d; %d entries reserved, want %d", srq.Len(), tt.left, x.b.recvCQ.promised(), reserved)
 			}
 		})
 	}
@@ -409,8 +409,8 @@ func TestSharedEnd(t *testing.T) {
 			ends.b.qp.Abort(errTest)
 			lives.b.qp.Abort(errTest)
 			wantDone(t, "afterwards", cq, "")
-			if srq.Len() != 0 || cq.reserved != 0 { // +checklocksignore: no other goroutine is at work
-				t.Errorf("%d buffers and %d entries left", srq.Len(), cq.reserved) // +checklocksignore: no other goroutine is at work
+			if srq.Len() != 0 || cq.promised() != 0 {
+				t.Errorf("%d buffers and %d entries left", srq.Len(), cq.promised())
 			}
 		})
 	}
@@ -566,8 +566,8 @@ func TestSharedConcurrent(t *testing.T) {
 	}
 	ids := srq.Close()
 	slices.Sort(ids)
-	if fmt.Sprint(ids) != "[1 2 3 4 5 6 7 8]" || cq.Len() != 0 || cq.reserved != 0 {
-		t.Errorf("in the end there are the buffers %v; %d completions, %d entries reserved", ids, cq.Len(), cq.reserved)
+	if fmt.Sprint(ids) != "[1 2 3 4 5 6 7 8]" || cq.Len() != 0 || cq.promised() != 0 {
+		t.Errorf("in the end there are the buffers %v; %d completions, %d entries reserved", ids, cq.Len(), cq.promised())
 	}
 }
 
@@ -624,8 +624,8 @@ func TestSharedConcurrentEnd(t *testing.T) {
 			}
 			seen[id] = true
 		}
-		if len(seen) != buffers || cq.reserved != 0 {
-			t.Errorf("%d of %d buffers are accounted for; %d entries reserved", len(seen), buffers, cq.reserved)
+		if len(seen) != buffers || cq.promised() != 0 {
+			t.Errorf("%d of %d buffers are accounted for; %d entries reserved", len(seen), buffers, cq.promised())
 		}
 	}
 }
