@@ -14,7 +14,7 @@ import "github.com/rddp/rddp/ddp"
 // It reports true where there is no such request, because it has completed.
 func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	for pos := q.sq.head; pos < q.sq.tail; pos++ {
 		e := q.sq.at(pos)
 		if e.cq != cq || e.id != id || e.completed {
@@ -66,7 +66,7 @@ func (e *sendEntry) abandon(q *QP) abandoned {
 // +checklocks:q.mu
 func (q *QP) abandonLocked(e *sendEntry) {
 	a := e.abandon(q)
-	q.mu.Unlock()
+	q.unlock()
 	a.release()
 	q.mu.Lock()
 }

@@ -14,7 +14,7 @@ import (
 // and Segment of an error of mpa or ddp. Any other err is a local catastrophic error.
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	err = q.sourceErrorLocked(err)
 	if q.state == StateTerminating || q.state == StateError {
 		// "the first RDMA Message (and its associated DDP Segment) that experienced an error MUST be
@@ -56,7 +56,7 @@ func (q *QP) sourceErrorLocked(err error) error {
 // answer; "the Remote Peer MAY stop sending" (RFC 5040 §5.4).
 func (q *QP) terminated(t Terminate) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if !q.receivesLocked() {
 		return
 	}
@@ -83,8 +83,9 @@ func (q *QP) PeerClosed(err error) {
 		err = ErrPeerClosed
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	q.peerClosed = true
+	q.peerDone.Store(true)
 	if q.isUpLocked() {
 		q.sq.flush(err, func(e *sendEntry) bool { return e.op.awaitsResponse() })
 		q.settleLocked(err)
@@ -97,7 +98,7 @@ func (q *QP) PeerClosed(err error) {
 // peer is flushed, Reads, atomics and receives, and the QP is in StateClosed.
 func (q *QP) Close() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	switch q.state {
 	case StateIdle:
 		q.endLocked(StateClosed, nil)
@@ -112,7 +113,7 @@ func (q *QP) Close() {
 // transmit token, or nothing has been given out. err is the reason; the first one of the stream counts.
 func (q *QP) Abort(err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if q.state != StateClosed {
 		q.endLocked(StateError, err)
 	}
@@ -161,7 +162,7 @@ func (q *QP) settleLocked(reason error) {
 		q.deregisterLocked(e)
 	}
 	q.sq.retire(q)
-	q.mu.Unlock()
+	q.unlock()
 	q.queues[ddp.QNSend].Flush()
 	q.mu.Lock()
 	for !q.rq.isEmpty() {
@@ -181,7 +182,7 @@ func (q *QP) deregisterLocked(e *sendEntry) {
 	if sink == nil {
 		return
 	}
-	q.mu.Unlock()
+	q.unlock()
 	sink.Deregister()
 	q.mu.Lock()
 	if e.sink == sink { // nobody else has done it, and completed the request, meanwhile

@@ -39,11 +39,11 @@ func (q *QP) Handle(m *ddp.Message) {
 	}
 }
 
-// receives reports whether inbound messages count in the present state.
+// receives reports whether inbound messages count in the present state. It takes no lock, so the stream may
+// end at any moment after it: what Handle does under mu asks receivesLocked again.
 func (q *QP) receives() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.receivesLocked()
+	s := q.State()
+	return (s == StateRTS || s == StateClosing) && !q.peerDone.Load()
 }
 
 // +checklocks:q.mu
@@ -78,7 +78,7 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 		}
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if q.receivesLocked() { // else it was flushed meanwhile
 		q.rq.retire(q.cfg.RecvCQ, c)
 	}
@@ -107,7 +107,7 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 		return err
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if q.state != StateRTS {
 		q.responder.repost(a.buf) // a side that closes takes no new requests: the FIN will flush them
 		return nil
@@ -122,7 +122,7 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 // Read Response Message are the same" (RFC 5040 §5.2.2). So no Read succeeds with octets missing.
 func (q *QP) handleReadResponse(m *ddp.Message) error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || e.op != WorkRead:
@@ -153,7 +153,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 		return operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpAtomicResponse, m.Len)
 	}
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	// The whole of m.Buffer's array is posted again, for the next response.
 	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:rdmaphdr.AtomicResponseLen], 0)
 	e := q.sq.oldestAwaited()

@@ -29,12 +29,17 @@ const (
 // Sent. If DDP reports instead that the message's source is gone, the caller passes that error to Fail.
 func (q *QP) NextMessage() bool {
 	for {
+		if !q.outputDue.Load() {
+			q.msg.Payload, q.msg.Source = nil, nil // the garbage collector may have them
+			return false
+		}
 		q.mu.Lock()
 		kind := q.nextLocked()
 		var a *response
 		switch kind {
-		case nothing:
-			q.msg.Payload, q.msg.Source = nil, nil // they are kept from the garbage collector no longer
+		case nothing: // it is gone since, and the next round sees that
+			q.unlock()
+			continue
 		case request:
 			q.sq.give(&q.msg)
 		case answer:
@@ -47,13 +52,11 @@ func (q *QP) NextMessage() bool {
 			}
 			q.output.terminate = nil
 		}
-		if kind != nothing {
-			q.output.given = append(q.output.given, kind)
-			q.output.answered = kind == answer
-		}
-		q.mu.Unlock()
+		q.output.given = append(q.output.given, kind)
+		q.output.answered = kind == answer
+		q.unlock()
 		if a == nil {
-			return kind != nothing
+			return true
 		}
 		// Not under mu: an atomic competes with others for its word.
 		err := a.message(&q.msg)
@@ -62,7 +65,7 @@ func (q *QP) NextMessage() bool {
 		}
 		q.mu.Lock()
 		q.output.withdraw()
-		q.mu.Unlock()
+		q.unlock()
 		q.Fail(err) // the next message is the Terminate, if it may be sent
 	}
 }
@@ -77,11 +80,7 @@ func (o *output) withdraw() {
 func (q *QP) Message() *ddp.Message { return &q.msg }
 
 // HasOutput reports whether NextMessage would find a message. Any goroutine may ask.
-func (q *QP) HasOutput() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.nextLocked() != nothing
-}
+func (q *QP) HasOutput() bool { return q.outputDue.Load() }
 
 // Drained reports whether nothing is left to send: nothing waits, not even for a response, and Sent has
 // reported all that was given out. Any goroutine may ask.
@@ -126,7 +125,7 @@ func (q *QP) nextLocked() outputKind {
 // message whose source was gone does not count.
 func (q *QP) Sent(n int) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	o := &q.output
 	n = min(n, len(o.given)) // after an Abort there is none to report
 	for _, kind := range o.given[:n] {

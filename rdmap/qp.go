@@ -96,7 +96,9 @@ type QP struct {
 
 	postRecvMu locks.Mutex[locks.PostRecv] // held from a receive's place in rq to that in DDP's queue; taken before mu
 
-	stateNow atomic.Uint32 // a copy of state, for those who look often: see State
+	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
+	peerDone  atomic.Bool   // a copy of peerClosed, for the same reason
+	outputDue atomic.Bool   // a copy of nextLocked() != nothing, so that HasOutput needs no lock: see unlock
 
 	mu    locks.Mutex[locks.QP]
 	state State // +checklocks:mu
@@ -157,7 +159,7 @@ func (q *QP) Start(p StartParams) {
 	q.postRecvMu.Lock()
 	defer q.postRecvMu.Unlock()
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if q.state != StateIdle {
 		return
 	}
@@ -227,6 +229,14 @@ func (q *QP) RecvCQ() *CompletionQueue { return q.cfg.RecvCQ }
 func (q *QP) setState(s State) {
 	q.state = s
 	q.stateNow.Store(uint32(s))
+}
+
+// unlock releases mu. It notes first whether there is output, because whoever held mu may have changed that.
+//
+// +checklocksrelease:q.mu
+func (q *QP) unlock() {
+	q.outputDue.Store(q.nextLocked() != nothing)
+	q.mu.Unlock()
 }
 
 // isUpLocked reports whether messages go out in the present state.

@@ -98,7 +98,7 @@ func (q *QP) PostRecv(r RecvRequest) error {
 
 func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	switch {
 	case q.state != StateIdle && !q.isUpLocked():
 		return false, q.closedErrLocked()

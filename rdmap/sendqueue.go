@@ -380,7 +380,7 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 	}
 	q.mu.Lock()
 	err = q.pushLocked(wr, n, sink, inline)
-	q.mu.Unlock()
+	q.unlock()
 	if err != nil && sink != nil {
 		sink.Deregister()
 	}

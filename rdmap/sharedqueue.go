@@ -172,7 +172,7 @@ func (q *QP) TakeShared() bool {
 // bindShared moves a buffer to rq. From then on the end of the stream completes it.
 func (q *QP) bindShared() (r RecvRequest, ok bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if !q.receivesLocked() || q.rq.isFull() || !q.cfg.RecvCQ.reserve() {
 		return RecvRequest{}, false
 	}
