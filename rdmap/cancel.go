@@ -2,16 +2,17 @@ package rdmap
 
 import "github.com/rddp/rddp/ddp"
 
-// Cancel takes back the request with this completion queue and ID, so that its memory is the caller's
-// again. It then completes at once, ahead of those before it, as flushed with ErrCancelled:
+// Cancel takes back the request with this completion queue and ID, so that its memory belongs to the
+// caller again. The request completes at once, ahead of the requests before it, as flushed with
+// ErrCancelled:
 //
-//   - a request whose message has not been given out leaves the queue;
-//   - a Read or atomic that waits for its response goes on without its user: what comes for it is
-//     thrown away;
-//   - one that is done, and only waits for those before it, completes as what it is.
+//   - A request whose message has not been given out leaves the queue.
+//   - A Read or atomic that waits for its response continues without its user. The QP throws the
+//     response away.
+//   - A request that is done, and only waits for the requests before it, completes with its own status.
 //
-// Cancel reports false for a Send or Write that is under way: only the end of the stream can stop it.
-// It reports true where there is no such request, because it has completed.
+// Cancel returns false for a Send or Write that is under way, which only the end of the stream can stop.
+// It returns true if there is no such request, because that request has completed.
 func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	q.mu.Lock()
 	defer q.unlock()
@@ -44,16 +45,17 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	return true
 }
 
-// An abandoned is a Read or atomic whose response is still to come, or is coming just now, and which nobody waits for any
-// more: its Completion, which release gives out, and the memory that the response is not to change after that.
+// An abandoned is a Read or atomic that was cancelled while its response was outstanding: its Completion,
+// which release gives out, and its sink, which the response must not change after that.
 type abandoned struct {
 	cq   *CompletionQueue
 	sink *ddp.Region
 	c    Completion
 }
 
-// abandon takes the Completion of the request away from it: from now on nobody else completes the request, for instance as
-// a success with octets missing. QP.mu is held, and release is called next, without QP.mu.
+// abandon takes the Completion away from the request. Nothing else can complete the request after that,
+// for instance as a success with octets missing. The caller holds QP.mu and calls release next, without
+// QP.mu.
 func (e *sendEntry) abandon(q *QP) abandoned {
 	a := abandoned{cq: e.cq, sink: e.sink}
 	a.c = Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}

@@ -79,9 +79,9 @@ func (c Completion) String() string {
 // wakes reports whether the Completion ends a wait for solicited ones: those, and all failures.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
-// A CompletionQueue holds Completions until they are taken. Any number of QPs can share one, and any
-// goroutine may use it. It never overflows: a request reserves its entry when it is posted, and
-// keeps it until its Completion is taken.
+// A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share one, and
+// any goroutine may use it. It never overflows, because a request reserves its entry when it is posted and
+// keeps the entry until its Completion is taken.
 type CompletionQueue struct {
 	ready     chan struct{} // capacity 1: a value means that entries may be there
 	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
@@ -123,8 +123,8 @@ func NewCompletionQueue(depth int) *CompletionQueue {
 // Len returns how many Completions are there to be taken.
 func (c *CompletionQueue) Len() int { return int(c.count.Load()) }
 
-// Ready returns a channel that gives a value when Completions may be there. Poll then tells; it gives
-// another value when it leaves some.
+// Ready returns a channel that receives a value when the queue may hold Completions; Poll tells whether
+// it does. When Poll leaves some, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
 
 // Poll takes up to len(dst) Completions, the oldest first, and returns how many. It never waits.
@@ -141,17 +141,17 @@ func (c *CompletionQueue) Poll(dst []Completion) int {
 	return n
 }
 
-// Wait takes the oldest Completion, waiting for one if there is none. One that is there already is
-// returned even if ctx is done; else the error is ctx's.
+// Wait takes the oldest Completion, and waits for one if there is none. It returns a Completion that is
+// in the queue already even if ctx is done. Its only error is ctx.Err().
 func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
 	var one [1]Completion
 	_, err := c.wait(ctx, one[:], c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
 	return one[0], err
 }
 
-// WaitBatch takes up to len(dst) Completions, the oldest first, and returns how many: all that are there,
-// waiting for one if there is none. Those that are there already are returned even if ctx is done; else
-// the error is ctx's and the number 0. An empty dst is never waited for.
+// WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. It waits for
+// one if there is none. It returns Completions that are in the queue already even if ctx is done. Its
+// only error is ctx.Err(), with 0 Completions. With an empty dst it does not wait.
 func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int, error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -159,8 +159,8 @@ func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int,
 	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
 }
 
-// WaitSolicited is Wait for a consumer that sleeps until the peer wakes it: it takes the oldest
-// Completion once one of those in the queue is solicited (RFC 5040 §5.3) or a failure.
+// WaitSolicited is Wait for a consumer that sleeps until the peer wakes it. It takes the oldest
+// Completion as soon as the queue holds one that is solicited (RFC 5040 §5.3) or a failure.
 func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
 	var one [1]Completion
 	_, err := c.wait(ctx, one[:], c.solicited, func() bool { return c.waking > 0 }) // +checklocksignore: wait calls it with mu held

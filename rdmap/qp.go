@@ -16,17 +16,17 @@ const defaultDepth = 128
 
 // A Config says what a QP is made of. The zero Config works.
 type Config struct {
-	SendDepth, RecvDepth int // most requests posted at a time; zero means 128
+	SendDepth, RecvDepth int // the maximum number of requests posted at a time; zero means 128
 	// IRD and ORD are the limits of inbound and outbound Reads (and atomics) in flight that are
 	// offered in startup. What startup agreed on comes with Start.
 	IRD, ORD int
 	// SendCQ and RecvCQ receive the Completions. Nil means a queue of the QP's own, as deep as the
 	// send or receive queue, or as SRQ if that is deeper.
 	SendCQ, RecvCQ *CompletionQueue
-	// SRQ is where the QP's receive buffers come from; PostRecv then returns ErrSharedQueue, and RecvDepth
-	// is the most that are bound at a time. The RecvCQ must have an entry for each that is bound, by any
-	// of its QPs, until its Completion is taken: a Send for which there is none ends the stream. Nil
-	// means that buffers are posted with PostRecv.
+	// SRQ supplies the receive buffers. PostRecv then returns ErrSharedQueue, and RecvDepth is the maximum
+	// number of buffers bound at a time. RecvCQ must have an entry for each bound buffer of all its queue
+	// pairs until the Completion is taken: a Send for which there is no entry ends the stream. Nil means
+	// that buffers are posted with PostRecv.
 	SRQ    *SharedReceiveQueue
 	Domain *ddp.Domain // Protection Domain of the queue pair; nil means a Domain of its own
 	// QPNum is the number of the queue pair. Each Completion carries it, so queue pairs that share a

@@ -74,10 +74,11 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 	cq.complete(c)
 }
 
-// PostRecv puts a buffer at the end of the receive queue; any goroutine may call it, also before Start.
-// It never waits. A closing stream still takes buffers, because its peer may still send. If PostRecv returns
-// nil there will be exactly one Completion. It returns ErrClosed or ErrPeerClosed where nothing more can
-// come, ErrQueueFull, ErrCompletionQueueFull, ErrMessageTooLong for a buffer of more than 2^32-1 octets, or ErrSharedQueue.
+// PostRecv puts a buffer at the end of the receive queue. Any goroutine may call it, also before Start.
+// It never waits. A closing stream still takes buffers, because its peer may still send. If PostRecv
+// returns nil, there will be exactly one Completion. It returns ErrClosed or ErrPeerClosed when nothing
+// more can arrive, ErrQueueFull, ErrCompletionQueueFull, ErrMessageTooLong for a buffer of more than
+// 2^32-1 octets, or ErrSharedQueue.
 func (q *QP) PostRecv(r RecvRequest) error {
 	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong

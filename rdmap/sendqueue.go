@@ -120,10 +120,11 @@ func (s *sendQueue) grow() {
 	s.ring = longer
 }
 
-// keptEntries is how many entries a queue keeps that has no use for them, not to ask sendEntries for each.
+// keptEntries is the number of unused entries that a queue keeps, so that it need not ask sendEntries for
+// each request.
 const keptEntries = 8
 
-// sendEntries holds what queues have needed while they were long. An idle connection is small again after that.
+// sendEntries holds the entries that queues no longer need, so that an idle connection is small again.
 var sendEntries = sync.Pool{New: func() any { return new(sendEntry) }}
 
 // take returns an entry for a request.

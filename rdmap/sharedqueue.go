@@ -7,14 +7,14 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several QPs: those that have it in
-// their Config post none of their own. A buffer is bound late: only when a Send begins to come for one
-// of the QPs is the oldest buffer that QP's, and completes on its RecvCQ. So buffers are needed for the
-// messages on their way, not for the connections there are. Any goroutine may use it.
+// A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several queue pairs. A queue pair that
+// has it in its Config posts no buffers of its own. The oldest buffer is bound to a queue pair only when a
+// Send begins to arrive there, and completes on the RecvCQ of that queue pair. So a server needs buffers
+// for the messages on their way, and not for each of its connections. Any goroutine may use the queue.
 //
-// It does not grow, and a Send that finds it empty ends its stream (RFC 5041 §7.2), as one that finds
-// no buffer posted does. One peer can use up the buffers of all: with messages that come faster than
-// buffers are posted, not with messages that it begins and leaves, of which it has one. Arm
+// The queue does not grow. A Send that finds it empty ends its stream (RFC 5041 §7.2), as does a Send for
+// which no buffer is posted. One peer can use up the buffers of all: with messages that come faster than
+// buffers are posted, but not with messages that it begins and does not finish, of which it has one. Arm
 // tells in time, and Completion.QPNum tells whose peer it is (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Arm

@@ -150,9 +150,10 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 	return uint32(total), nil
 }
 
-// A RecvRequest is one buffer for one inbound Send or Immediate Data: Head and then Buf, which are the QP's from an accepted
-// post until the Completion. A Send longer than both ends the stream (RFC 5041 §7.2). Immediate Data
-// comes in the Completion, so it fits any buffer, whose octets are then indeterminate.
+// A RecvRequest is one buffer for one inbound Send or Immediate Data. A message fills Head first and then
+// Buf. Both belong to the QP from an accepted post until the Completion. A Send longer than both ends the
+// stream (RFC 5041 §7.2). Immediate Data arrives in the Completion, so it fits any buffer. The octets of
+// that buffer are then indeterminate.
 type RecvRequest struct {
 	ID   uint64 // the caller's; comes back in the Completion
 	Head []byte // where the first octets of the message go; may be empty
