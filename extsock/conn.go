@@ -50,7 +50,7 @@ type Conn struct {
 	closeCalled bool          // +checklocks:mu; by the application
 	closed      chan struct{} // closed by Close, with mu held
 	peer        peer          // +checklocks:mu; what startup told of the peer
-	startup     startup       // +checklocks:mu; what Config.Startup asks for
+	startup     startupState  // +checklocks:mu; what Config.Startup asks for
 	window      window        // +checklocks:mu; the byte stream's, from the beginning of startup until the inbox has it
 	ahead       atomic.Bool   // startup holds octets for Read
 

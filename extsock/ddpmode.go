@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -16,7 +17,7 @@ import (
 // A peer is what MPA startup told of the other end.
 type peer struct {
 	agreement    mpa.Agreement
-	capabilities capabilities
+	capabilities startup.Capabilities
 	isRDDP       bool   // it has sent a capability record
 	privateData  []byte // its application's
 }
@@ -24,7 +25,7 @@ type peer struct {
 // isByteStream reports whether the peer's Read and Write are to be a stream of octets.
 func (p *peer) isByteStream() bool {
 	c := p.capabilities
-	return p.isRDDP && c.byteStream && c.credits >= minCredits && c.maxMessage >= minMessage
+	return p.isRDDP && c.ByteStream && c.Credits >= minCredits && c.MaxMessage >= minMessage
 }
 
 // EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
@@ -80,7 +81,7 @@ func (c *Conn) initiate(mine mpa.Config) error {
 	}
 	if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
 		// What is before the application's private data is ours.
-		_, rest, _, err := parseCapabilities(r.PrivateData)
+		_, rest, _, err := startup.ParseCapabilities(r.PrivateData)
 		if err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		defer cancel()
 	}
 	c.mu.Unlock()
-	var caps capabilities
+	var caps startup.Capabilities
 	var rest []byte
 	var isRDDP bool
 	err := c.bounded(ctx, "the MPA Request", func() (err error) {
@@ -158,7 +159,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		if err != nil {
 			return err
 		}
-		caps, rest, isRDDP, err = parseCapabilities(r.frame.PrivateData)
+		caps, rest, isRDDP, err = startup.ParseCapabilities(r.frame.PrivateData)
 		if err != nil {
 			return err
 		}
@@ -408,15 +409,15 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		privateData = cfg.PrivateData
 	}
 	if announce && !cfg.NoCapabilities {
-		own := capabilities{extensions: true, largeFPDU: true}
+		own := startup.Capabilities{Extensions: true, LargeFPDU: true}
 		if c.ownsReceives() {
-			own.byteStream = !cfg.Messages
-			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
+			own.ByteStream = !cfg.Messages
+			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 			if c.window.most > 0 {
-				own.credits = uint16(c.window.most)
+				own.Credits = uint16(c.window.most)
 			}
 		}
-		privateData = own.withPrivateData(privateData)
+		privateData = own.WithPrivateData(privateData)
 	}
 	if len(privateData) > mpa.MaxEnhancedPrivateData {
 		return mpa.Config{}, ErrPrivateData
@@ -443,7 +444,7 @@ func (c *Conn) offerWindowLocked(privateData []byte, announce bool) (mpa.Config,
 
 // learn notes what startup told of the peer.
 func (c *Conn) learn(a mpa.Agreement) error {
-	caps, rest, isRDDP, err := parseCapabilities(a.PrivateData)
+	caps, rest, isRDDP, err := startup.ParseCapabilities(a.PrivateData)
 	if err != nil {
 		return err
 	}
@@ -460,7 +461,7 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 // at once.
 func (c *Conn) start(cause error) {
 	a, v := c.peer.agreement, &c.verbs
-	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
+	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.Extensions
 	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
@@ -472,7 +473,7 @@ func (c *Conn) start(cause error) {
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
 	p.setReset = c.setReset
 	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
-	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
+	p.large = c.peer.isRDDP && c.peer.capabilities.LargeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)
 	if c.ownsReceives() {

@@ -262,7 +262,7 @@ func (c *Conn) fails(err error) bool {
 }
 
 // sniffError says what was found instead of a Request.
-func (s *startup) sniffError() error {
+func (s *startupState) sniffError() error {
 	switch {
 	case len(s.ahead) > 0:
 		return fmt.Errorf("%w: it begins %q", ErrNotMPA, s.ahead)

@@ -82,11 +82,11 @@ func fallbackCounts() (counts [fallbackReasons]uint64) {
 // alreadyOver is closed.
 var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// A startup is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
+// A startupState is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
 //
 //	undecided ──► sniffing ──► switching │ settled: plain TCP │ failed: evicted │ undecided: the Request is ReceiveRequest's
 //	undecided ──► switching ──► settled: DDP mode, or rejected by the application │ failed
-type startup struct {
+type startupState struct {
 	settled  bool           // nothing is left to do
 	alone    bool           // no call waits for the switch's error, so failed keeps it
 	failed   error          // why that switch failed; nil again after Close
@@ -110,7 +110,7 @@ type startup struct {
 }
 
 // endLocked notes how a switch has ended.
-func (s *startup) endLocked(err error) {
+func (s *startupState) endLocked(err error) {
 	switch {
 	case err == nil:
 		s.settled, s.failed = true, nil

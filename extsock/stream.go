@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/bufpool"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -145,13 +146,13 @@ const keptSlots = 8
 var spareSlots = sync.Pool{New: func() any { return new(slot) }}
 
 // newByteStream begins a stream whose peer has announced what its end is like.
-func newByteStream(c *Conn, p *pump, in *inbox, peer capabilities, maxULPDU int) *byteStream {
-	slots := min(2*int(peer.credits), maxSlots)
+func newByteStream(c *Conn, p *pump, in *inbox, peer startup.Capabilities, maxULPDU int) *byteStream {
+	slots := min(2*int(peer.Credits), maxSlots)
 	// The peer states up to 2^32-1, which an int of 32 bits does not hold.
-	longest := int(min(int64(peer.maxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
+	longest := int(min(int64(peer.MaxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
 	return &byteStream{
 		c: c, p: p, in: in, cq: rdmap.NewCompletionQueue(slots), slots: make([]*slot, slots),
-		longest: longest - headerLen, granted: int(peer.credits), credits: int(peer.credits),
+		longest: longest - headerLen, granted: int(peer.Credits), credits: int(peer.Credits),
 		lock: make(chan struct{}, 1), room: make(chan struct{}, 1), begin: time.Now(),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -112,7 +113,7 @@ func FuzzByteStream(f *testing.F) {
 		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(qp, qp.RecvCQ(), depth, size)
 		p.in.framed = true
-		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, p.in, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
+		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, p.in, startup.Capabilities{ByteStream: true, MaxMessage: size, Credits: granted}, mpa.MaxULPDU)
 		d.p = p
 		p.receive()
 		for d.take(1000) {
