@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -37,7 +38,7 @@ type Conn struct {
 	initiator bool
 	taps      taps
 	trace     *trace
-	door      *door // of the Listener it came from; nil: none
+	door      *startup.Door // of the Listener it came from; nil: none
 
 	readDeadline, writeDeadline deadline
 

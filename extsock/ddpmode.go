@@ -325,7 +325,7 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 func (c *Conn) endSwitch(err error) error {
 	c.leaveDoor()
 	if errors.Is(err, context.DeadlineExceeded) {
-		handshakeTimeouts.Add(1)
+		startup.CountHandshakeTimeout()
 	}
 	p := c.verbs.pump
 	c.mu.Lock()
@@ -377,7 +377,8 @@ func (c *Conn) bounded(ctx context.Context, waited string, f func() error) error
 	c.mu.Lock()
 	half := c.startup.half
 	c.mu.Unlock()
-	defer half.whenEvicted(cancel)()
+	half.WhenEvicted(cancel)
+	defer half.WhenEvicted(nil)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -392,7 +393,7 @@ func (c *Conn) bounded(ctx context.Context, waited string, f func() error) error
 	err := guarded(f)
 	if !stop() {
 		<-fired
-		if err != nil && half.evicted() {
+		if err != nil && half.Evicted() {
 			return ErrHalfOpen
 		}
 		if err != nil {

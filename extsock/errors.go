@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -55,7 +56,7 @@ var (
 
 	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
 	// (Config.MaxHalfOpen). The connection is closed.
-	ErrHalfOpen = errors.New("too many half-open connections, and this is the oldest")
+	ErrHalfOpen = startup.ErrHalfOpen
 	// ErrDelayed means that connections of the peer's address have used so many STags that are not theirs that its
 	// wait (Config.BadSTagDelay) is longer than HandshakeTimeout.
 	ErrDelayed = errors.New("the address waits because of bad STags")

@@ -1,9 +1,7 @@
 package extsock
 
 import (
-	"net"
 	"testing"
-	"time"
 )
 
 // FallbackCounts is what the process has counted.
@@ -43,14 +41,6 @@ func ResetPanics() {
 
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
 func MemoryTaken() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
-
-// A Door is that of a Listener.
-type Door struct{ d *door }
-
-func NewDoor(cfg *Config) Door               { return Door{newDoor(cfg)} }
-func (d Door) Penalize(a net.Addr)           { d.d.penalize(a) }
-func (d Door) Wait(a net.Addr) time.Duration { return max(d.d.wait(a), 0) }
-func (d Door) Remembered() int               { return len(d.d.until) }
 
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 {

@@ -264,37 +264,6 @@ func TestBadSTagDelay(t *testing.T) {
 	})
 }
 
-// TestBadSTagDelayIsBounded: what is remembered of addresses is, and for how long one waits.
-func TestBadSTagDelayIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		addr := func(i int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(i>>16), byte(i>>8), byte(i))} }
-		d := extsock.NewDoor(&extsock.Config{})
-		for i := range 5000 {
-			d.Penalize(addr(i))
-		}
-		if n := d.Remembered(); n != 1024 {
-			t.Errorf("%d addresses are remembered, want 1024", n)
-		}
-		if d.Wait(addr(4999)) != time.Second || d.Wait(addr(4999-1023)) != time.Second || d.Wait(addr(4999-1024)) > 0 {
-			t.Error("it is not the last 1024 that wait")
-		}
-		for range 1000 {
-			d.Penalize(addr(1))
-		}
-		if w := d.Wait(addr(1)); w != time.Minute {
-			t.Errorf("after 1000 bad STags an address waits %v, want 1m", w)
-		}
-		six := func(s string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(s), Port: 1} }
-		d.Penalize(six("2001:db8:1:2::3"))
-		if d.Wait(six("2001:db8:1:2:ffff::")) <= 0 || d.Wait(six("2001:db8:1:3::")) > 0 {
-			t.Error("IPv6 is not known by its /64")
-		}
-		if d.Penalize(&net.UnixAddr{Name: "@"}); d.Wait(&net.UnixAddr{Name: "@"}) > 0 {
-			t.Error("a unix socket waits")
-		}
-	})
-}
-
 // TestIdleTimeout: a connection on which nothing happens ends; one on which something does from time to time stays.
 func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -22,7 +23,7 @@ import (
 type Listener struct {
 	l       net.Listener
 	cfg     *Config
-	door    *door
+	door    *startup.Door
 	backlog *backlog // nil: connections are not started up before Accept
 }
 
@@ -40,6 +41,15 @@ func newListener(l net.Listener, cfg *Config) *Listener {
 		x.backlog = newBacklog(x)
 	}
 	return x
+}
+
+const (
+	defaultHalfOpen = 4096
+	defaultDelay    = time.Second
+)
+
+func newDoor(cfg *Config) *startup.Door {
+	return startup.NewDoor(orDefault(cfg.MaxHalfOpen, defaultHalfOpen), orDefault(cfg.BadSTagDelay, defaultDelay))
 }
 
 // A ListenConfig makes Listeners, as net.ListenConfig does. The zero value works.

@@ -106,7 +106,7 @@ func (c *Conn) boundSniff() {
 // +checklocks:c.mu
 func (c *Conn) boundSniffLocked() bool {
 	t := c.startup.until
-	if c.startup.half.evicted() {
+	if c.startup.half.Evicted() {
 		t = time.Unix(1, 0)
 	}
 	return c.stream.SetReadDeadline(t) == nil
@@ -124,7 +124,7 @@ func (c *Conn) sniff() {
 			// It is not silent. But it may be a plain peer that has sent the first octets of the key and waits.
 			s.until = time.Now().Add(c.cfg.handshakeTimeout(false))
 			c.countLocked()
-			defer s.half.whenEvicted(c.boundSniff)()
+			s.half.WhenEvicted(c.boundSniff)
 		}
 		s.ahead = s.ahead[:len(s.ahead)+n]
 		verdict := c.judgeSniffLocked(err)
@@ -164,7 +164,7 @@ func (c *Conn) judgeSniffLocked(err error) sniffed {
 	switch {
 	case closed:
 		return sniffClosed
-	case s.half.evicted():
+	case s.half.Evicted():
 		return sniffEvicted
 	case !bytes.HasPrefix(key[:], s.ahead):
 		return sniffPlain

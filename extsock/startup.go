@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
@@ -92,11 +93,11 @@ type startupState struct {
 	failed   error          // why that switch failed; nil again after Close
 	fallback *FallbackError // nil unless the connection fell back
 
-	begun    bool          // MPA startup has begun at least once, so buffers may be posted
-	sniffing chan struct{} // not nil while sniff looks at the first octets, closed at the end of that
-	judged   bool          // ReceiveRequest waits for what sniff finds
-	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
-	half     *halfOpen     // not nil while the Listener counts it as half open
+	begun    bool              // MPA startup has begun at least once, so buffers may be posted
+	sniffing chan struct{}     // not nil while sniff looks at the first octets, closed at the end of that
+	judged   bool              // ReceiveRequest waits for what sniff finds
+	until    time.Time         // when to stop and take the connection for plain TCP; zero: never
+	half     *startup.HalfOpen // not nil while the Listener counts it as half open
 
 	// byListener is set while the Listener's goroutine sees startup to its end, whatever the program
 	// does. Close then leaves the connection to that goroutine, so that a peer which was on its way in
@@ -160,7 +161,7 @@ func untilDone(ctx context.Context, f func(*deadline) error) error {
 // +checklocks:c.mu
 func (c *Conn) countLocked() {
 	if c.startup.half == nil {
-		c.startup.half = c.door.enter()
+		c.startup.half = c.door.Enter()
 	}
 }
 
@@ -294,4 +295,44 @@ func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
 func isTimeout(err error) bool {
 	var e net.Error
 	return err != nil && err != io.EOF && errors.As(err, &e) && e.Timeout() //nolint:errorlint // the common case first
+}
+
+// awaitDelay lets the peer wait whose address has to, before its Request is answered.
+func (c *Conn) awaitDelay(ctx context.Context) error {
+	wait := c.door.Delay(c.RemoteAddr())
+	if wait <= 0 {
+		return nil
+	}
+	startup.CountDelay()
+	c.trace.debug("address waits", "for", wait)
+	if wait > c.cfg.handshakeTimeout(false) {
+		return ErrDelayed
+	}
+	c.mu.Lock()
+	half := c.startup.half
+	c.mu.Unlock()
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-half.Gone():
+		if half.Evicted() {
+			return ErrHalfOpen
+		}
+		return net.ErrClosed
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closed:
+		return net.ErrClosed
+	}
+}
+
+// leaveDoor notes that the connection is not half open any more.
+func (c *Conn) leaveDoor() {
+	c.mu.Lock()
+	h := c.startup.half
+	c.startup.half = nil
+	c.mu.Unlock()
+	h.Leave()
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -89,8 +90,8 @@ func TotalStats() Totals {
 	}
 	live.mu.Unlock()
 	t.Panics += startupPanics.Load()
-	t.HandshakeTimeouts, t.HalfOpenEvictions = handshakeTimeouts.Load(), evictions.Load()
-	t.BadSTagDelays = delays.Load()
+	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
+	t.BadSTagDelays = startup.BadSTagDelays()
 	for r, n := range fallbackCounts() {
 		if r > 0 {
 			t.Fallbacks[FallbackReason(r).String()] = n
