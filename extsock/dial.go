@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"reflect"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -32,7 +31,7 @@ type Dialer struct {
 	// mode ends the memory. Zero means a minute, negative not at all.
 	FallbackFor time.Duration
 
-	known memory
+	known startup.Records
 }
 
 // defaultDialer remembers for Dial and DialContext.
@@ -85,36 +84,35 @@ func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config)
 		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
 		defer cancel()
 	}
-	a := attempt{d: d, ctx: ctx, cfg: cfg, place: place{cfg.Backend, cfg.TLS != nil, network, address}}
+	a := attempt{d: d, cfg: cfg, to: startup.Address{Backend: cfg.Backend, TLS: cfg.TLS != nil, Network: network, Address: address}}
 	switch cfg.Startup {
 	case StartupOff:
-		return a.connect(cfg)
+		return a.connect(ctx, cfg)
 	case StartupPrefer:
-		return a.prefer()
+		return a.prefer(ctx)
 	}
-	c, err := a.connect(cfg)
+	c, err := a.connect(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return a.require(c)
+	return a.require(ctx, c)
 }
 
 // An attempt is one call of dial.
 type attempt struct {
-	d   *Dialer
-	ctx context.Context
-	place
+	d           *Dialer
+	to          startup.Address
 	cfg         *Config
 	unreachable bool // connect has failed, TLS included
 }
 
 // connect makes a connection in TCP mode.
-func (a *attempt) connect(cfg *Config) (*Conn, error) {
+func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
 	if backend == nil {
 		backend = &kernel.Backend{Dialer: a.d.Dialer}
 	}
-	s, err := backend.Dial(a.ctx, a.network, a.address)
+	s, err := backend.Dial(ctx, a.to.Network, a.to.Address)
 	if err != nil {
 		a.unreachable = true
 		return nil, err
@@ -122,13 +120,13 @@ func (a *attempt) connect(cfg *Config) (*Conn, error) {
 	if cfg.TLS == nil {
 		return newConn(s, true, cfg), nil
 	}
-	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
-	ctx, cancel := context.WithTimeout(a.ctx, toe.HandshakeTimeout) // the peer may say nothing, and a.ctx be without end
+	t := tls.Client(s, tlsFor(cfg.TLS, a.to.Address))
+	ctx, cancel := context.WithTimeout(ctx, toe.HandshakeTimeout) // the peer may say nothing, and ctx may have no end
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		a.unreachable = true
 		s.Close()
-		return nil, &net.OpError{Op: "tls", Net: a.network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+		return nil, &net.OpError{Op: "tls", Net: a.to.Network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 	}
 	return NewConn(t, true, cfg), nil
 }
@@ -149,18 +147,18 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 
 // require switches c, or a second connection, where Config.RetryRevision1 allows one. If it returns an error, c is
 // closed, unless the error is ErrUnread.
-func (a *attempt) require(c *Conn) (*Conn, error) {
-	_, revision1 := a.d.known.recall(a.place)
+func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
+	_, revision1 := a.d.known.Recall(a.to)
 	if revision1 && c.cfg.Revision == 0 {
 		c.cfg = inRevision1(c.cfg) // nobody else has c yet
 	}
-	err := c.EnableDDP(a.ctx, nil)
+	err := c.EnableDDP(ctx, nil)
 	if err == nil {
 		switch {
 		case c.cfg.Revision == a.cfg.Revision:
-			a.d.known.forget(a.place)
+			a.d.known.Forget(a.to)
 		case !revision1: // so it is known only now
-			a.d.known.note(a.place, nil, a.d.fallbackFor())
+			a.d.known.Note(a.to, nil, a.d.fallbackFor())
 		}
 		return c, nil
 	}
@@ -173,12 +171,12 @@ func (a *attempt) require(c *Conn) (*Conn, error) {
 	}
 	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
 	// again without the enhancements, on a new connection.
-	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && a.ctx.Err() == nil {
-		again, dialErr := a.connect(inRevision1(cfg))
+	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && ctx.Err() == nil {
+		again, dialErr := a.connect(ctx, inRevision1(cfg))
 		if dialErr != nil {
 			return nil, dialErr
 		}
-		return a.require(again)
+		return a.require(ctx, again)
 	}
 	return nil, c.opError("dial", err)
 }
@@ -190,17 +188,17 @@ func inRevision1(cfg *Config) *Config {
 }
 
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
-func (a *attempt) prefer() (*Conn, error) {
-	if before, _ := a.d.known.recall(a.place); before != nil {
-		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
+func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
+	if before, _ := a.d.known.Recall(a.to); before != nil {
+		return a.fallBack(ctx, &FallbackError{Reason: FallbackRemembered, Err: before})
 	}
 	try := *a.cfg
 	try.HandshakeTimeout = a.cfg.preferTimeout()
-	c, err := a.connect(&try)
+	c, err := a.connect(ctx, &try)
 	if err != nil {
 		return nil, err
 	}
-	c, err = a.require(c)
+	c, err = a.require(ctx, c)
 	if err == nil {
 		return c, nil
 	}
@@ -210,9 +208,9 @@ func (a *attempt) prefer() (*Conn, error) {
 		why.Reason = FallbackNotMPA
 		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
-		a.d.known.note(a.place, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, why, a.d.fallbackFor())
 		return c, nil
-	case a.unreachable || a.ctx.Err() != nil:
+	case a.unreachable || ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, ErrNoReply):
 		why.Reason = FallbackNoReply
@@ -224,9 +222,9 @@ func (a *attempt) prefer() (*Conn, error) {
 		return nil, err
 	}
 	if why.Reason != FallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
-		a.d.known.note(a.place, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, why, a.d.fallbackFor())
 	}
-	return a.fallBack(why)
+	return a.fallBack(ctx, why)
 }
 
 // isNetworkFault reports whether err is the network's, and nothing that the peer has said.
@@ -239,8 +237,8 @@ var networkFaults = []syscall.Errno{
 }
 
 // fallBack connects in plain TCP.
-func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
-	c, err := a.connect(a.cfg)
+func (a *attempt) fallBack(ctx context.Context, why *FallbackError) (*Conn, error) {
+	c, err := a.connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -256,79 +254,6 @@ func (c *Conn) fallBack(why *FallbackError) {
 }
 
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
-
-// A place is what was dialled.
-type place struct {
-	backend          toe.Backend
-	tls              bool
-	network, address string
-}
-
-// maxRemembered bounds a memory.
-const maxRemembered = 1024
-
-// A memory holds what the peers at places have said, for a while. The zero value is empty.
-type memory struct {
-	mu     sync.Mutex
-	places map[place]remembered // +checklocks:mu; at most maxRemembered
-}
-
-type remembered struct {
-	until time.Time
-	why   *FallbackError // why the place is dialled in plain TCP; nil: it knows only revision 1 of MPA
-}
-
-// recall returns why p is to be dialled in plain TCP, if it is, and whether it knows only revision 1 of MPA.
-func (m *memory) recall(p place) (why *FallbackError, revision1 bool) {
-	p = p.key()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.places[p]
-	if ok && passed(r.until) {
-		delete(m.places, p)
-		return nil, false
-	}
-	return r.why, ok && r.why == nil
-}
-
-// forget drops what is remembered of p.
-func (m *memory) forget(p place) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.places, p.key())
-}
-
-// note remembers p. Where there are too many, the one that has least time left goes.
-func (m *memory) note(p place, why *FallbackError, d time.Duration) {
-	if d < 0 {
-		return
-	}
-	p = p.key()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.places == nil {
-		m.places = make(map[place]remembered)
-	}
-	if _, ok := m.places[p]; !ok && len(m.places) >= maxRemembered {
-		var first place
-		var until time.Time
-		for q, r := range m.places {
-			if until.IsZero() || r.until.Before(until) {
-				first, until = q, r.until
-			}
-		}
-		delete(m.places, first)
-	}
-	m.places[p] = remembered{until: time.Now().Add(d), why: why}
-}
-
-// key returns p as the key of a map.
-func (p place) key() place {
-	if p.backend != nil && !reflect.ValueOf(p.backend).Comparable() {
-		p.backend = nil
-	}
-	return p
-}
 
 // streamOf makes a Stream of a net.Conn.
 func streamOf(c net.Conn) toe.Stream {

@@ -2,17 +2,21 @@ package extsock
 
 import (
 	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/startup"
 )
 
 // FallbackCounts is what the process has counted.
-func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
+func FallbackCounts() map[FallbackReason]uint64 {
+	m := make(map[FallbackReason]uint64)
+	for r, n := range startup.Fallbacks() {
+		m[FallbackReason(r)] = n
+	}
+	return m
+}
 
 // Remembered returns how many addresses d remembers.
-func Remembered(d *Dialer) int {
-	d.known.mu.Lock()
-	defer d.known.mu.Unlock()
-	return len(d.known.places)
-}
+func Remembered(d *Dialer) int { return d.known.Len() }
 
 // RaceEnabled says whether the race detector is on.
 const RaceEnabled = raceEnabled

@@ -3,7 +3,6 @@ package extsock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -23,33 +22,15 @@ type FallbackReason int
 
 // The reasons. The first four are those of the dialling side.
 const (
-	FallbackNoReply      FallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
-	FallbackNotMPA                                 // the peer sent something else than an MPA Reply
-	FallbackTimedOut                               // nothing came within Config.PreferTimeout
-	FallbackRemembered                             // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
-	FallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
-	FallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
-
-	fallbackReasons
+	FallbackNoReply      = FallbackReason(startup.NoReply)      // the peer closed or reset the connection instead of an MPA Reply
+	FallbackNotMPA       = FallbackReason(startup.NotMPA)       // the peer sent something else than an MPA Reply
+	FallbackTimedOut     = FallbackReason(startup.TimedOut)     // nothing came within Config.PreferTimeout
+	FallbackRemembered   = FallbackReason(startup.Remembered)   // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
+	FallbackPlainPeer    = FallbackReason(startup.PlainPeer)    // accepting: the peer's first octets are no MPA Request
+	FallbackSniffTimeout = FallbackReason(startup.SniffTimeout) // accepting: no MPA Request came within Config.SniffTimeout
 )
 
-func (r FallbackReason) String() string {
-	switch r {
-	case FallbackNoReply:
-		return "no MPA Reply"
-	case FallbackNotMPA:
-		return "the answer was not MPA"
-	case FallbackTimedOut:
-		return "no answer in time"
-	case FallbackRemembered:
-		return "the peer did not speak MPA a while ago"
-	case FallbackPlainPeer:
-		return "the peer speaks plain TCP"
-	case FallbackSniffTimeout:
-		return "no MPA Request in time"
-	}
-	return fmt.Sprintf("FallbackReason(%d)", int(r))
-}
+func (r FallbackReason) String() string { return startup.Reason(r).String() }
 
 // A FallbackError says why a connection that was to prefer DDP mode is plain TCP. Conn.Fallback returns it, and
 // of all calls only ReceiveRequest fails with it.
@@ -68,17 +49,6 @@ func (e *FallbackError) Error() string {
 
 // Unwrap returns the cause.
 func (e *FallbackError) Unwrap() error { return e.Err }
-
-// fallbacks counts the connections of the process that fell back to plain TCP, by reason.
-var fallbacks [fallbackReasons]atomic.Uint64
-
-// fallbackCounts returns how many connections of the process fell back to plain TCP for each reason.
-func fallbackCounts() (counts [fallbackReasons]uint64) {
-	for r := range fallbacks {
-		counts[r] = fallbacks[r].Load()
-	}
-	return counts
-}
 
 // alreadyOver is closed.
 var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -221,7 +191,7 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 // +checklocks:c.mu
 func (c *Conn) fallBackLocked(e *FallbackError) {
 	c.startup.settled, c.startup.fallback = true, e
-	fallbacks[e.Reason].Add(1)
+	startup.CountFallback(startup.Reason(e.Reason))
 }
 
 // traceFallback is called without the lock; e may be nil.

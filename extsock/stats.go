@@ -92,10 +92,8 @@ func TotalStats() Totals {
 	t.Panics += startupPanics.Load()
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()
-	for r, n := range fallbackCounts() {
-		if r > 0 {
-			t.Fallbacks[FallbackReason(r).String()] = n
-		}
+	for r, n := range startup.Fallbacks() {
+		t.Fallbacks[r.String()] = n
 	}
 	return t
 }

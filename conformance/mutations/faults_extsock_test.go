@@ -171,7 +171,7 @@ var extsockFaults = []Fault{
 		Old: "if why.Reason != FallbackTimedOut && ", New: "if ",
 		Package: "extsock", Tests: "^TestDialPrefersDDP$"},
 	{Name: "a fallback remembered although the peer speaks MPA now", File: "extsock/dial.go",
-		Old: "			a.d.known.forget(a.place)\n", New: "",
+		Old: "			a.d.known.Forget(a.to)\n", New: "",
 		Package: "extsock", Tests: "^TestDialRemembersNoMore$"},
 	{Name: "revision 1 tried unasked", File: "extsock/dial.go",
 		Old: "cfg.RetryRevision1 && ", New: "",
