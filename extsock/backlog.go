@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/extsock/internal/startup"
 )
 
 // A backlog holds the connections of a Listener from the moment they come until Accept hands them out, in that
@@ -79,17 +79,7 @@ func (b *backlog) awaitRoom() bool {
 
 // add takes in a connection and begins its startup.
 func (b *backlog) add(c *Conn) {
-	c.startup.byListener.Store(true)
-	c.mu.Lock()
-	var mine mpa.Config
-	var err error
-	sniffs := c.sniffsLocked()
-	if sniffs {
-		c.beginSniffLocked()
-	} else {
-		mine, err = c.beginAloneLocked()
-	}
-	c.mu.Unlock()
+	err := c.startup.BeginForListener()
 
 	b.mu.Lock()
 	closed := b.closed
@@ -100,26 +90,14 @@ func (b *backlog) add(c *Conn) {
 		b.close()
 	}
 	if err != nil { // of the Config: each call of the program says it
-		c.startup.byListener.Store(false)
 		return
 	}
-	go func() { // sees to the end of what has begun above, on a connection that is closed, too
-		if sniffs {
-			c.sniff()
-		} else {
-			c.switchAlone(mine)
-		}
-		if c.startupFailed() {
+	go func() { // sees startup to its end, even if the program closes the connection
+		c.runStartup()
+		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
 		}
 	}()
-}
-
-// startupFailed reports whether the connection is of no use.
-func (c *Conn) startupFailed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.startup.failed != nil
 }
 
 // drop removes a connection, unless Accept has handed it out.
@@ -177,7 +155,7 @@ func (b *backlog) close() {
 	b.mu.Unlock()
 	b.changed.broadcast()
 	for _, c := range left {
-		c.startup.byListener.Store(false)
+		c.startup.Disown()
 		c.abortive.Store(true)
 		c.setReset()
 		_ = c.Close() // nobody waits for the error

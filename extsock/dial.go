@@ -118,7 +118,7 @@ func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 		return nil, err
 	}
 	if cfg.TLS == nil {
-		return newConn(s, true, cfg), nil
+		return newConn(s, true, cfg, nil), nil
 	}
 	t := tls.Client(s, tlsFor(cfg.TLS, a.to.Address))
 	ctx, cancel := context.WithTimeout(ctx, toe.HandshakeTimeout) // the peer may say nothing, and ctx may have no end
@@ -244,13 +244,6 @@ func (a *attempt) fallBack(ctx context.Context, why *FallbackError) (*Conn, erro
 	}
 	c.fallBack(why)
 	return c, nil
-}
-
-func (c *Conn) fallBack(why *FallbackError) {
-	c.mu.Lock()
-	c.fallBackLocked(why)
-	c.mu.Unlock()
-	c.traceFallback(why)
 }
 
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }

@@ -149,8 +149,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 			nc.Close()
 		}
 	}()
-	c = NewConn(nc, false, l.cfg)
-	c.door = l.door
+	c = newNetConn(nc, false, l.cfg, l.door)
 	return c, nil
 }
 

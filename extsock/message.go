@@ -109,7 +109,7 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 
 // writeMessage is Write in message mode.
 func (c *Conn) writeMessage(p []byte) (int, error) {
-	if limit := c.peer.capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
+	if limit := c.peer.Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())

@@ -72,10 +72,7 @@ type Totals struct {
 // Stats returns what the connection has done so far in DDP mode. It may be called at any time, by any goroutine, also
 // after Close.
 func (c *Conn) Stats() Stats {
-	c.mu.Lock()
-	inDDP := c.mode == ModeDDP
-	c.mu.Unlock()
-	if !inDDP {
+	if !c.inDDPMode() {
 		return Stats{}
 	}
 	return c.verbs.pump.count.stats()

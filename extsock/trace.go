@@ -65,11 +65,11 @@ func (c *Conn) traceSwitch(err error) {
 		}
 		return
 	}
-	a, caps := c.peer.agreement, c.peer.capabilities
+	a, caps := c.peer.Agreement, c.peer.Capabilities
 	t.info("DDP mode", "revision", int(a.Revision), "enhanced", a.Enhanced, "crc", a.CRC,
 		"tx_markers", a.TxMarkers, "rx_markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD,
 		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
-		"rddp", c.peer.isRDDP, "extensions", c.cfg.Extensions || caps.Extensions, "large_fpdus", caps.LargeFPDU,
+		"rddp", c.peer.IsRDDP, "extensions", c.cfg.Extensions || caps.Extensions, "large_fpdus", caps.LargeFPDU,
 		"emss", c.stream.EMSS())
 	p := c.verbs.pump
 	switch {

@@ -44,8 +44,11 @@ type Capabilities struct {
 	Credits uint16
 }
 
+// CapabilitiesLen is the length of the record that this version sends, in bytes.
+const CapabilitiesLen = 20
+
 const (
-	capabilityLen     = 20
+	capabilityLen     = CapabilitiesLen
 	capabilityVersion = 2  // 1 was without the CRC
 	capabilityCRC     = 16 // the offset of the CRC
 
