@@ -36,7 +36,7 @@ func accept(t *testing.T, l *extsock.Listener, n *simtoe.Network) (peer net.Conn
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = l.AcceptDDP()
+	c, err = l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestBadSTagDelay(t *testing.T) {
 			begin := time.Now()
 			accepted := make(chan *extsock.Conn, 1)
 			go func() {
-				c, err := l.AcceptDDP()
+				c, err := l.AcceptConn()
 				if err != nil {
 					t.Error(err)
 				}
@@ -241,7 +241,7 @@ func TestBadSTagDelay(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range conns {
 			accepted := make(chan *extsock.Conn, 1)
-			go func() { c, _ := l.AcceptDDP(); c.Handshake(context.Background()); accepted <- c }()
+			go func() { c, _ := l.AcceptConn(); c.Handshake(context.Background()); accepted <- c }()
 			ci, err := extsock.Dial("sim", "sim:1", cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -119,15 +119,15 @@ func (l streamListener) Accept() (net.Conn, error) {
 // Write wait for that. If it fails, they say so; a connection of which it has failed before is never handed out.
 // With StartupOff the connection is in TCP mode, and TLS comes with its first use.
 func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.AcceptDDP()
+	c, err := l.AcceptConn()
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// AcceptDDP is Accept with the type it really returns.
-func (l *Listener) AcceptDDP() (*Conn, error) {
+// AcceptConn is Accept with the type of the connections, as AcceptTCP is for a net.TCPListener.
+func (l *Listener) AcceptConn() (*Conn, error) {
 	if l.backlog != nil {
 		return l.backlog.accept()
 	}

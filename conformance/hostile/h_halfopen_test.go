@@ -138,7 +138,7 @@ func besiege(t *testing.T, cfg *extsock.Config) *besieged {
 func (s *besieged) serve(t *testing.T) {
 	defer s.wg.Done()
 	for {
-		c, err := s.l.AcceptDDP()
+		c, err := s.l.AcceptConn()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
 				t.Error(err)
@@ -297,7 +297,7 @@ func TestH5_ListenerCloses(t *testing.T) {
 		go func() {
 			var conns []*extsock.Conn
 			for {
-				c, err := l.AcceptDDP()
+				c, err := l.AcceptConn()
 				if err != nil {
 					served <- conns
 					return

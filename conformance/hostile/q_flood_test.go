@@ -174,7 +174,7 @@ func TestQ2_Floods(t *testing.T) {
 			}
 			defer l.Close()
 			in, out := startProcess(t, floodEnv, floodJob{l.Addr().String(), i})
-			c, err := l.AcceptDDP()
+			c, err := l.AcceptConn()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func (p *Peer) Serve(ctx context.Context, l *extsock.Listener) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
 	for {
-		conn, err := l.AcceptDDP()
+		conn, err := l.AcceptConn()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
