@@ -96,6 +96,8 @@ func (b *backlog) add(c *Conn) {
 		c.runStartup()
 		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
+		} else {
+			b.changed.broadcast() // AcceptDDP may wait for this one
 		}
 	}()
 }
@@ -108,13 +110,18 @@ func (b *backlog) drop(place *list.Element) {
 	b.changed.broadcast()
 }
 
-// accept waits for the oldest connection.
-func (b *backlog) accept() (*Conn, error) {
+// accept waits for the connection that pick takes from the queue.
+func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, error) {
 	for {
 		changed, over := b.changed.wait(), b.deadline.done()
-		c, err := b.take(isClosed(over))
-		if c != nil || err != nil {
+		c, plain, err := b.take(isClosed(over), pick)
+		for _, c := range plain {
+			_ = c.Close() // nobody waits for the error
+		}
+		if len(plain) > 0 || c != nil || err != nil {
 			b.changed.broadcast() // there is room
+		}
+		if c != nil || err != nil {
 			return c, err
 		}
 		select {
@@ -124,23 +131,50 @@ func (b *backlog) accept() (*Conn, error) {
 	}
 }
 
-// take returns the oldest connection, or the error that comes next; nil and nil if there is neither. late says that the
-// deadline has passed.
-func (b *backlog) take(late bool) (*Conn, error) {
+// take returns the connection that pick takes, or the error that comes next; nil and nil if there is neither. late says
+// that the deadline has passed. The caller closes the connections in plain.
+func (b *backlog) take(late bool, pick func(*backlog) (c *Conn, plain []*Conn)) (c *Conn, plain []*Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.closed: // first: whoever polls with deadlines has to see it
-		return nil, b.opError("accept", net.ErrClosed)
+		return nil, nil, b.opError("accept", net.ErrClosed)
 	case late:
-		return nil, b.opError("accept", os.ErrDeadlineExceeded)
+		return nil, nil, b.opError("accept", os.ErrDeadlineExceeded)
 	}
+	if c, plain = pick(b); c == nil {
+		err, b.err = b.err, nil
+	}
+	return c, plain, err
+}
+
+// oldestLocked takes the oldest connection.
+//
+// +checklocks:b.mu
+func (b *backlog) oldestLocked() (c *Conn, plain []*Conn) {
 	if oldest := b.waiting.Front(); oldest != nil {
-		return b.waiting.Remove(oldest).(*Conn), nil
+		c = b.waiting.Remove(oldest).(*Conn)
 	}
-	err := b.err
-	b.err = nil
-	return nil, err
+	return c, nil
+}
+
+// switchedLocked takes the oldest connection in DDP mode. The connections before it that are in plain TCP come out, too.
+//
+// +checklocks:b.mu
+func (b *backlog) switchedLocked() (c *Conn, plain []*Conn) {
+	for e := b.waiting.Front(); e != nil; {
+		at, next := e, e.Next()
+		e = next
+		switch c := at.Value.(*Conn); c.startup.Phase() {
+		case startup.DDP:
+			b.waiting.Remove(at)
+			return c, plain
+		case startup.Plain:
+			b.waiting.Remove(at)
+			plain = append(plain, c)
+		}
+	}
+	return nil, plain
 }
 
 // close resets the connections that nobody has accepted, as the operating system does with those of its own

@@ -509,7 +509,7 @@ func TestDialRemembersNoMore(t *testing.T) {
 		d := &extsock.Dialer{Config: cfg}
 		dial := func(want extsock.FallbackReason) {
 			t.Helper()
-			c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+			c, err := dialConn(t.Context(), d, "tcp", "plain:1")
 			if err != nil {
 				t.Fatal(err)
 			}

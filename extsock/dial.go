@@ -19,10 +19,10 @@ import (
 // A Dialer makes connections, as net.Dialer does, that are extended sockets in the Initiator's part.
 // The zero value works. Its DialContext is what http.Transport and others take. It must not be copied once used.
 type Dialer struct {
-	// Dialer has the settings of the operating system's TCP; they are used where Config.Backend is
-	// nil. Timeout and Deadline bound the whole of a dial with any Backend: the connecting, TLS, MPA
-	// startup, and the fallback's second connection.
-	net.Dialer
+	// NetDialer has the settings of the operating system's TCP, which a nil Config.Backend uses. Its Timeout and
+	// Deadline bound the whole of a dial, with any Backend: the connecting, TLS, MPA startup, and the second
+	// connection of a fallback.
+	NetDialer net.Dialer
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
 	// FallbackFor is for how long the Dialer remembers what a peer has said: that it does not speak MPA, or closes
@@ -58,30 +58,37 @@ func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 // DialContext connects to address; the connection is a *Conn. Networks are those of Config.Backend. ctx
 // bounds the call, not the connection.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.DialDDP(ctx, network, address)
+	c, err := d.dial(ctx, network, address, d.Config)
 	if err != nil {
 		return nil, err // and not a nil *Conn in an interface
 	}
 	return c, nil
 }
 
-// DialDDP is DialContext with the type it really returns.
+// DialDDP connects to address and switches the connection into DDP mode, whatever Config.Startup says. It never falls back
+// to plain TCP, and tries a peer that the Dialer remembers as one without MPA. The errors are those of the connecting and
+// of Conn.EnableDDP. ctx bounds the call, not the connection.
 func (d *Dialer) DialDDP(ctx context.Context, network, address string) (*Conn, error) {
-	return d.dial(ctx, network, address, d.Config)
+	cfg := Config{}
+	if d.Config != nil {
+		cfg = *d.Config
+	}
+	cfg.Startup = StartupRequire
+	return d.dial(ctx, network, address, &cfg)
 }
 
 func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	if !d.Deadline.IsZero() {
+	if deadline := d.NetDialer.Deadline; !deadline.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, d.Deadline)
+		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	if d.Timeout > 0 {
+	if timeout := d.NetDialer.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
 	a := attempt{d: d, cfg: cfg, to: startup.Address{Backend: cfg.Backend, TLS: cfg.TLS != nil, Network: network, Address: address}}
@@ -110,7 +117,7 @@ type attempt struct {
 func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
 	if backend == nil {
-		backend = &kernel.Backend{Dialer: a.d.Dialer}
+		backend = &kernel.Backend{Dialer: a.d.NetDialer}
 	}
 	s, err := backend.Dial(ctx, a.to.Network, a.to.Address)
 	if err != nil {

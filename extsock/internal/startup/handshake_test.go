@@ -384,4 +384,3 @@ func TestTapSeesFrames(t *testing.T) {
 		}
 	}
 }
-
