@@ -65,7 +65,7 @@ func (h *Handshake) Disown() {
 func (h *Handshake) StreamClosed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.half.Leave()
+	h.half.leave()
 	h.half = nil
 }
 

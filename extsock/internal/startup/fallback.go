@@ -58,9 +58,6 @@ func Fallbacks() map[Reason]uint64 {
 	return m
 }
 
-// CountFallback counts a connection that fell back to plain TCP.
-func CountFallback(r Reason) { fallbacks[r].Add(1) }
-
 // An Address is what was dialled, and how. Backend is the toe.Backend.
 type Address struct {
 	Backend          any

@@ -84,8 +84,8 @@ func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited s
 	h.mu.Lock()
 	half := h.half
 	h.mu.Unlock()
-	half.WhenEvicted(cancel)
-	defer half.WhenEvicted(nil)
+	half.whenEvicted(cancel)
+	defer half.whenEvicted(nil)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited s
 		<-fired
 		switch {
 		case err == nil:
-		case half.Evicted():
+		case half.isEvicted():
 			err = ErrHalfOpen
 		default:
 			err = fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)

@@ -20,7 +20,7 @@ type Door struct {
 	until map[string]time.Time // +checklocks:mu
 	known [maxDelayed]string   // +checklocks:mu
 	next  int                  // +checklocks:mu
-	// open holds the *HalfOpen values, oldest first. until says when an address is served again. known is a ring of the
+	// open holds the *halfOpen values, oldest first. until says when an address is served again. known is a ring of the
 	// keys of until, and next is the place of its next key.
 }
 
@@ -33,9 +33,9 @@ const (
 // negative value of either means no limit, and no delay.
 func NewDoor(most int, delay time.Duration) *Door { return &Door{most: most, delay: delay} }
 
-// A HalfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request yet. The methods of a
-// nil HalfOpen do nothing.
-type HalfOpen struct {
+// A halfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request yet. The methods of a
+// nil halfOpen do nothing.
+type halfOpen struct {
 	door *Door
 	gone chan struct{} // closed when the connection has left or was evicted
 
@@ -45,19 +45,19 @@ type HalfOpen struct {
 	// element is nil once the connection is out of the list. wake runs when the connection is evicted.
 }
 
-// Enter counts one more half-open connection. If there are too many, the oldest is evicted. An honest peer stays half
+// enter counts one more half-open connection. If there are too many, the oldest is evicted. An honest peer stays half
 // open for one round trip, so the oldest half-open connection is the least likely to be honest. If the newest were
-// evicted, a few silent peers could keep everybody out. Enter returns nil if the Door has no limit.
-func (d *Door) Enter() *HalfOpen {
+// evicted, a few silent peers could keep everybody out. enter returns nil if the Door has no limit.
+func (d *Door) enter() *halfOpen {
 	if d == nil || d.most < 0 {
 		return nil
 	}
-	h := &HalfOpen{door: d, gone: make(chan struct{})}
+	h := &halfOpen{door: d, gone: make(chan struct{})}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.element = d.open.PushBack(h)
 	if d.open.Len() > d.most {
-		d.open.Front().Value.(*HalfOpen).evictLocked()
+		d.open.Front().Value.(*halfOpen).evictLocked()
 	}
 	return h
 }
@@ -65,7 +65,7 @@ func (d *Door) Enter() *HalfOpen {
 // evictLocked takes the connection out of the list and wakes the goroutine that waits for its peer.
 //
 // +checklocks:h.door.mu
-func (h *HalfOpen) evictLocked() {
+func (h *halfOpen) evictLocked() {
 	h.outLocked()
 	h.evicted = true
 	evictions.Add(1)
@@ -77,14 +77,14 @@ func (h *HalfOpen) evictLocked() {
 // outLocked takes the connection out of the list.
 //
 // +checklocks:h.door.mu
-func (h *HalfOpen) outLocked() {
+func (h *halfOpen) outLocked() {
 	h.door.open.Remove(h.element)
 	h.element = nil
 	close(h.gone)
 }
 
-// Leave ends Enter. It may be called more than once.
-func (h *HalfOpen) Leave() {
+// leave ends enter. It may be called more than once.
+func (h *halfOpen) leave() {
 	if h == nil {
 		return
 	}
@@ -95,16 +95,16 @@ func (h *HalfOpen) Leave() {
 	}
 }
 
-// Gone returns a channel that is closed when the connection is evicted, or leaves. It is nil for a nil HalfOpen.
-func (h *HalfOpen) Gone() <-chan struct{} {
+// done returns a channel that is closed when the connection is evicted, or leaves. It is nil for a nil halfOpen.
+func (h *halfOpen) done() <-chan struct{} {
 	if h == nil {
 		return nil
 	}
 	return h.gone
 }
 
-// Evicted reports whether the connection must be closed.
-func (h *HalfOpen) Evicted() bool {
+// isEvicted reports whether the connection must be closed.
+func (h *halfOpen) isEvicted() bool {
 	if h == nil {
 		return false
 	}
@@ -113,9 +113,9 @@ func (h *HalfOpen) Evicted() bool {
 	return h.evicted
 }
 
-// WhenEvicted makes eviction call wake in a goroutine of its own, at once if the connection was evicted before. It
+// whenEvicted makes eviction call wake in a goroutine of its own, at once if the connection was evicted before. It
 // replaces an earlier wake; nil takes that away.
-func (h *HalfOpen) WhenEvicted(wake func()) {
+func (h *halfOpen) whenEvicted(wake func()) {
 	if h == nil {
 		return
 	}
@@ -135,12 +135,6 @@ func HalfOpenEvictions() uint64 { return evictions.Load() }
 
 // HandshakeTimeouts returns how many MPA startups of the process took too long.
 func HandshakeTimeouts() uint64 { return handshakeTimeouts.Load() }
-
-// CountDelay counts an MPA Request that is delayed.
-func CountDelay() { delays.Add(1) }
-
-// CountHandshakeTimeout counts an MPA startup that took too long.
-func CountHandshakeTimeout() { handshakeTimeouts.Add(1) }
 
 // BadSTagDelays returns how many MPA Requests of the process were delayed because of bad STags.
 func BadSTagDelays() uint64 { return delays.Load() }

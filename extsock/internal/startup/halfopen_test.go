@@ -43,53 +43,53 @@ func TestOldestIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDoor(2, 0)
 		var woken []int
-		var in []*HalfOpen
+		var in []*halfOpen
 		enter := func() {
 			i := len(in)
-			h := d.Enter()
-			h.WhenEvicted(func() { woken = append(woken, i) })
+			h := d.enter()
+			h.whenEvicted(func() { woken = append(woken, i) })
 			in = append(in, h)
 			synctest.Wait()
 		}
 		before := HalfOpenEvictions()
 		enter()
 		enter()
-		in[0].Leave() // so the next one finds a place
+		in[0].leave() // so the next one finds a place
 		enter()
 		if len(woken) > 0 {
 			t.Errorf("%v evicted while there was a place", woken)
 		}
 		enter() // the oldest is the second now
-		in[2].WhenEvicted(nil)
+		in[2].whenEvicted(nil)
 		enter()
 		for i, want := range []bool{false, true, true, false, false} {
-			if got := in[i].Evicted(); got != want {
+			if got := in[i].isEvicted(); got != want {
 				t.Errorf("connection %d: evicted %t, want %t", i, got, want)
 			}
 		}
 		if len(woken) != 1 || woken[0] != 1 {
 			t.Errorf("%v were woken, want the second alone", woken)
 		}
-		in[2].WhenEvicted(func() { woken = append(woken, 2) }) // too late, so at once
+		in[2].whenEvicted(func() { woken = append(woken, 2) }) // too late, so at once
 		synctest.Wait()
 		if len(woken) != 2 {
 			t.Errorf("a wake that comes after the eviction does not run")
 		}
 		for _, h := range in {
-			h.Leave()
-			<-h.Gone()
-			h.Leave()
+			h.leave()
+			<-h.done()
+			h.leave()
 		}
 		if n := HalfOpenEvictions() - before; n != 2 {
 			t.Errorf("%d evictions counted, want 2", n)
 		}
 		for _, d := range []*Door{nil, NewDoor(-1, 0)} {
-			h := d.Enter()
-			h.WhenEvicted(func() { t.Error("evicted without a limit") })
-			if h.Evicted() || h.Gone() != nil {
+			h := d.enter()
+			h.whenEvicted(func() { t.Error("evicted without a limit") })
+			if h.isEvicted() || h.done() != nil {
 				t.Error("a Door without a limit counts")
 			}
-			h.Leave()
+			h.leave()
 		}
 	})
 }

@@ -69,9 +69,10 @@ type Handshake struct {
 	ahead    []byte        // +checklocks:mu
 	aheadErr error         // +checklocks:mu
 	until    time.Time     // +checklocks:mu
-	half     *HalfOpen     // +checklocks:mu
+	half     *halfOpen     // +checklocks:mu
 
-	readDeadline, writeDeadline time.Time // +checklocks:mu
+	readDeadline  time.Time // +checklocks:mu
+	writeDeadline time.Time // +checklocks:mu
 
 	// err is what calls get in the phases Failed and Terminating. over is not nil while startup is under way, and
 	// closed when the present part of it ends; who waits then looks at the phase. request is the Request of the
@@ -305,7 +306,7 @@ func (h *Handshake) failLocked(err error) {
 //
 // +checklocks:h.mu
 func (h *Handshake) endLocked(err error) {
-	h.half.Leave()
+	h.half.leave()
 	h.half, h.request, h.owner, h.until = nil, nil, ownedByCall, time.Time{}
 	if errors.Is(err, context.DeadlineExceeded) {
 		handshakeTimeouts.Add(1)

@@ -57,23 +57,23 @@ func (p Phase) String() string {
 	return phaseNames[p]
 }
 
-// next holds the Phases that may follow each Phase, as bits.
-var next = [phases]uint32{
-	Undecided:  set(Plain, Sniffing, Requesting, Receiving),
-	Plain:      set(Requesting, Receiving, Failed),
-	Sniffing:   set(Plain, Recognized, Receiving, Failed),
-	Recognized: set(Receiving),
-	Requesting: set(DDP, Terminating, Plain, Failed),
-	Receiving:  set(Asked, Failed),
-	Asked:      set(Answering),
-	Answering:  set(DDP, Plain, Failed),
+// arrows holds the Phases that may follow each Phase, as bits.
+var arrows = [phases]uint32{
+	Undecided:  bits(Plain, Sniffing, Requesting, Receiving),
+	Plain:      bits(Requesting, Receiving, Failed),
+	Sniffing:   bits(Plain, Recognized, Receiving, Failed),
+	Recognized: bits(Receiving),
+	Requesting: bits(DDP, Terminating, Plain, Failed),
+	Receiving:  bits(Asked, Failed),
+	Asked:      bits(Answering),
+	Answering:  bits(DDP, Plain, Failed),
 }
 
-func set(ps ...Phase) (bits uint32) {
+func bits(ps ...Phase) (b uint32) {
 	for _, p := range ps {
-		bits |= 1 << p
+		b |= 1 << p
 	}
-	return bits
+	return b
 }
 
 // setPhase is the only place that changes the phase.
@@ -81,7 +81,7 @@ func set(ps ...Phase) (bits uint32) {
 // +checklocks:h.mu
 func (h *Handshake) setPhase(to Phase) {
 	from := h.Phase()
-	if next[from]&(1<<to) == 0 {
+	if arrows[from]&(1<<to) == 0 {
 		panic(fmt.Sprintf("BUG: startup goes from %v to %v", from, to))
 	}
 	h.phase.Store(int32(to))

@@ -77,8 +77,8 @@ func (h *Handshake) AwaitDelay(ctx context.Context, d, most time.Duration) error
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-half.Gone():
-		if half.Evicted() {
+	case <-half.done():
+		if half.isEvicted() {
 			return ErrHalfOpen
 		}
 		return net.ErrClosed
@@ -100,7 +100,7 @@ func (h *Handshake) Ask(r *Request) error {
 	}
 	h.setPhase(Asked)
 	h.request = r
-	h.half.Leave()
+	h.half.leave()
 	h.half = nil
 	return nil
 }

@@ -61,7 +61,7 @@ func (h *Handshake) boundSniff() {
 // +checklocks:h.mu
 func (h *Handshake) boundSniffLocked() bool {
 	t := h.until
-	if h.half.Evicted() {
+	if h.half.isEvicted() {
 		t = past
 	}
 	return h.stream.SetReadDeadline(t) == nil
@@ -75,7 +75,7 @@ var past = time.Unix(1, 0)
 // +checklocks:h.mu
 func (h *Handshake) countHalfOpenLocked() {
 	if h.half == nil {
-		h.half = h.cfg.Door.Enter()
+		h.half = h.cfg.Door.enter()
 	}
 }
 
@@ -137,7 +137,7 @@ func (h *Handshake) Sniff() Sniffed {
 			// The peer is not silent. But it may be a plain peer that has sent the first bytes of the key and waits.
 			h.until = time.Now().Add(h.cfg.Timeout)
 			h.countHalfOpenLocked()
-			h.half.WhenEvicted(h.boundSniff)
+			h.half.whenEvicted(h.boundSniff)
 		}
 		h.ahead = h.ahead[:len(h.ahead)+n]
 		if v := h.judgeLocked(err); v != sniffOn {
@@ -175,7 +175,7 @@ func (h *Handshake) judgeLocked(err error) verdict {
 	switch {
 	case closed:
 		return sniffClosed
-	case h.half.Evicted():
+	case h.half.isEvicted():
 		return sniffEvicted
 	case !bytes.HasPrefix(key[:], h.ahead):
 		return sniffPlain
@@ -211,7 +211,7 @@ func (h *Handshake) moreLocked() bool {
 //
 // +checklocks:h.mu
 func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
-	h.half.WhenEvicted(nil)
+	h.half.whenEvicted(nil)
 	h.isAhead.Store(len(h.ahead) > 0 || h.aheadErr != nil)
 	_ = h.stream.SetReadDeadline(h.readDeadline)
 	over, wasClosed := h.over, h.IsClosed()
@@ -247,7 +247,7 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 		h.owner = ownedByCall
 	}
 	if v != sniffRequest {
-		h.half.Leave()
+		h.half.leave()
 		h.half = nil
 	}
 	found.MustClose = v == sniffEvicted || wasClosed && v != sniffClosed && !found.Request
