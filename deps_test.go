@@ -33,8 +33,9 @@ var mayImport = map[string][]string{
 	"ddp":                   {"internal/locks"},
 	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks"},
 
-	"extsock":                     {"extsock/internal/bytestream", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr", "internal/locks"},
+	"extsock":                     {"extsock/internal/bytestream", "extsock/internal/startup", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr", "internal/locks"},
 	"extsock/internal/bufpool":    {},
+	"extsock/internal/startup":    {"toe", "mpa", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
-	"github.com/rddp/rddp/mpa"
 )
 
 // A backlog holds the connections of a Listener from the moment they come until Accept hands them out, in that
@@ -82,17 +82,7 @@ func (b *backlog) awaitRoom() bool {
 
 // add takes in a connection and begins its startup.
 func (b *backlog) add(c *Conn) {
-	c.startup.byListener.Store(true) // +checklocksignore: byListener is atomic
-	c.mu.Lock()
-	var mine mpa.Config
-	var err error
-	sniffs := c.sniffsLocked()
-	if sniffs {
-		c.beginSniffLocked()
-	} else {
-		mine, err = c.beginAloneLocked()
-	}
-	c.mu.Unlock()
+	err := c.startup.BeginForListener()
 
 	b.mu.Lock()
 	closed := b.closed
@@ -103,26 +93,16 @@ func (b *backlog) add(c *Conn) {
 		b.close()
 	}
 	if err != nil { // of the Config: each call of the program says it
-		c.startup.byListener.Store(false) // +checklocksignore: byListener is atomic
 		return
 	}
-	go func() { // sees to the end of what has begun above, on a connection that is closed, too
-		if sniffs {
-			c.sniff()
-		} else {
-			c.switchAlone(mine)
-		}
-		if c.startupFailed() {
+	go func() { // sees startup to its end, even if the program closes the connection
+		c.runStartup()
+		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
+		} else {
+			b.changed.broadcast() // AcceptDDP may wait for this one
 		}
 	}()
-}
-
-// startupFailed reports whether the connection is of no use.
-func (c *Conn) startupFailed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.startup.failed != nil
 }
 
 // drop removes a connection, unless Accept has handed it out.
@@ -133,13 +113,18 @@ func (b *backlog) drop(place *list.Element) {
 	b.changed.broadcast()
 }
 
-// accept waits for the oldest connection.
-func (b *backlog) accept() (*Conn, error) {
+// accept waits for the connection that pick takes from the queue.
+func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, error) {
 	for {
 		changed, over := b.changed.wait(), b.deadline.done()
-		c, err := b.take(isClosed(over))
-		if c != nil || err != nil {
+		c, plain, err := b.take(isClosed(over), pick)
+		for _, c := range plain {
+			_ = c.Close() // nobody waits for the error
+		}
+		if len(plain) > 0 || c != nil || err != nil {
 			b.changed.broadcast() // there is room
+		}
+		if c != nil || err != nil {
 			return c, err
 		}
 		select {
@@ -149,23 +134,50 @@ func (b *backlog) accept() (*Conn, error) {
 	}
 }
 
-// take returns the oldest connection, or the error that comes next; nil and nil if there is neither. late says that the
-// deadline has passed.
-func (b *backlog) take(late bool) (*Conn, error) {
+// take returns the connection that pick takes, or the error that comes next; nil and nil if there is neither. late says
+// that the deadline has passed. The caller closes the connections in plain.
+func (b *backlog) take(late bool, pick func(*backlog) (c *Conn, plain []*Conn)) (c *Conn, plain []*Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case b.closed: // first: whoever polls with deadlines has to see it
-		return nil, b.opError("accept", net.ErrClosed)
+		return nil, nil, b.opError("accept", net.ErrClosed)
 	case late:
-		return nil, b.opError("accept", os.ErrDeadlineExceeded)
+		return nil, nil, b.opError("accept", os.ErrDeadlineExceeded)
 	}
+	if c, plain = pick(b); c == nil {
+		err, b.err = b.err, nil
+	}
+	return c, plain, err
+}
+
+// oldestLocked takes the oldest connection.
+//
+// +checklocks:b.mu
+func (b *backlog) oldestLocked() (c *Conn, plain []*Conn) {
 	if oldest := b.waiting.Front(); oldest != nil {
-		return b.waiting.Remove(oldest).(*Conn), nil
+		c = b.waiting.Remove(oldest).(*Conn)
 	}
-	err := b.err
-	b.err = nil
-	return nil, err
+	return c, nil
+}
+
+// switchedLocked takes the oldest connection in DDP mode. The connections before it that are in plain TCP come out, too.
+//
+// +checklocks:b.mu
+func (b *backlog) switchedLocked() (c *Conn, plain []*Conn) {
+	for e := b.waiting.Front(); e != nil; {
+		at, next := e, e.Next()
+		e = next
+		switch c := at.Value.(*Conn); c.startup.Phase() {
+		case startup.DDP:
+			b.waiting.Remove(at)
+			return c, plain
+		case startup.Plain:
+			b.waiting.Remove(at)
+			plain = append(plain, c)
+		}
+	}
+	return nil, plain
 }
 
 // close resets the connections that nobody has accepted, as the operating system does with those of its own
@@ -180,7 +192,7 @@ func (b *backlog) close() {
 	b.mu.Unlock()
 	b.changed.broadcast()
 	for _, c := range left {
-		c.startup.byListener.Store(false) // +checklocksignore: byListener is atomic
+		c.startup.Disown()
 		c.abortive.Store(true)
 		_ = c.stream.Abort() // nobody waits for the errors
 		_ = c.Close()

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
@@ -34,39 +35,30 @@ type Conn struct {
 	stream    toe.Stream
 	under     net.Conn // what the stream was made of, or the stream
 	tcp       net.Conn // what has the settings of TCP: under, or what is below TLS
-	cfg       *Config  // another copy after an option was set; fixed once a switch begins
+	cfg       *Config  // mu guards it; another copy after an option was set; fixed once a switch begins
 	initiator bool
 	taps      taps
 	trace     *trace
-	door      *door // of the Listener it came from; nil: none
+	door      *startup.Door // of the Listener it came from; nil: none
 
 	readDeadline  deadline
 	writeDeadline deadline
 
-	mu   locks.Mutex[locks.Conn]
-	mode Mode // +checklocks:mu
-	// not nil during MPA startup, closed at its end
-	switching chan struct{} // +checklocks:mu
-	// startup waits for the application to answer a Request
-	asked bool // +checklocks:mu
-	// plain Reads under way
-	reading int // +checklocks:mu
-	// plain Writes under way
-	writing int // +checklocks:mu
-	// by the application
-	closeCalled bool          // +checklocks:mu
-	closed      chan struct{} // closed by Close, with mu held
-	// what startup told of the peer
-	peer peer // +checklocks:mu
-	// what Config.Startup asks for
-	startup startup // +checklocks:mu
-	// the byte stream's, from the beginning of startup until the inbox has it
-	window window      // +checklocks:mu
-	ahead  atomic.Bool // startup holds octets for Read
+	startup *startup.Handshake // how far the connection has come
+	closed  <-chan struct{}    // of startup
+
+	mu locks.Mutex[locks.Conn]
+	// what startup told of the peer; fixed in DDP mode
+	peer startup.Peer // +checklocks:mu
+	// made when it is first asked for
+	fallback *FallbackError // +checklocks:mu
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
 	abortive  atomic.Bool // Close is to be no orderly end
-	resetTold atomic.Bool // a call has failed because the peer has reset the connection
+	// closeCalled says that the program has called Close. It is no phase of startup, because startup that fails
+	// closes the connection, too, and the program's first Close succeeds then.
+	closeCalled atomic.Bool
+	resetTold   atomic.Bool // a call has failed because the peer has reset the connection
 
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
@@ -80,7 +72,12 @@ var _ net.Conn = (*Conn)(nil)
 // from it, write to it or close it. initiator says which part it takes in MPA startup; of the two
 // ends exactly one must be the Initiator. A nil cfg means the zero Config.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
-	x := newConn(streamOf(c), initiator, cfg)
+	return newNetConn(c, initiator, cfg, nil)
+}
+
+// newNetConn is NewConn for a connection that came in at a door.
+func newNetConn(c net.Conn, initiator bool, cfg *Config, door *startup.Door) *Conn {
+	x := newConn(streamOf(c), initiator, cfg, door)
 	x.under, x.tcp = c, c
 	if t, ok := c.(*tls.Conn); ok {
 		x.tcp = t.NetConn()
@@ -88,15 +85,16 @@ func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 	return x
 }
 
-func newConn(s toe.Stream, initiator bool, cfg *Config) *Conn {
+func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Conn {
 	if cfg == nil {
 		cfg = &Config{}
 	}
 	c := &Conn{
-		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, closed: make(chan struct{}),
+		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, door: door,
 		trace: newTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
 	}
-	c.startup.settled = cfg.Startup == StartupOff
+	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
+	c.closed = c.startup.Closed()
 	if cfg.Tap != nil {
 		c.taps.init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
 	}
@@ -112,9 +110,16 @@ func (c *Conn) config() *Config {
 
 // Mode tells what the connection speaks now.
 func (c *Conn) Mode() Mode {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mode
+	if c.inDDPMode() {
+		return ModeDDP
+	}
+	return ModeTCP
+}
+
+// inDDPMode reports whether a driver has the stream.
+func (c *Conn) inDDPMode() bool {
+	p := c.startup.Phase()
+	return p == startup.DDP || p == startup.Terminating
 }
 
 // Read reads into p. In TCP mode it is TCP's Read, and so it is in DDP mode between two rddp ends, where Read
@@ -126,7 +131,7 @@ func (c *Conn) Mode() Mode {
 // Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
 // error is ErrReceiveOwner.
 func (c *Conn) Read(p []byte) (int, error) {
-	ddp, err := c.enter(&c.reading, &c.readDeadline) // +checklocksignore: enter and leave lock mu
+	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("read", err)
 	}
@@ -134,7 +139,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		n, err := c.readDDP(p)
 		return n, c.opError("read", c.afterReset(err, false))
 	}
-	defer c.leave(&c.reading) // +checklocksignore: enter and leave lock mu
+	defer c.startup.Leave(startup.Reading)
 	return c.readPlain(p)
 }
 
@@ -149,7 +154,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // peer's. Those that have begun go out, from a copy. The connection can be used on, unless more than 4 MiB are left of a
 // message that has begun: so long a one ends it.
 func (c *Conn) Write(p []byte) (int, error) {
-	ddp, err := c.enter(&c.writing, &c.writeDeadline) // +checklocksignore: enter and leave lock mu
+	ddp, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("write", err)
 	}
@@ -157,55 +162,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 		n, err := c.writeDDP(p)
 		return n, c.opError("write", c.afterReset(err, true))
 	}
-	defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
+	defer c.startup.Leave(startup.Writing)
 	return c.writePlain(p)
 }
 
-// enter begins a Read or Write: it does what Config.Startup asks for, waits for a switch under way and
-// tells whether the connection is in DDP mode. In TCP mode the call is counted in n until leave.
-func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
-	for {
-		c.mu.Lock()
-		switch {
-		case c.startup.failed != nil:
-			err := c.startup.failed
-			c.mu.Unlock()
-			return false, err
-		case c.isClosed():
-			c.mu.Unlock()
-			return false, net.ErrClosed
-		case c.mode == ModeDDP:
-			c.mu.Unlock()
-			return true, nil
-		case c.switching == nil && c.startup.settled:
-			*n++
-			c.mu.Unlock()
-			return false, nil
-		}
-		over, err := c.joinStartupLocked()
-		if n == &c.writing && c.cfg.SniffTimeout == 0 { // the peer may wait for what is to be written
-			c.hurrySniffLocked()
-		}
-		c.mu.Unlock()
-		if err != nil {
-			return false, err
-		}
-		select {
-		case <-over:
-		case <-c.closed:
-		case <-d.done():
-			return false, errDeadline
-		}
-	}
-}
-
 func (c *Conn) isClosed() bool { return isClosed(c.closed) }
-
-func (c *Conn) leave(n *int) {
-	c.mu.Lock()
-	*n--
-	c.mu.Unlock()
-}
 
 // Close closes the connection. In DDP mode it lets what is queued go out first, waiting at most
 // Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
@@ -222,48 +183,30 @@ func (c *Conn) leave(n *int) {
 // background when startup is over. So the peer finds a connection that was accepted and closed. With StartupPrefer,
 // a peer that has sent nothing is waited for at most 1 s, or Config.SniffTimeout if that is shorter.
 func (c *Conn) Close() error {
-	c.mu.Lock()
-	c.startup.failed = nil // the application knows
-	again := c.closeCalled
-	c.closeCalled = true
-	c.mu.Unlock()
-	if again {
+	if c.closeCalled.Swap(true) {
 		return c.opError("close", net.ErrClosed)
 	}
 	err := c.close()
+	c.mu.Lock() // setDeadline sets none after this
+	defer c.mu.Unlock()
 	c.readDeadline.stop()
 	c.writeDeadline.stop()
 	return err
 }
 
-// close is Close, but for what the program has been told. Closing again does nothing.
+// close is Close without its effect on later calls of Close. Closing again does nothing.
 func (c *Conn) close() error {
-	c.mu.Lock()
-	if c.isClosed() {
-		c.mu.Unlock()
+	switch c.startup.Close() {
+	case startup.AlreadyClosed:
 		return nil
-	}
-	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil
-	leaves := c.startup.byListener.Load() && (inStartup || c.startup.sniffing != nil)
-	if leaves && c.startup.sniffing != nil {
-		c.hurrySniffLocked()
-		leaves = c.boundSniffLocked() // else nothing but the peer would end the sniff
-		c.startup.byListener.Store(leaves)
-	}
-	close(c.closed)
-	if c.asked {
-		inStartup = false
-	}
-	c.mu.Unlock()
-	switch {
-	case inDDP:
+	case startup.CloseDriver:
 		return c.closeDDP()
-	case leaves:
+	case startup.LeaveOpen:
 		if c.verbs.made.Load() { // else nothing is registered
 			c.verbs.deregisterAll() // now: the peer may get its Reply before the end
 		}
 		return nil
-	case inStartup: // its goroutine finds the stream closed and does the rest
+	case startup.Interrupt: // the goroutine that runs startup finds the stream closed and does the rest
 		return c.stream.Close()
 	}
 	err := c.closeStream()
@@ -285,43 +228,27 @@ func (c *Conn) closeDDP() error {
 
 // closeStream ends a connection that is not in DDP mode. It is called once.
 func (c *Conn) closeStream() error {
-	c.mu.Lock()
-	unread := len(c.startup.ahead) > 0
-	c.mu.Unlock()
 	closeStream := c.stream.Close
-	if unread { // TCP does not know that they are unread
+	if c.startup.HasUnread() { // TCP does not know that they are unread
 		closeStream = c.stream.Abort
 	}
 	err := closeStream()
-	c.leaveDoor()
+	c.startup.StreamClosed()
 	c.taps.closed()
 	c.abandonVerbs()
 	return err
 }
 
-// abandonLocked closes a connection whose startup has failed, unless that was done meanwhile. The caller goes on with
-// closeStream; that is nobody else's then.
-//
-// +checklocks:c.mu
-func (c *Conn) abandonLocked() {
-	if !c.isClosed() {
-		close(c.closed)
-	}
-}
-
-// isGivenUp reports whether nobody wants the startup that is under way any more.
-func (c *Conn) isGivenUp() bool { return c.isClosed() && !c.startup.byListener.Load() } // +checklocksignore: byListener is atomic
-
 // CloseWrite ends the way out, behind what was written, and leaves the way in open. In DDP mode that needs the
 // byte stream; in message mode the error is errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	var never deadline
-	inDDP, err := c.enter(&c.writing, &never) // +checklocksignore: enter and leave lock mu
+	inDDP, err := c.enter(startup.Writing, &never)
 	if err != nil {
 		return c.opError("close", err)
 	}
 	if !inDDP {
-		defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
+		defer c.startup.Leave(startup.Writing)
 		return c.stream.CloseWrite()
 	}
 	p := c.verbs.pump
@@ -351,12 +278,12 @@ func (c *Conn) SetDeadline(t time.Time) error {
 
 // SetReadDeadline bounds Read and RemoteMemory.ReadAt, those under way included.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	return c.setDeadline(&c.readDeadline, t, c.stream.SetReadDeadline)
+	return c.setDeadline(&c.readDeadline, t, c.startup.SetReadDeadline)
 }
 
 // SetWriteDeadline bounds Write, RemoteMemory.WriteAt and the atomics, those under way included.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
-	return c.setDeadline(&c.writeDeadline, t, c.stream.SetWriteDeadline)
+	return c.setDeadline(&c.writeDeadline, t, c.startup.SetWriteDeadline)
 }
 
 // setDeadline moves d and, as long as Read and Write go straight to the stream, its deadline. In
@@ -368,13 +295,10 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 		return c.opError("set", net.ErrClosed)
 	}
 	d.set(t)
-	if c.startup.sniffing != nil && d == &c.readDeadline {
-		return nil // the stream gets it when the sniff is over
+	if err := stream(t); err != nil {
+		return err
 	}
-	if c.mode == ModeTCP && c.switching == nil {
-		return stream(t)
-	}
-	if c.mode == ModeDDP && d == &c.readDeadline {
+	if c.inDDPMode() && d == &c.readDeadline {
 		c.verbs.pump.interrupt()
 	}
 	return nil

@@ -3,28 +3,19 @@ package extsock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A peer is what MPA startup told of the other end.
-type peer struct {
-	agreement    mpa.Agreement
-	capabilities capabilities
-	isRDDP       bool   // it has sent a capability record
-	privateData  []byte // its application's
-}
-
 // isByteStream reports whether the peer's Read and Write are to be a stream of octets.
-func (p *peer) isByteStream() bool {
-	c := p.capabilities
-	return p.isRDDP && c.byteStream && c.credits >= bytestream.MinCredits && c.maxMessage >= bytestream.MinMessage
+func isByteStream(p *startup.Peer) bool {
+	c := p.Capabilities
+	return p.IsRDDP && c.ByteStream && c.Credits >= bytestream.MinCredits && c.MaxMessage >= bytestream.MinMessage
 }
 
 // EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
@@ -37,73 +28,43 @@ func (p *peer) isByteStream() bool {
 // connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
 // error says that the switch could not begin: ErrSwitched, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
+	if err := privateDataError(c.config(), privateData, true); err != nil { // while nothing has happened yet
+		return c.opError("ddp", err)
+	}
 	if !c.initiator {
-		c.mu.Lock()
-		_, err := c.mpaConfig(privateData, true) // while nothing has happened yet
-		c.mu.Unlock()
-		if err != nil {
-			return c.opError("ddp", err)
-		}
 		req, err := c.requireRequest(ctx)
 		if err != nil {
 			return err
 		}
 		return req.Accept(ctx, privateData)
 	}
-	mine, err := c.beginSwitch(privateData)
-	if err != nil {
+	c.endpoint() // a Responder builds it when the Request has come, so a silent peer costs little
+	if err := c.startup.Begin(); err != nil {
 		return c.opError("ddp", err)
 	}
-	return c.opError("ddp", c.endSwitch(c.bounded(ctx, "the MPA Reply", func() error { return c.initiate(mine) })))
+	return c.opError("ddp", c.initiate(ctx, privateData))
 }
 
-// initiate is the Initiator's side of startup.
-func (c *Conn) initiate(mine mpa.Config) error {
-	request, err := mine.Request()
-	if err != nil {
-		return err
-	}
-	if err := c.writeFrame(request); err != nil {
-		return frameError(err, 0, true)
-	}
-	reply, err := c.readFrame(true)
-	if err != nil {
-		return err
-	}
-	agreed, err := mine.HandleReply(request, reply)
-	if e := (*mpa.Error)(nil); errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic {
-		// The connection enters Full Operation for the one FPDU that says why it can't be used
-		// (RFC 6581 §8).
-		_ = c.learn(agreed) // it is not used any more
-		c.start(err)
-		return err
-	}
-	if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
-		// What is before the application's private data is ours.
-		_, rest, _, err := parseCapabilities(r.PrivateData)
-		if err != nil {
-			return err
+// initiate is the Initiator's side of startup, once that has begun.
+func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
+	mine, w := c.offer(privateData, true)
+	return c.endSwitch(guarded(func() error {
+		defer w.close() // what start leaves of it
+		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), mine)
+		if err == nil || terminate {
+			c.learn(peer)
+			c.start(err, &w)
 		}
-		return &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
-	}
-	if err != nil {
 		return err
-	}
-	if err := c.learn(agreed); err != nil {
-		return err
-	}
-	c.start(nil)
-	return nil
+	}))
 }
 
 // A Request is an Initiator's MPA Request that waits for its answer. One of Accept and Reject is to be
 // called, once; until then Read and Write wait, and PostRecv makes the application the owner of the receive
 // queue still. Closing the connection is an answer, too.
 type Request struct {
-	c     *Conn
-	frame mpa.Frame
-	// c.mu guards it
-	answered bool // +checklocks:c.mu
+	c *Conn
+	r *startup.Request
 
 	// PrivateData is the peer application's.
 	PrivateData []byte
@@ -135,7 +96,11 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 
 // requireRequest is ReceiveRequest where there must be one.
 func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
-	if _, err := c.beginSwitch(nil); err != nil {
+	err := privateDataError(c.config(), nil, true)
+	if err == nil {
+		err = c.startup.Begin()
+	}
+	if err != nil {
 		return nil, c.opError("ddp", err)
 	}
 	return c.receiveRequest(ctx)
@@ -143,104 +108,65 @@ func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 
 // receiveRequest is ReceiveRequest once the switch has begun.
 func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
-	r := &Request{c: c}
-	c.mu.Lock()
-	if s := &c.startup; len(s.ahead) > 0 && !s.until.IsZero() { // the time has begun with the first octet
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, s.until)
-		defer cancel()
-	}
-	c.mu.Unlock()
-	var caps capabilities
-	var rest []byte
-	var isRDDP bool
-	err := c.bounded(ctx, "the MPA Request", func() (err error) {
-		r.frame, err = c.readFrame(false)
+	ctx, cancel := c.startup.Until(ctx)
+	defer cancel()
+	var r *startup.Request
+	err := guarded(func() (err error) {
+		r, err = c.startup.ReceiveRequest(ctx, c.cfg.handshakeTimeout(false))
 		if err != nil {
 			return err
 		}
-		caps, rest, isRDDP, err = parseCapabilities(r.frame.PrivateData)
-		if err != nil {
+		if err := c.awaitDelay(ctx); err != nil {
 			return err
 		}
-		return c.nothingBehind()
+		c.mu.Lock()
+		c.peer = r.Peer
+		c.mu.Unlock()
+		return c.startup.Ask(r)
 	})
-	if err == nil {
-		err = guarded(func() error { return c.awaitDelay(ctx) })
-	}
 	if err != nil {
 		return nil, c.opError("ddp", c.endSwitch(err))
 	}
-	c.mu.Lock()
-	c.peer = peer{capabilities: caps, isRDDP: isRDDP, privateData: rest}
-	closed := c.isGivenUp()
-	c.asked = !closed
-	c.mu.Unlock()
-	if closed { // at the last moment
-		return nil, c.opError("ddp", c.endSwitch(net.ErrClosed))
-	}
-	c.leaveDoor()
 	c.endpoint()
-	r.PrivateData, r.FromRDDP = rest, isRDDP
-	if r.frame.Enhanced {
-		r.IRD, r.ORD = int(r.frame.IRD), int(r.frame.ORD)
+	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, FromRDDP: r.Peer.IsRDDP}
+	if r.Frame.Enhanced {
+		req.IRD, req.ORD = int(r.Frame.IRD), int(r.Frame.ORD)
 	}
-	return r, nil
-}
-
-// nothingBehind checks that the Initiator has sent nothing after its Request.
-// "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame" before that
-// (RFC 5044 §7.1.2), so octets behind the Request belong to a frame that is not properly formatted.
-func (c *Conn) nothingBehind() error {
-	if n, err := c.stream.Pending(); err == nil && n > 0 {
-		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d octets follow the Request", n)}
-	}
-	return nil
+	return req, nil
 }
 
 // Accept answers the Request and switches the connection into DDP mode. See EnableDDP. After
 // ErrPrivateData the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
-	mine, err := r.answer(privateData)
+	mine, w, err := r.answer(privateData)
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err = c.bounded(ctx, "TCP to take the MPA Reply", func() error {
-		reply, agreed, err := mine.Accept(r.frame)
-		if err != nil {
-			return err
+	return c.opError("ddp", c.endSwitch(guarded(func() error {
+		defer w.close() // what start leaves of it
+		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, mine)
+		if err == nil {
+			c.learn(peer)
+			c.start(nil, &w)
 		}
-		if err := c.writeFrame(reply); err != nil {
-			return err
-		}
-		if err := c.learn(agreed); err != nil {
-			return err
-		}
-		c.start(nil)
-		return nil
-	})
-	return c.opError("ddp", c.endSwitch(err))
+		return err
+	})))
 }
 
 // Reject answers the Request with a rejection that carries privateData. The connection stays in
 // TCP mode; a peer that is not rddp closes it. After ErrPrivateData the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
-	mine, err := r.answer(privateData)
+	mine, w, err := r.answer(privateData)
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	err = c.bounded(ctx, "TCP to take the MPA Reply", func() error {
-		reply, err := mine.Reject(r.frame)
-		if err != nil {
-			return err
-		}
-		if err := c.writeFrame(reply); err != nil {
-			return err
-		}
-		return &mpa.RejectError{}
-	})
+	w.close()
+	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, mine) })
+	if err == nil {
+		err = &mpa.RejectError{}
+	}
 	if e := (*mpa.RejectError)(nil); errors.As(c.endSwitch(err), &e) {
 		return nil
 	}
@@ -249,219 +175,107 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 
 // answer begins the answer to a Request and returns our side of the negotiation. After an error the
 // Request is as it was.
-func (r *Request) answer(privateData []byte) (mpa.Config, error) {
+func (r *Request) answer(privateData []byte) (mpa.Config, window, error) {
 	c := r.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	mine, err := c.mpaConfig(privateData, c.peer.isRDDP)
-	switch {
-	case c.isGivenUp():
-		return mine, net.ErrClosed
-	case r.answered:
-		return mine, ErrAnswered
-	case err != nil:
-		return mine, err
+	isRDDP := r.r.Peer.IsRDDP
+	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
+		return mpa.Config{}, window{}, err
 	}
-	mine, err = c.offerWindowLocked(privateData, c.peer.isRDDP)
-	if err != nil {
-		return mine, err
-	}
-	r.answered, c.asked = true, false
-	return mine, nil
-}
-
-// beginSwitch makes Read and Write wait and returns our side of the negotiation.
-func (c *Conn) beginSwitch(privateData []byte) (mpa.Config, error) {
-	if c.initiator {
-		c.endpoint() // a Responder's waits for the Request, so that who sends none costs little
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.beginSwitchLocked(privateData)
-}
-
-// beginSwitchLocked is beginSwitch for who sees to endpoint itself.
-//
-// +checklocks:c.mu
-func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
-	mine, err := c.mpaConfig(privateData, !c.cfg.NoCapabilities)
-	switch {
-	case err != nil:
-		return mine, err
-	case c.startup.failed != nil: // it says more
-		return mine, c.startup.failed
-	case c.isGivenUp():
-		return mine, net.ErrClosed
-	case c.mode == ModeDDP:
-		return mine, ErrSwitched
-	case c.switching != nil || c.startup.sniffing != nil || c.reading > 0 || c.writing > 0:
-		return mine, ErrBusy
-	}
-	if c.initiator {
-		if n, begin := c.unreadLocked(); n > 0 {
-			return mine, fmt.Errorf("%w: %d of them, which begin %q", ErrUnread, n, begin)
-		}
-	}
-	if !c.initiator {
-		c.countLocked()
-	}
-	if c.initiator {
-		mine, err = c.offerWindowLocked(privateData, !c.cfg.NoCapabilities)
-		if err != nil {
-			return mine, err
-		}
-	}
-	c.startup.begun = true
-	c.switching = make(chan struct{})
-	return mine, nil
+	mine, w := c.offer(privateData, isRDDP)
+	return mine, w, nil
 }
 
 // endSwitch lets Read and Write go on, in DDP mode or, after a rejection, in TCP mode. After every
 // other error the connection is closed. It returns err.
 func (c *Conn) endSwitch(err error) error {
-	c.leaveDoor()
-	if errors.Is(err, context.DeadlineExceeded) {
-		handshakeTimeouts.Add(1)
-	}
 	p := c.verbs.pump
-	c.mu.Lock()
-	if p != nil {
-		c.mode = ModeDDP
-		c.stream.SetDeadline(time.Time{})
-	} else {
+	if p == nil {
+		r := (*mpa.RejectError)(nil)
 		c.taps.rejected()
-		c.window.close()
-		c.stream.SetReadDeadline(c.readDeadline.time())
-		c.stream.SetWriteDeadline(c.writeDeadline.time())
+		mustClose := c.startup.NotSwitched(err, errors.As(err, &r))
+		_ = guarded(func() error { c.traceSwitch(err); return nil })
+		if mustClose {
+			_ = c.closeStream() // err says more
+		}
+		return err
 	}
-	c.startup.endLocked(err)
-	close(c.switching)
-	c.switching = nil
-	closed := c.isClosed()
-	r := (*mpa.RejectError)(nil)
-	over := p == nil && (closed || err != nil && !errors.As(err, &r))
-	if over {
-		c.abandonLocked()
-	}
-	c.mu.Unlock()
-	if closed && err == nil {
+	if closed := c.startup.Switched(err); closed && err == nil {
 		err = net.ErrClosed
 	}
 	told := guarded(func() error { c.traceSwitch(err); return nil })
-	if p != nil {
-		go p.receive()
-		p.transmit()
-		switch {
-		case told != nil:
-			p.kill(told)
-		case err != nil:
-			_ = c.closeDDP() // err says more
-		}
-		return err
-	}
-	if over {
-		_ = c.closeStream() // err says more
+	go p.receive()
+	p.transmit()
+	switch {
+	case told != nil:
+		p.kill(told)
+	case err != nil:
+		_ = c.closeDDP() // err says more
 	}
 	return err
 }
 
-// bounded runs f, whose reads and writes on the stream fail once ctx is done or HandshakeTimeout
-// has passed; the error then names what was waited for.
-func (c *Conn) bounded(ctx context.Context, waited string, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.handshakeTimeout(c.initiator))
-	defer cancel()
-	c.mu.Lock()
-	half := c.startup.half
+// privateDataError returns ErrPrivateData if the private data of a Request or Reply, behind the capability record if
+// that is announced, is too long. Nil private data stands for Config.PrivateData.
+func privateDataError(cfg *Config, privateData []byte, announce bool) error {
+	if privateData == nil {
+		privateData = cfg.PrivateData
+	}
+	n := len(privateData)
+	if announce && !cfg.NoCapabilities {
+		n += startup.CapabilitiesLen
+	}
+	if n > startup.MaxPrivateData {
+		return ErrPrivateData
+	}
+	return nil
+}
+
+// offer returns what this end wants of MPA startup, which is under way. If the peer may learn of a byte stream, offer
+// opens the window whose credits are in the capability record; the caller closes it if the driver does not take it.
+func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
+	c.mu.Lock() // so that PostRecv comes before this, or too late
+	owns := c.ownsReceives()
 	c.mu.Unlock()
-	defer half.whenEvicted(cancel)()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c.stream.SetDeadline(time.Time{})
-	fired := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		if err := c.stream.SetDeadline(time.Unix(1, 0)); err != nil {
-			c.stream.Close() // a stream without deadlines
-		}
-		close(fired)
-	})
-	err := guarded(f)
-	if !stop() {
-		<-fired
-		if err != nil && half.evicted() {
-			return ErrHalfOpen
-		}
-		if err != nil {
-			return fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)
-		}
-	}
-	return err
-}
-
-// mpaConfig is what this end wants of MPA startup. c.mu is held.
-//
-// +checklocks:c.mu
-func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) {
-	cfg := c.cfg
+	cfg, w := c.cfg, window{}
 	if privateData == nil {
 		privateData = cfg.PrivateData
 	}
 	if announce && !cfg.NoCapabilities {
-		own := capabilities{extensions: true, largeFPDU: true}
-		if c.ownsReceives() {
-			own.byteStream = !cfg.Messages
-			own.maxMessage, own.credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
-			if c.window.Most > 0 {
-				own.credits = uint16(c.window.Most)
-			}
+		own := startup.Capabilities{Extensions: true, LargeFPDU: true}
+		if owns {
+			own.ByteStream = !cfg.Messages
+			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
-		privateData = own.withPrivateData(privateData)
-	}
-	if len(privateData) > maxPrivateData {
-		return mpa.Config{}, ErrPrivateData
+		if own.ByteStream {
+			w = common.openWindow(cfg.recvDepth(), cfg.recvSize())
+			own.Credits = uint16(w.Most)
+		}
+		privateData = own.WithPrivateData(privateData)
 	}
 	return mpa.Config{
 		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC, Markers: cfg.Markers,
 		IRD: depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
-	}, nil
-}
-
-// offerWindowLocked is mpaConfig with the credits of a window that it opens: the peer is about to learn them.
-//
-// +checklocks:c.mu
-func (c *Conn) offerWindowLocked(privateData []byte, announce bool) (mpa.Config, error) {
-	if announce && !c.cfg.NoCapabilities && !c.cfg.Messages && c.ownsReceives() {
-		c.window = common.openWindow(c.cfg.recvDepth(), c.cfg.recvSize())
-	}
-	mine, err := c.mpaConfig(privateData, announce)
-	if err != nil {
-		c.window.close()
-	}
-	return mine, err
+	}, w
 }
 
 // learn notes what startup told of the peer.
-func (c *Conn) learn(a mpa.Agreement) error {
-	caps, rest, isRDDP, err := parseCapabilities(a.PrivateData)
-	if err != nil {
-		return err
-	}
+func (c *Conn) learn(p startup.Peer) {
+	p.IsRDDP = p.IsRDDP && !c.cfg.NoCapabilities
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.peer = peer{agreement: a, capabilities: caps, isRDDP: isRDDP && !c.cfg.NoCapabilities, privateData: rest}
-	return nil
+	c.peer = p
 }
 
 // ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.
 func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start binds the layers together as startup agreed. A cause is what the connection is to fail for
-// at once.
+// at once. start takes the window w if the connection is a byte stream.
 //
-// +checklocksignore: the switch calls it, and nobody else changes peer and window meanwhile
-func (c *Conn) start(cause error) {
-	a, v := c.peer.agreement, &c.verbs
-	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
+// +checklocksignore: the switch calls it, and nobody else changes peer meanwhile
+func (c *Conn) start(cause error, w *window) {
+	a, v := c.peer.Agreement, &c.verbs
+	extensions := c.cfg.Extensions || c.peer.IsRDDP && c.peer.Capabilities.Extensions
 	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
@@ -472,20 +286,19 @@ func (c *Conn) start(cause error) {
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
 	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
-	p.large = c.peer.isRDDP && c.peer.capabilities.largeFPDU
+	p.large = c.peer.IsRDDP && c.peer.Capabilities.LargeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)
 	if c.ownsReceives() {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
-		if c.peer.isByteStream() && !c.cfg.Messages {
-			p.in.setWindow(c.window)
-			c.window = window{}
-			p.bytes = newByteStream(c, p, c.peer.capabilities, mpa.MaxULPDU)
+		if isByteStream(&c.peer) && !c.cfg.Messages {
+			p.in.setWindow(*w)
+			*w = window{}
+			p.bytes = newByteStream(c, p, c.peer.Capabilities, mpa.MaxULPDU)
 			v.writer = newStreamWriter(c, p)
 		}
 	}
-	c.window.close() // it is not the inbox's
 	if cause != nil {
 		p.setReason(cause)
 		v.qp.Fail(cause)
@@ -499,10 +312,9 @@ func (c *Conn) start(cause error) {
 // indication that startup agreed on, and towards another rddp end always one, because the user of a
 // net.Conn expects that a server may write first.
 func (c *Conn) rtrOp() rdmap.WorkOp {
-	p := &c.peer // +checklocksignore: the switch calls it, and nobody else changes peer meanwhile
-	a := p.agreement
+	a := c.peer.Agreement
 	switch {
-	case !a.PeerToPeer && !p.isRDDP:
+	case !a.PeerToPeer && !c.peer.IsRDDP:
 		return 0
 	case !a.PeerToPeer || a.RTR&mpa.RTRWrite != 0:
 		return rdmap.WorkWrite

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"reflect"
 	"slices"
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
@@ -21,10 +20,10 @@ import (
 // A Dialer makes connections, as net.Dialer does, that are extended sockets in the Initiator's part.
 // The zero value works. Its DialContext is what http.Transport and others take. It must not be copied once used.
 type Dialer struct {
-	// Dialer has the settings of the operating system's TCP; they are used where Config.Backend is
-	// nil. Timeout and Deadline bound the whole of a dial with any Backend: the connecting, TLS, MPA
-	// startup, and the fallback's second connection.
-	net.Dialer
+	// NetDialer has the settings of the operating system's TCP, which a nil Config.Backend uses. Its Timeout and
+	// Deadline bound the whole of a dial, with any Backend: the connecting, TLS, MPA startup, and the second
+	// connection of a fallback.
+	NetDialer net.Dialer
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
 	// FallbackFor is for how long the Dialer remembers what a peer has said: that it does not speak MPA, or closes
@@ -33,7 +32,7 @@ type Dialer struct {
 	// mode ends the memory. Zero means a minute, negative not at all.
 	FallbackFor time.Duration
 
-	known memory
+	known startup.Records
 }
 
 // defaultDialer remembers for Dial and DialContext.
@@ -60,77 +59,83 @@ func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 // DialContext connects to address; the connection is a *Conn. Networks are those of Config.Backend. ctx
 // bounds the call, not the connection.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.DialDDP(ctx, network, address)
+	c, err := d.dial(ctx, network, address, d.Config)
 	if err != nil {
 		return nil, err // and not a nil *Conn in an interface
 	}
 	return c, nil
 }
 
-// DialDDP is DialContext with the type it really returns.
+// DialDDP connects to address and switches the connection into DDP mode, whatever Config.Startup says. It never falls back
+// to plain TCP, and tries a peer that the Dialer remembers as one without MPA. The errors are those of the connecting and
+// of Conn.EnableDDP. ctx bounds the call, not the connection.
 func (d *Dialer) DialDDP(ctx context.Context, network, address string) (*Conn, error) {
-	return d.dial(ctx, network, address, d.Config)
+	cfg := Config{}
+	if d.Config != nil {
+		cfg = *d.Config
+	}
+	cfg.Startup = StartupRequire
+	return d.dial(ctx, network, address, &cfg)
 }
 
 func (d *Dialer) dial(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
 	if cfg == nil {
 		cfg = &Config{}
 	}
-	if !d.Deadline.IsZero() {
+	if deadline := d.NetDialer.Deadline; !deadline.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, d.Deadline)
+		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	if d.Timeout > 0 {
+	if timeout := d.NetDialer.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	a := attempt{d: d, ctx: ctx, cfg: cfg, place: place{cfg.Backend, cfg.TLS != nil, network, address}}
+	a := attempt{d: d, cfg: cfg, to: startup.Address{Backend: cfg.Backend, TLS: cfg.TLS != nil, Network: network, Address: address}}
 	switch cfg.Startup {
 	case StartupOff:
-		return a.connect(cfg)
+		return a.connect(ctx, cfg)
 	case StartupPrefer:
-		return a.prefer()
+		return a.prefer(ctx)
 	}
-	c, err := a.connect(cfg)
+	c, err := a.connect(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return a.require(c)
+	return a.require(ctx, c)
 }
 
 // An attempt is one call of dial.
 type attempt struct {
-	d   *Dialer
-	ctx context.Context
-	place
+	d           *Dialer
+	to          startup.Address
 	cfg         *Config
 	unreachable bool // connect has failed, TLS included
 }
 
 // connect makes a connection in TCP mode.
-func (a *attempt) connect(cfg *Config) (*Conn, error) {
+func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
 	if backend == nil {
-		backend = &kernel.Backend{Dialer: a.d.Dialer}
+		backend = &kernel.Backend{Dialer: a.d.NetDialer}
 	}
-	s, err := backend.Dial(a.ctx, a.network, a.address)
+	s, err := backend.Dial(ctx, a.to.Network, a.to.Address)
 	if err != nil {
 		a.unreachable = true
 		return nil, err
 	}
 	if cfg.TLS == nil {
-		return newConn(s, true, cfg), nil
+		return newConn(s, true, cfg, nil), nil
 	}
-	t := tls.Client(s, tlsFor(cfg.TLS, a.address))
-	// The peer may say nothing, and a.ctx may have no end.
-	ctx, cancel := context.WithTimeout(a.ctx, tlsTimeout)
+	t := tls.Client(s, tlsFor(cfg.TLS, a.to.Address))
+	// The peer may say nothing, and ctx may have no end.
+	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		a.unreachable = true
 		s.Close()
-		return nil, &net.OpError{Op: "tls", Net: a.network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
+		return nil, &net.OpError{Op: "tls", Net: a.to.Network, Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: err}
 	}
 	return NewConn(t, true, cfg), nil
 }
@@ -154,18 +159,18 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 
 // require switches c, or a second connection, where Config.RetryRevision1 allows one. If it returns an error, c is
 // closed, unless the error is ErrUnread.
-func (a *attempt) require(c *Conn) (*Conn, error) {
-	_, revision1 := a.d.known.recall(a.place)
+func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
+	_, revision1 := a.d.known.Recall(a.to)
 	if revision1 && c.cfg.Revision == 0 {
 		c.cfg = inRevision1(c.cfg) // nobody else has c yet
 	}
-	err := c.EnableDDP(a.ctx, nil)
+	err := c.EnableDDP(ctx, nil)
 	if err == nil {
 		switch {
 		case c.cfg.Revision == a.cfg.Revision:
-			a.d.known.forget(a.place)
+			a.d.known.Forget(a.to)
 		case !revision1: // so it is known only now
-			a.d.known.note(a.place, nil, a.d.fallbackFor())
+			a.d.known.Note(a.to, nil, a.d.fallbackFor())
 		}
 		return c, nil
 	}
@@ -178,12 +183,12 @@ func (a *attempt) require(c *Conn) (*Conn, error) {
 	}
 	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
 	// again without the enhancements, on a new connection.
-	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && a.ctx.Err() == nil {
-		again, dialErr := a.connect(inRevision1(cfg))
+	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && ctx.Err() == nil {
+		again, dialErr := a.connect(ctx, inRevision1(cfg))
 		if dialErr != nil {
 			return nil, dialErr
 		}
-		return a.require(again)
+		return a.require(ctx, again)
 	}
 	return nil, c.opError("dial", err)
 }
@@ -195,17 +200,17 @@ func inRevision1(cfg *Config) *Config {
 }
 
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
-func (a *attempt) prefer() (*Conn, error) {
-	if before, _ := a.d.known.recall(a.place); before != nil {
-		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
+func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
+	if before, _ := a.d.known.Recall(a.to); before != nil {
+		return a.fallBack(ctx, &FallbackError{Reason: FallbackRemembered, Err: before})
 	}
 	try := *a.cfg
 	try.HandshakeTimeout = a.cfg.preferTimeout()
-	c, err := a.connect(&try)
+	c, err := a.connect(ctx, &try)
 	if err != nil {
 		return nil, err
 	}
-	c, err = a.require(c)
+	c, err = a.require(ctx, c)
 	if err == nil {
 		return c, nil
 	}
@@ -215,9 +220,9 @@ func (a *attempt) prefer() (*Conn, error) {
 		why.Reason = FallbackNotMPA
 		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
-		a.d.known.note(a.place, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, why, a.d.fallbackFor())
 		return c, nil
-	case a.unreachable || a.ctx.Err() != nil:
+	case a.unreachable || ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, ErrNoReply):
 		why.Reason = FallbackNoReply
@@ -229,9 +234,9 @@ func (a *attempt) prefer() (*Conn, error) {
 		return nil, err
 	}
 	if why.Reason != FallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
-		a.d.known.note(a.place, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, why, a.d.fallbackFor())
 	}
-	return a.fallBack(why)
+	return a.fallBack(ctx, why)
 }
 
 // isNetworkFault reports whether err is the network's, and nothing that the peer has said.
@@ -244,8 +249,8 @@ var networkFaults = []syscall.Errno{
 }
 
 // fallBack connects in plain TCP.
-func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
-	c, err := a.connect(a.cfg)
+func (a *attempt) fallBack(ctx context.Context, why *FallbackError) (*Conn, error) {
+	c, err := a.connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -253,88 +258,7 @@ func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
 	return c, nil
 }
 
-func (c *Conn) fallBack(why *FallbackError) {
-	c.mu.Lock()
-	c.fallBackLocked(why)
-	c.mu.Unlock()
-	c.traceFallback(why)
-}
-
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
-
-// A place is what was dialled.
-type place struct {
-	backend          toe.Backend
-	tls              bool
-	network, address string
-}
-
-// maxRemembered bounds a memory.
-const maxRemembered = 1024
-
-// A memory holds what the peers at places have said, for a while. The zero value is empty.
-type memory struct {
-	mu locks.Mutex[locks.Memory]
-	// at most maxRemembered
-	places map[place]remembered // +checklocks:mu
-}
-
-type remembered struct {
-	until time.Time
-	why   *FallbackError // why the place is dialled in plain TCP; nil: it knows only revision 1 of MPA
-}
-
-// recall returns why p is to be dialled in plain TCP, if it is, and whether it knows only revision 1 of MPA.
-func (m *memory) recall(p place) (why *FallbackError, revision1 bool) {
-	p = p.key()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.places[p]
-	if ok && passed(r.until) {
-		delete(m.places, p)
-		return nil, false
-	}
-	return r.why, ok && r.why == nil
-}
-
-// forget drops what is remembered of p.
-func (m *memory) forget(p place) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.places, p.key())
-}
-
-// note remembers p. Where there are too many, the one that has least time left goes.
-func (m *memory) note(p place, why *FallbackError, d time.Duration) {
-	if d < 0 {
-		return
-	}
-	p = p.key()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.places == nil {
-		m.places = make(map[place]remembered)
-	}
-	if _, ok := m.places[p]; !ok && len(m.places) >= maxRemembered {
-		var first place
-		var until time.Time
-		for q, r := range m.places {
-			if until.IsZero() || r.until.Before(until) {
-				first, until = q, r.until
-			}
-		}
-		delete(m.places, first)
-	}
-	m.places[p] = remembered{until: time.Now().Add(d), why: why}
-}
-
-// key returns p as the key of a map.
-func (p place) key() place {
-	if p.backend != nil && !reflect.ValueOf(p.backend).Comparable() {
-		p.backend = nil
-	}
-	return p
-}
 
 // streamOf makes a Stream of a net.Conn.
 func streamOf(c net.Conn) toe.Stream {

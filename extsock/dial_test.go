@@ -152,7 +152,7 @@ func TestDialPrefersDDP(t *testing.T) {
 					}
 				}
 				begin := time.Now()
-				c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+				c, err := dialConn(t.Context(), d, "tcp", "plain:1")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -220,7 +220,7 @@ func TestDialForgets(t *testing.T) {
 			server := servePlain(t, network, "plain:1", func(_ int, s toe.Stream) { plainEcho(s) })
 			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}, FallbackFor: tt.keep}
 			for i, want := range []extsock.FallbackReason{extsock.FallbackNotMPA, tt.reason} {
-				c, err := d.DialDDP(t.Context(), "tcp", "plain:1")
+				c, err := dialConn(t.Context(), d, "tcp", "plain:1")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -243,7 +243,7 @@ func TestDialMemoryIsBounded(t *testing.T) {
 		dial := func(i int) extsock.FallbackReason {
 			server := servePlain(t, network, "plain:"+strconv.Itoa(i), func(_ int, s toe.Stream) { plainEcho(s) })
 			defer server.close()
-			c, err := d.DialDDP(t.Context(), "tcp", "plain:"+strconv.Itoa(i))
+			c, err := dialConn(t.Context(), d, "tcp", "plain:"+strconv.Itoa(i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -389,11 +389,20 @@ func (o oneStream) Listen(context.Context, string, string) (toe.Listener, error)
 	return nil, errors.ErrUnsupported
 }
 
+// dialConn is d.DialContext with the type of what it returns.
+func dialConn(ctx context.Context, d *extsock.Dialer, network, address string) (*extsock.Conn, error) {
+	c, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*extsock.Conn), nil
+}
+
 // TestDialerBounds: Timeout and Deadline bound the whole of a dial.
 func TestDialerBounds(t *testing.T) {
 	for _, set := range []func(d *extsock.Dialer){
-		func(d *extsock.Dialer) { d.Timeout = time.Second },
-		func(d *extsock.Dialer) { d.Deadline = time.Now().Add(time.Second) },
+		func(d *extsock.Dialer) { d.NetDialer.Timeout = time.Second },
+		func(d *extsock.Dialer) { d.NetDialer.Deadline = time.Now().Add(time.Second) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			network := simtoe.New(simtoe.Config{})
@@ -434,7 +443,7 @@ func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 		}
 	})
 	d := &extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
-	c, err := d.DialDDP(timeLimit(t), "tcp", l.Addr().String())
+	c, err := dialConn(timeLimit(t), d, "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +489,7 @@ func TestNetworksFaultIsNotRemembered(t *testing.T) {
 		}
 		d := &extsock.Dialer{Config: cfg}
 		for range 2 {
-			c, err := d.DialDDP(t.Context(), "tcp", "rddp:1")
+			c, err := dialConn(t.Context(), d, "tcp", "rddp:1")
 			if err != nil {
 				t.Fatal(err)
 			}

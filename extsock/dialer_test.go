@@ -163,7 +163,7 @@ func TestTLSOption(t *testing.T) {
 				})
 			}
 		})
-		c, err := (&extsock.Dialer{Config: &extsock.Config{TLS: client, Startup: extsock.StartupPrefer}}).DialDDP(t.Context(), "tcp", l.Addr().String())
+		c, err := dialConn(t.Context(), &extsock.Dialer{Config: &extsock.Config{TLS: client, Startup: extsock.StartupPrefer}}, "tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,15 +257,15 @@ func TestDialerUsesNetDialer(t *testing.T) {
 	asked := 0
 	control := func(network, address string, c syscall.RawConn) error { asked++; return nil }
 	lc := extsock.ListenConfig{}
-	lc.Control = control
+	lc.NetListenConfig.Control = control
 	l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	d := &extsock.Dialer{}
-	d.Control = control
-	d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	d.NetDialer.Control = control
+	d.NetDialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
 	c, err := d.Dial("tcp4", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,9 @@
 // before anything is answered. No fallback is silent: [Conn.Mode] and [Conn.Fallback] tell, and Config.Trace gets an
 // event. [Conn.Handshake] waits until startup is over.
 //
+// [Dialer.DialDDP] and [Listener.AcceptDDP] return connections in DDP mode, whatever Config.Startup says.
+// [Listener.AcceptConn] is Accept with the type of its connections.
+//
 // A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and
 // [NewListener] take what was made elsewhere.
 //

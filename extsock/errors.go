@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -19,20 +20,20 @@ var (
 	// ErrMode means that the call needs DDP mode, and the connection is not in it.
 	ErrMode = errors.New("not in DDP mode")
 	// ErrSwitched means that the connection is in DDP mode already; there is no way back.
-	ErrSwitched = errors.New("already in DDP mode")
+	ErrSwitched = startup.ErrSwitched
 	// ErrBusy means that a Read, a Write or another switch was under way when the connection was to
 	// be switched; octets of the startup could have got into it.
-	ErrBusy = errors.New("a Read, a Write or a switch to DDP mode is under way")
+	ErrBusy = startup.ErrBusy
 	// ErrUnread means that the peer's octets were waiting to be read when this end, as the Initiator,
 	// was to be switched: they are the application's, and belong before the switch. Nothing has been sent.
-	ErrUnread = errors.New("octets that came before the switch have not been read")
+	ErrUnread = startup.ErrUnread
 	// ErrNotMPA means that the peer has sent something else than an MPA frame: it has not switched,
 	// or has data of its own under way, or does not know MPA at all.
-	ErrNotMPA = errors.New("the peer does not speak MPA: what it sent is no MPA frame")
+	ErrNotMPA = startup.ErrNotMPA
 	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
-	ErrNoReply = errors.New("the peer closed the connection without an MPA Reply")
+	ErrNoReply = startup.ErrNoReply
 	// ErrNoRequest means that the peer closed the connection before its MPA Request was whole.
-	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")
+	ErrNoRequest = startup.ErrNoRequest
 	// ErrPrivateData means that the private data is longer than a Request or Reply can carry.
 	ErrPrivateData = errors.New("private data too long")
 	// ErrMessageTooLong means that a Write is longer than the buffers the peer has posted, or a
@@ -42,7 +43,7 @@ var (
 	// that the connection does, so the application must not.
 	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
 	// ErrAnswered means that a Request has been accepted or rejected before.
-	ErrAnswered = errors.New("the MPA Request has been answered before")
+	ErrAnswered = startup.ErrAnswered
 	// ErrInitiator means that this end is the MPA Initiator, which gets no Request.
 	ErrInitiator = errors.New("this end is the MPA Initiator")
 	// ErrRange means that an offset or length is not inside the remote memory.
@@ -56,10 +57,10 @@ var (
 
 	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
 	// (Config.MaxHalfOpen). The connection is closed.
-	ErrHalfOpen = errors.New("too many half-open connections, and this is the oldest")
+	ErrHalfOpen = startup.ErrHalfOpen
 	// ErrDelayed means that connections of the peer's address have used so many STags that are not theirs that its
 	// wait (Config.BadSTagDelay) is longer than HandshakeTimeout.
-	ErrDelayed = errors.New("the address waits because of bad STags")
+	ErrDelayed = startup.ErrDelayed
 	// ErrIdleTimeout means that nothing came and nothing went for Config.IdleTimeout.
 	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
 	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.

@@ -20,7 +20,7 @@ func Example() {
 	}
 	defer l.Close()
 	go func() {
-		c, err := l.AcceptDDP()
+		c, err := l.AcceptConn()
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,19 +1,20 @@
 package extsock
 
 import (
-	"net"
-	"time"
+	"github.com/rddp/rddp/extsock/internal/startup"
 )
 
 // FallbackCounts is what the process has counted.
-func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
+func FallbackCounts() map[FallbackReason]uint64 {
+	m := make(map[FallbackReason]uint64)
+	for r, n := range startup.Fallbacks() {
+		m[FallbackReason(r)] = n
+	}
+	return m
+}
 
 // Remembered returns how many addresses d remembers.
-func Remembered(d *Dialer) int {
-	d.known.mu.Lock()
-	defer d.known.mu.Unlock()
-	return len(d.known.places)
-}
+func Remembered(d *Dialer) int { return d.known.Len() }
 
 // ForgetCrossovers has them measured anew.
 func ForgetCrossovers() {
@@ -35,18 +36,6 @@ func ResetPanics() {
 
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
 func MemoryTaken() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
-
-// A Door is that of a Listener.
-type Door struct{ d *door }
-
-func NewDoor(cfg *Config) Door               { return Door{newDoor(cfg)} }
-func (d Door) Penalize(a net.Addr)           { d.d.penalize(a) }
-func (d Door) Wait(a net.Addr) time.Duration { return max(d.d.wait(a), 0) }
-func (d Door) Remembered() int {
-	d.d.mu.Lock()
-	defer d.d.mu.Unlock()
-	return len(d.d.until)
-}
 
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 {

@@ -36,7 +36,7 @@ func accept(t *testing.T, l *extsock.Listener, n *simtoe.Network) (peer net.Conn
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = l.AcceptDDP()
+	c, err = l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestBadSTagDelay(t *testing.T) {
 			begin := time.Now()
 			accepted := make(chan *extsock.Conn, 1)
 			go func() {
-				c, err := l.AcceptDDP()
+				c, err := l.AcceptConn()
 				if err != nil {
 					t.Error(err)
 				}
@@ -241,7 +241,7 @@ func TestBadSTagDelay(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range conns {
 			accepted := make(chan *extsock.Conn, 1)
-			go func() { c, _ := l.AcceptDDP(); c.Handshake(context.Background()); accepted <- c }()
+			go func() { c, _ := l.AcceptConn(); c.Handshake(context.Background()); accepted <- c }()
 			ci, err := extsock.Dial("sim", "sim:1", cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -261,37 +261,6 @@ func TestBadSTagDelay(t *testing.T) {
 			t.Error("no delay was counted")
 		}
 		settle()
-	})
-}
-
-// TestBadSTagDelayIsBounded: what is remembered of addresses is, and for how long one waits.
-func TestBadSTagDelayIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		addr := func(i int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(i>>16), byte(i>>8), byte(i))} }
-		d := extsock.NewDoor(&extsock.Config{})
-		for i := range 5000 {
-			d.Penalize(addr(i))
-		}
-		if n := d.Remembered(); n != 1024 {
-			t.Errorf("%d addresses are remembered, want 1024", n)
-		}
-		if d.Wait(addr(4999)) != time.Second || d.Wait(addr(4999-1023)) != time.Second || d.Wait(addr(4999-1024)) > 0 {
-			t.Error("it is not the last 1024 that wait")
-		}
-		for range 1000 {
-			d.Penalize(addr(1))
-		}
-		if w := d.Wait(addr(1)); w != time.Minute {
-			t.Errorf("after 1000 bad STags an address waits %v, want 1m", w)
-		}
-		six := func(s string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(s), Port: 1} }
-		d.Penalize(six("2001:db8:1:2::3"))
-		if d.Wait(six("2001:db8:1:2:ffff::")) <= 0 || d.Wait(six("2001:db8:1:3::")) > 0 {
-			t.Error("IPv6 is not known by its /64")
-		}
-		if d.Penalize(&net.UnixAddr{Name: "@"}); d.Wait(&net.UnixAddr{Name: "@"}) > 0 {
-			t.Error("a unix socket waits")
-		}
 	})
 }
 

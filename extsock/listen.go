@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -22,7 +23,7 @@ import (
 type Listener struct {
 	l       net.Listener
 	cfg     *Config
-	door    *door
+	door    *startup.Door
 	backlog *backlog // nil: connections are not started up before Accept
 }
 
@@ -42,11 +43,19 @@ func newListener(l net.Listener, cfg *Config) *Listener {
 	return x
 }
 
+const (
+	defaultHalfOpen = 4096
+	defaultDelay    = time.Second
+)
+
+func newDoor(cfg *Config) *startup.Door {
+	return startup.NewDoor(orDefault(cfg.MaxHalfOpen, defaultHalfOpen), orDefault(cfg.BadSTagDelay, defaultDelay))
+}
+
 // A ListenConfig makes Listeners, as net.ListenConfig does. The zero value works.
 type ListenConfig struct {
-	// ListenConfig has the settings of the operating system's TCP; they are used where
-	// Config.Backend is nil.
-	net.ListenConfig
+	// NetListenConfig has the settings of the operating system's TCP, which a nil Config.Backend uses.
+	NetListenConfig net.ListenConfig
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
 }
@@ -68,7 +77,7 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	}
 	backend := cfg.Backend
 	if backend == nil {
-		backend = &kernel.Backend{ListenConfig: lc.ListenConfig}
+		backend = &kernel.Backend{ListenConfig: lc.NetListenConfig}
 	}
 	l, err := backend.Listen(ctx, network, address)
 	if err != nil {
@@ -109,19 +118,46 @@ func (l streamListener) Accept() (net.Conn, error) {
 // Write wait for that. If it fails, they say so; a connection of which it has failed before is never handed out.
 // With StartupOff the connection is in TCP mode, and TLS comes with its first use.
 func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.AcceptDDP()
+	c, err := l.AcceptConn()
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// AcceptDDP is Accept with the type it really returns.
-func (l *Listener) AcceptDDP() (*Conn, error) {
+// AcceptConn is Accept with the type of the connections, as AcceptTCP is for a net.TCPListener.
+func (l *Listener) AcceptConn() (*Conn, error) {
 	if l.backlog != nil {
-		return l.backlog.accept()
+		return l.backlog.accept((*backlog).oldestLocked)
 	}
 	return l.acceptBelow()
+}
+
+// AcceptDDP waits for the next connection in DDP mode, whatever Config.Startup says. A connection of which startup fails
+// is closed, and so is one of a plain peer under StartupPrefer: a program that serves plain peers uses Accept.
+//
+// If the Listener runs startup itself, AcceptDDP returns whichever connection is in DDP mode first, so a silent peer keeps
+// nobody waiting. Otherwise, with StartupOff, say, AcceptDDP calls EnableDDP on one connection after the other, and a
+// silent peer delays the next for HandshakeTimeout. A server that expects DDP mode of everybody sets StartupRequire.
+// Config.JudgeRequests does not matter here: AcceptDDP accepts every Request.
+func (l *Listener) AcceptDDP() (*Conn, error) {
+	if err := privateDataError(l.cfg, nil, true); err != nil { // no connection could be switched
+		a := l.Addr()
+		return nil, &net.OpError{Op: "accept", Net: a.Network(), Addr: a, Err: err}
+	}
+	if l.backlog != nil {
+		return l.backlog.accept((*backlog).switchedLocked)
+	}
+	for {
+		c, err := l.acceptBelow()
+		if err != nil {
+			return nil, err
+		}
+		if c.EnableDDP(context.Background(), nil) == nil {
+			return c, nil
+		}
+		c.Close() // startup has failed, which says more
+	}
 }
 
 // acceptBelow makes a Conn of the next connection of the listener below.
@@ -139,8 +175,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 			nc.Close()
 		}
 	}()
-	c = NewConn(nc, false, l.cfg)
-	c.door = l.door
+	c = newNetConn(nc, false, l.cfg, l.door)
 	return c, nil
 }
 

@@ -111,7 +111,7 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 
 // writeMessage is Write in message mode.
 func (c *Conn) writeMessage(p []byte) (int, error) {
-	if limit := c.peer.capabilities.maxMessage; limit > 0 && uint64(len(p)) > uint64(limit) { // +checklocksignore: startup is over, and so peer does not change
+	if limit := c.peer.Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) { // +checklocksignore: startup is over, and so peer does not change
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
@@ -121,18 +121,23 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 	return len(p), nil // TCP, too, would have taken some of it by now
 }
 
-// do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. When
-// over is closed first it takes the Work Request back. Where that is not possible, because octets of its payload
-// are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
-// connection fails.
+// do is doUntil without a second channel.
 func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion, error) {
-	if isClosed(over) {
+	return c.doUntil(wr, over, nil)
+}
+
+// doUntil posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. If over, of a
+// deadline, or canceled, of a context, is closed first, doUntil takes the Work Request back. Where that is not possible,
+// because bytes of its payload are on their way, they go out from a copy and the error is errDetached; if that is too
+// much to copy, the connection fails. canceled may be nil.
+func (c *Conn) doUntil(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
+	if isClosed(over) || isClosed(canceled) {
 		return rdmap.Completion{}, errDeadline
 	}
 	v := &c.verbs
 	cq := v.waiter()
 	wr.CQ, wr.ID = cq, v.ids.Add(1)
-	if err := c.postWhenRoom(wr, over); err != nil {
+	if err := c.postWhenRoom(wr, over, canceled); err != nil {
 		v.waiters.Put(cq)
 		return rdmap.Completion{}, err
 	}
@@ -152,17 +157,19 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		}
 		select {
 		case <-cq.Ready():
+			continue
 		case <-over:
-			cancelled = true
-			if !v.qp.Cancel(cq, wr.ID) {
-				if v.pump.detach(wr.Data) {
-					// Its completion queue is nobody's from now on.
-					return rdmap.Completion{}, errDetached
-				}
-				v.pump.kill(errAbandoned)
-			}
-			v.pump.cancelled()
+		case <-canceled:
 		}
+		cancelled = true
+		if !v.qp.Cancel(cq, wr.ID) {
+			if v.pump.detach(wr.Data) {
+				// Its completion queue is nobody's from now on.
+				return rdmap.Completion{}, errDetached
+			}
+			v.pump.kill(errAbandoned)
+		}
+		v.pump.cancelled()
 	}
 }
 
@@ -175,7 +182,7 @@ func (v *verbs) waiter() *rdmap.CompletionQueue {
 }
 
 // postWhenRoom posts wr, waiting while the send queue is full.
-func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
+func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) error {
 	err := c.verbs.qp.PostSend(wr)
 	for isFull(err) {
 		room := c.verbs.pump.freed.wait()
@@ -185,6 +192,8 @@ func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
 		select {
 		case <-room:
 		case <-over:
+			return errDeadline
+		case <-canceled:
 			return errDeadline
 		}
 	}

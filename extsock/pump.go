@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -38,7 +39,7 @@ type pump struct {
 	// writeLook is how often to look whether TCP takes something, 0: not at all. The operating system calls a send buffer
 	// full until a good part of it is free, and a slow peer may need long for that.
 	writeLook time.Duration
-	door      *door // nil: none
+	door      *startup.Door // nil: none
 	idle      idle
 
 	rxMarkers bool   // we receive markers

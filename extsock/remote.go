@@ -10,12 +10,11 @@ import (
 )
 
 // RemoteMemory is a peer's registered memory, as one-sided reads and writes see it. Its methods block
-// until the operation is complete, until the Conn's read or write deadline, or until its context is
+// until the operation is complete, until the Conn's read or write deadline passes, or until their context is
 // done. They may be called from any goroutine, many at once.
 type RemoteMemory struct {
-	c   *Conn
-	h   Handle
-	ctx context.Context
+	c *Conn
+	h Handle
 }
 
 var (
@@ -24,14 +23,7 @@ var (
 )
 
 // Remote gives the peer's memory that h stands for.
-func (c *Conn) Remote(h Handle) *RemoteMemory {
-	return &RemoteMemory{c: c, h: h, ctx: context.Background()}
-}
-
-// WithContext gives the same memory with calls that end when ctx is done.
-func (m *RemoteMemory) WithContext(ctx context.Context) *RemoteMemory {
-	return &RemoteMemory{c: m.c, h: m.h, ctx: ctx}
-}
+func (c *Conn) Remote(h Handle) *RemoteMemory { return &RemoteMemory{c: c, h: h} }
 
 // Len returns the length of the memory in octets.
 func (m *RemoteMemory) Len() int64 { return int64(m.h.Len) }
@@ -40,6 +32,11 @@ func (m *RemoteMemory) Len() int64 { return int64(m.h.Len) }
 // what there is and returns io.EOF, as io.ReaderAt asks. A call that ends early leaves the connection
 // usable and p untouched from then on.
 func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
+	return m.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is ReadAt that also ends when ctx is done.
+func (m *RemoteMemory) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, m.c.opError("read", ErrRange)
 	}
@@ -54,7 +51,7 @@ func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, m.c.opError("read", err)
 	}
-	if _, err := m.do("read", &WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
+	if _, err := m.do(ctx, "read", &WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), end
@@ -64,6 +61,11 @@ func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 // it has been placed is known by whatever the peer answers to a later message, or a later Read. When it ends
 // early with octets on their way, p goes out nevertheless, from a copy; if that would be more than 4 MiB the connection ends.
 func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
+	return m.WriteAtContext(context.Background(), p, off)
+}
+
+// WriteAtContext is WriteAt that also ends when ctx is done.
+func (m *RemoteMemory) WriteAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 || int64(len(p)) > m.Len()-off {
 		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.Len()))
 	}
@@ -71,7 +73,7 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, m.c.opError("write", err)
 	}
-	if _, err := m.do("write", &WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
+	if _, err := m.do(ctx, "write", &WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -79,22 +81,22 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 
 // FetchAdd adds delta to the 64-bit word at off and returns its value from before. The word's address at
 // the peer must be a multiple of 8, else the error of this and the other atomics is ddp.ErrMisaligned.
-func (m *RemoteMemory) FetchAdd(off int64, delta uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
+func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
+	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
 
 // CompareAndSwap replaces the 64-bit word at off by new if it is old, and returns its value from
 // before: the swap was done if that is old.
-func (m *RemoteMemory) CompareAndSwap(off int64, old, new uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
+func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new uint64) (uint64, error) {
+	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
 }
 
 // Swap replaces the 64-bit word at off by new and returns its value from before.
-func (m *RemoteMemory) Swap(off int64, new uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
+func (m *RemoteMemory) Swap(ctx context.Context, off int64, new uint64) (uint64, error) {
+	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
 
-func (m *RemoteMemory) atomic(wr WorkRequest, off int64) (uint64, error) {
+func (m *RemoteMemory) atomic(ctx context.Context, wr WorkRequest, off int64) (uint64, error) {
 	if off < 0 || off > m.Len()-8 {
 		return 0, m.c.opError("atomic", ErrRange)
 	}
@@ -108,32 +110,18 @@ func (m *RemoteMemory) atomic(wr WorkRequest, off int64) (uint64, error) {
 		return 0, m.c.opError("atomic", err)
 	}
 	wr.Remote = h
-	done, err := m.do("atomic", &wr, &m.c.writeDeadline)
+	done, err := m.do(ctx, "atomic", &wr, &m.c.writeDeadline)
 	return done.Original, err
 }
 
 // do runs one operation under the context and the deadline.
-func (m *RemoteMemory) do(op string, wr *WorkRequest, d *deadline) (Completion, error) {
+func (m *RemoteMemory) do(ctx context.Context, op string, wr *WorkRequest, d *deadline) (Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
 		return Completion{}, m.c.opError(op, err)
 	}
-	over := d.done()
-	if m.ctx.Done() == nil {
-		done, err := m.c.do(wr, over)
-		return done, m.c.opError(op, unexpectedEOF(err))
-	}
-	ctx, cancel := context.WithCancelCause(m.ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-over:
-			cancel(errDeadline)
-		case <-ctx.Done():
-		}
-	}()
-	done, err := m.c.do(wr, ctx.Done())
-	if err != nil && m.ctx.Err() != nil {
-		err = m.ctx.Err()
+	done, err := m.c.doUntil(wr, d.done(), ctx.Done())
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
 	}
 	return done, m.c.opError(op, unexpectedEOF(err))
 }

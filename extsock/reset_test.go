@@ -275,7 +275,7 @@ func TestListenerOfTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	x, err := l.AcceptDDP()
+	x, err := l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -255,7 +255,7 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			defer l.Close()
 			served := make(chan error, 1)
 			go func() {
-				c, err := l.AcceptDDP()
+				c, err := l.AcceptConn()
 				if err == nil {
 					err = c.EnableDDP(timeLimit(t), nil)
 					c.Close()

@@ -75,7 +75,7 @@ func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {
 
 // answerOnce accepts one connection and answers 1000 octets on it.
 func answerOnce(t *testing.T, l *extsock.Listener, answer []byte) error {
-	c, err := l.AcceptDDP()
+	c, err := l.AcceptConn()
 	if err != nil {
 		return err
 	}

@@ -112,9 +112,9 @@ func hastyRemote(c *extsock.Conn, from, to extsock.Handle, r *rand.Rand, unit ti
 		p := make([]byte, 1+r.IntN(int(from.Len)))
 		var err error
 		if r.IntN(2) == 0 {
-			_, err = c.Remote(from).WithContext(ctx).ReadAt(p, 0)
+			_, err = c.Remote(from).ReadAtContext(ctx, p, 0)
 		} else {
-			_, err = c.Remote(to).WithContext(ctx).WriteAt(p, 0)
+			_, err = c.Remote(to).WriteAtContext(ctx, p, 0)
 		}
 		cancel()
 		q.add(p)

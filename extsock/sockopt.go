@@ -153,9 +153,9 @@ func (c *Conn) configure(tooLate func() bool, set func(cfg *Config)) error {
 	switch {
 	case c.isClosed():
 		err = net.ErrClosed
-	case c.mode == ModeDDP:
+	case c.inDDPMode():
 		err = ErrSwitched
-	case c.switching != nil:
+	case c.startup.IsSwitching():
 		err = ErrBusy
 	case tooLate != nil && tooLate():
 		err = fmt.Errorf("%w: the receive queue has been made", ErrBusy)
@@ -181,7 +181,7 @@ func (c *Conn) within(name string, value, low, high int, tooLate func() bool, se
 func (c *Conn) agreed() (a mpa.Agreement, inDDP bool, cfg *Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.agreement, c.mode == ModeDDP, c.cfg
+	return c.peer.Agreement, c.inDDPMode(), c.cfg
 }
 
 // SetMarkers says whether this end asks the peer to put markers into what it receives (RFC 5044 §4.3).
@@ -286,8 +286,7 @@ func (c *Conn) RecvDepth() int { return c.config().recvDepth() }
 
 // SetRecvSize sets how many octets each of the buffers for Read has, 1 to 2147483647.
 func (c *Conn) SetRecvSize(octets int) error {
-	begun := func() bool { return c.startup.begun } // +checklocksignore: configure calls it with mu held
-	return c.within("RECVSIZE", octets, 1, maxRecvSize, begun, func(cfg *Config) { cfg.RecvSize = octets })
+	return c.within("RECVSIZE", octets, 1, maxRecvSize, nil, func(cfg *Config) { cfg.RecvSize = octets })
 }
 
 // RecvSize returns the setting.

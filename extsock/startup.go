@@ -3,51 +3,30 @@ package extsock
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
-	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/toe"
 )
 
-// This file does what Config.Startup asks for on a connection that exists: it looks at the first octets
-// (StartupPrefer, accepting side), or switches at the first use. What Dial does is in dial.go.
+// This file runs what Config.Startup asks for on a connection that exists. How a connection begins is in
+// internal/startup; what Dial does is in dial.go, and the switch to DDP mode in ddpmode.go.
 
 // A FallbackReason says why a connection that was to prefer DDP mode is plain TCP.
 type FallbackReason int
 
 // The reasons. The first four are those of the dialling side.
 const (
-	FallbackNoReply      FallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
-	FallbackNotMPA                                 // the peer sent something else than an MPA Reply
-	FallbackTimedOut                               // nothing came within Config.PreferTimeout
-	FallbackRemembered                             // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
-	FallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
-	FallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
-
-	fallbackReasons
+	FallbackNoReply      = FallbackReason(startup.NoReply)      // the peer closed or reset the connection instead of an MPA Reply
+	FallbackNotMPA       = FallbackReason(startup.NotMPA)       // the peer sent something else than an MPA Reply
+	FallbackTimedOut     = FallbackReason(startup.TimedOut)     // nothing came within Config.PreferTimeout
+	FallbackRemembered   = FallbackReason(startup.Remembered)   // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
+	FallbackPlainPeer    = FallbackReason(startup.PlainPeer)    // accepting: the peer's first octets are no MPA Request
+	FallbackSniffTimeout = FallbackReason(startup.SniffTimeout) // accepting: no MPA Request came within Config.SniffTimeout
 )
 
-func (r FallbackReason) String() string {
-	switch r {
-	case FallbackNoReply:
-		return "no MPA Reply"
-	case FallbackNotMPA:
-		return "the answer was not MPA"
-	case FallbackTimedOut:
-		return "no answer in time"
-	case FallbackRemembered:
-		return "the peer did not speak MPA a while ago"
-	case FallbackPlainPeer:
-		return "the peer speaks plain TCP"
-	case FallbackSniffTimeout:
-		return "no MPA Request in time"
-	}
-	return fmt.Sprintf("FallbackReason(%d)", int(r))
-}
+func (r FallbackReason) String() string { return startup.Reason(r).String() }
 
 // A FallbackError says why a connection that was to prefer DDP mode is plain TCP. Conn.Fallback returns it, and
 // of all calls only ReceiveRequest fails with it.
@@ -67,67 +46,44 @@ func (e *FallbackError) Error() string {
 // Unwrap returns the cause.
 func (e *FallbackError) Unwrap() error { return e.Err }
 
-// fallbacks counts the connections of the process that fell back to plain TCP, by reason.
-var fallbacks [fallbackReasons]atomic.Uint64
-
-// fallbackCounts returns how many connections of the process fell back to plain TCP for each reason.
-func fallbackCounts() (counts [fallbackReasons]uint64) {
-	for r := range fallbacks {
-		counts[r] = fallbacks[r].Load()
-	}
-	return counts
+// newStartup returns the startup of a connection.
+func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *taps) *startup.Handshake {
+	return startup.New(s, startup.Config{
+		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests,
+		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(initiator),
+		Door: door, Tap: frameTap{t},
+	})
 }
 
-// alreadyOver is closed.
-var alreadyOver = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+// A frameTap shows startup frames to the Taps of a connection.
+type frameTap struct{ taps *taps }
 
-// A startup is how far a connection has come with what Config.Startup asks for. Conn.mu guards it.
-//
-//	undecided ──► sniffing ──► switching │ settled: plain TCP │ failed: evicted │ undecided: the Request is ReceiveRequest's
-//	undecided ──► switching ──► settled: DDP mode, or rejected by the application │ failed
-type startup struct {
-	settled  bool           // nothing is left to do
-	alone    bool           // no call waits for the switch's error, so failed keeps it
-	failed   error          // why that switch failed; nil again after Close
-	fallback *FallbackError // nil unless the connection fell back
-
-	begun    bool          // MPA startup has begun at least once, so buffers may be posted
-	sniffing chan struct{} // not nil while sniff looks at the first octets, closed at the end of that
-	judged   bool          // ReceiveRequest waits for what sniff finds
-	until    time.Time     // when to stop and take the connection for plain TCP; zero: never
-	half     *halfOpen     // not nil while the Listener counts it as half open
-
-	// byListener is set while the Listener's goroutine sees startup to its end, whatever the program
-	// does. Close then leaves the connection to that goroutine, so that a peer which was on its way in
-	// finds a connection that was accepted and closed, as it would over TCP.
-	byListener atomic.Bool
-
-	// ahead is what was read and has not been given out, aheadErr the error behind it. While sniffing
-	// is not nil sniff alone changes them, and Read gives nothing out.
-	ahead    []byte
-	aheadErr error
-}
-
-// endLocked notes how a switch has ended.
-func (s *startup) endLocked(err error) {
-	switch {
-	case err == nil:
-		s.settled, s.failed = true, nil
-	case s.alone:
-		s.failed = err
-	default:
-		s.settled = true // rejected, by one of the two programs, or closed
-	}
-	s.alone = false
-	s.byListener.Store(false)
-}
+func (t frameTap) Sent(frame []byte)                 { t.taps.frame(frame, true, true) }
+func (t frameTap) Received(frame []byte, whole bool) { t.taps.frame(frame, false, whole) }
 
 // Fallback returns why the connection is plain TCP although Config.Startup preferred DDP mode; nil if it
 // is in DDP mode, or undecided, or plain TCP was what it is to be.
 func (c *Conn) Fallback() *FallbackError {
+	f := c.startup.Fallback()
+	if f.Reason == 0 {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.startup.fallback
+	if c.fallback == nil {
+		c.fallback = &FallbackError{Reason: FallbackReason(f.Reason), Err: f.Err}
+	}
+	return c.fallback
+}
+
+// fallBack settles that a new connection is plain TCP.
+func (c *Conn) fallBack(why *FallbackError) {
+	c.startup.FallBack(startup.Fallback{Reason: startup.Reason(why.Reason), Err: why.Err})
+	c.traceFallback(why)
+}
+
+func (c *Conn) traceFallback(e *FallbackError) {
+	c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 }
 
 // Handshake waits until what Config.Startup asks for is done, which the connection's first Read or Write
@@ -135,9 +91,8 @@ func (c *Conn) Fallback() *FallbackError {
 // returns nil also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first, the
 // error is ctx.Err(), and the connection is as usable as before: startup goes on.
 func (c *Conn) Handshake(ctx context.Context) error {
-	calls := 0
 	return c.opError("handshake", untilDone(ctx, func(d *deadline) error {
-		_, err := c.enter(&calls, d)
+		_, err := c.enter(startup.Waiting, d)
 		return err
 	}))
 }
@@ -154,59 +109,35 @@ func untilDone(ctx context.Context, f func(*deadline) error) error {
 	return err
 }
 
-// countLocked makes the Listener count the connection as half open.
-//
-// +checklocks:c.mu
-func (c *Conn) countLocked() {
-	if c.startup.half == nil {
-		c.startup.half = c.door.enter()
+// enter begins a call that uses the connection. It waits until startup is over, and begins it where that is due, and
+// tells whether the connection is in DDP mode. In TCP mode the call is counted until startup.Leave.
+func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
+	for {
+		e, err := c.startup.Enter(u)
+		if err != nil || e.Over == nil {
+			return e.DDP, err
+		}
+		if e.Begun {
+			go c.runStartup() // HandshakeTimeout bounds it, not the deadline of the call that happens to be the first
+		}
+		select {
+		case <-e.Over:
+		case <-c.closed:
+		case <-d.done():
+			return false, errDeadline
+		}
 	}
 }
 
-// joinStartupLocked begins what Config.Startup asks for, unless that has begun. The channel is closed when a
-// part of it is over.
-//
-// +checklocks:c.mu
-func (c *Conn) joinStartupLocked() (over <-chan struct{}, err error) {
-	s := &c.startup
-	switch {
-	case c.switching != nil:
-		return c.switching, nil
-	case s.sniffing != nil:
-		return s.sniffing, nil
-	case c.sniffsLocked():
-		c.beginSniffLocked()
-		go c.sniff()
-		return s.sniffing, nil
+// runStartup runs startup that no call of the program has asked for. Later calls return its error.
+func (c *Conn) runStartup() {
+	if c.startup.Phase() == startup.Sniffing && !c.sniff() {
+		return
 	}
-	mine, err := c.beginAloneLocked()
-	if c.cfg.Startup == StartupPrefer && errors.Is(err, ErrUnread) { // the peer speaks first, so it is no Responder
-		c.fallBackLocked(&FallbackError{Reason: FallbackNotMPA, Err: err})
-		return alreadyOver, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	// HandshakeTimeout bounds the switch, not the deadline of the call that happens to be the first.
-	go c.switchAlone(mine)
-	return c.switching, nil
-}
-
-// beginAloneLocked begins a switch that the caller leaves to switchAlone.
-//
-// +checklocks:c.mu
-func (c *Conn) beginAloneLocked() (mine mpa.Config, err error) {
-	mine, err = c.beginSwitchLocked(nil)
-	c.startup.alone = err == nil
-	return mine, err
-}
-
-// switchAlone is EnableDDP for a connection that switches by itself. startup.failed takes its error.
-func (c *Conn) switchAlone(mine mpa.Config) {
 	ctx := context.Background()
 	if c.initiator {
 		c.endpoint()
-		_ = c.endSwitch(c.bounded(ctx, "the MPA Reply", func() error { return c.initiate(mine) }))
+		_ = c.initiate(ctx, nil)
 		return
 	}
 	if req, err := c.receiveRequest(ctx); err == nil {
@@ -214,80 +145,72 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 	}
 }
 
-// fallBackLocked settles that the connection is plain TCP.
-//
-// +checklocks:c.mu
-func (c *Conn) fallBackLocked(e *FallbackError) {
-	c.startup.settled, c.startup.fallback = true, e
-	fallbacks[e.Reason].Add(1)
+// sniff looks at the first octets. It reports whether they begin a Request that nobody else wants to receive.
+func (c *Conn) sniff() bool {
+	found := c.startup.Sniff()
+	mustClose := found.MustClose
+	err := guarded(func() error {
+		switch {
+		case found.Fallback.Reason != 0:
+			c.traceFallback(c.Fallback())
+		case found.Err != nil:
+			c.trace.warn("no DDP mode", "err", found.Err)
+		}
+		return nil
+	})
+	if err != nil && !mustClose {
+		mustClose = c.startup.Fail(err)
+	}
+	if mustClose {
+		_ = c.closeStream() // nobody waits for the error
+	}
+	return found.Request
 }
 
-// traceFallback is called without the lock; e may be nil.
-func (c *Conn) traceFallback(e *FallbackError) {
-	if e != nil {
-		c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
+// awaitSniff waits for the first octets for ReceiveRequest, where Config.Startup prefers DDP mode. The error
+// is a *FallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
+// not.
+func (c *Conn) awaitSniff(ctx context.Context) error {
+	over, begun, err := c.startup.Claim()
+	if err != nil || over == nil {
+		return err
 	}
+	if begun {
+		go c.runStartup()
+	}
+	select {
+	case <-over:
+	case <-c.closed:
+		err = net.ErrClosed
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	failed := c.startup.Unclaim()
+	if failed != nil {
+		return failed // it says more than that the connection is closed
+	}
+	if fallback := c.Fallback(); err == nil && fallback != nil {
+		return fallback
+	}
+	return err
+}
+
+// awaitDelay makes the peer wait for its answer if Config.BadSTagDelay delays its address.
+func (c *Conn) awaitDelay(ctx context.Context) error {
+	wait := c.startup.Delay()
+	if wait <= 0 {
+		return nil
+	}
+	c.trace.debug("address waits", "for", wait)
+	return c.startup.AwaitDelay(ctx, wait, c.cfg.handshakeTimeout(false))
 }
 
 // readPlain is Read in TCP mode.
 func (c *Conn) readPlain(p []byte) (int, error) {
-	if c.ahead.Load() && isClosed(c.readDeadline.done()) {
+	if c.startup.IsAhead() && isClosed(c.readDeadline.done()) {
 		return 0, c.opError("read", errDeadline) // as TCP, whatever has come
 	}
-	n, err := c.readStream(p)
+	n, err := c.startup.Read(p)
 	c.taps.plain(p[:n], false)
 	return n, err
-}
-
-// readStream reads from the stream; what was read ahead comes first.
-func (c *Conn) readStream(p []byte) (int, error) {
-	if c.ahead.Load() && len(p) > 0 {
-		if n, err := c.takeAhead(p); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return c.stream.Read(p)
-}
-
-// takeAhead gives out what was read ahead, and then the error that came behind it, once.
-func (c *Conn) takeAhead(p []byte) (n int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := &c.startup
-	n = copy(p, s.ahead)
-	s.ahead = s.ahead[n:]
-	if n == 0 {
-		err, s.aheadErr = s.aheadErr, nil
-	}
-	if len(s.ahead) == 0 && s.aheadErr == nil {
-		s.ahead = nil
-		c.ahead.Store(false)
-	}
-	return n, err
-}
-
-// unreadLocked returns how many octets are known to have come and not been read, and the first of them.
-// Nobody is reading.
-//
-// +checklocks:c.mu
-func (c *Conn) unreadLocked() (n int, begin []byte) {
-	s := &c.startup
-	waiting, _ := c.stream.Pending() // an error comes again
-	n = len(s.ahead) + waiting
-	if room := keyLen - len(s.ahead); waiting > 0 && room > 0 {
-		s.ahead = slices.Grow(s.ahead, room)
-		m, _ := c.stream.Read(s.ahead[len(s.ahead):keyLen][:min(waiting, room)]) // does not wait
-		s.ahead = s.ahead[:len(s.ahead)+m]
-	}
-	c.ahead.Store(len(s.ahead) > 0 || s.aheadErr != nil)
-	return n, s.ahead
-}
-
-// passed reports whether t, unless it is zero, lies in the past.
-func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
-
-// isTimeout reports whether err goes away when a deadline is moved.
-func isTimeout(err error) bool {
-	var e net.Error
-	return err != nil && err != io.EOF && errors.As(err, &e) && e.Timeout() //nolint:errorlint // the common case first
 }

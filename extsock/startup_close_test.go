@@ -46,7 +46,7 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 			}
 			dialled <- c
 		}()
-		c, err := l.AcceptDDP()
+		c, err := l.AcceptConn()
 		if err != nil {
 			t.Fatal(err)
 		}

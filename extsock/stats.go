@@ -4,6 +4,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
@@ -71,10 +72,7 @@ type Totals struct {
 // Stats returns what the connection has done so far in DDP mode. It may be called at any time, by any goroutine, also
 // after Close.
 func (c *Conn) Stats() Stats {
-	c.mu.Lock()
-	inDDP := c.mode == ModeDDP
-	c.mu.Unlock()
-	if !inDDP {
+	if !c.inDDPMode() {
 		return Stats{}
 	}
 	return c.verbs.pump.count.stats()
@@ -89,12 +87,10 @@ func TotalStats() Totals {
 	}
 	live.mu.Unlock()
 	t.Panics += startupPanics.Load()
-	t.HandshakeTimeouts, t.HalfOpenEvictions = handshakeTimeouts.Load(), evictions.Load()
-	t.BadSTagDelays = delays.Load()
-	for r, n := range fallbackCounts() {
-		if r > 0 {
-			t.Fallbacks[FallbackReason(r).String()] = n
-		}
+	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
+	t.BadSTagDelays = startup.BadSTagDelays()
+	for r, n := range startup.Fallbacks() {
+		t.Fallbacks[r.String()] = n
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -37,10 +38,10 @@ type byteStream struct {
 }
 
 // newByteStream begins the byte stream of c, whose peer has announced what its end is like.
-func newByteStream(c *Conn, p *pump, peer capabilities, maxULPDU int) *byteStream {
+func newByteStream(c *Conn, p *pump, peer startup.Capabilities, maxULPDU int) *byteStream {
 	// The peer states up to 2^32-1, which an int of 32 bits does not hold.
-	longest := int(min(int64(peer.maxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
-	tx := bytestream.NewSender(int(peer.credits), longest, int(p.in.window.Load()))
+	longest := int(min(int64(peer.MaxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
+	tx := bytestream.NewSender(int(peer.Credits), longest, int(p.in.window.Load()))
 	v := &c.verbs
 	return &byteStream{
 		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1), closed: c.closed,

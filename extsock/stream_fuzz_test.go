@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -118,7 +119,7 @@ func FuzzByteStream(f *testing.F) {
 		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(qp, qp.RecvCQ(), window, size)
 		p.in.setWindow(newWindow(window))
-		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, capabilities{byteStream: true, maxMessage: size, credits: granted}, mpa.MaxULPDU)
+		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, startup.Capabilities{ByteStream: true, MaxMessage: size, Credits: granted}, mpa.MaxULPDU)
 		d.p = p
 		p.receive()
 		for d.take(1000) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe/kernel"
 )
 
@@ -91,15 +92,14 @@ func (c *Conn) MultipathTCP() (bool, error) {
 // for a stream that can't, and where the application posts the receive buffers.
 func (c *Conn) CloseRead() error {
 	var never deadline
-	// as a Write: a silent peer is not waited for
-	inDDP, err := c.enter(&c.writing, &never) // +checklocksignore: enter and leave lock mu
+	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer is not waited for
 	if err != nil {
 		return c.opError("close", err)
 	}
 	if inDDP {
 		return c.opError("close", c.closeReadDDP())
 	}
-	defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
+	defer c.startup.Leave(startup.Writing)
 	s, ok := c.direct().(interface{ CloseRead() error })
 	if !ok {
 		return c.opError("close", errors.ErrUnsupported)
@@ -179,12 +179,10 @@ func (c *Conn) File() (*os.File, error) {
 
 // plain returns what is below the connection, if plain octets, all of them, go through it.
 func (c *Conn) plain() (net.Conn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	switch {
 	case c.isClosed():
 		return nil, net.ErrClosed
-	case c.mode == ModeDDP, c.switching != nil, !c.startup.settled, len(c.startup.ahead) > 0:
+	case !c.startup.IsPlain():
 		return nil, errors.ErrUnsupported
 	}
 	return c.direct(), nil
@@ -207,12 +205,12 @@ var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 // or another connection may feed without a copy in the program, and a Write under way as long as it lasts. In
 // DDP mode it is a loop of Writes of at most 32 KiB.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
-	inDDP, err := c.enter(&c.writing, &c.writeDeadline) // +checklocksignore: enter and leave lock mu
+	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("readfrom", err)
 	}
 	if !inDDP {
-		defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
+		defer c.startup.Leave(startup.Writing)
 		if s, ok := c.stream.(io.ReaderFrom); ok && !c.taps.on() {
 			return s.ReadFrom(r)
 		}
@@ -226,7 +224,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 // WriteTo writes what is read to w until io.EOF; io.Copy uses it. In TCP mode it is TCP's WriteTo, and a Read
 // under way as long as it lasts. In DDP mode it is a loop of Reads.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
-	inDDP, err := c.enter(&c.reading, &c.readDeadline) // +checklocksignore: enter and leave lock mu
+	inDDP, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
 		return 0, c.opError("writeto", err)
 	}
@@ -234,9 +232,9 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 		n, err = copyThrough(w, onlyReader{c})
 		return n, c.copyError("writeto", err)
 	}
-	defer c.leave(&c.reading) // +checklocksignore: enter and leave lock mu
-	for c.ahead.Load() && err == nil {
-		var b [keyLen]byte
+	defer c.startup.Leave(startup.Reading)
+	for c.startup.IsAhead() && err == nil {
+		var b [startup.KeyLen]byte
 		var m, written int
 		m, err = c.readPlain(b[:])
 		if m > 0 {
@@ -294,14 +292,14 @@ func (c *Conn) writePlain(p []byte) (int, error) {
 // does. In TCP mode that is one system call where the operating system can; in DDP mode each of them is a
 // Write.
 func (c *Conn) WriteBuffers(bufs *net.Buffers) (int64, error) {
-	inDDP, err := c.enter(&c.writing, &c.writeDeadline) // +checklocksignore: enter and leave lock mu
+	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
 		return 0, c.opError("write", err)
 	}
 	if inDDP {
 		return bufs.WriteTo(onlyWriter{c})
 	}
-	defer c.leave(&c.writing) // +checklocksignore: enter and leave lock mu
+	defer c.startup.Leave(startup.Writing)
 	if c.taps.on() {
 		return bufs.WriteTo(plainWriter{c})
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -86,10 +87,16 @@ func (p *pump) writeError(err error) error {
 	return err
 }
 
-// penalize has the peer's address wait if err, which is about to end the connection, is that it has used what it does
-// not have.
+// penalize delays the peer's address if err, which is about to end the connection, shows that the peer tries STags.
 func (p *pump) penalize(err error) {
 	if p.door != nil && guessed(err) {
-		p.door.penalize(p.stream.RemoteAddr())
+		p.door.Penalize(p.stream.RemoteAddr())
 	}
+}
+
+// guessed reports whether err, which has ended a connection, says that the peer used memory that it does not have. A
+// peer that tries STags gives such errors.
+func guessed(err error) bool {
+	var access *ddp.AccessError
+	return errors.As(err, &access) || errors.Is(err, ddp.ErrUnknownSTag) || errors.Is(err, ddp.ErrWrongStream)
 }

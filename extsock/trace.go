@@ -66,21 +66,21 @@ func (c *Conn) traceSwitch(err error) {
 		return
 	}
 	peer := &c.peer // +checklocksignore: startup is over, and so peer does not change
-	a, caps := peer.agreement, peer.capabilities
+	a, caps := peer.Agreement, peer.Capabilities
 	t.info("DDP mode", "revision", int(a.Revision), "enhanced", a.Enhanced, "crc", a.CRC,
 		"tx_markers", a.TxMarkers, "rx_markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD,
 		"peer_ird", a.PeerIRD, "peer_ord", a.PeerORD, "peer_to_peer", a.PeerToPeer, "rtr", a.RTR.String(),
-		"rddp", peer.isRDDP, "extensions", c.cfg.Extensions || caps.extensions, "large_fpdus", caps.largeFPDU,
+		"rddp", peer.IsRDDP, "extensions", c.cfg.Extensions || caps.Extensions, "large_fpdus", caps.LargeFPDU,
 		"emss", c.stream.EMSS())
 	p := c.verbs.pump
 	switch {
 	case p.in == nil:
 		t.info("application receives")
 	case p.bytes != nil:
-		t.info("byte stream", "send_credits", int(caps.credits), "send_size", p.bytes.longest(),
+		t.info("byte stream", "send_credits", int(caps.Credits), "send_size", p.bytes.longest(),
 			"recv_credits", p.in.window.Load(), "recv_size", c.cfg.recvSize())
 	default:
-		t.info("messages", "send_credits", int(caps.credits), "send_size", int64(caps.maxMessage),
+		t.info("messages", "send_credits", int(caps.Credits), "send_size", int64(caps.MaxMessage),
 			"recv_credits", c.cfg.recvDepth(), "recv_size", c.cfg.recvSize())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -97,7 +98,7 @@ func (c *Conn) endpoint() *verbs {
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
-		if c.isGivenUp() { // Close came first and found nothing
+		if c.startup.IsGivenUp() { // Close came first and found nothing
 			c.abandonVerbs()
 		}
 	})
@@ -119,14 +120,10 @@ func (c *Conn) appReceives() bool {
 
 // inDDP returns the verbs of a connection that is, or was, in DDP mode.
 func (c *Conn) inDDP() (*verbs, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.startup.failed != nil:
-		return nil, c.startup.failed
-	case c.isClosed():
-		return nil, net.ErrClosed
-	case c.mode != ModeDDP:
+	if err := c.startup.Err(); err != nil {
+		return nil, err
+	}
+	if c.startup.Phase() != startup.DDP {
 		return nil, ErrMode
 	}
 	return &c.verbs, nil
@@ -297,7 +294,11 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()
-		late := c.mode == ModeDDP || c.switching != nil && !c.asked
+		late := false
+		switch c.startup.Phase() {
+		case startup.Requesting, startup.Receiving, startup.Answering, startup.DDP, startup.Terminating:
+			late = true
+		}
 		if !late {
 			v.appReceives.Store(true)
 		}
@@ -317,14 +318,14 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 func (c *Conn) PeerPrivateData() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.privateData
+	return c.peer.PrivateData
 }
 
 // Depths returns the IRD and ORD of this end that startup has agreed on, in RDMA Reads (RFC 6581 §9).
 func (c *Conn) Depths() (ird, ord int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.agreement.IRD, c.peer.agreement.ORD
+	return c.peer.Agreement.IRD, c.peer.Agreement.ORD
 }
 
 // PeerDepths returns the IRD and ORD that the peer has stated in its Request or Reply, in RDMA Reads; 0 and 0 before
@@ -333,7 +334,7 @@ func (c *Conn) Depths() (ird, ord int) {
 func (c *Conn) PeerDepths() (ird, ord int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.agreement.PeerIRD, c.peer.agreement.PeerORD
+	return c.peer.Agreement.PeerIRD, c.peer.Agreement.PeerORD
 }
 
 // ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.

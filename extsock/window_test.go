@@ -51,13 +51,13 @@ func TestWindow(t *testing.T) {
 				if _, err := m.WriteAt([]byte("write"), m.Len()-5); err != nil {
 					t.Errorf("WriteAt: %v", err)
 				}
-				if old, err := m.Swap(8, 41); err != nil || old == 41 {
+				if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
 					t.Errorf("Swap: %d, %v", old, err)
 				}
-				if old, err := ci.Remote(r.Handle()).FetchAdd(int64(off+8), 1); err != nil || old != 41 {
+				if old, err := ci.Remote(r.Handle()).FetchAdd(t.Context(), int64(off+8), 1); err != nil || old != 41 {
 					t.Errorf("FetchAdd of the same word of the Region: %d, %v", old, err)
 				}
-				if old, err := m.CompareAndSwap(8, 42, 0); err != nil || old != 42 {
+				if old, err := m.CompareAndSwap(t.Context(), 8, 42, 0); err != nil || old != 42 {
 					t.Errorf("CompareAndSwap: %d, %v", old, err)
 				}
 				copy(want[off+8:], make([]byte, 8))

@@ -104,7 +104,7 @@ type accepting struct {
 }
 
 func (l *accepting) Accept() (net.Conn, error) {
-	c, err := l.AcceptDDP()
+	c, err := l.AcceptConn()
 	if err != nil {
 		return nil, err
 	}

@@ -182,7 +182,7 @@ func TestFloods(t *testing.T) {
 			}
 			flooder := startChild(t, "flood", floodEnv+"="+string(job))
 			defer flooder.end(t)
-			c, err := l.AcceptDDP()
+			c, err := l.AcceptConn()
 			if err != nil {
 				t.Fatal(err)
 			}

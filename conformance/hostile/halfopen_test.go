@@ -43,7 +43,7 @@ func besiege(t *testing.T, cfg *extsock.Config) *besieged {
 func (s *besieged) serve(t *testing.T) {
 	defer s.wg.Done()
 	for {
-		c, err := s.l.AcceptDDP()
+		c, err := s.l.AcceptConn()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
 				t.Error(err)
@@ -202,7 +202,7 @@ func TestListenerCloses(t *testing.T) {
 		go func() {
 			var conns []*extsock.Conn
 			for {
-				c, err := l.AcceptDDP()
+				c, err := l.AcceptConn()
 				if err != nil {
 					served <- conns
 					return

@@ -188,7 +188,7 @@ func lossyEnd(sender bool) error {
 	} else {
 		var l *extsock.Listener
 		if l, err = extsock.Listen("tcp", lossyAddress[false]+":7174", cfg); err == nil {
-			c, err = l.AcceptDDP()
+			c, err = l.AcceptConn()
 		}
 	}
 	if err != nil {

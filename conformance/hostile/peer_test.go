@@ -96,7 +96,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.AcceptDDP()
+	c, err := l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func pair(t testing.TB, i, r extsock.Config) (ci, cr *extsock.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cr, err = l.AcceptDDP()
+	cr, err = l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}

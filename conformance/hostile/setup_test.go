@@ -202,7 +202,7 @@ func TestNothingOutlives(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := x.c.Remote(r.Handle()).WithContext(ctx).ReadAt(make([]byte, 8), 0); kindOf(err) != "deadline" {
+			if _, err := x.c.Remote(r.Handle()).ReadAtContext(ctx, make([]byte, 8), 0); kindOf(err) != "deadline" {
 				t.Errorf("ReadAt: %v", err)
 			}
 		}},

@@ -130,7 +130,7 @@ func startHybrid(t *testing.T, ctx context.Context) *hybrid {
 	})
 	s.running.Go(func() {
 		for {
-			c, err := l.AcceptDDP()
+			c, err := l.AcceptConn()
 			if err != nil {
 				return
 			}

@@ -200,7 +200,7 @@ func acceptFromSiw(t *testing.T, g *Guest, cfg extsock.Config, connect string) (
 	siw.Do("resolve addr=%s port=%d", HostIP, l.Addr().(*net.TCPAddr).Port)
 	siw.Do("recv n=4")
 	siw.Send("%s", connect)
-	conn, err := l.AcceptDDP()
+	conn, err := l.AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}

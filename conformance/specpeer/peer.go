@@ -63,7 +63,7 @@ func (p *Peer) Serve(ctx context.Context, l *extsock.Listener) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
 	for {
-		conn, err := l.AcceptDDP()
+		conn, err := l.AcceptConn()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
@@ -82,10 +82,10 @@ func (p *Peer) Dial(ctx context.Context, address string) error {
 	if patience == 0 {
 		patience = DefaultPatience
 	}
-	d := &extsock.Dialer{Config: p.Config()}
+	cfg := p.Config()
 	end, served := time.Now().Add(patience), false
 	for failures := 0; ctx.Err() == nil && (!served || failures < maxFailures); {
-		conn, err := d.DialDDP(ctx, "tcp", address)
+		conn, err := extsock.DialContext(ctx, "tcp", address, cfg)
 		switch {
 		case err == nil:
 			failures, served = 0, true

@@ -12,6 +12,7 @@ const (
 	reader
 	writer
 	conn
+	startup
 	token
 	batch
 	byteStream
@@ -37,16 +38,15 @@ const (
 	deadline
 	network
 	buffered
-	netRead
 	simulator
 	numRanks
 )
 
 var names = [numRanks]string{
-	"Backlog", "Reader", "Writer", "Conn", "Token", "Batch", "ByteStream", "Inbox", "Pump",
+	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Batch", "ByteStream", "Inbox", "Pump",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
 	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
-	"Network", "Buffered", "NetRead", "Simulator",
+	"Network", "Buffered", "Simulator",
 }
 
 func (r rank) String() string { return names[r] }
@@ -54,7 +54,8 @@ func (r rank) String() string { return names[r] }
 // Of extsock.
 type (
 	Backlog    struct{} // a Listener's backlog
-	Conn       struct{} // a connection's mode and startup
+	Conn       struct{} // what a connection knows of its peer
+	Startup    struct{} // how a connection begins
 	Reader     struct{} // the one Read that looks at the inbox
 	Writer     struct{} // the one Write of a byte stream that is under way
 	Token      struct{} // the transmit token
@@ -94,12 +95,12 @@ type (
 type (
 	Network   struct{} // the addresses of the simulator
 	Buffered  struct{} // a send buffer above a net.Conn
-	NetRead   struct{} // a read from a net.Conn
 	Simulator struct{} // a connection of the simulator
 )
 
 func (Backlog) rank() rank     { return backlog }
 func (Conn) rank() rank        { return conn }
+func (Startup) rank() rank     { return startup }
 func (Reader) rank() rank      { return reader }
 func (Writer) rank() rank      { return writer }
 func (Token) rank() rank       { return token }
@@ -127,5 +128,4 @@ func (Domain) rank() rank      { return domain }
 func (Keys) rank() rank        { return keys }
 func (Network) rank() rank     { return network }
 func (Buffered) rank() rank    { return buffered }
-func (NetRead) rank() rank     { return netRead }
 func (Simulator) rank() rank   { return simulator }

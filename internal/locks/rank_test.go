@@ -27,13 +27,13 @@ func TestRankNames(t *testing.T) {
 		r    Rank
 		want string
 	}{
-		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Reader{}, "Reader"}, {Writer{}, "Writer"}, {Token{}, "Token"},
+		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Startup{}, "Startup"}, {Reader{}, "Reader"}, {Writer{}, "Writer"}, {Token{}, "Token"},
 		{Batch{}, "Batch"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Pump{}, "Pump"}, {Regions{}, "Regions"},
 		{Door{}, "Door"}, {Idle{}, "Idle"}, {Memory{}, "Memory"}, {Live{}, "Live"}, {Crossovers{}, "Crossovers"},
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},
 		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Windows{}, "Windows"}, {Region{}, "Region"},
 		{Queue{}, "Queue"}, {Domain{}, "Domain"}, {Keys{}, "Keys"}, {Network{}, "Network"}, {Buffered{}, "Buffered"},
-		{NetRead{}, "NetRead"}, {Simulator{}, "Simulator"},
+		{Simulator{}, "Simulator"},
 	} {
 		if got := tt.r.rank().String(); got != tt.want {
 			t.Errorf("%T has the rank %v", tt.r, got)

@@ -42,7 +42,7 @@ func (l *TCPListener) Accept() (net.Conn, error) {
 // AcceptTCP is Accept with the type that it really returns.
 func (l *TCPListener) AcceptTCP() (*TCPConn, error) {
 	if l.inBand == nil {
-		return l.AcceptDDP()
+		return l.AcceptConn()
 	}
 	return l.inBand.next(l.Addr())
 }

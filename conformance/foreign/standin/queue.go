@@ -38,7 +38,7 @@ func newQueue() *queue {
 // fill accepts connections until l is closed, and switches each in a goroutine of its own.
 func (q *queue) fill(l *extsock.Listener) {
 	for {
-		c, err := l.AcceptDDP()
+		c, err := l.AcceptConn()
 		if err != nil {
 			q.end(err)
 			return

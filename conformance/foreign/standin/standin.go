@@ -124,11 +124,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 }
 
 func (d *Dialer) dial(ctx context.Context, network, address string) (*TCPConn, error) {
-	x := extsock.Dialer{Dialer: *(*net.Dialer)(d), Config: config()}
-	c, err := x.DialDDP(ctx, network, address)
+	x := extsock.Dialer{NetDialer: *(*net.Dialer)(d), Config: config()}
+	nc, err := x.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
+	c := nc.(*extsock.Conn)
 	if mode == ModeInBand {
 		if err := enable(ctx, c); err != nil {
 			c.Close()
@@ -179,7 +180,7 @@ func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (ne
 }
 
 func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*TCPListener, error) {
-	x := extsock.ListenConfig{ListenConfig: *(*net.ListenConfig)(lc), Config: config()}
+	x := extsock.ListenConfig{NetListenConfig: *(*net.ListenConfig)(lc), Config: config()}
 	l, err := x.Listen(ctx, network, address)
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (s *session) move(ctx context.Context, op rdmap.WorkOp, h extsock.Handle, p
 }
 
 // verbs exchanges messages and atomics and checks the answers.
-func (s *session) verbs(messages int) error {
+func (s *session) verbs(ctx context.Context, messages int) error {
 	for i := range messages {
 		text := fmt.Sprintf("message %d over RDMA", i)
 		answer, err := s.ask(verbEcho, []byte(text)...)
@@ -111,13 +111,13 @@ func (s *session) verbs(messages int) error {
 	}
 	word := s.c.Remote(h)
 	s.c.SetDeadline(time.Now().Add(time.Minute))
-	if old, err := word.FetchAdd(0, 42); err != nil || old != 0 {
+	if old, err := word.FetchAdd(ctx, 0, 42); err != nil || old != 0 {
 		return errors.Join(err, fmt.Errorf("FetchAdd on a new word gave %d", old))
 	}
-	if old, err := word.CompareAndSwap(0, 42, 7); err != nil || old != 42 {
+	if old, err := word.CompareAndSwap(ctx, 0, 42, 7); err != nil || old != 42 {
 		return errors.Join(err, fmt.Errorf("CmpSwap of 42 gave %d", old))
 	}
-	if old, err := word.FetchAdd(0, 0); err != nil || old != 7 {
+	if old, err := word.FetchAdd(ctx, 0, 0); err != nil || old != 7 {
 		return errors.Join(err, fmt.Errorf("the word is %d, not 7", old))
 	}
 	return nil

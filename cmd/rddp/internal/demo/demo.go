@@ -135,7 +135,7 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 	fmt.Fprintf(out, "RDMA Read  %s, SHA-256 equal back here\n", compare(n, read, plainRead))
 	const messages = 1000
 	begin := time.Now()
-	if err := c.verbs(messages); err != nil {
+	if err := c.verbs(ctx, messages); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "messages   %d there and back, %.1f µs each; FetchAdd and CmpSwap right\n", messages,
@@ -178,7 +178,7 @@ func captured(ctx context.Context, f *os.File, address string, out io.Writer) er
 	if err := c.move(ctx, rdmap.WorkRead, h, p, quiet); err != nil {
 		return err
 	}
-	if err := c.verbs(3); err != nil {
+	if err := c.verbs(ctx, 3); err != nil {
 		return err
 	}
 	if err := errors.Join(c.c.Close(), w.Close(), f.Close()); err != nil {

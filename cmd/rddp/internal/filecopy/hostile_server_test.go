@@ -25,7 +25,7 @@ func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
 		defer close(ended)
-		c, err := l.AcceptDDP()
+		c, err := l.AcceptConn()
 		if err != nil || c.EnableDDP(t.Context(), conf.PrivateData) != nil {
 			return
 		}

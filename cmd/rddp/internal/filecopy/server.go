@@ -113,7 +113,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
 	l := accept.Loop[*extsock.Conn]{
-		Accept: s.l.AcceptDDP,
+		Accept: s.l.AcceptConn,
 		Serve:  s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
 		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
 		Go:     conns.Go, Log: s.cfg.Log,

@@ -35,7 +35,7 @@ func TestServeRequest(t *testing.T) {
 			served := make(chan error, 1)
 			go func() {
 				defer l.Close()
-				conn, err := l.AcceptDDP()
+				conn, err := l.AcceptConn()
 				if err != nil {
 					served <- err
 					return

@@ -55,7 +55,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var connections sync.WaitGroup
 	o := &only{stop: cancel}
 	l := accept.Loop[*extsock.Conn]{
-		Accept: s.l.AcceptDDP, Context: ctx, Most: maxConns, MostQuiet: maxConns,
+		Accept: s.l.AcceptConn, Context: ctx, Most: maxConns, MostQuiet: maxConns,
 		Serve: func(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 			if s.cfg.Persistent {
 				s.serve(ctx, c, place, c.EnableDDP)

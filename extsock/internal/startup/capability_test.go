@@ -1,4 +1,4 @@
-package extsock
+package startup
 
 import (
 	"bytes"
@@ -18,16 +18,16 @@ var capabilityVector = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 1, 0, 0, 0, 32
 var behindCapabilities = append(slices.Concat(capabilityVector[:16], []byte{0x5c, 0x52, 0x44, 0x40}), "rest"...)
 
 func TestCapabilityRecord(t *testing.T) {
-	c := capabilities{extensions: true, largeFPDU: true, maxMessage: 1 << 16, byteStream: true, credits: 32}
-	if got := c.withPrivateData(nil); !bytes.Equal(got, capabilityVector) {
-		t.Errorf("%+v.withPrivateData = %x, want %x", c, got, capabilityVector)
+	c := Capabilities{Extensions: true, LargeFPDU: true, MaxMessage: 1 << 16, ByteStream: true, Credits: 32}
+	if got := c.WithPrivateData(nil); !bytes.Equal(got, capabilityVector) {
+		t.Errorf("%+v.WithPrivateData = %x, want %x", c, got, capabilityVector)
 	}
-	if got := c.withPrivateData([]byte("rest")); !bytes.Equal(got, behindCapabilities) {
-		t.Errorf("%+v.withPrivateData = %x, want %x", c, got, behindCapabilities)
+	if got := c.WithPrivateData([]byte("rest")); !bytes.Equal(got, behindCapabilities) {
+		t.Errorf("%+v.WithPrivateData = %x, want %x", c, got, behindCapabilities)
 	}
-	got, rest, ok, err := parseCapabilities(behindCapabilities)
+	got, rest, ok, err := ParseCapabilities(behindCapabilities)
 	if !ok || got != c || string(rest) != "rest" || err != nil {
-		t.Errorf("parseCapabilities(%x) = %+v, %q, %v, %v, want %+v", behindCapabilities, got, rest, ok, err, c)
+		t.Errorf("ParseCapabilities(%x) = %+v, %q, %v, %v, want %+v", behindCapabilities, got, rest, ok, err, c)
 	}
 }
 
@@ -35,8 +35,8 @@ func TestCapabilityOfALaterVersion(t *testing.T) {
 	b := append(bytes.Clone(capabilityVector), 0xff, 0xff, 'a')
 	b[4], b[5] = 9, 22
 	binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
-	if _, rest, ok, err := parseCapabilities(b); !ok || string(rest) != "a" || err != nil {
-		t.Errorf("parseCapabilities(%x): rest %q, %v, %v, want the octets behind the longer record", b, rest, ok, err)
+	if _, rest, ok, err := ParseCapabilities(b); !ok || string(rest) != "a" || err != nil {
+		t.Errorf("ParseCapabilities(%x): rest %q, %v, %v, want the octets behind the longer record", b, rest, ok, err)
 	}
 }
 
@@ -48,9 +48,9 @@ func TestChangedCapabilities(t *testing.T) {
 		for _, bit := range bits {
 			b[bit/8] ^= 1 << (bit % 8)
 		}
-		c, rest, ok, err := parseCapabilities(b)
+		c, rest, ok, err := ParseCapabilities(b)
 		if e := (*mpa.Error)(nil); ok || !errors.As(err, &e) || e.Code != mpa.CodeFrame {
-			t.Errorf("bits %v changed: parseCapabilities = %+v, %q, %v, %v", bits, c, rest, ok, err)
+			t.Errorf("bits %v changed: ParseCapabilities = %+v, %q, %v, %v", bits, c, rest, ok, err)
 		}
 	}
 	for i := range 8 * len(behindCapabilities) {
@@ -81,9 +81,9 @@ func TestForeignPrivateDataIsNoCapability(t *testing.T) {
 			b := bytes.Clone(capabilityVector)
 			b[capabilityCRC]++ // else it is a record that has been changed
 			b = tt.change(b)
-			c, rest, ok, err := parseCapabilities(b)
-			if ok || c != (capabilities{}) || !bytes.Equal(rest, b) || err != nil {
-				t.Errorf("parseCapabilities(%x) = %+v, %x, %v, %v, want all of it left alone", b, c, rest, ok, err)
+			c, rest, ok, err := ParseCapabilities(b)
+			if ok || c != (Capabilities{}) || !bytes.Equal(rest, b) || err != nil {
+				t.Errorf("ParseCapabilities(%x) = %+v, %x, %v, %v, want all of it left alone", b, c, rest, ok, err)
 			}
 		})
 	}
@@ -96,20 +96,20 @@ func FuzzCapabilities(f *testing.F) {
 		if fix && len(b) >= capabilityLen {
 			binary.BigEndian.PutUint32(b[capabilityCRC:], privateDataCRC([6]byte(b), b))
 		}
-		c, rest, ok, err := parseCapabilities(b)
+		c, rest, ok, err := ParseCapabilities(b)
 		if err != nil {
 			if ok {
-				t.Errorf("parseCapabilities(%x) is good, with %v", b, err)
+				t.Errorf("ParseCapabilities(%x) is good, with %v", b, err)
 			}
 			return
 		}
 		if !ok {
 			if !bytes.Equal(rest, b) {
-				t.Errorf("parseCapabilities(%x) took octets without a record", b)
+				t.Errorf("ParseCapabilities(%x) took octets without a record", b)
 			}
 			return
 		}
-		if again, tail, ok, err := parseCapabilities(c.withPrivateData(rest)); !ok || again != c || !bytes.Equal(tail, rest) || err != nil {
+		if again, tail, ok, err := ParseCapabilities(c.WithPrivateData(rest)); !ok || again != c || !bytes.Equal(tail, rest) || err != nil {
 			t.Errorf("%+v does not survive a round trip: %+v, %q, %v, %v", c, again, tail, ok, err)
 		}
 	})

@@ -1,0 +1,145 @@
+package startup
+
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/internal/locks"
+)
+
+// A Reason says why a connection that prefers DDP mode is plain TCP. Package extsock documents the values.
+type Reason int
+
+const (
+	NoReply Reason = iota + 1
+	NotMPA
+	TimedOut
+	Remembered
+	PlainPeer
+	SniffTimeout
+
+	reasons
+)
+
+func (r Reason) String() string {
+	switch r {
+	case NoReply:
+		return "no MPA Reply"
+	case NotMPA:
+		return "the answer was not MPA"
+	case TimedOut:
+		return "no answer in time"
+	case Remembered:
+		return "the peer did not speak MPA a while ago"
+	case PlainPeer:
+		return "the peer speaks plain TCP"
+	case SniffTimeout:
+		return "no MPA Request in time"
+	}
+	return fmt.Sprintf("FallbackReason(%d)", int(r))
+}
+
+// A Fallback is why a connection that prefers DDP mode is plain TCP. The zero value means that it is not.
+type Fallback struct {
+	Reason Reason
+	Err    error // what was found
+}
+
+// fallbacks counts the connections of the process that fell back to plain TCP, by Reason.
+var fallbacks [reasons]atomic.Uint64
+
+// Fallbacks returns how many connections of the process fell back to plain TCP for each Reason.
+func Fallbacks() map[Reason]uint64 {
+	m := make(map[Reason]uint64)
+	for r := Reason(1); r < reasons; r++ {
+		m[r] = fallbacks[r].Load()
+	}
+	return m
+}
+
+// An Address is what was dialled, and how. Backend is the toe.Backend.
+type Address struct {
+	Backend          any
+	TLS              bool
+	Network, Address string
+}
+
+// key returns the Address as the key of a map. Addresses that differ only in backends that cannot be compared have the
+// same key.
+func (a Address) key() Address {
+	if a.Backend != nil && !reflect.ValueOf(a.Backend).Comparable() {
+		a.Backend = nil
+	}
+	return a
+}
+
+// maxRecords limits how many addresses a Dialer remembers.
+const maxRecords = 1024
+
+// Records is what a Dialer remembers, for a while, of what the peers at addresses have said. The zero value is empty.
+type Records struct {
+	mu locks.Mutex[locks.Memory]
+	m  map[Address]record // +checklocks:mu
+}
+
+// A record is what one peer has said. If why is nil, the peer knows only revision 1 of MPA. Otherwise why says why the
+// address is dialled in plain TCP.
+type record struct {
+	until time.Time
+	why   error
+}
+
+// Recall returns why the Dialer should dial a in plain TCP, or nil, and whether the peer knows only revision 1 of MPA.
+func (r *Records) Recall(a Address) (why error, revision1 bool) {
+	a = a.key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.m[a]
+	if ok && !time.Now().Before(found.until) {
+		delete(r.m, a)
+		return nil, false
+	}
+	return found.why, ok && found.why == nil
+}
+
+// Forget drops what is remembered of a.
+func (r *Records) Forget(a Address) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.m, a.key())
+}
+
+// Note remembers for the time d that a is to be dialled in plain TCP because of why, or, if why is nil, that the peer
+// knows only revision 1 of MPA. If there are too many records, Note drops the one that has the least time left. If d is
+// negative, Note does nothing.
+func (r *Records) Note(a Address, why error, d time.Duration) {
+	if d < 0 {
+		return
+	}
+	a = a.key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.m == nil {
+		r.m = make(map[Address]record)
+	}
+	if _, ok := r.m[a]; !ok && len(r.m) >= maxRecords {
+		var first Address
+		var until time.Time
+		for b, found := range r.m {
+			if until.IsZero() || found.until.Before(until) {
+				first, until = b, found.until
+			}
+		}
+		delete(r.m, first)
+	}
+	r.m[a] = record{until: time.Now().Add(d), why: why}
+}
+
+// Len returns how many addresses are remembered.
+func (r *Records) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.m)
+}

@@ -1,0 +1,120 @@
+package startup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+)
+
+// MaxPrivateData is the maximum length of the Private Data of an enhanced frame, in bytes: RFC 6581
+// §9 takes 4 of the 512 bytes.
+const MaxPrivateData = 508
+
+// writeFrame sends one startup frame.
+func (h *Handshake) writeFrame(f mpa.Frame) error {
+	b := f.AppendTo(nil)
+	if h.cfg.Tap != nil {
+		h.cfg.Tap.Sent(b)
+	}
+	_, err := h.stream.Write(b)
+	return err
+}
+
+// readFrame reads one startup frame and not a byte more: what follows it is FPDUs.
+func (h *Handshake) readFrame(reply bool) (mpa.Frame, error) {
+	b := make([]byte, mpa.FrameHeaderLen)
+	key := mpa.Key(reply)
+	n, whole := 0, false
+	defer func() { // in one piece
+		if h.cfg.Tap != nil {
+			h.cfg.Tap.Received(b[:n], whole)
+		}
+	}()
+	for n < len(b) {
+		m, err := h.Read(b[n:])
+		n += m
+		// A peer that sends something else is recognized by its first byte, not by a time-out.
+		if k := min(n, len(key)); !bytes.Equal(b[:k], key[:k]) {
+			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
+				return mpa.Frame{}, &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
+			}
+			return mpa.Frame{}, fmt.Errorf("%w: %w", ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
+		}
+		if err != nil {
+			return mpa.Frame{}, frameError(err, n, reply)
+		}
+	}
+	total, err := mpa.FrameLen(b)
+	if err != nil {
+		return mpa.Frame{}, err
+	}
+	b = slices.Grow(b, total-len(b))
+	b = b[:total]
+	m, err := io.ReadFull(h.stream, b[n:]) // nothing was read ahead of this far
+	n += m
+	if err != nil {
+		return mpa.Frame{}, frameError(err, n, reply)
+	}
+	whole = true
+	return mpa.ParseFrame(b)
+}
+
+// frameError says what the end of the stream inside a startup frame, after n bytes, means.
+func frameError(err error, n int, reply bool) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+		return err // caused by this end; the peer causes all others, by a FIN, or by a reset if it left bytes unread
+	}
+	if err == io.EOF { //nolint:errorlint // as io.ReadFull has it: inside a frame it is not expected
+		err = io.ErrUnexpectedEOF
+	}
+	missing := ErrNoRequest
+	if reply {
+		missing = ErrNoReply
+	}
+	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d octets of the frame", n), Err: err})
+}
+
+// bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout; the error then names
+// what f waited for.
+func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	h.mu.Lock()
+	half := h.half
+	h.mu.Unlock()
+	half.whenEvicted(cancel)
+	defer half.whenEvicted(nil)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.stream.SetDeadline(time.Time{}) // an error is that of a closed stream, and comes again
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		if err := h.stream.SetDeadline(past); err != nil {
+			h.stream.Close() // a stream without deadlines
+		}
+		close(fired)
+	})
+	defer func() { // after a panic of the Tap, too
+		if stop() {
+			return
+		}
+		<-fired
+		switch {
+		case err == nil:
+		case half.isEvicted():
+			err = ErrHalfOpen
+		default:
+			err = fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,67 @@
+package startup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rddp/rddp/mpa"
+)
+
+// A Peer is what MPA startup told of the other end.
+type Peer struct {
+	Agreement    mpa.Agreement
+	Capabilities Capabilities
+	IsRDDP       bool   // the peer has sent a capability record
+	PrivateData  []byte // of the peer's program
+}
+
+// learn returns the Peer of an agreement.
+func learn(a mpa.Agreement) (Peer, error) {
+	caps, rest, isRDDP, err := ParseCapabilities(a.PrivateData)
+	return Peer{Agreement: a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
+}
+
+// Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine asks for and waits for
+// the Reply, at most until ctx is done or timeout has passed. After a rejection the error is an *mpa.RejectError with the
+// private data of the peer's program.
+//
+// terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then enters DDP mode with
+// peer for the one FPDU that tells the peer why (RFC 6581 §8).
+func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mpa.Config) (peer Peer, terminate bool, err error) {
+	err = h.bounded(ctx, timeout, "the MPA Reply", func() error {
+		request, err := mine.Request()
+		if err != nil {
+			return err
+		}
+		if err := h.writeFrame(request); err != nil {
+			return frameError(err, 0, true)
+		}
+		reply, err := h.readFrame(true)
+		if err != nil {
+			return err
+		}
+		agreed, err := mine.HandleReply(request, reply)
+		e, r := (*mpa.Error)(nil), (*mpa.RejectError)(nil)
+		switch {
+		case err == nil:
+			peer, err = learn(agreed)
+		case errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic:
+			peer, _ = learn(agreed) // the private data is of no use any more
+			terminate = true
+		case errors.As(err, &r):
+			err = programsRejection(r)
+		}
+		return err
+	})
+	return peer, terminate, err
+}
+
+// programsRejection returns r without the peer's capability record in front of the program's private data.
+func programsRejection(r *mpa.RejectError) error {
+	_, rest, _, err := ParseCapabilities(r.PrivateData)
+	if err != nil {
+		return err
+	}
+	return &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
+}

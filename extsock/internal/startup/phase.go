@@ -1,0 +1,106 @@
+package startup
+
+import "fmt"
+
+// A Phase is how far a connection has come with its startup.
+//
+//	            ┌──────────────► Requesting ─────────────────────────────────┐
+//	            │                                                            │
+//	Undecided ──┼─► Sniffing ──► Recognized ──► Receiving ► Asked ► Answering┼─► DDP
+//	            │      ├─────────────────────────►▲                          ├─► Terminating
+//	            ├──────┼─────────────────────────►┘                          │
+//	            ▼      ▼                                                     │
+//	           Plain ◄───────────────────────────────────────── a rejection ─┤
+//	             └──► Requesting or Receiving                                └─► Failed
+//
+// A peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on by itself. Sniffing,
+// Requesting, Receiving and Answering may end in Failed, and so may Plain. A closed connection is no phase: see
+// Handshake.closed.
+type Phase int32
+
+const (
+	// Undecided means that nothing has begun. The first use of the connection begins startup.
+	Undecided Phase = iota
+	// Plain is TCP mode: every byte is the program's.
+	Plain
+	// Sniffing means that the accepting end looks at the first bytes, which belong to an MPA Request or to the program.
+	Sniffing
+	// Recognized means that the first bytes begin an MPA Request, which the program has not asked for yet.
+	Recognized
+	// Requesting means that the Initiator sends its Request and waits for the Reply.
+	Requesting
+	// Receiving means that the Responder waits for the Request.
+	Receiving
+	// Asked means that the Request waits for its answer.
+	Asked
+	// Answering means that the Responder sends its Reply.
+	Answering
+	// DDP is DDP mode: the driver has the stream.
+	DDP
+	// Terminating is DDP mode too, but only for the one FPDU that tells the peer why startup has failed (RFC 6581 §8).
+	// Every call of the program fails with that error.
+	Terminating
+	// Failed means that the connection cannot be used any more. Handshake.err says why.
+	Failed
+
+	phases
+)
+
+var phaseNames = [phases]string{
+	"Undecided", "Plain", "Sniffing", "Recognized", "Requesting", "Receiving", "Asked", "Answering", "DDP", "Terminating", "Failed",
+}
+
+func (p Phase) String() string {
+	if p < 0 || p >= phases {
+		return fmt.Sprintf("Phase(%d)", int32(p))
+	}
+	return phaseNames[p]
+}
+
+// arrows holds the Phases that may follow each Phase, as bits.
+var arrows = [phases]uint32{
+	Undecided:  bits(Plain, Sniffing, Requesting, Receiving),
+	Plain:      bits(Requesting, Receiving, Failed),
+	Sniffing:   bits(Plain, Recognized, Receiving, Failed),
+	Recognized: bits(Receiving),
+	Requesting: bits(DDP, Terminating, Plain, Failed),
+	Receiving:  bits(Asked, Failed),
+	Asked:      bits(Answering),
+	Answering:  bits(DDP, Plain, Failed),
+}
+
+func bits(ps ...Phase) (b uint32) {
+	for _, p := range ps {
+		b |= 1 << p
+	}
+	return b
+}
+
+// setPhase is the only place that changes the phase.
+//
+// +checklocks:h.mu
+func (h *Handshake) setPhase(to Phase) {
+	from := h.Phase()
+	if arrows[from]&(1<<to) == 0 {
+		panic(fmt.Sprintf("BUG: startup goes from %v to %v", from, to))
+	}
+	h.phase.Store(int32(to))
+}
+
+// Phase returns the present phase.
+func (h *Handshake) Phase() Phase { return Phase(h.phase.Load()) }
+
+// isUnderWay reports whether a goroutine or a call runs startup, or the Request waits for its answer.
+func (p Phase) isUnderWay() bool {
+	switch p {
+	case Sniffing, Requesting, Receiving, Asked, Answering:
+		return true
+	}
+	return false
+}
+
+// IsSwitching reports whether MPA startup is under way.
+func (h *Handshake) IsSwitching() bool {
+	p := h.Phase()
+	return p.isUnderWay() && p != Sniffing
+}
