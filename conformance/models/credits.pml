@@ -76,7 +76,7 @@ chan link[2] = [most + apiece] of { mtype, byte }; /* sent by an end: kind, Cred
 
 byte credits[2]; /* messages that an end may still send */
 byte owed[2];    /* buffers that an end has freed and not yet said so */
-byte apart[2];   /* of them, those that held an UPDATE, GRANT or REFUSAL */
+byte owedControl[2]; /* of them, those that held an UPDATE, GRANT or REFUSAL */
 #ifdef SHRINK
 byte kept[2];    /* credits that an end keeps back */
 #endif
@@ -137,7 +137,7 @@ bool placed[2];  /* octets lie in memory granted by the peer, and it has not got
 #ifdef TOGETHER /* UPDATEs and GRANTs are not counted apart. */
 #define due (owed[me] >= threshold(me))
 #else
-#define due (owed[me] >= threshold(me) || apart[me] >= R)
+#define due (owed[me] >= threshold(me) || owedControl[me] >= R)
 #endif
 
 /* The rule for memory: there is some for every message within the credits, so the engine takes whatever comes. */
@@ -170,12 +170,12 @@ inline freed(control) {
 #ifdef SHRINK
 	if
 	:: kept[me] < SHRINK && mayKeep(control) -> kept[me]++
-	:: owed[me]++; apart[me] = apart[me] + control
-	:: kept[me] > 0 -> kept[me]--; owed[me] = owed[me] + 2; apart[me] = apart[me] + control
+	:: owed[me]++; owedControl[me] = owedControl[me] + control
+	:: kept[me] > 0 -> kept[me]--; owed[me] = owed[me] + 2; owedControl[me] = owedControl[me] + control
 	fi
 #else
 	owed[me]++;
-	apart[me] = apart[me] + control
+	owedControl[me] = owedControl[me] + control
 #endif
 }
 
@@ -187,7 +187,7 @@ inline send(kind, cost) {
 	carried[me] = carried[me] + owed[me];
 #ifndef OWED_KEPT
 	owed[me] = 0;
-	apart[me] = 0;
+	owedControl[me] = 0;
 #endif
 	credits[me] = credits[me] - cost
 }
