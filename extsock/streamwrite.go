@@ -80,19 +80,27 @@ func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err er
 	s := w.s
 	quick := w.burst.IsQuick(time.Since(w.begin), s.heard.Swap(false))
 	for {
+		held := !quick && w.p.tryToken() // then the message is posted under the same lock
 		s.mu.Lock()
 		err := w.errLocked()
 		if err == nil {
 			n += s.tx.Append(p[n:])
+			if held {
+				s.postLocked(w.p.qp)
+			}
 		}
 		s.unlock()
+		switch {
+		case held:
+			w.p.transmitHeld()
+		case err != nil:
+		case quick:
+			w.p.transmitAside()
+		default:
+			w.p.transmit()
+		}
 		if err != nil {
 			return n, err
-		}
-		if quick {
-			w.p.transmitAside()
-		} else {
-			w.p.transmit()
 		}
 		if n == len(p) {
 			w.burst.Wrote(time.Since(w.begin))

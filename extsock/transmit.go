@@ -42,6 +42,20 @@ func (p *pump) transmitAside() {
 	}
 }
 
+// tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
+func (p *pump) tryToken() bool {
+	return !p.fenced.Load() && !p.failed.Load() && p.token.CompareAndSwap(false, true)
+}
+
+// transmitHeld is transmit for a caller that has the token.
+func (p *pump) transmitHeld() {
+	if !p.drain(maxTurns) {
+		go p.finishFunc()
+		return
+	}
+	p.letGo()
+}
+
 // cancelled has what was queued behind a request that was taken back go on, or the end of the connection.
 func (p *pump) cancelled() {
 	p.reapStream()
