@@ -246,7 +246,7 @@ var extsockFaults = []Fault{
 	{Name: "an offer whose done was taken back is closed", File: "extsock/internal/bytestream/sender.go",
 		Old:     "		s.offer.open = true\n",
 		New:     "",
-		Package: "extsock", Tests: "^TestRendezvousEnds$"},
+		Package: "extsock/internal/bytestream", Tests: "^TestTakeBackOffer$"},
 	{Name: "a peer that takes little taken for one that takes nothing", File: "extsock/transmit.go",
 		Old:     "case n > 0 || since.IsZero():",
 		New:     "case n < 0 || since.IsZero():",

@@ -83,6 +83,7 @@ func TestNextOfferWaitsForTheLast(t *testing.T) {
 	for a.transmit() {
 	}
 	a.wantOut(t, "offer 500", "write 300 at 0", "done 300 c1")
+	a.tx.Completed(nil)
 	if a.tx.HasOutput() {
 		t.Error("output before the RDMA Write is completed")
 	}

@@ -254,6 +254,37 @@ func TestTakeBackData(t *testing.T) {
 	}
 }
 
+// TestTakeBackControlCredits: credits of control messages that a message has not carried after all are due soon again.
+func TestTakeBackControlCredits(t *testing.T) {
+	a, _ := newPair(t, 32, 104)
+	a.tx.Post(pattern(100), 0)
+	a.tx.Freed(1, 32, true)
+	a.post()
+	a.takeBack()
+	a.tx.Freed(1, 32, true)
+	a.post()
+	a.transmit()
+	a.wantOut(t, "data 0 c2")
+}
+
+// TestGiveUp: nothing more of a Write that is given up goes out.
+func TestGiveUp(t *testing.T) {
+	a, _ := newPair(t, 4, 104)
+	a.tx.Post(pattern(1000), 0)
+	a.post()
+	a.tx.GiveUp()
+	a.tx.credits = 4
+	if a.tx.HasOutput() {
+		t.Error("output of a Write that is given up")
+	}
+	a.transmit()
+	a.transmit()
+	a.complete(2)
+	if over, _ := a.tx.Write(); !over || a.tx.End() != 200 {
+		t.Error("the Write goes on")
+	}
+}
+
 // TestOwnMemoryIsReported: a long Write is over when its memory is the caller's again.
 func TestOwnMemoryIsReported(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
