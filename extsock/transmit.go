@@ -44,7 +44,7 @@ func (p *pump) transmitAside() {
 
 // tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
 func (p *pump) tryToken() bool {
-	return !p.fenced.Load() && !p.failed.Load() && p.token.CompareAndSwap(false, true)
+	return !p.fenced.Load() && p.life.maySend() && p.token.CompareAndSwap(false, true)
 }
 
 // transmitHeld is transmit for a caller that has the token.
