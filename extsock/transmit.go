@@ -44,12 +44,18 @@ func (p *pump) transmitAside() {
 
 // tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
 func (p *pump) tryToken() bool {
-	return !p.fenced.Load() && p.life.maySend() && p.token.CompareAndSwap(false, true)
+	if p.fenced.Load() || !p.life.maySend() || !p.token.CompareAndSwap(false, true) {
+		return false
+	}
+	locks.Acquired[locks.Token]()
+	return true
 }
 
 // transmitHeld is transmit for a caller that has the token.
 func (p *pump) transmitHeld() {
-	if !p.drain(maxTurns) {
+	over := p.drain(maxTurns)
+	locks.Released[locks.Token]()
+	if !over {
 		go p.finishFunc()
 		return
 	}
