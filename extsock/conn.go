@@ -48,9 +48,9 @@ type Conn struct {
 	closed  <-chan struct{}    // of startup
 
 	mu locks.Mutex[locks.Conn]
-	// what startup told of the peer; fixed in DDP mode
-	peer startup.Peer // +checklocks:mu
-	// made when it is first asked for
+	// peer is what startup told of the peer. It is written during startup with mu held, and fixed in DDP mode, where it
+	// is read without.
+	peer     startup.Peer
 	fallback *FallbackError // +checklocks:mu
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's

@@ -245,6 +245,8 @@ func TestSniffClosedAsAByteComes(t *testing.T) {
 	if found := <-over; found != (Sniffed{}) {
 		t.Errorf("found %+v", found)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if n := d.open.Len(); n != 0 {
 		t.Errorf("%d connections are half open", n)
 	}
@@ -273,7 +275,10 @@ func FuzzSniff(f *testing.F) {
 		if found := h.Sniff(); found.Request != bytes.HasPrefix(in, requestKey()) {
 			t.Errorf("%q: %+v", in, found)
 		}
-		if n := len(h.ahead); n > KeyLen {
+		h.mu.Lock()
+		n := len(h.ahead)
+		h.mu.Unlock()
+		if n > KeyLen {
 			t.Errorf("%d bytes read ahead", n)
 		}
 		if got, err := io.ReadAll(readerOf{h}); !bytes.Equal(got, in) || err != nil {
