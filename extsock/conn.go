@@ -47,10 +47,11 @@ type Conn struct {
 	startup *startup.Handshake // how far the connection has come
 	closed  <-chan struct{}    // of startup
 
-	mu locks.Mutex[locks.Conn]
-	// peer is what startup told of the peer. It is written during startup with mu held, and fixed in DDP mode, where it
-	// is read without.
-	peer     startup.Peer
+	// peer is what startup told of the peer. What it points to never changes; before startup it is a Peer without
+	// anything.
+	peer atomic.Pointer[startup.Peer]
+
+	mu       locks.Mutex[locks.Conn]
 	fallback *FallbackError // +checklocks:mu
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
@@ -95,11 +96,15 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
 	c.closed = c.startup.Closed()
+	c.peer.Store(&unknownPeer)
 	if cfg.Tap != nil {
 		c.taps.init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
 	}
 	return c
 }
+
+// unknownPeer is the peer of connections whose startup has told nothing.
+var unknownPeer startup.Peer
 
 // config returns how the connection behaves. What it points to never changes.
 func (c *Conn) config() *Config {

@@ -119,9 +119,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		if err := c.awaitDelay(ctx); err != nil {
 			return err
 		}
-		c.mu.Lock()
-		c.peer = r.Peer
-		c.mu.Unlock()
+		c.peer.Store(&r.Peer)
 		return c.startup.Ask(r)
 	})
 	if err != nil {
@@ -261,9 +259,7 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
 // learn notes what startup told of the peer.
 func (c *Conn) learn(p startup.Peer) {
 	p.IsRDDP = p.IsRDDP && !c.cfg.NoCapabilities
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.peer = p
+	c.peer.Store(&p)
 }
 
 // ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.
@@ -271,11 +267,10 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start binds the layers together as startup agreed. A cause is what the connection is to fail for
 // at once. start takes the window w if the connection is a byte stream.
-//
-// +checklocksignore: the switch calls it, and nobody else changes peer meanwhile
 func (c *Conn) start(cause error, w *window) {
-	a, v := c.peer.Agreement, &c.verbs
-	extensions := c.cfg.Extensions || c.peer.IsRDDP && c.peer.Capabilities.Extensions
+	peer, v := c.peer.Load(), &c.verbs
+	a := peer.Agreement
+	extensions := c.cfg.Extensions || peer.IsRDDP && peer.Capabilities.Extensions
 	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
@@ -286,16 +281,16 @@ func (c *Conn) start(cause error, w *window) {
 	p := newPump(c.stream, v.qp, a)
 	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
 	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
-	p.large = c.peer.IsRDDP && c.peer.Capabilities.LargeFPDU
+	p.large = peer.IsRDDP && peer.Capabilities.LargeFPDU
 	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
 	p.fenced.Store(!c.initiator)
 	if c.ownsReceives() {
 		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
 		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
-		if isByteStream(&c.peer) && !c.cfg.Messages {
+		if isByteStream(peer) && !c.cfg.Messages {
 			p.in.setWindow(*w)
 			*w = window{}
-			p.bytes = newByteStream(c, p, c.peer.Capabilities, mpa.MaxULPDU)
+			p.bytes = newByteStream(c, p, peer.Capabilities, mpa.MaxULPDU)
 			v.writer = newStreamWriter(c, p)
 		}
 	}
@@ -312,9 +307,9 @@ func (c *Conn) start(cause error, w *window) {
 // indication that startup agreed on, and towards another rddp end always one, because the user of a
 // net.Conn expects that a server may write first.
 func (c *Conn) rtrOp() rdmap.WorkOp {
-	a := c.peer.Agreement
+	a := c.peer.Load().Agreement
 	switch {
-	case !a.PeerToPeer && !c.peer.IsRDDP:
+	case !a.PeerToPeer && !c.peer.Load().IsRDDP:
 		return 0
 	case !a.PeerToPeer || a.RTR&mpa.RTRWrite != 0:
 		return rdmap.WorkWrite

@@ -111,7 +111,7 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 
 // writeMessage is Write in message mode.
 func (c *Conn) writeMessage(p []byte) (int, error) {
-	if limit := c.peer.Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) { // +checklocksignore: startup is over, and so peer does not change
+	if limit := c.peer.Load().Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
 		return 0, ErrMessageTooLong
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())

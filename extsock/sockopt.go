@@ -181,7 +181,7 @@ func (c *Conn) within(name string, value, low, high int, tooLate func() bool, se
 func (c *Conn) agreed() (a mpa.Agreement, inDDP bool, cfg *Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.Agreement, c.inDDPMode(), c.cfg
+	return c.peer.Load().Agreement, c.inDDPMode(), c.cfg
 }
 
 // SetMarkers says whether this end asks the peer to put markers into what it receives (RFC 5044 §4.3).

@@ -65,7 +65,7 @@ func (c *Conn) traceSwitch(err error) {
 		}
 		return
 	}
-	peer := &c.peer // +checklocksignore: startup is over, and so peer does not change
+	peer := c.peer.Load()
 	a, caps := peer.Agreement, peer.Capabilities
 	t.info("DDP mode", "revision", int(a.Revision), "enhanced", a.Enhanced, "crc", a.CRC,
 		"tx_markers", a.TxMarkers, "rx_markers", a.RxMarkers, "ird", a.IRD, "ord", a.ORD,

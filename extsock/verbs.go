@@ -316,25 +316,21 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 
 // PeerPrivateData returns the private data of the peer's application from MPA startup; nil before it.
 func (c *Conn) PeerPrivateData() []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.PrivateData
+	return c.peer.Load().PrivateData
 }
 
 // Depths returns the IRD and ORD of this end that startup has agreed on, in RDMA Reads (RFC 6581 §9).
 func (c *Conn) Depths() (ird, ord int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.Agreement.IRD, c.peer.Agreement.ORD
+	a := c.peer.Load().Agreement
+	return a.IRD, a.ORD
 }
 
 // PeerDepths returns the IRD and ORD that the peer has stated in its Request or Reply, in RDMA Reads; 0 and 0 before
 // startup and where it states none. A rejection has them in its *mpa.RejectError.
 // "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
 func (c *Conn) PeerDepths() (ird, ord int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.Agreement.PeerIRD, c.peer.Agreement.PeerORD
+	a := c.peer.Load().Agreement
+	return a.PeerIRD, a.PeerORD
 }
 
 // ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.
