@@ -16,9 +16,7 @@ import (
 func idlePump(s *script) (*pump, *rdmap.QP) {
 	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: ddp.NewDomain(nil), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
-	p := newPump(s, qp, mpa.Agreement{CRC: true})
-	p.taps = &taps{} // a capture could start at any time
-	return p, qp
+	return newPump(pumpConfig{stream: s, qp: qp, agreement: mpa.Agreement{CRC: true}, taps: &taps{}}), qp // a capture could start at any time
 }
 
 // TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.
@@ -92,7 +90,7 @@ func TestAllocUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.mrx.Fill(off, n)
+		p.rx.mpa.Fill(off, n)
 		p.captureArrived(false)
 		if !p.place(true) {
 			t.Fatal(p.why())

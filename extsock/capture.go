@@ -201,44 +201,44 @@ func (t *taps) closed() {
 
 // captureSent shows a batch that is about to be written, all of it in the batch's own memory. The token is held.
 func (p *pump) captureSent() {
-	t, bufs := p.taps, p.batch.Bufs()
+	t, bufs := p.cfg.taps, p.tx.batch.Bufs()
 	if t.fixed != nil {
 		for _, b := range bufs {
 			t.fixed.Sent(b)
 		}
 	}
 	if f := t.flow.Load(); f != nil {
-		f.SentFPDUs(bufs, p.mtx.Off()-uint64(p.batch.Len()), p.markers)
+		f.SentFPDUs(bufs, p.tx.mpa.Off()-uint64(p.tx.batch.Len()), p.cfg.agreement.TxMarkers)
 	}
 }
 
 // captureRun shows a run that was read to the Tap of the Config. A run shown early comes again, so it is left
 // out.
 func (p *pump) captureRun(off uint64, run []byte) {
-	if p.taps != nil && p.taps.fixed != nil && off == p.seen {
-		p.seen += uint64(len(run))
-		p.taps.fixed.Received(run)
+	if p.cfg.taps != nil && p.cfg.taps.fixed != nil && off == p.rx.seen {
+		p.rx.seen += uint64(len(run))
+		p.cfg.taps.fixed.Received(run)
 	}
 }
 
 // captureArrived records the FPDUs that the last Fill has made whole: a capture may have begun in the middle of
 // one. At the end of the connection it also records the part of one that came last.
 func (p *pump) captureArrived(end bool) {
-	if p.taps == nil {
+	if p.cfg.taps == nil {
 		return
 	}
-	f := p.taps.flow.Load()
+	f := p.cfg.taps.flow.Load()
 	if f == nil {
 		return
 	}
-	b, n := p.mrx.Arrived()
+	b, n := p.rx.mpa.Arrived()
 	if end {
 		n = len(b)
 	}
 	// Where a fault has ended the connection, FPDUs that have been recorded may still be here.
-	from := max(p.recorded, p.mrx.Edge())
-	if skip := int(from - p.mrx.Edge()); skip < n {
-		f.ReceivedFPDUs(b[skip:n], from, p.rxMarkers)
-		p.recorded = from + uint64(n-skip)
+	from := max(p.rx.recorded, p.rx.mpa.Edge())
+	if skip := int(from - p.rx.mpa.Edge()); skip < n {
+		f.ReceivedFPDUs(b[skip:n], from, p.cfg.agreement.RxMarkers)
+		p.rx.recorded = from + uint64(n-skip)
 	}
 }

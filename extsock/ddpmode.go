@@ -3,6 +3,7 @@ package extsock
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 
 	"github.com/rddp/rddp/ddp"
@@ -201,8 +202,7 @@ func (c *Conn) endSwitch(err error) error {
 		err = net.ErrClosed
 	}
 	told := guarded(func() error { c.traceSwitch(err); return nil })
-	go p.receive()
-	p.transmit()
+	p.start()
 	switch {
 	case told != nil:
 		p.kill(told)
@@ -278,29 +278,40 @@ func (c *Conn) start(cause error, w *window) {
 		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
 	}
 	v.qp.Start(params)
-	p := newPump(c.stream, v.qp, a)
-	p.taps, p.trace, p.closeTimeout = &c.taps, c.trace, c.cfg.closeTimeout()
-	p.door, p.writeTimeout, p.writeLook = c.door, c.cfg.WriteTimeout, max(c.cfg.WriteTimeout, 0)
-	p.large = peer.IsRDDP && peer.Capabilities.LargeFPDU
-	p.shared, p.maxFPDU = c.cfg.SRQ != nil, c.cfg.MaxFPDU
-	p.fenced.Store(!c.initiator)
+	cfg := pumpConfig{
+		stream: c.stream, qp: v.qp, agreement: a, fenced: !c.initiator,
+		largeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, maxFPDU: c.cfg.MaxFPDU,
+		shared:       c.cfg.SRQ != nil,
+		closeTimeout: c.cfg.closeTimeout(), writeTimeout: c.cfg.WriteTimeout, idleTimeout: c.cfg.IdleTimeout,
+		taps: &c.taps, trace: c.trace, door: c.door,
+	}
 	if c.ownsReceives() {
-		p.queue = v.qp.ReceiverConfig().Queues[ddp.QNSend]
-		p.in = newInbox(v.qp, v.recvCQ, c.cfg.recvDepth(), c.cfg.recvSize())
+		cfg.receive = &receiveConfig{cq: v.recvCQ, depth: c.cfg.recvDepth(), size: c.cfg.recvSize()}
 		if isByteStream(peer) && !c.cfg.Messages {
-			p.in.setWindow(*w)
+			cfg.receive.stream = c.streamConfig(peer, *w)
 			*w = window{}
-			p.bytes = newByteStream(c, p, peer.Capabilities, mpa.MaxULPDU)
-			v.writer = newStreamWriter(c, p)
 		}
+	}
+	p := newPump(cfg)
+	if p.bytes != nil {
+		v.writer = newStreamWriter(c, p)
 	}
 	if cause != nil {
 		p.setReason(cause)
 		v.qp.Fail(cause)
 	}
-	p.enlist()
-	p.watchIdle(c.cfg.IdleTimeout)
 	v.pump = p
+}
+
+// streamConfig says what the byte stream towards peer is like. w is the window that startup has told the peer.
+func (c *Conn) streamConfig(peer *startup.Peer, w window) *streamConfig {
+	v := &c.verbs
+	return &streamConfig{
+		window: w, credits: int(peer.Capabilities.Credits),
+		maxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
+		closed:     c.closed,
+		register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) },
+	}
 }
 
 // rtrOp is the operation of length 0 that the Initiator sends first, 0 for none: the Ready to Receive

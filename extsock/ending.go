@@ -40,7 +40,7 @@ func (p *pump) fin() {
 		}
 	}
 	// The peer's FIN ends receive, and this deadline where it does not come.
-	p.setReadUntil(time.Now().Add(p.closeTimeout))
+	p.setReadUntil(time.Now().Add(p.cfg.closeTimeout))
 	p.interrupt() // who waits has been told by now
 	if p.life.finish() {
 		p.shut()
@@ -60,7 +60,7 @@ func (p *pump) closing() bool {
 // Terminate where the RFC allows one.
 func (p *pump) fail(err error) {
 	p.setReason(err)
-	if p.fenced.Load() {
+	if p.tx.fenced.Load() {
 		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
 		p.qp.Abort(err)
 	} else {
@@ -74,7 +74,7 @@ func (p *pump) fail(err error) {
 // the Terminate that says why, is still read.
 func (p *pump) lost(err error) {
 	p.setReason(err)
-	p.setReadUntil(time.Now().Add(p.closeTimeout))
+	p.setReadUntil(time.Now().Add(p.cfg.closeTimeout))
 	p.life.lose()
 	p.wake()
 }
@@ -82,11 +82,11 @@ func (p *pump) lost(err error) {
 // ended is the end of the way up, while the connection was in use.
 func (p *pump) ended(err error) {
 	if errors.Is(err, io.EOF) {
-		end := p.mrx.EOF()
+		end := p.rx.mpa.EOF()
 		e := (*mpa.Error)(nil)
 		graceful := errors.As(end, &e) && e.Graceful
 		switch {
-		case graceful && p.drx.Unfinished():
+		case graceful && p.rx.ddp.Unfinished():
 			err = errCut
 		case graceful:
 			p.setReason(io.EOF)
@@ -118,11 +118,11 @@ func (p *pump) sendReset() {
 // linger is the end of the way up of a connection that is closing or has failed: what is queued may still
 // go out and the peer's FIN come, within the close timeout.
 func (p *pump) linger() {
-	until := time.Now().Add(p.closeTimeout)
+	until := time.Now().Add(p.cfg.closeTimeout)
 	switch {
-	case errors.Is(p.rxErr, io.EOF):
+	case errors.Is(p.rx.err, io.EOF):
 		p.qp.PeerClosed(nil) // what waits for the peer's answers waits in vain
-	case p.rxErr == nil:
+	case p.rx.err == nil:
 		p.setReadUntil(until)
 		p.discard()
 	}
@@ -166,7 +166,7 @@ func (p *pump) close() error {
 		p.sendReset()
 		return nil
 	}
-	t := time.NewTimer(p.closeTimeout)
+	t := time.NewTimer(p.cfg.closeTimeout)
 	defer t.Stop()
 	if p.bytes != nil {
 		p.interrupt() // who waits in Read does not wait for what was written
@@ -183,7 +183,7 @@ func (p *pump) close() error {
 	p.interrupt()
 	select {
 	case <-p.life.finished:
-		return flush(p.stream, time.Until(begin.Add(p.closeTimeout)))
+		return flush(p.stream, time.Until(begin.Add(p.cfg.closeTimeout)))
 	case <-t.C:
 		p.kill(errCloseTimeout)
 		return errCloseTimeout
@@ -204,15 +204,15 @@ func (p *pump) shut() {
 	p.role.sentinel.Stop()
 	p.idle.stop()
 	p.stream.Close()
-	p.loan.end()
+	p.rx.loan.end()
 	p.freed.broadcast()
 	p.qp.Abort(p.why()) // has nothing left to flush, unless the end was not an orderly one
 	if p.in != nil {
 		p.in.shut()
 	}
 	p.traceTerminate()
-	p.trace.debug("closed")
-	p.taps.closed()
+	p.cfg.trace.debug("closed")
+	p.cfg.taps.closed()
 	p.retire()
 }
 

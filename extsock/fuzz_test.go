@@ -108,7 +108,7 @@ func FuzzReceive(f *testing.F) {
 			}
 		}
 		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2, Extensions: true})
-		p := newPump(s, qp, mpa.Agreement{CRC: true, RxMarkers: markers})
+		p := newPump(pumpConfig{stream: s, qp: qp, agreement: mpa.Agreement{CRC: true, RxMarkers: markers}, closeTimeout: defaultCloseTimeout})
 		p.receive()
 		p.close()
 		if !bytes.Equal(memory[:guard], bytes.Repeat([]byte{0xaa}, guard)) ||

@@ -26,7 +26,7 @@ func (p *pump) panicked(value any) error {
 	e := &PanicError{Value: value, Stack: debug.Stack()}
 	// A trace handler may be what panics.
 	defer func() { _ = recover() }()
-	p.trace.warn("panic", "value", fmt.Sprint(value), "stack", string(e.Stack))
+	p.cfg.trace.warn("panic", "value", fmt.Sprint(value), "stack", string(e.Stack))
 	return e
 }
 
@@ -34,10 +34,10 @@ func (p *pump) panicked(value any) error {
 // lost.
 func (p *pump) drainPanicked(value any) {
 	err := p.panicked(value)
-	p.batchMu.Lock()
-	p.batch, p.left, p.middle, p.done = nil, nil, false, 0
-	p.batchLoan.end()
-	p.batchMu.Unlock()
+	p.tx.mu.Lock()
+	p.tx.batch, p.tx.left, p.tx.middle, p.tx.done = nil, nil, false, 0
+	p.tx.loan.end()
+	p.tx.mu.Unlock()
 	p.kill(err)
 }
 

@@ -20,80 +20,106 @@ import (
 // A pump moves one connection's data between its Stream and its queue pair. It is the one place
 // that sees all the layers.
 //
-// Up, one goroutine runs receive for as long as the connection lives. It owns mrx and drx, but may lend
-// that role to a goroutine that waits in Read: see role.
+// On the way in, one goroutine runs receive as long as the connection lives. That goroutine owns rx,
+// but it may lend the receive role to a goroutine that waits in Read: see role.
 //
-// Down, there is no goroutine to hand work to: whoever has posted takes the transmit token, if it
-// is free, and writes everything that is queued; if it is not, its holder finds the new work before
-// it lets go. The holder alone owns dtx, mtx and batch. Nobody who takes the token that way waits
-// for TCP: what the send buffer does not take at once is finished by a goroutine that gets the
-// token and ends when the queue is empty. So posting never blocks, and neither does receive when it
-// answers a Read, or two peers with full windows would wait for each other.
+// On the way out, no goroutine waits for work. A goroutine that has posted takes the transmit token,
+// if the token is free, and writes everything that is queued. If the token is taken, its holder finds
+// the new work before it lets go. The holder owns tx. A goroutine that takes the token that way never
+// waits for TCP: a goroutine that gets the token finishes what the send buffer does not take at once,
+// and ends when the queue is empty. So posting never blocks. Neither does receive when it answers a
+// Read; otherwise two peers with full windows would wait for each other.
 type pump struct {
-	stream       toe.Stream
-	taps         *taps  // nil: none
-	trace        *trace // nil: no trace
-	qp           *rdmap.QP
+	cfg    pumpConfig
+	stream toe.Stream // of cfg
+	qp     *rdmap.QP  // of cfg
+
+	life   life
+	silent chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
+	rx     rx            // the receive role guards it
+	tx     tx            // the transmit token guards it
+	role   role
+	bound  readBound
+
+	in     *inbox        // where messages wait for Read; nil if the application posts the buffers
+	bytes  *byteStream   // nil in message mode
+	posted chan struct{} // capacity 1: the inbox has room, or the connection has ended
+	freed  signal        // Work Requests have completed, so a queue may have room
+
+	idle  idle
+	count counters
+	// writeLook is how often to look whether TCP takes something; 0 means never. The operating system calls a send
+	// buffer full until a good part of it is free, and a slow peer may need long for that.
+	writeLook time.Duration
+}
+
+// A pumpConfig is what a pump is made of.
+type pumpConfig struct {
+	stream    toe.Stream
+	qp        *rdmap.QP     // in StateRTS
+	agreement mpa.Agreement // what startup agreed on
+	largeFPDU bool          // the peer takes FPDUs longer than its segments
+	maxFPDU   int           // Config.MaxFPDU
+	fenced    bool          // this end is the Responder: see tx.fenced
+
+	receive *receiveConfig // how to receive for Read; nil if the application posts the buffers
+	shared  bool           // the application's buffers come from a shared receive queue
+
 	closeTimeout time.Duration
 	writeTimeout time.Duration // 0: none
-	// writeLook is how often to look whether TCP takes something, 0: not at all. The operating system calls a send buffer
-	// full until a good part of it is free, and a slow peer may need long for that.
-	writeLook time.Duration
-	door      *startup.Door // nil: none
-	idle      idle
+	idleTimeout  time.Duration // 0: none
 
-	rxMarkers bool   // we receive markers
-	recorded  uint64 // stream offset up to which what came is in the capture
+	taps  *taps         // nil: none
+	trace *trace        // nil: no trace
+	door  *startup.Door // nil: none
+}
 
-	mrx  *mpa.Receiver
-	drx  *ddp.Receiver
-	free []byte // where in the buffer to read to; nil while no buffer is out
-	loan loan   // of that buffer
-	// parked has the FPDU that has only begun, in place of a whole buffer, while nothing comes; nil where it has not.
-	parked     *bufpool.Chunk
-	seen       uint64        // octets that the Config's Tap has seen
-	finishFunc func()        // finish, made a function once so that passing it costs no allocation
-	in         *inbox        // where messages wait for Read; nil where the application posts the buffers
-	bytes      *byteStream   // nil in message mode
-	queue      *ddp.Queue    // the receive queue
-	shared     bool          // its buffers come from a shared one
-	posted     chan struct{} // capacity 1: the inbox has room, or the end has come
-	freed      signal        // Work Requests have completed, so a queue may have room
-	silent     chan struct{} // closed when nothing more will come up: how goroutines wait for intakeOver
+// A receiveConfig says how a connection receives for Read.
+type receiveConfig struct {
+	cq     *rdmap.CompletionQueue
+	depth  int           // the maximum number of unread messages
+	size   int           // the maximum length of a message, in bytes
+	stream *streamConfig // nil: message mode
+}
 
-	token     atomic.Bool              // the transmit token: true while somebody holds it
-	batchMu   locks.Mutex[locks.Batch] // besides the token, for detach: not held while anybody waits for TCP
-	dtx       ddp.Sender
-	mtx       *mpa.Sender
-	batch     *mpa.Batch // lent by batchLoan while the token is held and there is output
-	batchLoan batchLoan
-	// batchMu guards from dtx to left, too.
-	markers bool          // we send markers
-	maxFPDU int           // Config.MaxFPDU
-	large   bool          // the peer takes FPDUs longer than its segments
-	middle  bool          // dtx has begun a message that is not in the batch to its end
-	left    [][]byte      // what TCP has not taken yet of the batch
-	done    int           // messages that are in the batch to their end
-	taken   atomic.Uint64 // octets that TCP has taken
+// An rx is the way in, from the stream to messages.
+type rx struct {
+	mpa   *mpa.Receiver
+	ddp   *ddp.Receiver
+	queue *ddp.Queue // of the Sends
+	free  []byte     // where in the buffer to read to; nil while no buffer is out
+	loan  loan       // of that buffer
+	// parked holds the FPDU that has only begun, in place of a whole buffer, while nothing comes; nil otherwise.
+	parked   *bufpool.Chunk
+	intake   intake
+	err      error // why the intake is over
+	patience patience
 
+	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
+	recorded uint64 // stream offset up to which the bytes are in the capture
+}
+
+// A tx is the way out, from messages to the stream.
+type tx struct {
+	token atomic.Bool // the transmit token: true while a goroutine holds it
 	// fenced holds back all output until the Initiator's first FPDU is here.
 	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
 	// any FPDUs or Markers." (RFC 5044 §7.1.2)
 	// The fence is not a state of the connection's life: Close may come before that FPDU, and what is queued then still
 	// waits for it.
 	fenced atomic.Bool
+	taken  atomic.Uint64 // bytes that TCP has taken
+	finish func()        // pump.finish, made a function once so that passing it costs no allocation
 
-	life life
-
-	// interruptible says that a read can be ended by a deadline.
-	interruptible bool
-
-	count    counters
-	role     role
-	intake   intake // the role guards these three
-	rxErr    error  // why the intake is over
-	patience patience
-	bound    readBound
+	// mu guards the fields below in addition to the token, for detach. It is not held while a goroutine waits for TCP.
+	mu     locks.Mutex[locks.Batch]
+	ddp    ddp.Sender
+	mpa    *mpa.Sender
+	batch  *mpa.Batch // lent by loan while the token is held and there is output
+	loan   batchLoan
+	middle bool     // ddp has begun a message that is not in the batch to its end
+	left   [][]byte // what TCP has not taken yet of the batch
+	done   int      // messages that are in the batch to their end
 }
 
 // An intake is how far receiving has come. It is apart from life, because it belongs to the goroutine that has the
@@ -114,26 +140,42 @@ var (
 	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
 )
 
-// newPump joins the layers of a connection as startup has agreed. The QP has been started.
-func newPump(s toe.Stream, qp *rdmap.QP, a mpa.Agreement) *pump {
+// newPump joins the layers of a connection as startup has agreed.
+func newPump(cfg pumpConfig) *pump {
+	receiver := cfg.qp.ReceiverConfig()
 	p := &pump{
-		stream: s, qp: qp, closeTimeout: defaultCloseTimeout,
-		mrx: mpa.NewReceiver(a), drx: ddp.NewReceiver(qp.ReceiverConfig()),
-		mtx: mpa.NewSender(a), markers: a.TxMarkers, rxMarkers: a.RxMarkers,
-		posted: make(chan struct{}, 1), silent: make(chan struct{}),
+		cfg: cfg, stream: cfg.stream, qp: cfg.qp,
+		silent: make(chan struct{}), posted: make(chan struct{}, 1),
+		rx: rx{mpa: mpa.NewReceiver(cfg.agreement), ddp: ddp.NewReceiver(receiver), queue: receiver.Queues[ddp.QNSend]},
 	}
+	p.tx.mpa, p.tx.finish = mpa.NewSender(cfg.agreement), p.finish
+	p.tx.fenced.Store(cfg.fenced)
 	p.life.init()
-	p.finishFunc = p.finish
+	p.role.init(cfg.stream.Capabilities().Deadlines)
+	if r := cfg.receive; r != nil {
+		p.in = newInbox(cfg.qp, r.cq, r.depth, r.size)
+		if r.stream != nil {
+			p.in.setWindow(r.stream.window)
+			p.bytes = newByteStream(p, r.stream)
+		}
+	}
 	// An error is that of a closed stream, and comes again, or of one without deadlines.
-	_ = s.SetReadDeadline(time.Time{})
-	p.interruptible = s.Capabilities().Deadlines
-	p.role.init()
+	_ = cfg.stream.SetReadDeadline(time.Time{})
+	p.writeLook = writeLook(&cfg)
 	return p
+}
+
+// start begins to receive. The QP may have failed before: then the peer gets the Terminate, and the connection ends.
+func (p *pump) start() {
+	p.enlist()
+	p.watchIdle()
+	go p.receive()
+	p.transmit()
 }
 
 // receive is the way up: octets to FPDUs to segments to messages.
 func (p *pump) receive() {
-	for p.intake != intakeOver {
+	for p.rx.intake != intakeOver {
 		if !p.receiveOnce(false) { // a waiter goes on
 			p.role.yield()
 			p.role.standBy()
@@ -144,11 +186,11 @@ func (p *pump) receive() {
 		close(p.silent)
 		p.linger()
 	} else {
-		p.ended(p.rxErr)
+		p.ended(p.rx.err)
 		close(p.silent)
 	}
 	p.captureArrived(true)
-	if p.fenced.Load() { // and will never open
+	if p.tx.fenced.Load() { // and will never open
 		p.kill(p.why())
 	}
 	last := p.life.deafen()
@@ -162,7 +204,7 @@ func (p *pump) receive() {
 func (p *pump) receiveOnce(reader bool) (over bool) {
 	err, over := p.run(reader)
 	if over {
-		p.rxErr, p.intake = err, intakeOver
+		p.rx.err, p.rx.intake = err, intakeOver
 	}
 	return over
 }
@@ -177,7 +219,7 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		}
 	}()
 	defer p.giveBack()
-	if p.intake == intakeStalled {
+	if p.rx.intake == intakeStalled {
 		if !p.place(true) {
 			return nil, true
 		}
@@ -187,8 +229,8 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		serves := p.role.serves.Load()
 		n, off, err := p.read()
 		if n > 0 {
-			p.captureRun(off, p.free[:n])
-			p.mrx.Fill(off, n)
+			p.captureRun(off, p.rx.free[:n])
+			p.rx.mpa.Fill(off, n)
 			if p.count.received.octets.Load() == off { // not early: that comes again
 				p.count.received.octets.Add(uint64(n))
 			}
@@ -202,7 +244,7 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case reader && (interrupted || p.intake == intakeStalled || p.in.has()):
+		case reader && (interrupted || p.rx.intake == intakeStalled || p.in.has()):
 			return nil, false
 		case !reader && p.yields(serves):
 			return nil, false
@@ -216,10 +258,10 @@ func (p *pump) run(reader bool) (err error, over bool) { //nolint:revive // err 
 func (p *pump) read() (n int, off uint64, err error) {
 	var patience time.Duration
 	if p.role.driving.Load() {
-		patience = p.patience.begin()
+		patience = p.rx.patience.begin()
 	}
 	n, off, err = p.stream.ReadSegment(p, patience)
-	p.patience.end(err == nil)
+	p.rx.patience.end(err == nil)
 	return n, off, err
 }
 
@@ -227,16 +269,16 @@ var _ toe.Lender = (*pump)(nil)
 
 // Lend borrows a buffer, unless one is out, and returns where in it to read to.
 func (p *pump) Lend() []byte {
-	if p.free == nil {
-		b := p.loan.get()
-		p.mrx.SetBuffer(b) // takes over what is parked
-		if p.parked != nil {
-			p.parked.Put()
-			p.parked = nil
+	if p.rx.free == nil {
+		b := p.rx.loan.get()
+		p.rx.mpa.SetBuffer(b) // takes over what is parked
+		if p.rx.parked != nil {
+			p.rx.parked.Put()
+			p.rx.parked = nil
 		}
 	}
-	p.free = p.bounded(p.mrx.Free())
-	return p.free
+	p.rx.free = p.bounded(p.rx.mpa.Free())
+	return p.rx.free
 }
 
 // TakeBack gives the buffer back before the stream waits. It reports whether the buffer stays out,
@@ -244,8 +286,8 @@ func (p *pump) Lend() []byte {
 func (p *pump) TakeBack() (kept bool) {
 	p.giveBack()
 	p.park()
-	p.patience.end(false)
-	return p.free != nil
+	p.rx.patience.end(false)
+	return p.rx.free != nil
 }
 
 // bounded is b, or as much of it as a Read that receives for itself has use for: what is behind stays in TCP's
@@ -269,51 +311,51 @@ const parkedMost = 16 << 10
 
 // park gives the buffer back where giveBack has not, if little of an FPDU is in it.
 func (p *pump) park() {
-	if p.free == nil || p.intake == intakeStalled {
+	if p.rx.free == nil || p.rx.intake == intakeStalled {
 		return
 	}
-	if b, _ := p.mrx.Arrived(); len(b) <= parkedMost {
-		p.parked = bufpool.GetChunk(len(b))
-		p.loan.put(p.mrx.SetBuffer(p.parked.B))
-		p.free = nil
+	if b, _ := p.rx.mpa.Arrived(); len(b) <= parkedMost {
+		p.rx.parked = bufpool.GetChunk(len(b))
+		p.rx.loan.put(p.rx.mpa.SetBuffer(p.rx.parked.B))
+		p.rx.free = nil
 	}
 }
 
 // giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
 func (p *pump) giveBack() {
-	if p.intake == intakeStalled || p.parked != nil {
+	if p.rx.intake == intakeStalled || p.rx.parked != nil {
 		return
 	}
-	if needed, _ := p.mrx.Arrived(); len(needed) > 0 {
+	if needed, _ := p.rx.mpa.Arrived(); len(needed) > 0 {
 		return
 	}
-	if b := p.mrx.SetBuffer(nil); b != nil {
-		p.loan.put(b)
-		p.free = nil
+	if b := p.rx.mpa.SetBuffer(nil); b != nil {
+		p.rx.loan.put(b)
+		p.rx.free = nil
 	}
 }
 
 // place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
 // the stream is still sound. Where it would have to wait, and may not, it is stalled afterwards.
 func (p *pump) place(mayWait bool) bool {
-	for p.intake == intakeStalled || p.mrx.Next() { // one verified ULPDU, each exactly once
-		u := p.mrx.ULPDU()
-		if p.intake == intakeOpen && !u.Early {
+	for p.rx.intake == intakeStalled || p.rx.mpa.Next() { // one verified ULPDU, each exactly once
+		u := p.rx.mpa.ULPDU()
+		if p.rx.intake == intakeOpen && !u.Early {
 			p.count.received.fpdus.Add(1)
 		}
 		// The way down may have ended the stream: "MUST NOT allow any further data transfer" (RFC 5040 §7)
 		if !p.sound() {
-			p.intake = intakeOpen
+			p.rx.intake = intakeOpen
 			return false
 		}
 		if u.Early {
-			if !p.drx.TryPlace(u.Off, u.Data) {
-				p.mrx.Unread() // not placeable yet: it comes again in order
+			if !p.rx.ddp.TryPlace(u.Off, u.Data) {
+				p.rx.mpa.Unread() // not placeable yet: it comes again in order
 			}
 			continue
 		}
 		if !p.bind(u.Data) {
-			p.intake = intakeStalled
+			p.rx.intake = intakeStalled
 			if !mayWait {
 				return true
 			}
@@ -321,8 +363,8 @@ func (p *pump) place(mayWait bool) bool {
 				return false
 			}
 		}
-		p.intake = intakeOpen
-		p.drx.Place(u.Off, u.Data)
+		p.rx.intake = intakeOpen
+		p.rx.ddp.Place(u.Off, u.Data)
 		if !p.deliver() {
 			return false
 		}
@@ -330,7 +372,7 @@ func (p *pump) place(mayWait bool) bool {
 	if !p.deliver() { // the edge may have passed what was placed early
 		return false
 	}
-	if err := p.mrx.Err(); err != nil {
+	if err := p.rx.mpa.Err(); err != nil {
 		p.fail(err)
 		return false
 	}
@@ -348,11 +390,11 @@ func (p *pump) deliver() bool {
 }
 
 func (p *pump) handle() bool {
-	if p.mrx.Edge() > 0 {
-		p.fenced.Store(false)
+	if p.rx.mpa.Edge() > 0 {
+		p.tx.fenced.Store(false)
 	}
-	for p.drx.Deliver(p.mrx.Edge()) {
-		m := p.drx.Message()
+	for p.rx.ddp.Deliver(p.rx.mpa.Edge()) {
+		m := p.rx.ddp.Message()
 		p.count.received.message(m.RsvdULP)
 		isSend := !m.Tagged && m.QN == ddp.QNSend
 		if !isSend {
@@ -369,7 +411,7 @@ func (p *pump) handle() bool {
 			}
 		}
 	}
-	if err := p.drx.Err(); err != nil {
+	if err := p.rx.ddp.Err(); err != nil {
 		p.fail(err)
 		return false
 	}
@@ -400,17 +442,17 @@ func (p *pump) placed() {
 // bind has a buffer posted if the segment begins a Send, where it is the connection that posts them: in DDP
 // mode it is the ULP whose job that is (RFC 5041 §7.2). It reports false if there is no room for one.
 func (p *pump) bind(ulpdu []byte) bool {
-	if p.in == nil && !p.shared || ddp.IsTagged(ulpdu) {
+	if p.in == nil && !p.cfg.shared || ddp.IsTagged(ulpdu) {
 		return true
 	}
 	h, payload, err := ddp.ParseUntagged(ulpdu)
 	switch {
 	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
 		return true
-	case p.shared:
+	case p.cfg.shared:
 		p.qp.TakeShared() // where it fails DDP finds no buffer
 		return true
-	case p.queue.Len() > 0: // that one is for the peer's RTR
+	case p.rx.queue.Len() > 0: // that one is for the peer's RTR
 		return true
 	}
 	return p.in.bind(payload, h.Last)
@@ -434,12 +476,12 @@ func (p *pump) awaitRoom(ulpdu []byte) bool {
 	p.placed() // nothing that is already due may wait with us
 	if p.in.isShort() {
 		p.count.memoryStalls.Add(1)
-		p.trace.debug("memory limit")
+		p.cfg.trace.debug("memory limit")
 	}
 	for !p.bind(ulpdu) {
 		<-p.posted
 		if !p.life.maySend() || p.closing() {
-			p.intake = intakeOpen
+			p.rx.intake = intakeOpen
 			return false
 		}
 	}

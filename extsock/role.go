@@ -24,6 +24,9 @@ import (
 // goroutine back if it stays so. The sentinel is slow on purpose: a timer that is due soon makes every
 // wait of the process's threads dearer.
 type role struct {
+	// lends says that a waiter may take the role: a deadline can end a read of this stream, so the waiter can be
+	// interrupted.
+	lends   bool
 	held    atomic.Bool
 	driving atomic.Bool   // held, and by a waiter
 	recall  chan struct{} // capacity 1: the own goroutine is to look whether the role is vacant
@@ -48,7 +51,8 @@ const (
 )
 
 // init gives the role to the own goroutine.
-func (r *role) init() {
+func (r *role) init(lends bool) {
+	r.lends = lends
 	r.held.Store(true)
 	r.recall, r.offer = make(chan struct{}, 1), make(chan struct{}, 1)
 	r.begin = time.Now()
@@ -154,17 +158,17 @@ func (r *role) standBy() {
 // interrupted. It reports whether it did.
 func (p *pump) drive(d *deadline) bool {
 	r := &p.role
-	if !p.interruptible || !r.take() {
+	if !r.lends || !r.take() {
 		return false
 	}
 	r.driving.Store(true)
 	// Whoever interrupts changes what is looked at here first, and driving second.
-	if p.in.has() || p.closing() || p.bytes != nil && isClosed(p.bytes.closed) || d.isSet() || p.intake != intakeOpen {
+	if p.in.has() || p.closing() || p.bytes != nil && isClosed(p.bytes.closed) || d.isSet() || p.rx.intake != intakeOpen {
 		r.leave(true)
 		return false
 	}
 	p.receiveOnce(true)
-	r.leave(p.intake != intakeOpen)
+	r.leave(p.rx.intake != intakeOpen)
 	return true
 }
 

@@ -66,7 +66,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 		}
 	}
 	qp.Start(rdmap.StartParams{IRD: sessionIRD, ORD: 2, Extensions: true})
-	p := newPump(s, qp, mpa.Agreement{CRC: true})
+	p := newPump(pumpConfig{stream: s, qp: qp, agreement: mpa.Agreement{CRC: true}, closeTimeout: defaultCloseTimeout})
 	p.receive()
 	x.err = qp.Err()
 	p.close()

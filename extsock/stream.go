@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -37,16 +37,21 @@ type byteStream struct {
 	counted bytestream.Counts // +checklocks:mu
 }
 
-// newByteStream begins the byte stream of c, whose peer has announced what its end is like.
-func newByteStream(c *Conn, p *pump, peer startup.Capabilities, maxULPDU int) *byteStream {
-	// The peer states up to 2^32-1, which an int of 32 bits does not hold.
-	longest := int(min(int64(peer.MaxMessage), int64(maxULPDU-ddp.UntaggedHeaderLen)))
-	tx := bytestream.NewSender(int(peer.Credits), longest, int(p.in.window.Load()))
-	v := &c.verbs
+// A streamConfig is what a byte stream is made of.
+type streamConfig struct {
+	window     window // for the peer's messages
+	credits    int    // messages that the peer has room for
+	maxMessage int    // the maximum length of each of them, in bytes
+	closed     <-chan struct{}
+	register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
+}
+
+// newByteStream begins the byte stream of p.
+func newByteStream(p *pump, cfg *streamConfig) *byteStream {
+	tx := bytestream.NewSender(cfg.credits, min(cfg.maxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(p.in.window.Load()))
 	return &byteStream{
-		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1), closed: c.closed,
-		register: func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) },
-		count:    &p.count, trace: p.trace,
+		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1), closed: cfg.closed,
+		register: cfg.register, count: &p.count, trace: p.cfg.trace,
 	}
 }
 

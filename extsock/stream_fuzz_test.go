@@ -11,7 +11,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -115,16 +114,17 @@ func FuzzByteStream(f *testing.F) {
 		d := &dialog{frames: inFPDUs(messages), calls: calls}
 		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
 		qp.Start(rdmap.StartParams{Extensions: true})
-		p := newPump(d, qp, mpa.Agreement{CRC: true})
-		p.queue = qp.ReceiverConfig().Queues[ddp.QNSend]
-		p.in = newInbox(qp, qp.RecvCQ(), window, size)
-		p.in.setWindow(newWindow(window))
-		p.bytes = newByteStream(NewConn(d, false, &Config{Crossover: -1}), p, startup.Capabilities{ByteStream: true, MaxMessage: size, Credits: granted}, mpa.MaxULPDU)
+		p := newPump(pumpConfig{
+			stream: d, qp: qp, agreement: mpa.Agreement{CRC: true}, closeTimeout: defaultCloseTimeout,
+			receive: &receiveConfig{cq: qp.RecvCQ(), depth: window, size: size, stream: &streamConfig{
+				window: newWindow(window), credits: granted, maxMessage: size, closed: make(chan struct{}),
+			}},
+		})
 		d.p = p
 		p.receive()
 		for d.take(1000) {
 		}
-		for p.token.Load() || p.wanted() { // a goroutine finishes what were too many batches for one turn
+		for p.tx.token.Load() || p.wanted() { // a goroutine finishes what were too many batches for one turn
 			runtime.Gosched()
 		}
 		inOrder, fin, sound := judge(messages, size)

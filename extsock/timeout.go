@@ -22,8 +22,9 @@ type idle struct {
 	since time.Time // +checklocks:mu
 }
 
-// watchIdle begins. 0 is for ever.
-func (p *pump) watchIdle(timeout time.Duration) {
+// watchIdle begins.
+func (p *pump) watchIdle() {
+	timeout := p.cfg.idleTimeout
 	if timeout <= 0 {
 		return
 	}
@@ -31,10 +32,16 @@ func (p *pump) watchIdle(timeout time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.timeout, i.since = timeout, time.Now()
-	if look := idleLook(timeout); p.writeLook == 0 || look < p.writeLook {
-		p.writeLook = look
-	}
 	i.timer = time.AfterFunc(idleLook(timeout), p.lookIdle)
+}
+
+// writeLook returns how often a write looks whether TCP takes something; 0 means never.
+func writeLook(cfg *pumpConfig) time.Duration {
+	look := max(cfg.writeTimeout, 0)
+	if cfg.idleTimeout > 0 && (look == 0 || idleLook(cfg.idleTimeout) < look) {
+		look = idleLook(cfg.idleTimeout)
+	}
+	return look
 }
 
 // idleLook is how often to look.
@@ -47,7 +54,7 @@ func (p *pump) lookIdle() {
 		i.mu.Unlock()
 		return
 	}
-	if n := p.count.received.octets.Load() + p.taken.Load(); n != i.octets {
+	if n := p.count.received.octets.Load() + p.tx.taken.Load(); n != i.octets {
 		i.octets, i.since = n, time.Now()
 	}
 	over := time.Since(i.since) >= i.timeout
@@ -80,7 +87,7 @@ func (p *pump) boundWrite(d time.Duration) {
 
 // writeError says what an error of a bounded write means.
 func (p *pump) writeError(err error) error {
-	if p.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+	if p.cfg.writeTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		p.count.writeTimeouts.Add(1)
 		return ErrWriteTimeout
 	}
@@ -89,8 +96,8 @@ func (p *pump) writeError(err error) error {
 
 // penalize delays the peer's address if err, which is about to end the connection, shows that the peer tries STags.
 func (p *pump) penalize(err error) {
-	if p.door != nil && guessed(err) {
-		p.door.Penalize(p.stream.RemoteAddr())
+	if p.cfg.door != nil && guessed(err) {
+		p.cfg.door.Penalize(p.stream.RemoteAddr())
 	}
 }
 

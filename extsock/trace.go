@@ -87,31 +87,31 @@ func (c *Conn) traceSwitch(err error) {
 
 // traceTerminate tells of the Terminate that has ended the stream, if one has; once.
 func (p *pump) traceTerminate() {
-	if p.trace == nil {
+	if p.cfg.trace == nil {
 		return
 	}
 	e := (*rdmap.TerminateError)(nil)
-	if !errors.As(p.qp.Err(), &e) || p.trace.terminated.Swap(true) {
+	if !errors.As(p.qp.Err(), &e) || p.cfg.trace.terminated.Swap(true) {
 		return
 	}
 	layer, etype, code := e.Terminate.Code.Words()
 	args := []any{"layer", layer, "type", etype, "code", code}
 	if e.Remote {
-		p.trace.warn("Terminate received", args...)
+		p.cfg.trace.warn("Terminate received", args...)
 	} else {
-		p.trace.warn("Terminate sent", append(args, "err", e.Err)...)
+		p.cfg.trace.warn("Terminate sent", append(args, "err", e.Err)...)
 	}
 }
 
 // traceEnd tells why the connection has ended.
 func (p *pump) traceEnd(reason error) {
 	switch {
-	case p.trace == nil:
+	case p.cfg.trace == nil:
 	case errors.Is(reason, net.ErrClosed):
-		p.trace.info("connection ends", "by", "local")
+		p.cfg.trace.info("connection ends", "by", "local")
 	case reason == io.EOF: //nolint:errorlint // as ended sets it: the peer's orderly close
-		p.trace.info("connection ends", "by", "peer")
+		p.cfg.trace.info("connection ends", "by", "peer")
 	default:
-		p.trace.warn("connection ends", "by", "failure", "err", reason)
+		p.cfg.trace.warn("connection ends", "by", "failure", "err", reason)
 	}
 }

@@ -21,30 +21,30 @@ const maxTurns = 4
 // already doing so, and never waits for TCP.
 func (p *pump) transmit() {
 	for p.wanted() {
-		if !p.token.CompareAndSwap(false, true) {
+		if !p.tx.token.CompareAndSwap(false, true) {
 			return // the holder looks again after it has let go
 		}
 		locks.Acquired[locks.Token]()
 		over := p.drain(maxTurns)
 		locks.Released[locks.Token]()
 		if !over {
-			go p.finishFunc()
+			go p.tx.finish()
 			return
 		}
-		p.token.Store(false)
+		p.tx.token.Store(false)
 	}
 }
 
 // transmitAside is transmit by another goroutine.
 func (p *pump) transmitAside() {
-	if p.wanted() && p.token.CompareAndSwap(false, true) {
-		go p.finishFunc()
+	if p.wanted() && p.tx.token.CompareAndSwap(false, true) {
+		go p.tx.finish()
 	}
 }
 
 // tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
 func (p *pump) tryToken() bool {
-	if p.fenced.Load() || !p.life.maySend() || !p.token.CompareAndSwap(false, true) {
+	if p.tx.fenced.Load() || !p.life.maySend() || !p.tx.token.CompareAndSwap(false, true) {
 		return false
 	}
 	locks.Acquired[locks.Token]()
@@ -56,7 +56,7 @@ func (p *pump) transmitHeld() {
 	over := p.drain(maxTurns)
 	locks.Released[locks.Token]()
 	if !over {
-		go p.finishFunc()
+		go p.tx.finish()
 		return
 	}
 	p.letGo()
@@ -81,7 +81,7 @@ func (p *pump) finish() {
 // letGo gives the token back and looks again: a goroutine that has posted meanwhile has found the token taken, and has
 // left its work to the holder.
 func (p *pump) letGo() {
-	p.token.Store(false)
+	p.tx.token.Store(false)
 	p.transmit()
 }
 
@@ -90,7 +90,7 @@ func (p *pump) wanted() bool {
 	if p.finDue() || p.abortDue() {
 		return true
 	}
-	return !p.fenced.Load() && p.life.maySend() && (p.qp.HasOutput() || p.streamDue())
+	return !p.tx.fenced.Load() && p.life.maySend() && (p.qp.HasOutput() || p.streamDue())
 }
 
 // abortDue reports whether kill waits for the token to flush the queues.
@@ -113,13 +113,13 @@ func (p *pump) drain(turns int) (over bool) {
 		}
 	}()
 	wait := turns == 0
-	if p.batch == nil {
-		p.batch = p.batchLoan.get()
+	if p.tx.batch == nil {
+		p.tx.batch = p.tx.loan.get()
 	}
 	for n := 0; wait || n < turns; n++ {
 		if !p.hasLeft() && !p.fill() {
-			p.batchLoan.put(p.batch)
-			p.batch = nil
+			p.tx.loan.put(p.tx.batch)
+			p.tx.batch = nil
 			p.fin()
 			return true
 		}
@@ -133,8 +133,8 @@ func (p *pump) drain(turns int) (over bool) {
 			return false
 		}
 		p.reset()
-		done := p.done
-		p.done = 0
+		done := p.tx.done
+		p.tx.done = 0
 		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
 		p.reapStream()
 		p.freed.broadcast()
@@ -144,27 +144,27 @@ func (p *pump) drain(turns int) (over bool) {
 
 // hasLeft reports whether TCP has not taken all of the batch yet.
 func (p *pump) hasLeft() bool {
-	p.batchMu.Lock()
-	defer p.batchMu.Unlock()
-	return len(p.left) > 0
+	p.tx.mu.Lock()
+	defer p.tx.mu.Unlock()
+	return len(p.tx.left) > 0
 }
 
 // reset empties the batch.
 func (p *pump) reset() {
-	p.batchMu.Lock()
-	defer p.batchMu.Unlock()
-	p.left = nil
-	p.batch.Reset()
+	p.tx.mu.Lock()
+	defer p.tx.mu.Unlock()
+	p.tx.left = nil
+	p.tx.batch.Reset()
 }
 
 // fill cuts messages into segments and segments into FPDUs until the batch is full or there is
 // nothing to send. It reports whether the batch holds anything.
 func (p *pump) fill() bool {
-	if !p.life.maySend() || p.fenced.Load() {
+	if !p.life.maySend() || p.tx.fenced.Load() {
 		return false
 	}
 	p.postStream()
-	tapped := p.taps.on()
+	tapped := p.cfg.taps.on()
 	if !p.fillBatch(p.mulpdu(), tapped) {
 		return false
 	}
@@ -176,50 +176,50 @@ func (p *pump) fill() bool {
 
 // fillBatch is fill where nothing of the byte stream waits to be posted. With tapped, the batch refers to nobody's payload.
 func (p *pump) fillBatch(mulpdu int, tapped bool) bool {
-	p.batchMu.Lock()
-	defer p.batchMu.Unlock()
-	for !p.batch.Full() {
-		if !p.middle {
+	p.tx.mu.Lock()
+	defer p.tx.mu.Unlock()
+	for !p.tx.batch.Full() {
+		if !p.tx.middle {
 			if !p.qp.NextMessage() {
 				break
 			}
-			p.dtx.Start(p.qp.Message())
+			p.tx.ddp.Start(p.qp.Message())
 			p.count.sent.message(p.qp.Message().RsvdULP)
-			p.middle = true
+			p.tx.middle = true
 		}
-		if !p.dtx.Next(mulpdu) { // the Region of a Read Response is gone
-			p.middle = false
-			p.qp.Fail(p.dtx.Err()) // has no use for batchMu
+		if !p.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
+			p.tx.middle = false
+			p.qp.Fail(p.tx.ddp.Err()) // has no use for batchMu
 			p.setReason(p.qp.Err())
 			continue
 		}
-		s := p.dtx.Segment()
-		snapshot := s.Snapshot || tapped                        // nobody refers to payload while a Tap is waited for
-		p.mtx.Append(p.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		s := p.tx.ddp.Segment()
+		snapshot := s.Snapshot || tapped                              // nobody refers to payload while a Tap is waited for
+		p.tx.mpa.Append(p.tx.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
 		p.count.sent.fpdus.Add(1)
-		p.dtx.Release()
+		p.tx.ddp.Release()
 		if s.Last {
-			p.middle = false
-			p.done++
+			p.tx.middle = false
+			p.tx.done++
 		}
 	}
-	if p.batch.Len() == 0 {
+	if p.tx.batch.Len() == 0 {
 		return false
 	}
-	p.count.sent.octets.Add(uint64(p.batch.Len()))
-	p.left = p.batch.Bufs()
+	p.count.sent.octets.Add(uint64(p.tx.batch.Len()))
+	p.tx.left = p.tx.batch.Bufs()
 	return true
 }
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
 func (p *pump) mulpdu() int {
-	if p.maxFPDU > 0 {
-		return mpa.MULPDU(p.maxFPDU, p.markers)
+	if p.cfg.maxFPDU > 0 {
+		return mpa.MULPDU(p.cfg.maxFPDU, p.cfg.agreement.TxMarkers)
 	}
-	if p.large {
+	if p.cfg.largeFPDU {
 		return mpa.MaxULPDU
 	}
-	return mpa.MULPDU(p.stream.EMSS(), p.markers)
+	return mpa.MULPDU(p.stream.EMSS(), p.cfg.agreement.TxMarkers)
 }
 
 // write hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
@@ -233,7 +233,7 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 			return whole, err
 		case n > 0 || since.IsZero():
 			since = time.Now()
-		case p.writeTimeout > 0 && time.Since(since) >= p.writeTimeout:
+		case p.cfg.writeTimeout > 0 && time.Since(since) >= p.cfg.writeTimeout:
 			return false, p.writeError(os.ErrDeadlineExceeded)
 		}
 		p.boundWrite(p.writeLook)
@@ -244,24 +244,24 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 }
 
 func (p *pump) tryWrite() (n int, whole bool, err error) {
-	p.batchMu.Lock()
-	defer p.batchMu.Unlock()
-	n, err = p.stream.TryWriteBatch(p.left)
-	p.left = skip(p.left, n)
-	p.taken.Add(uint64(n))
-	return n, len(p.left) == 0, err
+	p.tx.mu.Lock()
+	defer p.tx.mu.Unlock()
+	n, err = p.stream.TryWriteBatch(p.tx.left)
+	p.tx.left = skip(p.tx.left, n)
+	p.tx.taken.Add(uint64(n))
+	return n, len(p.tx.left) == 0, err
 }
 
 // detach copies what is on its way to TCP and not the pump's own, so that the payload of a Send or Write that has been given
 // out is its owner's again. It reports false where that would be too much: the message that has only begun may be of any
 // length. If it is another one than data's, it is its owner's business.
 func (p *pump) detach(data []byte) bool {
-	p.batchMu.Lock()
-	defer p.batchMu.Unlock()
-	if len(p.left) > 0 {
-		p.left = [][]byte{slices.Concat(p.left...)}
+	p.tx.mu.Lock()
+	defer p.tx.mu.Unlock()
+	if len(p.tx.left) > 0 {
+		p.tx.left = [][]byte{slices.Concat(p.tx.left...)}
 	}
-	return !p.middle || p.dtx.Detach(maxDetached) || !begins(p.qp.Message().Payload, data)
+	return !p.tx.middle || p.tx.ddp.Detach(maxDetached) || !begins(p.qp.Message().Payload, data)
 }
 
 // begins reports whether payload is data, the same memory.

@@ -24,7 +24,7 @@ func TestTheHolderLooksAgain(t *testing.T) {
 		}
 		synctest.Wait()
 		p := ci.verbs.pump
-		if !p.token.CompareAndSwap(false, true) {
+		if !p.tx.token.CompareAndSwap(false, true) {
 			t.Fatal("the token is taken on an idle connection")
 		}
 		sent := ci.Stats().Sent.FPDUs
