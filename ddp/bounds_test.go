@@ -59,7 +59,7 @@ func newBoundsWorld(t testing.TB, n int) *boundsWorld {
 }
 
 // oracle is RFC 5041 §7.1 in numbers without limits: which check the access fails first. ok is true where none.
-func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (which int, kind Kind, ok bool) {
+func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (which int, kind accessCheck, ok bool) {
 	which = -1
 	for i, r := range w.regions {
 		if r.stag == s && !w.gone[r] {
@@ -67,7 +67,7 @@ func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (whic
 		}
 	}
 	if which < 0 {
-		return which, KindInvalidSTag, false
+		return which, checkInvalidSTag, false
 	}
 	r := w.regions[which]
 	w.to.SetUint64(to)
@@ -78,13 +78,13 @@ func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (whic
 	w.last.Add(&w.base, &w.last)
 	switch {
 	case r.stream != 0 && r.stream != on:
-		return which, KindNotAssociated, false
+		return which, checkNotAssociated, false
 	case need&^r.access != 0:
-		return which, KindAccess, false
+		return which, checkAccess, false
 	case w.end.Cmp(&w.wrap) >= 0:
-		return which, KindWrap, false
+		return which, checkWrap, false
 	case w.to.Cmp(&w.base) < 0 || w.end.Cmp(&w.last) > 0:
-		return which, KindBounds, false
+		return which, checkBounds, false
 	}
 	return which, 0, true
 }
@@ -101,7 +101,7 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	} else {
 		count[kind]++
 	}
-	if e, is := err.(*AccessError); ok != (err == nil) || !ok && (!is || e.Kind != kind) {
+	if e, is := err.(*AccessError); ok != (err == nil) || !ok && (!is || checkOf(e) != kind) {
 		w.Errorf("Check(%v, %#x, %d, %v, %d) = %v; oracle: %v, %v", s, to, n, need, on, err, kind, ok)
 		return false
 	}
@@ -120,8 +120,8 @@ func (w *boundsWorld) try(s STag, to, n uint64, need Access, on uint64, payload 
 	}
 	if !ok {
 		// "wrap → code 0x03", and so on: RFC 5041 §7.2. Rights have no code of their own.
-		code := [...]uint8{CodeInvalidSTag, CodeNotAssociated, CodeInvalidSTag, CodeTOWrap, CodeBounds}[kind]
-		if e, is := w.r.Err().(*Error); !is || e.Type != TypeTagged || e.Code != code {
+		code := [...]Code{CodeInvalidSTag, CodeNotAssociated, CodeInvalidSTag, CodeTOWrap, CodeBounds}[kind]
+		if e, is := w.r.Err().(*Error); !is || e.Code != code {
 			w.Errorf("%d octets at %#x of %v: error %v, want code %d", n, to, s, w.r.Err(), code)
 			return false
 		}

@@ -29,15 +29,15 @@ func NewDomain(random io.Reader) *Domain {
 }
 
 // Register makes b a Region that grants access on the given stream, or with stream 0 on every stream
-// of the Domain. It keeps b until Deregister. b must have 1 to 2^32-1 octets, else the error is
-// [ErrRegionLength]; any other error is the random source's.
+// of the Domain. It keeps b until Deregister. b must have 1 to 2^32-1 bytes. Any other
+// error is the random source's.
 //
 // The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first octet is random
 // too, so neither tells the peer an address, except that TO and address agree modulo 8: aligned for
 // the peer is aligned here (RFC 7306 §5 has Atomic Operations depend on that).
 func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, error) {
-	if len(b) == 0 || uint64(len(b)) > MaxMessageLen {
-		return nil, ErrRegionLength
+	if len(b) == 0 || uint64(len(b)) > maxMessageLen {
+		return nil, errRegionLength
 	}
 	return d.enter(&Region{mem: b, access: access, stream: stream})
 }
@@ -63,8 +63,7 @@ func (d *Domain) enter(r *Region) (*Region, error) {
 var errNoSTag = errors.New("ddp: no unused STag found: the random source repeats itself")
 
 // Check reports whether the n octets at TO to of the Region named s may be accessed on the stream
-// with the rights in need, and returns the Region. The error is an [*AccessError] whose Kind is the
-// first check that failed, in the order in which the Kinds are declared.
+// with the rights in need, and returns the Region. The error is an [*AccessError].
 //
 // The answer may be out of date as soon as it is given. What then reads or writes the Region checks
 // again under its lock.
@@ -79,7 +78,7 @@ func (d *Domain) Check(s STag, to, n uint64, need Access, stream uint64) (*Regio
 
 // Invalidate does what Deregister does, at the wish of the peer on the given stream. Only a Region
 // that is registered for just that stream, and is not the sink of an RDMA Read of ours, can be
-// invalidated. The error is [ErrUnknownSTag], [ErrWrongStream] or [ErrNotInvalidatable].
+// invalidated. If there is no such Region, or it is another stream's, the error is an [*AccessError].
 //
 // A peer must not be able to invalidate an STag that is shared on multiple streams (RFC 5040
 // §8.1.1, requirement 7).
@@ -87,13 +86,13 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 	r := d.lookup(s)
 	switch {
 	case r == nil:
-		return ErrUnknownSTag
+		return &AccessError{Code: CodeInvalidSTag, STag: s, Stream: stream}
 	case r.stream == 0:
-		return ErrNotInvalidatable
+		return errNotInvalidatable
 	case r.stream != stream:
-		return ErrWrongStream
+		return &AccessError{Code: CodeNotAssociated, STag: s, Stream: stream}
 	case r.access&ReadSink != 0:
-		return ErrNotInvalidatable
+		return errNotInvalidatable
 	}
 	r.Deregister()
 	return nil
@@ -105,7 +104,7 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 func (d *Domain) hold(s STag, to, n uint64, need Access, stream uint64) (*Region, []byte, error) {
 	r := d.lookup(s)
 	if r == nil {
-		return nil, nil, &AccessError{Kind: KindInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
+		return nil, nil, &AccessError{Code: CodeInvalidSTag, STag: s, TO: to, N: n, Need: need, Stream: stream}
 	}
 	mem, err := r.hold(to, n, need, stream)
 	return r, mem, err

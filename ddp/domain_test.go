@@ -15,8 +15,8 @@ import (
 func TestRegisterLength(t *testing.T) {
 	d := NewDomain(nil)
 	for _, b := range [][]byte{nil, {}, make([]byte, 5)[:0]} {
-		if r, err := d.Register(b, RemoteWrite, stream); r != nil || !errors.Is(err, ErrRegionLength) {
-			t.Errorf("Register(%v) = %v, %v, want ErrRegionLength", b, r, err)
+		if r, err := d.Register(b, RemoteWrite, stream); r != nil || !errors.Is(err, errRegionLength) {
+			t.Errorf("Register(%v) = %v, %v, want errRegionLength", b, r, err)
 		}
 	}
 	b := make([]byte, 1, 100)
@@ -35,10 +35,10 @@ func TestLongestBuffers(t *testing.T) {
 	if testmode.Race || bits.UintSize == 32 {
 		t.Skip("no such buffer can be made")
 	}
-	n := uint64(MaxMessageLen)
+	n := uint64(maxMessageLen)
 	b := make([]byte, n+1)
-	if _, err := NewDomain(nil).Register(b, RemoteWrite, stream); !errors.Is(err, ErrRegionLength) {
-		t.Errorf("Register of 2^32 octets = %v, want ErrRegionLength", err)
+	if _, err := NewDomain(nil).Register(b, RemoteWrite, stream); !errors.Is(err, errRegionLength) {
+		t.Errorf("Register of 2^32 octets = %v, want errRegionLength", err)
 	}
 	if err := NewQueue(1).Post(b, 1); !errors.Is(err, ErrBufferLength) {
 		t.Errorf("Post of 2^32 octets = %v, want ErrBufferLength", err)

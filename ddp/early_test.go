@@ -266,7 +266,7 @@ func TestTryPlaceJudgedInOrder(t *testing.T) {
 	x.region.Deregister()
 	copy(x.memory[0].mem, bytes.Repeat([]byte{guard}, 8))
 	x.off++
-	x.wantFailure(ulpdu, TypeTagged, CodeInvalidSTag)
+	x.wantFailure(ulpdu, CodeInvalidSTag)
 	x.wantUnchanged()
 }
 
@@ -317,7 +317,7 @@ func TestTryPlaceOverlapsUntagged(t *testing.T) {
 		if m := p.wantMessage("the right one"); m.Len != 20 || !bytes.Equal(m.Buffer, make([]byte, 20)) || !g.intact() {
 			t.Errorf("delivered %+v", m)
 		}
-		p.wantFailure(wrong, TypeUntagged, CodeMSNRange)
+		p.wantFailure(wrong, codeMSNRange)
 	}
 }
 

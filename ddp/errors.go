@@ -5,184 +5,125 @@ import (
 	"fmt"
 )
 
-// Conditions that callers test for.
 var (
-	// ErrBufferModel is what a header parser says of a header of the other buffer model.
-	ErrBufferModel = errors.New("ddp: header belongs to the other buffer model")
-	// ErrRsvdULPChanged says that a segment has another RsvdULP octet than the first segment of its
-	// message. DDP has no error number for it; the Receiver's error is a [*SegmentError].
+	// ErrRsvdULPChanged means that a segment has another RsvdULP octet than the first segment of its message.
+	// The Receiver's error is then an [*Error] with [CodeULP] that wraps it.
 	ErrRsvdULPChanged = errors.New("ddp: RsvdULP changes inside a message")
 
-	ErrRegionLength = errors.New("ddp: a Region has 1 to 2^32-1 octets")
-	ErrDeregistered = errors.New("ddp: Region is deregistered")
-	ErrMisaligned   = errors.New("ddp: 64-bit word is not aligned to 8 octets")
-
-	// What Region.Window says; or ErrDeregistered.
-	ErrWindowRange  = errors.New("ddp: a window has 1 octet at least and lies inside its Region")
-	ErrWindowAccess = errors.New("ddp: a window grants no right that its Region does not grant")
-
-	// What Domain.Invalidate says.
-	ErrUnknownSTag      = errors.New("ddp: STag is not valid")
-	ErrWrongStream      = errors.New("ddp: STag is not associated with the stream")
-	ErrNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")
+	// ErrMisaligned means that the address of a 64-bit word is not a multiple of 8.
+	ErrMisaligned = errors.New("ddp: 64-bit word is not aligned to 8 bytes")
 
 	ErrQueueFull    = errors.New("ddp: queue is full")
 	ErrQueueClosed  = errors.New("ddp: queue has been flushed")
 	ErrBufferLength = errors.New("ddp: an Untagged Buffer has at most 2^32-1 octets")
+
+	errBufferModel      = errors.New("ddp: header belongs to the other buffer model")
+	errRegionLength     = errors.New("ddp: a Region has 1 to 2^32-1 bytes")
+	errNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")
 )
 
-// Layer is DDP's number in a Terminate (RFC 5040 §4.8).
-const Layer = 1
-
+// A Code is an error number of DDP: the Error Type in its high byte and the Error Code in its low byte.
 // "The following error numbers MUST be used when reporting errors to the ULP." (RFC 5041 §7.2)
-// These are the Error Types and, by type, the Error Codes. Type 3 is the LLP's and not used here.
+type Code uint16
+
+// The codes that depend on what this end has registered and posted, and CodeULP. All other codes mean that
+// the peer breaks DDP itself, whatever this end does; they have no names here, but String knows them.
 const (
-	TypeLocalCatastrophic = 0
-	TypeTagged            = 1
-	TypeUntagged          = 2
+	CodeInvalidSTag   Code = 0x100 // no such Region, or not any more, or it does not grant the access
+	CodeBounds        Code = 0x101 // not wholly inside the Region
+	CodeNotAssociated Code = 0x102 // a Region of another stream
+	CodeTOWrap        Code = 0x103 // TO and length add up to 2^64 or more
+	CodeNoBuffer      Code = 0x202 // no Untagged Buffer is posted for the message
+	CodeTooLong       Code = 0x205 // the message is longer than the Untagged Buffer
 
-	CodeLocalCatastrophic = 0x00
+	// CodeULP is not a number of the RFC's. It means that the segment is refused for a reason that has none:
+	// the error wraps [ErrRsvdULPChanged], or what [ReceiverConfig].Admit returned.
+	CodeULP Code = 0xFFFF
 
-	CodeInvalidSTag   = 0x00 // type 1
-	CodeBounds        = 0x01
-	CodeNotAssociated = 0x02
-	CodeTOWrap        = 0x03
-	CodeTaggedVersion = 0x04
-
-	CodeInvalidQN       = 0x01 // type 2: there is no code 0x00
-	CodeNoBuffer        = 0x02
-	CodeMSNRange        = 0x03
-	CodeInvalidMO       = 0x04
-	CodeTooLong         = 0x05
-	CodeUntaggedVersion = 0x06
+	codeLocalCatastrophic Code = 0x000
+	codeTaggedVersion     Code = 0x104
+	codeInvalidQN         Code = 0x201
+	codeMSNRange          Code = 0x203
+	codeInvalidMO         Code = 0x204
+	codeUntaggedVersion   Code = 0x206
 )
 
-// An Error is an inbound segment that DDP refuses, with the number that RFC 5041 §7.2 has for the
-// reason. None of its payload has been placed, and the stream is at its end.
-type Error struct {
-	Type, Code uint8
-	Header     []byte // the segment's DDP Header, a copy; nil where the segment is too short for one
-	SegmentLen int    // octets of the whole segment: header and payload
-	Err        error  // what was found, if more is known: an *AccessError; else nil
+// String returns the name that RFC 5041 §7.2 gives the code.
+func (c Code) String() string {
+	switch c {
+	case codeLocalCatastrophic:
+		return "Local Catastrophic"
+	case CodeInvalidSTag:
+		return "Tagged Buffer Error: Invalid STag"
+	case CodeBounds:
+		return "Tagged Buffer Error: Base or bounds violation"
+	case CodeNotAssociated:
+		return "Tagged Buffer Error: STag not associated with DDP Stream"
+	case CodeTOWrap:
+		return "Tagged Buffer Error: TO wrap"
+	case codeTaggedVersion:
+		return "Tagged Buffer Error: Invalid DDP version"
+	case codeInvalidQN:
+		return "Untagged Buffer Error: Invalid QN"
+	case CodeNoBuffer:
+		return "Untagged Buffer Error: Invalid MSN - no buffer available"
+	case codeMSNRange:
+		return "Untagged Buffer Error: Invalid MSN - MSN range is not valid"
+	case codeInvalidMO:
+		return "Untagged Buffer Error: Invalid MO"
+	case CodeTooLong:
+		return "Untagged Buffer Error: DDP Message too long for available buffer"
+	case codeUntaggedVersion:
+		return "Untagged Buffer Error: Invalid DDP version"
+	case CodeULP:
+		return "refused by the ULP"
+	}
+	return fmt.Sprintf("error type 0x%X code 0x%02X", uint8(c>>8), uint8(c))
 }
 
+// An Error says that DDP refuses an inbound segment, and why. None of the segment's payload has been placed,
+// and the stream has ended.
+type Error struct {
+	Code       Code
+	Header     []byte // the segment's DDP Header, a copy; nil if the segment is too short to have one
+	SegmentLen int    // bytes of the whole segment: header and payload
+	Err        error  // the cause, if more is known: an [*AccessError], or the one of [CodeULP]; else nil
+}
+
+// Error names the code, the segment and the cause.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("ddp: %s (segment of %d octets, header %x)", errorName(e.Type, e.Code), e.SegmentLen, e.Header)
+	s := fmt.Sprintf("ddp: %v (segment of %d octets, header %x)", e.Code, e.SegmentLen, e.Header)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
 	return s
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// TerminateCode returns the Layer, Error Type and Error Code for a Terminate.
-func (e *Error) TerminateCode() (layer, etype, code uint8) { return Layer, e.Type, e.Code }
-
-// Segment returns the DDP Header and the whole length, in octets, of the failing segment.
-func (e *Error) Segment() (header []byte, n int) { return e.Header, e.SegmentLen }
-
-// errorName returns the RFC's words for an error number.
-func errorName(etype, code uint8) string {
-	switch uint16(etype)<<8 | uint16(code) {
-	case TypeLocalCatastrophic<<8 | CodeLocalCatastrophic:
-		return "Local Catastrophic"
-	case TypeTagged<<8 | CodeInvalidSTag:
-		return "Tagged Buffer Error: Invalid STag"
-	case TypeTagged<<8 | CodeBounds:
-		return "Tagged Buffer Error: Base or bounds violation"
-	case TypeTagged<<8 | CodeNotAssociated:
-		return "Tagged Buffer Error: STag not associated with DDP Stream"
-	case TypeTagged<<8 | CodeTOWrap:
-		return "Tagged Buffer Error: TO wrap"
-	case TypeTagged<<8 | CodeTaggedVersion:
-		return "Tagged Buffer Error: Invalid DDP version"
-	case TypeUntagged<<8 | CodeInvalidQN:
-		return "Untagged Buffer Error: Invalid QN"
-	case TypeUntagged<<8 | CodeNoBuffer:
-		return "Untagged Buffer Error: Invalid MSN - no buffer available"
-	case TypeUntagged<<8 | CodeMSNRange:
-		return "Untagged Buffer Error: Invalid MSN - MSN range is not valid"
-	case TypeUntagged<<8 | CodeInvalidMO:
-		return "Untagged Buffer Error: Invalid MO"
-	case TypeUntagged<<8 | CodeTooLong:
-		return "Untagged Buffer Error: DDP Message too long for available buffer"
-	case TypeUntagged<<8 | CodeUntaggedVersion:
-		return "Untagged Buffer Error: Invalid DDP version"
-	}
-	return fmt.Sprintf("error type 0x%X code 0x%02X", etype, code)
-}
-
-// A SegmentError is an inbound segment that is refused for a reason that has no DDP error number:
-// Err is [ErrRsvdULPChanged], or what [ReceiverConfig].Admit said. None of its payload has been
-// placed, and the stream is at its end.
-type SegmentError struct {
-	Err        error
-	Header     []byte // the segment's DDP Header, a copy
-	SegmentLen int    // octets of the whole segment: header and payload
-}
-
-func (e *SegmentError) Error() string {
-	return fmt.Sprintf("ddp: segment of %d octets, header %x: %v", e.SegmentLen, e.Header, e.Err)
-}
-
-func (e *SegmentError) Unwrap() error { return e.Err }
-
-// Segment returns the DDP Header and the whole length, in octets, of the failing segment.
-func (e *SegmentError) Segment() (header []byte, n int) { return e.Header, e.SegmentLen }
-
-// A Kind says which check an access to a Region failed, in the order in which they are made.
-type Kind uint8
-
-const (
-	KindInvalidSTag   Kind = iota // no such Region, or no longer
-	KindNotAssociated             // a Region of another stream
-	KindAccess                    // the Region does not grant the right
-	KindWrap                      // TO and length add up to 2^64 or more
-	KindBounds                    // not wholly inside the Region
-)
-
-func (k Kind) String() string {
-	switch k {
-	case KindInvalidSTag:
-		return "invalid STag"
-	case KindNotAssociated:
-		return "STag not associated with stream"
-	case KindAccess:
-		return "access rights violation"
-	case KindWrap:
-		return "TO wrap"
-	case KindBounds:
-		return "base or bounds violation"
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
-
-// code returns the Error Code of a Tagged Buffer Error. DDP has none for rights: a buffer that does
-// not allow the access is, to this peer, no valid one (RFC 5041 §7.1, second check).
-func (k Kind) code() uint8 {
-	switch k {
-	case KindNotAssociated:
-		return CodeNotAssociated
-	case KindWrap:
-		return CodeTOWrap
-	case KindBounds:
-		return CodeBounds
-	}
-	return CodeInvalidSTag
-}
-
-// An AccessError is an attempt to reach memory that the named Region does not allow. It has no error
-// number of its own: DDP and RDMAP number the same kinds differently.
+// An AccessError says that a Region does not allow an access, or that there is no such Region.
 type AccessError struct {
-	Kind   Kind
+	// Code is the first check that failed, in this order: CodeInvalidSTag, CodeNotAssociated, Denied,
+	// CodeTOWrap, CodeBounds.
+	Code Code
+	// Denied means that the Region is there but does not grant all of Need. DDP has no number for that: a
+	// buffer that does not allow the access is not a valid one for this peer, so Code is CodeInvalidSTag
+	// (RFC 5041 §7.1, second check). RDMAP has a number of its own.
+	Denied bool
+
 	STag   STag
 	TO     uint64
-	N      uint64 // octets
+	N      uint64 // bytes
 	Need   Access
 	Stream uint64 // the stream that tried
 }
 
+// Error names the check that failed and the access.
 func (e *AccessError) Error() string {
-	return fmt.Sprintf("ddp: %v: STag %v, TO 0x%X, %d octets, stream %d, for %v", e.Kind, e.STag, e.TO, e.N, e.Stream, e.Need)
+	what := e.Code.String()
+	if e.Denied {
+		what = "access rights violation"
+	}
+	return fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d octets, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
 }

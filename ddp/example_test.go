@@ -65,10 +65,10 @@ func ExampleRegion_Deregister() {
 	fmt.Println(err)
 	region.Deregister()
 	_, err = domain.Check(region.STag(), region.TO(), 16, ddp.RemoteWrite, 1)
-	fmt.Println(err.(*ddp.AccessError).Kind)
+	fmt.Println(err.(*ddp.AccessError).Code)
 	// Output:
 	// <nil>
-	// invalid STag
+	// Tagged Buffer Error: Invalid STag
 }
 
 // A window gives a peer a part of a Region, for as long as it is wanted; the Region stays.

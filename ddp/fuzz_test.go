@@ -25,7 +25,7 @@ func checkParsed(t *testing.T, b []byte, headerLen int, rightModel bool, again, 
 	t.Helper()
 	if err != nil {
 		var e *Error
-		if !errors.As(err, &e) && (rightModel || err != ErrBufferModel) {
+		if !errors.As(err, &e) && (rightModel || err != errBufferModel) {
 			t.Errorf("parsing %x: %v", b, err)
 		}
 		if len(b) >= headerLen && rightModel && b[0]&3 == 1 {

@@ -11,8 +11,8 @@ const (
 	UntaggedHeaderLen = 18 // RFC 5041 §4.3, Figure 5
 )
 
-// Version is the DDP Version (DV) of RFC 5041, the only one spoken here.
-const Version = 1
+// ddpVersion is the DDP Version (DV) of RFC 5041, the only one spoken here.
+const ddpVersion = 1
 
 // The DDP Control Field, octet 0 of both headers (RFC 5041 §4.1). The four bits between L and DV
 // are reserved: zero when sent, not looked at when received.
@@ -70,16 +70,16 @@ func (h TaggedHeader) AppendTo(b []byte) []byte {
 }
 
 // ParseTagged parses the Tagged Header at the front of b; rest, the payload, aliases b. The error is
-// an [*Error], or [ErrBufferModel] when the T bit is not set.
+// an [*Error], or another one when the T bit is not set.
 func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 	if len(b) < TaggedHeaderLen {
-		return h, nil, &Error{Type: TypeLocalCatastrophic, Code: CodeLocalCatastrophic, SegmentLen: len(b)}
+		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
 	}
 	if !IsTagged(b) {
-		return h, nil, ErrBufferModel
+		return h, nil, errBufferModel
 	}
-	if b[0]&maskVersion != Version {
-		return h, nil, &Error{Type: TypeTagged, Code: CodeTaggedVersion}
+	if b[0]&maskVersion != ddpVersion {
+		return h, nil, &Error{Code: codeTaggedVersion}
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
@@ -117,16 +117,16 @@ func (h UntaggedHeader) AppendTo(b []byte) []byte {
 }
 
 // ParseUntagged parses the Untagged Header at the front of b; rest, the payload, aliases b. The error
-// is an [*Error], or [ErrBufferModel] when the T bit is set.
+// is an [*Error], or another one when the T bit is set.
 func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 	if len(b) < UntaggedHeaderLen {
-		return h, nil, &Error{Type: TypeLocalCatastrophic, Code: CodeLocalCatastrophic, SegmentLen: len(b)}
+		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
 	}
 	if IsTagged(b) {
-		return h, nil, ErrBufferModel
+		return h, nil, errBufferModel
 	}
-	if b[0]&maskVersion != Version {
-		return h, nil, &Error{Type: TypeUntagged, Code: CodeUntaggedVersion}
+	if b[0]&maskVersion != ddpVersion {
+		return h, nil, &Error{Code: codeUntaggedVersion}
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
@@ -152,7 +152,7 @@ func headerLen(ulpdu []byte) int {
 // control returns the DDP Control Field without its T bit.
 func control(last bool) byte {
 	if last {
-		return flagLast | Version
+		return flagLast | ddpVersion
 	}
-	return Version
+	return ddpVersion
 }

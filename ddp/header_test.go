@@ -21,8 +21,8 @@ func TestHeaderVectors(t *testing.T) {
 				if got := v.tagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:14]...)) {
 					t.Errorf("AppendTo = %x, want aa %x", got, wire[:14])
 				}
-				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, ErrBufferModel) {
-					t.Errorf("ParseUntagged of a tagged segment: %v, want ErrBufferModel", err)
+				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, errBufferModel) {
+					t.Errorf("ParseUntagged of a tagged segment: %v, want errBufferModel", err)
 				}
 				return
 			}
@@ -36,8 +36,8 @@ func TestHeaderVectors(t *testing.T) {
 			if got := v.untagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:18]...)) {
 				t.Errorf("AppendTo = %x, want aa %x", got, wire[:18])
 			}
-			if _, _, err := ParseTagged(wire); !errors.Is(err, ErrBufferModel) {
-				t.Errorf("ParseTagged of an untagged segment: %v, want ErrBufferModel", err)
+			if _, _, err := ParseTagged(wire); !errors.Is(err, errBufferModel) {
+				t.Errorf("ParseTagged of an untagged segment: %v, want errBufferModel", err)
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestMessageVectors(t *testing.T) {
 			if !m.Tagged && !bytes.Equal(got.Buffer, wire[18:]) {
 				t.Errorf("Buffer = %x, want %x", got.Buffer, wire[18:])
 			}
-			if header, n := got.Segment(); !bytes.Equal(header, wire[:headerLen(wire)]) || n != len(wire) {
+			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:headerLen(wire)]) || n != len(wire) {
 				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:headerLen(wire)], len(wire))
 			}
 		})
@@ -95,11 +95,11 @@ func TestHeaderTruncated(t *testing.T) {
 	tagged, untagged := TaggedHeader{}.AppendTo(nil), UntaggedHeader{}.AppendTo(nil)
 	for n := range len(tagged) {
 		_, _, err := ParseTagged(tagged[:n])
-		wantError(t, err, 0, 0)
+		wantError(t, err, 0x0)
 	}
 	for n := range len(untagged) {
 		_, _, err := ParseUntagged(untagged[:n])
-		wantError(t, err, 0, 0)
+		wantError(t, err, 0x0)
 	}
 	if len(tagged) != TaggedHeaderLen || len(untagged) != UntaggedHeaderLen {
 		t.Errorf("headers of %d and %d octets, want 14 and 18", len(tagged), len(untagged))
@@ -114,8 +114,8 @@ func TestHeaderControlField(t *testing.T) {
 		h, _, err := ParseTagged(tagged)
 		u, _, uerr := ParseUntagged(untagged)
 		if c&3 != 1 {
-			wantError(t, err, 1, 4)
-			wantError(t, uerr, 2, 6)
+			wantError(t, err, 0x104)
+			wantError(t, uerr, 0x206)
 			continue
 		}
 		if err != nil || h.Last != last || uerr != nil || u.Last != last {

@@ -142,29 +142,29 @@ func (p *pair) wantIdle(desc string) {
 
 // wantFailure checks that the stream has ended with the given error number, for the segment bad, and
 // that nothing more is delivered.
-func (p *pair) wantFailure(bad []byte, etype, code uint8) {
+func (p *pair) wantFailure(bad []byte, code Code) {
 	p.Helper()
 	if p.r.Deliver(p.off) {
 		p.Errorf("message delivered: %+v", p.r.Message())
 	}
-	e := wantError(p, p.r.Err(), etype, code)
+	e := wantError(p, p.r.Err(), code)
 	want := bad[:min(len(bad), headerLen(bad))]
-	if etype == TypeLocalCatastrophic {
+	if code == codeLocalCatastrophic {
 		want = nil
 	}
-	if header, n := e.Segment(); !bytes.Equal(header, want) || n != len(bad) {
-		p.Errorf("error names segment %x of %d octets, want %x of %d", header, n, want, len(bad))
+	if !bytes.Equal(e.Header, want) || e.SegmentLen != len(bad) {
+		p.Errorf("error names segment %x of %d octets, want %x of %d", e.Header, e.SegmentLen, want, len(bad))
 	}
 }
 
-func wantError(t testing.TB, err error, etype, code uint8) *Error {
+func wantError(t testing.TB, err error, code Code) *Error {
 	t.Helper()
 	var e *Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error = %v, want *Error of type %d code %d", err, etype, code)
+		t.Fatalf("error = %v, want *Error with %v", err, code)
 	}
-	if l, ty, c := e.TerminateCode(); l != 1 || ty != etype || c != code {
-		t.Errorf("error = %d/%d/%d (%v), want 1/%d/%d", l, ty, c, e, etype, code)
+	if e.Code != code {
+		t.Errorf("error = %#x (%v), want %#x", uint16(e.Code), e, uint16(code))
 	}
 	return e
 }
@@ -202,4 +202,43 @@ func randomBytes(r *rand.Rand, n int) []byte {
 		b = binary.LittleEndian.AppendUint64(b, r.Uint64())
 	}
 	return b[:n]
+}
+
+// An accessCheck is a check that an access to a Region can fail, in the order in which they are made.
+type accessCheck uint8
+
+const (
+	checkInvalidSTag accessCheck = iota
+	checkNotAssociated
+	checkAccess
+	checkWrap
+	checkBounds
+)
+
+// checkOf returns the check that failed.
+func checkOf(e *AccessError) accessCheck {
+	if e.Denied && e.Code == CodeInvalidSTag {
+		return checkAccess
+	}
+	return map[Code]accessCheck{
+		CodeInvalidSTag: checkInvalidSTag, CodeNotAssociated: checkNotAssociated, CodeTOWrap: checkWrap, CodeBounds: checkBounds,
+	}[e.Code]
+}
+
+// What isError compares by Code and Denied.
+var (
+	errInvalid     error = &AccessError{Code: CodeInvalidSTag}
+	errOtherStream error = &AccessError{Code: CodeNotAssociated}
+	errDenied      error = &AccessError{Code: CodeInvalidSTag, Denied: true}
+	errOutside     error = &AccessError{Code: CodeBounds}
+)
+
+// isError reports whether err is want, or an access error of the same kind.
+func isError(err, want error) bool {
+	w, ok := want.(*AccessError)
+	if !ok {
+		return errors.Is(err, want)
+	}
+	var e *AccessError
+	return errors.As(err, &e) && e.Code == w.Code && e.Denied == w.Denied
 }

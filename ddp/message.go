@@ -1,7 +1,7 @@
 package ddp
 
-// MaxMessageLen is the longest payload of one DDP Message, in octets (RFC 5041 §1.2).
-const MaxMessageLen = 1<<32 - 1
+// maxMessageLen is the longest payload of one DDP Message, in octets (RFC 5041 §1.2).
+const maxMessageLen = 1<<32 - 1
 
 // A Message is one DDP Message, which is one message of the layer above. The same type goes down, to
 // a [Sender], and comes up, from a [Receiver]; each field says where it counts. All lengths are in
@@ -43,10 +43,6 @@ type Message struct {
 	HeaderLen  int
 	SegmentLen int
 }
-
-// Segment returns the DDP Header of the last segment of a Message that came up, and the segment's
-// whole length in octets. header aliases m.
-func (m *Message) Segment() (header []byte, n int) { return m.Header[:m.HeaderLen], m.SegmentLen }
 
 // setSegment notes s as the last segment of m.
 func (m *Message) setSegment(s *segment) {

@@ -39,9 +39,9 @@ func (m *slowModel) segment(u []byte) {
 	}
 }
 
-func (m *slowModel) fail(etype, code uint8) {
+func (m *slowModel) fail(code Code) {
 	m.over = true
-	m.log = append(m.log, fmt.Sprintf("error 1/%d/%d", etype, code))
+	m.log = append(m.log, brief(&Error{Code: code}))
 }
 
 func (m *slowModel) untagged(u []byte) {
@@ -49,15 +49,15 @@ func (m *slowModel) untagged(u []byte) {
 	q := m.queues[h.QN]
 	switch {
 	case q == nil:
-		m.fail(TypeUntagged, CodeInvalidQN)
+		m.fail(codeInvalidQN)
 	case uint64(h.MSN) != uint64(q.delivered)+1:
-		m.fail(TypeUntagged, CodeMSNRange)
+		m.fail(codeMSNRange)
 	case q.delivered >= len(q.room):
-		m.fail(TypeUntagged, CodeNoBuffer)
+		m.fail(CodeNoBuffer)
 	case uint64(h.MO) != q.length:
-		m.fail(TypeUntagged, CodeInvalidMO)
+		m.fail(codeInvalidMO)
 	case uint64(h.MO)+uint64(len(payload)) > q.room[q.delivered]:
-		m.fail(TypeUntagged, CodeTooLong)
+		m.fail(CodeTooLong)
 	default:
 		for i, o := range payload {
 			q.octets[uint64(h.MO)+uint64(i)] = o
@@ -79,12 +79,12 @@ func (m *slowModel) tagged(u []byte) {
 	h, payload, _ := ParseTagged(u)
 	region := m.memory[h.STag]
 	if region == nil && len(payload) > 0 {
-		m.fail(TypeTagged, CodeInvalidSTag)
+		m.fail(CodeInvalidSTag)
 		return
 	}
 	for i := range payload {
 		if _, ok := region[h.TO+uint64(i)]; !ok {
-			m.fail(TypeTagged, CodeBounds)
+			m.fail(CodeBounds)
 			return
 		}
 	}
@@ -157,7 +157,7 @@ func (w *orderWorld) drain() {
 	}
 }
 
-func brief(e *Error) string { return fmt.Sprintf("error 1/%d/%d", e.Type, e.Code) }
+func brief(e *Error) string { return fmt.Sprintf("error 1/%d/%d", e.Code>>8, e.Code&0xFF) }
 
 // same compares deliveries and memory with the model's.
 func (w *orderWorld) same(desc string, segments [][]byte) bool {

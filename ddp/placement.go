@@ -64,8 +64,8 @@ func (r *Receiver) placeTagged(s *segment) error {
 func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	// A Region can't hold more than a message may have; a message that is longer writes to one place
 	// again and again. DDP has no error number for that; what is out of range is the message.
-	if uint64(r.tagged.Len)+s.n() > MaxMessageLen {
-		return &AccessError{Kind: KindBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
+		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
 	region, mem, err := r.config.Domain.hold(h.STag, h.TO, s.n(), need, r.config.Stream)
 	if err != nil {
@@ -90,13 +90,13 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	}
 	// "The QN is valid for this stream." (RFC 5041 §7.1)
 	if h.QN >= numQueues || r.config.Queues[h.QN] == nil {
-		return &Error{Type: TypeUntagged, Code: CodeInvalidQN}
+		return &Error{Code: codeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
 	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the queue
 	// defined by the QN." (RFC 5041 §7.1) Segments come in order here, so just one number is legal.
 	if h.MSN != m.MSN {
-		return &Error{Type: TypeUntagged, Code: CodeMSNRange}
+		return &Error{Code: codeMSNRange}
 	}
 	if m.begun && m.RsvdULP != h.RsvdULP {
 		return ErrRsvdULPChanged
@@ -127,7 +127,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	// §7.1)
 	b, ok := q.atLocked(0)
 	if !ok {
-		return &Error{Type: TypeUntagged, Code: CodeNoBuffer}
+		return &Error{Code: CodeNoBuffer}
 	}
 	if m.inMessage {
 		b = &buffer{b: m.inline[:]}
@@ -135,13 +135,13 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
 	// §7.1) In order only the offset that follows the octets before is legal.
 	if h.MO != m.Len {
-		return &Error{Type: TypeUntagged, Code: CodeInvalidMO}
+		return &Error{Code: codeInvalidMO}
 	}
 	// "The sum of the DDP Segment payload length and the MO falls in the range of legal offsets
 	// associated with the Untagged Buffer." (RFC 5041 §7.1)
 	end := uint64(h.MO) + s.n()
 	if end > b.room() {
-		return &Error{Type: TypeUntagged, Code: CodeTooLong}
+		return &Error{Code: CodeTooLong}
 	}
 	b.put(uint64(h.MO), s.payload)
 	m.Len = uint32(end)

@@ -54,7 +54,7 @@ func (q *Queue) Post(b []byte, id uint64) error { return q.PostScatter(nil, b, i
 
 // PostScatter is Post of a buffer in two pieces: a message fills head first and then b.
 func (q *Queue) PostScatter(head, b []byte, id uint64) error {
-	if uint64(len(head))+uint64(len(b)) > MaxMessageLen {
+	if uint64(len(head))+uint64(len(b)) > maxMessageLen {
 		return ErrBufferLength
 	}
 	q.mu.Lock()

@@ -80,7 +80,7 @@ func TestQueueFlushOrder(t *testing.T) {
 	}
 	p.wantIdle("message 1, whose buffer was taken back")
 	p.place(segments[1])
-	p.wantFailure(segments[1], TypeUntagged, CodeNoBuffer)
+	p.wantFailure(segments[1], CodeNoBuffer)
 }
 
 // The ring comes round many times with all depths.

@@ -119,17 +119,17 @@ func (r *Receiver) place(s segment) {
 // report the DDP Header, the type of error, and the length of the DDP segment, if available."
 // (RFC 5041 §7.1)
 func segmentError(s *segment, err error) error {
-	header := bytes.Clone(s.header)
-	switch e := err.(type) {
+	e := &Error{Code: CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
+	switch err := err.(type) {
 	case *Error:
-		if e.Type == TypeLocalCatastrophic {
-			header = nil // too short for one
+		e.Code, e.Err = err.Code, nil
+		if e.Code == codeLocalCatastrophic {
+			e.Header = nil // too short for one
 		}
-		return &Error{Type: e.Type, Code: e.Code, Header: header, SegmentLen: s.length}
 	case *AccessError:
-		return &Error{Type: TypeTagged, Code: e.Kind.code(), Header: header, SegmentLen: s.length, Err: e}
+		e.Code = err.Code
 	}
-	return &SegmentError{Err: err, Header: header, SegmentLen: s.length}
+	return e
 }
 
 // Deliver goes on to the next message in stream order and reports whether there is one. edge is the
@@ -174,7 +174,7 @@ func (r *Receiver) fetchBuffer(inMessage bool) bool {
 // the Message.
 func (r *Receiver) Message() *Message { return &r.message }
 
-// Err returns why the stream has ended, or nil: an [*Error] or a [*SegmentError]. It tells only when
+// Err returns the [*Error] that has ended the stream, or nil. It tells only when
 // Deliver has returned false beyond the last message before the failing segment.
 func (r *Receiver) Err() error { return r.err }
 

@@ -114,7 +114,7 @@ func TestReceiverTaggedMessageTooLong(t *testing.T) {
 	p.wantIdle("2^32-1 octets")
 	bad := append(h.AppendTo(nil), 9)
 	p.place(bad)
-	p.wantFailure(bad, TypeTagged, CodeBounds)
+	p.wantFailure(bad, CodeBounds)
 	if !bytes.Equal(g.mem, []byte{5, 6, 7, 8, guard, guard, guard, guard}) || !g.intact() {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -138,11 +138,11 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 		if p.r.Deliver(p.off) {
 			t.Error("message delivered")
 		}
-		var e *SegmentError
-		if err := p.r.Err(); !errors.Is(err, ErrRsvdULPChanged) || !errors.As(err, &e) {
-			t.Fatalf("Err = %v, want ErrRsvdULPChanged in a SegmentError", err)
+		var e *Error
+		if err := p.r.Err(); !errors.Is(err, ErrRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
+			t.Fatalf("Err = %v, want ErrRsvdULPChanged in an Error with CodeULP", err)
 		}
-		if header, n := e.Segment(); !bytes.Equal(header, segments[1][:headerLen(segments[1])]) || n != len(segments[1]) {
+		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:headerLen(segments[1])]) || n != len(segments[1]) {
 			t.Errorf("Segment = %x, %d", header, n)
 		}
 		if !m.Tagged && !untouched(g.mem[12:]) {
@@ -171,19 +171,19 @@ func TestReceiverAdmit(t *testing.T) {
 	g := newGuarded(8)
 	sink := p.register(g.mem, ReadSink)
 	tests := []struct {
-		desc        string
-		ulpdu       []byte
-		etype, code uint8 // both 0: no error
-		refused     bool
-		asked       string
+		desc    string
+		ulpdu   []byte
+		code    Code // 0: no error
+		refused bool
+		asked   string
 	}{
-		{"Read Response to a sink", TaggedHeader{Last: true, RsvdULP: 0x42, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), 0, 0, false, "true 66 0"},
-		{"Write to a sink", TaggedHeader{Last: true, RsvdULP: 0x40, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), 1, 0, false, "true 64 0"},
-		{"refused, tagged", TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, 0, true, "true 238 0"},
-		{"refused, untagged", UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, 0, true, "false 238 1"},
-		{"refused, before the QN is looked at", UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, 0, true, "false 238 7"},
-		{"QN without a queue", UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), 2, 1, false, "false 0 3"},
-		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), 2, 6, false, ""},
+		{"Read Response to a sink", TaggedHeader{Last: true, RsvdULP: 0x42, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), 0, false, "true 66 0"},
+		{"Write to a sink", TaggedHeader{Last: true, RsvdULP: 0x40, STag: sink.STag(), TO: sink.TO()}.AppendTo(nil), CodeInvalidSTag, false, "true 64 0"},
+		{"refused, tagged", TaggedHeader{RsvdULP: 0xEE}.AppendTo(nil), 0, true, "true 238 0"},
+		{"refused, untagged", UntaggedHeader{RsvdULP: 0xEE, QN: 1, MSN: 99}.AppendTo(nil), 0, true, "false 238 1"},
+		{"refused, before the QN is looked at", UntaggedHeader{RsvdULP: 0xEE, QN: 7}.AppendTo(nil), 0, true, "false 238 7"},
+		{"QN without a queue", UntaggedHeader{QN: 3, MSN: 1}.AppendTo(nil), codeInvalidQN, false, "false 0 3"},
+		{"version, before the ULP is asked", append([]byte{0x42, 0xEE}, make([]byte, 16)...), codeUntaggedVersion, false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -197,12 +197,12 @@ func TestReceiverAdmit(t *testing.T) {
 			switch {
 			case tt.refused:
 				p.r.Deliver(p.off)
-				var e *SegmentError
-				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
+				var e *Error
+				if err := p.r.Err(); !errors.Is(err, refused) || !errors.As(err, &e) || e.Code != CodeULP || !bytes.Equal(e.Header, tt.ulpdu) || e.SegmentLen != len(ulpdu) {
 					t.Errorf("Err = %v", err)
 				}
-			case tt.etype != 0:
-				p.wantFailure(ulpdu, tt.etype, tt.code)
+			case tt.code != 0:
+				p.wantFailure(ulpdu, tt.code)
 			default:
 				p.wantMessage("admitted")
 			}
@@ -239,7 +239,7 @@ func TestReceiverInMessage(t *testing.T) {
 	bad := UntaggedHeader{Last: true, RsvdULP: 0x48, MSN: 5}.AppendTo(nil)
 	bad = append(bad, make([]byte, 9)...)
 	p.place(bad)
-	p.wantFailure(bad, TypeUntagged, CodeTooLong)
+	p.wantFailure(bad, CodeTooLong)
 }
 
 // A message that is not whole when the next one begins is a matter of the MSN, not of RsvdULP.
@@ -250,7 +250,7 @@ func TestReceiverMessageBroken(t *testing.T) {
 	p.place(untagged(UntaggedHeader{RsvdULP: 0x43, MSN: 1}, 10))
 	bad := untagged(UntaggedHeader{Last: true, RsvdULP: 0x45, MSN: 2}, 10)
 	p.place(bad)
-	p.wantFailure(bad, TypeUntagged, CodeMSNRange)
+	p.wantFailure(bad, codeMSNRange)
 }
 
 // TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
@@ -309,7 +309,7 @@ func TestReceiverErrorWaitsForEdge(t *testing.T) {
 	if !p.r.Deliver(edge) || p.r.Deliver(edge) || p.r.Err() != nil {
 		t.Errorf("below the bad segment: Err = %v, want one message", p.r.Err())
 	}
-	p.wantFailure(bad, TypeUntagged, CodeMSNRange)
+	p.wantFailure(bad, codeMSNRange)
 }
 
 // Offsets of 2^32-1 and so on do not wrap, whatever has been received.
@@ -321,7 +321,7 @@ func TestReceiverUntaggedMessageNear32Bits(t *testing.T) {
 	p.r.untagged[0].Len = math.MaxUint32 - 1 // as if as much had come
 	bad := untagged(UntaggedHeader{Last: true, MSN: 1, MO: math.MaxUint32 - 1}, 4)
 	p.place(bad)
-	p.wantFailure(bad, TypeUntagged, CodeTooLong)
+	p.wantFailure(bad, CodeTooLong)
 	if !untouched(g.all) {
 		t.Errorf("memory = %x", g.all)
 	}
@@ -335,9 +335,9 @@ func TestReceiverWithNothing(t *testing.T) {
 		p := &pair{TB: t, r: NewReceiver(ReceiverConfig{})}
 		p.place(ulpdu)
 		if IsTagged(ulpdu) {
-			p.wantFailure(ulpdu, TypeTagged, CodeInvalidSTag)
+			p.wantFailure(ulpdu, CodeInvalidSTag)
 		} else {
-			p.wantFailure(ulpdu, TypeUntagged, CodeInvalidQN)
+			p.wantFailure(ulpdu, codeInvalidQN)
 		}
 		if r := NewReceiver(ReceiverConfig{}); r.TryPlace(0, ulpdu) {
 			t.Errorf("TryPlace(%x) = true", ulpdu)

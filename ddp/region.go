@@ -202,10 +202,9 @@ func (r *Region) Store64(off int, v uint64) error {
 // +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
 func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) {
 	r.mu.RLock()
-	kind, ok := r.judgeLocked(to, n, need, stream)
-	if !ok {
+	if err := r.judgeLocked(to, n, need, stream); err != nil {
 		r.mu.RUnlock()
-		return nil, &AccessError{Kind: kind, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
+		return nil, err
 	}
 	if r.mem == nil {
 		return nil, nil
@@ -214,30 +213,39 @@ func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) 
 	return r.mem[start : start+n : start+n], nil
 }
 
+// judgeLocked returns the error of an access that is not allowed, or nil.
+//
 // +checklocksread:r.mu
-func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) (failed Kind, ok bool) {
+func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessError {
 	// "The STag is valid for this stream." (RFC 5041 §7.1)
 	if r.gone {
-		return KindInvalidSTag, false
+		return r.refuse(CodeInvalidSTag, to, n, need, stream)
 	}
 	if r.stream != 0 && r.stream != stream {
-		return KindNotAssociated, false
+		return r.refuse(CodeNotAssociated, to, n, need, stream)
 	}
 	// "The STag has an associated buffer that allows Placement of the payload." (RFC 5041 §7.1)
 	if r.access&need != need {
-		return KindAccess, false
+		err := r.refuse(CodeInvalidSTag, to, n, need, stream)
+		err.Denied = true
+		return err
 	}
 	// "A 64-bit unsigned sum of the DDP Segment payload length and the TO does not wrap."
 	// (RFC 5041 §7.1) A sum of exactly 2^64 does. Before the bounds, which every wrap breaks too.
 	end, carry := bits.Add64(to, n, 0)
 	if carry != 0 {
-		return KindWrap, false
+		return r.refuse(CodeTOWrap, to, n, need, stream)
 	}
 	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
 	// Segment payload length and the TO falls in the range of legal offsets registered for the STag."
 	// (RFC 5041 §7.1) The sum of base and length can't wrap.
 	if to < r.base || end > r.base+uint64(r.size) {
-		return KindBounds, false
+		return r.refuse(CodeBounds, to, n, need, stream)
 	}
-	return 0, true
+	return nil
+}
+
+// refuse returns the error of an access to r.
+func (r *Region) refuse(c Code, to, n uint64, need Access, stream uint64) *AccessError {
+	return &AccessError{Code: c, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
 }

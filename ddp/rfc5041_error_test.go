@@ -63,20 +63,20 @@ func version(ulpdu []byte, dv byte) []byte {
 }
 
 type errorCase struct {
-	desc        string
-	etype, code uint8
-	bad         func(x *target) []byte
+	desc string
+	code Code
+	bad  func(x *target) []byte
 }
 
 // at makes an errorCase of a tagged segment of n octets for TO off of a Region.
 func at(desc string, code uint8, r func(x *target) *Region, off uint64, n int) errorCase {
-	return errorCase{desc, TypeTagged, code, func(x *target) []byte {
+	return errorCase{desc, 0x100 | Code(code), func(x *target) []byte {
 		return tagged(TaggedHeader{Last: true, STag: r(x).STag(), TO: r(x).TO() + off}, n)
 	}}
 }
 
 func queued(desc string, code uint8, h UntaggedHeader, n int) errorCase {
-	return errorCase{desc, TypeUntagged, code, func(*target) []byte { return untagged(h, n) }}
+	return errorCase{desc, 0x200 | Code(code), func(*target) []byte { return untagged(h, n) }}
 }
 
 func region(x *target) *Region   { return x.region }
@@ -88,11 +88,11 @@ func alien(x *target) *Region    { return x.alien }
 // errorCases provokes every error of RFC 5041 §7.2, one fault at a time where that can be.
 func errorCases() []errorCase {
 	cases := []errorCase{
-		{"STag 0", 1, 0, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 1) }},
-		{"STag unknown", 1, 0, func(x *target) []byte {
+		{"STag 0", 0x100, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 1) }},
+		{"STag unknown", 0x100, func(x *target) []byte {
 			return tagged(TaggedHeader{Last: true, STag: x.region.STag() ^ 0x00010000, TO: x.region.TO()}, 8)
 		}},
-		{"STag of which the last octet is wrong", 1, 0, func(x *target) []byte {
+		{"STag of which the last octet is wrong", 0x100, func(x *target) []byte {
 			return tagged(TaggedHeader{Last: true, STag: x.region.STag() ^ 1, TO: x.region.TO()}, 8)
 		}},
 		at("STag revoked", 0, gone, 0, 8),
@@ -131,23 +131,23 @@ func errorCases() []errorCase {
 		queued("far too long", 5, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 64750),
 	}
 	for n := range uint64(2) {
-		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), TypeTagged, CodeTOWrap, func(x *target) []byte {
+		cases = append(cases, errorCase{fmt.Sprintf("TO + %d is 2^64 or more", n+1), CodeTOWrap, func(x *target) []byte {
 			return tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: math.MaxUint64}, int(n+1))
 		}})
 	}
 	for _, dv := range []byte{0, 2, 3} {
 		cases = append(cases,
-			errorCase{fmt.Sprintf("tagged, DV %d", dv), TypeTagged, CodeTaggedVersion, func(x *target) []byte {
+			errorCase{fmt.Sprintf("tagged, DV %d", dv), codeTaggedVersion, func(x *target) []byte {
 				return version(tagged(TaggedHeader{Last: true, STag: x.region.STag(), TO: x.region.TO()}, 8), dv)
 			}},
-			errorCase{fmt.Sprintf("untagged, DV %d", dv), TypeUntagged, CodeUntaggedVersion, func(*target) []byte {
+			errorCase{fmt.Sprintf("untagged, DV %d", dv), codeUntaggedVersion, func(*target) []byte {
 				return version(untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 8), dv)
 			}})
 	}
 	for _, n := range []int{0, 1, 13} {
-		cases = append(cases, errorCase{fmt.Sprintf("%d octets", n), 0, 0, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 0)[:n] }})
+		cases = append(cases, errorCase{fmt.Sprintf("%d octets", n), 0, func(*target) []byte { return tagged(TaggedHeader{Last: true}, 0)[:n] }})
 	}
-	return append(cases, errorCase{"17 octets", 0, 0, func(*target) []byte { return untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 0)[:17] }})
+	return append(cases, errorCase{"17 octets", 0, func(*target) []byte { return untagged(UntaggedHeader{Last: true, MSN: 1, MO: 10}, 0)[:17] }})
 }
 
 // "For non-zero-length Untagged DDP Segments, the DDP Segment MUST be validated before Placement by
@@ -179,7 +179,7 @@ func TestRFC5041_7_1_ValidatedBeforePlacement(t *testing.T) {
 			}
 			x.wantUnchanged()
 			x.place(bad)
-			x.wantFailure(bad, c.etype, c.code)
+			x.wantFailure(bad, c.code)
 			x.wantUnchanged()
 		})
 	}
@@ -235,8 +235,8 @@ func TestRFC5041_7_1_DropsWhatFollows(t *testing.T) {
 			if m := x.wantMessage("the Write before"); !m.Tagged {
 				t.Errorf("delivered %+v", m)
 			}
-			x.wantFailure(bad, c.etype, c.code)
-			x.wantFailure(bad, c.etype, c.code)
+			x.wantFailure(bad, c.code)
+			x.wantFailure(bad, c.code)
 			if x.memory[0].mem[0] != 5 {
 				t.Error("the Write before the failure was not placed")
 			}
@@ -273,11 +273,10 @@ func TestRFC5041_7_2_TerminateVectors(t *testing.T) {
 			}
 			p.place(tt.bad)
 			want := unhex(tt.terminate)
-			p.wantFailure(tt.bad, want[0]&15, want[1])
+			p.wantFailure(tt.bad, Code(want[0]&15)<<8|Code(want[1]))
 			e := p.r.Err().(*Error)
-			layer, etype, code := e.TerminateCode()
-			header, n := e.Segment()
-			if got := append([]byte{layer<<4 | etype, code, 0xC0, 0, byte(n >> 8), byte(n)}, header...); !bytes.Equal(got, want) {
+			n := e.SegmentLen
+			if got := append([]byte{1<<4 | byte(e.Code>>8), byte(e.Code), 0xC0, 0, byte(n >> 8), byte(n)}, e.Header...); !bytes.Equal(got, want) {
 				t.Errorf("Terminate header %x, want %x", got, want)
 			}
 		})
@@ -312,10 +311,10 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 		desc   string
 		mine   bool   // the Region's Domain is the stream's
 		stream uint64 // the Region's stream
-		code   int    // -1: may be used
+		code   Code   // 0: may be used
 	}{
-		{"this stream's", true, stream, -1},
-		{"every stream's", true, 0, -1},
+		{"this stream's", true, stream, 0},
+		{"every stream's", true, 0, 0},
 		{"another stream's", true, stream + 1, CodeNotAssociated},
 		{"another Domain's, same stream number", false, stream, CodeInvalidSTag},
 		{"another Domain's, every stream's", false, 0, CodeInvalidSTag},
@@ -330,15 +329,15 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 			g := newGuarded(8)
 			r := register(t, d, g.mem, RemoteRead|RemoteWrite|RemoteAtomic, tt.stream)
 			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
-			if tt.code >= 0 && p.r.TryPlace(p.off, ulpdu) {
+			if tt.code != 0 && p.r.TryPlace(p.off, ulpdu) {
 				t.Error("placed early")
 			}
 			p.place(ulpdu)
-			if tt.code < 0 {
+			if tt.code == 0 {
 				p.wantMessage("Write")
 				return
 			}
-			p.wantFailure(ulpdu, TypeTagged, uint8(tt.code))
+			p.wantFailure(ulpdu, tt.code)
 			if e := kinds(p.r.Err()); len(e) != 1 {
 				t.Errorf("Err = %v does not tell of the access", p.r.Err())
 			}
@@ -372,7 +371,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		ulpdu := tagged(TaggedHeader{Last: true, STag: part.STag(), TO: part.TO()}, 8)
 		if granted&RemoteWrite == 0 {
 			p.place(ulpdu)
-			p.wantFailure(ulpdu, TypeTagged, CodeInvalidSTag)
+			p.wantFailure(ulpdu, CodeInvalidSTag)
 			if !untouched(g.all) {
 				t.Errorf("%v: memory = %x", granted, g.all)
 			}
@@ -386,7 +385,7 @@ func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 		part.Deregister()
 		copy(g.mem[8:16], bytes.Repeat([]byte{guard}, 8))
 		p.place(ulpdu)
-		p.wantFailure(ulpdu, TypeTagged, CodeInvalidSTag)
+		p.wantFailure(ulpdu, CodeInvalidSTag)
 		if !untouched(g.all) {
 			t.Errorf("%v: after Deregister: memory = %x", granted, g.all)
 		}
@@ -397,21 +396,23 @@ func TestErrorStrings(t *testing.T) {
 	seen := make(map[string]bool)
 	for etype := range uint8(4) {
 		for code := range uint8(8) {
-			s := errorName(etype, code)
+			s := (Code(etype)<<8 | Code(code)).String()
 			if s == "" || seen[s] {
-				t.Errorf("errorName(%d, %d) = %q", etype, code, s)
+				t.Errorf("%d, %d is %q", etype, code, s)
 			}
 			seen[s] = true
 		}
 	}
-	e := &Error{Type: TypeUntagged, Code: CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
+	e := &Error{Code: CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
 	if want := "ddp: Untagged Buffer Error: DDP Message too long for available buffer (segment of 27 octets, header 41)"; e.Error() != want {
 		t.Errorf("Error = %q, want %q", e, want)
 	}
-	for k := range Kind(6) {
-		if s := k.String(); s == "" || seen[s] {
-			t.Errorf("Kind %d is %q", k, s)
-		}
+	if s := CodeULP.String(); s == "" || seen[s] {
+		t.Errorf("CodeULP is %q", s)
+	}
+	denied := &AccessError{Code: CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
+	if want := "ddp: access rights violation: STag 0x00000001, TO 0x2, 3 octets, stream 4, for remote read"; denied.Error() != want {
+		t.Errorf("Error = %q, want %q", denied, want)
 	}
 	if got := (RemoteRead | ReadSink).String(); got != "remote read|read sink" {
 		t.Errorf("Access = %q", got)

@@ -203,7 +203,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 			g := newGuarded(16)
 			r := p.register(g.mem, RemoteWrite)
 			m := write(r, 0, make([]byte, 16))
-			code := uint8(CodeInvalidSTag)
+			code := CodeInvalidSTag
 			switch desc {
 			case "unknown":
 				m.STag++
@@ -218,7 +218,7 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 				t.Error("placed early")
 			}
 			p.place(bad)
-			p.wantFailure(bad, TypeTagged, code)
+			p.wantFailure(bad, code)
 			if !untouched(g.all) {
 				t.Errorf("memory = %x", g.all)
 			}
@@ -354,7 +354,7 @@ func TestRFC5041_4_4_EverySegmentHasHeader(t *testing.T) {
 			p := newPair(t)
 			p.post(0, 10, 0)
 			p.place(full[:n])
-			p.wantFailure(full[:n], TypeLocalCatastrophic, CodeLocalCatastrophic)
+			p.wantFailure(full[:n], codeLocalCatastrophic)
 			if p.r.TryPlace(p.off, full[:n]) {
 				t.Errorf("TryPlace(%x) = true", full[:n])
 			}

@@ -41,7 +41,7 @@ func TestRFC5041_4_3_Figure5(t *testing.T) {
 	p := newPair(t)
 	bad := unhex("41" + "5e" + "a1b2c3d4" + "01020300" + "00000001" + "00000000")
 	p.place(bad)
-	p.wantFailure(bad, TypeUntagged, CodeInvalidQN)
+	p.wantFailure(bad, codeInvalidQN)
 
 	p = newPair(t)
 	p.s.sent[3], p.r.untagged[3].MSN = 0x0506070A-1, 0x0506070A
@@ -87,9 +87,9 @@ func TestRFC5041_4_1_Figure3(t *testing.T) {
 		p.place(ulpdu)
 		switch {
 		case c&0x03 != 1 && c&0x80 != 0:
-			p.wantFailure(ulpdu, TypeTagged, CodeTaggedVersion)
+			p.wantFailure(ulpdu, codeTaggedVersion)
 		case c&0x03 != 1:
-			p.wantFailure(ulpdu, TypeUntagged, CodeUntaggedVersion)
+			p.wantFailure(ulpdu, codeUntaggedVersion)
 		case c&0x40 == 0:
 			p.wantIdle("L is not set")
 		default:

@@ -14,20 +14,20 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string
 		begun bool // 10 octets have come
-		code  uint8
+		code  Code
 		bad   UntaggedHeader
 		n     int
 	}{
 		{"no buffer", false, CodeNoBuffer, UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"MSN 0", true, CodeMSNRange, UntaggedHeader{Last: true, MO: 10}, 1},
-		{"MSN of the next buffer", true, CodeMSNRange, UntaggedHeader{Last: true, MSN: 2}, 1},
-		{"first MO 4", false, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
-		{"MO 0 again", true, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"a hole", true, CodeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
+		{"MSN 0", true, codeMSNRange, UntaggedHeader{Last: true, MO: 10}, 1},
+		{"MSN of the next buffer", true, codeMSNRange, UntaggedHeader{Last: true, MSN: 2}, 1},
+		{"first MO 4", false, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
+		{"MO 0 again", true, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"a hole", true, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
 		{"one octet too long", true, CodeTooLong, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
 		{"one octet too long at once", false, CodeTooLong, UntaggedHeader{Last: true, MSN: 1}, 33},
 		{"far too long", false, CodeTooLong, UntaggedHeader{MSN: 1}, 60000},
-		{"DDP version", true, CodeUntaggedVersion, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
+		{"DDP version", true, codeUntaggedVersion, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
 	} {
 		for qn := range QN(numQueues) {
 			for _, head := range []int{0, 4} {
@@ -47,11 +47,11 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 					}
 					tt.bad.QN = qn
 					bad := untagged(tt.bad, tt.n)
-					if tt.code == CodeUntaggedVersion {
+					if tt.code == codeUntaggedVersion {
 						bad = version(bad, 2)
 					}
 					p.place(bad)
-					p.wantFailure(bad, TypeUntagged, tt.code)
+					p.wantFailure(bad, tt.code)
 					if !untouched(a.all) || !untouched(b.all) {
 						t.Errorf("memory %x, %x", a.all, b.all)
 					}

@@ -39,7 +39,7 @@ func TestRFC5042_6_2_1_EveryOctet(t *testing.T) {
 			if inside {
 				p.wantMessage("Write")
 			} else {
-				p.wantFailure(ulpdu, TypeTagged, CodeBounds)
+				p.wantFailure(ulpdu, CodeBounds)
 			}
 			if !bytes.Equal(g.all, want) {
 				t.Errorf("Write to [%d, %d) of [0, %d): memory %x, want %x", from-off, from-off+length, n, g.all, want)
@@ -66,12 +66,12 @@ func TestRFC5042_2_2_2_RightsPerStream(t *testing.T) {
 	for used := range regions { // the STag of one stream …
 		for s := range rights { // … used on each
 			for _, need := range []Access{RemoteRead, RemoteWrite, RemoteRead | RemoteWrite} {
-				var want []Kind
+				var want []accessCheck
 				switch {
 				case used != s:
-					want = []Kind{KindNotAssociated}
+					want = []accessCheck{checkNotAssociated}
 				case rights[s]&need != need:
-					want = []Kind{KindAccess}
+					want = []accessCheck{checkAccess}
 				}
 				_, err := d.Check(regions[used].STag(), regions[used].TO(), 8, need, s)
 				if got := kinds(err); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -197,7 +197,7 @@ func TestRFC5042_6_2_2_FoundBeforeRevoked(t *testing.T) {
 	refused := func(desc string, err error) {
 		t.Helper()
 		var e *AccessError
-		if !errors.As(err, &e) || e.Kind != KindInvalidSTag {
+		if !errors.As(err, &e) || checkOf(e) != checkInvalidSTag {
 			t.Errorf("%s: %v, want an invalid STag", desc, err)
 		}
 	}

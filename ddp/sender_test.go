@@ -117,11 +117,11 @@ func TestSenderSourceGoesAway(t *testing.T) {
 		desc string
 		off  uint64
 		gone bool
-		kind Kind
+		kind accessCheck
 		sent uint64
 	}{
-		{"deregistered after two segments", 0, true, KindInvalidSTag, 200},
-		{"too short", 50, false, KindBounds, 200},
+		{"deregistered after two segments", 0, true, checkInvalidSTag, 200},
+		{"too short", 50, false, checkBounds, 200},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestSenderSourceGoesAway(t *testing.T) {
 				}
 			}
 			var e *AccessError
-			if !errors.As(s.Err(), &e) || e.Kind != tt.kind || e.TO != r.TO()+tt.off+tt.sent || e.STag != r.STag() {
+			if !errors.As(s.Err(), &e) || checkOf(e) != tt.kind || e.TO != r.TO()+tt.off+tt.sent || e.STag != r.STag() {
 				t.Errorf("Err = %v, want %v at octet %d", s.Err(), tt.kind, tt.sent)
 			}
 			if s.Next(114) {
@@ -197,7 +197,7 @@ func TestRFC5041_5_2_LongestMessage(t *testing.T) {
 		pieces = append(pieces, chunk)
 	}
 	var s Sender
-	s.Start(&Message{Payload: pieces, Len: MaxMessageLen})
+	s.Start(&Message{Payload: pieces, Len: maxMessageLen})
 	var end, n uint64
 	for s.Next(64768) {
 		h, _, err := ParseUntagged(s.Segment().Header)

@@ -11,8 +11,8 @@ func (r *Region) Store(off int, p []byte) error {
 	to, n := r.base+uint64(off), uint64(len(p))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if kind, ok := r.judgeLocked(to, n, 0, r.stream); !ok {
-		return &AccessError{Kind: kind, STag: r.stag, TO: to, N: n, Stream: r.stream}
+	if err := r.judgeLocked(to, n, 0, r.stream); err != nil {
+		return err
 	}
 	if r.mem != nil {
 		copy(r.mem[to-r.base:], p)

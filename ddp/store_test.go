@@ -14,14 +14,14 @@ func TestStore(t *testing.T) {
 		off  int
 		p    string
 		want string
-		kind ddp.Kind
+		code ddp.Code
 	}{
 		{desc: "front", p: "ab", want: "ab3456"},
 		{desc: "end", off: 4, p: "ef", want: "1234ef"},
 		{desc: "all", p: "abcdef", want: "abcdef"},
 		{desc: "nothing", off: 6, want: "123456"},
-		{desc: "an octet too long", off: 5, p: "fg", kind: ddp.KindBounds},
-		{desc: "in front", off: -1, p: "a", kind: ddp.KindBounds},
+		{desc: "an octet too long", off: 5, p: "fg", code: ddp.CodeBounds},
+		{desc: "in front", off: -1, p: "a", code: ddp.CodeBounds},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestStore(t *testing.T) {
 			}
 			err = r.Store(tt.off, []byte(tt.p))
 			if tt.want == "" {
-				if e := (*ddp.AccessError)(nil); !errors.As(err, &e) || e.Kind != tt.kind {
-					t.Errorf("Store: %v, want %v", err, tt.kind)
+				if e := (*ddp.AccessError)(nil); !errors.As(err, &e) || e.Code != tt.code {
+					t.Errorf("Store: %v, want %v", err, tt.code)
 				}
 				tt.want = "123456"
 			} else if err != nil {
@@ -43,8 +43,8 @@ func TestStore(t *testing.T) {
 				t.Errorf("the memory is %q, want %q", memory, tt.want)
 			}
 			r.Deregister()
-			if e := (*ddp.AccessError)(nil); !errors.As(r.Store(0, []byte("a")), &e) || e.Kind != ddp.KindInvalidSTag {
-				t.Errorf("Store after Deregister: %v, want %v", e, ddp.KindInvalidSTag)
+			if e := (*ddp.AccessError)(nil); !errors.As(r.Store(0, []byte("a")), &e) || e.Code != ddp.CodeInvalidSTag {
+				t.Errorf("Store after Deregister: %v, want %v", e, ddp.CodeInvalidSTag)
 			}
 		})
 	}

@@ -1,10 +1,6 @@
 package ddp
 
-import (
-	"fmt"
-
-	"github.com/rddp/rddp/internal/locks"
-)
+import "github.com/rddp/rddp/internal/locks"
 
 // Window makes the n octets of r from offset off on a Region of their own, a window, which grants access
 // to them and only them: another name for a part of r that can be given away, and taken back, by itself.
@@ -14,14 +10,18 @@ import (
 // When the Deregister of r has returned nothing reaches the memory through a window either. There can be
 // windows of windows, under the same rules.
 //
-// The error is [ErrWindowRange], [ErrWindowAccess] for a right that r has not, or for any window of a
-// ReadSink, which is one Read's only, [ErrDeregistered], or the random source's.
+// A window has at least 1 byte, lies inside r and grants no right that r does not grant. A ReadSink, which
+// belongs to one Read alone, has no windows. Otherwise, and after the Deregister of r, the error is an
+// [*AccessError]; any other error is the random source's.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
+	refused := func(c Code) *AccessError { return r.refuse(c, r.base+uint64(off), uint64(n), access, r.stream) }
 	switch {
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
-		return nil, fmt.Errorf("%w: %d octets at %d of %d", ErrWindowRange, n, off, r.size)
+		return nil, refused(CodeBounds)
 	case access&^r.access != 0 || r.access&ReadSink != 0:
-		return nil, fmt.Errorf("%w: %v of %v", ErrWindowAccess, access, r.access)
+		err := refused(CodeInvalidSTag)
+		err.Denied = true
+		return nil, err
 	}
 	// Deregister sets gone, then ends the windows of r. So this window is either refused or among them.
 	// Redirect holds windows.mu too, so mem is still r's memory when the window is added.
@@ -31,7 +31,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	mem, gone := r.mem, r.gone || r.mem == nil // nil: it discards
 	r.mu.RUnlock()
 	if gone {
-		return nil, ErrDeregistered
+		return nil, refused(CodeInvalidSTag)
 	}
 	w, err := r.domain.enter(&Region{
 		mem: part(mem, off, n), access: access, stream: r.stream, of: r, offset: uint64(off),

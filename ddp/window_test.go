@@ -33,21 +33,21 @@ func TestWindowRange(t *testing.T) {
 		{"all of it", 0, 64, nil},
 		{"the first octet", 0, 1, nil},
 		{"the last octet", 63, 1, nil},
-		{"no octet", 8, 0, ErrWindowRange},
-		{"no octet at the end", 64, 0, ErrWindowRange},
-		{"fewer than none", 8, -1, ErrWindowRange},
-		{"before the start", -1, 1, ErrWindowRange},
-		{"from before the start", -1, 2, ErrWindowRange},
-		{"one octet beyond the end", 0, 65, ErrWindowRange},
-		{"across the end", 63, 2, ErrWindowRange},
-		{"behind the end", 64, 1, ErrWindowRange},
-		{"a sum that wraps", math.MaxInt, math.MaxInt, ErrWindowRange},
-		{"a length that would wrap", 1, math.MaxInt, ErrWindowRange},
-		{"the least of all", math.MinInt, math.MinInt, ErrWindowRange},
+		{"no octet", 8, 0, errOutside},
+		{"no octet at the end", 64, 0, errOutside},
+		{"fewer than none", 8, -1, errOutside},
+		{"before the start", -1, 1, errOutside},
+		{"from before the start", -1, 2, errOutside},
+		{"one octet beyond the end", 0, 65, errOutside},
+		{"across the end", 63, 2, errOutside},
+		{"behind the end", 64, 1, errOutside},
+		{"a sum that wraps", math.MaxInt, math.MaxInt, errOutside},
+		{"a length that would wrap", 1, math.MaxInt, errOutside},
+		{"the least of all", math.MinInt, math.MinInt, errOutside},
 	}
 	for _, tt := range tests {
 		w, err := r.Window(tt.off, tt.n, RemoteRead)
-		if !errors.Is(err, tt.want) {
+		if !isError(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
 		}
 		if err != nil {
@@ -74,21 +74,21 @@ func TestWindowRights(t *testing.T) {
 				w, err := r.Window(0, 8, asked)
 				var want error
 				if asked&^granted != 0 || granted&ReadSink != 0 {
-					want = ErrWindowAccess
+					want = errDenied
 				}
-				if !errors.Is(err, want) {
+				if !isError(err, want) {
 					t.Errorf("a window with %v of %v: %v, want %v", asked, granted, err, want)
 				}
 				if err != nil {
 					continue
 				}
 				for need := range Access(16) {
-					var want []Kind
+					var want []accessCheck
 					switch {
 					case scope == stream+1:
-						want = []Kind{KindNotAssociated}
+						want = []accessCheck{checkNotAssociated}
 					case need&^asked != 0:
-						want = []Kind{KindAccess}
+						want = []accessCheck{checkAccess}
 					}
 					_, err := d.Check(w.STag(), w.TO(), 8, need, stream)
 					if got := kinds(err); !slices.Equal(got, want) {
@@ -130,7 +130,7 @@ func TestWindowBounds(t *testing.T) {
 				t.Errorf("[%d, %d) of window [%d, %d): delivered: %t", from, from+length, off, off+n, delivered)
 			}
 			var e *AccessError
-			if !inside && (!errors.As(p.r.Err(), &e) || e.Kind != KindBounds) {
+			if !inside && (!errors.As(p.r.Err(), &e) || checkOf(e) != checkBounds) {
 				t.Errorf("[%d, %d) of window [%d, %d): %v, want a bounds violation", from, from+length, off, off+n, p.r.Err())
 			}
 			if !bytes.Equal(g.mem, want) || !g.intact() {
@@ -152,10 +152,10 @@ func TestWindowIsApartFromItsRegion(t *testing.T) {
 		for j, b := range all {
 			for off := range b.Len() {
 				_, err := d.Check(a.STag(), b.TO()+uint64(off), 1, RemoteRead, stream)
-				want := []Kind{KindBounds}
+				want := []accessCheck{checkBounds}
 				switch {
 				case a == sibling:
-					want = []Kind{KindAccess}
+					want = []accessCheck{checkAccess}
 				case i == j:
 					want = nil
 				}
@@ -210,7 +210,7 @@ func TestWindowAtomics(t *testing.T) {
 		t.Errorf("the word that both have counted in is %d, %v", v, err)
 	}
 	for _, to := range []uint64{w.TO() - 8, w.TO() - 1, w.TO() + 9, w.TO() + 16} {
-		if _, err := w.Update64(to, func(v uint64) uint64 { return v + 1 }); !slices.Equal(kinds(err), []Kind{KindBounds}) {
+		if _, err := w.Update64(to, func(v uint64) uint64 { return v + 1 }); !slices.Equal(kinds(err), []accessCheck{checkBounds}) {
 			t.Errorf("Update64 at %d of the window's 16 octets: %v", int64(to-w.TO()), err)
 		}
 	}
@@ -262,8 +262,8 @@ func TestWindowEnds(t *testing.T) {
 					if err != nil {
 						t.Errorf("%s: another window: %v", x.name, err)
 					}
-				} else if !errors.Is(err, ErrDeregistered) {
-					t.Errorf("%s: another window: %v, want ErrDeregistered", x.name, err)
+				} else if !isError(err, errInvalid) {
+					t.Errorf("%s: another window: %v, want errInvalid", x.name, err)
 				}
 			}
 			// each with its new window
@@ -283,9 +283,9 @@ func TestWindowInvalidate(t *testing.T) {
 	for _, tt := range []struct {
 		scope uint64
 		want  error
-	}{{0, ErrNotInvalidatable}, {stream + 1, ErrWrongStream}, {stream, nil}} {
+	}{{0, errNotInvalidatable}, {stream + 1, errOtherStream}, {stream, nil}} {
 		w := window(t, register(t, d, make([]byte, 8), RemoteRead, tt.scope), 0, 8, RemoteRead)
-		if err := d.Invalidate(w.STag(), stream); err != tt.want {
+		if err := d.Invalidate(w.STag(), stream); !isError(err, tt.want) {
 			t.Errorf("a window on stream %d: Invalidate = %v, want %v", tt.scope, err, tt.want)
 		}
 	}
@@ -307,7 +307,7 @@ func TestWindowWithoutRandomness(t *testing.T) {
 func TestWindowOfDiscarded(t *testing.T) {
 	r := register(t, NewDomain(nil), make([]byte, 8), RemoteWrite, stream)
 	r.Discard()
-	if _, err := r.Window(0, 8, RemoteWrite); !errors.Is(err, ErrDeregistered) {
+	if _, err := r.Window(0, 8, RemoteWrite); !isError(err, errInvalid) {
 		t.Errorf("Window: %v", err)
 	}
 }
@@ -368,7 +368,7 @@ func TestDeregisterWaits(t *testing.T) {
 			if n := early.Load(); n > 0 {
 				t.Errorf("%d Deregisters returned while octets were placed", n)
 			}
-			if _, _, err := placed.domain.hold(placed.STag(), placed.TO(), 4, RemoteWrite, stream); !slices.Equal(kinds(err), []Kind{KindInvalidSTag}) {
+			if _, _, err := placed.domain.hold(placed.STag(), placed.TO(), 4, RemoteWrite, stream); !slices.Equal(kinds(err), []accessCheck{checkInvalidSTag}) {
 				t.Errorf("afterwards: %v", err)
 			}
 		})
@@ -471,7 +471,7 @@ func TestWindowsRaceWithDeregister(t *testing.T) {
 			wg.Go(func() {
 				for i := 0; ; i++ {
 					w, err := r.Window(n, 8, RemoteWrite)
-					if errors.Is(err, ErrDeregistered) {
+					if isError(err, errInvalid) {
 						return
 					}
 					if err != nil {

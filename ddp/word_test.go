@@ -25,7 +25,7 @@ func TestUpdate64(t *testing.T) {
 		switch {
 		case !inside:
 			for _, err := range []error{err, lerr, serr} {
-				if k := kinds(err); len(k) != 1 || k[0] != KindBounds {
+				if k := kinds(err); len(k) != 1 || k[0] != checkBounds {
 					t.Errorf("offset %d: %v, want a bounds violation", off, err)
 				}
 			}

@@ -194,7 +194,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 		if d := complete(t, c.RecvCQ()); d.ID != 1 {
 			t.Errorf("completion %v", d)
 		}
-		p.wantTerminate(1, 2, ddp.CodeNoBuffer) // one, and then the FIN
+		p.wantTerminate(1, 2, 2) // one, and then the FIN
 		var e *ddp.Error
 		if err := c.PostRecv(extsock.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 			t.Error("PostRecv behind the end of the stream succeeds")

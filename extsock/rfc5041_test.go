@@ -249,8 +249,8 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 		cfg  extsock.Config
 		code uint8
 	}{
-		{"nothing shared", extsock.Config{}, ddp.CodeInvalidSTag},
-		{"one Domain", extsock.Config{Domain: ddp.NewDomain(nil)}, ddp.CodeNotAssociated},
+		{"nothing shared", extsock.Config{}, uint8(ddp.CodeInvalidSTag & 0xFF)},
+		{"one Domain", extsock.Config{Domain: ddp.NewDomain(nil)}, uint8(ddp.CodeNotAssociated & 0xFF)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			own, owner := rawPair(t, tt.cfg, nil)

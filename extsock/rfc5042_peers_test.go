@@ -67,7 +67,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			}
 		}
 		for i, r := range regions {
-			if _, err := r.Window(0, 8, extsock.RemoteWrite); errors.Is(err, ddp.ErrDeregistered) != (i == idle) {
+			if _, err := r.Window(0, 8, extsock.RemoteWrite); refusedAs(err, errGone) != (i == idle) {
 				t.Errorf("a window of the memory of stream %d: %v", i, err)
 			}
 		}

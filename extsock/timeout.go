@@ -105,5 +105,5 @@ func (p *pump) penalize(err error) {
 // peer that tries STags gives such errors.
 func guessed(err error) bool {
 	var access *ddp.AccessError
-	return errors.As(err, &access) || errors.Is(err, ddp.ErrUnknownSTag) || errors.Is(err, ddp.ErrWrongStream)
+	return errors.As(err, &access)
 }

@@ -7,8 +7,8 @@ import "github.com/rddp/rddp/ddp"
 // (see there), by the peer's Send with Invalidate of its STag, and in any case with r. r stays, and the
 // peer can't tell one from the other. There can be windows of windows.
 //
-// The error is ddp.ErrWindowRange, ddp.ErrWindowAccess, ddp.ErrDeregistered, or ddp.ErrMisaligned where
-// RemoteAtomic is asked for at an address that is no multiple of 8.
+// The error is a *ddp.AccessError, or ddp.ErrMisaligned where RemoteAtomic is asked for at an address that
+// is no multiple of 8.
 func (r Region) Window(off, n int, access Access) (Region, error) {
 	w, err := r.Region.Window(off, n, access)
 	if err != nil {

@@ -47,6 +47,12 @@ func makeCode(layer, etype, code uint8) TerminateCode {
 	return errorKind(layer<<4 | etype&0x0F).code(code)
 }
 
+// layerDDP is the Layer of DDP's errors.
+const layerDDP = 1
+
+// codeOfDDP returns the code that a Terminate has for an error number of DDP. [ddp.CodeULP] is not one.
+func codeOfDDP(c ddp.Code) TerminateCode { return makeCode(layerDDP, uint8(c>>8), uint8(c)) }
+
 // kind returns the Layer and the Error Type.
 func (c TerminateCode) kind() errorKind { return errorKind(c >> 8) }
 
@@ -60,10 +66,10 @@ const (
 	localCatastrophic    errorKind = 0x00
 	remoteProtection     errorKind = 0x01
 	remoteOperation      errorKind = 0x02
-	ddpLocalCatastrophic errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeLocalCatastrophic)
-	taggedError          errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeTagged)
-	untaggedError        errorKind = errorKind(ddp.Layer)<<4 | errorKind(ddp.TypeUntagged)
-	ddpForLLP            errorKind = errorKind(ddp.Layer)<<4 | 0x3
+	ddpLocalCatastrophic errorKind = 0x10
+	taggedError          errorKind = 0x11
+	untaggedError        errorKind = 0x12
+	ddpForLLP            errorKind = 0x13
 	mpaError             errorKind = 0x20
 )
 
@@ -76,7 +82,7 @@ func (k errorKind) layer() uint8 { return uint8(k >> 4) }
 // carriesHeaders reports whether a Terminate of this kind returns the DDP header (RFC 5040 figure 10;
 // "not present if the Terminate Error Type is a Local Catastrophic Error", §4.8).
 func (k errorKind) carriesHeaders() bool {
-	return k.layer() <= uint8(ddp.Layer) && k != localCatastrophic && k != ddpLocalCatastrophic
+	return k.layer() <= layerDDP && k != localCatastrophic && k != ddpLocalCatastrophic
 }
 
 var errorKinds = map[errorKind]struct {

@@ -433,7 +433,10 @@ func TestEndDuringInvalidate(t *testing.T) {
 		}.AppendTo(nil))
 	})
 	// Not Check: it would take the region's lock once more, behind the one who waits for it.
-	until(func() bool { return errors.Is(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), ddp.ErrUnknownSTag) })
+	until(func() bool {
+		var e *ddp.AccessError
+		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddp.CodeInvalidSTag
+	})
 	x.b.qp.Abort(errTest)
 	wantDone(t, "at the end", x.b.recvCQ, "1 flushed")
 	release()

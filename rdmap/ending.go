@@ -10,8 +10,8 @@ import (
 // Fail ends the stream because of an error that any layer has found. The first one counts. Where the
 // RFCs allow it the next message is the Terminate that says why, and the last one ever; messages
 // that were given out before go their way. All other requests are flushed, the one at fault with a
-// status of its own. What to send follows from err: an *Error, or the methods TerminateCode
-// and Segment of an error of mpa or ddp. Any other err is a local catastrophic error.
+// status of its own. What to send follows from err: an *Error, a *ddp.Error, or the method TerminateCode
+// of an error of mpa. Any other err is a local catastrophic error.
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -43,9 +43,10 @@ func (q *QP) Fail(err error) {
 // +checklocks:q.mu
 func (q *QP) sourceErrorLocked(err error) error {
 	var access *ddp.AccessError
+	var segment *ddp.Error
 	_, coded := codeOf(err)
 	a := q.responder.inProgress()
-	if coded || !errors.As(err, &access) || a == nil {
+	if coded || errors.As(err, &segment) || !errors.As(err, &access) || a == nil {
 		return err
 	}
 	q.output.withdraw()
@@ -205,7 +206,7 @@ func (q *QP) blameLocked(t Terminate) {
 	case op == rdmaphdr.OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
 	case op.Queue() != ddp.QNSend:
-	case t.Code == untaggedError.code(uint8(ddp.CodeTooLong)):
+	case t.Code == codeOfDDP(ddp.CodeTooLong):
 		q.rq.blamed = StatusLocalLength
 	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:
 		q.rq.blamed = StatusRemoteInvalidate

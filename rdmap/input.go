@@ -3,6 +3,7 @@ package rdmap
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -52,8 +53,7 @@ func (q *QP) receivesLocked() bool { return q.isUpLocked() && !q.peerClosed }
 // segmentOf adds to err the segment it is about, unless it knows.
 func segmentOf(m *ddp.Message, err error) error {
 	if e, ok := err.(*Error); ok && e.Header == nil { //nolint:errorlint // made in this package, not wrapped
-		header, n := m.Segment()
-		e.Header, e.SegmentLen = bytes.Clone(header), n
+		e.Header, e.SegmentLen = bytes.Clone(m.Header[:m.HeaderLen]), m.SegmentLen
 	}
 	return err
 }
@@ -90,10 +90,11 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 // STag Cannot be Invalidated Terminate Error Code" (RFC 5040 §5.3)
 func (q *QP) invalidate(s ddp.STag) error {
 	err := q.cfg.Domain.Invalidate(s, q.cfg.QPNum)
-	switch err { //nolint:errorlint // these sentinels are all that Invalidate returns
-	case nil:
+	var access *ddp.AccessError
+	switch {
+	case err == nil:
 		return nil
-	case ddp.ErrWrongStream:
+	case errors.As(err, &access) && access.Code == ddp.CodeNotAssociated:
 		return &Error{Code: codeProtectedInvalidate, Err: err}
 	default:
 		return &Error{Code: codeInvalidate, Err: err}
@@ -128,10 +129,10 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 	case e == nil || e.op != WorkRead:
 		return operationError(codeOpcode, "%v that answers no RDMA Read", rdmaphdr.OpReadResponse)
 	case m.STag != e.sinkSTag:
-		return &Error{Code: taggedError.code(uint8(ddp.CodeInvalidSTag)),
+		return &Error{Code: codeOfDDP(ddp.CodeInvalidSTag),
 			Reason: "RDMA Read Response to another STag than the oldest RDMA Read's"}
 	case m.TO != e.sinkTO || m.Len != e.n || !m.Contiguous:
-		return &Error{Code: taggedError.code(uint8(ddp.CodeBounds)),
+		return &Error{Code: codeOfDDP(ddp.CodeBounds),
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {

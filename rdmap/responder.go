@@ -128,7 +128,7 @@ func (a *response) error(err error) *Error {
 	var access *ddp.AccessError
 	switch {
 	case errors.As(err, &access):
-		e.Code = accessCodes[access.Kind]
+		e.Code = accessCode(access)
 		if !a.isAtomic {
 			e.ReadRequest = after(a.read, a.answered(access)).AppendTo(nil)
 		}
@@ -159,21 +159,26 @@ func (a *response) answered(err *ddp.AccessError) uint32 {
 	return 0
 }
 
-// accessCodes gives the code of a remote protection error (RFC 5040 figure 9) for what was wrong.
-var accessCodes = [...]TerminateCode{
-	ddp.KindInvalidSTag:   codeInvalidSTag,
-	ddp.KindNotAssociated: codeNotAssociated,
-	ddp.KindAccess:        codeAccess,
-	ddp.KindWrap:          codeWrap,
-	ddp.KindBounds:        codeBounds,
+// accessCode returns the code of a remote protection error (RFC 5040 figure 9) for what was wrong.
+func accessCode(e *ddp.AccessError) TerminateCode {
+	switch {
+	case e.Denied:
+		return codeAccess
+	case e.Code == ddp.CodeNotAssociated:
+		return codeNotAssociated
+	case e.Code == ddp.CodeTOWrap:
+		return codeWrap
+	case e.Code == ddp.CodeBounds:
+		return codeBounds
+	}
+	return codeInvalidSTag
 }
 
 // parse reads and judges a request that DDP has delivered to stream of d. The error is an *Error.
 func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
 	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest, buf: m.ID}
-	header, n := m.Segment()
-	copy(a.header[:], header)
-	a.segmentLen = n
+	copy(a.header[:], m.Header[:m.HeaderLen])
+	a.segmentLen = m.SegmentLen
 	var rest []byte
 	if a.isAtomic {
 		a.atomic, rest, err = rdmaphdr.ParseAtomicRequest(m.Buffer)

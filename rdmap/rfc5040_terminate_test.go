@@ -265,7 +265,7 @@ func TestRFC5040_4_8_DDPErrors(t *testing.T) {
 	for etype, codes := range [][]uint8{{0}, {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}} {
 		for _, code := range codes {
 			x := newPair(t, params{})
-			x.b.qp.Fail(&ddp.Error{Type: uint8(etype), Code: code, Header: unhex(vZeroSend), SegmentLen: 18})
+			x.b.qp.Fail(&ddp.Error{Code: ddp.Code(etype)<<8 | ddp.Code(code), Header: unhex(vZeroSend), SegmentLen: 18})
 			x.b.wantTerminate(fmt.Sprintf("1%x%02x", etype, code))
 		}
 	}

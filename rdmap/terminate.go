@@ -162,7 +162,7 @@ func (t Terminate) clone() Terminate {
 	return t
 }
 
-// A terminateCoder is an error of a layer below, which knows what a Terminate says of it.
+// A terminateCoder is an error of MPA, which knows what a Terminate says of it.
 type terminateCoder interface {
 	TerminateCode() (layer, etype, code uint8)
 }
@@ -170,12 +170,15 @@ type terminateCoder interface {
 // codeOf returns the code that a Terminate has for err; ok is false if it has none.
 func codeOf(err error) (code TerminateCode, ok bool) {
 	var own *Error
+	var segment *ddp.Error
 	var below terminateCoder
 	switch {
 	case errors.Is(err, ddp.ErrRsvdULPChanged):
 		return codeOpcode, true // an opcode that changes inside its message; the RFCs have no code for it
 	case errors.As(err, &own):
 		return own.Code, true
+	case errors.As(err, &segment) && segment.Code != ddp.CodeULP:
+		return codeOfDDP(segment.Code), true
 	case errors.As(err, &below):
 		return makeCode(below.TerminateCode()), true
 	}
@@ -186,10 +189,10 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 // nil if err is about none.
 func segmentAtFault(err error) (header []byte, n int) {
 	var own *Error
-	var below interface{ Segment() (header []byte, n int) }
+	var segment *ddp.Error
 	switch {
-	case errors.As(err, &below): // it may have an *Error of ours inside, which Admit returned
-		return below.Segment()
+	case errors.As(err, &segment): // it may have an *Error of ours inside, which Admit returned
+		return segment.Header, segment.SegmentLen
 	case errors.As(err, &own):
 		return own.Header, own.SegmentLen
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -32,7 +31,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 		answered := c.Stats
 		go func() { p.Write(p.reads(n, h, size)) }()
 		layer, etype, code, err := p.terminate()
-		if err != nil || layer != ddp.Layer || etype != ddp.TypeUntagged || code != ddp.CodeNoBuffer {
+		if err != nil || layer != 1 || etype != 2 || code != 2 {
 			t.Errorf("%d Reads: Terminate with layer %d, type %d, code %d, %v; want 1, 2, 2", n, layer, etype, code, err)
 		}
 		if got := answered().Sent.Operations.ReadResponses; got > ird {

@@ -479,7 +479,7 @@ func isTyped(err error) bool {
 		t *rdmap.TerminateError
 		j *mpa.RejectError
 	)
-	return errors.As(err, &m) || errors.As(err, &d) || errors.As(err, &r) || errors.As(err, &t) || errors.As(err, &j)
+	return errors.As(err, &m) || errors.As(err, &d) && d.Code != ddp.CodeULP || errors.As(err, &r) || errors.As(err, &t) || errors.As(err, &j)
 }
 
 // isNever reports whether err is one that nothing excuses.

@@ -216,6 +216,7 @@ var lifeEvents = []struct {
 
 // kindOf says in a word what a program can tell of an error.
 func kindOf(err error) string {
+	var segment *ddp.Error
 	switch {
 	case err == nil:
 		return "nil"
@@ -233,7 +234,7 @@ func kindOf(err error) string {
 		return "unexpected EOF"
 	case errors.Is(err, rdmap.ErrPeerClosed):
 		return "peer closed"
-	case errors.As(err, new(*ddp.Error)):
+	case errors.As(err, &segment) && segment.Code != ddp.CodeULP:
 		return "DDP error"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
 		return "reset"

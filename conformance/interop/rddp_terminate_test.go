@@ -71,6 +71,8 @@ func (l *link) wantOurs(err error, want codes) {
 	var found codes
 	if own := (*rdmap.Error)(nil); errors.As(err, &own) {
 		found = codesOf(own.Code)
+	} else if de := (*ddp.Error)(nil); errors.As(err, &de) && de.Code != ddp.CodeULP {
+		found = codes{1, uint8(de.Code >> 8), uint8(de.Code)}
 	} else if errors.As(err, &e) {
 		found.layer, found.etype, found.code = e.TerminateCode()
 	} else {

@@ -142,7 +142,7 @@ var rdmapFaults = []Fault{
 		Old: "b = append(b, flags, 0)", New: "b = append(b, flags, flags>>5&1)",
 		IDs: []string{"RDMAP-5040-4.8-24"}},
 	{Name: "headers in a Terminate about MPA", File: "rdmap/code.go",
-		Old: "return k.layer() <= uint8(ddp.Layer) && k", New: "return k == mpaError || k.layer() <= uint8(ddp.Layer) && k",
+		Old: "return k.layer() <= layerDDP && k", New: "return k == mpaError || k.layer() <= layerDDP && k",
 		IDs: []string{"RDMAP-5040-4.8-40"}},
 	{Name: "no reason where there is no Terminate", File: "rdmap/ending.go",
 		Old: "	if !ok || !q.isUpLocked() {\n		q.endLocked(StateError, err)",

@@ -11,7 +11,10 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-const rdmapVersion = 1 // RV of RFC 5040
+const (
+	ddpVersion   = 1 // DV of RFC 5041
+	rdmapVersion = 1 // RV of RFC 5040
+)
 
 func newStartup(f mpa.Frame) *Startup {
 	s := &Startup{
@@ -66,7 +69,7 @@ func (r *Record) setFPDU(p framed) error {
 
 // versionError says what is wrong with a DDP header that is long enough and can't be parsed: only its DV can be.
 func versionError(ulpdu []byte) error {
-	return fmt.Errorf("DDP version %d, want %d", ulpdu[0]&3, ddp.Version)
+	return fmt.Errorf("DDP version %d, want %d", ulpdu[0]&3, ddpVersion)
 }
 
 // setMessage fills in what RDMAP says: the operation, and its header behind that of DDP.
