@@ -80,7 +80,7 @@ func FuzzConnection(f *testing.F) {
 		defer time.AfterFunc(20*time.Second, func() { panic("the connection has not ended") }).Stop()
 		const guard, size = 64, 4096
 		memory := bytes.Repeat([]byte{0xaa}, guard+size+guard)
-		domain := ddp.NewDomain(repeated{})
+		domain := &ddp.Domain{Random: repeated{}}
 		peer, ours := simtoe.Pair(simtoe.Config{Window: 1 << 20}, simtoe.Config{Window: 1 << 20})
 		c := extsock.NewConn(ours, initiator, &extsock.Config{
 			Domain: domain, Extensions: true, HandshakeTimeout: 5 * time.Second, CloseTimeout: 5 * time.Second,

@@ -21,7 +21,7 @@ func wantNoAllocs(t *testing.T, desc string, f func()) {
 func TestAllocsSender(t *testing.T) {
 	var s Sender
 	data := make([]byte, 5000)
-	r := register(t, NewDomain(nil), data, RemoteRead, stream)
+	r := register(t, new(Domain), data, RemoteRead, stream)
 	messages := []Message{
 		{Payload: [][]byte{data[:1], data[1:2000], data[2000:]}, Len: 5000},
 		{Tagged: true, Payload: [][]byte{data}, Len: 5000},
@@ -51,7 +51,7 @@ func TestAllocsReceiver(t *testing.T) {
 		for _, s := range tagged {
 			p.place(s)
 		}
-		if err := p.queues[0].Post(buffer, 1); err != nil {
+		if err := post(p.queues[0], nil, buffer, 1); err != nil {
 			t.Error(err)
 		}
 		u.AppendTo(untagged[:0])
@@ -74,14 +74,14 @@ func TestAllocsReceiver(t *testing.T) {
 
 func TestAllocsAtomics(t *testing.T) {
 	mem := make([]byte, 16)
-	r := register(t, NewDomain(nil), mem, RemoteAtomic, stream)
+	r := register(t, new(Domain), mem, RemoteAtomic, stream)
 	to := r.TO() + -misalignment(mem)&7
 	add := func(v uint64) uint64 { return v + 1 }
 	wantNoAllocs(t, "Check and Update64", func() {
 		if _, err := r.domain.Check(r.STag(), to, 8, RemoteAtomic, stream); err != nil {
 			t.Error(err)
 		}
-		if _, err := r.Update64(to, add); err != nil {
+		if _, err := r.Update64(int(to-r.base), add); err != nil {
 			t.Error(err)
 		}
 	})

@@ -55,7 +55,7 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := p.queues[0].Post(buffer, 1); err != nil {
+				if err := post(p.queues[0], nil, buffer, 1); err != nil {
 					b.Fatal(err)
 				}
 				h.AppendTo(ulpdu[:0])
@@ -95,7 +95,7 @@ func BenchmarkPlaceAmongEarly(b *testing.B) {
 func BenchmarkCheck(b *testing.B) {
 	for _, regions := range []int{1, 10000} {
 		b.Run(fmt.Sprintf("regions=%d", regions), func(b *testing.B) {
-			d := NewDomain(nil)
+			d := new(Domain)
 			var all []*Region
 			for range regions {
 				all = append(all, register(b, d, make([]byte, 8), RemoteRead, stream))
@@ -114,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func BenchmarkRegister(b *testing.B) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	mem := make([]byte, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -124,11 +124,11 @@ func BenchmarkRegister(b *testing.B) {
 
 func BenchmarkUpdate64(b *testing.B) {
 	mem := make([]byte, 16)
-	r := register(b, NewDomain(nil), mem, RemoteAtomic, stream)
+	r := register(b, new(Domain), mem, RemoteAtomic, stream)
 	to := r.TO() + -misalignment(mem)&7
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Update64(to, func(v uint64) uint64 { return v + 1 }); err != nil {
+		if _, err := r.Update64(int(to-r.base), func(v uint64) uint64 { return v + 1 }); err != nil {
 			b.Fatal(err)
 		}
 	}

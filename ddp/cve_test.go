@@ -20,7 +20,7 @@ import (
 func TestCVE_2021_47012_RegistrationFails(t *testing.T) {
 	b := make([]byte, 64)
 	for n := range 800 {
-		d := NewDomain(io.MultiReader(io.LimitReader(rand.Reader, int64(n)), eofOnce(), rand.Reader))
+		d := &Domain{Random: io.MultiReader(io.LimitReader(rand.Reader, int64(n)), eofOnce(), rand.Reader)}
 		good := 0
 		for {
 			r, err := d.Register(b, RemoteWrite, stream)
@@ -43,7 +43,7 @@ func TestCVE_2021_47012_RegistrationFails(t *testing.T) {
 		}
 	}
 	// A source that repeats itself can't be told from a used STag: also clean.
-	d := NewDomain(zeros{})
+	d := (&Domain{Random: zeros{}})
 	if r, err := d.Register(b, RemoteWrite, stream); err == nil || r != nil || len(d.regions) != 0 {
 		t.Errorf("STag 0 is registered: %v, %v", r, err)
 	}
@@ -66,9 +66,9 @@ func (f *failOnce) Read([]byte) (int, error) {
 // STag in advance and tries it while the Region is being registered: it finds none, or all of it.
 func TestCVE_2026_68417_PublishedWhole(t *testing.T) {
 	keys := fixed{}
-	r := register(t, NewDomain(keys), make([]byte, 64), RemoteWrite, stream)
+	r := register(t, (&Domain{Random: keys}), make([]byte, 64), RemoteWrite, stream)
 	stag, to := r.STag(), r.TO()
-	d := NewDomain(keys)
+	d := (&Domain{Random: keys})
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	var found atomic.Int64
@@ -129,7 +129,7 @@ func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 			if _, err := w.domain.Check(r.stag, c.to, c.n, RemoteWrite, stream); (err == nil) != inside {
 				t.Errorf("%d octets at %#x: %v", c.n, c.to, err)
 			}
-			if _, err := r.Update64(c.to, func(v uint64) uint64 { return v + 1 }); err == nil && (c.to < r.base || c.to > r.base+56) {
+			if _, err := r.Update64(int(c.to-r.base), func(v uint64) uint64 { return v + 1 }); err == nil && (c.to < r.base || c.to > r.base+56) {
 				t.Errorf("a word at %#x", c.to)
 			}
 			if err := r.Store64(int(c.to-r.base), 1); err == nil && c.to-r.base > 56 {
@@ -145,7 +145,7 @@ func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 // TestCVE_2026_52908_RightsDoNotWiden: rxe let a region that was registered again have more rights than were given.
 // Here rights are a Region's for life: another over the same memory, or a window, adds none to its STag.
 func TestCVE_2026_52908_RightsDoNotWiden(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	b := make([]byte, 64)
 	for have := range Access(16) {
 		r := register(t, d, b, have, stream)

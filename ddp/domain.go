@@ -11,21 +11,17 @@ import (
 )
 
 // A Domain is a Protection Domain: the table of the Regions that its streams may name. An STag of
-// another Domain is, here, one that does not exist. Its methods may be called from any goroutine.
+// another Domain is, here, one that does not exist. The zero value is an empty Domain. Its methods may be
+// called from any goroutine. A Domain must not be copied after its first use.
 type Domain struct {
+	// Random is the source of STags and TOs, which must be unpredictable. Nil means crypto/rand. It must not
+	// be changed after the first Register.
+	Random io.Reader
+
 	keys keySource
-
-	mu      locks.RWMutex[locks.Domain]
+	mu   locks.RWMutex[locks.Domain]
+	// made by the first Register
 	regions map[STag]*Region // +checklocks:mu
-}
-
-// NewDomain returns an empty Domain. STags and TOs are drawn from random, which must be
-// unpredictable; nil means crypto/rand.
-func NewDomain(random io.Reader) *Domain {
-	if random == nil {
-		random = rand.Reader
-	}
-	return &Domain{keys: keySource{random: random}, regions: make(map[STag]*Region)}
 }
 
 // Register makes b a Region that grants access on the given stream, or with stream 0 on every stream
@@ -48,7 +44,7 @@ func (d *Domain) enter(r *Region) (*Region, error) {
 	// A source that repeats itself must not make this loop for ever. With a good one and a million
 	// Regions one try in 4000 hits a used STag.
 	for range 100 {
-		stag, base, err := d.keys.draw()
+		stag, base, err := d.keys.draw(d.Random)
 		if err != nil {
 			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
 		}
@@ -123,6 +119,9 @@ func (d *Domain) add(r *Region) bool {
 	if d.regions[r.stag] != nil {
 		return false
 	}
+	if d.regions == nil {
+		d.regions = make(map[STag]*Region)
+	}
 	d.regions[r.stag] = r
 	return true
 }
@@ -142,21 +141,23 @@ const keyLen = 12
 // A keySource draws STags and TOs. It reads random octets for several Regions at a time, because one
 // read costs more than all else in Register.
 type keySource struct {
-	mu     locks.Mutex[locks.Keys]
-	random io.Reader
-	pool   [32 * keyLen]byte // +checklocks:mu
-	// octets at the end of pool that have not been used
+	mu   locks.Mutex[locks.Keys]
+	pool [32 * keyLen]byte // +checklocks:mu
+	// bytes at the end of pool that have not been used
 	left int // +checklocks:mu
 }
 
-// draw returns a random STag, which may be 0 or in use, and a random multiple of 8 from 2^62 to
-// 2^63-1 as base TO. Not even the longest Region wraps there, and no user address lies there on the
-// systems that Go runs on, so that a base can't be mistaken for one.
-func (k *keySource) draw() (s STag, base uint64, err error) {
+// draw reads random, or crypto/rand if it is nil. It returns an STag, which may be 0 or in use, and a
+// multiple of 8 from 2^62 to 2^63-1 as base TO. Not even the longest Region wraps there, and no user
+// address lies there on the systems that Go runs on, so that a base can't be mistaken for one.
+func (k *keySource) draw(random io.Reader) (s STag, base uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.left == 0 {
-		if _, err := io.ReadFull(k.random, k.pool[:]); err != nil {
+		if random == nil {
+			random = rand.Reader
+		}
+		if _, err := io.ReadFull(random, k.pool[:]); err != nil {
 			return 0, 0, err
 		}
 		k.left = len(k.pool)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestRegisterLength(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	for _, b := range [][]byte{nil, {}, make([]byte, 5)[:0]} {
 		if r, err := d.Register(b, RemoteWrite, stream); r != nil || !errors.Is(err, errRegionLength) {
 			t.Errorf("Register(%v) = %v, %v, want errRegionLength", b, r, err)
@@ -37,16 +37,16 @@ func TestLongestBuffers(t *testing.T) {
 	}
 	n := uint64(maxMessageLen)
 	b := make([]byte, n+1)
-	if _, err := NewDomain(nil).Register(b, RemoteWrite, stream); !errors.Is(err, errRegionLength) {
+	if _, err := new(Domain).Register(b, RemoteWrite, stream); !errors.Is(err, errRegionLength) {
 		t.Errorf("Register of 2^32 octets = %v, want errRegionLength", err)
 	}
-	if err := NewQueue(1).Post(b, 1); !errors.Is(err, ErrBufferLength) {
-		t.Errorf("Post of 2^32 octets = %v, want ErrBufferLength", err)
+	if err := post(NewQueue(1), nil, b, 1); !errors.Is(err, errBufferLength) {
+		t.Errorf("Post of 2^32 octets = %v, want errBufferLength", err)
 	}
-	if err := NewQueue(1).Post(b[:n], 1); err != nil {
+	if err := post(NewQueue(1), nil, b[:n], 1); err != nil {
 		t.Errorf("Post of 2^32-1 octets = %v", err)
 	}
-	d := NewDomain(nil)
+	d := new(Domain)
 	r := register(t, d, b[:n], RemoteWrite, stream)
 	if _, err := d.Check(r.STag(), r.TO()+1, n-1, RemoteWrite, stream); err != nil || uint64(r.Len()) != n {
 		t.Errorf("Check of the rest of %d octets = %v", r.Len(), err)
@@ -71,7 +71,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 func TestRegisterDraws(t *testing.T) {
-	d := NewDomain(keys(0, 7, 7, 7, 0, 9))
+	d := &Domain{Random: keys(0, 7, 7, 7, 0, 9)}
 	mem := make([]byte, 16)
 	for _, want := range []STag{7, 9} { // never 0, never one in use
 		r := register(t, d, mem, RemoteWrite, stream)
@@ -86,7 +86,7 @@ func TestRegisterDraws(t *testing.T) {
 		t.Errorf("Register with a source of zeros: %v, want errNoSTag", err)
 	}
 	broken := errors.New("broken")
-	if _, err := NewDomain(iotest.ErrReader(broken)).Register(mem, RemoteWrite, stream); !errors.Is(err, broken) {
+	if _, err := (&Domain{Random: iotest.ErrReader(broken)}).Register(mem, RemoteWrite, stream); !errors.Is(err, broken) {
 		t.Errorf("Register with a broken source: %v, want its error", err)
 	}
 }
@@ -94,7 +94,7 @@ func TestRegisterDraws(t *testing.T) {
 // TO and address agree modulo 8, and agree in nothing else.
 // There is no address on the wire.
 func TestRegisterAlignment(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	mem := make([]byte, 64)
 	for off := range 16 {
 		r := register(t, d, mem[off:], RemoteAtomic, stream)
@@ -113,7 +113,7 @@ func TestSTagsUnpredictable(t *testing.T) {
 	if testing.Short() {
 		n = 20_000
 	}
-	d := NewDomain(nil)
+	d := new(Domain)
 	mem := make([]byte, 1)
 	var octets [4][256]int
 	steps := make(map[STag]int)

@@ -13,10 +13,6 @@ var (
 	// ErrMisaligned means that the address of a 64-bit word is not a multiple of 8.
 	ErrMisaligned = errors.New("ddp: 64-bit word is not aligned to 8 bytes")
 
-	ErrQueueFull    = errors.New("ddp: queue is full")
-	ErrQueueClosed  = errors.New("ddp: queue has been flushed")
-	ErrBufferLength = errors.New("ddp: an Untagged Buffer has at most 2^32-1 octets")
-
 	errBufferModel      = errors.New("ddp: header belongs to the other buffer model")
 	errRegionLength     = errors.New("ddp: a Region has 1 to 2^32-1 bytes")
 	errNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")

@@ -11,7 +11,7 @@ import (
 // would carry the segments is left out: each goes straight from the Sender to the Receiver.
 func Example() {
 	// The Data Sink: a Region, a posted buffer, and a Receiver that may reach both.
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	memory := make([]byte, 16)
 	region, err := domain.Register(memory, ddp.RemoteWrite, 1)
 	if err != nil {
@@ -19,7 +19,7 @@ func Example() {
 		return
 	}
 	queue := ddp.NewQueue(4)
-	if err := queue.Post(make([]byte, 100), 42); err != nil {
+	if !queue.Post(nil, make([]byte, 100), 42) {
 		fmt.Println(err)
 		return
 	}
@@ -55,7 +55,7 @@ func Example() {
 
 // After Deregister the memory is the application's alone.
 func ExampleRegion_Deregister() {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	region, err := domain.Register(make([]byte, 16), ddp.RemoteRead|ddp.RemoteWrite, 1)
 	if err != nil {
 		fmt.Println(err)
@@ -73,7 +73,7 @@ func ExampleRegion_Deregister() {
 
 // A window gives a peer a part of a Region, for as long as it is wanted; the Region stays.
 func ExampleRegion_Window() {
-	d := ddp.NewDomain(nil)
+	d := new(ddp.Domain)
 	r, err := d.Register(make([]byte, 100), ddp.RemoteRead|ddp.RemoteWrite, 1)
 	if err != nil {
 		fmt.Println(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
@@ -29,7 +30,7 @@ const stream = 5
 func newPair(t testing.TB) *pair { return newPairWith(t, func(*ReceiverConfig) {}) }
 
 func newPairWith(t testing.TB, change func(*ReceiverConfig)) *pair {
-	p := &pair{TB: t, domain: NewDomain(nil)}
+	p := &pair{TB: t, domain: new(Domain)}
 	for qn := range p.queues {
 		p.queues[qn] = NewQueue(64)
 	}
@@ -63,7 +64,7 @@ func (p *pair) move(r *Region, s STag, to uint64) {
 func (p *pair) post(qn QN, n int, id uint64) guarded {
 	p.Helper()
 	g := newGuarded(n)
-	if err := p.queues[qn].Post(g.mem, id); err != nil {
+	if err := post(p.queues[qn], nil, g.mem, id); err != nil {
 		p.Fatalf("Post: %v", err)
 	}
 	return g
@@ -241,4 +242,46 @@ func isError(err, want error) bool {
 	}
 	var e *AccessError
 	return errors.As(err, &e) && e.Code == w.Code && e.Denied == w.Denied
+}
+
+// Access returns the rights that the Region grants.
+func (r *Region) Access() Access { return r.access }
+
+// Load64 reads a word by Update64.
+func (r *Region) Load64(off int) (uint64, error) {
+	return r.Update64(off, func(v uint64) uint64 { return v })
+}
+
+// Store64 writes a word by Update64.
+func (r *Region) Store64(off int, v uint64) error {
+	_, err := r.Update64(off, func(uint64) uint64 { return v })
+	return err
+}
+
+// What post returns when a Queue takes no buffer.
+var (
+	errQueueFull    = errors.New("the Queue is full")
+	errQueueClosed  = errors.New("the Queue has been flushed")
+	errBufferLength = errors.New("the buffer is too long")
+)
+
+// post is q.Post with an error instead of a panic.
+func post(q *Queue, head, b []byte, id uint64) (err error) {
+	defer func() {
+		v := recover()
+		s, _ := v.(string)
+		switch {
+		case v == nil:
+		case strings.HasPrefix(s, "BUG: more than"):
+			err = errQueueFull
+		case strings.HasPrefix(s, "BUG: Untagged Buffer of"):
+			err = errBufferLength
+		default:
+			panic(v)
+		}
+	}()
+	if !q.Post(head, b, id) {
+		return errQueueClosed
+	}
+	return nil
 }

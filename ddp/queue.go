@@ -1,6 +1,8 @@
 package ddp
 
 import (
+	"fmt"
+
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -48,28 +50,26 @@ func (b *buffer) put(off uint64, payload []byte) {
 // NewQueue returns an empty Queue that holds at most depth buffers.
 func NewQueue(depth int) *Queue { return &Queue{depth: depth} }
 
-// Post appends b, which may be empty. id comes back with the Message that fills b, or from Flush.
-// The error is [ErrQueueFull], [ErrQueueClosed] after a Flush, or [ErrBufferLength].
-func (q *Queue) Post(b []byte, id uint64) error { return q.PostScatter(nil, b, id) }
-
-// PostScatter is Post of a buffer in two pieces: a message fills head first and then b.
-func (q *Queue) PostScatter(head, b []byte, id uint64) error {
-	if uint64(len(head))+uint64(len(b)) > maxMessageLen {
-		return ErrBufferLength
+// Post appends a buffer: a message fills head first and then b, and either may be empty. id comes back with
+// the Message that fills the buffer, or from Flush. Post reports false, and does nothing, after a Flush. To
+// post more buffers than the Queue holds, or one of more than 2^32-1 bytes, is a bug of the caller.
+func (q *Queue) Post(head, b []byte, id uint64) bool {
+	if n := uint64(len(head)) + uint64(len(b)); n > maxMessageLen {
+		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
-		return ErrQueueClosed
+		return false
 	case q.count == q.depth:
-		return ErrQueueFull
+		panic(fmt.Sprintf("BUG: more than %d Untagged Buffers in a Queue", q.depth))
 	case q.count == len(q.buffers):
 		q.growLocked()
 	}
 	q.buffers[(q.head+q.count)%len(q.buffers)] = buffer{head, b, id}
 	q.count++
-	return nil
+	return true
 }
 
 // growLocked makes the ring longer.
@@ -92,7 +92,7 @@ func (q *Queue) Len() int {
 
 // Flush takes back all buffers and returns their IDs, oldest first, those included whose message has
 // not been delivered. When it returns no octet is copied into any of them any more. The Queue is
-// then closed: Post fails, and the peer finds no buffer.
+// then closed: Post reports false, and the peer finds no buffer.
 func (q *Queue) Flush() []uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 func TestQueuePost(t *testing.T) {
 	q := NewQueue(2)
 	for id := range uint64(2) {
-		if err := q.Post(nil, id); err != nil {
+		if err := post(q, nil, nil, id); err != nil {
 			t.Errorf("Post: %v", err)
 		}
 	}
-	if err := q.Post(nil, 2); !errors.Is(err, ErrQueueFull) {
-		t.Errorf("Post to a full queue = %v, want ErrQueueFull", err)
+	if err := post(q, nil, nil, 2); !errors.Is(err, errQueueFull) {
+		t.Errorf("Post to a full queue = %v, want errQueueFull", err)
 	}
 	if got := q.Flush(); !slices.Equal(got, []uint64{0, 1}) {
 		t.Errorf("Flush = %v, want [0 1]", got)
@@ -25,11 +25,11 @@ func TestQueuePost(t *testing.T) {
 	if got := q.Flush(); got != nil || q.Len() != 0 {
 		t.Errorf("second Flush = %v, Len = %d, want none", got, q.Len())
 	}
-	if err := q.Post(nil, 3); !errors.Is(err, ErrQueueClosed) {
-		t.Errorf("Post after Flush = %v, want ErrQueueClosed", err)
+	if err := post(q, nil, nil, 3); !errors.Is(err, errQueueClosed) {
+		t.Errorf("Post after Flush = %v, want errQueueClosed", err)
 	}
-	if err := NewQueue(0).Post(nil, 0); !errors.Is(err, ErrQueueFull) {
-		t.Errorf("Post to a queue of depth 0 = %v, want ErrQueueFull", err)
+	if err := post(NewQueue(0), nil, nil, 0); !errors.Is(err, errQueueFull) {
+		t.Errorf("Post to a queue of depth 0 = %v, want errQueueFull", err)
 	}
 }
 
@@ -47,18 +47,18 @@ func TestQueueLen(t *testing.T) {
 		len  int
 		post error
 	}{
-		{"both posted", func() {}, 2, ErrQueueFull},
-		{"first segment placed", func() { p.place(segments[0]) }, 2, ErrQueueFull},
-		{"message placed", func() { p.place(segments[1]) }, 1, ErrQueueFull},
+		{"both posted", func() {}, 2, errQueueFull},
+		{"first segment placed", func() { p.place(segments[0]) }, 2, errQueueFull},
+		{"message placed", func() { p.place(segments[1]) }, 1, errQueueFull},
 		{"message delivered", func() { p.wantMessage("the Send") }, 1, nil},
-		{"another posted", func() {}, 2, ErrQueueFull},
+		{"another posted", func() {}, 2, errQueueFull},
 	}
 	for _, s := range steps {
 		s.do()
 		if got := q.Len(); got != s.len {
 			t.Errorf("%s: Len = %d, want %d", s.desc, got, s.len)
 		}
-		if err := q.Post(nil, 3); err != s.post {
+		if err := post(q, nil, nil, 3); err != s.post {
 			t.Errorf("%s: Post = %v, want %v", s.desc, err, s.post)
 		}
 	}
@@ -93,7 +93,7 @@ func TestQueueRing(t *testing.T) {
 		for range 1000 {
 			switch rnd.IntN(3) {
 			case 0:
-				if err := p.queues[0].Post(make([]byte, 1), posted); (err == nil) != (posted-delivered < uint64(depth)) {
+				if err := post(p.queues[0], nil, make([]byte, 1), posted); (err == nil) != (posted-delivered < uint64(depth)) {
 					t.Fatalf("depth %d, %d posted, %d delivered: Post = %v", depth, posted, delivered, err)
 				} else if err == nil {
 					posted++
@@ -135,7 +135,7 @@ func TestQueueFlushRacesReceiver(t *testing.T) {
 		buffers := make([][]byte, n)
 		for id := range buffers {
 			buffers[id] = make([]byte, 1000)
-			if err := p.queues[0].Post(buffers[id], uint64(id)); err != nil {
+			if err := post(p.queues[0], nil, buffers[id], uint64(id)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -70,7 +70,7 @@ func (s *segment) n() uint64 { return uint64(s.length - len(s.header)) }
 // NewReceiver returns a Receiver for a new stream: the first MSN of each queue is 1.
 func NewReceiver(c ReceiverConfig) *Receiver {
 	if c.Domain == nil {
-		c.Domain = NewDomain(nil)
+		c.Domain = new(Domain)
 	}
 	if c.Admit == nil {
 		c.Admit = func(bool, uint8, QN) (Access, error) { return RemoteWrite, nil }

@@ -64,9 +64,6 @@ func (r *Region) TO() uint64 { return r.base }
 // Len returns the length of the Region in octets: 1 to 2^32-1.
 func (r *Region) Len() int { return r.size }
 
-// Access returns the rights that the Region grants.
-func (r *Region) Access() Access { return r.access }
-
 // Bytes returns the memory of the Region, not a copy of it: what was registered, or where a Redirect has
 // moved it.
 func (r *Region) Bytes() []byte {
@@ -93,21 +90,16 @@ func (r *Region) Deregister() {
 	}
 }
 
-// Discard has everything that still comes for the Region, a ReadSink, thrown away: when it returns, no
-// copy into the memory is under way and none begins, so it is the caller's alone again. It is how a Read
-// that nobody waits for any more can still be answered. Bytes is nil afterwards.
-func (r *Region) Discard() {
-	r.lockTree()
-	defer r.unlockTree()
-	r.moveTree(nil)
-}
-
-// Redirect moves the Region, a target of Writes alone, to other memory, which is as long: the octets that
-// have come are copied to it, and everything that still comes is placed there. The windows of the Region
-// move along. When it returns, no copy into the old memory is under way and none begins, so it is the
-// caller's alone again.
-func (r *Region) Redirect(to []byte) {
-	if len(to) != r.size {
+// Redirect moves r to other memory, and the windows of r with it. Memory to must be as long as r; the bytes
+// that have come are copied to it, and everything that still comes is placed there. If to is nil,
+// everything that still comes is thrown away. When Redirect returns, no copy into the old memory is under
+// way and none begins, so the old memory belongs to its owner alone again. Nothing may be read from r
+// through its STag, because r has no memory, or other memory, then.
+//
+// Redirect is a function because it is for the layers above. Programs have Regions too, and a Region that
+// moves is not for them.
+func Redirect(r *Region, to []byte) {
+	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
 	}
 	r.lockTree()
@@ -156,40 +148,20 @@ func (r *Region) unlockTree() {
 // part returns the n octets of b from off on, without capacity beyond them.
 func part(b []byte, off, n int) []byte { return b[off : off+n : off+n] }
 
-// Update64 replaces the 64-bit word at TO to by f of it, atomically with regard to every other
-// Update64, Load64 and Store64 and to all users of sync/atomic, and returns what it was before. The
-// word is in the byte order of this machine. f may be called several times and must not use the
-// Region. The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8,
-// [ErrMisaligned]; rights and stream are not looked at: that is [Domain.Check]'s business.
-func (r *Region) Update64(to uint64, f func(uint64) uint64) (old uint64, err error) {
-	mem, err := r.hold(to, 8, 0, r.stream)
+// Update64 replaces the 64-bit word at offset off, in bytes from the start of the Region, by f of it, and
+// returns what the word was before. This is atomic with regard to every other Update64, to the peers' Atomic
+// Operations and to sync/atomic. An f that returns its argument only reads the word. The word is in the byte
+// order of this machine. f may be called several times and must not use the Region.
+//
+// The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8, [ErrMisaligned].
+// Update64 does not look at rights and stream: see [Domain.Check].
+func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error) {
+	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
 	if err != nil {
 		return 0, err
 	}
 	defer r.mu.RUnlock() // +checklocksforce: hold has locked it
 	return updateWord(mem, f)
-}
-
-// Load64 reads the 64-bit word at offset off, in octets from the start of the Region, atomically
-// with regard to Update64 and Store64. The errors are those of Update64.
-func (r *Region) Load64(off int) (uint64, error) {
-	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
-	if err != nil {
-		return 0, err
-	}
-	defer r.mu.RUnlock() // +checklocksforce: hold has locked it
-	return loadWord(mem)
-}
-
-// Store64 writes the 64-bit word at offset off, in octets from the start of the Region, atomically
-// with regard to Update64 and Load64. The errors are those of Update64.
-func (r *Region) Store64(off int, v uint64) error {
-	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
-	if err != nil {
-		return err
-	}
-	defer r.mu.RUnlock() // +checklocksforce: hold has locked it
-	return storeWord(mem, v)
 }
 
 // hold returns the n octets at TO to and keeps them registered: when the error is nil r.mu is held

@@ -61,7 +61,7 @@ const revokedMemory = 1 << 20
 //
 // SEC-5042-6.2.2-2, RDMAP-5040-8.1.1-7
 func TestRevokeRaces(t *testing.T) {
-	domain := NewDomain(nil)
+	domain := new(Domain)
 	memory := newGuarded(revokedMemory)
 	var ad atomic.Pointer[advertisement]
 	ad.Store(&advertisement{stag: 1, n: 4})

@@ -119,7 +119,7 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 				p := newPair(t)
 				d := p.domain
 				if foreignDomain {
-					d = NewDomain(nil)
+					d = new(Domain)
 				}
 				g := newGuarded(8)
 				r := register(t, d, g.mem, RemoteWrite, stream+1)

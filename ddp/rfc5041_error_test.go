@@ -34,7 +34,7 @@ func newTarget(t testing.TB) *target {
 	x.gone = region(x.domain, RemoteWrite, stream)
 	x.gone.Deregister()
 	x.foreign = region(x.domain, RemoteWrite, stream+1)
-	x.alien = region(NewDomain(nil), RemoteWrite, stream)
+	x.alien = region(new(Domain), RemoteWrite, stream)
 	x.memory = append(x.memory, x.post(0, 32, 1), x.post(0, 32, 2))
 	x.begun = untagged(UntaggedHeader{MSN: 1}, 10)
 	copy(x.begun[18:], bytes.Repeat([]byte{guard}, 10)) // so that "unchanged" stays easy to tell
@@ -324,7 +324,7 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 			p := newPair(t)
 			d := p.domain
 			if !tt.mine {
-				d = NewDomain(nil)
+				d = new(Domain)
 			}
 			g := newGuarded(8)
 			r := register(t, d, g.mem, RemoteRead|RemoteWrite|RemoteAtomic, tt.stream)

@@ -21,7 +21,7 @@ type segmentCase struct {
 // all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(seeded(t), 100*114)
-	source := register(t, NewDomain(nil), data, RemoteRead, stream)
+	source := register(t, new(Domain), data, RemoteRead, stream)
 	var s Sender
 	for i, n := range []int{0, 1, 2, 3, 100} {
 		rsvd := []uint8{0x40, 0xA5, 0x5A, 0xFF, 0x00}[i]

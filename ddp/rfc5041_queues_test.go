@@ -36,7 +36,7 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 					a, b := newGuarded(head), newGuarded(32-head)
 					if tt.code != CodeNoBuffer {
 						for range 2 {
-							if err := p.queues[qn].PostScatter(a.mem, b.mem, 1); err != nil {
+							if err := post(p.queues[qn], a.mem, b.mem, 1); err != nil {
 								t.Fatal(err)
 							}
 						}

@@ -238,7 +238,7 @@ func TestRFC5041_5_3_Order(t *testing.T) {
 		m := send(make([]byte, rnd.IntN(1000)))
 		if rnd.IntN(2) == 0 {
 			m = write(r, 0, m.Payload[0])
-		} else if err := p.queues[0].Post(make([]byte, 1000), 0); err != nil {
+		} else if err := post(p.queues[0], nil, make([]byte, 1000), 0); err != nil {
 			t.Fatal(err)
 		}
 		m.RsvdULP = uint8(i)

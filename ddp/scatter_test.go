@@ -11,14 +11,14 @@ import (
 // A buffer in two pieces takes a message as one piece of the same length would, however it is cut, and one
 // octet more is too many.
 // DDP-5041-5.2-5
-func TestPostScatter(t *testing.T) {
+func TestPostInTwoPieces(t *testing.T) {
 	const head, body = 4, 9
 	payload := []byte("0123456789abc")
 	for size := 1; size <= head+body; size++ {
 		for n := 0; n <= head+body; n++ {
 			q := NewQueue(1)
 			h, b := make([]byte, head), make([]byte, body)
-			if err := q.PostScatter(h, b, 7); err != nil {
+			if err := post(q, h, b, 7); err != nil {
 				t.Fatal(err)
 			}
 			r := NewReceiver(ReceiverConfig{Queues: [numQueues]*Queue{QNSend: q}})
@@ -45,7 +45,7 @@ func TestPostScatter(t *testing.T) {
 		}
 	}
 	q := NewQueue(1)
-	if err := q.PostScatter(make([]byte, head), make([]byte, body), 0); err != nil {
+	if err := post(q, make([]byte, head), make([]byte, body), 0); err != nil {
 		t.Fatal(err)
 	}
 	r := NewReceiver(ReceiverConfig{Queues: [numQueues]*Queue{QNSend: q}})
@@ -57,7 +57,7 @@ func TestPostScatter(t *testing.T) {
 
 // Redirect gives the memory back to its owner: what came is kept in the new place, what comes goes there.
 func TestRedirect(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	old, other := []byte("abcdefgh"), make([]byte, 8)
 	r, err := d.Register(old, RemoteWrite, 1)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestRedirect(t *testing.T) {
 		}
 	}
 	write(0, "12")
-	r.Redirect(other)
+	Redirect(r, other)
 	write(4, "56")
 	if string(old) != "12cdefgh" || string(other) != "12cd56gh" {
 		t.Errorf("the old memory has %q, the new %q", old, other)
@@ -92,7 +92,7 @@ func TestRedirectTakesWindowsAlong(t *testing.T) {
 	}
 	write(outer, "1")
 	write(inner, "2")
-	r.Redirect(other)
+	Redirect(r, other)
 	write(r, "3")
 	write(outer, "4")
 	write(inner, "5")
@@ -107,7 +107,7 @@ func TestRedirectTakesWindowsAlong(t *testing.T) {
 
 // Redirect waits for a placement through a window that is under way, and nothing of it is lost.
 func TestRedirectWaitsForWindows(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	r := register(t, d, make([]byte, 16), RemoteWrite, stream)
 	w := window(t, window(t, r, 4, 12, RemoteWrite), 4, 4, RemoteWrite)
 	_, mem, err := d.hold(w.STag(), w.TO(), 4, RemoteWrite, stream) // a placement, between its check and its end
@@ -117,7 +117,7 @@ func TestRedirectWaitsForWindows(t *testing.T) {
 	other := make([]byte, 16)
 	var returned atomic.Bool
 	var wg sync.WaitGroup
-	wg.Go(func() { r.Redirect(other); returned.Store(true) })
+	wg.Go(func() { Redirect(r, other); returned.Store(true) })
 	for !returned.Load() && w.mu.TryRLock() { // once Redirect waits for the lock nobody else gets it
 		w.mu.RUnlock()
 		runtime.Gosched()

@@ -76,7 +76,7 @@ func TestSenderReleasesPayload(t *testing.T) {
 
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSenderSource(t *testing.T) {
-	domain := NewDomain(nil)
+	domain := new(Domain)
 	mem := randomBytes(seeded(t), 250)
 	r := register(t, domain, mem, RemoteRead, stream)
 	m := Message{Tagged: true, STag: 9, TO: 1000, Source: r, SourceTO: r.TO() + 10, Len: 200}
@@ -112,7 +112,7 @@ func TestSenderSource(t *testing.T) {
 }
 
 func TestSenderSourceGoesAway(t *testing.T) {
-	domain := NewDomain(nil)
+	domain := new(Domain)
 	tests := []struct {
 		desc string
 		off  uint64
@@ -152,7 +152,7 @@ func TestSenderSourceGoesAway(t *testing.T) {
 }
 
 func TestSenderStartGivesUpMessage(t *testing.T) {
-	r := register(t, NewDomain(nil), make([]byte, 300), RemoteRead, stream)
+	r := register(t, new(Domain), make([]byte, 300), RemoteRead, stream)
 	var s Sender
 	s.Start(&Message{Tagged: true, Source: r, SourceTO: r.TO(), Len: 300})
 	s.Next(114)

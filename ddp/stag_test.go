@@ -36,7 +36,7 @@ func TestSTagStatistics(t *testing.T) {
 // drawn registers n Regions, none of which is deregistered, and n more after that. It returns the worst
 // chi-square of the four octets, and the first STags.
 func drawn(t *testing.T, n int) (worst float64, values []STag) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	b := make([]byte, 8)
 	live := make(map[STag]bool, n)
 	var histogram [4][256]int
@@ -104,7 +104,7 @@ func checkSteps(t *testing.T, values []STag) {
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-3, SEC-5042-6.1.1-6
 func TestGuessedSTags(t *testing.T) {
 	rnd := seeded(t)
-	domain, foreign := NewDomain(nil), NewDomain(nil)
+	domain, foreign := new(Domain), new(Domain)
 	var memory []guarded
 	exposed, known := map[STag]bool{}, []advertisement{}
 	for i := range 64 {
@@ -172,7 +172,7 @@ func TestGuessedSTags(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRegistration(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	memory := newGuarded(64)
 	for _, b := range [][]byte{nil, {}, memory.mem[:0], memory.mem[5:5]} {
 		if r, err := d.Register(b, RemoteRead|RemoteWrite|RemoteAtomic, 0); !errors.Is(err, errRegionLength) || r != nil {
@@ -249,7 +249,7 @@ func TestRights(t *testing.T) {
 	for access := range Access(16) {
 		for _, scope := range []uint64{0, stream} { // of all streams, or of one
 			for _, from := range []string{"same stream", "same domain", "other domain"} {
-				d, other := NewDomain(nil), NewDomain(nil)
+				d, other := new(Domain), new(Domain)
 				asked, on := d, uint64(stream)
 				switch from {
 				case "same domain":
@@ -303,7 +303,7 @@ func TestRights(t *testing.T) {
 // TestNoAddresses: no STag, TO or header of a segment tells where the memory is.
 func TestNoAddresses(t *testing.T) {
 	n := testmode.Cases(1_000_000)
-	d := NewDomain(nil)
+	d := new(Domain)
 	for range n {
 		b := make([]byte, 64)
 		r := register(t, d, b, RemoteRead, 0)

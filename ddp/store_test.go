@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			memory := []byte("123456")
-			r, err := ddp.NewDomain(nil).Register(memory, ddp.RemoteRead, 3)
+			r, err := new(ddp.Domain).Register(memory, ddp.RemoteRead, 3)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func window(t testing.TB, r *Region, off, n int, access Access) *Region {
 const allRights = RemoteRead | RemoteWrite | RemoteAtomic
 
 func TestWindowRange(t *testing.T) {
-	r := register(t, NewDomain(nil), make([]byte, 64), allRights, stream)
+	r := register(t, new(Domain), make([]byte, 64), allRights, stream)
 	tests := []struct {
 		desc   string
 		off, n int
@@ -66,7 +66,7 @@ func TestWindowRange(t *testing.T) {
 //
 // SEC-5042-2.2.5-3, SEC-5042-6.1.1-4, SEC-5042-6.1.1-6
 func TestWindowRights(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	for granted := range Access(16) {
 		for _, scope := range []uint64{0, stream, stream + 1} {
 			r := register(t, d, make([]byte, 8), granted, scope)
@@ -142,7 +142,7 @@ func TestWindowBounds(t *testing.T) {
 
 // Neither STag reaches anything with the other's TOs, nor with rights that only the other has.
 func TestWindowIsApartFromItsRegion(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	r := register(t, d, make([]byte, 64), RemoteRead|RemoteWrite, stream)
 	w := window(t, r, 16, 16, RemoteRead)
 	sibling := window(t, r, 24, 16, RemoteWrite)
@@ -169,7 +169,7 @@ func TestWindowIsApartFromItsRegion(t *testing.T) {
 
 // RFC 7306 §5: what is aligned for the peer is aligned here, in windows too.
 func TestWindowAlignment(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	mem := make([]byte, 32)
 	for start := range 8 {
 		r := register(t, d, mem[start:], RemoteAtomic, stream)
@@ -189,7 +189,7 @@ func TestWindowAlignment(t *testing.T) {
 }
 
 func TestWindowAtomics(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	r := register(t, d, make([]byte, 64), RemoteAtomic, stream)
 	w := window(t, window(t, r, 8, 48, RemoteAtomic), 8, 16, RemoteAtomic)
 	var wg sync.WaitGroup
@@ -199,7 +199,7 @@ func TestWindowAtomics(t *testing.T) {
 	}{{r, r.TO() + 24}, {w, w.TO() + 8}} {
 		wg.Go(func() {
 			for range 1000 {
-				if _, err := by.r.Update64(by.to, func(v uint64) uint64 { return v + 1 }); err != nil {
+				if _, err := by.r.Update64(int(by.to-by.r.base), func(v uint64) uint64 { return v + 1 }); err != nil {
 					t.Error(err)
 				}
 			}
@@ -210,7 +210,7 @@ func TestWindowAtomics(t *testing.T) {
 		t.Errorf("the word that both have counted in is %d, %v", v, err)
 	}
 	for _, to := range []uint64{w.TO() - 8, w.TO() - 1, w.TO() + 9, w.TO() + 16} {
-		if _, err := w.Update64(to, func(v uint64) uint64 { return v + 1 }); !slices.Equal(kinds(err), []accessCheck{checkBounds}) {
+		if _, err := w.Update64(int(to-w.base), func(v uint64) uint64 { return v + 1 }); !slices.Equal(kinds(err), []accessCheck{checkBounds}) {
 			t.Errorf("Update64 at %d of the window's 16 octets: %v", int64(to-w.TO()), err)
 		}
 	}
@@ -240,7 +240,7 @@ func TestWindowEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			d := NewDomain(nil)
+			d := new(Domain)
 			var f family
 			f.r = register(t, d, make([]byte, 64), allRights, stream)
 			f.w, f.sibling = window(t, f.r, 0, 32, allRights), window(t, f.r, 16, 32, RemoteRead)
@@ -279,7 +279,7 @@ func TestWindowEnds(t *testing.T) {
 
 // A peer can't invalidate the windows of a Region that is every stream's, nor those of another stream.
 func TestWindowInvalidate(t *testing.T) {
-	d := NewDomain(nil)
+	d := new(Domain)
 	for _, tt := range []struct {
 		scope uint64
 		want  error
@@ -293,7 +293,7 @@ func TestWindowInvalidate(t *testing.T) {
 
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowWithoutRandomness(t *testing.T) {
-	d := NewDomain(io.LimitReader(bytes.NewReader(bytes.Repeat([]byte{1}, 32*keyLen)), 32*keyLen))
+	d := &Domain{Random: io.LimitReader(bytes.NewReader(bytes.Repeat([]byte{1}, 32*keyLen)), 32*keyLen)}
 	r := register(t, d, make([]byte, 8), RemoteRead, stream)
 	if w, err := r.Window(0, 8, RemoteRead); err == nil { // the same STag again and again, then none
 		t.Errorf("Window = %v", w.STag())
@@ -305,8 +305,8 @@ func TestWindowWithoutRandomness(t *testing.T) {
 
 // A Region that discards has no memory that a window could be of.
 func TestWindowOfDiscarded(t *testing.T) {
-	r := register(t, NewDomain(nil), make([]byte, 8), RemoteWrite, stream)
-	r.Discard()
+	r := register(t, new(Domain), make([]byte, 8), RemoteWrite, stream)
+	Redirect(r, nil)
 	if _, err := r.Window(0, 8, RemoteWrite); !isError(err, errInvalid) {
 		t.Errorf("Window: %v", err)
 	}
@@ -318,7 +318,7 @@ func TestWindowOfDiscarded(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestDeregisterWaits(t *testing.T) {
-	r := func(t *testing.T) *Region { return register(t, NewDomain(nil), make([]byte, 64), RemoteWrite, stream) }
+	r := func(t *testing.T) *Region { return register(t, new(Domain), make([]byte, 64), RemoteWrite, stream) }
 	tests := []struct {
 		desc string
 		make func(t *testing.T) (placed, ended *Region)
@@ -397,7 +397,7 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 	for _, tt := range revoke {
 		t.Run(tt.desc, func(t *testing.T) {
 			for round := range rounds {
-				domain := NewDomain(nil)
+				domain := new(Domain)
 				mem := make([]byte, 3*part)
 				r := register(t, domain, mem, RemoteWrite, stream)
 				w, other := window(t, r, part, part, RemoteWrite), window(t, r, 2*part, part, RemoteWrite)
@@ -463,7 +463,7 @@ func untouchedZero(b []byte) bool { return bytes.Equal(b, make([]byte, len(b))) 
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowsRaceWithDeregister(t *testing.T) {
 	for range 100 {
-		d := NewDomain(nil)
+		d := new(Domain)
 		r := register(t, d, make([]byte, 64), RemoteWrite, stream)
 		var wg sync.WaitGroup
 		var made atomic.Int64

@@ -23,23 +23,6 @@ func misalignment(b []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) % wordLen
 }
 
-func loadWord(b []byte) (uint64, error) {
-	w, err := word(b)
-	if err != nil {
-		return 0, err
-	}
-	return atomic.LoadUint64(w), nil
-}
-
-func storeWord(b []byte, v uint64) error {
-	w, err := word(b)
-	if err != nil {
-		return err
-	}
-	atomic.StoreUint64(w, v)
-	return nil
-}
-
 // updateWord replaces the word at the front of b by f of it and returns what it was.
 func updateWord(b []byte, f func(uint64) uint64) (old uint64, err error) {
 	w, err := word(b)
@@ -48,7 +31,8 @@ func updateWord(b []byte, f func(uint64) uint64) (old uint64, err error) {
 	}
 	for {
 		old = atomic.LoadUint64(w)
-		if atomic.CompareAndSwapUint64(w, old, f(old)) {
+		v := f(old)
+		if v == old || atomic.CompareAndSwapUint64(w, old, v) {
 			return old, nil
 		}
 	}

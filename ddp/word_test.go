@@ -10,7 +10,7 @@ import (
 func TestUpdate64(t *testing.T) {
 	mem := make([]byte, 64)
 	start := int(-misalignment(mem) & 7) // offset of the first aligned octet
-	r := register(t, NewDomain(nil), mem, RemoteAtomic, stream)
+	r := register(t, new(Domain), mem, RemoteAtomic, stream)
 	add := func(v uint64) uint64 { return v + 5 }
 	for off := range 70 {
 		aligned, inside := (off-start)%8 == 0, off+8 <= len(mem)
@@ -19,7 +19,7 @@ func TestUpdate64(t *testing.T) {
 				t.Errorf("Store64(%d): %v", off, err)
 			}
 		}
-		old, err := r.Update64(r.TO()+uint64(off), add)
+		old, err := r.Update64(off, add)
 		v, lerr := r.Load64(off)
 		serr := r.Store64(off, 0)
 		switch {
@@ -42,7 +42,7 @@ func TestUpdate64(t *testing.T) {
 	if _, err := r.Load64(-8); err == nil {
 		t.Error("Load64(-8) works")
 	}
-	if _, err := r.Update64(r.TO()-8, add); err == nil {
+	if _, err := r.Update64(-8, add); err == nil {
 		t.Error("Update64 works before the Region")
 	}
 	for _, o := range mem {
@@ -56,7 +56,7 @@ func TestUpdate64(t *testing.T) {
 func TestUpdate64Races(t *testing.T) {
 	const goroutines, times = 4, 2000
 	mem := make([]byte, 16)
-	r := register(t, NewDomain(nil), mem, RemoteAtomic, 0)
+	r := register(t, new(Domain), mem, RemoteAtomic, 0)
 	off := int(-misalignment(mem) & 7)
 	var wg sync.WaitGroup
 	for range goroutines {
@@ -65,7 +65,7 @@ func TestUpdate64Races(t *testing.T) {
 			defer wg.Done()
 			var last uint64
 			for range times {
-				old, err := r.Update64(r.TO()+uint64(off), func(v uint64) uint64 {
+				old, err := r.Update64(off, func(v uint64) uint64 {
 					if v>>33%8 == 0 {
 						runtime.Gosched() // in the middle
 					}
@@ -93,13 +93,13 @@ func TestUpdate64Races(t *testing.T) {
 func TestUpdate64RacesDeregister(t *testing.T) {
 	for range 200 {
 		mem := make([]byte, 16)
-		r := register(t, NewDomain(nil), mem, RemoteAtomic, 0)
+		r := register(t, new(Domain), mem, RemoteAtomic, 0)
 		off := int(-misalignment(mem) & 7)
 		started, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
 			for n := 0; ; n++ {
-				if _, err := r.Update64(r.TO()+uint64(off), func(v uint64) uint64 { return v + 1 }); err != nil {
+				if _, err := r.Update64(off, func(v uint64) uint64 { return v + 1 }); err != nil {
 					return
 				}
 				if n == 0 {

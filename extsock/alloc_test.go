@@ -14,7 +14,7 @@ import (
 
 // idlePump is a started pump over s, whose receive loop the test runs by hand.
 func idlePump(s *script) (*pump, *rdmap.QP) {
-	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: ddp.NewDomain(nil), IRD: 2, ORD: 2})
+	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 	return newPump(pumpConfig{stream: s, qp: qp, agreement: mpa.Agreement{CRC: true}, taps: &taps{}}), qp // a capture could start at any time
 }

@@ -143,7 +143,7 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 		"another request": mpa.Frame{Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil),
 	}
 	for desc, reply := range replies {
-		domain := ddp.NewDomain(nil)
+		domain := new(ddp.Domain)
 		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, true, &extsock.Config{Domain: domain})
 		r := register(t, c, make([]byte, 64), extsock.RemoteWrite)
@@ -175,7 +175,7 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	if testmode.Full {
 		rounds = 5000
 	}
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	for range rounds {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true}}, side{cfg: extsock.Config{Messages: true, Domain: domain}})
 		r := register(t, cr, make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)

@@ -294,7 +294,7 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		cfg := extsock.Config{}
 		if shared {
-			cfg.Domain = ddp.NewDomain(nil)
+			cfg.Domain = new(ddp.Domain)
 		}
 		_, owner := rawPair(t, cfg, nil)
 		p, _ := rawPair(t, cfg, nil)

@@ -396,7 +396,7 @@ func (in *inbox) leave() (n int, served bool) {
 	}
 	if l := in.lent; l != nil && l.chunk == nil {
 		l.chunk = bufpool.GetChunk(l.region.Len())
-		l.region.Redirect(l.chunk.B)
+		ddp.Redirect(l.region, l.chunk.B)
 	}
 	n, served = in.got, in.served
 	in.waiting, in.want, in.got, in.served = false, nil, 0, false

@@ -21,7 +21,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return len(d)
 	}
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	fds, goroutines := descriptors(), runtime.NumGoroutine()
 	for range 100 {
 		a, b := kernelStreams(t)

@@ -94,7 +94,7 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 // Streams." One stands still in the middle of a message; the other, which shares all with it that can be shared, goes on.
 // DDP-5041-1.2-5
 func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
-	cfg := extsock.Config{Domain: ddp.NewDomain(nil), RecvCQ: rdmap.NewCompletionQueue(8)}
+	cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: rdmap.NewCompletionQueue(8)}
 	posts := func(id uint64) func(*extsock.Conn) {
 		return func(c *extsock.Conn) {
 			for k := range uint64(2) {
@@ -250,7 +250,7 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 		code uint8
 	}{
 		{"nothing shared", extsock.Config{}, uint8(ddp.CodeInvalidSTag & 0xFF)},
-		{"one Domain", extsock.Config{Domain: ddp.NewDomain(nil)}, uint8(ddp.CodeNotAssociated & 0xFF)},
+		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddp.CodeNotAssociated & 0xFF)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			own, owner := rawPair(t, tt.cfg, nil)

@@ -27,7 +27,7 @@ import (
 // SEC-5042-2.2.4-3, SEC-5042-2.2.4-4, SEC-5042-3-3, SEC-5042-3-4, SEC-5042-6.1.1-3, SEC-5042-6.4.5-1, SEC-5042-7.1-1,
 // SEC-5042-C-1
 func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	for _, tt := range []struct {
 		desc     string
 		cfg      extsock.Config // of both connections

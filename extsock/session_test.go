@@ -138,7 +138,7 @@ func (twoKeys) Read(p []byte) (int, error) {
 
 // sessionRegions makes a Domain with the two Regions that every session has: mem, and one to be invalidated.
 func sessionRegions(t testing.TB, mem []byte) (d *ddp.Domain, whole, other *ddp.Region) {
-	d = ddp.NewDomain(twoKeys{})
+	d = &ddp.Domain{Random: twoKeys{}}
 	whole, err := d.Register(mem, RemoteRead|RemoteWrite|RemoteAtomic, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ func FuzzByteStream(f *testing.F) {
 			in = in[2+n:]
 		}
 		d := &dialog{frames: inFPDUs(messages), calls: calls}
-		qp := rdmap.NewQP(rdmap.Config{Domain: ddp.NewDomain(nil), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
+		qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
 		qp.Start(rdmap.StartParams{Extensions: true})
 		p := newPump(pumpConfig{
 			stream: d, qp: qp, agreement: mpa.Agreement{CRC: true}, closeTimeout: defaultCloseTimeout,

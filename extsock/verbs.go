@@ -83,7 +83,7 @@ func (c *Conn) endpoint() *verbs {
 		v.stream = streams.Add(1)
 		v.domain = cfg.Domain
 		if v.domain == nil {
-			v.domain = ddp.NewDomain(nil)
+			v.domain = new(ddp.Domain)
 		}
 		v.sendCQ, v.recvCQ = cfg.SendCQ, cfg.RecvCQ
 		if v.sendCQ == nil {

@@ -163,7 +163,7 @@ func TestHostileWindowUse(t *testing.T) {
 
 // TestWindowOfAnotherConnection: a window is one connection's, as its Region is.
 func TestWindowOfAnotherConnection(t *testing.T) {
-	cfg := extsock.Config{Domain: ddp.NewDomain(nil)}
+	cfg := extsock.Config{Domain: new(ddp.Domain)}
 	_, owner := rawPair(t, cfg, nil)
 	p, _ := rawPair(t, cfg, nil)
 	memory := make([]byte, 64)
@@ -177,7 +177,7 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 
 // TestCloseTakesWindowsBack: nothing is registered after Close.
 func TestCloseTakesWindowsBack(t *testing.T) {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	ci, _ := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Domain: domain}}, side{})
 	r := register(t, ci, make([]byte, 64), everyAccess)
 	w := window(t, r, 8, 8, everyAccess)

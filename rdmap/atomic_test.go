@@ -154,7 +154,7 @@ func TestRFC7306_5_1_Misaligned(t *testing.T) {
 }
 
 func TestMisalignedVector(t *testing.T) {
-	x := newPair(t, params{domain: ddp.NewDomain(fixedKeys(0x12345601))})
+	x := newPair(t, params{domain: &ddp.Domain{Random: fixedKeys(0x12345601)}})
 	r, _ := x.b.register(16, allAccess)
 	x.b.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil))) // MSN 1
 	request := rdmaphdr.AtomicRequest{ID: 0xCAFE0001, STag: r.STag(), TO: r.TO() + 4, Data: 1, CompareMask: allBits}
@@ -256,7 +256,7 @@ func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	const streams, adds = 8, 500
 	memory := aligned(8)
-	domains := []*ddp.Domain{ddp.NewDomain(nil), ddp.NewDomain(nil)}
+	domains := []*ddp.Domain{new(ddp.Domain), new(ddp.Domain)}
 	var wg sync.WaitGroup
 	var local *ddp.Region
 	for i := range streams {
@@ -283,13 +283,13 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	want := uint64(streams * adds)
 	for !over.Load() { // as fast as can be, so that one of these falls between the two halves of others that are not atomic
 		want++
-		if _, err := local.Update64(local.TO(), func(v uint64) uint64 { return v + 1 }); err != nil {
+		if _, err := local.Update64(0, func(v uint64) uint64 { return v + 1 }); err != nil {
 			t.Error(err)
 			break
 		}
 	}
 	wg.Wait()
-	if got, err := local.Load64(0); err != nil || got != want {
+	if got, err := load64(local, 0); err != nil || got != want {
 		t.Errorf("the word is %d (%v), want %d", got, err, want)
 	}
 	// And by design, between the reading and the writing of a local one: f may be called again, but not in vain.
@@ -309,11 +309,16 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 		}
 		return v + 1
 	}
-	if _, err := local.Update64(local.TO(), between); err != nil {
+	if _, err := local.Update64(0, between); err != nil {
 		t.Fatal(err)
 	}
 	wantDone(t, "the one in between", x.a.sendCQ, "0 success")
-	if got, err := local.Load64(0); err != nil || got != want+1001 {
+	if got, err := load64(local, 0); err != nil || got != want+1001 {
 		t.Errorf("the word is %d (%v), want %d", got, err, want+1001)
 	}
+}
+
+// load64 reads a word atomically.
+func load64(r *ddp.Region, off int) (uint64, error) {
+	return r.Update64(off, func(v uint64) uint64 { return v })
 }

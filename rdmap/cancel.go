@@ -76,7 +76,7 @@ func (q *QP) abandonLocked(e *sendEntry) {
 // release waits for copies into the sink and gives the Completion out.
 func (a abandoned) release() {
 	if a.sink != nil {
-		a.sink.Discard()
+		ddp.Redirect(a.sink, nil)
 	}
 	a.cq.complete(a.c)
 }

@@ -142,7 +142,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	l.stop()
-	if got, err := word.Load64(0); err != nil || got != posters*each {
+	if got, err := load64(word, 0); err != nil || got != posters*each {
 		t.Errorf("the word is %d (%v), want %d", got, err, posters*each)
 	}
 	wantState(t, l.x.a.qp, StateRTS)

@@ -10,7 +10,7 @@ import (
 
 // Two QPs, with a driver that carries segments from one to the other in memory.
 func Example() {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	alice := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1})
 	bob := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 2})
 	for _, qp := range []*rdmap.QP{alice, bob} {

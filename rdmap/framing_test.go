@@ -30,7 +30,7 @@ type targetMemory struct {
 }
 
 func newTargetMemory(t testing.TB) *targetMemory {
-	m := &targetMemory{domain: ddp.NewDomain(nil)}
+	m := &targetMemory{domain: new(ddp.Domain)}
 	m.all = aligned(targetRoom + 128)
 	m.buf = make([]byte, targetRoom+128)
 	m.clear()

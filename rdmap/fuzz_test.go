@@ -94,7 +94,7 @@ func FuzzQPInput(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, extensions bool) {
 		keys := rand.NewChaCha8([32]byte{}) // so that a crasher is one again
-		x := newPair(silent{}, params{noExtensions: !extensions, ird: 2, ord: 2, domain: ddp.NewDomain(keys)})
+		x := newPair(silent{}, params{noExtensions: !extensions, ird: 2, ord: 2, domain: &ddp.Domain{Random: keys}})
 		guard := bytes.Repeat([]byte{0xEE}, 64)
 		memory := bytes.Repeat([]byte{0xEE}, 192)
 		r, err := x.a.domain.Register(memory[64:128], allAccess, x.a.stream())

@@ -346,7 +346,7 @@ func TestOpcodeChangesInsideMessage(t *testing.T) {
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3
 func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
-	shared := ddp.NewDomain(nil)
+	shared := new(ddp.Domain)
 	x := newPair(t, params{domain: shared}) // a is stream 1, b is stream 2
 	r, b := x.a.register(8, allAccess)
 	before := bytes.Clone(b)

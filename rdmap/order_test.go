@@ -62,7 +62,7 @@ func newOrdering(choose chooser) *ordering {
 	o.region, o.mem = o.x.b.register(8*cells, allAccess)
 	clear(o.mem)
 	o.word, _ = o.x.b.register(8, allAccess)
-	o.word.Store64(0, 0)
+	o.word.Update64(0, func(uint64) uint64 { return 0 })
 	o.x.a.slow, o.x.b.slow = true, true
 	return o
 }

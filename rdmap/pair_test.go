@@ -71,7 +71,7 @@ func newPair(t testing.TB, p params) *pair {
 			sendCQ: NewCompletionQueue(or(p.cqDepth, 256)), recvCQ: NewCompletionQueue(or(p.cqDepth, 256)),
 		}
 		if s.domain == nil {
-			s.domain = ddp.NewDomain(nil)
+			s.domain = new(ddp.Domain)
 		}
 		if recvCQ != nil {
 			s.recvCQ = recvCQ
@@ -214,7 +214,7 @@ func handle(r *ddp.Region) Handle { return Handle{STag: r.STag(), TO: r.TO(), Le
 func aligned(n int) []byte {
 	b := make([]byte, n+16)
 	for i := range 8 {
-		if r, err := ddp.NewDomain(nil).Register(b[i:], 0, 0); err == nil && r.TO()%8 == 0 {
+		if r, err := new(ddp.Domain).Register(b[i:], 0, 0); err == nil && r.TO()%8 == 0 {
 			return b[i : i+n : i+n]
 		}
 	}

@@ -1,7 +1,6 @@
 package rdmap
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -129,7 +128,7 @@ func NewQP(c Config) *QP {
 	}
 	switch {
 	case c.Domain == nil:
-		c.Domain, c.QPNum = ddp.NewDomain(nil), max(c.QPNum, 1)
+		c.Domain, c.QPNum = new(ddp.Domain), max(c.QPNum, 1)
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
@@ -193,9 +192,7 @@ const terminateBufferLen = maxTerminateLen + 12
 // mustPost posts a buffer to a queue that is known to have room. A queue that was flushed meanwhile,
 // because the stream has ended, needs no buffers.
 func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
-	if err := queue.PostScatter(head, b, id); err != nil && !errors.Is(err, ddp.ErrQueueClosed) {
-		panic("BUG: " + err.Error())
-	}
+	queue.Post(head, b, id)
 }
 
 // ReceiverConfig returns what the stream's ddp.Receiver needs to know of this QP. Call it after Start.

@@ -85,7 +85,7 @@ func TestConfigWithoutQPNumPanics(t *testing.T) {
 			t.Error("NewQP accepts a Domain without a QPNum")
 		}
 	}()
-	NewQP(Config{Domain: ddp.NewDomain(nil)})
+	NewQP(Config{Domain: new(ddp.Domain)})
 }
 
 func TestRTR(t *testing.T) {
@@ -158,7 +158,7 @@ func TestCompletionCarriesQPNum(t *testing.T) {
 	cq := NewCompletionQueue(3)
 	for _, cfg := range []Config{
 		{RecvCQ: cq, QPNum: 7},
-		{RecvCQ: cq, QPNum: 8, Domain: ddp.NewDomain(nil)},
+		{RecvCQ: cq, QPNum: 8, Domain: new(ddp.Domain)},
 		{RecvCQ: cq},
 	} {
 		q := NewQP(cfg)

@@ -152,7 +152,7 @@ func invalidateWith(t *testing.T, op WorkOp) {
 			t.Errorf("a Write to the invalidated STag left %q", b)
 		}
 	})
-	shared := ddp.NewDomain(nil)
+	shared := new(ddp.Domain)
 	register := func(stream uint64) ddp.STag {
 		r, err := shared.Register(make([]byte, 8), allAccess, stream)
 		if err != nil {

@@ -111,7 +111,7 @@ func (a *response) message(m *ddp.Message) error {
 		}
 		return nil
 	}
-	orig, err := a.region.Update64(a.atomic.TO, a.apply)
+	orig, err := a.region.Update64(int(a.atomic.TO-a.region.TO()), a.apply)
 	if err != nil {
 		return a.error(err)
 	}
@@ -194,7 +194,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 		a.region, err = d.Check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic, stream)
 		if err == nil {
 			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): this looks at the address.
-			_, err = a.region.Load64(int(a.atomic.TO - a.region.TO()))
+			_, err = a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
 		}
 	case a.read.Size > 0:
 		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained

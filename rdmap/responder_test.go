@@ -91,7 +91,7 @@ func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 // RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-2, RDMAP-5040-7.1-5, RDMAP-5040-7.2-9 to RDMAP-5040-7.2-14, RDMAP-5040-8.1.1-2,
 // RDMAP-5040-8.1.1-3, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-8
 func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
-	shared := ddp.NewDomain(nil)
+	shared := new(ddp.Domain)
 	memory := aligned(64)
 	register := func(d *ddp.Domain, access ddp.Access, stream uint64) Handle {
 		r, err := d.Register(memory, access, stream)
@@ -116,7 +116,7 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 	}{
 		{"unknown STag", Handle{STag: 0xDEADBE00, TO: 0x1000}, 8, true, codeInvalidSTag},
 		{"deregistered", handle(gone), 8, true, codeInvalidSTag},
-		{"another domain", register(ddp.NewDomain(nil), allAccess, 2), 8, true, codeInvalidSTag},
+		{"another domain", register(new(ddp.Domain), allAccess, 2), 8, true, codeInvalidSTag},
 		{"another stream", register(shared, allAccess, 1), 8, true, codeNotAssociated},
 		{"no right", register(shared, ddp.RemoteWrite, 2), 8, true, codeAccess},
 		{"before the start", at(mine, -8), 8, true, codeBounds},

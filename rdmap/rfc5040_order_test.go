@@ -15,7 +15,7 @@ import (
 //
 // RDMAP-5040-5.5-1
 func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
-	domain, cq := ddp.NewDomain(nil), NewCompletionQueue(64)
+	domain, cq := new(ddp.Domain), NewCompletionQueue(64)
 	srq, _ := shared(t, 4, 100)
 	slow := newPair(t, params{mulpdu: 40, domain: domain, srq: srq, srqCQ: cq})
 	quick := newPair(t, params{mulpdu: 40, domain: domain, srq: srq, srqCQ: cq})

@@ -197,7 +197,7 @@ func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 	const n = 10_000
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	x := newPair(t, params{domain: domain})
 	for what, draw := range map[string]func() ddp.STag{
 		"registered": func() ddp.STag {

@@ -62,7 +62,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 			x = newPair(t, params{}) // b is stream 2
 			d, stream := x.b.domain, uint64(2)
 			if !tt.domain {
-				d = ddp.NewDomain(nil)
+				d = new(ddp.Domain)
 			}
 			if !tt.stream {
 				stream = 1
@@ -135,14 +135,14 @@ func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
 		x.b.transmit()
 		return append(x.a.first, x.b.first...)
 	}
-	fixed := func() *ddp.Domain { return ddp.NewDomain(fixedKeys(0x12345601)) }
+	fixed := func() *ddp.Domain { return &ddp.Domain{Random: fixedKeys(0x12345601)} }
 	one := newPair(t, params{domain: fixed()}) // both ends in one Domain
 	want := traffic(one)
 	if len(want) != 9 {
 		t.Fatalf("%d messages, want 9", len(want))
 	}
 	two := newPair(t, params{domain: fixed()})
-	two.a.domain = ddp.NewDomain(nil) // each in its own; no memory of a's is on the wire
+	two.a.domain = new(ddp.Domain) // each in its own; no memory of a's is on the wire
 	two.a.qp = NewQP(Config{SendCQ: two.a.sendCQ, RecvCQ: two.a.recvCQ, Domain: two.a.domain, QPNum: 77})
 	two.a.qp.Start(StartParams{IRD: 16, ORD: 16, Extensions: true})
 	two.a.rx = ddp.NewReceiver(two.a.qp.ReceiverConfig())

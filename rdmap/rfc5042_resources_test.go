@@ -174,7 +174,7 @@ func TestRFC5042_2_2_7_EventsDoNotPileUp(t *testing.T) {
 //
 // SEC-5042-6.4.3.1-1
 func TestRFC5042_6_4_3_1_OverrunHarmsItsOwnStream(t *testing.T) {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	greedy, modest := newPair(t, params{domain: domain}), newPair(t, params{domain: domain})
 	for id := range uint64(2) {
 		greedy.b.recv(id, 8)
@@ -300,7 +300,7 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	const ird = 2
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	greedy := newPair(t, params{domain: domain, ird: ird, ord: ird + 1}) // the peer was told too much
 	modest := newPair(t, params{domain: domain, ird: ird, ord: ird})
 	for _, x := range []*pair{greedy, modest} {

@@ -36,7 +36,7 @@ func (f fields) check(t *testing.T, u []byte) {
 // opcode. The Atomic Request is the second message on its queue, Immediate Data the second and third on theirs.
 func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte {
 	t.Helper()
-	x := newPair(t, params{domain: ddp.NewDomain(fixedKeys(0x12345601))})
+	x := newPair(t, params{domain: &ddp.Domain{Random: fixedKeys(0x12345601)}})
 	r, b := x.b.register(64, allAccess)
 	binary.NativeEndian.PutUint64(b[16:], 0x0102030405060708)
 	for range 3 {

@@ -33,7 +33,7 @@ func TestRightsMatrix(t *testing.T) {
 				case "other stream":
 					stream += 1 << 32
 				case "other domain":
-					domain = ddp.NewDomain(nil)
+					domain = new(ddp.Domain)
 				}
 				mem := aligned(8)
 				r, err := domain.Register(mem, access, stream)
@@ -118,7 +118,7 @@ func allowed(op rdmaphdr.Opcode, access ddp.Access, scope string) verdict {
 // RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestInvalidateOfOthers(t *testing.T) {
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	x := newPair(t, params{domain: domain})
 	own, mem := x.b.register(64, allAccess)
 	shared, err := domain.Register(aligned(64), allAccess, 0)

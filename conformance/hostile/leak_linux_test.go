@@ -69,7 +69,7 @@ func rssOf(t testing.TB, pid int) int64 {
 // Regions return exactly to what they were, heap and resident memory do not grow with the number.
 func TestNothingIsLeft(t *testing.T) {
 	n := testmode.Count(100_000, 600)
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	// Both are in this process. The server's Domain lives on.
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
 		Startup: extsock.StartupRequire, Domain: domain,

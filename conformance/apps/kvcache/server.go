@@ -59,7 +59,7 @@ type Server struct {
 // NewServer makes a server with an empty table of so many buckets of 4 entries.
 func NewServer(buckets int) (*Server, error) {
 	s := &Server{table: make([]byte, buckets*bucketLen)}
-	domain := ddp.NewDomain(nil)
+	domain := new(ddp.Domain)
 	region, err := domain.Register(s.table, ddp.RemoteRead, 0) // for each connection of the domain
 	if err != nil {
 		return nil, err
