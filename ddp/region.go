@@ -3,6 +3,8 @@ package ddp
 import (
 	"math/bits"
 	"strings"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
 // Access is what may be done to a Region through its STag: a set of rights.
@@ -102,21 +104,26 @@ func Redirect(r *Region, to []byte) {
 	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
 	}
-	r.lockTree()
-	defer r.unlockTree()
+	// With all these locks nothing is placed in the memory by any of its names, and no name is added.
+	r.windows.mu.Lock()
+	defer r.windows.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lockWindows()
 	copy(to, r.mem)
 	r.moveTree(to)
+	r.unlockWindows()
 }
 
-// lockTree locks r, its windows, theirs, and so on: nothing is placed in the memory by any of its names,
-// and no name is added. The locks of a Region come before those of its windows.
+// lockWindows locks the windows of r, theirs, and so on. The caller has locked r, and whoever locks two
+// windows comes from the Region that both are windows of: so nobody locks them in another order.
 //
 // +checklocksignore
-func (r *Region) lockTree() {
-	r.windows.mu.Lock()
-	r.mu.Lock()
+func (r *Region) lockWindows() {
 	for w := range r.windows.all {
-		w.lockTree()
+		locks.LockNested(&w.windows.mu)
+		locks.LockNested(&w.mu)
+		w.lockWindows()
 	}
 }
 
@@ -134,15 +141,15 @@ func (r *Region) moveTree(to []byte) {
 	}
 }
 
-// unlockTree undoes lockTree.
+// unlockWindows undoes lockWindows.
 //
 // +checklocksignore
-func (r *Region) unlockTree() {
+func (r *Region) unlockWindows() {
 	for w := range r.windows.all {
-		w.unlockTree()
+		w.unlockWindows()
+		locks.UnlockNested(&w.mu)
+		locks.UnlockNested(&w.windows.mu)
 	}
-	r.mu.Unlock()
-	r.windows.mu.Unlock()
 }
 
 // part returns the n octets of b from off on, without capacity beyond them.

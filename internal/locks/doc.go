@@ -6,6 +6,10 @@
 // that it holds panics with "BUG: " and both names, whether the two ever wait for each other or not. So does a goroutine
 // that unlocks what it has not locked.
 //
+// Locks of one rank can form a tree: LockNested locks one while the goroutine holds the lock of the root, which has the same
+// rank. Only the root's lock is noted, and stands for all of them: it is locked first and unlocked last. That all
+// goroutines lock a tree downwards, so that none waits for another, is for the package that has the tree to make sure.
+//
 // TryLock does not wait, so it may come in any order. What it has locked counts as held afterwards.
 //
 // A race build also counts how often each rank is locked: see Counts.

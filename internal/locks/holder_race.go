@@ -87,6 +87,21 @@ func release(g uintptr, r rank) bool {
 	return true
 }
 
+// countNested counts a lock of rank r that goroutine g gets inside another one, which it holds. It reports false if g
+// holds none.
+//
+//go:norace
+func countNested(g uintptr, r rank) bool {
+	h := holderOf(g)
+	for i := 0; i < h.n; i++ {
+		if h.held[i] == r {
+			h.counts[r]++
+			return true
+		}
+	}
+	return false
+}
+
 // Counts returns how often each rank has been locked so far, by name. Those of locks that are no mutexes count, too. What
 // goroutines lock meanwhile may be missing.
 func Counts() map[string]uint64 {

@@ -10,6 +10,13 @@ type Mutex[R Rank] = sync.Mutex
 // An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it again.
 type RWMutex[R Rank] = sync.RWMutex
 
+// LockNested locks m, a Mutex or an RWMutex, while this goroutine holds another one of the same rank. It is for a tree of
+// locks, which is locked from its root: see doc.go.
+func LockNested(m sync.Locker) { m.Lock() }
+
+// UnlockNested unlocks what LockNested has locked.
+func UnlockNested(m sync.Locker) { m.Unlock() }
+
 // Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1.
 func Acquired[R Rank]() {}
 

@@ -73,6 +73,33 @@ func (m *RWMutex[R]) RUnlock() {
 	Released[R]()
 }
 
+// A nestable is a Mutex, an RWMutex or a struct that embeds one.
+type nestable interface {
+	lockNested()
+	unlockNested()
+}
+
+func (m *Mutex[R]) lockNested() {
+	nest[R]()
+	m.mu.Lock()
+}
+
+func (m *Mutex[R]) unlockNested() { m.mu.Unlock() }
+
+func (m *RWMutex[R]) lockNested() {
+	nest[R]()
+	m.mu.Lock()
+}
+
+func (m *RWMutex[R]) unlockNested() { m.mu.Unlock() }
+
+// LockNested locks m while this goroutine holds another lock of the same rank, and panics if it holds none. It is for a
+// tree of locks, which is locked from its root: see doc.go.
+func LockNested(m nestable) { m.lockNested() }
+
+// UnlockNested unlocks what LockNested has locked.
+func UnlockNested(m nestable) { m.unlockNested() }
+
 // Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1. It panics
 // as Lock does.
 func Acquired[R Rank]() { note[R](true) }
@@ -83,6 +110,14 @@ func Released[R Rank]() {
 	var r R
 	if !release(goroutine(), r.rank()) {
 		panic("BUG: " + r.rank().String() + " is unlocked by a goroutine that does not hold it")
+	}
+}
+
+// nest counts a lock of rank R inside another one.
+func nest[R Rank]() {
+	var r R
+	if !countNested(goroutine(), r.rank()) {
+		panic("BUG: " + r.rank().String() + " is nested, but not inside another " + r.rank().String())
 	}
 }
 

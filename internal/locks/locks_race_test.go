@@ -11,9 +11,9 @@ import (
 // A sequence of lock operations by one goroutine panics where it must, and only there.
 func TestOrderIsAsserted(t *testing.T) {
 	var (
-		conn   Mutex[Conn]
-		qp, q2 Mutex[QP]
-		domain RWMutex[Domain]
+		conn       Mutex[Conn]
+		qp, q2     Mutex[QP]
+		domain, d2 RWMutex[Domain]
 	)
 	for _, tt := range []struct {
 		desc string
@@ -68,6 +68,30 @@ func TestOrderIsAsserted(t *testing.T) {
 		}, []string{"BUG: ", "QP", "Domain"}},
 		{"no mutex, outwards", func() { qp.Lock(); defer qp.Unlock(); Acquired[Token]() }, []string{"BUG: ", "Token", "QP"}},
 		{"inside what is no mutex", func() { Acquired[Token](); defer Released[Token](); conn.Lock() }, []string{"BUG: ", "Conn", "Token"}},
+		{"nested", func() {
+			conn.Lock()
+			qp.Lock()
+			LockNested(&q2)
+			domain.Lock()
+			LockNested(&d2)
+			if q2.TryLock() || d2.TryRLock() {
+				t.Error("a nested lock is locked twice")
+			}
+			UnlockNested(&d2)
+			domain.Unlock()
+			UnlockNested(&q2)
+			qp.Unlock()
+			conn.Unlock()
+		}, nil},
+		{"inside what is nested", func() {
+			qp.Lock()
+			defer qp.Unlock()
+			LockNested(&q2)
+			defer UnlockNested(&q2)
+			conn.Lock()
+		}, []string{"BUG: ", "Conn", "QP"}},
+		{"nested in nothing", func() { LockNested(&q2) }, []string{"BUG: ", "QP"}},
+		{"nested in another kind", func() { qp.Lock(); defer qp.Unlock(); LockNested(&d2) }, []string{"BUG: ", "Domain"}},
 		{"released and not held", func() { Released[Token]() }, []string{"BUG: ", "Token"}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
