@@ -2,13 +2,13 @@ package ddp
 
 import "github.com/rddp/rddp/internal/locks"
 
-// Window makes the n octets of r from offset off on a Region of their own, a window, which grants access
-// to them and only them: another name for a part of r that can be given away, and taken back, by itself.
-// It has an STag and a TO of its own, nothing about which tells r's, and is valid on r's stream.
+// Window returns a window of r: a Region that grants access to the n bytes of r from offset off on, and to
+// nothing else. A program can give a window away, and take it back, without touching r. The window has an
+// STag and a TO of its own, from which a peer cannot guess those of r, and is valid on r's stream.
 //
-// The window ends with its Deregister, or when the peer invalidates its STag, and r stays; or with r.
-// When the Deregister of r has returned nothing reaches the memory through a window either. There can be
-// windows of windows, under the same rules.
+// The window ends with its own Deregister, when the peer invalidates its STag, or with r. In the first two
+// cases r stays. When the Deregister of r has returned, nothing reaches the memory through a window either.
+// [Redirect] of r moves the window along. A window can have windows, under the same rules.
 //
 // A window has at least 1 byte, lies inside r and grants no right that r does not grant. A ReadSink, which
 // belongs to one Read alone, has no windows. Otherwise, and after the Deregister of r, the error is an
