@@ -30,6 +30,7 @@ const (
 // Region is associated with and means nothing anywhere else.
 type STag uint32
 
+// String returns the STag in hexadecimal digits.
 func (s STag) String() string { return fmt.Sprintf("0x%08X", uint32(s)) }
 
 // A QN (Queue Number) names a queue of Untagged Buffers. Each has its own Message Sequence Numbers in
@@ -39,10 +40,10 @@ type QN uint32
 // The queues. DDP gives them no meaning; the names say what RDMAP uses them for (RFC 5040 §4.2,
 // RFC 7306 §4.1).
 const (
-	QNSend           QN = 0
-	QNReadRequest    QN = 1
-	QNTerminate      QN = 2
-	QNAtomicResponse QN = 3
+	QNSend           QN = 0 // Sends of all kinds and Immediate Data
+	QNReadRequest    QN = 1 // RDMA Read Requests and Atomic Requests
+	QNTerminate      QN = 2 // the Terminate
+	QNAtomicResponse QN = 3 // Atomic Responses
 
 	numQueues = 4
 )

@@ -10,6 +10,7 @@ import (
 // Access is what may be done to a Region through its STag: a set of rights.
 type Access uint8
 
+// The rights.
 const (
 	RemoteRead   Access = 1 << iota // source of an RDMA Read
 	RemoteWrite                     // target of an RDMA Write
@@ -17,6 +18,7 @@ const (
 	ReadSink                        // target of RDMA Read Responses; no right of the peer's own
 )
 
+// String returns the rights, separated by "|".
 func (a Access) String() string {
 	names := [...]string{"remote read", "remote write", "remote atomic", "read sink"}
 	var set []string

@@ -18,12 +18,11 @@ const (
 	scratchPerBuf = 256
 )
 
-// A Batch holds FPDUs for one vectored write. Headers, Markers, pads, CRCs and short payload lie in
-// its own memory, scratch; long payload is referred to and belongs to whoever gave it.
-//
-// Scratch is made once and never moved, because bufs point into it. Batches are worth pooling.
+// A Batch holds FPDUs for one vectored write. It copies headers, Markers, pads, CRCs and short payload to
+// memory of its own. Long payload stays in the memory of the caller of [Sender.Append], who must not change
+// it until Reset. A Batch is used by one goroutine at a time. Batches are worth pooling.
 type Batch struct {
-	scratch []byte
+	scratch []byte   // made once and never moved, because bufs point into it
 	used    int      // scratch[:used] is taken
 	joined  int      // scratch[:joined] is in bufs, scratch[joined:used] not yet
 	bufs    [][]byte // its capacity is what it may hold
@@ -40,22 +39,22 @@ func NewBatch(n int) *Batch {
 	return &Batch{scratch: make([]byte, n), bufs: make([][]byte, 0, bufs)}
 }
 
-// Bufs returns the octets of the Batch as a vector, in order. They are valid until Reset. The caller
-// may change the slices, but then must not append any more.
+// Bufs returns the bytes of the Batch as a vector, in order. The vector is valid until Reset. The caller may
+// change it, as net.Buffers.WriteTo does, but must not append to the Batch afterwards.
 func (b *Batch) Bufs() [][]byte {
 	b.join()
 	return b.bufs
 }
 
-// Len returns the octets of the Batch.
+// Len returns the number of bytes in the Batch.
 func (b *Batch) Len() int { return b.used + b.refs }
 
-// Full reports whether the Batch has to be written and Reset before the next Append.
+// Full reports whether the caller must write and Reset the Batch before the next Append.
 func (b *Batch) Full() bool {
 	return len(b.scratch)-b.used < maxSent || len(b.bufs)+bufsPerFPDU > cap(b.bufs) || b.Len() >= fullLen
 }
 
-// Reset empties the Batch and forgets all payload.
+// Reset empties the Batch and drops its references to payload.
 func (b *Batch) Reset() {
 	clear(b.bufs)
 	b.bufs = b.bufs[:0]

@@ -8,7 +8,7 @@ import (
 // layerLLP is MPA's Layer in a Terminate: "the LLP" (RFC 5040 §4.8, RFC 6580 §3.3).
 const layerLLP = 2
 
-// What a Config asks for and cannot have.
+// The errors of a Config that asks for something impossible.
 var (
 	errRevision    = errors.New("mpa: revision is neither 1 nor 2")
 	errDepth       = errors.New("mpa: IRD or ORD is not a number of 14 bits")
@@ -16,8 +16,8 @@ var (
 	errPeerToPeer  = errors.New("mpa: the peer-to-peer model needs the enhanced frame of revision 2")
 )
 
-// ErrSameRole says that both ends have started as Initiator, or both as Responder. It is wrapped in
-// an [*Error] with CodeFrame.
+// ErrSameRole means that both ends started as Initiator, or both as Responder. An [*Error] with CodeFrame
+// wraps it.
 var ErrSameRole = errors.New("mpa: the peer has started in the same role")
 
 // Code is the number of an MPA error (RFC 5044 §8, RFC 6581 §8).
@@ -26,13 +26,13 @@ type Code uint8
 // The codes. The peer can be told of codes 2, 3, 5, 6 and 7, by a Terminate; after code 4 the
 // connection is closed at once, and with code 1 it is gone.
 const (
-	CodeClosed            Code = 1
-	CodeCRC               Code = 2
-	CodeMarker            Code = 3
-	CodeFrame             Code = 4
-	CodeLocalCatastrophic Code = 5
-	CodeInsufficientIRD   Code = 6
-	CodeNoRTR             Code = 7
+	CodeClosed            Code = 1 // the TCP connection ended
+	CodeCRC               Code = 2 // the CRC of an FPDU is wrong
+	CodeMarker            Code = 3 // a Marker and the ULPDU_Lengths disagree on where an FPDU begins
+	CodeFrame             Code = 4 // a startup frame is improperly formatted
+	CodeLocalCatastrophic Code = 5 // an error of the local end that MPA cannot recover from
+	CodeInsufficientIRD   Code = 6 // the peer's ORD is above our IRD
+	CodeNoRTR             Code = 7 // the two ends have no Ready to Receive indication in common
 )
 
 // String returns the name that the code has in the registry (RFC 6580 §3.3, RFC 6581 §8).
@@ -56,12 +56,12 @@ func (c Code) String() string {
 	return fmt.Sprintf("Code(%d)", uint8(c))
 }
 
-// An Error is what ends an MPA connection, or one direction of it.
+// An Error says why an MPA connection, or one direction of it, has ended.
 type Error struct {
 	Code   Code
 	Off    uint64 // CodeCRC, CodeMarker, CodeClosed: stream offset where the FPDU begins
-	Reason string // what exactly was found
-	Err    error  // the cause, if it has a name; else nil
+	Reason string // details for a reader; may be empty
+	Err    error  // the cause, for errors.Is and errors.As; may be nil
 	// Graceful says, with CodeClosed, that the FIN came between two FPDUs (RFC 5044 §7.2).
 	Graceful bool
 }
