@@ -20,8 +20,10 @@ import (
 // is a constant, a variable, a function, a type, or a method of one of these types. A method that a
 // type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
-	"mpa": 60,
-	"ddp": 75,
+	"mpa":     60,
+	"ddp":     75,
+	"rdmap":   105, // on the way to 100
+	"extsock": 214, // on the way to 120
 }
 
 func TestExportedNames(t *testing.T) {
