@@ -48,7 +48,8 @@ func (d *Domain) enter(r *Region) (*Region, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
 		}
-		r.domain, r.stag, r.base, r.size = d, stag, base|misalignment(r.mem), len(r.mem)
+		mem := r.mem // +checklocksignore: nobody else has r yet
+		r.domain, r.stag, r.base, r.size = d, stag, base|misalignment(mem), len(mem)
 		if stag != 0 && d.add(r) {
 			return r, nil
 		}

@@ -120,7 +120,7 @@ func Redirect(r *Region, to []byte) {
 // lockWindows locks the windows of r, theirs, and so on. The caller has locked r, and whoever locks two
 // windows comes from the Region that both are windows of: so nobody locks them in another order.
 //
-// +checklocksignore
+// +checklocksignore: it leaves them locked
 func (r *Region) lockWindows() {
 	for w := range r.windows.all {
 		locks.LockNested(&w.windows.mu)
@@ -131,7 +131,7 @@ func (r *Region) lockWindows() {
 
 // moveTree makes to, or nothing where to is nil, the memory of r, and parts of it that of its windows.
 //
-// +checklocksignore
+// +checklocksignore: Redirect has locked them all
 func (r *Region) moveTree(to []byte) {
 	r.mem = to
 	for w := range r.windows.all {
@@ -145,7 +145,7 @@ func (r *Region) moveTree(to []byte) {
 
 // unlockWindows undoes lockWindows.
 //
-// +checklocksignore
+// +checklocksignore: it finds them locked
 func (r *Region) unlockWindows() {
 	for w := range r.windows.all {
 		w.unlockWindows()

@@ -38,14 +38,15 @@ func TestRFC5041_8_3_1_CheckAgainstOracle(t *testing.T) {
 		cases = 100_000
 	}
 	try := func(r *Region, to, n uint64) {
-		want, ok := oracle(r.base, uint64(len(r.mem)), to, n)
+		size := len(r.mem) // +checklocksignore: no other goroutine is at work
+		want, ok := oracle(r.base, uint64(size), to, n)
 		got, err := domain.Check(r.stag, to, n, RemoteWrite, stream)
 		var e *AccessError
 		switch {
 		case ok && (got != r || err != nil):
-			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want success", to, n, r.base, len(r.mem), err)
+			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want success", to, n, r.base, size, err)
 		case !ok && (got != nil || !errors.As(err, &e) || checkOf(e) != want || e.TO != to || e.N != n):
-			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want %v", to, n, r.base, len(r.mem), err, want)
+			t.Fatalf("Check(TO %#x, %d) of %#x+%d = %v, want %v", to, n, r.base, size, err, want)
 		}
 	}
 	for _, length := range []int{1, 2, 7, 8, 255, 256, 4096, 70000} {

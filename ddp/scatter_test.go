@@ -106,6 +106,8 @@ func TestRedirectTakesWindowsAlong(t *testing.T) {
 }
 
 // Redirect waits for a placement through a window that is under way, and nothing of it is lost.
+//
+// +checklocksignore: hold locks w
 func TestRedirectWaitsForWindows(t *testing.T) {
 	d := new(Domain)
 	r := register(t, d, make([]byte, 16), RemoteWrite, stream)

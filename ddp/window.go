@@ -14,12 +14,12 @@ import "github.com/rddp/rddp/internal/locks"
 // belongs to one Read alone, has no windows. Otherwise, and after the Deregister of r, the error is an
 // [*AccessError]; any other error is the random source's.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
-	refused := func(c Code) *AccessError { return r.refuse(c, r.base+uint64(off), uint64(n), access, r.stream) }
+	to := r.base + uint64(off)
 	switch {
 	case off < 0 || n < 1 || off > r.size || n > r.size-off:
-		return nil, refused(CodeBounds)
+		return nil, r.refuse(CodeBounds, to, uint64(n), access, r.stream)
 	case access&^r.access != 0 || r.access&ReadSink != 0:
-		err := refused(CodeInvalidSTag)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 		err.Denied = true
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	mem, gone := r.mem, r.gone || r.mem == nil // nil: it discards
 	r.mu.RUnlock()
 	if gone {
-		return nil, refused(CodeInvalidSTag)
+		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
 	}
 	w, err := r.domain.enter(&Region{
 		mem: part(mem, off, n), access: access, stream: r.stream, of: r, offset: uint64(off),

@@ -13,8 +13,9 @@ import (
 func TestIdle(t *testing.T) {
 	q := NewQP(Config{IRD: 3, ORD: 5, RecvDepth: 2})
 	wantState(t, q, StateIdle)
-	if q.ird != 3 || q.ord != 5 {
-		t.Errorf("IRD %d, ORD %d, want what the Config offers", q.ird, q.ord)
+	ird, ord := q.ird, q.ord // +checklocksignore: no other goroutine is at work
+	if ird != 3 || ord != 5 {
+		t.Errorf("IRD %d, ORD %d, want what the Config offers", ird, ord)
 	}
 	if err := q.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrNotConnected) {
 		t.Errorf("PostSend: %v, want ErrNotConnected", err)

@@ -287,7 +287,7 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 		return nil
 	}
 	x := newPair(t, params{ird: ird})
-	if got := x.b.qp.ird; got != ird {
+	if got := x.b.qp.ird; got != ird { // +checklocksignore: no other goroutine is at work
 		t.Errorf("IRD is %d, want %d", got, ird)
 	}
 	r, _ := x.b.register(8, allAccess)

@@ -96,7 +96,7 @@ func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 // RDMAP-5040-6.1-6, RDMAP-5040-6.1-8, RDMAPX-7306-5.2-2
 func TestRFC5040_6_1_ORD(t *testing.T) {
 	x := newPair(t, params{ord: 2})
-	if got := x.a.qp.ord; got != 2 {
+	if got := x.a.qp.ord; got != 2 { // +checklocksignore: no other goroutine is at work
 		t.Errorf("ORD is %d, want 2", got)
 	}
 	r, _ := x.b.register(8, allAccess)

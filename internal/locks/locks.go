@@ -12,9 +12,13 @@ type RWMutex[R Rank] = sync.RWMutex
 
 // LockNested locks m, a Mutex or an RWMutex, while this goroutine holds another one of the same rank. It is for a tree of
 // locks, which is locked from its root: see doc.go.
+//
+// +checklocksignore: it leaves m locked
 func LockNested(m sync.Locker) { m.Lock() }
 
 // UnlockNested unlocks what LockNested has locked.
+//
+// +checklocksignore: it finds m locked
 func UnlockNested(m sync.Locker) { m.Unlock() }
 
 // Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1.
