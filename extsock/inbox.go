@@ -24,6 +24,13 @@ type inbox struct {
 	ready  chan struct{} // capacity 1: the waiting reader has something
 	lock   chan struct{} // capacity 1: held by the Read that looks
 
+	// placing says that a message is bound, and toReader that it goes to the memory of a Read. The receive role guards
+	// them, so most segments need no lock to know that nothing is to be done.
+	placing  bool
+	toReader bool
+
+	look atomic.Uint64 // what other goroutines look at without the lock: see unlock
+
 	head [bytestream.HeaderLen]byte // of the message being placed; the receive role guards it
 
 	mu locks.Mutex[locks.Inbox]
@@ -32,9 +39,7 @@ type inbox struct {
 	placed sync.Cond // of mu: direct has become false
 	// messages bound or unread
 	used int // +checklocks:mu
-	// a message is being placed
-	bound bool // +checklocks:mu
-	// and goes to want
+	// the message that is being placed goes to want
 	direct bool // +checklocks:mu
 	// else it goes here
 	chunk *bufpool.Chunk // +checklocks:mu
@@ -108,7 +113,7 @@ func (in *inbox) bind(payload []byte, last bool) bool {
 		return false
 	}
 	in.used++
-	in.bound = true
+	in.placing, in.toReader = true, in.direct
 	in.mu.Unlock()
 	if err := in.qp.PostRecv(rdmap.RecvRequest{Head: head, Buf: b}); err != nil { // the stream has ended
 		in.mu.Lock()
@@ -160,11 +165,11 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 // settle tells whether the message that was bound is there, now that a Send has been delivered, and where it is: the header of
 // the byte stream in head, and the rest in body. A message that is shorter than the header is all in head.
 func (in *inbox) settle() (head, body []byte, there bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if !in.bound {
+	if !in.placing {
 		return nil, nil, false
 	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	var done [1]rdmap.Completion
 	switch {
 	case in.cq.Poll(done[:]) == 0:
@@ -187,7 +192,7 @@ func (in *inbox) settle() (head, body []byte, there bool) {
 // dropControl frees the buffer of a message that is not data, and returns for how many the peer gets its credits back.
 func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	in.dropLocked()
 	return in.handBackLocked(1, b)
 }
@@ -196,7 +201,7 @@ func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 // for enough.
 func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	p := in.want[:min(n, len(in.want), bytestream.MaxGrant)]
 	if !in.waiting || in.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
 		return rdmap.Handle{}, nil
@@ -212,7 +217,7 @@ func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdma
 // takeLent takes in that the peer has placed n octets in the memory that was lent, and uses it no longer.
 func (in *inbox) takeLent(n int) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	l := in.lent
 	if l == nil { // the connection has ended
 		return
@@ -233,7 +238,7 @@ func (in *inbox) takeLent(n int) {
 // endLent takes back what was lent, if anything was: nothing comes of the offer.
 func (in *inbox) endLent() {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	in.endLentLocked()
 }
 
@@ -253,7 +258,7 @@ func (in *inbox) endLentLocked() {
 // shut takes back what was lent, and of the process's memory, when the connection has ended.
 func (in *inbox) shut() {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	in.memory.end()
 	in.endLentLocked()
 }
@@ -261,8 +266,11 @@ func (in *inbox) shut() {
 // unbind gives the reader's memory back to it where the message that was to go there, of a single segment, has
 // come and was not accepted: the stream has ended.
 func (in *inbox) unbind() {
+	if !in.toReader {
+		return
+	}
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	if in.direct {
 		in.dropLocked()
 	}
@@ -284,7 +292,7 @@ func (in *inbox) dropLocked() {
 // +checklocks:in.mu
 func (in *inbox) releaseLocked() (c *bufpool.Chunk) {
 	c, in.chunk = in.chunk, nil
-	in.bound = false
+	in.placing, in.toReader = false, false
 	if in.direct {
 		in.direct = false
 		in.placed.Broadcast()
@@ -296,7 +304,7 @@ func (in *inbox) releaseLocked() (c *bufpool.Chunk) {
 // and for how many buffers the peer of a byte stream gets its credits back by that.
 func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	if in.direct {
 		in.got += n
 		in.served = true
@@ -343,7 +351,7 @@ func (in *inbox) pushLocked(m message) {
 // have become free, and back for how many the peer of a byte stream gets its credits back.
 func (in *inbox) take(p []byte) (n, freed, back int, ok bool) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	for in.first < len(in.unread) {
 		m := &in.unread[in.first]
 		k := copy(p[n:], m.data)
@@ -377,20 +385,13 @@ func (in *inbox) popLocked() {
 func (in *inbox) await(p []byte) {
 	in.mu.Lock()
 	in.waiting, in.want, in.got, in.served = true, p, 0, false
-	in.mu.Unlock()
-}
-
-// room returns how many octets the waiting reader still has memory for.
-func (in *inbox) room() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.want) - in.got
+	in.unlock()
 }
 
 // leave ends await: p is the reader's again, with n octets in it if it was served.
 func (in *inbox) leave() (n int, served bool) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	for in.direct { // a copy, no more
 		in.placed.Wait()
 	}
@@ -403,24 +404,52 @@ func (in *inbox) leave() (n int, served bool) {
 	return n, served
 }
 
-// has reports whether a reader has something to come back for.
-func (in *inbox) has() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.hasLocked()
-}
-
 // +checklocks:in.mu
 func (in *inbox) hasLocked() bool {
 	return in.served || in.first < len(in.unread) || in.eof || in.discard
 }
 
-// notify wakes the waiting reader if there is something for it.
-func (in *inbox) notify() {
-	in.mu.Lock()
-	wake := in.waiting && in.hasLocked()
+// What other goroutines look at without the lock: bits of inbox.look. The bits above them are the number of bytes that the
+// waiting reader still has memory for.
+const (
+	lookHas     = 1 << iota // a reader has something to come back for
+	lookOver                // the stream has come to its end, or the way in is closed
+	lookWaiting             // a reader waits
+
+	lookRoom = 3 // where the number begins
+)
+
+// unlock notes what other goroutines look at without the lock, and releases mu.
+//
+// +checklocksrelease:in.mu
+func (in *inbox) unlock() {
+	look := uint64(len(in.want)-in.got) << lookRoom
+	if in.hasLocked() {
+		look |= lookHas
+	}
+	if in.eof || in.discard {
+		look |= lookOver
+	}
+	if in.waiting {
+		look |= lookWaiting
+	}
+	in.look.Store(look)
 	in.mu.Unlock()
-	if wake {
+}
+
+// has reports whether a reader has something to come back for.
+func (in *inbox) has() bool { return in.look.Load()&lookHas != 0 }
+
+// over reports whether a Read waits in vain: the stream has come to its end, or the way in is closed.
+func (in *inbox) over() bool { return in.look.Load()&lookOver != 0 }
+
+// room returns how many bytes the waiting reader still has memory for.
+func (in *inbox) room() int { return int(in.look.Load() >> lookRoom) }
+
+// notify wakes the waiting reader if there is something for it. A reader looks after it has said that it waits, and the
+// inbox looks for a reader after it has got something; so one of the two sees the other.
+func (in *inbox) notify() {
+	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
 		signalOne(in.ready)
 	}
 }
@@ -429,28 +458,21 @@ func (in *inbox) notify() {
 func (in *inbox) end() {
 	in.mu.Lock()
 	in.eof = true
-	in.mu.Unlock()
+	in.unlock()
 }
 
 // ended reports whether the stream has come to its end.
 func (in *inbox) ended() bool {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	return in.eof
-}
-
-// over reports whether a Read waits in vain: the stream has come to its end, or the way in is closed.
-func (in *inbox) over() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.eof || in.discard
 }
 
 // closeRead throws away what comes from now on.
 func (in *inbox) closeRead() {
 	in.mu.Lock()
 	in.discard = true
-	in.mu.Unlock()
+	in.unlock()
 	in.notify()
 }
 
@@ -478,7 +500,7 @@ func (in *inbox) freeLocked(m *message) int {
 // isShort reports whether a message waits for memory.
 func (in *inbox) isShort() bool {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	return in.short
 }
 
@@ -486,7 +508,7 @@ func (in *inbox) isShort() bool {
 // that, or was before.
 func (in *inbox) close() (lost bool) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
+	defer in.unlock()
 	in.discard = true
 	in.dropped = in.dropped || in.first < len(in.unread)
 	for in.first < len(in.unread) {

@@ -24,7 +24,7 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 				in := newInbox(nil, nil, 6, 512)
 				in.await(make([]byte, 8))
 				in.mu.Lock()
-				in.used, in.bound = 1, true
+				in.used, in.placing, in.toReader = 1, true, true
 				if _, ok := in.bindLocked(4, 512, true, nil); !ok || !in.direct {
 					t.Fatal("the message does not go to the reader's memory")
 				}

@@ -25,8 +25,8 @@ func TestLockPairsOfAnEcho(t *testing.T) {
 		side side
 		most float64 // pairs at each end; more is a regression
 	}{
-		{"message mode", inMessages, 50},
-		{"byte stream", side{}, 65},
+		{"message mode", inMessages, 23},
+		{"byte stream", side{}, 27},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

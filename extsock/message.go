@@ -35,9 +35,11 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	for {
 		// Look whether it is over first and into the inbox second: nothing comes after the end.
 		silent, ended := isClosed(pump.silent), in.over()
-		n, freed, back, ok := in.take(p)
-		pump.count.readCopied(n)
-		pump.roomFor(freed, back)
+		var n int
+		var ok bool
+		if in.has() {
+			n, ok = pump.takeUnread(p)
+		}
 		switch {
 		case c.isClosed():
 			return n, net.ErrClosed
@@ -52,6 +54,14 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// takeUnread gives a reader what there is in the inbox.
+func (p *pump) takeUnread(b []byte) (n int, ok bool) {
+	n, freed, back, ok := p.in.take(b)
+	p.count.readCopied(n)
+	p.roomFor(freed, back)
+	return n, ok
 }
 
 // await waits until there is something in the inbox, or in p: then ok is set. It returns at the end, too.

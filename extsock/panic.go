@@ -35,7 +35,7 @@ func (p *pump) panicked(value any) error {
 func (p *pump) drainPanicked(value any) {
 	err := p.panicked(value)
 	p.tx.mu.Lock()
-	p.tx.batch, p.tx.left, p.tx.middle, p.tx.done = nil, nil, false, 0
+	p.tx.batch, p.tx.full, p.tx.left, p.tx.middle, p.tx.done = nil, false, nil, false, 0
 	p.tx.loan.end()
 	p.tx.mu.Unlock()
 	p.kill(err)

@@ -118,6 +118,7 @@ type tx struct {
 	batch  *mpa.Batch // lent by loan while the token is held and there is output
 	loan   batchLoan
 	middle bool     // ddp has begun a message that is not in the batch to its end
+	full   bool     // the batch has FPDUs that TCP has not taken; only the token's holder uses it
 	left   [][]byte // what TCP has not taken yet of the batch
 	done   int      // messages that are in the batch to their end
 }

@@ -42,7 +42,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 				over.Load()
 			}
 			in.mu.Lock()
-			in.used, in.bound, in.chunk = 1, true, c
+			in.used, in.placing, in.chunk = 1, true, c
 			in.mu.Unlock()
 			in.accept(1, bytestream.DataBuffer)
 			in.end()

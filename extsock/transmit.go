@@ -117,7 +117,7 @@ func (p *pump) drain(turns int) (over bool) {
 		p.tx.batch = p.tx.loan.get()
 	}
 	for n := 0; wait || n < turns; n++ {
-		if !p.hasLeft() && !p.fill() {
+		if !p.tx.full && !p.fill() {
 			p.tx.loan.put(p.tx.batch)
 			p.tx.batch = nil
 			p.fin()
@@ -132,7 +132,6 @@ func (p *pump) drain(turns int) (over bool) {
 		if !whole {
 			return false
 		}
-		p.reset()
 		done := p.tx.done
 		p.tx.done = 0
 		p.qp.Sent(done) // the Work Requests wholly in that batch complete now
@@ -142,19 +141,17 @@ func (p *pump) drain(turns int) (over bool) {
 	return false
 }
 
-// hasLeft reports whether TCP has not taken all of the batch yet.
-func (p *pump) hasLeft() bool {
-	p.tx.mu.Lock()
-	defer p.tx.mu.Unlock()
-	return len(p.tx.left) > 0
-}
-
 // reset empties the batch.
 func (p *pump) reset() {
 	p.tx.mu.Lock()
 	defer p.tx.mu.Unlock()
-	p.tx.left = nil
-	p.tx.batch.Reset()
+	p.tx.reset()
+}
+
+// reset empties the batch. mu is held.
+func (tx *tx) reset() {
+	tx.full, tx.left = false, nil
+	tx.batch.Reset()
 }
 
 // fill cuts messages into segments and segments into FPDUs until the batch is full or there is
@@ -164,6 +161,9 @@ func (p *pump) fill() bool {
 		return false
 	}
 	p.postStream()
+	if !p.tx.middle && !p.qp.HasOutput() {
+		return false
+	}
 	tapped := p.cfg.taps.on()
 	if !p.fillBatch(p.mulpdu(), tapped) {
 		return false
@@ -207,7 +207,7 @@ func (p *pump) fillBatch(mulpdu int, tapped bool) bool {
 		return false
 	}
 	p.count.sent.octets.Add(uint64(p.tx.batch.Len()))
-	p.tx.left = p.tx.batch.Bufs()
+	p.tx.full, p.tx.left = true, p.tx.batch.Bufs()
 	return true
 }
 
@@ -243,13 +243,17 @@ func (p *pump) write(wait bool) (whole bool, err error) {
 	}
 }
 
+// tryWrite gives TCP what it takes of the batch at once, and empties the batch if that was all.
 func (p *pump) tryWrite() (n int, whole bool, err error) {
 	p.tx.mu.Lock()
 	defer p.tx.mu.Unlock()
 	n, err = p.stream.TryWriteBatch(p.tx.left)
 	p.tx.left = skip(p.tx.left, n)
 	p.tx.taken.Add(uint64(n))
-	return n, len(p.tx.left) == 0, err
+	if whole = len(p.tx.left) == 0; whole && err == nil {
+		p.tx.reset()
+	}
+	return n, whole, err
 }
 
 // detach copies what is on its way to TCP and not the pump's own, so that the payload of a Send or Write that has been given
