@@ -83,7 +83,7 @@ type Config struct {
 	// does not ask for messages.
 	Messages bool
 	// Crossover is the length in octets from which a Write to a byte stream is placed in the reader's memory by
-	// RDMA Write, after an offer and a grant; see Conn.Crossover. A Read into whose memory it goes returns when all of it is
+	// RDMA Write, after an offer and a grant. A Read into whose memory it goes returns when all of it is
 	// there, so a read deadline has to leave time for that. Zero means that it is measured; negative, never.
 	Crossover int
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.

@@ -60,8 +60,8 @@ func TestNoAddress(t *testing.T) {
 	if err := <-read; err != nil {
 		t.Fatal(err)
 	}
-	if ci.Crossover() <= 0 {
-		t.Errorf("Crossover() = %d, want what was measured", ci.Crossover())
+	if v := option(t, ci, extsock.DDP_CROSSOVER); v <= 0 {
+		t.Errorf("DDP_CROSSOVER is %d, want what was measured", v)
 	}
 	ci.StopCapture()
 	for _, c := range []*extsock.Capture{capture, tap} {

@@ -188,6 +188,16 @@ func do(t testing.TB, c *extsock.Conn, wr extsock.WorkRequest) extsock.Completio
 	return complete(t, c.SendCQ())
 }
 
+// option returns the value of a socket option of c.
+func option(t testing.TB, c *extsock.Conn, opt int) int {
+	t.Helper()
+	v, err := c.GetsockoptInt(extsock.SOL_DDP, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // register registers b or fails the test.
 func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock.Region {
 	t.Helper()

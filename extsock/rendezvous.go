@@ -385,11 +385,12 @@ const (
 	maxCrossover  = 64 << 20
 )
 
-// Crossover returns the length in octets from which a Write in DDP mode may be placed in the reader's memory by a
-// rendezvous, 0 while that has not been measured, and a negative number where it never is. It is Config.Crossover
-// if that is set; else what copying costs here against a round trip to the peer's host, measured at the first long
-// Write. A Write that long still goes the way that has been faster on this connection.
-func (c *Conn) Crossover() int {
+// crossover returns the length in octets from which a Write in DDP mode may be placed in the reader's
+// memory by a rendezvous. It is 0 while that has not been measured, and negative for never. It is
+// Config.Crossover if that is set. Otherwise it weighs what copying costs here against a round trip to
+// the peer's host, as measured at the first long Write. A Write of that length still goes the way that
+// has been faster on this connection.
+func (c *Conn) crossover() int {
 	if v := c.config().Crossover; v != 0 {
 		return v
 	}

@@ -242,8 +242,9 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr := switched(t, a, b, i, r)
-		if ci.Revision() != revision || cr.Revision() != revision {
-			t.Errorf("revision of MPA: %d and %d, want %d", ci.Revision(), cr.Revision(), revision)
+		mi, mr := option(t, ci, extsock.DDP_MPA_REVISION), option(t, cr, extsock.DDP_MPA_REVISION)
+		if mi != revision || mr != revision {
+			t.Errorf("revision of MPA: %d and %d, want %d", mi, mr, revision)
 		}
 		seen.mu.Lock()
 		out, in := len(seen.sent), len(seen.received) // the frames, and perhaps the zero-length Write

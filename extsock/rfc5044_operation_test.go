@@ -39,7 +39,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(true, c.Markers()), rx: mpa.NewReceiver(true, markers)}
+	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(true, option(t, c, extsock.DDP_MARKERS) == 1), rx: mpa.NewReceiver(true, markers)}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p
 }

@@ -54,7 +54,7 @@ func (s *byteStream) write(p []byte, over <-chan struct{}) (n int, err error) {
 // crossover returns from which length on a Write may be offered, for one of n octets. An error is that of the
 // measurement.
 func (s *byteStream) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := s.c.Crossover(); v != 0 || n < measureFrom {
+	if v := s.c.crossover(); v != 0 || n < measureFrom {
 		return v, nil
 	}
 	return s.c.measureCrossover(over)

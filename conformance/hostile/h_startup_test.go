@@ -59,7 +59,7 @@ func initiateAs(s *script, cfg *extsock.Config) (o startupOutcome) {
 	err := c.EnableDDP(context.Background(), nil)
 	if err == nil {
 		o.private = string(c.PeerPrivateData())
-		o.ird, o.ord = c.IRD(), c.ORD()
+		o.ird, o.ord = c.Depths()
 	}
 	o.after(c, s, err)
 	return o
@@ -330,7 +330,7 @@ func TestH4_DepthsAreBounded(t *testing.T) {
 					}
 					c := extsock.NewConn(s, reply, cfg)
 					err := c.EnableDDP(t.Context(), nil)
-					i, o := c.IRD(), c.ORD()
+					i, o := c.Depths()
 					if i > limit || o > limit || err == nil && ird < 0x3FFF && o > ird {
 						t.Errorf("own %d, peer's IRD %d and ORD %d, reply %t: IRD %d, ORD %d, %v", own, ird, ord, reply, i, o, err)
 					}

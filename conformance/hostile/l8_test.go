@@ -64,10 +64,10 @@ func lookAt(c *extsock.Conn, way, round int) {
 	for range 3 {
 		switch way {
 		case 0: // looks
-			_, _, _, _, _ = c.Mode(), c.CRC(), c.IRD(), c.Messages(), c.Fallback()
-			_, _, _, _ = c.Stats(), c.PeerPrivateData(), c.LocalAddr(), c.Crossover()
+			_, _ = c.Mode(), c.Fallback()
+			_, _, _ = c.Stats(), c.PeerPrivateData(), c.LocalAddr()
 			c.Depths()
-			for opt := extsock.DDPMODE; opt <= extsock.STATOFFERS; opt++ {
+			for opt := extsock.DDPMODE; opt <= extsock.DDP_MESSAGES; opt++ {
 				c.GetsockoptInt(extsock.SOL_DDP, opt)
 			}
 			extsock.TotalStats()
@@ -83,8 +83,8 @@ func lookAt(c *extsock.Conn, way, round int) {
 			c.QP()
 			c.SendCQ().Len()
 		case 2: // meddles
-			c.SetCRC(true)
-			c.SetRecvDepth(8)
+			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_CRC, 1)
+			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 8)
 			c.SetDeadline(time.Now().Add(20 * time.Second))
 			if round%5 == 0 {
 				c.CloseWrite()

@@ -91,7 +91,7 @@ var extsockFaults = []Fault{
 		Old: "Revision: uint8(cfg.Revision), ", New: "",
 		IDs: []string{"MPA-5044-7.1.1-23"}},
 	{Name: "a program told of revision 2 whatever was agreed", File: "extsock/sockopt.go",
-		Old: "		return int(a.Revision)", New: "		return max(int(a.Revision), 2)",
+		Old: "	return int(a.Revision)", New: "	return max(int(a.Revision), 2)",
 		IDs: []string{"MPA-5044-3-14"}},
 	{Name: "ULPDUs below 128 octets where a segment has no room", File: "extsock/transmit.go",
 		Old: "return mpa.MULPDU(p.stream.EMSS(), p.markers)",
