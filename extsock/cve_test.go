@@ -159,7 +159,7 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 		if d, err := c.RecvCQ().Wait(timeLimit(t)); err != nil || d.ID != 7 || d.Status == rdmap.StatusOK {
 			t.Errorf("%s: the receive completes as %v, %v", desc, d, err)
 		}
-		if _, err := domain.Check(r.STag(), r.TO(), 8, 0, 0); err == nil {
+		if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
 			t.Errorf("%s: the Region is still there", desc)
 		}
 	}
@@ -202,7 +202,7 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 		if n := ci.SendCQ().Len(); n != 0 {
 			t.Fatalf("%d Completions too many", n)
 		}
-		if _, err := domain.Check(r.STag(), r.TO(), 8, 0, 0); err == nil {
+		if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
 			t.Fatal("the Region is still there")
 		}
 	}

@@ -4,7 +4,12 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/ddp"
 )
+
+// Buffer returns the Tagged Buffer of r.
+func Buffer(r Region) *ddp.Region { return r.r }
 
 // FallbackCounts is what the process has counted.
 func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }

@@ -171,7 +171,7 @@ func TestFaultsEndInATerminate(t *testing.T) {
 			})
 			r := register(t, c, memory, extsock.RemoteWrite)
 			p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
-			p.send(tt.ulpdu(r.STag(), r.TO())...)
+			p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
 			if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
 				t.Errorf("the good Send before the fault: %v", d)
@@ -298,7 +298,7 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 		p, _ := rawPair(t, cfg, nil)
 		memory := make([]byte, 64)
 		r := register(t, owner, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		if shared {
 			p.wantTerminate(1, 1, 2) // STag not associated with this stream
 		} else {
@@ -332,7 +332,7 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 func TestReadBeyondTheRegion(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
 	r := register(t, c, make([]byte, 64), extsock.RemoteRead)
-	p.send(readRequest(r.STag(), r.TO()+61, 4)...)
+	p.send(readRequest(r.Handle().STag, r.Handle().TO+61, 4)...)
 	p.wantTerminate(0, 1, 1)
 }
 

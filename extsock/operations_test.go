@@ -126,15 +126,15 @@ func sends(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 		invalidates := op == rdmap.WorkSendInvalidate || op == rdmap.WorkSendSEInvalidate
 		if invalidates {
 			r = register(t, b, make([]byte, 8), extsock.RemoteWrite)
-			wr.Invalidate = r.STag()
+			wr.Invalidate = r.Handle().STag
 		}
 		do(t, a, wr)
 		d := complete(t, b.RecvCQ())
 		if int(d.Len) != size || d.Solicited != (op == rdmap.WorkSendSE || op == rdmap.WorkSendSEInvalidate) {
 			t.Fatalf("%v of %d octets arrived as %v", op, size, d)
 		}
-		if invalidates && (!d.HasInvalidated || d.Invalidated != r.STag()) {
-			t.Fatalf("%v did not invalidate %v: %v", op, r.STag(), d)
+		if invalidates && (!d.HasInvalidated || d.Invalidated != r.Handle().STag) {
+			t.Fatalf("%v did not invalidate %v: %v", op, r.Handle().STag, d)
 		}
 		buf := recvBuffers.get(b, d.ID)
 		if !bytes.Equal(buf[:size], wr.Data) {

@@ -52,7 +52,7 @@ func movingMemory(t *testing.T, size, reads int) {
 				for i := range next {
 					next[i] = 0x80 | n
 				}
-				if err := r.Store(0, next); err != nil {
+				if err := extsock.Buffer(r).Store(0, next); err != nil {
 					t.Error(err)
 					return
 				}
@@ -181,8 +181,8 @@ func splitScript(t *testing.T, wire simtoe.Config, markers bool) string {
 	post(extsock.WorkRequest{Op: rdmap.WorkSwap, Operand: 7, Remote: h})
 	post(extsock.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0x0102030405060708})
 	post(extsock.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 3})
-	post(extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: pattern(3, 1), Invalidate: gone.STag()})
-	post(extsock.WorkRequest{Op: rdmap.WorkSendSEInvalidate, Data: nil, Invalidate: r.STag()})
+	post(extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: pattern(3, 1), Invalidate: gone.Handle().STag})
+	post(extsock.WorkRequest{Op: rdmap.WorkSendSEInvalidate, Data: nil, Invalidate: r.Handle().STag})
 	for range 9 {
 		d := complete(t, cr.RecvCQ())
 		sum := crc32.ChecksumIEEE(recvBuffers.get(cr, d.ID)[:d.Len])

@@ -25,7 +25,7 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			source := register(t, c, make([]byte, 1<<20), extsock.RemoteRead)
 			ask := func(msn uint32) error {
 				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
-				r := rdmap.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.STag(), SourceTO: source.TO()}
+				r := rdmap.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.Handle().STag, SourceTO: source.Handle().TO}
 				p.send(r.AppendTo(h.AppendTo(nil))...)
 				synctest.Wait()
 				return c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})

@@ -56,7 +56,7 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 		source := register(t, c, make([]byte, 8<<20), extsock.RemoteRead)
 		memory := make([]byte, 4)
 		target := register(t, c, memory, extsock.RemoteWrite)
-		p.send(readRequest(source.STag(), source.TO(), 8<<20)...)
+		p.send(readRequest(source.Handle().STag, source.Handle().TO, 8<<20)...)
 		synctest.Wait() // the answer is stuck in the middle
 		source.Deregister()
 		ended := func() bool {
@@ -70,7 +70,7 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		p.send(tagged(rdmap.OpWrite, target.STag(), target.TO())...)
+		p.send(tagged(rdmap.OpWrite, target.Handle().STag, target.Handle().TO)...)
 		synctest.Wait()
 		if !bytes.Equal(memory, make([]byte, 4)) {
 			t.Errorf("a Write that comes after the error is placed: %x", memory)

@@ -72,7 +72,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	memory := make([]byte, 4)
 	r := register(t, cr, memory, extsock.RemoteWrite)
 	batch := mpa.NewBatch()
-	mpa.NewSender(true, false).Append(batch, false, tagged(rdmap.OpWrite, r.STag(), r.TO()))
+	mpa.NewSender(true, false).Append(batch, false, tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO))
 	fpdu := bytes.Join(batch.Bufs(), nil)
 	if _, err := ci.Write(fpdu); err != nil {
 		t.Fatal(err)

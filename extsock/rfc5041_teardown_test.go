@@ -99,13 +99,13 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
 		r := register(t, c, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
-		p.send(tagged(rdmap.OpWrite, r.STag()^1, r.TO())...)
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO()+8)...) // behind the error, in the same breath
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag^1, r.Handle().TO)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+8)...) // behind the error, in the same breath
 		p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 		p.wantTerminate(1, 1, 0) // and then the FIN
-		p.send(tagged(rdmap.OpWrite, r.STag(), r.TO()+16)...)
-		p.send(readRequest(r.STag(), r.TO(), 4)...)
+		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+16)...)
+		p.send(readRequest(r.Handle().STag, r.Handle().TO, 4)...)
 		synctest.Wait()
 		want := append([]byte{1, 2, 3, 4}, make([]byte, 60)...)
 		if !bytes.Equal(memory, want) {

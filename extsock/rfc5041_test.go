@@ -259,7 +259,7 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 			}
 			memory := make([]byte, 8)
 			r := register(t, owner, memory, extsock.RemoteWrite)
-			own.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+			own.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 			own.send(untagged(rdmap.OpSend, 0, 1, 0, 1)...)
 			if _, err := owner.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 				t.Errorf("written by the peer: %x, want %x", memory, want)
 			}
-			stranger.send(tagged(rdmap.OpWrite, r.STag(), r.TO()+4)...)
+			stranger.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
 			stranger.wantTerminate(1, 1, tt.code)
 			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 				t.Errorf("written by a stranger: %x", memory)

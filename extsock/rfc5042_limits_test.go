@@ -23,7 +23,7 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 		h := r.Handle()
 		for _, wr := range []extsock.WorkRequest{
 			{Op: rdmap.WorkSend}, {Op: rdmap.WorkSendSE},
-			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.STag()}, {Op: rdmap.WorkSendSEInvalidate, Invalidate: also.STag()},
+			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.Handle().STag}, {Op: rdmap.WorkSendSEInvalidate, Invalidate: also.Handle().STag},
 			{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkImmediateSE}, {Op: rdmap.WorkWrite},
 			{Op: rdmap.WorkFetchAdd, Remote: h}, {Op: rdmap.WorkCmpSwap, Remote: h}, {Op: rdmap.WorkSwap, Remote: h},
 			{Op: rdmap.WorkRead},

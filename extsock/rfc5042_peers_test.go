@@ -99,7 +99,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 			p.send(h.AppendTo(nil)...)
 		}, func(o extsock.Operations) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
-			p.send(tagged(rdmap.OpWrite, r.STag(), r.TO())...)
+			p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		}, func(o extsock.Operations) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
@@ -200,13 +200,13 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
 			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
 			complete(t, cr.RecvCQ())
-			if !bytes.Equal(r.Bytes(), secret) {
-				t.Errorf("the Write has placed %x", r.Bytes())
+			if !bytes.Equal(extsock.Buffer(r).Bytes(), secret) {
+				t.Errorf("the Write has placed %x", extsock.Buffer(r).Bytes())
 			}
 			w.mu.Lock()
 			for what, p := range map[string][]byte{
 				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
-				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.STag(), TO: r.TO()}.AppendTo(nil),
+				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.Handle().STag, TO: r.Handle().TO}.AppendTo(nil),
 			} {
 				if bytes.Contains(w.octets, p) != plain {
 					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)

@@ -73,7 +73,7 @@ const noTerminate = 0xff
 
 func viaConn(c *extsock.Conn, b []byte) (*ddp.Region, error) {
 	r, err := c.Register(b, extsock.RemoteWrite)
-	return r.Region, err
+	return extsock.Buffer(r), err
 }
 
 // "access to interfaces that allocate RDMA Read Request Queue entries MUST be restricted to a trusted Local Peer": the

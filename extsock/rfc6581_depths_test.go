@@ -61,7 +61,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	synctest.Wait()
 	for k := range uint32(ird) {
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
-		p.send(rdmap.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.STag(), SourceTO: memory.TO()}.AppendTo(h.AppendTo(nil))...)
+		p.send(rdmap.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.Handle().STag, SourceTO: memory.Handle().TO}.AppendTo(h.AppendTo(nil))...)
 	}
 	synctest.Wait()
 	next := func() []byte {

@@ -105,7 +105,7 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{Extensions: true}, nil)
 	r := register(t, c, make([]byte, 8), extsock.RemoteAtomic)
 	header := untagged(rdmap.OpAtomicRequest, 1, 1, 0, 0)
-	p.send(rdmap.AtomicRequest{ID: 7, STag: r.STag(), TO: r.TO(), Data: 1}.AppendTo(header)...)
+	p.send(rdmap.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
 	if u, err := p.next(); err != nil || !bytes.Equal(u, octets(t, "414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
 		t.Errorf("with Config.Extensions: answer %x, %v", u, err)
 	}

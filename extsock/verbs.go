@@ -29,25 +29,33 @@ const (
 	RemoteAtomic = ddp.RemoteAtomic
 )
 
-// A Region is registered memory. The peer reads and writes it as its Access allows, whenever it
-// likes, until Deregister has returned, or the Close of the connection.
+// A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and write
+// the memory at any time, as far as the Region's access rights allow, until Deregister or the Close of
+// the connection has returned. The memory itself stays the application's. Regions may be compared with
+// ==, and their methods may be called from any goroutine.
 type Region struct {
-	*ddp.Region
+	r *ddp.Region
 	v *verbs
 }
 
-// Deregister ends the peer's access: when it returns, no copy into or out of the memory is under way,
-// and no octet is changed by the peer ever after. It may be called more than once.
+// Deregister ends the peer's access. When Deregister returns, no copy into or out of the memory is
+// under way, and the peer does not change the memory any more. It may be called more than once. On the
+// zero Region it does nothing.
 func (r Region) Deregister() {
+	if r.r == nil {
+		return
+	}
 	r.v.regionsMu.Lock()
-	delete(r.v.regions, r.Region)
+	delete(r.v.regions, r.r)
 	r.v.regionsMu.Unlock()
-	r.Region.Deregister()
+	r.r.Deregister()
 }
 
-// Handle returns what the peer needs to use the whole Region: 16 octets to send by any means.
+// Handle returns the name of the whole Region, with which the peer uses it: its STag, its Tagged Offset
+// and its length. Handle.AppendTo makes 16 octets of the Handle, which the program sends to the peer by
+// any means. Handle must not be called on the zero Region.
 func (r Region) Handle() Handle {
-	return Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
+	return Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
 // verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if

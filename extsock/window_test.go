@@ -38,8 +38,8 @@ func TestWindow(t *testing.T) {
 				}
 				off := depth * 16
 				m := ci.Remote(w.Handle())
-				if m.Len() != int64(w.Len()) || w.Len() != 128-(depth-1)*32 {
-					t.Errorf("the handle has %d octets, the window %d", m.Len(), w.Len())
+				if n := int(w.Handle().Len); m.Len() != int64(n) || n != 128-(depth-1)*32 {
+					t.Errorf("the handle has %d octets, the window %d", m.Len(), n)
 				}
 				p := make([]byte, m.Len())
 				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
@@ -63,8 +63,8 @@ func TestWindow(t *testing.T) {
 				if how == "Deregister" {
 					w.Deregister()
 				} else {
-					do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.STag()})
-					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.STag() {
+					do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
+					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.Handle().STag {
 						t.Errorf("the receiver hears %v", d)
 					}
 				}
@@ -123,26 +123,26 @@ func TestHostileWindowUse(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(x names) []byte
 	}{
-		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-1) }},
-		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-4) }},
-		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()-off) }},
-		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n-3) }},
-		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO()+n) }},
-		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), 1<<64-2) }},
-		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.STag(), x.r.TO()+off) }},
-		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.r.STag(), x.w.TO()) }},
-		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmap.OpWrite, x.readable.STag(), x.readable.TO()) }},
-		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.STag(), x.w.TO(), 4) }},
-		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO()-1, 4) }},
-		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO(), n+1) }},
-		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.r.TO(), 64) }},
+		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-1) }},
+		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-4) }},
+		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO-off) }},
+		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n-3) }},
+		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n) }},
+		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, 1<<64-2) }},
+		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.w.Handle().STag, x.r.Handle().TO+off) }},
+		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmap.OpWrite, x.r.Handle().STag, x.w.Handle().TO) }},
+		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmap.OpWrite, x.readable.Handle().STag, x.readable.Handle().TO) }},
+		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.Handle().STag, x.w.Handle().TO, 4) }},
+		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.readable.Handle().TO-1, 4) }},
+		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.readable.Handle().TO, n+1) }},
+		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.r.Handle().TO, 64) }},
 		{"Write, to a window that is gone", 1, 1, 0, func(x names) []byte {
 			x.w.Deregister()
-			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 		{"Write, to a window whose Region is gone", 1, 1, 0, func(x names) []byte {
 			x.r.Deregister()
-			return tagged(rdmap.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmap.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 	}
 	for _, tt := range tests {
@@ -167,7 +167,7 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 	p, _ := rawPair(t, cfg, nil)
 	memory := make([]byte, 64)
 	w := window(t, register(t, owner, memory, extsock.RemoteWrite), 8, 8, extsock.RemoteWrite)
-	p.send(tagged(rdmap.OpWrite, w.STag(), w.TO())...)
+	p.send(tagged(rdmap.OpWrite, w.Handle().STag, w.Handle().TO)...)
 	p.wantTerminate(1, 1, 2)
 	if !bytes.Equal(memory, make([]byte, 64)) {
 		t.Error("memory of another connection was written")
@@ -184,8 +184,8 @@ func TestCloseTakesWindowsBack(t *testing.T) {
 		t.Error(err)
 	}
 	for _, x := range []extsock.Region{r, w} {
-		if err := domain.Invalidate(x.STag(), 0); !errors.Is(err, ddp.ErrUnknownSTag) {
-			t.Errorf("STag %v after Close: %v", x.STag(), err)
+		if err := domain.Invalidate(x.Handle().STag, 0); !errors.Is(err, ddp.ErrUnknownSTag) {
+			t.Errorf("STag %v after Close: %v", x.Handle().STag, err)
 		}
 	}
 	if _, err := r.Window(0, 8, 0); !errors.Is(err, ddp.ErrDeregistered) {
@@ -222,7 +222,7 @@ func TestRevocationRacesPlacement(t *testing.T) {
 				var wg sync.WaitGroup
 				for _, x := range []extsock.Region{w, inner} {
 					wg.Go(func() {
-						m, p := ci.Remote(x.Handle()), bytes.Repeat([]byte{0xff}, x.Len())
+						m, p := ci.Remote(x.Handle()), bytes.Repeat([]byte{0xff}, int(x.Handle().Len))
 						for n := 0; ; n++ {
 							if _, err := m.WriteAt(p, 0); err != nil {
 								return // by the Terminate, or TCP's reset

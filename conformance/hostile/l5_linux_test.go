@@ -158,7 +158,7 @@ func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	if err != nil {
 		return err
 	}
-	if r.STag()%64 == 0 {
+	if r.Handle().STag%64 == 0 {
 		handles.Store(r.Handle(), true)
 	}
 	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {

@@ -434,8 +434,8 @@ func verbsResponder(e *end) error {
 	if err != nil {
 		return err
 	}
-	if !d.HasInvalidated || d.Invalidated != w.STag() {
-		return &wrongOctets{where: fmt.Sprintf("%v does not invalidate %#x", d, w.STag())}
+	if !d.HasInvalidated || d.Invalidated != w.Handle().STag {
+		return &wrongOctets{where: fmt.Sprintf("%v does not invalidate %#x", d, w.Handle().STag)}
 	}
 	if d, err = e.received(0, 0); err != nil {
 		return err

@@ -96,7 +96,7 @@ func sendFromSiw(t *testing.T, l *link) {
 			}
 			inv := uint32(0)
 			if tt.invalidates {
-				inv = uint32(gone.STag())
+				inv = uint32(gone.Handle().STag)
 			}
 			l.siw.Do("do op=%s len=%d inv=%d", tt.op, n, inv)
 			c, got := l.received()
@@ -133,7 +133,7 @@ func writeFromSiw(t *testing.T, l *link) {
 	defer r.Deregister()
 	for i, n := range sizes {
 		off := 1000*i + 3
-		l.siw.Do("do op=write len=%d off=%d stag=%d to=%d", n, i, r.STag(), r.TO()+uint64(off))
+		l.siw.Do("do op=write len=%d off=%d stag=%d to=%d", n, i, r.Handle().STag, r.Handle().TO+uint64(off))
 		copy(want[off:], Pattern(siwSeed, n+i)[i:])
 	}
 	l.siw.Do("do op=send len=0") // what siw has written is there when this is
@@ -166,7 +166,7 @@ func readBySiw(t *testing.T, l *link) {
 	defer r.Deregister()
 	for i, n := range sizes {
 		off := 1000*i + 5
-		l.siw.Do("do op=read len=%d off=%d stag=%d to=%d", n, off, r.STag(), r.TO()+uint64(i))
+		l.siw.Do("do op=read len=%d off=%d stag=%d to=%d", n, off, r.Handle().STag, r.Handle().TO+uint64(i))
 		copy(want[off:], Pattern(ownSeed, n+i)[i:])
 	}
 	if got := l.siw.Do("sum").Last.Fields["crc32"]; got != hex32(crc32.ChecksumIEEE(want)) {
@@ -184,8 +184,8 @@ func allAtOnce(t *testing.T, l *link) {
 	// siw sends from its first octets, reads into 200000 and what follows, and writes from 100000 to 500000.
 	// This stack's Writes go to 300000.
 	l.siw.Send("post op=send n=%d len=%d step=1", n, size)
-	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.STag(), r.TO())
-	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.STag(), r.TO()+500000)
+	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO)
+	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO+500000)
 	l.siw.Send("post op=send n=%d len=7 step=7", n)
 	var wrs []extsock.WorkRequest
 	sinks := make([][]byte, n)
@@ -314,7 +314,7 @@ func (l *link) wantDepths(own extsock.Config) (ird, ord int) {
 func readBothWays(t *testing.T, l *link, n, size int) {
 	t.Helper()
 	r := l.register(Pattern(ownSeed, n*size), extsock.RemoteRead)
-	l.siw.Do("post op=read n=%d len=%d step=%d off=500000 stag=%d to=%d", n, size, size, r.STag(), r.TO())
+	l.siw.Do("post op=read n=%d len=%d step=%d off=500000 stag=%d to=%d", n, size, size, r.Handle().STag, r.Handle().TO)
 	sink := make([]byte, n*size)
 	wrs := make([]extsock.WorkRequest, n)
 	for i := range wrs {

@@ -309,7 +309,7 @@ func TestRddpTerminatesSiw(t *testing.T) {
 				if tt.deregister {
 					b.Deregister()
 				}
-				names := strings.NewReplacer("STAG", fmt.Sprint(uint32(b.STag())), "TO", fmt.Sprint(b.TO()))
+				names := strings.NewReplacer("STAG", fmt.Sprint(uint32(b.Handle().STag)), "TO", fmt.Sprint(b.Handle().TO))
 				var r Reply
 				for c := range strings.SplitSeq(tt.command, "|") {
 					r = l.siw.Try("%s", names.Replace(c))

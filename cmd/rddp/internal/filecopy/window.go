@@ -50,7 +50,7 @@ func (p *pace) took(n int, d time.Duration) {
 // A slot is the memory that the server lends to its client for a chunk.
 type slot struct {
 	buf    []byte
-	region extsock.Region // of buf; nil inside unless the slot is lent
+	region extsock.Region // of buf; zero unless the slot is lent
 	since  time.Time
 }
 
@@ -67,10 +67,8 @@ func (s *slot) lend(c *extsock.Conn, a extsock.Access) (extsock.Handle, error) {
 
 // takeBack ends the loan and returns the memory, which the client can't change any more.
 func (s *slot) takeBack() []byte {
-	if s.region.Region != nil {
-		s.region.Deregister()
-		s.region = extsock.Region{}
-	}
+	s.region.Deregister()
+	s.region = extsock.Region{}
 	return s.buf
 }
 

@@ -13,7 +13,8 @@ import (
 // A client is a session with the two buffers that its server reads and writes.
 type client struct {
 	*session
-	source, sink extsock.Region
+	sourceData, sinkData []byte
+	source, sink         extsock.Region // of that memory
 }
 
 // Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns how
@@ -78,10 +79,11 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 // register makes the buffers. The peer gets no more rights than a ping needs: it reads the source and
 // writes the sink.
 func (c *client) register(size int) (err error) {
-	if c.source, err = c.conn.Register(make([]byte, size), extsock.RemoteRead); err != nil {
+	c.sourceData, c.sinkData = make([]byte, size), make([]byte, size)
+	if c.source, err = c.conn.Register(c.sourceData, extsock.RemoteRead); err != nil {
 		return err
 	}
-	c.sink, err = c.conn.Register(make([]byte, size), extsock.RemoteWrite)
+	c.sink, err = c.conn.Register(c.sinkData, extsock.RemoteWrite)
 	return err
 }
 
@@ -103,11 +105,11 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 		}
 		sum.add(rtt)
 		if c.cfg.Validate {
-			if err := compare(c.sink.Bytes(), c.source.Bytes()); err != nil {
+			if err := compare(c.sinkData, c.sourceData); err != nil {
 				return c.fail("validating", err)
 			}
 		}
-		c.cfg.show("ping data: ", c.sink.Bytes())
+		c.cfg.show("ping data: ", c.sinkData)
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (c *client) interrupted(n int) error {
 
 // ping makes one ping and returns the time it took.
 func (c *client) ping(ctx context.Context) (time.Duration, error) {
-	fill(c.source.Bytes(), c.n)
+	fill(c.sourceData, c.n)
 	begin := time.Now()
 	if c.n == 0 {
 		// Before the Send: behind an RTR that is an RDMA Read it completes only when that is answered.
