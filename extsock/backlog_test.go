@@ -468,7 +468,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				if cfg.RecvCQ != nil {
-					if err := c.PostRecv(extsock.RecvRequest{Buf: make([]byte, 10)}); err != nil {
+					if err := c.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 10)}); err != nil {
 						t.Errorf("%s: PostRecv = %v", desc, err)
 					}
 				}

@@ -20,14 +20,14 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
 	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 	synctest.Wait()
-	if _, err := c.PostRead(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+	if _, err := c.PostRead(rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 		t.Fatal(err)
 	}
 	queued = make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).WithContext(ctx).ReadAt(make([]byte, 8), 0)
+		_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).WithContext(ctx).ReadAt(make([]byte, 8), 0)
 		queued <- err
 	}()
 	synctest.Wait()
@@ -40,7 +40,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
 		begin := time.Now()
-		if _, err := c.PostWrite(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+		if _, err := c.PostWrite(rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []bool{false, true} { // a Read Request, the Write
@@ -84,7 +84,7 @@ func TestCancelLetsCloseGo(t *testing.T) {
 func TestDeadlineBesideALongWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
-		h := extsock.Handle{STag: 7, Len: 8 << 20}
+		h := rdmap.Handle{STag: 7, Len: 8 << 20}
 		short := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -123,7 +123,7 @@ func TestCloseBehindAnUnansweredRead(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		g := &gate{Stream: b}
 		ci, cr := switched(t, a, g, side{}, side{})
-		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 		g.shut()
 		if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err != nil {
 			t.Fatal(err)

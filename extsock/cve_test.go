@@ -120,7 +120,7 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 			if err := c.EnableDDP(timeLimit(t), nil); err == nil {
 				t.Errorf("Request %d: the second EnableDDP succeeds", i)
 			}
-			if _, err := c.Register(make([]byte, 8), extsock.RemoteRead); err != nil && !errors.Is(err, net.ErrClosed) {
+			if _, err := c.Register(make([]byte, 8), ddp.RemoteRead); err != nil && !errors.Is(err, net.ErrClosed) {
 				t.Errorf("Request %d: Register: %v", i, err)
 			}
 			c.Close()
@@ -144,8 +144,8 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 		domain := ddp.NewDomain(nil)
 		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, true, &extsock.Config{Domain: domain})
-		r := register(t, c, make([]byte, 64), extsock.RemoteWrite)
-		if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
+		r := register(t, c, make([]byte, 64), ddp.RemoteWrite)
+		if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
 			t.Fatal(err)
 		}
 		switched := make(chan error, 1)
@@ -176,7 +176,7 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	domain := ddp.NewDomain(nil)
 	for range rounds {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true}}, side{cfg: extsock.Config{Messages: true, Domain: domain}})
-		r := register(t, cr, make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)
+		r := register(t, cr, make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite)
 		posted := 0
 		for range 4 {
 			if _, err := ci.PostWrite(r.Handle(), make([]byte, 64)); err == nil {

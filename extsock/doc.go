@@ -8,10 +8,21 @@
 // that both ends agree on. After it Read and Write go on as a byte stream between two rddp ends, or carry messages
 // (Config.Messages, or another peer), and the verbs work:
 //
-//   - [Conn.Register] lends memory to the peer; its [Handle] is 16 octets to send by any means.
+//   - [Conn.Register] lends memory to the peer. The Handle of a [Region] is 16 octets, which the program
+//     sends to the peer by any means.
 //   - [Conn.Remote] is the peer's memory as an io.ReaderAt and io.WriterAt.
-//   - [Conn.Post] and its short forms put Work Requests into the send queue and return at once;
-//     Completions come to a [CompletionQueue], which connections may share.
+//   - [Conn.Post] puts a Work Request into the send queue and returns at once. Its Completion comes to a
+//     completion queue, which connections may share.
+//
+// The verbs are those of the layers below, so a program that posts Work Requests imports these packages
+// as well:
+//
+//	package  what it has for a program
+//	rdmap    WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest, SharedReceiveQueue,
+//	         CompletionQueue, Completion with its Status, Handle, TerminateError, errors of Post
+//	ddp      access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of Register
+//	mpa      RejectError, Error, the kinds of RTR indication
+//	toe      Backend, for TCP other than the operating system's
 //
 // # Ways into DDP mode
 //

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -28,7 +29,7 @@ func Example() {
 		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 1); err != nil {
 			log.Fatal(err)
 		}
-		r, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
+		r, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func Example() {
 	if _, err := c.Read(b); err != nil {
 		log.Fatal(err)
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func ExampleConn_Post() {
 	defer client.Close()
 	defer server.Close()
 	memory := make([]byte, 5)
-	r, err := server.Register(memory, extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := server.Register(memory, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func ExampleConn_Post() {
 		log.Fatal(err)
 	}
 	back := make([]byte, 5)
-	for id, wr := range []extsock.WorkRequest{
+	for id, wr := range []rdmap.WorkRequest{
 		{Op: rdmap.WorkWrite, Data: []byte("hello"), Remote: r.Handle()},
 		{Op: rdmap.WorkRead, Data: back, Remote: r.Handle()},
 	} {

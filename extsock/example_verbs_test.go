@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -29,14 +30,14 @@ func pipe(clientConfig, serverConfig *extsock.Config) (client, server *extsock.C
 }
 
 // Two connections of a server receive into the same few buffers.
-func ExampleSharedReceiveQueue() {
+func Example_sharedReceiveQueue() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	srq, cq := rdmap.NewSharedReceiveQueue(4), rdmap.NewCompletionQueue(4)
 	bufs := make([][]byte, 4)
 	for id := range bufs {
 		bufs[id] = make([]byte, 64)
-		if err := srq.PostRecv(extsock.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
+		if err := srq.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -75,11 +76,11 @@ func ExampleRegion_Window() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register([]byte("private public private"), extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := server.Register([]byte("private public private"), ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
-	w, err := r.Window(8, 6, extsock.RemoteRead)
+	w, err := r.Window(8, 6, ddp.RemoteRead)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -98,11 +99,11 @@ func ExampleRegion_Window() {
 }
 
 // One call takes all Completions that are there.
-func ExampleCompletionQueue_waitBatch() {
+func Example_waitBatch() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register(make([]byte, 100), extsock.RemoteWrite)
+	r, err := server.Register(make([]byte, 100), ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func ExampleCompletionQueue_waitBatch() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	batch := make([]extsock.Completion, 8)
+	batch := make([]rdmap.Completion, 8)
 	for left := 3; left > 0; {
 		n, err := client.SendCQ().WaitBatch(ctx, batch)
 		if err != nil {

@@ -164,12 +164,12 @@ func TestFaultsEndInATerminate(t *testing.T) {
 			recv := bytes.Repeat([]byte{0xbb}, 64)
 			p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
 				for id := range uint64(2) {
-					if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
+					if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			})
-			r := register(t, c, memory, extsock.RemoteWrite)
+			r := register(t, c, memory, ddp.RemoteWrite)
 			p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 			p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
@@ -297,7 +297,7 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 		_, owner := rawPair(t, cfg, nil)
 		p, _ := rawPair(t, cfg, nil)
 		memory := make([]byte, 64)
-		r := register(t, owner, memory, extsock.RemoteWrite)
+		r := register(t, owner, memory, ddp.RemoteWrite)
 		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		if shared {
 			p.wantTerminate(1, 1, 2) // STag not associated with this stream
@@ -331,7 +331,7 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.
 func TestReadBeyondTheRegion(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
-	r := register(t, c, make([]byte, 64), extsock.RemoteRead)
+	r := register(t, c, make([]byte, 64), ddp.RemoteRead)
 	p.send(readRequest(r.Handle().STag, r.Handle().TO+61, 4)...)
 	p.wantTerminate(0, 1, 1)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // noAddress is a net.Conn that does not know its addresses: "LocalAddr returns the local network address, if known."
@@ -73,7 +74,7 @@ func TestNoAddress(t *testing.T) {
 		t.Errorf("the captures have %d and %d octets", captured.Len(), tapped.Len())
 	}
 	// A use of memory that nobody has lent: the peer ends the connection, and says so.
-	if _, err := ci.Remote(extsock.Handle{STag: 1, Len: 8}).ReadAt(make([]byte, 8), 0); err == nil || !strings.Contains(err.Error(), "rddp") {
+	if _, err := ci.Remote(rdmap.Handle{STag: 1, Len: 8}).ReadAt(make([]byte, 8), 0); err == nil || !strings.Contains(err.Error(), "rddp") {
 		t.Errorf("ReadAt of nowhere: %v", err)
 	}
 	if _, err := cr.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {

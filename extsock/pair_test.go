@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/rdmap"
@@ -127,7 +128,7 @@ func postRecvs(cfg extsock.Config, n, size int) side {
 		for i := range n {
 			b := make([]byte, size)
 			recvBuffers.add(c, b)
-			if err := c.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: b}); err != nil {
+			if err := c.PostRecv(rdmap.RecvRequest{ID: uint64(i), Buf: b}); err != nil {
 				return err
 			}
 		}
@@ -161,13 +162,13 @@ func (b *bufferTable) get(c *extsock.Conn, id uint64) []byte {
 // repost posts a buffer of postRecvs again.
 func repost(t testing.TB, c *extsock.Conn, id uint64) {
 	t.Helper()
-	if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: recvBuffers.get(c, id)}); err != nil {
+	if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: recvBuffers.get(c, id)}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // complete takes the next completion and fails the test unless it is a success.
-func complete(t testing.TB, cq *extsock.CompletionQueue) extsock.Completion {
+func complete(t testing.TB, cq *rdmap.CompletionQueue) rdmap.Completion {
 	t.Helper()
 	d, err := cq.Wait(timeLimit(t))
 	if err != nil {
@@ -180,7 +181,7 @@ func complete(t testing.TB, cq *extsock.CompletionQueue) extsock.Completion {
 }
 
 // do posts wr and waits for its success.
-func do(t testing.TB, c *extsock.Conn, wr extsock.WorkRequest) extsock.Completion {
+func do(t testing.TB, c *extsock.Conn, wr rdmap.WorkRequest) rdmap.Completion {
 	t.Helper()
 	if err := c.Post(&wr); err != nil {
 		t.Fatalf("Post %v: %v", wr.Op, err)
@@ -199,7 +200,7 @@ func option(t testing.TB, c *extsock.Conn, opt int) int {
 }
 
 // register registers b or fails the test.
-func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock.Region {
+func register(t testing.TB, c *extsock.Conn, b []byte, a ddp.Access) extsock.Region {
 	t.Helper()
 	r, err := c.Register(b, a)
 	if err != nil {

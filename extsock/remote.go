@@ -14,7 +14,7 @@ import (
 // done. They may be called from any goroutine, many at once.
 type RemoteMemory struct {
 	c   *Conn
-	h   Handle
+	h   rdmap.Handle
 	ctx context.Context
 }
 
@@ -24,7 +24,7 @@ var (
 )
 
 // Remote gives the peer's memory that h stands for.
-func (c *Conn) Remote(h Handle) *RemoteMemory {
+func (c *Conn) Remote(h rdmap.Handle) *RemoteMemory {
 	return &RemoteMemory{c: c, h: h, ctx: context.Background()}
 }
 
@@ -54,7 +54,7 @@ func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, m.c.opError("read", err)
 	}
-	if _, err := m.do("read", &WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
+	if _, err := m.do("read", &rdmap.WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), end
@@ -71,7 +71,7 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, m.c.opError("write", err)
 	}
-	if _, err := m.do("write", &WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
+	if _, err := m.do("write", &rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -80,21 +80,21 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 // FetchAdd adds delta to the 64-bit word at off and returns its value from before. The word's address at
 // the peer must be a multiple of 8, else the error of this and the other atomics is ddp.ErrMisaligned.
 func (m *RemoteMemory) FetchAdd(off int64, delta uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
+	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
 
 // CompareAndSwap replaces the 64-bit word at off by new if it is old, and returns its value from
 // before: the swap was done if that is old.
 func (m *RemoteMemory) CompareAndSwap(off int64, old, new uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
+	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
 }
 
 // Swap replaces the 64-bit word at off by new and returns its value from before.
 func (m *RemoteMemory) Swap(off int64, new uint64) (uint64, error) {
-	return m.atomic(WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
+	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
 
-func (m *RemoteMemory) atomic(wr WorkRequest, off int64) (uint64, error) {
+func (m *RemoteMemory) atomic(wr rdmap.WorkRequest, off int64) (uint64, error) {
 	if off < 0 || off > m.Len()-8 {
 		return 0, m.c.opError("atomic", ErrRange)
 	}
@@ -113,9 +113,9 @@ func (m *RemoteMemory) atomic(wr WorkRequest, off int64) (uint64, error) {
 }
 
 // do runs one operation under the context and the deadline.
-func (m *RemoteMemory) do(op string, wr *WorkRequest, d *deadline) (Completion, error) {
+func (m *RemoteMemory) do(op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
-		return Completion{}, m.c.opError(op, err)
+		return rdmap.Completion{}, m.c.opError(op, err)
 	}
 	over := d.done()
 	if m.ctx.Done() == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -287,7 +288,7 @@ func TestContextsOfOtherCalls(t *testing.T) {
 		{"Wait", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().Wait(ctx); return err }},
 		{"WaitSolicited", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().WaitSolicited(ctx); return err }},
 		{"WaitBatch", func(ctx context.Context, c *extsock.Conn) error {
-			_, err := c.RecvCQ().WaitBatch(ctx, make([]extsock.Completion, 4))
+			_, err := c.RecvCQ().WaitBatch(ctx, make([]rdmap.Completion, 4))
 			return err
 		}},
 		{"All", func(ctx context.Context, c *extsock.Conn) (last error) {

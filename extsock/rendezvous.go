@@ -52,7 +52,7 @@ const writePiece = 1 << 20
 type offering struct {
 	open    bool // an offer is out, and no done or cancel posted
 	granted bool
-	grant   Handle
+	grant   rdmap.Handle
 	doneID  uint64 // the slot of the last done
 	off     bool   // no offers any more
 	stale   bool   // a grant has come that had crossed a cancel
@@ -144,7 +144,7 @@ func (s *byteStream) openOffer(n int, over <-chan struct{}) error {
 }
 
 // awaitGrant waits for the answer to the offer. After an error the offer is cancelled.
-func (s *byteStream) awaitGrant(over <-chan struct{}) (grant Handle, err error) {
+func (s *byteStream) awaitGrant(over <-chan struct{}) (grant rdmap.Handle, err error) {
 	for {
 		s.mu.Lock()
 		o := &s.offering
@@ -163,7 +163,7 @@ func (s *byteStream) awaitGrant(over <-chan struct{}) (grant Handle, err error) 
 		}
 		if err != nil {
 			s.withdraw(0)
-			return Handle{}, err
+			return rdmap.Handle{}, err
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *byteStream) awaitGrant(over <-chan struct{}) (grant Handle, err error) 
 // false if the send queue is full.
 //
 // +checklocks:s.mu
-func (s *byteStream) postWritesLocked(p []byte, grant Handle, at int) (n int, ok bool) {
+func (s *byteStream) postWritesLocked(p []byte, grant rdmap.Handle, at int) (n int, ok bool) {
 	for n < len(p) {
 		if !s.hasSlotLocked() {
 			return n, false
@@ -181,7 +181,7 @@ func (s *byteStream) postWritesLocked(p []byte, grant Handle, at int) (n int, ok
 		*s.nextLocked() = slot{own: true, n: k, write: true}
 		s.request = rdmap.WorkRequest{
 			ID: s.tail, Op: rdmap.WorkWrite, CQ: s.cq, Data: p[n : n+k],
-			Remote: Handle{STag: grant.STag, TO: grant.TO + uint64(at+n), Len: uint32(k)},
+			Remote: rdmap.Handle{STag: grant.STag, TO: grant.TO + uint64(at+n), Len: uint32(k)},
 		}
 		err := s.p.qp.PostSend(&s.request)
 		s.request.Data = nil // as in postLocked
@@ -305,15 +305,15 @@ func (s *byteStream) rendezvous(k kind, body []byte) error {
 // answer grants the memory of a Read that waits to an offer of n octets, or refuses it.
 func (s *byteStream) answer(n uint32) error {
 	v := &s.c.verbs
-	region, err := s.in.offered(n, func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) })
+	region, err := s.in.offered(n, func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) })
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hasGrant, s.toGrant = true, Handle{}
+	s.hasGrant, s.toGrant = true, rdmap.Handle{}
 	if region != nil {
-		s.toGrant = Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}
+		s.toGrant = rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}
 	}
 	return nil
 }
@@ -421,7 +421,7 @@ func (c *Conn) measureCrossover(over <-chan struct{}) (int, error) {
 	for range 3 {
 		begin := time.Now()
 		// A Read of nothing, which the peer answers without its program.
-		if _, err := c.do(&WorkRequest{Op: rdmap.WorkRead, Remote: Handle{STag: 1}}, over); err != nil {
+		if _, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over); err != nil {
 			return 0, err
 		}
 		round = min(round, time.Since(begin))

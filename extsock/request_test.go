@@ -140,7 +140,7 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 		return errors.New("private data " + string(req.PrivateData))
 	}
 	buf := make([]byte, 100)
-	if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: buf}); err != nil {
+	if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: buf}); err != nil {
 		return err
 	}
 	if err := req.Accept(ctx, []byte("me")); err != nil {
@@ -156,7 +156,7 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 	if _, err := c.Write([]byte("iWARP: " + string(buf[:got.Len]))); err != nil {
 		return err
 	}
-	_ = c.PostRecv(extsock.RecvRequest{ID: 8, Buf: buf}) // the peer may have closed
+	_ = c.PostRecv(rdmap.RecvRequest{ID: 8, Buf: buf}) // the peer may have closed
 	_, err = c.RecvCQ().Wait(ctx)
 	return err
 }
@@ -326,7 +326,7 @@ func TestPostRecvForARequest(t *testing.T) {
 				t.Fatalf("ReceiveRequest = %+v, %v", req, err)
 			}
 			buf := make([]byte, 10)
-			post := func() error { return cr.PostRecv(extsock.RecvRequest{Buf: buf}) }
+			post := func() error { return cr.PostRecv(rdmap.RecvRequest{Buf: buf}) }
 			if before {
 				if err := post(); err != nil {
 					t.Error(err)
@@ -338,7 +338,7 @@ func TestPostRecvForARequest(t *testing.T) {
 			if err := post(); errors.Is(err, extsock.ErrReceiveOwner) == before {
 				t.Errorf("PostRecv after Accept = %v; one before it: %t", err, before)
 			}
-			if err := ci.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("hi")}); errors.Is(err, extsock.ErrByteStream) == before {
+			if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("hi")}); errors.Is(err, extsock.ErrByteStream) == before {
 				t.Errorf("a Send = %v; receives posted: %t", err, before)
 			}
 			ci.Close()

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -180,7 +181,7 @@ func TestCloseReadEmptiesTheWay(t *testing.T) {
 			s := inMessages
 			s.cfg.RecvDepth = 4
 			ci, cr := simPair(t, simtoe.Config{}, s, s)
-			h := register(t, ci, make([]byte, 8), extsock.RemoteRead).Handle()
+			h := register(t, ci, make([]byte, 8), ddp.RemoteRead).Handle()
 			for range 6 {
 				if _, err := ci.Write(make([]byte, 40_000)); err != nil {
 					t.Fatal(err)

@@ -70,7 +70,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	defer ci.Close()
 	defer cr.Close()
 	memory := make([]byte, 4)
-	r := register(t, cr, memory, extsock.RemoteWrite)
+	r := register(t, cr, memory, ddp.RemoteWrite)
 	batch := mpa.NewBatch()
 	mpa.NewSender(true, false).Append(batch, false, tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO))
 	fpdu := bytes.Join(batch.Bufs(), nil)
@@ -81,7 +81,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, fpdu) {
 		t.Errorf("in TCP mode an FPDU comes as %x, %v", got, err)
 	}
-	write := extsock.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
+	write := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
 	if err := ci.Post(&write); !errors.Is(err, extsock.ErrMode) {
 		t.Errorf("Post in TCP mode: %v, want ErrMode", err)
 	}
@@ -92,7 +92,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, ci, write)
-	do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
+	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
 	if _, err := cr.Read(make([]byte, 1)); err != nil || !bytes.Equal(memory, []byte{1, 2, 3, 4}) {
 		t.Errorf("in RDMA mode the Write leaves %x (%v)", memory, err)
 	}
@@ -163,7 +163,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 						atomics(t, c[0], c[1])
 					}
 					if fault {
-						post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
+						post(t, ci, 1, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9}})
 						synctest.Wait()
 					}
 					ci.Close()
@@ -252,11 +252,11 @@ func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {
 		{"graceful, by the Responder", simtoe.Config{}, func(ci, cr *extsock.Conn) *extsock.Conn { cr.Close(); return ci },
 			func(err error) bool { return err == io.EOF }, 0},
 		{"RDMAP abortive", simtoe.Config{}, func(ci, _ *extsock.Conn) *extsock.Conn {
-			ci.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
+			ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9}})
 			return ci
 		}, func(err error) bool { var te *rdmap.TerminateError; return errors.As(err, &te) && te.Remote }, 1},
 		{"LLP abortive", simtoe.Config{CutAfter: 1000, CutHow: simtoe.RST}, func(ci, cr *extsock.Conn) *extsock.Conn {
-			ci.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
+			ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
 			return cr
 		}, func(err error) bool {
 			var te *rdmap.TerminateError

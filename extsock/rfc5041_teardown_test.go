@@ -53,9 +53,9 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 			wire := simtoe.Config{Window: 4096, CutAfter: after, CutHow: simtoe.RST}
 			a, b := simtoe.Pair(wire, simtoe.Config{})
 			ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 2, 8), postRecvs(extsock.Config{}, messages, 1500))
-			wrs := make([]extsock.WorkRequest, messages)
+			wrs := make([]rdmap.WorkRequest, messages)
 			for k := range wrs {
-				wrs[k] = extsock.WorkRequest{ID: uint64(k), Op: rdmap.WorkSend, Data: pattern(1500, byte(k))}
+				wrs[k] = rdmap.WorkRequest{ID: uint64(k), Op: rdmap.WorkSend, Data: pattern(1500, byte(k))}
 			}
 			if n, err := ci.PostBatch(wrs); n != messages || err != nil {
 				t.Fatalf("PostBatch = %d, %v", n, err)
@@ -98,7 +98,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
-		r := register(t, c, memory, extsock.RemoteWrite)
+		r := register(t, c, memory, ddp.RemoteWrite)
 		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		p.send(tagged(rdmap.OpWrite, r.Handle().STag^1, r.Handle().TO)...)
 		p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO+8)...) // behind the error, in the same breath
@@ -126,7 +126,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // both ends
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
-		if _, err := ci.PostWrite(extsock.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+		if _, err := ci.PostWrite(rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -160,7 +160,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 			cr.Close()
 		}},
 		{"DDP error, nobody closes", simtoe.Config{}, func(t *testing.T, ci, _ *extsock.Conn, _ *closeWatch) {
-			if _, err := ci.PostWrite(extsock.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+			if _, err := ci.PostWrite(rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -217,8 +217,8 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 		}
 		for desc, f := range map[string]func() error{
 			"PostSend":  func() error { _, err := ci.PostSend(nil); return err },
-			"PostWrite": func() error { _, err := ci.PostWrite(extsock.Handle{Len: 8}, nil); return err },
-			"PostRead":  func() error { _, err := ci.PostRead(extsock.Handle{Len: 8}, make([]byte, 8)); return err },
+			"PostWrite": func() error { _, err := ci.PostWrite(rdmap.Handle{Len: 8}, nil); return err },
+			"PostRead":  func() error { _, err := ci.PostRead(rdmap.Handle{Len: 8}, make([]byte, 8)); return err },
 			"Write":     func() error { _, err := ci.Write([]byte("x")); return err },
 		} {
 			if err := f(); !errors.Is(err, net.ErrClosed) {
@@ -254,7 +254,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	defer c.Close()
 	defer b.Close()
 	for id := range uint64(3) {
-		if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
+		if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -283,7 +283,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 		}
 	}
 	for n := range uint32(3) {
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("still")})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("still")})
 		if u, err := p.next(); err != nil || string(u[18:]) != "still" || binary.BigEndian.Uint32(u[10:]) != n+1 {
 			t.Errorf("behind the peer's FIN: %x, %v", u, err)
 		}
@@ -303,7 +303,7 @@ func TestRFC5041_6_2_1_HalfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		memory := make([]byte, 8)
-		r := register(t, ci, memory, extsock.RemoteWrite)
+		r := register(t, ci, memory, ddp.RemoteWrite)
 		if err := ci.CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 	if _, err := c.PostSend([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	h := extsock.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
+	h := rdmap.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
 	if _, err := c.PostWrite(h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 	posts := func(id uint64) func(*extsock.Conn) {
 		return func(c *extsock.Conn) {
 			for k := range uint64(2) {
-				if err := c.PostRecv(extsock.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
+				if err := c.PostRecv(rdmap.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -191,7 +191,7 @@ func TestRFC5041_3_MULPDUChanges(t *testing.T) {
 	sizes := []int64{1448, 600, 200, 9000, 1448}
 	for n, emss := range sizes {
 		path.emss.Store(emss)
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
 	}
 	for n, emss := range sizes {
 		var got []byte
@@ -218,7 +218,7 @@ func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
 	const messages = 20
 	for n := range messages { // the peer reads nothing
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
 	}
 	var got []byte
 	for n := 0; n < messages; {
@@ -258,7 +258,7 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 				t.Error("the connections share a completion queue")
 			}
 			memory := make([]byte, 8)
-			r := register(t, owner, memory, extsock.RemoteWrite)
+			r := register(t, owner, memory, ddp.RemoteWrite)
 			own.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
 			own.send(untagged(rdmap.OpSend, 0, 1, 0, 1)...)
 			if _, err := owner.Read(make([]byte, 1)); err != nil {

@@ -37,7 +37,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 		for range 3 {
 			ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 4, 64))
 			streams = append(streams, stream{ci, cr})
-			regions = append(regions, register(t, cr, make([]byte, 8), extsock.RemoteWrite))
+			regions = append(regions, register(t, cr, make([]byte, 8), ddp.RemoteWrite))
 		}
 		synctest.Wait() // startup has come to its end
 		before := make([]extsock.Stats, len(streams))
@@ -47,7 +47,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 		const idle = 1
 		for i, s := range streams {
 			if i != idle {
-				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("busy"), Remote: regions[i].Handle()})
+				do(t, s.client, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("busy"), Remote: regions[i].Handle()})
 			}
 		}
 		time.Sleep(time.Hour)
@@ -66,13 +66,13 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			}
 		}
 		for i, r := range regions {
-			if _, err := r.Window(0, 8, extsock.RemoteWrite); errors.Is(err, ddp.ErrDeregistered) != (i == idle) {
+			if _, err := r.Window(0, 8, ddp.RemoteWrite); errors.Is(err, ddp.ErrDeregistered) != (i == idle) {
 				t.Errorf("a window of the memory of stream %d: %v", i, err)
 			}
 		}
 		for i, s := range streams {
 			if i != idle {
-				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lives")})
+				do(t, s.client, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lives")})
 				complete(t, s.server.RecvCQ())
 			}
 			s.client.Close()
@@ -104,7 +104,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			p, c := rawPair(t, extsock.Config{}, nil)
-			r := register(t, c, make([]byte, 8), extsock.RemoteWrite)
+			r := register(t, c, make([]byte, 8), ddp.RemoteWrite)
 			for range n {
 				tt.send(p, r)
 			}
@@ -196,9 +196,9 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 				client, server = w, b
 			}
 			ci, cr := switched(t, client, server, side{}, postRecvs(extsock.Config{}, 2, 100))
-			r := register(t, cr, make([]byte, 100), extsock.RemoteWrite)
-			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
-			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
+			r := register(t, cr, make([]byte, 100), ddp.RemoteWrite)
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
 			complete(t, cr.RecvCQ())
 			if !bytes.Equal(extsock.Buffer(r).Bytes(), secret) {
 				t.Errorf("the Write has placed %x", extsock.Buffer(r).Bytes())
@@ -219,11 +219,11 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 		w, client, server := pair(t)
 		ci, cr := switched(t, client, server, side{}, side{})
 		memory := make([]byte, 1000)
-		r := register(t, cr, memory, extsock.RemoteWrite)
+		r := register(t, cr, memory, ddp.RemoteWrite)
 		w.mu.Lock()
 		w.change = func(p []byte) { p[len(p)/2] ^= 1 }
 		w.mu.Unlock()
-		if err := ci.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
+		if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := cr.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {

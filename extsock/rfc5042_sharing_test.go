@@ -61,7 +61,7 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 			if !bytes.Equal(memory, make([]byte, 8)) {
 				t.Errorf("memory %x", memory)
 			}
-			queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
+			queues := map[*rdmap.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
 			if len(queues) != 4 || owner.QP() == other.QP() {
 				t.Errorf("two connections have %d completion queues, want 4", len(queues))
 			}
@@ -72,7 +72,7 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 const noTerminate = 0xff
 
 func viaConn(c *extsock.Conn, b []byte) (*ddp.Region, error) {
-	r, err := c.Register(b, extsock.RemoteWrite)
+	r, err := c.Register(b, ddp.RemoteWrite)
 	return extsock.Buffer(r), err
 }
 

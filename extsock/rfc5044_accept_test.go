@@ -94,7 +94,7 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 		stream := &afterWrite{Stream: near}
 		c := extsock.NewConn(stream, false, &extsock.Config{})
 		buf := make([]byte, 16)
-		if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: buf}); err != nil {
+		if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: buf}); err != nil {
 			t.Fatal(err)
 		}
 		stream.do = func() {
@@ -252,7 +252,7 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		in = frameLen(t, seen.received[:in])
 		seen.mu.Unlock()
 		for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
-			if err := way[0].Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
+			if err := way[0].Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
 				t.Fatal(err)
 			}
 			if n, err := way[1].Read(make([]byte, 2000)); n != 1000 || err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -194,7 +195,7 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 		if string(req.PrivateData) != "hello" || c.Mode() != extsock.ModeTCP {
 			t.Errorf("Private Data %q, mode %v", req.PrivateData, c.Mode())
 		}
-		if err := c.Post(&extsock.WorkRequest{}); !errors.Is(err, extsock.ErrMode) {
+		if err := c.Post(&rdmap.WorkRequest{}); !errors.Is(err, extsock.ErrMode) {
 			t.Errorf("Post before Full Operation = %v", err)
 		}
 		far.hearNothing() // the program thinks about it
@@ -403,7 +404,7 @@ func wantDeadConn(t *testing.T, c *extsock.Conn) {
 	t.Helper()
 	_, read := c.Read(make([]byte, 1))
 	_, write := c.Write([]byte("x"))
-	for _, err := range []error{read, write, c.Post(&extsock.WorkRequest{}), c.EnableDDP(t.Context(), nil)} {
+	for _, err := range []error{read, write, c.Post(&rdmap.WorkRequest{}), c.EnableDDP(t.Context(), nil)} {
 		if !errors.Is(err, net.ErrClosed) {
 			t.Errorf("use of the connection: %v, want net.ErrClosed", err)
 		}

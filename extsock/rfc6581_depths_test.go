@@ -54,7 +54,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	memory := register(t, c, []byte("memory"), extsock.RemoteRead)
+	memory := register(t, c, []byte("memory"), ddp.RemoteRead)
 	if _, err := c.PostSend(make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 		}
 	}
 	for k := range uint64(tooMany) {
-		wr := extsock.WorkRequest{ID: k, Op: rdmap.WorkRead, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9, Len: 4}}
+		wr := rdmap.WorkRequest{ID: k, Op: rdmap.WorkRead, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9, Len: 4}}
 		if err := c.Post(&wr); err != nil {
 			t.Fatal(err)
 		}

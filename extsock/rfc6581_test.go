@@ -125,7 +125,7 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 				if n := cr.Stats().Received.FPDUs; n != 1 {
 					t.Errorf("%d FPDUs came, want the indication", n)
 				}
-				for desc, cq := range map[string]*extsock.CompletionQueue{
+				for desc, cq := range map[string]*rdmap.CompletionQueue{
 					"Initiator, send": ci.SendCQ(), "Initiator, receive": ci.RecvCQ(), "Responder, send": cr.SendCQ(), "Responder, receive": cr.RecvCQ(),
 				} {
 					if n := cq.Len(); n != 0 {
@@ -177,7 +177,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 	sinks := make([][]byte, 5)
 	for i := range sinks {
 		sinks[i] = make([]byte, 4)
-		if err := c.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: extsock.Handle{STag: 9, Len: 4}}); err != nil {
+		if err := c.Post(&rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: rdmap.Handle{STag: 9, Len: 4}}); err != nil {
 			t.Fatal(err)
 		}
 	}

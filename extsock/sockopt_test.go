@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -145,7 +146,7 @@ func TestOptionsDuringTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, false, nil)
-		register(t, c, make([]byte, 8), extsock.RemoteRead)
+		register(t, c, make([]byte, 8), ddp.RemoteRead)
 		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 2); !errors.Is(err, extsock.ErrBusy) {
 			t.Errorf("DDP_RECV_DEPTH after Register: %v, want ErrBusy", err)
 		}

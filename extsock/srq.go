@@ -2,10 +2,6 @@ package extsock
 
 import "github.com/rddp/rddp/rdmap"
 
-// A SharedReceiveQueue, made by rdmap.NewSharedReceiveQueue, holds receive buffers for all connections
-// that have it as Config.SRQ.
-type SharedReceiveQueue = rdmap.SharedReceiveQueue
-
 // QP returns the queue pair of the connection, to know its Completions by in a queue that connections
 // share: Completion.QP. It is the connection's, which alone calls its methods.
 func (c *Conn) QP() *rdmap.QP { return c.endpoint().qp }

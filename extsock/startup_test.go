@@ -77,7 +77,7 @@ func TestDepthsAreNegotiated(t *testing.T) {
 func TestResponderIsFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{NoCapabilities: true}}, side{})
-		if err := cr.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}); err != nil {
+		if err := cr.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}); err != nil {
 			t.Fatal(err)
 		}
 		ci.SetReadDeadline(time.Now().Add(time.Hour))

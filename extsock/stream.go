@@ -115,7 +115,7 @@ type byteStream struct {
 
 	offering offering              // +checklocks:mu
 	hasGrant bool                  // +checklocks:mu
-	toGrant  Handle                // +checklocks:mu to be sent if hasGrant is set
+	toGrant  rdmap.Handle          // +checklocks:mu to be sent if hasGrant is set
 	scratch  [rdmap.HandleLen]byte // +checklocks:mu
 	choice   choice                // lock guards it
 }

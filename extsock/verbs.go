@@ -10,25 +10,6 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The words of the layers below that a user of this package needs. The operations (rdmap.WorkSend …),
-// the statuses (rdmap.StatusOK …) and rdmap.NewCompletionQueue are in package rdmap.
-type (
-	WorkRequest     = rdmap.WorkRequest
-	RecvRequest     = rdmap.RecvRequest
-	Completion      = rdmap.Completion
-	CompletionQueue = rdmap.CompletionQueue
-	Handle          = rdmap.Handle
-	Access          = ddp.Access
-	Domain          = ddp.Domain
-)
-
-// What a peer may do with a Region.
-const (
-	RemoteRead   = ddp.RemoteRead
-	RemoteWrite  = ddp.RemoteWrite
-	RemoteAtomic = ddp.RemoteAtomic
-)
-
 // A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and write
 // the memory at any time, as far as the Region's access rights allow, until Deregister or the Close of
 // the connection has returned. The memory itself stays the application's. Regions may be compared with
@@ -54,8 +35,8 @@ func (r Region) Deregister() {
 // Handle returns the name of the whole Region, with which the peer uses it: its STag, its Tagged Offset
 // and its length. Handle.AppendTo makes 16 octets of the Handle, which the program sends to the peer by
 // any means. Handle must not be called on the zero Region.
-func (r Region) Handle() Handle {
-	return Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
+func (r Region) Handle() rdmap.Handle {
+	return rdmap.Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
 // verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if
@@ -137,22 +118,22 @@ func (c *Conn) inDDP() (*verbs, error) {
 }
 
 // SendCQ returns the completion queue of posted operations.
-func (c *Conn) SendCQ() *CompletionQueue { return c.endpoint().sendCQ }
+func (c *Conn) SendCQ() *rdmap.CompletionQueue { return c.endpoint().sendCQ }
 
 // RecvCQ returns the completion queue of posted receive buffers.
-func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
+func (c *Conn) RecvCQ() *rdmap.CompletionQueue { return c.endpoint().recvCQ }
 
 // Register makes b accessible to this connection's peer, as far as access says. It may be called in
 // either mode. b stays the caller's, but the peer may change or read it at any time until Deregister
-// returns. b must hold 1 to 2^32-1 octets. With RemoteAtomic its address must be a multiple of 8, as that
+// returns. b must hold 1 to 2^32-1 octets. With ddp.RemoteAtomic its address must be a multiple of 8, as that
 // of memory that make has returned is, else the error is ddp.ErrMisaligned.
-func (c *Conn) Register(b []byte, access Access) (Region, error) {
+func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	v := c.endpoint()
 	if c.isClosed() {
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
 	r, err := v.domain.Register(b, access, v.stream)
-	if err == nil && access&RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
+	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
 		r.Deregister()
 		err = ddp.ErrMisaligned
 	}
@@ -186,7 +167,7 @@ func (v *verbs) deregisterAll() {
 // rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
 // has not announced RFC 7306's operations), syscall.EPIPE for what needs the answer of a peer that has closed, the
 // reason of another end, and those of a wr that makes no sense.
-func (c *Conn) Post(wr *WorkRequest) error {
+func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {
 		return c.opError("post", err)
@@ -202,7 +183,7 @@ func (c *Conn) Post(wr *WorkRequest) error {
 }
 
 // mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
-func (v *verbs) mayPost(wr *WorkRequest) error {
+func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	if v.pump.bytes != nil && wr.Op.UsesReceive() {
 		return ErrByteStream
 	}
@@ -220,7 +201,7 @@ func (v *verbs) send(op rdmap.WorkOp) {
 
 // PostBatch posts wrs in order with one write to TCP for as many as it takes. It returns how many
 // were accepted; when that is not all of them, the error is of the first that was not.
-func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
+func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	v, err := c.inDDP()
 	if err != nil {
 		return 0, c.opError("post", err)
@@ -255,38 +236,38 @@ func isFull(err error) bool {
 
 // PostSend posts a Send of data and returns the ID that its Completion will have. See Post.
 func (c *Conn) PostSend(data []byte) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkSend, Data: data})
+	return c.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data})
 }
 
 // PostWrite posts an RDMA Write of data to the front of h. See Post.
-func (c *Conn) PostWrite(h Handle, data []byte) (id uint64, err error) {
+func (c *Conn) PostWrite(h rdmap.Handle, data []byte) (id uint64, err error) {
 	if uint64(len(data)) > uint64(h.Len) {
 		return 0, c.opError("post", ErrRange)
 	}
-	return c.post(WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
+	return c.post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
 }
 
 // PostRead posts an RDMA Read from the front of h into sink, as many octets as sink holds. See Post.
-func (c *Conn) PostRead(h Handle, sink []byte) (id uint64, err error) {
+func (c *Conn) PostRead(h rdmap.Handle, sink []byte) (id uint64, err error) {
 	if uint64(len(sink)) > uint64(h.Len) {
 		return 0, c.opError("post", ErrRange)
 	}
-	return c.post(WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
+	return c.post(rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
 }
 
 // PostFetchAdd posts an atomic addition of delta to the 64-bit word at the front of h; the Completion
 // has its value from before in Original. See Post.
-func (c *Conn) PostFetchAdd(h Handle, delta uint64) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkFetchAdd, Remote: h, Operand: delta})
+func (c *Conn) PostFetchAdd(h rdmap.Handle, delta uint64) (id uint64, err error) {
+	return c.post(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Remote: h, Operand: delta})
 }
 
 // PostCmpSwap posts an atomic compare-and-swap of the 64-bit word at the front of h; the Completion
 // has its value from before in Original. See Post.
-func (c *Conn) PostCmpSwap(h Handle, old, new uint64) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkCmpSwap, Remote: h, Compare: old, Operand: new})
+func (c *Conn) PostCmpSwap(h rdmap.Handle, old, new uint64) (id uint64, err error) {
+	return c.post(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Remote: h, Compare: old, Operand: new})
 }
 
-func (c *Conn) post(wr WorkRequest) (uint64, error) {
+func (c *Conn) post(wr rdmap.WorkRequest) (uint64, error) {
 	wr.ID = c.endpoint().ids.Add(1)
 	return wr.ID, c.Post(&wr)
 }
@@ -297,7 +278,7 @@ func (c *Conn) post(wr WorkRequest) (uint64, error) {
 // Read can't be used. A connection of a Listener that runs startup itself is switched before (see Config.JudgeRequests).
 // Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
 // here is rdmap.ErrSharedQueue.
-func (c *Conn) PostRecv(r RecvRequest) error {
+func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()
@@ -339,6 +320,3 @@ func (c *Conn) PeerDepths() (ird, ord int) {
 	defer c.mu.Unlock()
 	return c.peer.agreement.PeerIRD, c.peer.agreement.PeerORD
 }
-
-// ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.
-func ParseHandle(b []byte) (h Handle, rest []byte, err error) { return rdmap.ParseHandle(b) }

@@ -11,12 +11,12 @@ import "github.com/rddp/rddp/ddp"
 //
 // The error is ddp.ErrWindowRange, ddp.ErrWindowAccess or ddp.ErrDeregistered. It is ddp.ErrMisaligned
 // if access holds ddp.RemoteAtomic and the address of the window is not a multiple of 8.
-func (r Region) Window(off, n int, access Access) (Region, error) {
+func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 	w, err := r.r.Window(off, n, access)
 	if err != nil {
 		return Region{}, err
 	}
-	if access&RemoteAtomic != 0 && w.TO()%8 != 0 { // the TO says what the address does
+	if access&ddp.RemoteAtomic != 0 && w.TO()%8 != 0 { // the TO says what the address does
 		w.Deregister()
 		return Region{}, ddp.ErrMisaligned
 	}

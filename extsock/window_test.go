@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-const everyAccess = extsock.RemoteRead | extsock.RemoteWrite | extsock.RemoteAtomic
+const everyAccess = ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic
 
-func window(t testing.TB, r extsock.Region, off, n int, access extsock.Access) extsock.Region {
+func window(t testing.TB, r extsock.Region, off, n int, access ddp.Access) extsock.Region {
 	t.Helper()
 	w, err := r.Window(off, n, access)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestWindow(t *testing.T) {
 				if how == "Deregister" {
 					w.Deregister()
 				} else {
-					do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
+					do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
 					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.Handle().STag {
 						t.Errorf("the receiver hears %v", d)
 					}
@@ -88,24 +88,24 @@ func TestWindow(t *testing.T) {
 
 func TestWindowErrors(t *testing.T) {
 	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	r := register(t, ci, make([]byte, 64), extsock.RemoteRead|extsock.RemoteAtomic)
+	r := register(t, ci, make([]byte, 64), ddp.RemoteRead|ddp.RemoteAtomic)
 	gone := register(t, ci, make([]byte, 64), everyAccess)
 	gone.Deregister()
 	for _, tt := range []struct {
 		desc   string
 		r      extsock.Region
 		off, n int
-		access extsock.Access
+		access ddp.Access
 		want   error
 	}{
-		{"inside", r, 8, 56, extsock.RemoteRead | extsock.RemoteAtomic, nil},
-		{"misaligned, without atomics", r, 3, 8, extsock.RemoteRead, nil},
-		{"misaligned, with atomics", r, 3, 8, extsock.RemoteAtomic, ddp.ErrMisaligned},
-		{"across the end", r, 8, 57, extsock.RemoteRead, ddp.ErrWindowRange},
-		{"before the start", r, -8, 8, extsock.RemoteRead, ddp.ErrWindowRange},
-		{"nothing", r, 8, 0, extsock.RemoteRead, ddp.ErrWindowRange},
-		{"a right that the Region has not", r, 8, 8, extsock.RemoteRead | extsock.RemoteWrite, ddp.ErrWindowAccess},
-		{"of a Region that is gone", gone, 8, 8, extsock.RemoteRead, ddp.ErrDeregistered},
+		{"inside", r, 8, 56, ddp.RemoteRead | ddp.RemoteAtomic, nil},
+		{"misaligned, without atomics", r, 3, 8, ddp.RemoteRead, nil},
+		{"misaligned, with atomics", r, 3, 8, ddp.RemoteAtomic, ddp.ErrMisaligned},
+		{"across the end", r, 8, 57, ddp.RemoteRead, ddp.ErrWindowRange},
+		{"before the start", r, -8, 8, ddp.RemoteRead, ddp.ErrWindowRange},
+		{"nothing", r, 8, 0, ddp.RemoteRead, ddp.ErrWindowRange},
+		{"a right that the Region has not", r, 8, 8, ddp.RemoteRead | ddp.RemoteWrite, ddp.ErrWindowAccess},
+		{"of a Region that is gone", gone, 8, 8, ddp.RemoteRead, ddp.ErrDeregistered},
 	} {
 		if _, err := tt.r.Window(tt.off, tt.n, tt.access); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
@@ -149,8 +149,8 @@ func TestHostileWindowUse(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			memory := bytes.Repeat([]byte{0xaa}, 64)
 			p, c := rawPair(t, extsock.Config{}, nil)
-			x := names{r: register(t, c, memory, extsock.RemoteRead|extsock.RemoteWrite)}
-			x.w, x.readable = window(t, x.r, off, n, extsock.RemoteWrite), window(t, x.r, off, n, extsock.RemoteRead)
+			x := names{r: register(t, c, memory, ddp.RemoteRead|ddp.RemoteWrite)}
+			x.w, x.readable = window(t, x.r, off, n, ddp.RemoteWrite), window(t, x.r, off, n, ddp.RemoteRead)
 			p.send(tt.ulpdu(x)...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
 			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) {
@@ -166,7 +166,7 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 	_, owner := rawPair(t, cfg, nil)
 	p, _ := rawPair(t, cfg, nil)
 	memory := make([]byte, 64)
-	w := window(t, register(t, owner, memory, extsock.RemoteWrite), 8, 8, extsock.RemoteWrite)
+	w := window(t, register(t, owner, memory, ddp.RemoteWrite), 8, 8, ddp.RemoteWrite)
 	p.send(tagged(rdmap.OpWrite, w.Handle().STag, w.Handle().TO)...)
 	p.wantTerminate(1, 1, 2)
 	if !bytes.Equal(memory, make([]byte, 64)) {
@@ -215,9 +215,9 @@ func TestRevocationRacesPlacement(t *testing.T) {
 			for range 5 {
 				ci, cr := tcpPair(t, side{}, side{})
 				memory := make([]byte, 192<<10)
-				r := register(t, cr, memory, extsock.RemoteWrite)
-				w := window(t, r, 64<<10, 64<<10, extsock.RemoteWrite)
-				inner := window(t, w, 32<<10, 32<<10, extsock.RemoteWrite)
+				r := register(t, cr, memory, ddp.RemoteWrite)
+				w := window(t, r, 64<<10, 64<<10, ddp.RemoteWrite)
+				inner := window(t, w, 32<<10, 32<<10, ddp.RemoteWrite)
 				arrived := make(chan struct{}, 1)
 				var wg sync.WaitGroup
 				for _, x := range []extsock.Region{w, inner} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // footprint is what this process has.
@@ -123,8 +124,8 @@ func TestL5_NothingIsLeft(t *testing.T) {
 	after := footprintNow(t)
 	left := 0
 	handles.Range(func(k, _ any) bool {
-		h := k.(extsock.Handle)
-		if _, err := domain.Check(h.STag, h.TO, 1, extsock.RemoteWrite, 0); err == nil {
+		h := k.(rdmap.Handle)
+		if _, err := domain.Check(h.STag, h.TO, 1, ddp.RemoteWrite, 0); err == nil {
 			left++
 		}
 		return true
@@ -154,7 +155,7 @@ func TestL5_NothingIsLeft(t *testing.T) {
 func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Minute))
-	r, err := c.Register(make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := c.Register(make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func useOnce(address string, how int) error {
 	if _, err := readFull(c, b); err != nil {
 		return err
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -73,13 +74,13 @@ func lookAt(c *extsock.Conn, way, round int) {
 			extsock.TotalStats()
 			c.NetConn()
 		case 1: // uses
-			if r, err := c.Register(make([]byte, 8), extsock.RemoteRead|extsock.RemoteWrite); err == nil {
+			if r, err := c.Register(make([]byte, 8), ddp.RemoteRead|ddp.RemoteWrite); err == nil {
 				h := r.Handle()
 				c.PostWrite(h, []byte("x"))
 				c.Remote(h).WriteAt(nil, 0)
 				r.Deregister()
 			}
-			c.Post(&extsock.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
+			c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
 			c.QP()
 			c.SendCQ().Len()
 		case 2: // meddles
@@ -195,7 +196,7 @@ func TestL9_NothingOutlives(t *testing.T) {
 		}},
 		{"an operation whose context ends", extsock.Config{}, func(x conns) {
 			enable(x)
-			r, err := x.peer.Register(make([]byte, 8), extsock.RemoteRead)
+			r, err := x.peer.Register(make([]byte, 8), ddp.RemoteRead)
 			if err != nil {
 				t.Error(err)
 			}
@@ -207,7 +208,7 @@ func TestL9_NothingOutlives(t *testing.T) {
 		}},
 		{"a Write to nowhere", extsock.Config{}, func(x conns) {
 			enable(x)
-			x.c.Remote(extsock.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0)
+			x.c.Remote(rdmap.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0)
 			if _, err := x.c.Read(make([]byte, 1)); kindOf(err) != "Terminate" {
 				t.Errorf("Read: %v", err)
 			}

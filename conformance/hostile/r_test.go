@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // TestR2_ReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
@@ -20,9 +21,9 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 	const ird, size = 16, 1000
 	memory := make([]byte, size)
 	for _, n := range []int{ird + 1, ird + 2, 2 * ird, 1000, 100_000} {
-		var h extsock.Handle
+		var h rdmap.Handle
 		p, c := connected(t, extsock.Config{Messages: true, IRD: ird}, nil, func(c *extsock.Conn) {
-			r, err := c.Register(memory, extsock.RemoteRead)
+			r, err := c.Register(memory, ddp.RemoteRead)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 	defer good.stop()
 	window := time.Duration(count(500, 250)) * time.Millisecond
 	good.rate(window)
-	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, extsock.Handle{}, 0) // the same for each
+	flood := (&peer{tx: mpa.NewSender(true, false)}).reads(100_000, rdmap.Handle{}, 0) // the same for each
 	var share float64
 	for attempt := 1; ; attempt++ { // what else the machine does can only take away
 		var alone, beside float64
@@ -82,7 +83,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 }
 
 // reads is n Read Requests as FPDUs.
-func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
+func (p *peer) reads(n int, h rdmap.Handle, size uint32) []byte {
 	requests := make([][]byte, n)
 	for i := range requests {
 		requests[i] = p.aRead(h, size)
@@ -103,9 +104,9 @@ func TestR5_SlowReaders(t *testing.T) {
 	var all []*peer
 	requests := make([][]byte, peers)
 	for i := range peers {
-		var h extsock.Handle
+		var h rdmap.Handle
 		p, c := connected(t, cfg, nil, func(c *extsock.Conn) {
-			r, err := c.Register(memory, extsock.RemoteRead)
+			r, err := c.Register(memory, ddp.RemoteRead)
 			if err != nil {
 				t.Fatal(err)
 			}

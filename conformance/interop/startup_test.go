@@ -77,7 +77,7 @@ func TestRddpStartup(t *testing.T) {
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}
-			l.do(extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("there")})
+			l.do(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("there")})
 			if c := l.siw.Wait("rq", 1)[0]; string(c.Data) != "there" {
 				t.Errorf("siw got %+v", c)
 			}
@@ -273,7 +273,7 @@ func TestRddpIsFenced(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := Start(t)
 			l := newLink(t, g, linkConfig{siwInitiates: true, quiet: true, own: extsock.Config{NoCRC: true}})
-			wr := extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}
+			wr := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}
 			if err := l.conn.Post(&wr); err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func TestRddpClose(t *testing.T) {
 		t.Run("by this stack/"+roleOfSiw(siwInitiates), func(t *testing.T) {
 			g := Start(t)
 			l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
-			l.do(extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("last words")})
+			l.do(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("last words")})
 			if err := l.conn.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}

@@ -3,7 +3,9 @@ package filecopy
 import (
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 const (
@@ -56,10 +58,10 @@ type slot struct {
 
 // lend registers the slot's memory, as long as the last call of memory has made it. What is in it is the
 // client's to read or write until takeBack.
-func (s *slot) lend(c *extsock.Conn, a extsock.Access) (extsock.Handle, error) {
+func (s *slot) lend(c *extsock.Conn, a ddp.Access) (rdmap.Handle, error) {
 	r, err := c.Register(s.buf, a)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
 	s.region, s.since = r, time.Now()
 	return r.Handle(), nil

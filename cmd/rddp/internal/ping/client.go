@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -80,10 +81,10 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 // writes the sink.
 func (c *client) register(size int) (err error) {
 	c.sourceData, c.sinkData = make([]byte, size), make([]byte, size)
-	if c.source, err = c.conn.Register(c.sourceData, extsock.RemoteRead); err != nil {
+	if c.source, err = c.conn.Register(c.sourceData, ddp.RemoteRead); err != nil {
 		return err
 	}
-	c.sink, err = c.conn.Register(c.sinkData, extsock.RemoteWrite)
+	c.sink, err = c.conn.Register(c.sinkData, ddp.RemoteWrite)
 	return err
 }
 
@@ -178,6 +179,6 @@ const nudgeAfter = 250 * time.Millisecond
 func (c *client) nudge() *time.Timer {
 	return time.AfterFunc(nudgeAfter, func() {
 		// The error of a connection that has ended meanwhile is whatever the wait returns.
-		_ = c.conn.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+		_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 	})
 }
