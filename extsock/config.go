@@ -175,8 +175,8 @@ type Startup int
 const (
 	// StartupOff leaves the connection in TCP mode until the program switches it.
 	StartupOff Startup = iota
-	// StartupPrefer switches where the peer can, and is plain TCP where it can't; Conn.Mode and
-	// Conn.Fallback tell. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
+	// StartupPrefer switches where the peer can, and is plain TCP where it can't;
+	// Conn.ConnectionState tells. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
 	// Reply. That costs a connection which the peer sees begin with an MPA Request, so the Dialer
 	// remembers for a while what the peer has said (see Dialer.FallbackFor). A Listener looks at the first
 	// octets of each connection: an MPA Request goes on as startup, everything else is the

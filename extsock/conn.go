@@ -12,20 +12,13 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A Mode is what a connection speaks.
-type Mode int
+// A mode is what a connection speaks.
+type mode int
 
 const (
-	ModeTCP Mode = iota // the octets of Write, as they are
-	ModeDDP             // DDP segments in FPDUs: RDMA operations, and each Write one Send
+	modeTCP mode = iota // Read and Write are those of the stream below
+	modeDDP             // DDP segments in FPDUs: the byte stream or messages, and RDMA operations
 )
-
-func (m Mode) String() string {
-	if m == ModeDDP {
-		return "DDP"
-	}
-	return "TCP"
-}
 
 // A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP mode,
 // and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
@@ -42,7 +35,7 @@ type Conn struct {
 	readDeadline, writeDeadline deadline
 
 	mu          sync.Mutex
-	mode        Mode          // +checklocks:mu
+	mode        mode          // +checklocks:mu
 	switching   chan struct{} // +checklocks:mu; not nil during MPA startup, closed at its end
 	asked       bool          // +checklocks:mu; startup waits for the application to answer a Request
 	reading     int           // +checklocks:mu; plain Reads under way
@@ -98,13 +91,6 @@ func (c *Conn) config() *Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cfg
-}
-
-// Mode tells what the connection speaks now.
-func (c *Conn) Mode() Mode {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mode
 }
 
 // Read reads into p. In TCP mode it is TCP's Read, and so it is in DDP mode between two rddp ends, where Read
@@ -164,7 +150,7 @@ func (c *Conn) enter(n *int, d *deadline) (ddp bool, err error) {
 		case c.isClosed():
 			c.mu.Unlock()
 			return false, net.ErrClosed
-		case c.mode == ModeDDP:
+		case c.mode == modeDDP:
 			c.mu.Unlock()
 			return true, nil
 		case c.switching == nil && c.startup.settled:
@@ -233,7 +219,7 @@ func (c *Conn) close() error {
 		c.mu.Unlock()
 		return nil
 	}
-	inDDP, inStartup := c.mode == ModeDDP, c.switching != nil
+	inDDP, inStartup := c.mode == modeDDP, c.switching != nil
 	leaves := c.startup.byListener.Load() && (inStartup || c.startup.sniffing != nil)
 	if leaves && c.startup.sniffing != nil {
 		c.hurrySniffLocked()
@@ -372,10 +358,10 @@ func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) erro
 	if c.startup.sniffing != nil && d == &c.readDeadline {
 		return nil // the stream gets it when the sniff is over
 	}
-	if c.mode == ModeTCP && c.switching == nil {
+	if c.mode == modeTCP && c.switching == nil {
 		return stream(t)
 	}
-	if c.mode == ModeDDP && d == &c.readDeadline {
+	if c.mode == modeDDP && d == &c.readDeadline {
 		c.verbs.pump.interrupt()
 	}
 	return nil

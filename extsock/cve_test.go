@@ -48,8 +48,8 @@ func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 		if err := <-switched; err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		if string(c.PeerPrivateData()) != "told once" || c.Mode() != extsock.ModeDDP {
-			t.Errorf("cut at %d: private data %q, mode %v", cut, c.PeerPrivateData(), c.Mode())
+		if string(c.ConnectionState().PeerPrivateData) != "told once" || modeOf(c) != "DDP" {
+			t.Errorf("cut at %d: private data %q, mode %v", cut, c.ConnectionState().PeerPrivateData, modeOf(c))
 		}
 		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if n, err := c.Read(make([]byte, 100)); n != 9 || err != nil {
@@ -114,8 +114,8 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 			} else {
 				err = c.EnableDDP(timeLimit(t), nil)
 			}
-			if err == nil || c.Mode() == extsock.ModeDDP {
-				t.Fatalf("Request %d, %x: error %v, mode %v", i, bad, err, c.Mode())
+			if err == nil || modeOf(c) == "DDP" {
+				t.Fatalf("Request %d, %x: error %v, mode %v", i, bad, err, modeOf(c))
 			}
 			if err := c.EnableDDP(timeLimit(t), nil); err == nil {
 				t.Errorf("Request %d: the second EnableDDP succeeds", i)

@@ -295,7 +295,7 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 		return mine, c.startup.failed
 	case c.isGivenUp():
 		return mine, net.ErrClosed
-	case c.mode == ModeDDP:
+	case c.mode == modeDDP:
 		return mine, ErrSwitched
 	case c.switching != nil || c.startup.sniffing != nil || c.reading > 0 || c.writing > 0:
 		return mine, ErrBusy
@@ -329,7 +329,7 @@ func (c *Conn) endSwitch(err error) error {
 	p := c.verbs.pump
 	c.mu.Lock()
 	if p != nil {
-		c.mode = ModeDDP
+		c.mode = modeDDP
 		c.stream.SetDeadline(time.Time{})
 	} else {
 		c.taps.rejected()
@@ -460,8 +460,7 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 // at once.
 func (c *Conn) start(cause error) {
 	a, v := c.peer.agreement, &c.verbs
-	extensions := c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
-	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
+	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: c.extensions()}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
 	} else {
@@ -492,6 +491,11 @@ func (c *Conn) start(cause error) {
 	p.enlist()
 	p.watchIdle(c.cfg.IdleTimeout)
 	v.pump = p
+}
+
+// extensions reports whether the operations of RFC 7306 may be used.
+func (c *Conn) extensions() bool {
+	return c.cfg.Extensions || c.peer.isRDDP && c.peer.capabilities.extensions
 }
 
 // rtrOp is the operation of length 0 that the Initiator sends first, 0 for none: the Ready to Receive

@@ -33,7 +33,7 @@
 // MPA. A [Listener] runs this startup in the background as soon as a connection comes, so Dial returns whatever the
 // accepting program does, and Accept does not wait for a peer. One Listener with StartupPrefer serves both kinds of
 // peers; where foreign iWARP peers come too, [Conn.ReceiveRequest] with Config.JudgeRequests tells all three apart
-// before anything is answered. No fallback is silent: [Conn.Mode] and [Conn.Fallback] tell, and Config.Trace gets an
+// before anything is answered. No fallback is silent: [Conn.ConnectionState] tells, and Config.Trace gets an
 // event. [Conn.Handshake] waits until startup is over.
 //
 // A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and

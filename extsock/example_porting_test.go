@@ -79,7 +79,9 @@ func ExampleDial_echo_step1() {
 	}
 	defer c.Close()
 	ask(c, "is anybody there?")
-	fmt.Println("in", c.Mode(), "mode")
+	if c.ConnectionState().DDPMode {
+		fmt.Println("in DDP mode")
+	}
 	// Output:
 	// is anybody there?
 	// in DDP mode

@@ -78,7 +78,7 @@ func ExampleConn_EnableDDP() {
 			log.Fatal(err)
 		}
 		n, err := server.Read(line)
-		fmt.Printf("%s over %v, %v\n", line[:n], server.Mode(), err)
+		fmt.Printf("%s, DDP mode: %t, %v\n", line[:n], server.ConnectionState().DDPMode, err)
 		server.Write([]byte("thanks"))
 	}()
 	if _, err := client.Write([]byte("START DDP")); err != nil {
@@ -91,7 +91,7 @@ func ExampleConn_EnableDDP() {
 		log.Fatal(err)
 	}
 	client.Read(make([]byte, 6))
-	// Output: some more over DDP, <nil>
+	// Output: some more, DDP mode: true, <nil>
 }
 
 // Work Requests are posted and complete later; one queue may serve many connections.
@@ -160,8 +160,8 @@ func ExampleDialer() {
 			log.Fatal(err)
 		}
 		mode := "plain TCP"
-		if x, ok := c.(*extsock.Conn); ok {
-			mode = x.Mode().String()
+		if x, ok := c.(*extsock.Conn); ok && x.ConnectionState().DDPMode {
+			mode = "DDP"
 		}
 		if _, err := c.Write([]byte("hello")); err != nil {
 			log.Fatal(err)

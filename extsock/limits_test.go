@@ -181,7 +181,7 @@ func TestHandshakeTimeoutIsOne(t *testing.T) {
 					}
 					total := extsock.TotalStats()
 					if startup == extsock.StartupPrefer && fast < 16 {
-						if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+						if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
 							t.Errorf("fallback %v", f)
 						}
 					} else if !errors.Is(err, context.DeadlineExceeded) || total.HandshakeTimeouts != before.HandshakeTimeouts+1 {

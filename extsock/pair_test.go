@@ -189,6 +189,33 @@ func do(t testing.TB, c *extsock.Conn, wr rdmap.WorkRequest) rdmap.Completion {
 	return complete(t, c.SendCQ())
 }
 
+// modeOf returns what c speaks: "DDP" or "TCP".
+func modeOf(c *extsock.Conn) string {
+	if c.ConnectionState().DDPMode {
+		return "DDP"
+	}
+	return "TCP"
+}
+
+// fallbackOf returns why c is plain TCP although it was to prefer DDP mode, or nil.
+func fallbackOf(c *extsock.Conn) *extsock.FallbackError {
+	e := (*extsock.FallbackError)(nil)
+	errors.As(c.ConnectionState().Fallback, &e)
+	return e
+}
+
+// depthsOf returns the depths of c that startup agreed on.
+func depthsOf(c *extsock.Conn) (ird, ord int) {
+	s := c.ConnectionState()
+	return s.IRD, s.ORD
+}
+
+// peerDepthsOf returns the depths that the peer of c stated.
+func peerDepthsOf(c *extsock.Conn) (ird, ord int) {
+	s := c.ConnectionState()
+	return s.PeerIRD, s.PeerORD
+}
+
 // option returns the value of a socket option of c.
 func option(t testing.TB, c *extsock.Conn, opt int) int {
 	t.Helper()

@@ -414,7 +414,7 @@ func hostOf(a net.Addr) string {
 // measureCrossover finds the crossover towards the peer's host: the octets that are copied in the time of a round
 // trip.
 func (c *Conn) measureCrossover(over <-chan struct{}) (int, error) {
-	if _, ord := c.Depths(); ord == 0 {
+	if c.ord() == 0 {
 		return -1, nil
 	}
 	round := time.Duration(math.MaxInt64)

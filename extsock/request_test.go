@@ -84,7 +84,7 @@ func TestOnePortThreeKindsOfPeers(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got := c.PeerPrivateData(); string(got) != "me" {
+				if got := c.ConnectionState().PeerPrivateData; string(got) != "me" {
 					t.Errorf("the foreign peer's program gets the private data %q, want what the server's gave alone", got)
 				}
 				c.Write([]byte("MPA hello"))
@@ -111,7 +111,7 @@ func answerByKind(ctx context.Context, c *extsock.Conn) error {
 	switch {
 	case errors.As(err, &plain):
 		kind = "plain: "
-		if c.Mode() != extsock.ModeTCP || c.Fallback() != plain {
+		if modeOf(c) != "TCP" || fallbackOf(c) != plain {
 			return errors.New("Fallback does not say what ReceiveRequest does")
 		}
 	case err != nil:
@@ -173,8 +173,8 @@ func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 				}()
 				_, err := c.ReceiveRequest(t.Context())
 				var plain *extsock.FallbackError
-				if !errors.As(err, &plain) || plain.Reason != extsock.FallbackPlainPeer || plain != c.Fallback() {
-					t.Errorf("%q: ReceiveRequest = %v, Fallback = %v", sent, err, c.Fallback())
+				if !errors.As(err, &plain) || plain.Reason != extsock.FallbackPlainPeer || plain != fallbackOf(c) {
+					t.Errorf("%q: ReceiveRequest = %v, Fallback = %v", sent, err, fallbackOf(c))
 				}
 				if got, err := io.ReadAll(c); string(got) != sent || err != nil {
 					t.Errorf("of %q came %q, %v", sent, got, err)

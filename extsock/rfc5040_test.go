@@ -224,8 +224,8 @@ func TestRFC5040_6_1_TheULPSetsDepths(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
-			ird, ord := ci.Depths()
-			rird, rord := cr.Depths()
+			ird, ord := depthsOf(ci)
+			rird, rord := depthsOf(cr)
 			if ird != tt.ird || ord != tt.ord || rird != tt.rird || rord != tt.rord {
 				t.Errorf("IRD and ORD are %d, %d and %d, %d, want %d, %d and %d, %d",
 					ird, ord, rird, rord, tt.ird, tt.ord, tt.rird, tt.rord)

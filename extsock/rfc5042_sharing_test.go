@@ -99,7 +99,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.SetReadDeadline(time.Now().Add(time.Minute))
-			if got, _ := c.Depths(); got > ird {
+			if got, _ := depthsOf(c); got > ird {
 				t.Errorf("the IRD is %d, want %d at most", got, ird)
 			}
 			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(true, false), rx: mpa.NewReceiver(true, false)}

@@ -27,8 +27,8 @@ import (
 func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 	afterwards := func(c *extsock.Conn, far farEnd) {
 		t.Helper()
-		if c.Mode() != extsock.ModeTCP {
-			t.Errorf("mode %v", c.Mode())
+		if modeOf(c) != "TCP" {
+			t.Errorf("mode %v", modeOf(c))
 		}
 		far.hearNothing()
 		if _, err := c.Write([]byte("plain")); err != nil {
@@ -159,8 +159,8 @@ func TestRFC5044_7_1_2_InitiatorsULPDeclines(t *testing.T) {
 		done := enable(c, "")
 		far.hear(requestKey + "40 01 0000")
 		far.say(replyKey + "40 01 0005 776f6e2774")
-		if err := <-done; err != nil || string(c.PeerPrivateData()) != "won't" {
-			t.Fatalf("EnableDDP = %v, Private Data %q", err, c.PeerPrivateData())
+		if err := <-done; err != nil || string(c.ConnectionState().PeerPrivateData) != "won't" {
+			t.Fatalf("EnableDDP = %v, Private Data %q", err, c.ConnectionState().PeerPrivateData)
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -192,15 +192,15 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 			far.Write(request[i : i+1])
 		}
 		req := <-requests
-		if string(req.PrivateData) != "hello" || c.Mode() != extsock.ModeTCP {
-			t.Errorf("Private Data %q, mode %v", req.PrivateData, c.Mode())
+		if string(req.PrivateData) != "hello" || modeOf(c) != "TCP" {
+			t.Errorf("Private Data %q, mode %v", req.PrivateData, modeOf(c))
 		}
 		if err := c.Post(&rdmap.WorkRequest{}); !errors.Is(err, extsock.ErrMode) {
 			t.Errorf("Post before Full Operation = %v", err)
 		}
 		far.hearNothing() // the program thinks about it
-		if err := req.Accept(t.Context(), nil); err != nil || c.Mode() != extsock.ModeDDP {
-			t.Errorf("Accept = %v, mode %v", err, c.Mode())
+		if err := req.Accept(t.Context(), nil); err != nil || modeOf(c) != "DDP" {
+			t.Errorf("Accept = %v, mode %v", err, modeOf(c))
 		}
 		far.hear(replyKey + "40 01 0000")
 		far.close(c)

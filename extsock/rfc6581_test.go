@@ -49,7 +49,7 @@ func TestRFC6581_9_1_TheULPLearnsThePeersDepths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*extsock.Conn{ci, cr} {
-		if ird, ord := c.PeerDepths(); ird != 0 || ord != 0 {
+		if ird, ord := peerDepthsOf(c); ird != 0 || ord != 0 {
 			t.Errorf("PeerDepths before DDP mode = %d, %d", ird, ord)
 		}
 	}
@@ -57,10 +57,10 @@ func TestRFC6581_9_1_TheULPLearnsThePeersDepths(t *testing.T) {
 	if err := errors.Join(ci.EnableDDP(timeLimit(t), nil), <-accepted); err != nil {
 		t.Fatal(err)
 	}
-	if ird, ord := ci.PeerDepths(); ird != 7 || ord != 4 {
+	if ird, ord := peerDepthsOf(ci); ird != 7 || ord != 4 {
 		t.Errorf("the Initiator learns IRD %d, ORD %d, want 7, 4", ird, ord)
 	}
-	if ird, ord := cr.PeerDepths(); ird != 4 || ord != 30 {
+	if ird, ord := peerDepthsOf(cr); ird != 4 || ord != 30 {
 		t.Errorf("the Responder learns IRD %d, ORD %d, want 4, 30", ird, ord)
 	}
 }
@@ -171,7 +171,7 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatal(n, err)
 		}
 	}
-	if ird, ord := c.Depths(); ird != 4 || ord != 2 {
+	if ird, ord := depthsOf(c); ird != 4 || ord != 2 {
 		t.Errorf("depths %d, %d, want 4, 2", ird, ord)
 	}
 	sinks := make([][]byte, 5)

@@ -23,7 +23,7 @@ const keyLen = len("MPA ID Req Frame")
 func (c *Conn) awaitSniff(ctx context.Context) error {
 	c.mu.Lock()
 	s := &c.startup
-	if !c.sniffsLocked() || c.switching != nil || c.mode == ModeDDP || c.isClosed() {
+	if !c.sniffsLocked() || c.switching != nil || c.mode == modeDDP || c.isClosed() {
 		c.mu.Unlock()
 		return nil
 	}

@@ -122,7 +122,7 @@ func (c *Conn) SetsockoptInt(level, opt, value int) error {
 // agreed on in DDP mode. An option or level that does not exist gives errors.ErrUnsupported.
 func (c *Conn) GetsockoptInt(level, opt int) (int, error) {
 	if level == SOL_DDP && opt == DDPMODE {
-		return int(c.Mode()), nil
+		return int(c.inMode()), nil
 	}
 	o, ok := sockopts[opt]
 	if !ok || level != SOL_DDP {
@@ -139,7 +139,7 @@ func (c *Conn) setDDPMode(value int) error {
 	if value == 1 {
 		return c.EnableDDP(context.Background(), nil)
 	}
-	if value == 0 && c.Mode() == ModeTCP {
+	if value == 0 && c.inMode() == modeTCP {
 		return nil
 	}
 	if value == 0 {
@@ -168,7 +168,7 @@ func (c *Conn) configure(o sockopt, value int) error {
 	switch {
 	case c.isClosed():
 		return net.ErrClosed
-	case c.mode == ModeDDP:
+	case c.mode == modeDDP:
 		return ErrSwitched
 	case c.switching != nil:
 		return ErrBusy
@@ -193,7 +193,7 @@ func depthSetting(n int) int {
 func (c *Conn) agreed() (a mpa.Agreement, inDDP bool, cfg *Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer.agreement, c.mode == ModeDDP, c.cfg
+	return c.peer.agreement, c.mode == modeDDP, c.cfg
 }
 
 func (c *Conn) markers() int {

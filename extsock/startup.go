@@ -123,17 +123,9 @@ func (s *startup) endLocked(err error) {
 	s.byListener.Store(false)
 }
 
-// Fallback returns why the connection is plain TCP although Config.Startup preferred DDP mode; nil if it
-// is in DDP mode, or undecided, or plain TCP was what it is to be.
-func (c *Conn) Fallback() *FallbackError {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.startup.fallback
-}
-
 // Handshake waits until what Config.Startup asks for is done, which the connection's first Read or Write
 // would wait for otherwise. With StartupPrefer on the accepting side that takes the peer's first octets. It
-// returns nil also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first, the
+// returns nil also when the connection is plain TCP then; ConnectionState tells. When ctx is done first, the
 // error is ctx.Err(), and the connection is as usable as before: startup goes on.
 func (c *Conn) Handshake(ctx context.Context) error {
 	calls := 0

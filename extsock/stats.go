@@ -72,7 +72,7 @@ type Totals struct {
 // after Close.
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
-	inDDP := c.mode == ModeDDP
+	inDDP := c.mode == modeDDP
 	c.mu.Unlock()
 	if !inDDP {
 		return Stats{}

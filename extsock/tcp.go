@@ -183,7 +183,7 @@ func (c *Conn) plain() (net.Conn, error) {
 	switch {
 	case c.isClosed():
 		return nil, net.ErrClosed
-	case c.mode == ModeDDP, c.switching != nil, !c.startup.settled, len(c.startup.ahead) > 0:
+	case c.mode == modeDDP, c.switching != nil, !c.startup.settled, len(c.startup.ahead) > 0:
 		return nil, errors.ErrUnsupported
 	}
 	return c.direct(), nil

@@ -111,7 +111,7 @@ func (c *Conn) inDDP() (*verbs, error) {
 		return nil, c.startup.failed
 	case c.isClosed():
 		return nil, net.ErrClosed
-	case c.mode != ModeDDP:
+	case c.mode != modeDDP:
 		return nil, ErrMode
 	}
 	return &c.verbs, nil
@@ -282,7 +282,7 @@ func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()
-		late := c.mode == ModeDDP || c.switching != nil && !c.asked
+		late := c.mode == modeDDP || c.switching != nil && !c.asked
 		if !late {
 			v.appReceives.Store(true)
 		}
@@ -296,27 +296,4 @@ func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 		err = net.ErrClosed
 	}
 	return c.opError("post", err)
-}
-
-// PeerPrivateData returns the private data of the peer's application from MPA startup; nil before it.
-func (c *Conn) PeerPrivateData() []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.privateData
-}
-
-// Depths returns the IRD and ORD of this end that startup has agreed on, in RDMA Reads (RFC 6581 §9).
-func (c *Conn) Depths() (ird, ord int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.agreement.IRD, c.peer.agreement.ORD
-}
-
-// PeerDepths returns the IRD and ORD that the peer has stated in its Request or Reply, in RDMA Reads; 0 and 0 before
-// startup and where it states none. A rejection has them in its *mpa.RejectError.
-// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
-func (c *Conn) PeerDepths() (ird, ord int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer.agreement.PeerIRD, c.peer.agreement.PeerORD
 }

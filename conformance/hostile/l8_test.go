@@ -65,9 +65,7 @@ func lookAt(c *extsock.Conn, way, round int) {
 	for range 3 {
 		switch way {
 		case 0: // looks
-			_, _ = c.Mode(), c.Fallback()
-			_, _, _ = c.Stats(), c.PeerPrivateData(), c.LocalAddr()
-			c.Depths()
+			_, _, _ = c.ConnectionState(), c.Stats(), c.LocalAddr()
 			for opt := extsock.DDPMODE; opt <= extsock.DDP_MESSAGES; opt++ {
 				c.GetsockoptInt(extsock.SOL_DDP, opt)
 			}
@@ -142,7 +140,7 @@ func TestL9_NothingOutlives(t *testing.T) {
 		}},
 		{"a peer that sniffs in vain", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: time.Second}, func(x conns) {
 			x.peer.SetReadDeadline(time.Now().Add(3 * time.Second))
-			if _, err := x.peer.Read(make([]byte, 1)); kindOf(err) != "deadline" || x.peer.Mode() != extsock.ModeTCP {
+			if _, err := x.peer.Read(make([]byte, 1)); kindOf(err) != "deadline" || x.peer.ConnectionState().DDPMode {
 				t.Errorf("Read: %v", err)
 			}
 		}},

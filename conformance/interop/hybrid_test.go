@@ -223,7 +223,11 @@ func (s *hybrid) meet() {
 func (s *hybrid) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mode", func(w http.ResponseWriter, r *http.Request) { // by any method
-		fmt.Fprint(w, r.Context().Value(connKey{}).(*extsock.Conn).Mode())
+		mode := "TCP"
+		if r.Context().Value(connKey{}).(*extsock.Conn).ConnectionState().DDPMode {
+			mode = "DDP"
+		}
+		fmt.Fprint(w, mode)
 	})
 	mux.HandleFunc("GET /meet", func(w http.ResponseWriter, r *http.Request) { s.meet() })
 	mux.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) { w.Write(s.file) })

@@ -278,7 +278,8 @@ func TestRddpManyReads(t *testing.T) {
 			g.SetSiw(t, tt.params...)
 			tt.own.NoCRC = true
 			l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, siw: tt.siw})
-			ird, ord := l.conn.Depths()
+			state := l.conn.ConnectionState()
+			ird, ord := state.IRD, state.ORD
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}

@@ -66,14 +66,15 @@ func TestRddpStartup(t *testing.T) {
 			if theirs.Revision != tt.revision || ours.Revision != tt.revision {
 				t.Errorf("the revisions are %d and siw's %d, want %d", ours.Revision, theirs.Revision, tt.revision)
 			}
-			if got := l.conn.PeerPrivateData(); !bytes.Equal(got, down) {
+			if got := l.conn.ConnectionState().PeerPrivateData; !bytes.Equal(got, down) {
 				t.Errorf("this stack got the private data %q, want %q", got, down)
 			}
 			got := l.told.Bytes("pd")
 			if !bytes.HasSuffix(got, up) || strings.HasPrefix(string(got), capabilityRecord) == tt.siwInitiates {
 				t.Errorf("siw's program got the private data %q, want %q; only a Request is to have the record of capabilities", got, up)
 			}
-			ird, ord := l.conn.Depths()
+			state := l.conn.ConnectionState()
+			ird, ord := state.IRD, state.ORD
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}
@@ -122,7 +123,7 @@ func TestRddpPrivateData(t *testing.T) {
 				up, down := Pattern(5, n), Pattern(6, n)
 				l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
 					siw: strings.TrimSuffix("ird=16 ord=16 pd="+hex.EncodeToString(down), " pd=")})
-				if got := l.conn.PeerPrivateData(); !bytes.Equal(got, down) {
+				if got := l.conn.ConnectionState().PeerPrivateData; !bytes.Equal(got, down) {
 					t.Errorf("this stack got private data %x, want %x", got, down)
 				}
 				got := l.told.Bytes("pd")
@@ -157,8 +158,8 @@ func TestRddpReject(t *testing.T) {
 			if !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, no) {
 				t.Errorf("EnableDDP = %v, want a rejection with the private data %q", err, no)
 			}
-			if conn.Mode() != extsock.ModeTCP {
-				t.Errorf("the connection is in %v mode after the rejection", conn.Mode())
+			if conn.ConnectionState().DDPMode {
+				t.Error("the connection is in DDP mode after the rejection")
 			}
 			if e, _ := siw.MustReply().Event("connect_request"); !bytes.Equal(e.Bytes("pd"), please) {
 				t.Errorf("siw's program got %q, want %q", e.Bytes("pd"), please)

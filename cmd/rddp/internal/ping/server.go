@@ -171,7 +171,7 @@ type answerer struct {
 }
 
 func (a *answerer) run(ctx context.Context) error {
-	if _, ord := a.conn.Depths(); ord == 0 {
+	if a.conn.ConnectionState().ORD == 0 {
 		return a.fail("starting", ErrNoReads)
 	}
 	late, cancel := graceful(ctx)

@@ -50,7 +50,8 @@ func (s *session) start(ctx context.Context, startup func(ctx context.Context, p
 	if err := startup(ctx, nil); err != nil {
 		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
 	}
-	ird, ord := s.conn.Depths()
+	state := s.conn.ConnectionState()
+	ird, ord := state.IRD, state.ORD
 	s.cfg.trace(ctx, "connected", s.n, "peer", s.conn.RemoteAddr(), "ird", ird, "ord", ord)
 	return nil
 }

@@ -103,7 +103,7 @@ const flushTimeout = time.Second
 // was written goes out before.
 func (e *ddpEnd) abort() {
 	e.once.Do(func() {
-		if e.Mode() == extsock.ModeDDP {
+		if e.ConnectionState().DDPMode {
 			e.SetWriteDeadline(time.Now().Add(flushTimeout))
 			// Of length 0, so it does nothing at the peer: but it is over when all before it is.
 			_, _ = e.Remote(rdmap.Handle{}).WriteAt(nil, 0)
