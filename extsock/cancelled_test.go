@@ -27,7 +27,7 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).WithContext(ctx).ReadAt(make([]byte, 8), 0)
+		_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).Read(ctx, make([]byte, 8), 0)
 		queued <- err
 	}()
 	synctest.Wait()
@@ -89,7 +89,7 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			_, err := c.Remote(h).WithContext(ctx).WriteAt(make([]byte, 8), 0)
+			_, err := c.Remote(h).Write(ctx, make([]byte, 8), 0)
 			short <- err
 		}()
 		synctest.Wait()

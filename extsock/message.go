@@ -112,7 +112,7 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 	if limit := c.peer.capabilities.maxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
 		return 0, ErrMessageTooLong
 	}
-	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
+	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done(), nil)
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
@@ -120,17 +120,17 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 }
 
 // do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. When
-// over is closed first it takes the Work Request back. Where that is not possible, because octets of its payload
+// over or cancel, which may be nil, is closed first it takes the Work Request back. Where that is not possible, because octets of its payload
 // are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
 // connection fails.
-func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion, error) {
-	if isClosed(over) {
+func (c *Conn) do(wr *rdmap.WorkRequest, over, cancel <-chan struct{}) (rdmap.Completion, error) {
+	if isClosed(over) || cancel != nil && isClosed(cancel) {
 		return rdmap.Completion{}, errDeadline
 	}
 	v := &c.verbs
 	cq := v.waiter()
 	wr.CQ, wr.ID = cq, v.ids.Add(1)
-	if err := c.postWhenRoom(wr, over); err != nil {
+	if err := c.postWhenRoom(wr, over, cancel); err != nil {
 		v.waiters.Put(cq)
 		return rdmap.Completion{}, err
 	}
@@ -150,17 +150,19 @@ func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion
 		}
 		select {
 		case <-cq.Ready():
+			continue
 		case <-over:
-			cancelled = true
-			if !v.qp.Cancel(cq, wr.ID) {
-				if v.pump.detach(wr.Data) {
-					// Its completion queue is nobody's from now on.
-					return rdmap.Completion{}, errDetached
-				}
-				v.pump.kill(errAbandoned)
-			}
-			v.pump.cancelled()
+		case <-cancel:
 		}
+		cancelled = true
+		if !v.qp.Cancel(cq, wr.ID) {
+			if v.pump.detach(wr.Data) {
+				// Its completion queue is nobody's from now on.
+				return rdmap.Completion{}, errDetached
+			}
+			v.pump.kill(errAbandoned)
+		}
+		v.pump.cancelled()
 	}
 }
 
@@ -173,7 +175,7 @@ func (v *verbs) waiter() *rdmap.CompletionQueue {
 }
 
 // postWhenRoom posts wr, waiting while the send queue is full.
-func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
+func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over, cancel <-chan struct{}) error {
 	err := c.verbs.qp.PostSend(wr)
 	for isFull(err) {
 		room := c.verbs.pump.freed.wait()
@@ -183,6 +185,8 @@ func (c *Conn) postWhenRoom(wr *rdmap.WorkRequest, over <-chan struct{}) error {
 		select {
 		case <-room:
 		case <-over:
+			return errDeadline
+		case <-cancel:
 			return errDeadline
 		}
 	}

@@ -162,7 +162,7 @@ func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		p := make([]byte, 100_000)
-		_, err := ci.Remote(r.Handle()).WithContext(ctx).ReadAt(p, 0)
+		_, err := ci.Remote(r.Handle()).Read(ctx, p, 0)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("ReadAt = %v, want context.DeadlineExceeded", err)
 		}
@@ -222,22 +222,22 @@ func TestRemoteMemory(t *testing.T) {
 			t.Errorf("WriteAt(%d octets, %d) = %d, %v, want %v", tt.n, tt.off, n, err, tt.err)
 		}
 	}
-	if _, err := m.FetchAdd(93, 1); !errors.Is(err, extsock.ErrRange) {
+	if _, err := m.FetchAdd(t.Context(), 93, 1); !errors.Is(err, extsock.ErrRange) {
 		t.Errorf("FetchAdd over the end: %v", err)
 	}
-	if _, err := m.FetchAdd(3, 1); !errors.Is(err, ddp.ErrMisaligned) {
+	if _, err := m.FetchAdd(t.Context(), 3, 1); !errors.Is(err, ddp.ErrMisaligned) {
 		t.Errorf("FetchAdd at offset 3: %v", err)
 	}
 	if _, err := cr.Register(memory[1:], ddp.RemoteAtomic); !errors.Is(err, ddp.ErrMisaligned) {
 		t.Errorf("Register of misaligned memory for atomics: %v", err)
 	}
-	if old, err := m.Swap(0, 1); err != nil || old == 1 {
+	if old, err := m.Swap(t.Context(), 0, 1); err != nil || old == 1 {
 		t.Errorf("Swap = %d, %v", old, err)
 	}
-	if old, err := m.CompareAndSwap(0, 1, 2); err != nil || old != 1 {
+	if old, err := m.CompareAndSwap(t.Context(), 0, 1, 2); err != nil || old != 1 {
 		t.Errorf("CompareAndSwap = %d, %v", old, err)
 	}
-	if old, err := m.FetchAdd(0, 1); err != nil || old != 2 {
+	if old, err := m.FetchAdd(t.Context(), 0, 1); err != nil || old != 2 {
 		t.Errorf("FetchAdd = %d, %v", old, err)
 	}
 }

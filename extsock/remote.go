@@ -9,13 +9,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// RemoteMemory is a peer's registered memory, as one-sided reads and writes see it. Its methods block
-// until the operation is complete, until the Conn's read or write deadline, or until its context is
-// done. They may be called from any goroutine, many at once.
+// RemoteMemory is a peer's registered memory, for one-sided operations: the peer's program takes no part
+// in them. Offsets are in octets from the start of the memory.
+//
+// The methods block until the operation is complete, until the Conn's read or write deadline, or until
+// ctx is done, for those that have a ctx. The error is then os.ErrDeadlineExceeded or ctx.Err(). They may
+// be called from any goroutine, many at once.
 type RemoteMemory struct {
-	c   *Conn
-	h   rdmap.Handle
-	ctx context.Context
+	c *Conn
+	h rdmap.Handle
 }
 
 var (
@@ -23,28 +25,29 @@ var (
 	_ io.WriterAt = (*RemoteMemory)(nil)
 )
 
-// Remote gives the peer's memory that h stands for.
-func (c *Conn) Remote(h rdmap.Handle) *RemoteMemory {
-	return &RemoteMemory{c: c, h: h, ctx: context.Background()}
-}
+// Remote returns the peer's memory that h names. It does not ask the peer: a Handle that is not valid
+// fails the first operation, and ends the connection.
+func (c *Conn) Remote(h rdmap.Handle) *RemoteMemory { return &RemoteMemory{c: c, h: h} }
 
-// WithContext gives the same memory with calls that end when ctx is done.
-func (m *RemoteMemory) WithContext(ctx context.Context) *RemoteMemory {
-	return &RemoteMemory{c: m.c, h: m.h, ctx: ctx}
-}
-
-// Len returns the length of the memory in octets.
-func (m *RemoteMemory) Len() int64 { return int64(m.h.Len) }
-
-// ReadAt reads len(p) octets from offset off with one RDMA Read. At the end of the memory it reads
-// what there is and returns io.EOF, as io.ReaderAt asks. A call that ends early leaves the connection
-// usable and p untouched from then on.
+// ReadAt is Read without a context.
 func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
+	return m.Read(context.Background(), p, off)
+}
+
+// WriteAt is Write without a context.
+func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
+	return m.Write(context.Background(), p, off)
+}
+
+// Read reads len(p) octets from offset off with one RDMA Read. At the end of the memory Read returns the
+// octets that are there and io.EOF, as an io.ReaderAt does. The Conn's read deadline bounds it. A call
+// that ends early leaves the connection usable, and does not change p after it has returned.
+func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, m.c.opError("read", ErrRange)
 	}
 	var end error
-	if rest := m.Len() - off; int64(len(p)) > rest {
+	if rest := m.len() - off; int64(len(p)) > rest {
 		if rest <= 0 {
 			return 0, io.EOF
 		}
@@ -54,48 +57,54 @@ func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, m.c.opError("read", err)
 	}
-	if _, err := m.do("read", &rdmap.WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
+	wr := rdmap.WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}
+	if _, err := m.do(ctx, "read", &wr, &m.c.readDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), end
 }
 
-// WriteAt writes p at offset off with one RDMA Write and returns when TCP has taken all of it. That
-// it has been placed is known by whatever the peer answers to a later message, or a later Read. When it ends
-// early with octets on their way, p goes out nevertheless, from a copy; if that would be more than 4 MiB the connection ends.
-func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
-	if off < 0 || int64(len(p)) > m.Len()-off {
-		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.Len()))
+// Write writes p at offset off with one RDMA Write and returns when TCP has taken all of it. The peer's
+// memory has it by the time at which the peer answers a later message, or a later Read returns. The
+// Conn's write deadline bounds it. When a call ends early and some of p is on its way already, all of p
+// goes out from a copy. If that would be more than 4 MiB, the connection ends.
+func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 || int64(len(p)) > m.len()-off {
+		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.len()))
 	}
 	h, err := m.h.Slice(off, len(p))
 	if err != nil {
 		return 0, m.c.opError("write", err)
 	}
-	if _, err := m.do("write", &rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
+	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}
+	if _, err := m.do(ctx, "write", &wr, &m.c.writeDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// FetchAdd adds delta to the 64-bit word at off and returns its value from before. The word's address at
-// the peer must be a multiple of 8, else the error of this and the other atomics is ddp.ErrMisaligned.
-func (m *RemoteMemory) FetchAdd(off int64, delta uint64) (uint64, error) {
-	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
+// FetchAdd adds delta to the 64-bit word at off and returns the value that the word had before. The
+// word's address at the peer must be a multiple of 8. Otherwise the error of this and the other atomics
+// is ddp.ErrMisaligned. The Conn's write deadline bounds them.
+func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
 
-// CompareAndSwap replaces the 64-bit word at off by new if it is old, and returns its value from
-// before: the swap was done if that is old.
-func (m *RemoteMemory) CompareAndSwap(off int64, old, new uint64) (uint64, error) {
-	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
+// CompareAndSwap replaces the 64-bit word at off by new if the word is old. It returns the value that the
+// word had before, so the word was replaced if that is old.
+func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new uint64) (uint64, error) {
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
 }
 
-// Swap replaces the 64-bit word at off by new and returns its value from before.
-func (m *RemoteMemory) Swap(off int64, new uint64) (uint64, error) {
-	return m.atomic(rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
+// Swap replaces the 64-bit word at off by new and returns the value that the word had before.
+func (m *RemoteMemory) Swap(ctx context.Context, off int64, new uint64) (uint64, error) {
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
 
-func (m *RemoteMemory) atomic(wr rdmap.WorkRequest, off int64) (uint64, error) {
-	if off < 0 || off > m.Len()-8 {
+func (m *RemoteMemory) len() int64 { return int64(m.h.Len) }
+
+func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int64) (uint64, error) {
+	if off < 0 || off > m.len()-8 {
 		return 0, m.c.opError("atomic", ErrRange)
 	}
 	// The TO is congruent to the peer's address modulo 8, at least if the peer is rddp; a misaligned
@@ -108,32 +117,18 @@ func (m *RemoteMemory) atomic(wr rdmap.WorkRequest, off int64) (uint64, error) {
 		return 0, m.c.opError("atomic", err)
 	}
 	wr.Remote = h
-	done, err := m.do("atomic", &wr, &m.c.writeDeadline)
+	done, err := m.do(ctx, "atomic", &wr, &m.c.writeDeadline)
 	return done.Original, err
 }
 
-// do runs one operation under the context and the deadline.
-func (m *RemoteMemory) do(op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
+// do runs one operation until ctx is done or the deadline has passed.
+func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
 		return rdmap.Completion{}, m.c.opError(op, err)
 	}
-	over := d.done()
-	if m.ctx.Done() == nil {
-		done, err := m.c.do(wr, over)
-		return done, m.c.opError(op, unexpectedEOF(err))
-	}
-	ctx, cancel := context.WithCancelCause(m.ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-over:
-			cancel(errDeadline)
-		case <-ctx.Done():
-		}
-	}()
-	done, err := m.c.do(wr, ctx.Done())
-	if err != nil && m.ctx.Err() != nil {
-		err = m.ctx.Err()
+	done, err := m.c.do(wr, d.done(), ctx.Done())
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
 	}
 	return done, m.c.opError(op, unexpectedEOF(err))
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,13 +22,22 @@ import (
 // remoteCalls are the calls of RemoteMemory that wait, each with memory of its own, of 64 octets.
 var remoteCalls = []struct {
 	name string
-	call func(m *extsock.RemoteMemory) error
+	call func(ctx context.Context, m *extsock.RemoteMemory) error
 }{
-	{"ReadAt", func(m *extsock.RemoteMemory) error { _, err := m.ReadAt(make([]byte, 64), 0); return err }},
-	{"WriteAt", func(m *extsock.RemoteMemory) error { _, err := m.WriteAt(make([]byte, 64), 0); return err }},
-	{"FetchAdd", func(m *extsock.RemoteMemory) error { _, err := m.FetchAdd(0, 1); return err }},
-	{"CompareAndSwap", func(m *extsock.RemoteMemory) error { _, err := m.CompareAndSwap(0, 1, 2); return err }},
-	{"Swap", func(m *extsock.RemoteMemory) error { _, err := m.Swap(0, 1); return err }},
+	{"Read", func(ctx context.Context, m *extsock.RemoteMemory) error {
+		_, err := m.Read(ctx, make([]byte, 64), 0)
+		return err
+	}},
+	{"Write", func(ctx context.Context, m *extsock.RemoteMemory) error {
+		_, err := m.Write(ctx, make([]byte, 64), 0)
+		return err
+	}},
+	{"FetchAdd", func(ctx context.Context, m *extsock.RemoteMemory) error { _, err := m.FetchAdd(ctx, 0, 1); return err }},
+	{"CompareAndSwap", func(ctx context.Context, m *extsock.RemoteMemory) error {
+		_, err := m.CompareAndSwap(ctx, 0, 1, 2)
+		return err
+	}},
+	{"Swap", func(ctx context.Context, m *extsock.RemoteMemory) error { _, err := m.Swap(ctx, 0, 1); return err }},
 }
 
 // contexts are the ways in which a context ends after a second, and what a call then returns.
@@ -71,8 +82,8 @@ func TestRemoteContextDone(t *testing.T) {
 	late, cancel := context.WithTimeout(context.Background(), -time.Second)
 	defer cancel()
 	for _, tt := range remoteCalls {
-		wantContextError(t, tt.call(m.WithContext(cancelled)), context.Canceled)
-		wantContextError(t, tt.call(m.WithContext(late)), context.DeadlineExceeded)
+		wantContextError(t, tt.call(cancelled, m), context.Canceled)
+		wantContextError(t, tt.call(late, m), context.DeadlineExceeded)
 	}
 	p := make([]byte, 64)
 	if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, want) {
@@ -134,7 +145,7 @@ func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate)
 // answer that comes later does no harm. (A Write waits for no answer; see below.)
 func TestRemoteContextEndsTheWait(t *testing.T) {
 	for _, tt := range remoteCalls {
-		if tt.name == "WriteAt" {
+		if tt.name == "Write" {
 			continue
 		}
 		for _, how := range contexts {
@@ -144,12 +155,12 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 					m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 					g.shut()
 					begin := time.Now()
-					wantContextError(t, tt.call(m.WithContext(how.make(t))), how.want)
+					wantContextError(t, tt.call(how.make(t), m), how.want)
 					if d := time.Since(begin); d != time.Second {
 						t.Errorf("returned after %v, want 1s", d)
 					}
 					g.open()
-					if err := tt.call(m); err != nil {
+					if err := tt.call(context.Background(), m); err != nil {
 						t.Errorf("the next call: %v", err)
 					}
 					ci.Close()
@@ -158,6 +169,45 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestRemoteContextCostsNoGoroutine: a call that waits is the caller's goroutine and no other, with a context that can
+// end and without one.
+func TestRemoteContextCostsNoGoroutine(t *testing.T) {
+	for _, tt := range remoteCalls {
+		if tt.name == "Write" {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr, g := gatedPair(t, extsock.Config{})
+				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
+				for _, ctx := range []context.Context{context.Background(), t.Context()} {
+					g.shut()
+					done := make(chan error, 1)
+					go func() { done <- tt.call(ctx, m) }()
+					synctest.Wait()
+					stacks := make([]byte, 1<<20)
+					waiting := 0
+					for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+						if strings.Contains(stack, "(*RemoteMemory).") {
+							waiting++
+						}
+					}
+					if waiting != 1 {
+						t.Errorf("%d goroutines wait for the call, want 1", waiting)
+					}
+					g.open()
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
 	}
 }
 
@@ -178,7 +228,7 @@ func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 						go func() { _, err := m.ReadAt(make([]byte, 64), 0); first <- err }()
 					}
 					synctest.Wait()
-					wantContextError(t, tt.call(m.WithContext(how.make(t))), how.want)
+					wantContextError(t, tt.call(how.make(t), m), how.want)
 					g.open()
 					for range before {
 						if err := <-first; err != nil {
@@ -210,7 +260,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 				first := make(chan error, 1)
 				go func() { _, err := m.WriteAt(pattern(60_000, 1), 0); first <- err }()
 				synctest.Wait()
-				_, err := m.WithContext(how.make(t)).WriteAt(pattern(60_000, 2), 0)
+				_, err := m.Write(how.make(t), pattern(60_000, 2), 0)
 				wantContextError(t, err, how.want)
 				g.open()
 				if err := <-first; err != nil {
@@ -231,7 +281,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
 				g.shut()
 				p := pattern(60_000, 1)
-				_, err := m.WithContext(how.make(t)).WriteAt(p, 0)
+				_, err := m.Write(how.make(t), p, 0)
 				wantContextError(t, err, how.want)
 				clear(p)
 				g.open()
@@ -249,7 +299,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 // TestRemoteContextAndDeadline: whichever ends first ends the call, and is the error.
 func TestRemoteContextAndDeadline(t *testing.T) {
 	for _, tt := range remoteCalls {
-		if tt.name == "WriteAt" {
+		if tt.name == "Write" {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,16 +308,16 @@ func TestRemoteContextAndDeadline(t *testing.T) {
 				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 				g.shut()
 				ci.SetDeadline(time.Now().Add(2 * time.Second))
-				wantContextError(t, tt.call(m.WithContext(contexts[0].make(t))), context.Canceled)
+				wantContextError(t, tt.call(contexts[0].make(t), m), context.Canceled)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				err := tt.call(m.WithContext(ctx))
+				err := tt.call(ctx, m)
 				if !errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("the connection's deadline comes first: %v", err)
 				}
 				g.open()
 				ci.SetDeadline(time.Time{})
-				if err := tt.call(m); err != nil {
+				if err := tt.call(context.Background(), m); err != nil {
 					t.Errorf("the next call: %v", err)
 				}
 				ci.Close()

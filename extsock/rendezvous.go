@@ -421,7 +421,7 @@ func (c *Conn) measureCrossover(over <-chan struct{}) (int, error) {
 	for range 3 {
 		begin := time.Now()
 		// A Read of nothing, which the peer answers without its program.
-		if _, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over); err != nil {
+		if _, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over, nil); err != nil {
 			return 0, err
 		}
 		round = min(round, time.Since(begin))

@@ -37,10 +37,10 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 	memory := make([]byte, 8)
 	handle := register(t, cr, memory, ddp.RemoteAtomic).Handle()
 	m := ci.Remote(handle)
-	if _, err := m.FetchAdd(0, 5); err != nil {
+	if _, err := m.FetchAdd(t.Context(), 0, 5); err != nil {
 		t.Fatal(err)
 	}
-	if old, err := m.CompareAndSwap(0, 5, 0x0102030405060708); err != nil || old != 5 {
+	if old, err := m.CompareAndSwap(t.Context(), 0, 5, 0x0102030405060708); err != nil || old != 5 {
 		t.Fatal(old, err)
 	}
 	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})

@@ -114,9 +114,9 @@ func hastyRemote(c *extsock.Conn, from, to rdmap.Handle, r *rand.Rand, unit time
 		p := make([]byte, 1+r.IntN(int(from.Len)))
 		var err error
 		if r.IntN(2) == 0 {
-			_, err = c.Remote(from).WithContext(ctx).ReadAt(p, 0)
+			_, err = c.Remote(from).Read(ctx, p, 0)
 		} else {
-			_, err = c.Remote(to).WithContext(ctx).WriteAt(p, 0)
+			_, err = c.Remote(to).Write(ctx, p, 0)
 		}
 		cancel()
 		q.add(p)

@@ -27,7 +27,7 @@ func testStats(t *testing.T) {
 	if _, err := m.ReadAt(make([]byte, 64), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.FetchAdd(0, 1); err != nil {
+	if _, err := m.FetchAdd(t.Context(), 0, 1); err != nil {
 		t.Fatal(err)
 	}
 	const short, long = 100, 1 << 20

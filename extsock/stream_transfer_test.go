@@ -351,7 +351,7 @@ func TestStreamBesideVerbs(t *testing.T) {
 				if _, err := to.ReadAt(p, 0); err != nil || string(p) != string(w) {
 					t.Errorf("ReadAt of what was written: %v", err)
 				}
-				if old, err := word.FetchAdd(0, 1); err != nil || old != uint64(n) {
+				if old, err := word.FetchAdd(t.Context(), 0, 1); err != nil || old != uint64(n) {
 					t.Errorf("FetchAdd %d = %d, %v", n, old, err)
 				}
 				if _, err := c.PostSend([]byte("x")); !errors.Is(err, extsock.ErrByteStream) {

@@ -38,25 +38,25 @@ func TestWindow(t *testing.T) {
 				}
 				off := depth * 16
 				m := ci.Remote(w.Handle())
-				if n := int(w.Handle().Len); m.Len() != int64(n) || n != 128-(depth-1)*32 {
-					t.Errorf("the handle has %d octets, the window %d", m.Len(), n)
+				if n := int(w.Handle().Len); n != 128-(depth-1)*32 {
+					t.Errorf("the window has %d octets, want %d", n, 128-(depth-1)*32)
 				}
-				p := make([]byte, m.Len())
+				p := make([]byte, w.Handle().Len)
 				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
 					t.Errorf("ReadAt: %v, %x", err, p)
 				}
 				want := bytes.Clone(memory)
 				copy(want[off+len(p)-5:], "write")
-				if _, err := m.WriteAt([]byte("write"), m.Len()-5); err != nil {
+				if _, err := m.WriteAt([]byte("write"), int64(w.Handle().Len)-5); err != nil {
 					t.Errorf("WriteAt: %v", err)
 				}
-				if old, err := m.Swap(8, 41); err != nil || old == 41 {
+				if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
 					t.Errorf("Swap: %d, %v", old, err)
 				}
-				if old, err := ci.Remote(r.Handle()).FetchAdd(int64(off+8), 1); err != nil || old != 41 {
+				if old, err := ci.Remote(r.Handle()).FetchAdd(t.Context(), int64(off+8), 1); err != nil || old != 41 {
 					t.Errorf("FetchAdd of the same word of the Region: %d, %v", old, err)
 				}
-				if old, err := m.CompareAndSwap(8, 42, 0); err != nil || old != 42 {
+				if old, err := m.CompareAndSwap(t.Context(), 8, 42, 0); err != nil || old != 42 {
 					t.Errorf("CompareAndSwap: %d, %v", old, err)
 				}
 				copy(want[off+8:], make([]byte, 8))

@@ -64,7 +64,7 @@ func work(c *extsock.Conn, h rdmap.Handle) error {
 		if _, err := m.ReadAt(p, 0); err != nil {
 			return err
 		}
-		if _, err := m.FetchAdd(0, 1); err != nil {
+		if _, err := m.FetchAdd(context.Background(), 0, 1); err != nil {
 			return err
 		}
 	}

@@ -200,7 +200,7 @@ func TestL9_NothingOutlives(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := x.c.Remote(r.Handle()).WithContext(ctx).ReadAt(make([]byte, 8), 0); kindOf(err) != "deadline" {
+			if _, err := x.c.Remote(r.Handle()).Read(ctx, make([]byte, 8), 0); kindOf(err) != "deadline" {
 				t.Errorf("ReadAt: %v", err)
 			}
 		}},

@@ -194,9 +194,9 @@ func (e *end) oneSided() error {
 		return err
 	}
 	for i, do := range []func() (uint64, error){
-		func() (uint64, error) { return m.FetchAdd(0, 5) },
-		func() (uint64, error) { return m.CompareAndSwap(0, 5, 9) },
-		func() (uint64, error) { return m.Swap(0, 1) },
+		func() (uint64, error) { return m.FetchAdd(context.Background(), 0, 5) },
+		func() (uint64, error) { return m.CompareAndSwap(context.Background(), 0, 5, 9) },
+		func() (uint64, error) { return m.Swap(context.Background(), 0, 1) },
 	} {
 		got, err := do()
 		if err != nil {

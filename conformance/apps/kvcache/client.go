@@ -64,9 +64,9 @@ func (c *Client) Again() int64 { return c.again.Load() }
 func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	bucket := make([]byte, bucketLen)
 	at := int64(bucketOf(key, int(c.table.Len)))
-	memory := c.conn.Remote(c.table).WithContext(ctx)
+	memory := c.conn.Remote(c.table)
 	for {
-		if _, err := memory.ReadAt(bucket, at); err != nil {
+		if _, err := memory.Read(ctx, bucket, at); err != nil {
 			return nil, err
 		}
 		value, found, whole := find(bucket, key)

@@ -111,13 +111,13 @@ func (s *session) verbs(messages int) error {
 	}
 	word := s.c.Remote(h)
 	s.c.SetDeadline(time.Now().Add(time.Minute))
-	if old, err := word.FetchAdd(0, 42); err != nil || old != 0 {
+	if old, err := word.FetchAdd(context.Background(), 0, 42); err != nil || old != 0 {
 		return errors.Join(err, fmt.Errorf("FetchAdd on a new word gave %d", old))
 	}
-	if old, err := word.CompareAndSwap(0, 42, 7); err != nil || old != 42 {
+	if old, err := word.CompareAndSwap(context.Background(), 0, 42, 7); err != nil || old != 42 {
 		return errors.Join(err, fmt.Errorf("CmpSwap of 42 gave %d", old))
 	}
-	if old, err := word.FetchAdd(0, 0); err != nil || old != 7 {
+	if old, err := word.FetchAdd(context.Background(), 0, 0); err != nil || old != 7 {
 		return errors.Join(err, fmt.Errorf("the word is %d, not 7", old))
 	}
 	return nil
