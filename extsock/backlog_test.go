@@ -559,7 +559,7 @@ func TestFailedStartupIsSaid(t *testing.T) {
 		synctest.Wait()
 		_, readErr := c.Read(make([]byte, 1))
 		_, requestErr := c.ReceiveRequest(t.Context())
-		_, postErr := c.PostSend([]byte("x"))
+		postErr := postSend(c, []byte("x"))
 		for call, err := range map[string]error{
 			"Read": readErr, "ReceiveRequest": requestErr, "PostSend": postErr,
 			"Handshake": c.Handshake(t.Context()), "EnableDDP": c.EnableDDP(t.Context(), nil), "CloseWrite": c.CloseWrite(),

@@ -20,7 +20,7 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
 	p.send(untagged(rdmap.OpSend, 0, 1, 0, 4)...)
 	synctest.Wait()
-	if _, err := c.PostRead(rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+	if err := postRead(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 		t.Fatal(err)
 	}
 	queued = make(chan error, 1)
@@ -40,7 +40,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
 		begin := time.Now()
-		if _, err := c.PostWrite(rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+		if err := postWrite(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []bool{false, true} { // a Read Request, the Write
@@ -93,7 +93,7 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 			short <- err
 		}()
 		synctest.Wait()
-		if _, err := c.PostWrite(h, make([]byte, 8<<20)); err != nil {
+		if err := postWrite(c, h, make([]byte, 8<<20)); err != nil {
 			t.Fatal(err)
 		}
 		<-queued // the two go out now, as far as TCP takes them
@@ -125,7 +125,7 @@ func TestCloseBehindAnUnansweredRead(t *testing.T) {
 		ci, cr := switched(t, a, g, side{}, side{})
 		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 		g.shut()
-		if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err != nil {
+		if err := postRead(ci, r.Handle(), make([]byte, 64)); err != nil {
 			t.Fatal(err)
 		}
 		begin := time.Now()

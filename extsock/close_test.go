@@ -81,7 +81,7 @@ func TestClose(t *testing.T) {
 				if n := ci.RecvCQ().Len(); n != receives {
 					t.Errorf("%d receives posted, %d Completions", receives, n)
 				}
-				if _, err := ci.PostSend(nil); !errors.Is(err, net.ErrClosed) {
+				if err := postSend(ci, nil); !errors.Is(err, net.ErrClosed) {
 					t.Errorf("PostSend after Close: %v", err)
 				}
 				if _, err := ci.Write(nil); !errors.Is(err, net.ErrClosed) {
@@ -111,7 +111,7 @@ func TestCloseLosesNoTail(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, inMessages, inMessages)
 		const messages = 20
 		for n := range messages {
-			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
+			if err := postSend(ci, pattern(10_000, byte(n))); err != nil {
 				t.Fatal(err)
 			}
 		}

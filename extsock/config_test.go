@@ -77,7 +77,7 @@ func TestConfigNegative(t *testing.T) {
 		// As many requests as the send queue takes have room in the completion queue.
 		posted := 0
 		for ; posted < 2*rdmap.DefaultDepth; posted++ {
-			if _, err := ci.PostWrite(rdmap.Handle{STag: 1}, nil); err != nil {
+			if err := postWrite(ci, rdmap.Handle{STag: 1}, nil); err != nil {
 				break
 			}
 		}

@@ -179,10 +179,10 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 		r := register(t, cr, make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite)
 		posted := 0
 		for range 4 {
-			if _, err := ci.PostWrite(r.Handle(), make([]byte, 64)); err == nil {
+			if err := postWrite(ci, r.Handle(), make([]byte, 64)); err == nil {
 				posted++
 			}
-			if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err == nil {
+			if err := postRead(ci, r.Handle(), make([]byte, 64)); err == nil {
 				posted++
 			}
 		}

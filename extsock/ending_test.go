@@ -68,7 +68,7 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 			if err := cr.EnableDDP(t.Context(), nil); err != nil {
 				t.Error(err)
 			}
-			if _, err := cr.PostSend([]byte("bye")); err != nil {
+			if err := postSend(cr, []byte("bye")); err != nil {
 				t.Error(err)
 			}
 			if err := cr.Close(); err != nil {
@@ -93,7 +93,7 @@ func TestCloseWithReadsQueued(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1, Messages: true}}, inMessages)
 		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 		post(t, ci, 5, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
-		if _, err := ci.PostSend([]byte("bye")); err != nil {
+		if err := postSend(ci, []byte("bye")); err != nil {
 			t.Fatal(err)
 		}
 		if err := ci.Close(); err != nil {
@@ -119,7 +119,7 @@ func TestPostAfterThePeersClose(t *testing.T) {
 			cr.Close()
 			settle()
 			var e *net.OpError
-			if _, err := ci.PostRead(r.Handle(), make([]byte, 8)); !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
+			if err := postRead(ci, r.Handle(), make([]byte, 8)); !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("messages %t: Post = %v, want EPIPE in a *net.OpError", messages, err)
 			}
 			wr := rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: r.Handle()}

@@ -107,10 +107,12 @@ func Example_waitBatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, n := range []int{10, 20, 30} {
-		if _, err := client.PostWrite(r.Handle(), make([]byte, n)); err != nil {
-			log.Fatal(err)
-		}
+	var wrs []rdmap.WorkRequest
+	for id, n := range []int{10, 20, 30} {
+		wrs = append(wrs, rdmap.WorkRequest{ID: uint64(id), Op: rdmap.WorkWrite, Data: make([]byte, n), Remote: r.Handle()})
+	}
+	if _, err := client.PostBatch(wrs); err != nil {
+		log.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -126,7 +128,7 @@ func Example_waitBatch() {
 		left -= n
 	}
 	// Output:
-	// RDMA Write 1: success, 10 octets
-	// RDMA Write 2: success, 20 octets
-	// RDMA Write 3: success, 30 octets
+	// RDMA Write 0: success, 10 octets
+	// RDMA Write 1: success, 20 octets
+	// RDMA Write 2: success, 30 octets
 }

@@ -226,6 +226,21 @@ func option(t testing.TB, c *extsock.Conn, opt int) int {
 	return v
 }
 
+// postSend posts a Send of data.
+func postSend(c *extsock.Conn, data []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data})
+}
+
+// postWrite posts an RDMA Write of data to the front of h.
+func postWrite(c *extsock.Conn, h rdmap.Handle, data []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
+}
+
+// postRead posts an RDMA Read from the front of h into sink.
+func postRead(c *extsock.Conn, h rdmap.Handle, sink []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
+}
+
 // register registers b or fails the test.
 func register(t testing.TB, c *extsock.Conn, b []byte, a ddp.Access) extsock.Region {
 	t.Helper()

@@ -75,7 +75,7 @@ func movingMemory(t *testing.T, size, reads int) {
 	for n := 0; n < reads; n += batch {
 		for i := range sinks {
 			sinks[i] = append(sinks[i][:0], make([]byte, size)...)
-			if _, err := ci.PostRead(r.Handle(), sinks[i]); err != nil {
+			if err := postRead(ci, r.Handle(), sinks[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -114,7 +114,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 					}
 					wantMPACode(t, "receive", d.Err, tt.code)
 				}
-				_, err := c.PostSend(nil)
+				err := postSend(c, nil)
 				wantMPACode(t, "PostSend", err, tt.code)
 				p.s.Close()
 				c.Close()
@@ -166,7 +166,7 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 			if n := c.RecvCQ().Len(); n != 0 {
 				t.Errorf("%s: %d more completions", desc, n)
 			}
-			if _, err := c.PostSend(nil); !errors.Is(err, syscall.ECONNRESET) {
+			if err := postSend(c, nil); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("%s: PostSend = %v, want the reset", desc, err)
 			}
 		}
@@ -198,7 +198,7 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 		if err := c.PostRecv(rdmap.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 			t.Error("PostRecv behind the end of the stream succeeds")
 		}
-		if _, err := c.PostSend(nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
+		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
 			t.Errorf("PostSend = %v, want the reason", err)
 		}
 		p.s.Close()

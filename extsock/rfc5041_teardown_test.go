@@ -116,7 +116,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) {
 				t.Errorf("Read = %d, %v, want the DDP error", n, err)
 			}
-			if _, err := c.PostSend(nil); !errors.As(err, &e) {
+			if err := postSend(c, nil); !errors.As(err, &e) {
 				t.Errorf("PostSend = %v, want the DDP error", err)
 			}
 		}
@@ -126,18 +126,18 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // both ends
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
-		if _, err := ci.PostWrite(rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+		if err := postWrite(ci, rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		for desc, c := range map[string]*extsock.Conn{"source": ci, "sink": cr} {
 			var e *ddp.Error
 			var te *rdmap.TerminateError
-			if _, err := c.PostSend(nil); c == cr && !errors.As(err, &e) || c == ci && !errors.As(err, &te) {
+			if err := postSend(c, nil); c == cr && !errors.As(err, &e) || c == ci && !errors.As(err, &te) {
 				t.Errorf("%s: PostSend = %v, want the DDP error, or the Terminate for it", desc, err)
 			}
 			c.Close()
-			if _, err := c.PostSend(nil); !errors.Is(err, net.ErrClosed) {
+			if err := postSend(c, nil); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("%s: PostSend after Close = %v", desc, err)
 			}
 		}
@@ -160,7 +160,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 			cr.Close()
 		}},
 		{"DDP error, nobody closes", simtoe.Config{}, func(t *testing.T, ci, _ *extsock.Conn, _ *closeWatch) {
-			if _, err := ci.PostWrite(rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+			if err := postWrite(ci, rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -170,7 +170,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 			}
 		}},
 		{"lost, nobody closes", simtoe.Config{CutAfter: 5000, CutHow: simtoe.RST}, func(t *testing.T, ci, _ *extsock.Conn, _ *closeWatch) {
-			if _, err := ci.PostSend(make([]byte, 5000)); err != nil {
+			if err := postSend(ci, make([]byte, 5000)); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -203,7 +203,7 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 		const messages = 20
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2}})
 		for n := range messages {
-			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
+			if err := postSend(ci, pattern(10_000, byte(n))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -216,10 +216,10 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 		default:
 		}
 		for desc, f := range map[string]func() error{
-			"PostSend":  func() error { _, err := ci.PostSend(nil); return err },
-			"PostWrite": func() error { _, err := ci.PostWrite(rdmap.Handle{Len: 8}, nil); return err },
-			"PostRead":  func() error { _, err := ci.PostRead(rdmap.Handle{Len: 8}, make([]byte, 8)); return err },
-			"Write":     func() error { _, err := ci.Write([]byte("x")); return err },
+			"Post of a Send":  func() error { return postSend(ci, nil) },
+			"Post of a Write": func() error { return postWrite(ci, rdmap.Handle{Len: 8}, nil) },
+			"Post of a Read":  func() error { return postRead(ci, rdmap.Handle{Len: 8}, make([]byte, 8)) },
+			"Write":           func() error { _, err := ci.Write([]byte("x")); return err },
 		} {
 			if err := f(); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("%s during Close = %v", desc, err)

@@ -64,11 +64,11 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 // DDP-5041-4.1-1, DDP-5041-2.3-2, DDP-5041-2.3-3
 func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{NoCapabilities: true})
-	if _, err := c.PostSend([]byte("hello")); err != nil {
+	if err := postSend(c, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	h := rdmap.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
-	if _, err := c.PostWrite(h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
+	if err := postWrite(c, h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -128,7 +128,7 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
 			t.Fatalf("another EnableDDP: %v", err)
 		}
-		if _, err := c.PostSend([]byte{1}); err != nil {
+		if err := postSend(c, []byte{1}); err != nil {
 			t.Fatal(err)
 		}
 		u, err := p.next()

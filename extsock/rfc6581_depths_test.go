@@ -55,7 +55,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 		t.Fatal(n, err)
 	}
 	memory := register(t, c, []byte("memory"), ddp.RemoteRead)
-	if _, err := c.PostSend(make([]byte, 1<<20)); err != nil {
+	if err := postSend(c, make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()

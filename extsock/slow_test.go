@@ -50,7 +50,7 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 					ci, cr := switched(t, s, slow, side{cfg: cfg}, side{})
 					h := register(t, cr, make([]byte, 1<<20), ddp.RemoteWrite).Handle()
 					slow.slow.Store(true)
-					if _, err := ci.PostWrite(h, make([]byte, 1<<20)); err != nil {
+					if err := postWrite(ci, h, make([]byte, 1<<20)); err != nil {
 						t.Fatal(err)
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

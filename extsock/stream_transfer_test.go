@@ -354,7 +354,7 @@ func TestStreamBesideVerbs(t *testing.T) {
 				if old, err := word.FetchAdd(t.Context(), 0, 1); err != nil || old != uint64(n) {
 					t.Errorf("FetchAdd %d = %d, %v", n, old, err)
 				}
-				if _, err := c.PostSend([]byte("x")); !errors.Is(err, extsock.ErrByteStream) {
+				if err := postSend(c, []byte("x")); !errors.Is(err, extsock.ErrByteStream) {
 					t.Errorf("PostSend = %v", err)
 				}
 				for _, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkImmediate} {

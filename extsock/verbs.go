@@ -234,44 +234,6 @@ func isFull(err error) bool {
 	return errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// PostSend posts a Send of data and returns the ID that its Completion will have. See Post.
-func (c *Conn) PostSend(data []byte) (id uint64, err error) {
-	return c.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data})
-}
-
-// PostWrite posts an RDMA Write of data to the front of h. See Post.
-func (c *Conn) PostWrite(h rdmap.Handle, data []byte) (id uint64, err error) {
-	if uint64(len(data)) > uint64(h.Len) {
-		return 0, c.opError("post", ErrRange)
-	}
-	return c.post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
-}
-
-// PostRead posts an RDMA Read from the front of h into sink, as many octets as sink holds. See Post.
-func (c *Conn) PostRead(h rdmap.Handle, sink []byte) (id uint64, err error) {
-	if uint64(len(sink)) > uint64(h.Len) {
-		return 0, c.opError("post", ErrRange)
-	}
-	return c.post(rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
-}
-
-// PostFetchAdd posts an atomic addition of delta to the 64-bit word at the front of h; the Completion
-// has its value from before in Original. See Post.
-func (c *Conn) PostFetchAdd(h rdmap.Handle, delta uint64) (id uint64, err error) {
-	return c.post(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Remote: h, Operand: delta})
-}
-
-// PostCmpSwap posts an atomic compare-and-swap of the 64-bit word at the front of h; the Completion
-// has its value from before in Original. See Post.
-func (c *Conn) PostCmpSwap(h rdmap.Handle, old, new uint64) (id uint64, err error) {
-	return c.post(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Remote: h, Compare: old, Operand: new})
-}
-
-func (c *Conn) post(wr rdmap.WorkRequest) (uint64, error) {
-	wr.ID = c.endpoint().ids.Add(1)
-	return wr.ID, c.Post(&wr)
-}
-
 // PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
 // to DDP mode (or before the answer to a Request), makes the application the owner of the receive queue: it keeps enough buffers
 // posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and

@@ -161,7 +161,7 @@ func survive(c *extsock.Conn) []error {
 	wg.Go(func() { errs[2] = work(c, h) })
 	wg.Go(func() {
 		for errs[3] == nil {
-			if _, errs[3] = c.PostRead(h, make([]byte, 1000)); errs[3] != nil {
+			if errs[3] = c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1000), Remote: h}); errs[3] != nil {
 				break
 			}
 			var d rdmap.Completion

@@ -74,7 +74,7 @@ func lookAt(c *extsock.Conn, way, round int) {
 		case 1: // uses
 			if r, err := c.Register(make([]byte, 8), ddp.RemoteRead|ddp.RemoteWrite); err == nil {
 				h := r.Handle()
-				c.PostWrite(h, []byte("x"))
+				c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("x"), Remote: h})
 				c.Remote(h).WriteAt(nil, 0)
 				r.Deregister()
 			}

@@ -320,7 +320,7 @@ func TestRddpTerminatesSiw(t *testing.T) {
 					}
 				}
 				l.siw.Do("event name=disconnected")
-				_, err := l.conn.PostSend(nil)
+				err := l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend})
 				l.wantOurs(err, tt.want)
 				if octets := memory[:100]; !tt.placed && strings.Trim(string(octets), "\x00") != "" {
 					t.Errorf("this stack's memory has changed: %x", octets)

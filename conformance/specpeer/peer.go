@@ -200,7 +200,7 @@ func (c *connection) echo(ctx context.Context) error {
 
 // send sends one message, and returns when TCP has it.
 func (c *connection) send(ctx context.Context, message []byte) error {
-	if _, err := c.conn.PostSend(message); err != nil {
+	if err := c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: message}); err != nil {
 		return err
 	}
 	done, err := c.conn.SendCQ().Wait(ctx)
