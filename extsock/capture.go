@@ -1,7 +1,6 @@
 package extsock
 
 import (
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/rddp/rddp/internal/dissect"
 )
-
-// ErrCapturing means that a capture of the connection is under way.
-var ErrCapturing = errors.New("the connection is being captured already")
 
 // A Capture is a file in pcapng format with the octets of connections, as Wireshark and rddp dump read it.
 // The Ethernet, IP and TCP headers in it are made up, in an ideal network; so are the addresses where a
@@ -48,7 +44,7 @@ func (cp *Capture) Flush() error { return cp.w.Flush() }
 func (cp *Capture) Close() error { return cp.w.Close() }
 
 // StartCapture has all octets of the connection recorded in cp from now on. It may be called in either mode,
-// and during startup. A connection can be in one Capture at a time, else the error is ErrCapturing; it can be
+// and during startup. A connection can be in one Capture at a time, else the error is ErrBusy; it can be
 // started again after StopCapture, in the same Capture or in another one, where it then is a connection of its
 // own. Other errors: net.ErrClosed, and what cp has failed with, os.ErrClosed if that was its Close.
 //
@@ -105,7 +101,7 @@ func (t *taps) start(cp *Capture, local, remote net.Addr, initiator bool) error 
 		return net.ErrClosed
 	}
 	if t.flow.Load() != nil {
-		return ErrCapturing
+		return ErrBusy
 	}
 	if err := cp.w.Err(); err != nil {
 		return err

@@ -478,8 +478,8 @@ func TestStartCaptureErrors(t *testing.T) {
 	cp := newCapture(t, io.Discard)
 	startCapture(t, cp, ci)
 	err := ci.StartCapture(cp)
-	if op := (*net.OpError)(nil); !errors.Is(err, extsock.ErrCapturing) || !errors.As(err, &op) {
-		t.Errorf("the second StartCapture: %v, want ErrCapturing in a *net.OpError", err)
+	if op := (*net.OpError)(nil); !errors.Is(err, extsock.ErrBusy) || !errors.As(err, &op) {
+		t.Errorf("the second StartCapture: %v, want ErrBusy in a *net.OpError", err)
 	}
 	ci.StopCapture()
 	ci.StopCapture()
@@ -496,7 +496,7 @@ func TestStartCaptureErrors(t *testing.T) {
 	}
 	plain, _ := net.Pipe()
 	c := extsock.NewConn(plain, true, &extsock.Config{Tap: newCapture(t, io.Discard).Tap})
-	if err := c.StartCapture(cp); !errors.Is(err, extsock.ErrCapturing) {
+	if err := c.StartCapture(cp); !errors.Is(err, extsock.ErrBusy) {
 		t.Errorf("StartCapture besides Capture.Tap: %v", err)
 	}
 	c.Close()
@@ -607,7 +607,7 @@ func TestCaptureIsSwitchedByMany(t *testing.T) {
 		wg.Go(func() {
 			for !stop.Load() {
 				c.StopCapture()
-				if err := c.StartCapture(cp); err != nil && !errors.Is(err, extsock.ErrCapturing) && !errors.Is(err, net.ErrClosed) {
+				if err := c.StartCapture(cp); err != nil && !errors.Is(err, extsock.ErrBusy) && !errors.Is(err, net.ErrClosed) {
 					t.Error(err)
 				}
 				if err := cp.Flush(); err != nil {

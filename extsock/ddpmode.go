@@ -35,7 +35,7 @@ func (p *peer) isByteStream() bool {
 // The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
 // peer rejects the connection the error is a *mpa.RejectError with its private data, and the
 // connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
-// error says that the switch could not begin: ErrSwitched, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
+// error says that the switch could not begin: ErrMode, ErrBusy, ErrUnread, mpa.ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if !c.initiator {
 		c.mu.Lock()
@@ -124,7 +124,7 @@ type Request struct {
 // goes on by itself.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
-		return nil, c.opError("ddp", ErrInitiator)
+		return nil, c.opError("ddp", errInitiator)
 	}
 	if err := c.awaitSniff(ctx); err != nil {
 		return nil, c.opError("ddp", err)
@@ -202,7 +202,7 @@ func (c *Conn) nothingBehind() error {
 }
 
 // Accept answers the Request and switches the connection into DDP mode. See EnableDDP. After
-// ErrPrivateData the Request still waits for its answer.
+// mpa.ErrPrivateData the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, err := r.answer(privateData)
@@ -227,7 +227,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 }
 
 // Reject answers the Request with a rejection that carries privateData. The connection stays in
-// TCP mode; a peer that is not rddp closes it. After ErrPrivateData the Request still waits for its answer.
+// TCP mode; a peer that is not rddp closes it. After mpa.ErrPrivateData the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, err := r.answer(privateData)
@@ -261,7 +261,7 @@ func (r *Request) answer(privateData []byte) (mpa.Config, error) {
 	case c.isGivenUp():
 		return mine, net.ErrClosed
 	case r.answered:
-		return mine, ErrAnswered
+		return mine, errAnswered
 	case err != nil:
 		return mine, err
 	}
@@ -296,7 +296,7 @@ func (c *Conn) beginSwitchLocked(privateData []byte) (mpa.Config, error) {
 	case c.isGivenUp():
 		return mine, net.ErrClosed
 	case c.mode == modeDDP:
-		return mine, ErrSwitched
+		return mine, errInDDP
 	case c.switching != nil || c.startup.sniffing != nil || c.reading > 0 || c.writing > 0:
 		return mine, ErrBusy
 	}
@@ -419,7 +419,7 @@ func (c *Conn) mpaConfig(privateData []byte, announce bool) (mpa.Config, error) 
 		privateData = own.withPrivateData(privateData)
 	}
 	if len(privateData) > mpa.MaxEnhancedPrivateData {
-		return mpa.Config{}, ErrPrivateData
+		return mpa.Config{}, mpa.ErrPrivateData
 	}
 	return mpa.Config{
 		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC, Markers: cfg.Markers,

@@ -43,7 +43,7 @@
 //
 // [Config] has the settings with which connections begin. [Conn.SetsockoptInt] changes those of one
 // connection, at level [SOL_DDP], until the switch to DDP mode begins. After that the error is
-// [ErrSwitched], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting,
+// [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting,
 // and in DDP mode what startup agreed on.
 //
 //	option            value

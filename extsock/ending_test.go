@@ -229,7 +229,7 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for desc, answer := range map[string]func(context.Context, []byte) error{"Accept": req.Accept, "Reject": req.Reject} {
-		if err := answer(timeLimit(t), make([]byte, 600)); !errors.Is(err, extsock.ErrPrivateData) {
+		if err := answer(timeLimit(t), make([]byte, 600)); !errors.Is(err, mpa.ErrPrivateData) {
 			t.Errorf("%s with 600 octets of private data: %v", desc, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestUseAfterClose(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	defer b.Close()
 	c := extsock.NewConn(a, true, nil)
-	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, extsock.ErrInitiator) {
+	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("ReceiveRequest of an Initiator: %v", err)
 	}
 	c.Close()

@@ -15,13 +15,14 @@ import (
 // Errors that this package returns, inside a *net.OpError. Those of the layers below pass through it
 // unchanged: *mpa.Error, *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
 var (
-	// ErrMode means that the call needs DDP mode, and the connection is not in it.
-	ErrMode = errors.New("not in DDP mode")
-	// ErrSwitched means that the connection is in DDP mode already; there is no way back.
-	ErrSwitched = errors.New("already in DDP mode")
-	// ErrBusy means that a Read, a Write or another switch was under way when the connection was to
-	// be switched; octets of the startup could have got into it.
-	ErrBusy = errors.New("a Read, a Write or a switch to DDP mode is under way")
+	// ErrMode means that the connection is not in the mode that the call needs. The verbs need DDP
+	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it.
+	ErrMode = errors.New("wrong mode")
+	// ErrBusy means that another call on the connection is in the way. During a Read, a Write or
+	// another switch the connection cannot be switched to DDP mode, because octets of the startup
+	// could get into them. During a switch, settings cannot change. A capture cannot start while
+	// another one is running.
+	ErrBusy = errors.New("a Read, a Write, a switch to DDP mode or a capture is under way")
 	// ErrUnread means that the peer's octets were waiting to be read when this end, as the Initiator,
 	// was to be switched: they are the application's, and belong before the switch. Nothing has been sent.
 	ErrUnread = errors.New("octets that came before the switch have not been read")
@@ -32,18 +33,12 @@ var (
 	ErrNoReply = errors.New("the peer closed the connection without an MPA Reply")
 	// ErrNoRequest means that the peer closed the connection before its MPA Request was whole.
 	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")
-	// ErrPrivateData means that the private data is longer than a Request or Reply can carry.
-	ErrPrivateData = errors.New("private data too long")
 	// ErrMessageTooLong means that a Write is longer than the buffers the peer has posted, or a
 	// receive buffer longer than DDP can count.
 	ErrMessageTooLong = errors.New("message longer than the peer's receive buffers")
 	// ErrReceiveOwner means that the application posts the receive buffers, so Read has none; or
 	// that the connection does, so the application must not.
 	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
-	// ErrAnswered means that a Request has been accepted or rejected before.
-	ErrAnswered = errors.New("the MPA Request has been answered before")
-	// ErrInitiator means that this end is the MPA Initiator, which gets no Request.
-	ErrInitiator = errors.New("this end is the MPA Initiator")
 	// ErrRange means that an offset or length is not inside the remote memory.
 	ErrRange = errors.New("outside the remote memory")
 
@@ -63,6 +58,11 @@ var (
 	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
 	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.
 	ErrWriteTimeout error = &timeoutError{errors.New("the peer does not take what is sent")}
+
+	errNotInDDP  = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
+	errInDDP     = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)
+	errAnswered  = errors.New("the MPA Request has been answered before")
+	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
 
 	// errDetached says that an operation whose time is over goes on without its caller.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)

@@ -11,6 +11,12 @@ import (
 // Buffer returns the Tagged Buffer of r.
 func Buffer(r Region) *ddp.Region { return r.r }
 
+// DefaultMemory is the limit of SetMemoryLimit at the start, in octets.
+const DefaultMemory = defaultMemoryLimit
+
+// ErrAnswered means that a Request has been accepted or rejected before.
+var ErrAnswered = errAnswered
+
 // FallbackCounts is what the process has counted.
 func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
 

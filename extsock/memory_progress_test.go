@@ -22,7 +22,7 @@ var copied = side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
 // TestCreditsNeedNoMemory: an end holds unread octets, as many as its peer has credits for, and there is no memory but the
 // fixed allowances. Its own Writes and one-sided operations go on, and so do the peer's one-sided operations.
 func TestCreditsNeedNoMemory(t *testing.T) {
-	for _, limit := range []int64{extsock.DefaultMemoryLimit, 0} {
+	for _, limit := range []int64{extsock.DefaultMemory, 0} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limitMemory(t, limit)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -253,7 +254,7 @@ func TestWrongUse(t *testing.T) {
 		err  error
 		do   func() error
 	}{
-		{"switch twice", extsock.ErrSwitched, func() error { return ci.EnableDDP(t.Context(), nil) }},
+		{"switch twice", extsock.ErrMode, func() error { return ci.EnableDDP(t.Context(), nil) }},
 		{"switch back", errors.ErrUnsupported, func() error { return ci.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0) }},
 		{"unknown option", errors.ErrUnsupported, func() error { return ci.SetsockoptInt(1, 2, 3) }},
 		{"post in TCP mode", extsock.ErrMode, func() error { return postSend(inTCP, nil) }},
@@ -261,7 +262,7 @@ func TestWrongUse(t *testing.T) {
 			_, err := inTCP.Remote(rdmap.Handle{Len: 1}).ReadAt(make([]byte, 1), 0)
 			return err
 		}},
-		{"private data too long", extsock.ErrPrivateData, func() error { return inTCP.EnableDDP(t.Context(), make([]byte, 500)) }},
+		{"private data too long", mpa.ErrPrivateData, func() error { return inTCP.EnableDDP(t.Context(), make([]byte, 500)) }},
 		{"post receives for Read", extsock.ErrReceiveOwner, func() error { return ci.PostRecv(rdmap.RecvRequest{}) }},
 		{"Read of posted receives", extsock.ErrReceiveOwner, func() error { _, err := cr.Read(make([]byte, 1)); return err }},
 		{"no operation", rdmap.ErrBadRequest, func() error { return ci.Post(&rdmap.WorkRequest{}) }},

@@ -273,7 +273,7 @@ func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {
 				ci.Close()
 				cr.Close()
 				settle()
-				sent := ci.Stats().Sent.Operations.Terminates + cr.Stats().Sent.Operations.Terminates
+				sent := ci.Stats().Sent.Terminates + cr.Stats().Sent.Terminates
 				if sent != tt.term {
 					t.Errorf("%d Terminates are sent, want %d", sent, tt.term)
 				}

@@ -125,7 +125,7 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
 	for msn := range uint32(3) {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
 			t.Fatalf("another EnableDDP: %v", err)
 		}
 		if err := postSend(c, []byte{1}); err != nil {

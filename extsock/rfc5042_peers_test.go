@@ -92,15 +92,15 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
 		send func(p *rawPeer, r extsock.Region)
-		ops  func(o extsock.Operations) uint64
+		ops  func(o extsock.Traffic) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
 			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmap.Control(rdmap.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
-		}, func(o extsock.Operations) uint64 { return o.Writes }},
+		}, func(o extsock.Traffic) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
 			p.send(tagged(rdmap.OpWrite, r.Handle().STag, r.Handle().TO)...)
-		}, func(o extsock.Operations) uint64 { return o.Writes }},
+		}, func(o extsock.Traffic) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			p, c := rawPair(t, extsock.Config{}, nil)
@@ -113,7 +113,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 				t.Fatal(u, err)
 			}
 			got := c.Stats().Received
-			if tt.ops(got.Operations) != n || got.Operations.ReadRequests != 1 || got.FPDUs != n+1 {
+			if tt.ops(got) != n || got.ReadRequests != 1 || got.FPDUs != n+1 {
 				t.Errorf("counted: %+v", got)
 			}
 			if got.Octets/got.FPDUs > 24 {

@@ -101,7 +101,7 @@ var sockopts = map[int]sockopt{
 
 // SetsockoptInt sets a socket option, as a C program would. The options and their values are in the
 // table of the package documentation. Setting DDPMODE to 1 calls EnableDDP. All other options can be
-// set until the switch to DDP mode begins; the error is ErrBusy during the switch and ErrSwitched
+// set until the switch to DDP mode begins; the error is ErrBusy during the switch and ErrMode
 // after it. An option or level that does not exist gives errors.ErrUnsupported, and a value that the
 // option cannot have gives syscall.EINVAL.
 func (c *Conn) SetsockoptInt(level, opt, value int) error {
@@ -143,7 +143,7 @@ func (c *Conn) setDDPMode(value int) error {
 		return nil
 	}
 	if value == 0 {
-		return c.opError("setsockopt", fmt.Errorf("DDPMODE 0: %w: %w", ErrSwitched, errors.ErrUnsupported))
+		return c.opError("setsockopt", fmt.Errorf("DDPMODE 0: %w: %w", errInDDP, errors.ErrUnsupported))
 	}
 	return c.invalid("DDPMODE", value)
 }
@@ -169,7 +169,7 @@ func (c *Conn) configure(o sockopt, value int) error {
 	case c.isClosed():
 		return net.ErrClosed
 	case c.mode == modeDDP:
-		return ErrSwitched
+		return errInDDP
 	case c.switching != nil:
 		return ErrBusy
 	case o.tooLate != nil && o.tooLate(c):

@@ -69,8 +69,8 @@ func TestOptions(t *testing.T) {
 				t.Fatal(err)
 			}
 			get(ci, o.inDDP)
-			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrSwitched) {
-				t.Errorf("set in DDP mode: %v, want ErrSwitched", err)
+			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrMode) {
+				t.Errorf("set in DDP mode: %v, want ErrMode", err)
 			}
 			ci.Close()
 			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, net.ErrClosed) {
@@ -136,8 +136,8 @@ func TestOptionsThatAreNone(t *testing.T) {
 		t.Errorf("DDPMODE 0 in TCP mode: %v", err)
 	}
 	inDDP, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrSwitched) {
-		t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrSwitched", err)
+	if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrMode) {
+		t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrMode", err)
 	}
 }
 
@@ -171,8 +171,8 @@ func TestOptionsDuringTheSwitch(t *testing.T) {
 func TestSwitchTwice(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 	for _, c := range []*extsock.Conn{ci, cr} {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
-			t.Errorf("the second EnableDDP = %v, want ErrSwitched", err)
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
+			t.Errorf("the second EnableDDP = %v, want ErrMode", err)
 		}
 	}
 	if _, err := ci.Write([]byte("on")); err != nil {

@@ -37,15 +37,11 @@ type Stats struct {
 	Panics uint64
 }
 
-// Traffic is one direction of Stats.
+// Traffic counts what went in one direction: FPDUs, their octets, and RDMA Messages by kind (RFC 5040
+// §4.3, RFC 7306 §4).
 type Traffic struct {
 	FPDUs, Octets uint64
-	// Operations counts messages by kind.
-	Operations Operations
-}
 
-// Operations counts RDMA Messages by kind (RFC 5040 §4.3, RFC 7306 §4).
-type Operations struct {
 	Sends           uint64 // of all four kinds
 	Writes          uint64
 	ReadRequests    uint64
@@ -133,18 +129,17 @@ func (s *Stats) fields() []field {
 }
 
 func (t *Traffic) fields(prefix string) []field {
-	o := &t.Operations
 	return []field{
 		{prefix + "fpdus_total", &t.FPDUs},
 		{prefix + "octets_total", &t.Octets},
-		{prefix + "sends_total", &o.Sends},
-		{prefix + "writes_total", &o.Writes},
-		{prefix + "read_requests_total", &o.ReadRequests},
-		{prefix + "read_responses_total", &o.ReadResponses},
-		{prefix + "atomic_requests_total", &o.AtomicRequests},
-		{prefix + "atomic_responses_total", &o.AtomicResponses},
-		{prefix + "immediate_data_total", &o.ImmediateData},
-		{prefix + "terminates_total", &o.Terminates},
+		{prefix + "sends_total", &t.Sends},
+		{prefix + "writes_total", &t.Writes},
+		{prefix + "read_requests_total", &t.ReadRequests},
+		{prefix + "read_responses_total", &t.ReadResponses},
+		{prefix + "atomic_requests_total", &t.AtomicRequests},
+		{prefix + "atomic_responses_total", &t.AtomicResponses},
+		{prefix + "immediate_data_total", &t.ImmediateData},
+		{prefix + "terminates_total", &t.Terminates},
 	}
 }
 
@@ -184,7 +179,8 @@ func (t *trafficCounters) traffic() Traffic {
 		}
 		return n
 	}
-	return Traffic{FPDUs: t.fpdus.Load(), Octets: t.octets.Load(), Operations: Operations{
+	return Traffic{
+		FPDUs: t.fpdus.Load(), Octets: t.octets.Load(),
 		Sends:           n(rdmap.OpSend, rdmap.OpSendInvalidate, rdmap.OpSendSE, rdmap.OpSendSEInvalidate),
 		Writes:          n(rdmap.OpWrite),
 		ReadRequests:    n(rdmap.OpReadRequest),
@@ -193,7 +189,7 @@ func (t *trafficCounters) traffic() Traffic {
 		AtomicResponses: n(rdmap.OpAtomicResponse),
 		ImmediateData:   n(rdmap.OpImmediate, rdmap.OpImmediateSE),
 		Terminates:      n(rdmap.OpTerminate),
-	}}
+	}
 }
 
 func (c *counters) stats() Stats {

@@ -112,7 +112,7 @@ func (c *Conn) inDDP() (*verbs, error) {
 	case c.isClosed():
 		return nil, net.ErrClosed
 	case c.mode != modeDDP:
-		return nil, ErrMode
+		return nil, errNotInDDP
 	}
 	return &c.verbs, nil
 }

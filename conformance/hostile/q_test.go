@@ -190,7 +190,7 @@ func TestQ4_ToleratedMessages(t *testing.T) {
 				}
 			}
 			waitFor(t, "the messages are there", func() bool {
-				return c.Stats().Received.Operations.Sends == uint64(n/2+depth)
+				return c.Stats().Received.Sends == uint64(n/2+depth)
 			})
 			for range depth {
 				b := make([]byte, 6)

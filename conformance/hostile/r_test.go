@@ -35,7 +35,7 @@ func TestR2_ReadFloodBeyondIRD(t *testing.T) {
 		if err != nil || layer != ddp.Layer || etype != ddp.TypeUntagged || code != ddp.CodeNoBuffer {
 			t.Errorf("%d Reads: Terminate with layer %d, type %d, code %d, %v; want 1, 2, 2", n, layer, etype, code, err)
 		}
-		if got := answered().Sent.Operations.ReadResponses; got > ird {
+		if got := answered().Sent.ReadResponses; got > ird {
 			t.Errorf("%d Reads at once: %d were answered, IRD is %d", n, got, ird)
 		}
 		p.Close()
@@ -125,7 +125,7 @@ func TestR5_SlowReaders(t *testing.T) {
 	waitFor(t, "TCP takes no more", func() bool {
 		stalled := 0
 		for _, c := range conns {
-			if c.Stats().Sent.Operations.ReadResponses > 0 {
+			if c.Stats().Sent.ReadResponses > 0 {
 				stalled++
 			}
 		}
