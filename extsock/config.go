@@ -151,7 +151,7 @@ type Config struct {
 	//	rddp: messages             Info   the same; 0 where the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program did not want the connection
-	//	rddp: plain TCP            Info   reason (a FallbackReason), err: a connection that prefers DDP mode does without
+	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP mode does without
 	//	rddp: no DDP mode          Warn   err: why startup has failed
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
 	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP (SetMemoryLimit)

@@ -119,7 +119,7 @@ type Request struct {
 // A Listener leaves the Request to the program where Config.JudgeRequests says so. With StartupPrefer, on a connection
 // that has not been used, ReceiveRequest looks at the peer's first octets as Handshake
 // does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
-// a *FallbackError, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
+// ErrPlainTCP, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
 // before it is known what the peer speaks, the connection is as usable as before; without JudgeRequests its startup
 // goes on by itself.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {

@@ -192,7 +192,7 @@ func inRevision1(cfg *Config) *Config {
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
 func (a *attempt) prefer() (*Conn, error) {
 	if before, _ := a.d.known.recall(a.place); before != nil {
-		return a.fallBack(&FallbackError{Reason: FallbackRemembered, Err: before})
+		return a.fallBack(&fallbackError{Reason: fallbackRemembered, Err: before})
 	}
 	try := *a.cfg
 	try.HandshakeTimeout = a.cfg.preferTimeout()
@@ -204,10 +204,10 @@ func (a *attempt) prefer() (*Conn, error) {
 	if err == nil {
 		return c, nil
 	}
-	why := &FallbackError{Err: err}
+	why := &fallbackError{Err: err}
 	switch {
 	case c != nil: // ErrUnread: nothing was sent, so the connection is as good as new
-		why.Reason = FallbackNotMPA
+		why.Reason = fallbackNotMPA
 		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
 		a.d.known.note(a.place, why, a.d.fallbackFor())
@@ -215,15 +215,15 @@ func (a *attempt) prefer() (*Conn, error) {
 	case a.unreachable || a.ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, ErrNoReply):
-		why.Reason = FallbackNoReply
+		why.Reason = fallbackNoReply
 	case errors.Is(err, ErrNotMPA), errors.Is(err, mpa.ErrSameRole): // the latter: an echo service gives our Request back
-		why.Reason = FallbackNotMPA
+		why.Reason = fallbackNotMPA
 	case errors.Is(err, context.DeadlineExceeded):
-		why.Reason = FallbackTimedOut
+		why.Reason = fallbackTimedOut
 	default: // a rejection, or MPA that makes no sense: an answer
 		return nil, err
 	}
-	if why.Reason != FallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
+	if why.Reason != fallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
 		a.d.known.note(a.place, why, a.d.fallbackFor())
 	}
 	return a.fallBack(why)
@@ -239,7 +239,7 @@ var networkFaults = []syscall.Errno{
 }
 
 // fallBack connects in plain TCP.
-func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
+func (a *attempt) fallBack(why *fallbackError) (*Conn, error) {
 	c, err := a.connect(a.cfg)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (a *attempt) fallBack(why *FallbackError) (*Conn, error) {
 	return c, nil
 }
 
-func (c *Conn) fallBack(why *FallbackError) {
+func (c *Conn) fallBack(why *fallbackError) {
 	c.mu.Lock()
 	c.fallBackLocked(why)
 	c.mu.Unlock()
@@ -275,11 +275,11 @@ type memory struct {
 
 type remembered struct {
 	until time.Time
-	why   *FallbackError // why the place is dialled in plain TCP; nil: it knows only revision 1 of MPA
+	why   *fallbackError // why the place is dialled in plain TCP; nil: it knows only revision 1 of MPA
 }
 
 // recall returns why p is to be dialled in plain TCP, if it is, and whether it knows only revision 1 of MPA.
-func (m *memory) recall(p place) (why *FallbackError, revision1 bool) {
+func (m *memory) recall(p place) (why *fallbackError, revision1 bool) {
 	p = p.key()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -299,7 +299,7 @@ func (m *memory) forget(p place) {
 }
 
 // note remembers p. Where there are too many, the one that has least time left goes.
-func (m *memory) note(p place, why *FallbackError, d time.Duration) {
+func (m *memory) note(p place, why *fallbackError, d time.Duration) {
 	if d < 0 {
 		return
 	}

@@ -48,6 +48,19 @@ var (
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = errors.New("malformed byte stream")
 
+	// ErrPlainTCP means that a connection which was to prefer DDP mode is plain TCP, and is usable as such.
+	// ConnectionState.Fallback is such an error, and ReceiveRequest returns one for a peer that does not
+	// send an MPA Request. errors.Is finds the reason in it:
+	//
+	//	ErrNoReply                the peer closed the connection instead of sending an MPA Reply
+	//	ErrNotMPA                 the peer sent something else than MPA
+	//	os.ErrDeadlineExceeded    nothing came within Config.PreferTimeout or Config.SniffTimeout
+	//	ErrRemembered             one of these happened a short time ago; see Dialer.FallbackFor
+	ErrPlainTCP = errors.New("plain TCP")
+	// ErrRemembered means that a Dialer did not try DDP mode, because the peer did not speak MPA a short
+	// time ago. The error of that time is wrapped too.
+	ErrRemembered = errors.New("the peer did not speak MPA a while ago")
+
 	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
 	// (Config.MaxHalfOpen). The connection is closed.
 	ErrHalfOpen = errors.New("too many half-open connections, and this is the oldest")

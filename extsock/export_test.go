@@ -17,6 +17,21 @@ const DefaultMemory = defaultMemoryLimit
 // ErrAnswered means that a Request has been accepted or rejected before.
 var ErrAnswered = errAnswered
 
+// What tests know of fallbacks.
+type (
+	FallbackError  = fallbackError
+	FallbackReason = fallbackReason
+)
+
+const (
+	FallbackNoReply      = fallbackNoReply
+	FallbackNotMPA       = fallbackNotMPA
+	FallbackTimedOut     = fallbackTimedOut
+	FallbackRemembered   = fallbackRemembered
+	FallbackPlainPeer    = fallbackPlainPeer
+	FallbackSniffTimeout = fallbackSniffTimeout
+)
+
 // FallbackCounts is what the process has counted.
 func FallbackCounts() []uint64 { c := fallbackCounts(); return c[:] }
 

@@ -18,7 +18,7 @@ import (
 const keyLen = len("MPA ID Req Frame")
 
 // awaitSniff waits for the first octets for ReceiveRequest, where Config.Startup prefers DDP mode. The error
-// is a *FallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
+// is a *fallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
 // not.
 func (c *Conn) awaitSniff(ctx context.Context) error {
 	c.mu.Lock()
@@ -204,9 +204,9 @@ func (c *Conn) endSniff(verdict sniffed) {
 	s := &c.startup
 	switch verdict {
 	case sniffPlain:
-		c.fallBackLocked(&FallbackError{Reason: FallbackPlainPeer, Err: s.sniffError()})
+		c.fallBackLocked(&fallbackError{Reason: fallbackPlainPeer, Err: s.sniffError()})
 	case sniffLate:
-		c.fallBackLocked(&FallbackError{Reason: FallbackSniffTimeout, Err: s.sniffError()})
+		c.fallBackLocked(&fallbackError{Reason: fallbackSniffTimeout, Err: s.sniffError()})
 	case sniffEvicted:
 		s.failed = ErrHalfOpen
 	}

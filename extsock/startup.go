@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,47 +18,47 @@ import (
 // This file does what Config.Startup asks for on a connection that exists: it looks at the first octets
 // (StartupPrefer, accepting side), or switches at the first use. What Dial does is in dial.go.
 
-// A FallbackReason says why a connection that was to prefer DDP mode is plain TCP.
-type FallbackReason int
+// A fallbackReason says why a connection that was to prefer DDP mode is plain TCP.
+type fallbackReason int
 
 // The reasons. The first four are those of the dialling side.
 const (
-	FallbackNoReply      FallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
-	FallbackNotMPA                                 // the peer sent something else than an MPA Reply
-	FallbackTimedOut                               // nothing came within Config.PreferTimeout
-	FallbackRemembered                             // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
-	FallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
-	FallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
+	fallbackNoReply      fallbackReason = iota + 1 // the peer closed or reset the connection instead of an MPA Reply
+	fallbackNotMPA                                 // the peer sent something else than an MPA Reply
+	fallbackTimedOut                               // nothing came within Config.PreferTimeout
+	fallbackRemembered                             // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
+	fallbackPlainPeer                              // accepting: the peer's first octets are no MPA Request
+	fallbackSniffTimeout                           // accepting: no MPA Request came within Config.SniffTimeout
 
 	fallbackReasons
 )
 
-func (r FallbackReason) String() string {
+func (r fallbackReason) String() string {
 	switch r {
-	case FallbackNoReply:
+	case fallbackNoReply:
 		return "no MPA Reply"
-	case FallbackNotMPA:
+	case fallbackNotMPA:
 		return "the answer was not MPA"
-	case FallbackTimedOut:
+	case fallbackTimedOut:
 		return "no answer in time"
-	case FallbackRemembered:
+	case fallbackRemembered:
 		return "the peer did not speak MPA a while ago"
-	case FallbackPlainPeer:
+	case fallbackPlainPeer:
 		return "the peer speaks plain TCP"
-	case FallbackSniffTimeout:
+	case fallbackSniffTimeout:
 		return "no MPA Request in time"
 	}
-	return fmt.Sprintf("FallbackReason(%d)", int(r))
+	return fmt.Sprintf("fallbackReason(%d)", int(r))
 }
 
-// A FallbackError says why a connection that was to prefer DDP mode is plain TCP. Conn.Fallback returns it, and
-// of all calls only ReceiveRequest fails with it.
-type FallbackError struct {
-	Reason FallbackReason
-	Err    error // what was found; for FallbackRemembered the *FallbackError of the time before
+// A fallbackError says why a connection that was to prefer DDP mode is plain TCP. It is in the
+// ConnectionState, and of all calls only ReceiveRequest fails with it.
+type fallbackError struct {
+	Reason fallbackReason
+	Err    error // what was found; for fallbackRemembered the *fallbackError of the time before
 }
 
-func (e *FallbackError) Error() string {
+func (e *fallbackError) Error() string {
 	s := "plain TCP: " + e.Reason.String()
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
@@ -65,8 +66,19 @@ func (e *FallbackError) Error() string {
 	return s
 }
 
+// fallbackCauses has what errors.Is finds in a fallbackError besides what was found, by reason.
+var fallbackCauses = [fallbackReasons]error{
+	fallbackNoReply: ErrNoReply, fallbackNotMPA: ErrNotMPA, fallbackTimedOut: os.ErrDeadlineExceeded,
+	fallbackRemembered: ErrRemembered, fallbackPlainPeer: ErrNotMPA, fallbackSniffTimeout: os.ErrDeadlineExceeded,
+}
+
+// Is reports whether target is ErrPlainTCP or the cause that the reason stands for.
+func (e *fallbackError) Is(target error) bool {
+	return target == ErrPlainTCP || target == fallbackCauses[e.Reason] //nolint:errorlint // that is what Is is for
+}
+
 // Unwrap returns the cause.
-func (e *FallbackError) Unwrap() error { return e.Err }
+func (e *fallbackError) Unwrap() error { return e.Err }
 
 // fallbacks counts the connections of the process that fell back to plain TCP, by reason.
 var fallbacks [fallbackReasons]atomic.Uint64
@@ -90,7 +102,7 @@ type startup struct {
 	settled  bool           // nothing is left to do
 	alone    bool           // no call waits for the switch's error, so failed keeps it
 	failed   error          // why that switch failed; nil again after Close
-	fallback *FallbackError // nil unless the connection fell back
+	fallback *fallbackError // nil unless the connection fell back
 
 	begun    bool          // MPA startup has begun at least once, so buffers may be posted
 	sniffing chan struct{} // not nil while sniff looks at the first octets, closed at the end of that
@@ -174,7 +186,7 @@ func (c *Conn) joinStartupLocked() (over <-chan struct{}, err error) {
 	}
 	mine, err := c.beginAloneLocked()
 	if c.cfg.Startup == StartupPrefer && errors.Is(err, ErrUnread) { // the peer speaks first, so it is no Responder
-		c.fallBackLocked(&FallbackError{Reason: FallbackNotMPA, Err: err})
+		c.fallBackLocked(&fallbackError{Reason: fallbackNotMPA, Err: err})
 		return alreadyOver, nil
 	}
 	if err != nil {
@@ -210,13 +222,13 @@ func (c *Conn) switchAlone(mine mpa.Config) {
 // fallBackLocked settles that the connection is plain TCP.
 //
 // +checklocks:c.mu
-func (c *Conn) fallBackLocked(e *FallbackError) {
+func (c *Conn) fallBackLocked(e *fallbackError) {
 	c.startup.settled, c.startup.fallback = true, e
 	fallbacks[e.Reason].Add(1)
 }
 
 // traceFallback is called without the lock; e may be nil.
-func (c *Conn) traceFallback(e *FallbackError) {
+func (c *Conn) traceFallback(e *fallbackError) {
 	if e != nil {
 		c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 	}

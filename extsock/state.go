@@ -9,6 +9,7 @@ type ConnectionState struct {
 	DDPMode bool
 	// Fallback is the reason why the connection is plain TCP although Config.Startup is StartupPrefer.
 	// It is nil in DDP mode, before the decision, and if plain TCP is what the program asked for.
+	// errors.Is(Fallback, ErrPlainTCP) is true for every such reason; ErrPlainTCP lists them.
 	Fallback error
 
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
@@ -58,7 +59,7 @@ func (c *Conn) ConnectionState() ConnectionState {
 		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,
 		IRD: a.IRD, ORD: a.ORD, PeerIRD: a.PeerIRD, PeerORD: a.PeerORD, PeerToPeer: a.PeerToPeer,
 	}
-	if c.startup.fallback != nil { // or Fallback would be a nil *FallbackError
+	if c.startup.fallback != nil { // or Fallback would be a nil *fallbackError
 		s.Fallback = c.startup.fallback
 	}
 	if s.DDPMode {

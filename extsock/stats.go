@@ -60,7 +60,7 @@ type Totals struct {
 	// HandshakeTimeouts is how many MPA startups took too long, HalfOpenEvictions how many connections were closed
 	// because of Config.MaxHalfOpen, BadSTagDelays how many Requests waited because of Config.BadSTagDelay.
 	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
-	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by FallbackReason.
+	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by reason.
 	Fallbacks map[string]uint64
 }
 
@@ -89,7 +89,7 @@ func TotalStats() Totals {
 	t.BadSTagDelays = delays.Load()
 	for r, n := range fallbackCounts() {
 		if r > 0 {
-			t.Fallbacks[FallbackReason(r).String()] = n
+			t.Fallbacks[fallbackReason(r).String()] = n
 		}
 	}
 	return t

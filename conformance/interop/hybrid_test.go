@@ -152,9 +152,8 @@ func (s *hybrid) end() {
 // serve finds out what the peer speaks and gives the connection to who serves that.
 func (s *hybrid) serve(c *extsock.Conn) {
 	req, err := c.ReceiveRequest(s.ctx)
-	var plain *extsock.FallbackError
 	switch {
-	case errors.As(err, &plain):
+	case errors.Is(err, extsock.ErrPlainTCP):
 		s.count("plain")
 		s.inbound.give(c)
 	case err != nil && s.ctx.Err() != nil:

@@ -168,7 +168,7 @@ var extsockFaults = []Fault{
 		Old: "if !ok || len(c.startup.ahead) > 0 {", New: "if !ok {",
 		Package: "extsock", Tests: "^TestSniffIsGrantedOnce$"},
 	{Name: "lateness remembered", File: "extsock/dial.go",
-		Old: "if why.Reason != FallbackTimedOut && ", New: "if ",
+		Old: "if why.Reason != fallbackTimedOut && ", New: "if ",
 		Package: "extsock", Tests: "^TestDialPrefersDDP$"},
 	{Name: "a fallback remembered although the peer speaks MPA now", File: "extsock/dial.go",
 		Old: "			a.d.known.forget(a.place)\n", New: "",
