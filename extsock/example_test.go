@@ -197,11 +197,12 @@ func ExampleConn_StartCapture() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := server.StartCapture(capture); err != nil {
+	stop, err := server.StartCapture(capture)
+	if err != nil {
 		log.Fatal(err)
 	}
 	hello()
-	server.StopCapture()
+	stop()
 	hello()
 	if err := capture.Close(); err != nil {
 		log.Fatal(err)

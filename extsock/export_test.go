@@ -17,6 +17,9 @@ const DefaultMemory = defaultMemoryLimit
 // ErrAnswered means that a Request has been accepted or rejected before.
 var ErrAnswered = errAnswered
 
+// StopCapture ends the capture of c, whoever has begun it.
+func StopCapture(c *Conn) { c.stopCapture(c.taps.flow.Load()) }
+
 // What tests know of fallbacks.
 type (
 	FallbackError  = fallbackError

@@ -39,7 +39,7 @@ func TestNoAddress(t *testing.T) {
 	if ci.LocalAddr() != nil || ci.RemoteAddr() != nil {
 		t.Errorf("the addresses are %v and %v", ci.LocalAddr(), ci.RemoteAddr())
 	}
-	if err := ci.StartCapture(capture); err != nil {
+	if _, err := ci.StartCapture(capture); err != nil {
 		t.Fatal(err)
 	}
 	lengths := []int{100, 10_000, 300_000, 1 << 20} // the last two have the crossover measured
@@ -64,7 +64,7 @@ func TestNoAddress(t *testing.T) {
 	if v := option(t, ci, extsock.DDP_CROSSOVER); v <= 0 {
 		t.Errorf("DDP_CROSSOVER is %d, want what was measured", v)
 	}
-	ci.StopCapture()
+	extsock.StopCapture(ci)
 	for _, c := range []*extsock.Capture{capture, tap} {
 		if err := c.Close(); err != nil {
 			t.Error(err)

@@ -87,7 +87,7 @@ func TestTraceOfALife(t *testing.T) {
 				tt.cfg.Trace = slog.New(r)
 				ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.cfg}, tt.peer)
 				startCapture(t, newCapture(t, io.Discard), ci)
-				ci.StopCapture()
+				extsock.StopCapture(ci)
 				ci.Close()
 				cr.Close()
 				settle()
