@@ -45,7 +45,7 @@ func newByteStream(c *Conn, p *pump, peer startup.Capabilities, maxULPDU int) *b
 	v := &c.verbs
 	return &byteStream{
 		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1), closed: c.closed,
-		register: func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) },
+		register: func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },
 		count:    &p.count, trace: p.trace,
 	}
 }
