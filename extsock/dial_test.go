@@ -370,10 +370,16 @@ func TestFallenBackConnSwitchesLater(t *testing.T) {
 		if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
 			t.Fatal(err)
 		}
+		if s := c.ConnectionState(); s.DDPMode || !errors.Is(s.Fallback, extsock.ErrPlainTCP) {
+			t.Errorf("before the switch: %+v", s)
+		}
 		peer := extsock.NewConn(b, false, nil)
 		time.AfterFunc(5*time.Second, func() { peer.EnableDDP(t.Context(), nil) })
 		if err := c.EnableDDP(t.Context(), nil); err != nil {
 			t.Errorf("the peer answers after 5 s: %v", err)
+		}
+		if s := c.ConnectionState(); !s.DDPMode || s.Fallback != nil {
+			t.Errorf("after the switch: %+v", s)
 		}
 		c.Close()
 		peer.Close()

@@ -60,7 +60,7 @@ func (c *Conn) ConnectionState() ConnectionState {
 		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,
 		IRD: a.IRD, ORD: a.ORD, PeerIRD: a.PeerIRD, PeerORD: a.PeerORD, PeerToPeer: a.PeerToPeer,
 	}
-	if fallback != nil { // or Fallback would be a nil *fallbackError
+	if fallback != nil && !s.DDPMode { // a nil *fallbackError would be an error that is not nil
 		s.Fallback = fallback
 	}
 	if s.DDPMode {
