@@ -86,7 +86,7 @@ func FuzzConnection(f *testing.F) {
 			Domain: domain, Extensions: true, HandshakeTimeout: 5 * time.Second, CloseTimeout: 5 * time.Second,
 			Messages: messages,
 		})
-		r, err := c.Register(memory[guard:][:size:size], extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
+		r, err := c.Register(memory[guard:][:size:size], ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +137,8 @@ func FuzzConnection(f *testing.F) {
 
 // use does with a connection what a program does, until it ends, and returns how many requests were accepted.
 func use(t *testing.T, c *extsock.Conn) (accepted int) {
-	h := extsock.Handle{STag: 1, TO: 4096, Len: 64}
-	for _, wr := range []extsock.WorkRequest{
+	h := rdmap.Handle{STag: 1, TO: 4096, Len: 64}
+	for _, wr := range []rdmap.WorkRequest{
 		{Op: rdmap.WorkRead, Data: make([]byte, 16), Remote: h},
 		{Op: rdmap.WorkFetchAdd, Remote: h, Operand: 1},
 		{Op: rdmap.WorkWrite, Data: make([]byte, 32), Remote: h},
@@ -244,7 +244,7 @@ func fpdu(ulpdu []byte) []byte {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // repair makes the FPDUs behind the startup frame name the Region h, where the STag is even, and gives each the right CRC.
-func repair(in []byte, h extsock.Handle) {
+func repair(in []byte, h rdmap.Handle) {
 	at, err := mpa.FrameLen(in[:min(len(in), mpa.FrameHeaderLen)])
 	if err != nil || at > len(in) {
 		return
@@ -262,7 +262,7 @@ func repair(in []byte, h extsock.Handle) {
 }
 
 // aim makes a segment name the Region h: a tagged one as its target, a Read or Atomic Request as what it is about.
-func aim(ulpdu []byte, h extsock.Handle) {
+func aim(ulpdu []byte, h rdmap.Handle) {
 	at := 2
 	if !ddp.IsTagged(ulpdu) {
 		u, _, err := ddp.ParseUntagged(ulpdu)

@@ -68,8 +68,8 @@ func TestDialBeforeAccept(t *testing.T) {
 			if k, err := dialled[i].Read(p); string(p[:k]) != fmt.Sprint(i) || err != nil {
 				t.Errorf("connection %d: Read = %q, %v", i, p[:k], err)
 			}
-			if c.Mode() != extsock.ModeDDP || dialled[i].Mode() != extsock.ModeDDP {
-				t.Errorf("connection %d: modes %v and %v", i, dialled[i].Mode(), c.Mode())
+			if modeOf(c) != "DDP" || modeOf(dialled[i]) != "DDP" {
+				t.Errorf("connection %d: modes %v and %v", i, modeOf(dialled[i]), modeOf(c))
 			}
 			c.Close()
 			dialled[i].Close()
@@ -121,7 +121,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 		if k, err := c.Read(p); string(p[:k]) != "MPA is what I say" || err != nil {
 			t.Errorf("the server reads %q, %v", p[:k], err)
 		}
-		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
 			t.Errorf("fallback %v", f)
 		}
 	})
@@ -210,8 +210,8 @@ func TestAcceptAndClose(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if c.Mode() != extsock.ModeDDP {
-							t.Errorf("mode %v, fallback %v", c.Mode(), c.Fallback())
+						if modeOf(c) != "DDP" {
+							t.Errorf("mode %v, fallback %v", modeOf(c), fallbackOf(c))
 						}
 						want := io.EOF
 						if abort {
@@ -468,7 +468,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				if cfg.RecvCQ != nil {
-					if err := c.PostRecv(extsock.RecvRequest{Buf: make([]byte, 10)}); err != nil {
+					if err := c.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 10)}); err != nil {
 						t.Errorf("%s: PostRecv = %v", desc, err)
 					}
 				}
@@ -515,7 +515,7 @@ func TestDialRemembersNoMore(t *testing.T) {
 			}
 			defer c.Close()
 			var got extsock.FallbackReason
-			if f := c.Fallback(); f != nil {
+			if f := fallbackOf(c); f != nil {
 				got = f.Reason
 			}
 			if got != want {
@@ -559,7 +559,7 @@ func TestFailedStartupIsSaid(t *testing.T) {
 		synctest.Wait()
 		_, readErr := c.Read(make([]byte, 1))
 		_, requestErr := c.ReceiveRequest(t.Context())
-		_, postErr := c.PostSend([]byte("x"))
+		postErr := postSend(c, []byte("x"))
 		for call, err := range map[string]error{
 			"Read": readErr, "ReceiveRequest": requestErr, "PostSend": postErr,
 			"Handshake": c.Handshake(t.Context()), "EnableDDP": c.EnableDDP(t.Context(), nil), "CloseWrite": c.CloseWrite(),

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -219,7 +220,7 @@ type onlyWriter struct{ io.Writer }
 // serveVerbsBench sends the handle of a ring for RDMA Writes and then echoes every message.
 func serveVerbsBench(nc net.Conn) error {
 	c := nc.(*extsock.Conn)
-	r, err := c.Register(make([]byte, benchDepth<<20), extsock.RemoteWrite)
+	r, err := c.Register(make([]byte, benchDepth<<20), ddp.RemoteWrite)
 	if err != nil {
 		return err
 	}
@@ -317,7 +318,7 @@ func (j *plainJob) pingPong(count, size int) error {
 // A verbsJob is the client of serveVerbsBench.
 type verbsJob struct {
 	c      *extsock.Conn
-	ring   extsock.Handle
+	ring   rdmap.Handle
 	source []byte
 	recv   [64]byte
 }
@@ -339,7 +340,7 @@ func newVerbsJob(b *testing.B, p benchPeer, crc bool) *verbsJob {
 // write is RDMA Writes into the peer's ring, benchDepth under way at once, and a message behind them.
 func (j *verbsJob) write(total, size int) error {
 	ctx := context.Background()
-	var done [benchDepth]extsock.Completion
+	var done [benchDepth]rdmap.Completion
 	underway := 0
 	for at := 0; total > 0 || underway > 0; {
 		for total > 0 && underway < benchDepth {
@@ -350,7 +351,7 @@ func (j *verbsJob) write(total, size int) error {
 			if err != nil {
 				return err
 			}
-			if err := j.c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: j.source[at : at+size], Remote: h}); err != nil {
+			if err := j.c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: j.source[at : at+size], Remote: h}); err != nil {
 				return err
 			}
 			at, total, underway = at+size, total-size, underway+1

@@ -10,6 +10,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -20,14 +21,14 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
 	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 	synctest.Wait()
-	if _, err := c.PostRead(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+	if err := postRead(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 		t.Fatal(err)
 	}
 	queued = make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).ReadAtContext(ctx, make([]byte, 8), 0)
+		_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).Read(ctx, make([]byte, 8), 0)
 		queued <- err
 	}()
 	synctest.Wait()
@@ -40,7 +41,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
 		begin := time.Now()
-		if _, err := c.PostWrite(extsock.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
+		if err := postWrite(c, rdmap.Handle{STag: 7, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []bool{false, true} { // a Read Request, the Write
@@ -84,16 +85,16 @@ func TestCancelLetsCloseGo(t *testing.T) {
 func TestDeadlineBesideALongWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
-		h := extsock.Handle{STag: 7, Len: 8 << 20}
+		h := rdmap.Handle{STag: 7, Len: 8 << 20}
 		short := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			_, err := c.Remote(h).WriteAtContext(ctx, make([]byte, 8), 0)
+			_, err := c.Remote(h).Write(ctx, make([]byte, 8), 0)
 			short <- err
 		}()
 		synctest.Wait()
-		if _, err := c.PostWrite(h, make([]byte, 8<<20)); err != nil {
+		if err := postWrite(c, h, make([]byte, 8<<20)); err != nil {
 			t.Fatal(err)
 		}
 		<-queued // the two go out now, as far as TCP takes them
@@ -123,9 +124,9 @@ func TestCloseBehindAnUnansweredRead(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		g := &gate{Stream: b}
 		ci, cr := switched(t, a, g, side{}, side{})
-		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 		g.shut()
-		if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err != nil {
+		if err := postRead(ci, r.Handle(), make([]byte, 64)); err != nil {
 			t.Fatal(err)
 		}
 		begin := time.Now()

@@ -1,7 +1,6 @@
 package extsock
 
 import (
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -10,9 +9,6 @@ import (
 	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/locks"
 )
-
-// ErrCapturing means that a capture of the connection is under way.
-var ErrCapturing = errors.New("the connection is being captured already")
 
 // A Capture is a file in pcapng format with the octets of connections, as Wireshark and rddp dump read it.
 // The Ethernet, IP and TCP headers in it are made up, in an ideal network; so are the addresses where a
@@ -34,7 +30,7 @@ func NewCapture(w io.Writer) (*Capture, error) {
 }
 
 // Tap is for Config.Tap: every connection of that Config is captured from its first octet on, as if
-// StartCapture had been called before it. StopCapture ends it.
+// StartCapture had been called before it. Capture.Close ends it.
 func (cp *Capture) Tap(local, remote net.Addr, initiator bool) Tap {
 	return cp.w.Flow(local, remote, initiator)
 }
@@ -47,9 +43,10 @@ func (cp *Capture) Flush() error { return cp.w.Flush() }
 // recorded of them. It returns the first error that occurred in writing the file; so do further calls.
 func (cp *Capture) Close() error { return cp.w.Close() }
 
-// StartCapture has all octets of the connection recorded in cp from now on. It may be called in either mode,
-// and during startup. A connection can be in one Capture at a time, else the error is ErrCapturing; it can be
-// started again after StopCapture, in the same Capture or in another one, where it then is a connection of its
+// StartCapture records all octets of the connection in cp from now on. stop ends that, between two FPDUs; it may be
+// called more than once, and does nothing once the connection is in another capture. StartCapture may be called in either mode,
+// and during startup. A connection can be in one Capture at a time, else the error is ErrBusy; it can be
+// started again after stop, in the same Capture or in another one, where it then is a connection of its
 // own. Other errors: net.ErrClosed, and what cp has failed with, os.ErrClosed if that was its Close.
 //
 // What is recorded can always be decoded. It begins with the startup frames, which the connection keeps for
@@ -59,21 +56,21 @@ func (cp *Capture) Close() error { return cp.w.Close() }
 // first octet behind startup: an RDMA Write with STag 0, whose payload says that it is made up.
 //
 // Not recorded is what still comes after the connection has failed, when it is read to be thrown away.
-func (c *Conn) StartCapture(cp *Capture) error {
-	err := net.ErrClosed
-	if !c.isClosed() {
-		err = c.taps.start(cp, c.LocalAddr(), c.RemoteAddr(), c.initiator)
+func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
+	if c.isClosed() {
+		return nil, c.opError("capture", net.ErrClosed)
 	}
-	if err == nil {
-		c.trace.info("capture starts")
+	f, err := c.taps.start(cp, c.LocalAddr(), c.RemoteAddr(), c.initiator)
+	if err != nil {
+		return nil, c.opError("capture", err)
 	}
-	return c.opError("capture", err)
+	c.trace.info("capture starts")
+	return func() { c.stopCapture(f) }, nil
 }
 
-// StopCapture ends what StartCapture, or Capture.Tap, has begun, between two FPDUs. It does nothing if there
-// is no capture.
-func (c *Conn) StopCapture() {
-	if c.taps.stop() {
+// stopCapture ends the capture in f, if it is still running.
+func (c *Conn) stopCapture(f *dissect.Flow) {
+	if c.taps.stop(f) {
 		c.trace.info("capture stops")
 	}
 }
@@ -101,30 +98,29 @@ func (t *taps) init(tap Tap) {
 	t.fixed = tap
 }
 
-func (t *taps) start(cp *Capture, local, remote net.Addr, initiator bool) error {
+func (t *taps) start(cp *Capture, local, remote net.Addr, initiator bool) (*dissect.Flow, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
-		return net.ErrClosed
+		return nil, net.ErrClosed
 	}
 	if t.flow.Load() != nil {
-		return ErrCapturing
+		return nil, ErrBusy
 	}
 	if err := cp.w.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	f := cp.w.Flow(local, remote, initiator)
 	show(f, t.frames[:t.request], initiator)
 	show(f, t.frames[t.request:], !initiator)
 	t.flow.Store(f)
-	return nil
+	return f, nil
 }
 
-func (t *taps) stop() bool {
+func (t *taps) stop(f *dissect.Flow) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.flow.Swap(nil)
-	if f == nil {
+	if f == nil || !t.flow.CompareAndSwap(f, nil) {
 		return false
 	}
 	f.Stop() // not in the middle of a batch: that is recorded in one call

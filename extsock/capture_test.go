@@ -33,7 +33,7 @@ func newCapture(t testing.TB, w io.Writer) *extsock.Capture {
 func startCapture(t testing.TB, cp *extsock.Capture, conns ...*extsock.Conn) {
 	t.Helper()
 	for _, c := range conns {
-		if err := c.StartCapture(cp); err != nil {
+		if _, err := c.StartCapture(cp); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,9 +245,9 @@ func captureBusy(t testing.TB, pair func(t testing.TB, i, r side) (ci, cr *extso
 		f.pass(1)
 		startCapture(t, cp, cr)
 		f.pass(1)
-		ci.StopCapture()
+		extsock.StopCapture(ci)
 		f.pass(1)
-		cr.StopCapture()
+		extsock.StopCapture(cr)
 	}
 	startCapture(t, cp, cr) // to the end of the connection
 	f.finish()
@@ -286,11 +286,11 @@ func TestCaptureHasAll(t *testing.T) {
 			exchange(1)
 			startCapture(t, captures[0], ci)
 			exchange(2)
-			ci.StopCapture()
+			extsock.StopCapture(ci)
 			exchange(3)
 			startCapture(t, captures[1], ci)
 			exchange(4)
-			ci.StopCapture()
+			extsock.StopCapture(ci)
 			exchange(5)
 			for n, cp := range captures {
 				if err := cp.Close(); err != nil {
@@ -418,10 +418,10 @@ func TestCaptureAfterRejection(t *testing.T) {
 	if err := enable(func(r *extsock.Request) error { return r.Accept(timeLimit(t), nil) }); err != nil {
 		t.Fatal(err)
 	}
-	ci.StopCapture()
+	extsock.StopCapture(ci)
 	startCapture(t, cp, ci)
-	ci.StopCapture()
-	cr.StopCapture()
+	extsock.StopCapture(ci)
+	extsock.StopCapture(cr)
 	if err := cp.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -457,8 +457,8 @@ func TestCaptureFails(t *testing.T) {
 			f := newTraffic(t, ci, cr)
 			f.pass(8)
 			f.finish()
-			ci.StopCapture()
-			if err := ci.StartCapture(cp); !errors.Is(err, errDiskFull) {
+			extsock.StopCapture(ci)
+			if _, err := ci.StartCapture(cp); !errors.Is(err, errDiskFull) {
 				t.Errorf("StartCapture after the disk was full: %v", err)
 			}
 			for range 2 {
@@ -477,26 +477,26 @@ func TestStartCaptureErrors(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	cp := newCapture(t, io.Discard)
 	startCapture(t, cp, ci)
-	err := ci.StartCapture(cp)
-	if op := (*net.OpError)(nil); !errors.Is(err, extsock.ErrCapturing) || !errors.As(err, &op) {
-		t.Errorf("the second StartCapture: %v, want ErrCapturing in a *net.OpError", err)
+	_, err := ci.StartCapture(cp)
+	if op := (*net.OpError)(nil); !errors.Is(err, extsock.ErrBusy) || !errors.As(err, &op) {
+		t.Errorf("the second StartCapture: %v, want ErrBusy in a *net.OpError", err)
 	}
-	ci.StopCapture()
-	ci.StopCapture()
+	extsock.StopCapture(ci)
+	extsock.StopCapture(ci)
 	startCapture(t, cp, ci)
 	if err := cp.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := cr.StartCapture(cp); !errors.Is(err, os.ErrClosed) {
+	if _, err := cr.StartCapture(cp); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("StartCapture in a closed Capture: %v", err)
 	}
 	cr.Close()
-	if err := cr.StartCapture(newCapture(t, io.Discard)); !errors.Is(err, net.ErrClosed) {
+	if _, err := cr.StartCapture(newCapture(t, io.Discard)); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("StartCapture of a closed connection: %v", err)
 	}
 	plain, _ := net.Pipe()
 	c := extsock.NewConn(plain, true, &extsock.Config{Tap: newCapture(t, io.Discard).Tap})
-	if err := c.StartCapture(cp); !errors.Is(err, extsock.ErrCapturing) {
+	if _, err := c.StartCapture(cp); !errors.Is(err, extsock.ErrBusy) {
 		t.Errorf("StartCapture besides Capture.Tap: %v", err)
 	}
 	c.Close()
@@ -606,8 +606,8 @@ func TestCaptureIsSwitchedByMany(t *testing.T) {
 	for _, c := range []*extsock.Conn{ci, ci, cr} {
 		wg.Go(func() {
 			for !stop.Load() {
-				c.StopCapture()
-				if err := c.StartCapture(cp); err != nil && !errors.Is(err, extsock.ErrCapturing) && !errors.Is(err, net.ErrClosed) {
+				extsock.StopCapture(c)
+				if _, err := c.StartCapture(cp); err != nil && !errors.Is(err, extsock.ErrBusy) && !errors.Is(err, net.ErrClosed) {
 					t.Error(err)
 				}
 				if err := cp.Flush(); err != nil {
@@ -655,7 +655,7 @@ func TestCaptureOfWrites(t *testing.T) {
 	if _, err := m.ReadAt(make([]byte, len(data)), 0); err != nil {
 		t.Fatal(err)
 	}
-	ci.StopCapture()
+	extsock.StopCapture(ci)
 	if err := cp.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -29,14 +30,14 @@ func TestClose(t *testing.T) {
 			return 0
 		}},
 		{desc: "sends queued, the peer takes them", wire: simtoe.Config{Window: 4096, Delay: time.Second}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
-			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
+			return post(t, ci, 3, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
 		}},
 		{desc: "sends queued, the peer takes nothing", slow: true, wire: simtoe.Config{Window: 4096, CutAfter: 10000, CutHow: simtoe.Silence}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
-			return post(t, ci, 3, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
+			return post(t, ci, 3, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1<<16)})
 		}},
 		{desc: "reads outstanding", wire: simtoe.Config{Delay: 2 * time.Second}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
-			r := register(t, cr, make([]byte, 1000), extsock.RemoteRead)
-			return post(t, ci, 5, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1000), Remote: r.Handle()})
+			r := register(t, cr, make([]byte, 1000), ddp.RemoteRead)
+			return post(t, ci, 5, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1000), Remote: r.Handle()})
 		}, slow: true},
 		{desc: "peer closed first", then: func(t *testing.T, ci, cr *extsock.Conn) int {
 			cr.Close()
@@ -44,15 +45,15 @@ func TestClose(t *testing.T) {
 		}},
 		{desc: "peer gone", wire: simtoe.Config{CutAfter: 2000, CutHow: simtoe.RST}, then: func(t *testing.T, ci, cr *extsock.Conn) int {
 			// With one write: after the reset nothing would be accepted.
-			wr := extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}
-			n, err := ci.PostBatch([]extsock.WorkRequest{wr, wr, wr})
+			wr := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}
+			n, err := ci.PostBatch([]rdmap.WorkRequest{wr, wr, wr})
 			if n != 3 || err != nil {
 				t.Errorf("PostBatch = %d, %v", n, err)
 			}
 			return n
 		}},
 		{desc: "terminated", then: func(t *testing.T, ci, cr *extsock.Conn) int {
-			n := post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 10), Remote: extsock.Handle{STag: 1, TO: 1, Len: 10}})
+			n := post(t, ci, 1, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 10), Remote: rdmap.Handle{STag: 1, TO: 1, Len: 10}})
 			time.Sleep(time.Second)
 			return n
 		}},
@@ -80,7 +81,7 @@ func TestClose(t *testing.T) {
 				if n := ci.RecvCQ().Len(); n != receives {
 					t.Errorf("%d receives posted, %d Completions", receives, n)
 				}
-				if _, err := ci.PostSend(nil); !errors.Is(err, net.ErrClosed) {
+				if err := postSend(ci, nil); !errors.Is(err, net.ErrClosed) {
 					t.Errorf("PostSend after Close: %v", err)
 				}
 				if _, err := ci.Write(nil); !errors.Is(err, net.ErrClosed) {
@@ -94,7 +95,7 @@ func TestClose(t *testing.T) {
 }
 
 // post posts wr n times.
-func post(t *testing.T, c *extsock.Conn, n int, wr extsock.WorkRequest) int {
+func post(t *testing.T, c *extsock.Conn, n int, wr rdmap.WorkRequest) int {
 	t.Helper()
 	for range n {
 		if err := c.Post(&wr); err != nil {
@@ -110,7 +111,7 @@ func TestCloseLosesNoTail(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, inMessages, inMessages)
 		const messages = 20
 		for n := range messages {
-			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
+			if err := postSend(ci, pattern(10_000, byte(n))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -152,7 +153,7 @@ func TestCloseUnblocks(t *testing.T) {
 		wire := simtoe.Config{Window: 4096, Delay: time.Millisecond}
 		a, b := simtoe.Pair(wire, wire)
 		ci, cr := switched(t, a, b, side{cfg: extsock.Config{CloseTimeout: time.Second}}, side{})
-		r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)
+		r := register(t, cr, make([]byte, 1<<20), ddp.RemoteRead)
 		errs := make(chan error, 3)
 		go func() { _, err := ci.Read(make([]byte, 1)); errs <- err }()
 		go func() {

@@ -84,7 +84,7 @@ type Config struct {
 	// does not ask for messages.
 	Messages bool
 	// Crossover is the length in octets from which a Write to a byte stream is placed in the reader's memory by
-	// RDMA Write, after an offer and a grant; see Conn.Crossover. A Read into whose memory it goes returns when all of it is
+	// RDMA Write, after an offer and a grant. A Read into whose memory it goes returns when all of it is
 	// there, so a read deadline has to leave time for that. Zero means that it is measured; negative, never.
 	Crossover int
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
@@ -152,7 +152,7 @@ type Config struct {
 	//	rddp: messages             Info   the same; 0 where the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program did not want the connection
-	//	rddp: plain TCP            Info   reason (a FallbackReason), err: a connection that prefers DDP mode does without
+	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP mode does without
 	//	rddp: no DDP mode          Warn   err: why startup has failed
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
 	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP (SetMemoryLimit)
@@ -176,8 +176,8 @@ type Startup int
 const (
 	// StartupOff leaves the connection in TCP mode until the program switches it.
 	StartupOff Startup = iota
-	// StartupPrefer switches where the peer can, and is plain TCP where it can't; Conn.Mode and
-	// Conn.Fallback tell. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
+	// StartupPrefer switches where the peer can, and is plain TCP where it can't;
+	// Conn.ConnectionState tells. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
 	// Reply. That costs a connection which the peer sees begin with an MPA Request, so the Dialer
 	// remembers for a while what the peer has said (see Dialer.FallbackFor). A Listener looks at the first
 	// octets of each connection: an MPA Request goes on as startup, everything else is the

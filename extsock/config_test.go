@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -25,14 +26,14 @@ func TestConfigTooLarge(t *testing.T) {
 			t.Run(fmt.Sprintf("size %d, depth %d", size, depth), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{RecvSize: size, RecvDepth: depth}}, side{})
-					if ci.Messages() || cr.Messages() {
-						t.Errorf("messages: %t at one end, %t at the other", ci.Messages(), cr.Messages())
+					if i, r := option(t, ci, extsock.DDP_MESSAGES), option(t, cr, extsock.DDP_MESSAGES); i != 0 || r != 0 {
+						t.Errorf("DDP_MESSAGES: %d at one end, %d at the other", i, r)
 					}
-					if got := ci.RecvSize(); got != math.MaxInt32 {
-						t.Errorf("RecvSize() = %d, want %d", got, math.MaxInt32)
+					if got := option(t, ci, extsock.DDP_RECV_SIZE); got != math.MaxInt32 {
+						t.Errorf("DDP_RECV_SIZE is %d, want %d", got, math.MaxInt32)
 					}
-					if got := ci.RecvDepth(); depth > 0 && got != math.MaxUint16 {
-						t.Errorf("RecvDepth() = %d, want %d", got, math.MaxUint16)
+					if got := option(t, ci, extsock.DDP_RECV_DEPTH); depth > 0 && got != math.MaxUint16 {
+						t.Errorf("DDP_RECV_DEPTH is %d, want %d", got, math.MaxUint16)
 					}
 					go func() {
 						for range 3 {
@@ -69,13 +70,14 @@ func TestConfigNegative(t *testing.T) {
 		}
 		wire := simtoe.Config{Delay: 100 * time.Millisecond}
 		ci, cr := simPair(t, wire, side{cfg: cfg}, side{cfg: cfg})
-		if ci.RecvDepth() != 32 || ci.RecvSize() != 64<<10 {
-			t.Errorf("RecvDepth() = %d, RecvSize() = %d, want the defaults", ci.RecvDepth(), ci.RecvSize())
+		depth, size := option(t, ci, extsock.DDP_RECV_DEPTH), option(t, ci, extsock.DDP_RECV_SIZE)
+		if depth != 32 || size != 64<<10 {
+			t.Errorf("DDP_RECV_DEPTH is %d, DDP_RECV_SIZE is %d, want the defaults", depth, size)
 		}
 		// As many requests as the send queue takes have room in the completion queue.
 		posted := 0
 		for ; posted < 2*128; posted++ {
-			if _, err := ci.PostWrite(extsock.Handle{STag: 1}, nil); err != nil {
+			if err := postWrite(ci, rdmap.Handle{STag: 1}, nil); err != nil {
 				break
 			}
 		}

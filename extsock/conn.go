@@ -14,21 +14,6 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A Mode is what a connection speaks.
-type Mode int
-
-const (
-	ModeTCP Mode = iota // the octets of Write, as they are
-	ModeDDP             // DDP segments in FPDUs: RDMA operations, and each Write one Send
-)
-
-func (m Mode) String() string {
-	if m == ModeDDP {
-		return "DDP"
-	}
-	return "TCP"
-}
-
 // A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP mode,
 // and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
 type Conn struct {
@@ -52,7 +37,7 @@ type Conn struct {
 	peer atomic.Pointer[startup.Peer]
 
 	mu       locks.Mutex[locks.Conn]
-	fallback *FallbackError // +checklocks:mu
+	fallback *fallbackError // +checklocks:mu
 
 	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
 	abortive  atomic.Bool // Close is to be no orderly end
@@ -111,14 +96,6 @@ func (c *Conn) config() *Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cfg
-}
-
-// Mode tells what the connection speaks now.
-func (c *Conn) Mode() Mode {
-	if c.inDDPMode() {
-		return ModeDDP
-	}
-	return ModeTCP
 }
 
 // inDDPMode reports whether a driver has the stream.

@@ -25,11 +25,11 @@ const (
 	maxCrossover  = bytestream.MaxGrant
 )
 
-// Crossover returns the length in octets from which a Write in DDP mode may be placed in the reader's memory by a
-// rendezvous, 0 while that has not been measured, and a negative number where it never is. It is Config.Crossover
-// if that is set; else what copying costs here against a round trip to the peer's host, measured at the first long
-// Write. A Write that long still goes the way that has been faster on this connection.
-func (c *Conn) Crossover() int {
+// crossover returns the length in octets from which a Write in DDP mode may be placed in the reader's memory by a
+// rendezvous. It is 0 while that has not been measured, and negative for never. It is Config.Crossover if that is set.
+// Otherwise it weighs what copying costs here against a round trip to the peer's host, as measured at the first long
+// Write. A Write of that length still goes the way that has been faster on this connection.
+func (c *Conn) crossover() int {
 	if v := c.config().Crossover; v != 0 {
 		return v
 	}
@@ -53,14 +53,14 @@ func hostOf(a net.Addr) string {
 // measureCrossover finds the crossover towards the peer's host: the octets that are copied in the time of a round
 // trip.
 func (c *Conn) measureCrossover(over <-chan struct{}) (int, error) {
-	if _, ord := c.Depths(); ord == 0 {
+	if c.ord() == 0 {
 		return -1, nil
 	}
 	round := time.Duration(math.MaxInt64)
 	for range 3 {
 		begin := time.Now()
 		// A Read of nothing, which the peer answers without its program.
-		if _, err := c.do(&WorkRequest{Op: rdmap.WorkRead, Remote: Handle{STag: 1}}, over); err != nil {
+		if _, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over, nil); err != nil {
 			return 0, err
 		}
 		round = min(round, time.Since(begin))

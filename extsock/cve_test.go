@@ -50,8 +50,8 @@ func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 		if err := <-switched; err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
-		if string(c.PeerPrivateData()) != "told once" || c.Mode() != extsock.ModeDDP {
-			t.Errorf("cut at %d: private data %q, mode %v", cut, c.PeerPrivateData(), c.Mode())
+		if string(c.ConnectionState().PeerPrivateData) != "told once" || modeOf(c) != "DDP" {
+			t.Errorf("cut at %d: private data %q, mode %v", cut, c.ConnectionState().PeerPrivateData, modeOf(c))
 		}
 		c.SetReadDeadline(time.Now().Add(time.Minute))
 		if n, err := c.Read(make([]byte, 100)); n != 9 || err != nil {
@@ -116,13 +116,13 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 			} else {
 				err = c.EnableDDP(timeLimit(t), nil)
 			}
-			if err == nil || c.Mode() == extsock.ModeDDP {
-				t.Fatalf("Request %d, %x: error %v, mode %v", i, bad, err, c.Mode())
+			if err == nil || modeOf(c) == "DDP" {
+				t.Fatalf("Request %d, %x: error %v, mode %v", i, bad, err, modeOf(c))
 			}
 			if err := c.EnableDDP(timeLimit(t), nil); err == nil {
 				t.Errorf("Request %d: the second EnableDDP succeeds", i)
 			}
-			if _, err := c.Register(make([]byte, 8), extsock.RemoteRead); err != nil && !errors.Is(err, net.ErrClosed) {
+			if _, err := c.Register(make([]byte, 8), ddp.RemoteRead); err != nil && !errors.Is(err, net.ErrClosed) {
 				t.Errorf("Request %d: Register: %v", i, err)
 			}
 			c.Close()
@@ -146,8 +146,8 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 		domain := new(ddp.Domain)
 		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, true, &extsock.Config{Domain: domain})
-		r := register(t, c, make([]byte, 64), extsock.RemoteWrite)
-		if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
+		r := register(t, c, make([]byte, 64), ddp.RemoteWrite)
+		if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
 			t.Fatal(err)
 		}
 		switched := make(chan error, 1)
@@ -161,7 +161,7 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 		if d, err := c.RecvCQ().Wait(timeLimit(t)); err != nil || d.ID != 7 || d.Status == rdmap.StatusOK {
 			t.Errorf("%s: the receive completes as %v, %v", desc, d, err)
 		}
-		if _, err := domain.Check(r.STag(), r.TO(), 8, 0, 0); err == nil {
+		if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
 			t.Errorf("%s: the Region is still there", desc)
 		}
 	}
@@ -178,13 +178,13 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	domain := new(ddp.Domain)
 	for range rounds {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true}}, side{cfg: extsock.Config{Messages: true, Domain: domain}})
-		r := register(t, cr, make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)
+		r := register(t, cr, make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite)
 		posted := 0
 		for range 4 {
-			if _, err := ci.PostWrite(r.Handle(), make([]byte, 64)); err == nil {
+			if err := postWrite(ci, r.Handle(), make([]byte, 64)); err == nil {
 				posted++
 			}
-			if _, err := ci.PostRead(r.Handle(), make([]byte, 64)); err == nil {
+			if err := postRead(ci, r.Handle(), make([]byte, 64)); err == nil {
 				posted++
 			}
 		}
@@ -204,7 +204,7 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 		if n := ci.SendCQ().Len(); n != 0 {
 			t.Fatalf("%d Completions too many", n)
 		}
-		if _, err := domain.Check(r.STag(), r.TO(), 8, 0, 0); err == nil {
+		if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
 			t.Fatal("the Region is still there")
 		}
 	}

@@ -27,7 +27,7 @@ func isByteStream(p *startup.Peer) bool {
 // The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
 // peer rejects the connection the error is a *mpa.RejectError with its private data, and the
 // connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
-// error says that the switch could not begin: ErrSwitched, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
+// error says that the switch could not begin: ErrMode, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if err := privateDataError(c.config(), privateData, true); err != nil { // while nothing has happened yet
 		return c.opError("ddp", err)
@@ -82,12 +82,12 @@ type Request struct {
 // A Listener leaves the Request to the program where Config.JudgeRequests says so. With StartupPrefer, on a connection
 // that has not been used, ReceiveRequest looks at the peer's first octets as Handshake
 // does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
-// a *FallbackError, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
+// ErrPlainTCP, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
 // before it is known what the peer speaks, the connection is as usable as before; without JudgeRequests its startup
 // goes on by itself.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
-		return nil, c.opError("ddp", ErrInitiator)
+		return nil, c.opError("ddp", errInitiator)
 	}
 	if err := c.awaitSniff(ctx); err != nil {
 		return nil, c.opError("ddp", err)
@@ -270,8 +270,7 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 func (c *Conn) start(cause error, w *window) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement
-	extensions := c.cfg.Extensions || peer.IsRDDP && peer.Capabilities.Extensions
-	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: extensions}
+	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: c.extensions()}
 	if c.initiator {
 		params.SendRTR = c.rtrOp()
 	} else {
@@ -310,8 +309,14 @@ func (c *Conn) streamConfig(peer *startup.Peer, w window) *streamConfig {
 		window: w, credits: int(peer.Capabilities.Credits),
 		maxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
 		closed:     c.closed,
-		register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, RemoteWrite, v.stream) },
+		register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },
 	}
+}
+
+// extensions reports whether the operations of RFC 7306 may be used.
+func (c *Conn) extensions() bool {
+	peer := c.peer.Load()
+	return c.cfg.Extensions || peer.IsRDDP && peer.Capabilities.Extensions
 }
 
 // rtrOp is the operation of length 0 that the Initiator sends first, 0 for none: the Ready to Receive

@@ -44,8 +44,8 @@ func TestDialDDPAndAcceptDDP(t *testing.T) {
 						t.Fatal(err)
 					}
 					x := <-accepted
-					if c.Mode() != extsock.ModeDDP || x.Mode() != extsock.ModeDDP {
-						t.Errorf("modes %v and %v", c.Mode(), x.Mode())
+					if !c.ConnectionState().DDPMode || !x.ConnectionState().DDPMode {
+						t.Errorf("modes %v and %v", modeOf(c), modeOf(x))
 					}
 					c.Close()
 					x.Close()
@@ -118,8 +118,8 @@ func TestAcceptDDPPassesOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := time.Since(begin); d != 0 || x.Mode() != extsock.ModeDDP {
-				t.Errorf("startup %d: AcceptDDP took %v, mode %v", startup, d, x.Mode())
+			if d := time.Since(begin); d != 0 || !x.ConnectionState().DDPMode {
+				t.Errorf("startup %d: AcceptDDP took %v, mode %v", startup, d, modeOf(x))
 			}
 			settle()
 			others[1].SetReadDeadline(time.Now().Add(time.Second))

@@ -202,7 +202,7 @@ func inRevision1(cfg *Config) *Config {
 // prefer switches where the peer can, and falls back to plain TCP where it can't.
 func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	if before, _ := a.d.known.Recall(a.to); before != nil {
-		return a.fallBack(ctx, &FallbackError{Reason: FallbackRemembered, Err: before})
+		return a.fallBack(ctx, &fallbackError{Reason: startup.Remembered, Err: before})
 	}
 	try := *a.cfg
 	try.HandshakeTimeout = a.cfg.preferTimeout()
@@ -214,10 +214,10 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	if err == nil {
 		return c, nil
 	}
-	why := &FallbackError{Err: err}
+	why := &fallbackError{Err: err}
 	switch {
 	case c != nil: // ErrUnread: nothing was sent, so the connection is as good as new
-		why.Reason = FallbackNotMPA
+		why.Reason = startup.NotMPA
 		c.cfg = a.cfg // nobody else has c yet
 		c.fallBack(why)
 		a.d.known.Note(a.to, why, a.d.fallbackFor())
@@ -225,15 +225,15 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	case a.unreachable || ctx.Err() != nil:
 		return nil, err
 	case errors.Is(err, ErrNoReply):
-		why.Reason = FallbackNoReply
+		why.Reason = startup.NoReply
 	case errors.Is(err, ErrNotMPA), errors.Is(err, mpa.ErrSameRole): // the latter: an echo service gives our Request back
-		why.Reason = FallbackNotMPA
+		why.Reason = startup.NotMPA
 	case errors.Is(err, context.DeadlineExceeded):
-		why.Reason = FallbackTimedOut
+		why.Reason = startup.TimedOut
 	default: // a rejection, or MPA that makes no sense: an answer
 		return nil, err
 	}
-	if why.Reason != FallbackTimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
+	if why.Reason != startup.TimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
 		a.d.known.Note(a.to, why, a.d.fallbackFor())
 	}
 	return a.fallBack(ctx, why)
@@ -249,7 +249,7 @@ var networkFaults = []syscall.Errno{
 }
 
 // fallBack connects in plain TCP.
-func (a *attempt) fallBack(ctx context.Context, why *FallbackError) (*Conn, error) {
+func (a *attempt) fallBack(ctx context.Context, why *fallbackError) (*Conn, error) {
 	c, err := a.connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err

@@ -159,9 +159,9 @@ func TestDialPrefersDDP(t *testing.T) {
 				if took := time.Since(begin); took != tt.takes {
 					t.Errorf("Dial took %v, want %v", took, tt.takes)
 				}
-				f := c.Fallback()
-				if c.Mode() != extsock.ModeTCP || f == nil || f.Reason != tt.reason || !errors.Is(f, tt.cause) {
-					t.Errorf("mode %v, fallback %v", c.Mode(), f)
+				f := fallbackOf(c)
+				if modeOf(c) != "TCP" || f == nil || f.Reason != tt.reason || !errors.Is(f, tt.cause) {
+					t.Errorf("mode %v, fallback %v", modeOf(c), f)
 				}
 				exchange(c)
 				if n := server.seen(); n != tt.connections {
@@ -177,7 +177,7 @@ func TestDialPrefersDDP(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					f := nc.(*extsock.Conn).Fallback()
+					f := fallbackOf(nc.(*extsock.Conn))
 					if f == nil || f.Reason != again || !errors.Is(f, tt.cause) {
 						t.Errorf("fallback %v, want %q", f, again)
 					}
@@ -224,7 +224,7 @@ func TestDialForgets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if f := c.Fallback(); f == nil || f.Reason != want {
+				if f := fallbackOf(c); f == nil || f.Reason != want {
 					t.Errorf("FallbackFor %v, dial %d after %v: %v, want %v", tt.keep, i, tt.wait, f, want)
 				}
 				c.Close()
@@ -249,7 +249,7 @@ func TestDialMemoryIsBounded(t *testing.T) {
 			}
 			defer c.Close()
 			time.Sleep(time.Millisecond)
-			return c.Fallback().Reason
+			return fallbackOf(c).Reason
 		}
 		for i := range 1025 {
 			dial(i + 1)
@@ -341,7 +341,7 @@ func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNotMPA || !errors.Is(f, extsock.ErrUnread) {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackNotMPA || !errors.Is(f, extsock.ErrUnread) {
 			t.Errorf("fallback %v", f)
 		}
 		p := make([]byte, len(greeting))
@@ -370,10 +370,16 @@ func TestFallenBackConnSwitchesLater(t *testing.T) {
 		if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
 			t.Fatal(err)
 		}
+		if s := c.ConnectionState(); s.DDPMode || !errors.Is(s.Fallback, extsock.ErrPlainTCP) {
+			t.Errorf("before the switch: %+v", s)
+		}
 		peer := extsock.NewConn(b, false, nil)
 		time.AfterFunc(5*time.Second, func() { peer.EnableDDP(t.Context(), nil) })
 		if err := c.EnableDDP(t.Context(), nil); err != nil {
 			t.Errorf("the peer answers after 5 s: %v", err)
+		}
+		if s := c.ConnectionState(); !s.DDPMode || s.Fallback != nil {
+			t.Errorf("after the switch: %+v", s)
 		}
 		c.Close()
 		peer.Close()
@@ -447,7 +453,7 @@ func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNoReply {
+	if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackNoReply {
 		t.Errorf("fallback %v", f)
 	}
 	if got, err := io.ReadAll(c); string(got) != "hello" || err != nil {
@@ -494,7 +500,7 @@ func TestNetworksFaultIsNotRemembered(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			if f := c.Fallback(); f != nil && f.Reason == extsock.FallbackRemembered {
+			if f := fallbackOf(c); f != nil && f.Reason == extsock.FallbackRemembered {
 				t.Errorf("remembered: %v", f)
 			}
 		}

@@ -33,7 +33,7 @@ func TestHTTP(t *testing.T) {
 	server := &http.Server{
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, modeKey{}, c) },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Mode", r.Context().Value(modeKey{}).(*extsock.Conn).Mode().String())
+			w.Header().Set("Mode", modeOf(r.Context().Value(modeKey{}).(*extsock.Conn)))
 			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 			w.Write(body)
 		}),
@@ -90,7 +90,7 @@ func echoServer(t *testing.T, l net.Listener) (stop func()) {
 					if err != nil {
 						return
 					}
-					fmt.Fprintf(c, "%v %s", c.(*extsock.Conn).Mode(), p[:n])
+					fmt.Fprintf(c, "%v %s", modeOf(c.(*extsock.Conn)), p[:n])
 				}
 			})
 		}
@@ -167,7 +167,7 @@ func TestTLSOption(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackNotMPA {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackNotMPA {
 			t.Errorf("fallback %v", f)
 		}
 		hears(t, c, "plain hello")

@@ -8,10 +8,21 @@
 // that both ends agree on. After it Read and Write go on as a byte stream between two rddp ends, or carry messages
 // (Config.Messages, or another peer), and the verbs work:
 //
-//   - [Conn.Register] lends memory to the peer; its [Handle] is 16 octets to send by any means.
+//   - [Conn.Register] lends memory to the peer. The Handle of a [Region] is 16 octets, which the program
+//     sends to the peer by any means.
 //   - [Conn.Remote] is the peer's memory as an io.ReaderAt and io.WriterAt.
-//   - [Conn.Post] and its short forms put Work Requests into the send queue and return at once;
-//     Completions come to a [CompletionQueue], which connections may share.
+//   - [Conn.Post] puts a Work Request into the send queue and returns at once. Its Completion comes to a
+//     completion queue, which connections may share.
+//
+// The verbs are those of the layers below, so a program that posts Work Requests imports these packages
+// as well:
+//
+//	package  what it has for a program
+//	rdmap    WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest, SharedReceiveQueue,
+//	         CompletionQueue, Completion with its Status, Handle, TerminateError, errors of Post
+//	ddp      access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of Register
+//	mpa      RejectError, Error, the kinds of RTR indication
+//	toe      Backend, for TCP other than the operating system's
 //
 // # Ways into DDP mode
 //
@@ -22,7 +33,7 @@
 // MPA. A [Listener] runs this startup in the background as soon as a connection comes, so Dial returns whatever the
 // accepting program does, and Accept does not wait for a peer. One Listener with StartupPrefer serves both kinds of
 // peers; where foreign iWARP peers come too, [Conn.ReceiveRequest] with Config.JudgeRequests tells all three apart
-// before anything is answered. No fallback is silent: [Conn.Mode] and [Conn.Fallback] tell, and Config.Trace gets an
+// before anything is answered. No fallback is silent: [Conn.ConnectionState] tells, and Config.Trace gets an
 // event. [Conn.Handshake] waits until startup is over.
 //
 // [Dialer.DialDDP] and [Listener.AcceptDDP] return connections in DDP mode, whatever Config.Startup says.
@@ -33,28 +44,25 @@
 //
 // # Options
 //
-// [Config] says how connections begin. Of one connection the options at level [SOL_DDP] can be set, with
-// SetsockoptInt as a C program would, or by the typed method. "startup" means: until the switch to DDP
-// mode begins; after that the error is [ErrSwitched], or [ErrBusy] while it is under way.
+// [Config] has the settings with which connections begin. [Conn.SetsockoptInt] changes those of one
+// connection, at level [SOL_DDP], until the switch to DDP mode begins. After that the error is
+// [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting,
+// and in DDP mode what startup agreed on.
 //
-//	option       typed method         value                                             may be set
-//	DDPMODE      EnableDDP, Mode      1: DDP mode, 0: TCP mode                          to 1, once
-//	MARKERS      SetMarkers           1: markers in what this end receives              startup
-//	CRC          SetCRC               1: CRC32C; 0 only if the peer agrees              startup
-//	MPAREVISION  SetRevision          newest MPA revision, 1 or 2                       startup
-//	MAXFPDU      SetMaxFPDU           octets of the longest FPDU sent, 136 to 64776;    startup
-//	                                  0: automatic
-//	IRD, ORD     SetIRD, SetORD       RDMA Reads in flight towards, from this end,      startup
-//	                                  0 to 16382
-//	RECVDEPTH    SetRecvDepth         receive buffers for Read, 1 to 65535; see Config  startup, before the first verb
-//	RECVSIZE     SetRecvSize          octets of each, at least 1; see Config            startup
-//	CROSSOVER    SetCrossover         octets from which a Write is placed by RDMA       startup
-//	                                  Write; 0: measured, -1: never
-//	MESSAGEMODE  SetMessages          1: messages, 0: a byte stream                     startup
-//	STAT…        Stats                a count of Conn.Stats                             never
+//	option            value
+//	DDPMODE           1: DDP mode, 0: TCP mode; setting it to 1 calls Conn.EnableDDP
+//	DDP_MARKERS       1: markers in what this end receives
+//	DDP_CRC           1: CRC32C in each FPDU; 0 has an effect only if the peer agrees
+//	DDP_MPA_REVISION  newest revision of MPA, 1 or 2
+//	DDP_MAX_FPDU      maximum octets of an FPDU that this end sends, 136 to 64776; 0: automatic
+//	DDP_IRD, DDP_ORD  maximum RDMA Reads in flight towards this end and from it, 0 to 16382
+//	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; set it before the first verb
+//	DDP_RECV_SIZE     octets of each receive buffer for Read, 1 to 2147483647
+//	DDP_CROSSOVER     octets from which a Write is placed by RDMA Write; 0: measured, -1: never
+//	DDP_MESSAGES      1: each Write is a message, 0: Read and Write are a byte stream
 //
-// Getting one gives the setting, and in DDP mode what startup agreed on. An option or level that does not exist
-// gives errors.ErrUnsupported, a value that it can't have syscall.EINVAL.
+// An option or level that does not exist gives errors.ErrUnsupported. A value that the option cannot
+// have gives syscall.EINVAL.
 //
 // # Who owns what
 //

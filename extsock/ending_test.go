@@ -69,7 +69,7 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 			if err := cr.EnableDDP(t.Context(), nil); err != nil {
 				t.Error(err)
 			}
-			if _, err := cr.PostSend([]byte("bye")); err != nil {
+			if err := postSend(cr, []byte("bye")); err != nil {
 				t.Error(err)
 			}
 			if err := cr.Close(); err != nil {
@@ -92,9 +92,9 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 func TestCloseWithReadsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1, Messages: true}}, inMessages)
-		r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
-		post(t, ci, 5, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
-		if _, err := ci.PostSend([]byte("bye")); err != nil {
+		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
+		post(t, ci, 5, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
+		if err := postSend(ci, []byte("bye")); err != nil {
 			t.Fatal(err)
 		}
 		if err := ci.Close(); err != nil {
@@ -116,15 +116,15 @@ func TestPostAfterThePeersClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := side{cfg: extsock.Config{Messages: messages}}
 			ci, cr := simPair(t, simtoe.Config{}, s, s)
-			r := register(t, cr, make([]byte, 64), extsock.RemoteRead)
+			r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 			cr.Close()
 			settle()
 			var e *net.OpError
-			if _, err := ci.PostRead(r.Handle(), make([]byte, 8)); !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
+			if err := postRead(ci, r.Handle(), make([]byte, 8)); !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("messages %t: Post = %v, want EPIPE in a *net.OpError", messages, err)
 			}
-			wr := extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: r.Handle()}
-			if n, err := ci.PostBatch([]extsock.WorkRequest{wr}); n != 0 || !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
+			wr := rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: r.Handle()}
+			if n, err := ci.PostBatch([]rdmap.WorkRequest{wr}); n != 0 || !errors.As(err, &e) || !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("messages %t: PostBatch = %d, %v, want EPIPE in a *net.OpError", messages, n, err)
 			}
 			ci.Close()
@@ -141,7 +141,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		errs := make(chan error, 2)
 		go func() {
-			_, err := c.Remote(extsock.Handle{STag: 7, Len: 8}).ReadAt(make([]byte, 8), 0)
+			_, err := c.Remote(rdmap.Handle{STag: 7, Len: 8}).ReadAt(make([]byte, 8), 0)
 			errs <- err
 		}()
 		synctest.Wait()
@@ -187,14 +187,14 @@ func TestFailedAndBlocked(t *testing.T) {
 func TestAnswersAfterAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, RecvDepth: 1, RecvSize: 100}}, inMessages)
-		r := register(t, ci, pattern(64, 1), extsock.RemoteRead)
+		r := register(t, ci, pattern(64, 1), ddp.RemoteRead)
 		done := make(chan error, 1)
 		go func() { done <- echo(cr) }()
 		if err := pingPong(ci, 20); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Millisecond, func() {
-			if _, err := cr.PostBatch([]extsock.WorkRequest{
+			if _, err := cr.PostBatch([]rdmap.WorkRequest{
 				{Op: rdmap.WorkSend, Data: []byte("one")}, {Op: rdmap.WorkSend, Data: []byte("two")},
 				{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()},
 			}); err != nil {
@@ -305,14 +305,14 @@ func TestUseAfterClose(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	defer b.Close()
 	c := extsock.NewConn(a, true, nil)
-	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, extsock.ErrInitiator) {
+	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("ReceiveRequest of an Initiator: %v", err)
 	}
 	c.Close()
-	if err := c.PostRecv(extsock.RecvRequest{Buf: make([]byte, 1)}); !errors.Is(err, net.ErrClosed) {
+	if err := c.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 1)}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("PostRecv: %v", err)
 	}
-	if _, err := c.Register(make([]byte, 8), extsock.RemoteRead); !errors.Is(err, net.ErrClosed) {
+	if _, err := c.Register(make([]byte, 8), ddp.RemoteRead); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Register: %v", err)
 	}
 }

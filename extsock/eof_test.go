@@ -9,6 +9,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -18,20 +19,20 @@ import (
 func TestFINInsideAMessage(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
-		send func(p *rawPeer, h extsock.Handle)
+		send func(p *rawPeer, h rdmap.Handle)
 		cut  bool
 	}{
-		{"between messages", func(*rawPeer, extsock.Handle) {}, false},
-		{"inside a Send", func(p *rawPeer, _ extsock.Handle) { p.segment(2, 0, false, []byte("half")...) }, true},
-		{"inside a Send, in its second segment", func(p *rawPeer, _ extsock.Handle) {
+		{"between messages", func(*rawPeer, rdmap.Handle) {}, false},
+		{"inside a Send", func(p *rawPeer, _ rdmap.Handle) { p.segment(2, 0, false, []byte("half")...) }, true},
+		{"inside a Send, in its second segment", func(p *rawPeer, _ rdmap.Handle) {
 			p.segment(2, 0, false, []byte("half")...)
 			p.segment(2, 4, false, []byte(" of it")...)
 		}, true},
-		{"inside an RDMA Write", func(p *rawPeer, h extsock.Handle) {
+		{"inside an RDMA Write", func(p *rawPeer, h rdmap.Handle) {
 			header := ddp.TaggedHeader{RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: h.STag, TO: h.TO}
 			p.send(append(header.AppendTo(nil), "half"...)...)
 		}, true},
-		{"inside a Read Request", func(p *rawPeer, h extsock.Handle) {
+		{"inside a Read Request", func(p *rawPeer, h rdmap.Handle) {
 			b := readRequest(h.STag, h.TO, 4)
 			b[0] &^= 0x40 // the L bit
 			p.send(b...)
@@ -40,7 +41,7 @@ func TestFINInsideAMessage(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
-				r, err := c.Register(make([]byte, 64), extsock.RemoteWrite|extsock.RemoteRead)
+				r, err := c.Register(make([]byte, 64), ddp.RemoteWrite|ddp.RemoteRead)
 				if err != nil {
 					t.Fatal(err)
 				}

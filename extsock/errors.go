@@ -17,12 +17,13 @@ import (
 // Errors that this package returns, inside a *net.OpError. Those of the layers below pass through it
 // unchanged: *mpa.Error, *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
 var (
-	// ErrMode means that the call needs DDP mode, and the connection is not in it.
-	ErrMode = errors.New("not in DDP mode")
-	// ErrSwitched means that the connection is in DDP mode already; there is no way back.
-	ErrSwitched = startup.ErrSwitched
-	// ErrBusy means that a Read, a Write or another switch was under way when the connection was to
-	// be switched; octets of the startup could have got into it.
+	// ErrMode means that the connection is not in the mode that the call needs. The verbs need DDP
+	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it.
+	ErrMode = startup.ErrMode
+	// ErrBusy means that another call on the connection is in the way. During a Read, a Write or
+	// another switch the connection cannot be switched to DDP mode, because octets of the startup
+	// could get into them. During a switch, settings cannot change. A capture cannot start while
+	// another one is running.
 	ErrBusy = startup.ErrBusy
 	// ErrUnread means that the peer's octets were waiting to be read when this end, as the Initiator,
 	// was to be switched: they are the application's, and belong before the switch. Nothing has been sent.
@@ -42,10 +43,6 @@ var (
 	// ErrReceiveOwner means that the application posts the receive buffers, so Read has none; or
 	// that the connection does, so the application must not.
 	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
-	// ErrAnswered means that a Request has been accepted or rejected before.
-	ErrAnswered = startup.ErrAnswered
-	// ErrInitiator means that this end is the MPA Initiator, which gets no Request.
-	ErrInitiator = errors.New("this end is the MPA Initiator")
 	// ErrRange means that an offset or length is not inside the remote memory.
 	ErrRange = errors.New("outside the remote memory")
 
@@ -54,6 +51,19 @@ var (
 	ErrByteStream = errors.New("the byte stream has the Sends to itself; use Write, or message mode")
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = bytestream.ErrStream
+
+	// ErrPlainTCP means that a connection which was to prefer DDP mode is plain TCP, and is usable as such.
+	// ConnectionState.Fallback is such an error, and ReceiveRequest returns one for a peer that does not
+	// send an MPA Request. errors.Is finds the reason in it:
+	//
+	//	ErrNoReply                the peer closed the connection instead of sending an MPA Reply
+	//	ErrNotMPA                 the peer sent something else than MPA
+	//	os.ErrDeadlineExceeded    nothing came within Config.PreferTimeout or Config.SniffTimeout
+	//	ErrRemembered             one of these happened a short time ago; see Dialer.FallbackFor
+	ErrPlainTCP = errors.New("plain TCP")
+	// ErrRemembered means that a Dialer did not try DDP mode, because the peer did not speak MPA a short
+	// time ago. The error of that time is wrapped too.
+	ErrRemembered = errors.New("the peer did not speak MPA a while ago")
 
 	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
 	// (Config.MaxHalfOpen). The connection is closed.
@@ -65,6 +75,9 @@ var (
 	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
 	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.
 	ErrWriteTimeout error = &timeoutError{errors.New("the peer does not take what is sent")}
+
+	errNotInDDP  = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
+	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
 
 	// errDetached says that an operation whose time is over goes on without its caller.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // The code of PORTING.md. A test in conformance/apps compares the two.
@@ -77,7 +79,9 @@ func ExampleDial_echo_step1() {
 	}
 	defer c.Close()
 	ask(c, "is anybody there?")
-	fmt.Println("in", c.Mode(), "mode")
+	if c.ConnectionState().DDPMode {
+		fmt.Println("in DDP mode")
+	}
 	// Output:
 	// is anybody there?
 	// in DDP mode
@@ -171,11 +175,11 @@ func echoByRing(nc net.Conn) {
 	c := nc.(*extsock.Conn)
 	defer c.Close()
 	questions, answers := make([]byte, ringSlots*slotSize), make([]byte, ringSlots*slotSize)
-	q, err := c.Register(questions, extsock.RemoteWrite)
+	q, err := c.Register(questions, ddp.RemoteWrite)
 	if err != nil {
 		return
 	}
-	a, err := c.Register(answers, extsock.RemoteRead)
+	a, err := c.Register(answers, ddp.RemoteRead)
 	if err != nil {
 		return
 	}
@@ -216,11 +220,11 @@ func ExampleDial_echo_step3() {
 	if _, err := io.ReadFull(c, handles); err != nil {
 		log.Fatal(err)
 	}
-	q, handles, err := extsock.ParseHandle(handles)
+	q, handles, err := rdmap.ParseHandle(handles)
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, _, err := extsock.ParseHandle(handles)
+	a, _, err := rdmap.ParseHandle(handles)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -28,7 +29,7 @@ func Example() {
 		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 1); err != nil {
 			log.Fatal(err)
 		}
-		r, err := c.Register([]byte("one-sided"), extsock.RemoteRead)
+		r, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func Example() {
 	if _, err := c.Read(b); err != nil {
 		log.Fatal(err)
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func ExampleConn_EnableDDP() {
 			log.Fatal(err)
 		}
 		n, err := server.Read(line)
-		fmt.Printf("%s over %v, %v\n", line[:n], server.Mode(), err)
+		fmt.Printf("%s, DDP mode: %t, %v\n", line[:n], server.ConnectionState().DDPMode, err)
 		server.Write([]byte("thanks"))
 	}()
 	if _, err := client.Write([]byte("START DDP")); err != nil {
@@ -90,7 +91,7 @@ func ExampleConn_EnableDDP() {
 		log.Fatal(err)
 	}
 	client.Read(make([]byte, 6))
-	// Output: some more over DDP, <nil>
+	// Output: some more, DDP mode: true, <nil>
 }
 
 // Work Requests are posted and complete later; one queue may serve many connections.
@@ -100,7 +101,7 @@ func ExampleConn_Post() {
 	defer client.Close()
 	defer server.Close()
 	memory := make([]byte, 5)
-	r, err := server.Register(memory, extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := server.Register(memory, ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func ExampleConn_Post() {
 		log.Fatal(err)
 	}
 	back := make([]byte, 5)
-	for id, wr := range []extsock.WorkRequest{
+	for id, wr := range []rdmap.WorkRequest{
 		{Op: rdmap.WorkWrite, Data: []byte("hello"), Remote: r.Handle()},
 		{Op: rdmap.WorkRead, Data: back, Remote: r.Handle()},
 	} {
@@ -159,8 +160,8 @@ func ExampleDialer() {
 			log.Fatal(err)
 		}
 		mode := "plain TCP"
-		if x, ok := c.(*extsock.Conn); ok {
-			mode = x.Mode().String()
+		if x, ok := c.(*extsock.Conn); ok && x.ConnectionState().DDPMode {
+			mode = "DDP"
 		}
 		if _, err := c.Write([]byte("hello")); err != nil {
 			log.Fatal(err)
@@ -196,11 +197,12 @@ func ExampleConn_StartCapture() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := server.StartCapture(capture); err != nil {
+	stop, err := server.StartCapture(capture)
+	if err != nil {
 		log.Fatal(err)
 	}
 	hello()
-	server.StopCapture()
+	stop()
 	hello()
 	if err := capture.Close(); err != nil {
 		log.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -29,14 +30,14 @@ func pipe(clientConfig, serverConfig *extsock.Config) (client, server *extsock.C
 }
 
 // Two connections of a server receive into the same few buffers.
-func ExampleSharedReceiveQueue() {
+func Example_sharedReceiveQueue() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	srq, cq := rdmap.NewSharedReceiveQueue(4), rdmap.NewCompletionQueue(4)
 	bufs := make([][]byte, 4)
 	for id := range bufs {
 		bufs[id] = make([]byte, 64)
-		if err := srq.PostRecv(extsock.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
+		if err := srq.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: bufs[id]}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -75,11 +76,11 @@ func ExampleRegion_Window() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register([]byte("private public private"), extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := server.Register([]byte("private public private"), ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
-	w, err := r.Window(8, 6, extsock.RemoteRead)
+	w, err := r.Window(8, 6, ddp.RemoteRead)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -98,22 +99,24 @@ func ExampleRegion_Window() {
 }
 
 // One call takes all Completions that are there.
-func ExampleCompletionQueue_waitBatch() {
+func Example_waitBatch() {
 	client, server := pipe(nil, nil)
 	defer client.Close()
 	defer server.Close()
-	r, err := server.Register(make([]byte, 100), extsock.RemoteWrite)
+	r, err := server.Register(make([]byte, 100), ddp.RemoteWrite)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, n := range []int{10, 20, 30} {
-		if _, err := client.PostWrite(r.Handle(), make([]byte, n)); err != nil {
-			log.Fatal(err)
-		}
+	var wrs []rdmap.WorkRequest
+	for id, n := range []int{10, 20, 30} {
+		wrs = append(wrs, rdmap.WorkRequest{ID: uint64(id), Op: rdmap.WorkWrite, Data: make([]byte, n), Remote: r.Handle()})
+	}
+	if _, err := client.PostBatch(wrs); err != nil {
+		log.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	batch := make([]extsock.Completion, 8)
+	batch := make([]rdmap.Completion, 8)
 	for left := 3; left > 0; {
 		n, err := client.SendCQ().WaitBatch(ctx, batch)
 		if err != nil {
@@ -125,7 +128,7 @@ func ExampleCompletionQueue_waitBatch() {
 		left -= n
 	}
 	// Output:
-	// RDMA Write 1: success, 10 octets
-	// RDMA Write 2: success, 20 octets
-	// RDMA Write 3: success, 30 octets
+	// RDMA Write 0: success, 10 octets
+	// RDMA Write 1: success, 20 octets
+	// RDMA Write 2: success, 30 octets
 }

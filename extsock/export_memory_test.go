@@ -1,8 +1,5 @@
 package extsock
 
-// SetReceivedOctets makes c count n octets that the peer has sent.
-func SetReceivedOctets(c *Conn, n uint64) { c.verbs.pump.count.received.octets.Store(n) }
-
 // MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and the windows.
 func MemoryReserved() int64 { return common.taken.Load() }
 

@@ -1,17 +1,39 @@
 package extsock
 
 import (
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/startup"
 )
 
+// Buffer returns the Tagged Buffer of r.
+func Buffer(r Region) *ddp.Region { return r.r }
+
+// DefaultMemory is the limit of SetMemoryLimit at the start, in octets.
+const DefaultMemory = defaultMemoryLimit
+
+// ErrAnswered means that a Request has been accepted or rejected before.
+var ErrAnswered = startup.ErrAnswered
+
+// StopCapture ends the capture of c, whoever has begun it.
+func StopCapture(c *Conn) { c.stopCapture(c.taps.flow.Load()) }
+
+// What tests know of fallbacks.
+type (
+	FallbackError  = fallbackError
+	FallbackReason = startup.Reason
+)
+
+const (
+	FallbackNoReply      = startup.NoReply
+	FallbackNotMPA       = startup.NotMPA
+	FallbackTimedOut     = startup.TimedOut
+	FallbackRemembered   = startup.Remembered
+	FallbackPlainPeer    = startup.PlainPeer
+	FallbackSniffTimeout = startup.SniffTimeout
+)
+
 // FallbackCounts is what the process has counted.
-func FallbackCounts() map[FallbackReason]uint64 {
-	m := make(map[FallbackReason]uint64)
-	for r, n := range startup.Fallbacks() {
-		m[FallbackReason(r)] = n
-	}
-	return m
-}
+func FallbackCounts() map[FallbackReason]uint64 { return startup.Fallbacks() }
 
 // Remembered returns how many addresses d remembers.
 func Remembered(d *Dialer) int { return d.known.Len() }

@@ -166,14 +166,14 @@ func TestFaultsEndInATerminate(t *testing.T) {
 			recv := bytes.Repeat([]byte{0xbb}, 64)
 			p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
 				for id := range uint64(2) {
-					if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
+					if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			})
-			r := register(t, c, memory, extsock.RemoteWrite)
+			r := register(t, c, memory, ddp.RemoteWrite)
 			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-			p.send(tt.ulpdu(r.STag(), r.TO())...)
+			p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
 			if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
 				t.Errorf("the good Send before the fault: %v", d)
@@ -185,7 +185,7 @@ func TestFaultsEndInATerminate(t *testing.T) {
 			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) || !bytes.Equal(recv, bytes.Repeat([]byte{0xbb}, 64)) {
 				t.Error("octets of the faulty segment were placed")
 			}
-			if _, err := c.PostSend(nil); err == nil {
+			if err := postSend(c, nil); err == nil {
 				t.Error("PostSend on the dead stream succeeds")
 			}
 		})
@@ -299,8 +299,8 @@ func TestSTagOfAnotherConnection(t *testing.T) {
 		_, owner := rawPair(t, cfg, nil)
 		p, _ := rawPair(t, cfg, nil)
 		memory := make([]byte, 64)
-		r := register(t, owner, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
+		r := register(t, owner, memory, ddp.RemoteWrite)
+		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
 		if shared {
 			p.wantTerminate(1, 1, 2) // STag not associated with this stream
 		} else {
@@ -331,8 +331,8 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.
 func TestReadBeyondTheRegion(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
-	r := register(t, c, make([]byte, 64), extsock.RemoteRead)
-	p.send(readRequest(r.STag(), r.TO()+61, 4)...)
+	r := register(t, c, make([]byte, 64), ddp.RemoteRead)
+	p.send(readRequest(r.Handle().STag, r.Handle().TO+61, 4)...)
 	p.wantTerminate(0, 1, 1)
 }
 

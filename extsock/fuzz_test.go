@@ -75,7 +75,7 @@ func (sameKeys) Read(p []byte) (int, error) {
 //
 // SEC-5042-6.4-1
 func FuzzReceive(f *testing.F) {
-	r, err := (&ddp.Domain{Random: sameKeys{}}).Register(make([]byte, 64), RemoteWrite, 1)
+	r, err := (&ddp.Domain{Random: sameKeys{}}).Register(make([]byte, 64), ddp.RemoteWrite, 1)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func FuzzReceive(f *testing.F) {
 		const guard, size = 32, 64
 		memory := bytes.Repeat([]byte{0xaa}, guard+size+guard)
 		domain := &ddp.Domain{Random: sameKeys{}}
-		if _, err := domain.Register(memory[guard:][:size:size], RemoteRead|RemoteWrite|RemoteAtomic, 1); err != nil {
+		if _, err := domain.Register(memory[guard:][:size:size], ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic, 1); err != nil {
 			t.Fatal(err)
 		}
 		const posted = 3

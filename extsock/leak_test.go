@@ -30,7 +30,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		memory := make([]byte, 100)
-		r := register(t, cr, memory, extsock.RemoteWrite)
+		r := register(t, cr, memory, ddp.RemoteWrite)
 		h := r.Handle()
 		if _, err := ci.Remote(h).WriteAt([]byte("octets"), 0); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestNothingIsLeft(t *testing.T) {
 		if err := cr.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := domain.Check(h.STag, h.TO, 1, extsock.RemoteWrite, 0); err == nil {
+		if _, err := domain.Check(h.STag, h.TO, 1, ddp.RemoteWrite, 0); err == nil {
 			t.Fatal("the Region is still registered after Close")
 		}
 	}

@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -179,7 +181,7 @@ func TestHandshakeTimeoutIsOne(t *testing.T) {
 					}
 					total := extsock.TotalStats()
 					if startup == extsock.StartupPrefer && fast < 16 {
-						if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+						if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
 							t.Errorf("fallback %v", f)
 						}
 					} else if !errors.Is(err, context.DeadlineExceeded) || total.HandshakeTimeouts != before.HandshakeTimeouts+1 {
@@ -219,7 +221,7 @@ func TestBadSTagDelay(t *testing.T) {
 			took := time.Since(begin)
 			cr := <-accepted
 			if bad {
-				if _, err := ci.Remote(extsock.Handle{STag: 1, TO: 2, Len: 3}).ReadAt(make([]byte, 3), 0); err == nil {
+				if _, err := ci.Remote(rdmap.Handle{STag: 1, TO: 2, Len: 3}).ReadAt(make([]byte, 3), 0); err == nil {
 					t.Error("a Read of a bad STag succeeded")
 				}
 			}
@@ -249,7 +251,7 @@ func TestBadSTagDelay(t *testing.T) {
 			conns[i] = [2]*extsock.Conn{ci, <-accepted}
 		}
 		for _, c := range conns {
-			c[0].Remote(extsock.Handle{STag: 1, TO: 2, Len: 3}).WriteAt(make([]byte, 3), 0)
+			c[0].Remote(rdmap.Handle{STag: 1, TO: 2, Len: 3}).WriteAt(make([]byte, 3), 0)
 			c[1].Read(make([]byte, 1))
 			c[0].Close()
 			c[1].Close()
@@ -304,7 +306,7 @@ func TestWriteTimeout(t *testing.T) {
 					s = asPlainConn(b)
 				}
 				ci, cr := switched(t, a, s, side{}, side{cfg: extsock.Config{WriteTimeout: 3 * time.Second}})
-				r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)
+				r := register(t, cr, make([]byte, 1<<20), ddp.RemoteRead)
 				go ci.Remote(r.Handle()).ReadAt(make([]byte, 1<<20), 0)
 				begin := time.Now()
 				_, err := cr.Read(make([]byte, 1))

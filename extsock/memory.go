@@ -18,8 +18,8 @@ import (
 //   - In message mode there are no credits. The connection stops reading from TCP until its program reads.
 //   - A receive buffer and an output batch have smaller stand-ins. See loan and batchLoan.
 
-// DefaultMemoryLimit is the limit of SetMemoryLimit at the start, in octets.
-const DefaultMemoryLimit = 128 << 20
+// defaultMemoryLimit is the limit of SetMemoryLimit at the start, in octets.
+const defaultMemoryLimit = 128 << 20
 
 const (
 	// unreadAllowance is how many octets of unread messages a connection in message mode may always hold. A connection
@@ -39,7 +39,7 @@ type budget struct {
 }
 
 // common is the process's.
-var common = newBudget(DefaultMemoryLimit)
+var common = newBudget(defaultMemoryLimit)
 
 func newBudget(limit int64) *budget {
 	b := &budget{}
@@ -48,7 +48,8 @@ func newBudget(limit int64) *budget {
 }
 
 // SetMemoryLimit sets how many octets all connections of the process together may hold for their peers beyond the
-// fixed allowance of each, and returns the previous limit. A negative n changes nothing. The limit covers:
+// fixed allowance of each, and returns the previous limit, which is 128 MiB at
+// first. A negative n changes nothing. The limit covers:
 //
 //   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB by default. Eight of
 //     these messages, 512 KiB by default, are the allowance. A connection reserves the memory of the others at startup,

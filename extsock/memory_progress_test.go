@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -22,7 +23,7 @@ var copied = side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
 // TestCreditsNeedNoMemory: an end holds unread octets, as many as its peer has credits for, and there is no memory but the
 // fixed allowances. Its own Writes and one-sided operations go on, and so do the peer's one-sided operations.
 func TestCreditsNeedNoMemory(t *testing.T) {
-	for _, limit := range []int64{extsock.DefaultMemoryLimit, 0} {
+	for _, limit := range []int64{extsock.DefaultMemory, 0} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limitMemory(t, limit)
@@ -31,7 +32,7 @@ func TestCreditsNeedNoMemory(t *testing.T) {
 				if filled < 60_000 {
 					t.Errorf("%d octets were taken without a Read, fewer than TCP would take", filled)
 				}
-				ri, rr := register(t, ci, make([]byte, 4096), extsock.RemoteRead|extsock.RemoteWrite), register(t, cr, make([]byte, 4096), extsock.RemoteRead|extsock.RemoteWrite)
+				ri, rr := register(t, ci, make([]byte, 4096), ddp.RemoteRead|ddp.RemoteWrite), register(t, cr, make([]byte, 4096), ddp.RemoteRead|ddp.RemoteWrite)
 				read := make(chan error, 1)
 				go func() { _, err := io.CopyN(io.Discard, cr, 16_000_000); read <- err }()
 				ci.SetDeadline(time.Now().Add(time.Minute))
@@ -159,7 +160,7 @@ func TestNoMemory(t *testing.T) {
 			d := &duplex{}
 			d.conns[0], d.conns[1] = tcpPair(t, s, s)
 			for i, c := range d.conns {
-				d.remotes[1-i] = d.conns[1-i].Remote(register(t, c, pattern(1000, 9), extsock.RemoteRead).Handle())
+				d.remotes[1-i] = d.conns[1-i].Remote(register(t, c, pattern(1000, 9), ddp.RemoteRead).Handle())
 			}
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
@@ -228,7 +229,7 @@ func TestMemoryIsUsedUpByOthers(t *testing.T) {
 		later.conns[0], later.conns[1] = simPair(t, simtoe.Config{}, copied, copied)
 		for _, d := range []*duplex{early, later} {
 			for i, c := range d.conns {
-				d.remotes[1-i] = d.conns[1-i].Remote(register(t, c, pattern(1000, 9), extsock.RemoteRead).Handle())
+				d.remotes[1-i] = d.conns[1-i].Remote(register(t, c, pattern(1000, 9), ddp.RemoteRead).Handle())
 				c.SetDeadline(time.Now().Add(time.Hour))
 			}
 			r := rand.New(rand.NewPCG(1, 2))

@@ -124,23 +124,18 @@ func (c *Conn) writeMessage(p []byte) (int, error) {
 	if limit := c.peer.Load().Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
 		return 0, ErrMessageTooLong
 	}
-	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done())
+	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done(), nil)
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
 	return len(p), nil // TCP, too, would have taken some of it by now
 }
 
-// do is doUntil without a second channel.
-func (c *Conn) do(wr *rdmap.WorkRequest, over <-chan struct{}) (rdmap.Completion, error) {
-	return c.doUntil(wr, over, nil)
-}
-
-// doUntil posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. If over, of a
-// deadline, or canceled, of a context, is closed first, doUntil takes the Work Request back. Where that is not possible,
-// because bytes of its payload are on their way, they go out from a copy and the error is errDetached; if that is too
-// much to copy, the connection fails. canceled may be nil.
-func (c *Conn) doUntil(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
+// do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. If over, of a deadline, or
+// canceled, of a context, is closed first, do takes the Work Request back. Where that is not possible, because bytes of
+// its payload are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
+// connection fails. canceled may be nil.
+func (c *Conn) do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
 	if isClosed(over) || isClosed(canceled) {
 		return rdmap.Completion{}, errDeadline
 	}

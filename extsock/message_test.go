@@ -158,11 +158,11 @@ func TestDeadlines(t *testing.T) {
 func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, inMessages, inMessages)
-		r := register(t, cr, pattern(100_000, 3), extsock.RemoteRead)
+		r := register(t, cr, pattern(100_000, 3), ddp.RemoteRead)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		p := make([]byte, 100_000)
-		_, err := ci.Remote(r.Handle()).ReadAtContext(ctx, p, 0)
+		_, err := ci.Remote(r.Handle()).Read(ctx, p, 0)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("ReadAt = %v, want context.DeadlineExceeded", err)
 		}
@@ -183,7 +183,7 @@ func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
 func TestRemoteMemory(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 	memory := pattern(100, 0)
-	m := ci.Remote(register(t, cr, memory, extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic).Handle())
+	m := ci.Remote(register(t, cr, memory, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic).Handle())
 	want := bytes.Clone(memory)
 	reads := []struct {
 		desc string
@@ -228,7 +228,7 @@ func TestRemoteMemory(t *testing.T) {
 	if _, err := m.FetchAdd(t.Context(), 3, 1); !errors.Is(err, ddp.ErrMisaligned) {
 		t.Errorf("FetchAdd at offset 3: %v", err)
 	}
-	if _, err := cr.Register(memory[1:], extsock.RemoteAtomic); !errors.Is(err, ddp.ErrMisaligned) {
+	if _, err := cr.Register(memory[1:], ddp.RemoteAtomic); !errors.Is(err, ddp.ErrMisaligned) {
 		t.Errorf("Register of misaligned memory for atomics: %v", err)
 	}
 	if old, err := m.Swap(t.Context(), 0, 1); err != nil || old == 1 {
@@ -253,20 +253,18 @@ func TestWrongUse(t *testing.T) {
 		err  error
 		do   func() error
 	}{
-		{"switch twice", extsock.ErrSwitched, func() error { return ci.EnableDDP(t.Context(), nil) }},
+		{"switch twice", extsock.ErrMode, func() error { return ci.EnableDDP(t.Context(), nil) }},
 		{"switch back", errors.ErrUnsupported, func() error { return ci.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0) }},
 		{"unknown option", errors.ErrUnsupported, func() error { return ci.SetsockoptInt(1, 2, 3) }},
-		{"post in TCP mode", extsock.ErrMode, func() error { _, err := inTCP.PostSend(nil); return err }},
+		{"post in TCP mode", extsock.ErrMode, func() error { return postSend(inTCP, nil) }},
 		{"read remote memory in TCP mode", extsock.ErrMode, func() error {
-			_, err := inTCP.Remote(extsock.Handle{Len: 1}).ReadAt(make([]byte, 1), 0)
+			_, err := inTCP.Remote(rdmap.Handle{Len: 1}).ReadAt(make([]byte, 1), 0)
 			return err
 		}},
 		{"private data too long", extsock.ErrPrivateData, func() error { return inTCP.EnableDDP(t.Context(), make([]byte, 500)) }},
-		{"post receives for Read", extsock.ErrReceiveOwner, func() error { return ci.PostRecv(extsock.RecvRequest{}) }},
+		{"post receives for Read", extsock.ErrReceiveOwner, func() error { return ci.PostRecv(rdmap.RecvRequest{}) }},
 		{"Read of posted receives", extsock.ErrReceiveOwner, func() error { _, err := cr.Read(make([]byte, 1)); return err }},
-		{"write past the handle", extsock.ErrRange, func() error { _, err := ci.PostWrite(extsock.Handle{Len: 1}, make([]byte, 2)); return err }},
-		{"read past the handle", extsock.ErrRange, func() error { _, err := ci.PostRead(extsock.Handle{Len: 1}, make([]byte, 2)); return err }},
-		{"no operation", rdmap.ErrBadRequest, func() error { return ci.Post(&extsock.WorkRequest{}) }},
+		{"no operation", rdmap.ErrBadRequest, func() error { return ci.Post(&rdmap.WorkRequest{}) }},
 		{"half-close", errors.ErrUnsupported, ci.CloseWrite},
 	}
 	for _, tt := range tests {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -40,7 +41,7 @@ func movingMemory(t *testing.T, size, reads int) {
 	for i := range memory {
 		memory[i] = 0x80
 	}
-	r := register(t, cr, memory, extsock.RemoteRead)
+	r := register(t, cr, memory, ddp.RemoteRead)
 	var stop atomic.Bool
 	var rounds atomic.Int64
 	var wg sync.WaitGroup
@@ -53,7 +54,7 @@ func movingMemory(t *testing.T, size, reads int) {
 				for i := range next {
 					next[i] = 0x80 | n
 				}
-				if err := r.Store(0, next); err != nil {
+				if err := extsock.Buffer(r).Store(0, next); err != nil {
 					t.Error(err)
 					return
 				}
@@ -71,11 +72,11 @@ func movingMemory(t *testing.T, size, reads int) {
 	torn, outside := 0, 0
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	var completions [batch]extsock.Completion
+	var completions [batch]rdmap.Completion
 	for n := 0; n < reads; n += batch {
 		for i := range sinks {
 			sinks[i] = append(sinks[i][:0], make([]byte, size)...)
-			if _, err := ci.PostRead(r.Handle(), sinks[i]); err != nil {
+			if err := postRead(ci, r.Handle(), sinks[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -155,35 +156,35 @@ func splitScript(t *testing.T, wire simtoe.Config, markers bool) string {
 	responder := postRecvs(cfg, recvs, size)
 	ci, cr := simPair(t, wire, side{cfg: cfg}, responder)
 	memory := make([]byte, size)
-	r := register(t, cr, memory, extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
-	gone := register(t, cr, make([]byte, 8), extsock.RemoteWrite)
+	r := register(t, cr, memory, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
+	gone := register(t, cr, make([]byte, 8), ddp.RemoteWrite)
 	h := r.Handle()
 	var log bytes.Buffer
 	var sinks [][]byte
 	id := uint64(0)
-	post := func(wr extsock.WorkRequest) {
+	post := func(wr rdmap.WorkRequest) {
 		id++
 		wr.ID = id
 		d := do(t, ci, wr)
 		fmt.Fprintf(&log, "%v %d: %v, %d octets, original %d\n", d.Op, d.ID, d.Status, d.Len, d.Original)
 	}
 	for n := range 4 { // every pad
-		post(extsock.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(100+n, byte(n)), Remote: h})
-		post(extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(50+n, byte(n))})
+		post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(100+n, byte(n)), Remote: h})
+		post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(50+n, byte(n))})
 		sink := make([]byte, 70+n)
 		sinks = append(sinks, sink)
-		post(extsock.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
+		post(rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
 	}
-	post(extsock.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(4000, 9), Remote: h})
-	post(extsock.WorkRequest{Op: rdmap.WorkWrite, Remote: h})
-	post(extsock.WorkRequest{Op: rdmap.WorkSendSE, Data: pattern(4000, 8)})
-	post(extsock.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5, Remote: h})
-	post(extsock.WorkRequest{Op: rdmap.WorkCmpSwap, Operand: 5, Compare: 6, Remote: h})
-	post(extsock.WorkRequest{Op: rdmap.WorkSwap, Operand: 7, Remote: h})
-	post(extsock.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0x0102030405060708})
-	post(extsock.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 3})
-	post(extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: pattern(3, 1), Invalidate: gone.STag()})
-	post(extsock.WorkRequest{Op: rdmap.WorkSendSEInvalidate, Data: nil, Invalidate: r.STag()})
+	post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(4000, 9), Remote: h})
+	post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Remote: h})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSendSE, Data: pattern(4000, 8)})
+	post(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5, Remote: h})
+	post(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Operand: 5, Compare: 6, Remote: h})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: 7, Remote: h})
+	post(rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0x0102030405060708})
+	post(rdmap.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 3})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: pattern(3, 1), Invalidate: gone.Handle().STag})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSendSEInvalidate, Data: nil, Invalidate: r.Handle().STag})
 	for range 9 {
 		d := complete(t, cr.RecvCQ())
 		sum := crc32.ChecksumIEEE(recvBuffers.get(cr, d.ID)[:d.Len])

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // noAddress is a net.Conn that does not know its addresses: "LocalAddr returns the local network address, if known."
@@ -38,7 +39,7 @@ func TestNoAddress(t *testing.T) {
 	if ci.LocalAddr() != nil || ci.RemoteAddr() != nil {
 		t.Errorf("the addresses are %v and %v", ci.LocalAddr(), ci.RemoteAddr())
 	}
-	if err := ci.StartCapture(capture); err != nil {
+	if _, err := ci.StartCapture(capture); err != nil {
 		t.Fatal(err)
 	}
 	lengths := []int{100, 10_000, 300_000, 1 << 20} // the last two have the crossover measured
@@ -60,10 +61,10 @@ func TestNoAddress(t *testing.T) {
 	if err := <-read; err != nil {
 		t.Fatal(err)
 	}
-	if ci.Crossover() <= 0 {
-		t.Errorf("Crossover() = %d, want what was measured", ci.Crossover())
+	if v := option(t, ci, extsock.DDP_CROSSOVER); v <= 0 {
+		t.Errorf("DDP_CROSSOVER is %d, want what was measured", v)
 	}
-	ci.StopCapture()
+	extsock.StopCapture(ci)
 	for _, c := range []*extsock.Capture{capture, tap} {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -73,7 +74,7 @@ func TestNoAddress(t *testing.T) {
 		t.Errorf("the captures have %d and %d octets", captured.Len(), tapped.Len())
 	}
 	// A use of memory that nobody has lent: the peer ends the connection, and says so.
-	if _, err := ci.Remote(extsock.Handle{STag: 1, Len: 8}).ReadAt(make([]byte, 8), 0); err == nil || !strings.Contains(err.Error(), "rddp") {
+	if _, err := ci.Remote(rdmap.Handle{STag: 1, Len: 8}).ReadAt(make([]byte, 8), 0); err == nil || !strings.Contains(err.Error(), "rddp") {
 		t.Errorf("ReadAt of nowhere: %v", err)
 	}
 	if _, err := cr.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -121,20 +122,20 @@ func operations(t *testing.T, a, b *extsock.Conn, sizes []int) {
 func sends(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 	t.Helper()
 	for _, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendSE, rdmap.WorkSendInvalidate, rdmap.WorkSendSEInvalidate} {
-		wr := extsock.WorkRequest{Op: op, Data: pattern(size, seed)}
+		wr := rdmap.WorkRequest{Op: op, Data: pattern(size, seed)}
 		var r extsock.Region
 		invalidates := op == rdmap.WorkSendInvalidate || op == rdmap.WorkSendSEInvalidate
 		if invalidates {
-			r = register(t, b, make([]byte, 8), extsock.RemoteWrite)
-			wr.Invalidate = r.STag()
+			r = register(t, b, make([]byte, 8), ddp.RemoteWrite)
+			wr.Invalidate = r.Handle().STag
 		}
 		do(t, a, wr)
 		d := complete(t, b.RecvCQ())
 		if int(d.Len) != size || d.Solicited != (op == rdmap.WorkSendSE || op == rdmap.WorkSendSEInvalidate) {
 			t.Fatalf("%v of %d octets arrived as %v", op, size, d)
 		}
-		if invalidates && (!d.HasInvalidated || d.Invalidated != r.STag()) {
-			t.Fatalf("%v did not invalidate %v: %v", op, r.STag(), d)
+		if invalidates && (!d.HasInvalidated || d.Invalidated != r.Handle().STag) {
+			t.Fatalf("%v did not invalidate %v: %v", op, r.Handle().STag, d)
 		}
 		buf := recvBuffers.get(b, d.ID)
 		if !bytes.Equal(buf[:size], wr.Data) {
@@ -152,14 +153,14 @@ func writeAndRead(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 	want := bytes.Clone(memory)
 	p := pattern(size, seed)
 	copy(want[guard:], p)
-	r := register(t, b, memory, extsock.RemoteRead|extsock.RemoteWrite)
+	r := register(t, b, memory, ddp.RemoteRead|ddp.RemoteWrite)
 	h, err := r.Handle().Slice(guard, size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(t, a, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h})
+	do(t, a, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h})
 	back := make([]byte, size)
-	do(t, a, extsock.WorkRequest{Op: rdmap.WorkRead, Data: back, Remote: h})
+	do(t, a, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: back, Remote: h})
 	r.Deregister()
 	if !bytes.Equal(back, p) {
 		t.Fatalf("%d octets written and read back differ", size)
@@ -171,21 +172,21 @@ func writeAndRead(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 
 func atomics(t *testing.T, a, b *extsock.Conn) {
 	t.Helper()
-	r := register(t, b, make([]byte, 16), extsock.RemoteAtomic)
+	r := register(t, b, make([]byte, 16), ddp.RemoteAtomic)
 	h, err := r.Handle().Slice(8, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
-		wr       extsock.WorkRequest
+		wr       rdmap.WorkRequest
 		original uint64
 	}{
-		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5}, 0},
-		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 1 << 40}, 5},
-		{extsock.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 6, Operand: 1}, 1<<40 + 5},
-		{extsock.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 1<<40 + 5, Operand: 9}, 1<<40 + 5},
-		{extsock.WorkRequest{Op: rdmap.WorkSwap, Operand: 77}, 9},
-		{extsock.WorkRequest{Op: rdmap.WorkFetchAdd}, 77},
+		{rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5}, 0},
+		{rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 1 << 40}, 5},
+		{rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 6, Operand: 1}, 1<<40 + 5},
+		{rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: 1<<40 + 5, Operand: 9}, 1<<40 + 5},
+		{rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: 77}, 9},
+		{rdmap.WorkRequest{Op: rdmap.WorkFetchAdd}, 77},
 	} {
 		step.wr.Remote = h
 		if d := do(t, a, step.wr); d.Original != step.original {
@@ -198,7 +199,7 @@ func atomics(t *testing.T, a, b *extsock.Conn) {
 func immediates(t *testing.T, a, b *extsock.Conn) {
 	t.Helper()
 	for _, op := range []rdmap.WorkOp{rdmap.WorkImmediate, rdmap.WorkImmediateSE} {
-		do(t, a, extsock.WorkRequest{Op: op, Immediate: 0x0123456789abcdef})
+		do(t, a, rdmap.WorkRequest{Op: op, Immediate: 0x0123456789abcdef})
 		d := complete(t, b.RecvCQ())
 		if !d.HasImmediate || d.Immediate != 0x0123456789abcdef || d.Solicited != (op == rdmap.WorkImmediateSE) {
 			t.Fatalf("%v arrived as %v", op, d)

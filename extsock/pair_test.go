@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
 	"github.com/rddp/rddp/internal/prototest"
@@ -123,7 +124,7 @@ func postRecvs(cfg extsock.Config, n, size int) side {
 		for i := range n {
 			b := make([]byte, size)
 			recvBuffers.add(c, b)
-			if err := c.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: b}); err != nil {
+			if err := c.PostRecv(rdmap.RecvRequest{ID: uint64(i), Buf: b}); err != nil {
 				return err
 			}
 		}
@@ -157,13 +158,13 @@ func (b *bufferTable) get(c *extsock.Conn, id uint64) []byte {
 // repost posts a buffer of postRecvs again.
 func repost(t testing.TB, c *extsock.Conn, id uint64) {
 	t.Helper()
-	if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: recvBuffers.get(c, id)}); err != nil {
+	if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: recvBuffers.get(c, id)}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // complete takes the next completion and fails the test unless it is a success.
-func complete(t testing.TB, cq *extsock.CompletionQueue) extsock.Completion {
+func complete(t testing.TB, cq *rdmap.CompletionQueue) rdmap.Completion {
 	t.Helper()
 	d, err := cq.Wait(timeLimit(t))
 	if err != nil {
@@ -176,7 +177,7 @@ func complete(t testing.TB, cq *extsock.CompletionQueue) extsock.Completion {
 }
 
 // do posts wr and waits for its success.
-func do(t testing.TB, c *extsock.Conn, wr extsock.WorkRequest) extsock.Completion {
+func do(t testing.TB, c *extsock.Conn, wr rdmap.WorkRequest) rdmap.Completion {
 	t.Helper()
 	if err := c.Post(&wr); err != nil {
 		t.Fatalf("Post %v: %v", wr.Op, err)
@@ -184,8 +185,60 @@ func do(t testing.TB, c *extsock.Conn, wr extsock.WorkRequest) extsock.Completio
 	return complete(t, c.SendCQ())
 }
 
+// modeOf returns what c speaks: "DDP" or "TCP".
+func modeOf(c *extsock.Conn) string {
+	if c.ConnectionState().DDPMode {
+		return "DDP"
+	}
+	return "TCP"
+}
+
+// fallbackOf returns why c is plain TCP although it was to prefer DDP mode, or nil.
+func fallbackOf(c *extsock.Conn) *extsock.FallbackError {
+	e := (*extsock.FallbackError)(nil)
+	errors.As(c.ConnectionState().Fallback, &e)
+	return e
+}
+
+// depthsOf returns the depths of c that startup agreed on.
+func depthsOf(c *extsock.Conn) (ird, ord int) {
+	s := c.ConnectionState()
+	return s.IRD, s.ORD
+}
+
+// peerDepthsOf returns the depths that the peer of c stated.
+func peerDepthsOf(c *extsock.Conn) (ird, ord int) {
+	s := c.ConnectionState()
+	return s.PeerIRD, s.PeerORD
+}
+
+// option returns the value of a socket option of c.
+func option(t testing.TB, c *extsock.Conn, opt int) int {
+	t.Helper()
+	v, err := c.GetsockoptInt(extsock.SOL_DDP, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// postSend posts a Send of data.
+func postSend(c *extsock.Conn, data []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data})
+}
+
+// postWrite posts an RDMA Write of data to the front of h.
+func postWrite(c *extsock.Conn, h rdmap.Handle, data []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
+}
+
+// postRead posts an RDMA Read from the front of h into sink.
+func postRead(c *extsock.Conn, h rdmap.Handle, sink []byte) error {
+	return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
+}
+
 // register registers b or fails the test.
-func register(t testing.TB, c *extsock.Conn, b []byte, a extsock.Access) extsock.Region {
+func register(t testing.TB, c *extsock.Conn, b []byte, a ddp.Access) extsock.Region {
 	t.Helper()
 	r, err := c.Register(b, a)
 	if err != nil {

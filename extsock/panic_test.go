@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -64,7 +65,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 		{
 			"way down, in answer to a Read", func(b *bomb) { b.sent.Store(true) },
 			func(c, peer *extsock.Conn) error {
-				r, err := c.Register(make([]byte, 8), extsock.RemoteRead)
+				r, err := c.Register(make([]byte, 8), ddp.RemoteRead)
 				if err != nil {
 					return err
 				}

@@ -89,8 +89,8 @@ func TestPreferKnowsARequest(t *testing.T) {
 			if n, err := cr.Read(p); string(p[:n]) != "over DDP" || err != nil {
 				t.Fatalf("split at %d: Read = %q, %v", at, p[:n], err)
 			}
-			if cr.Mode() != extsock.ModeDDP || cr.Fallback() != nil {
-				t.Errorf("split at %d: mode %v, fallback %v", at, cr.Mode(), cr.Fallback())
+			if modeOf(cr) != "DDP" || fallbackOf(cr) != nil {
+				t.Errorf("split at %d: mode %v, fallback %v", at, modeOf(cr), fallbackOf(cr))
 			}
 			ci.Close()
 			if n, err := cr.Read(p); err != io.EOF { // a Close before the end comes would leave it out of the capture
@@ -128,9 +128,9 @@ func TestPreferLeavesPlainOctets(t *testing.T) {
 				if string(got) != sent || err != nil {
 					t.Errorf("of %q split at %d came %q, %v", sent, at, got, err)
 				}
-				f := c.Fallback()
-				if c.Mode() != extsock.ModeTCP || f == nil || f.Reason != extsock.FallbackPlainPeer {
-					t.Errorf("%q: mode %v, fallback %v", sent, c.Mode(), f)
+				f := fallbackOf(c)
+				if modeOf(c) != "TCP" || f == nil || f.Reason != extsock.FallbackPlainPeer {
+					t.Errorf("%q: mode %v, fallback %v", sent, modeOf(c), f)
 				}
 				if string(seen.received) != sent {
 					t.Errorf("of %q the capture shows %q", sent, seen.received)
@@ -279,7 +279,7 @@ func TestSniffTimeout(t *testing.T) {
 		if d := time.Since(begin); d != 200*time.Millisecond {
 			t.Errorf("the Write took %v, want the 200ms of SniffTimeout", d)
 		}
-		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
 			t.Errorf("fallback %v", f)
 		}
 		peer.Write([]byte(mpaKey)) // late: it is the application's now
@@ -297,7 +297,7 @@ func TestSniffTimeout(t *testing.T) {
 		if n, err := c.Read(p); string(p[:n]) != "MPA" || err != nil {
 			t.Errorf("Read = %q, %v", p[:n], err)
 		}
-		if f := c.Fallback(); f == nil || f.Reason != extsock.FallbackSniffTimeout {
+		if f := fallbackOf(c); f == nil || f.Reason != extsock.FallbackSniffTimeout {
 			t.Errorf("fallback %v", f)
 		}
 		c.Close()
@@ -358,8 +358,8 @@ func TestHandshake(t *testing.T) {
 					t.Errorf("Handshake = %v", err)
 				}
 			}
-			if c.Mode() != extsock.ModeTCP || c.Fallback() == nil {
-				t.Errorf("mode %v, fallback %v", c.Mode(), c.Fallback())
+			if modeOf(c) != "TCP" || fallbackOf(c) == nil {
+				t.Errorf("mode %v, fallback %v", modeOf(c), fallbackOf(c))
 			}
 			p := make([]byte, 5)
 			if _, err := io.ReadFull(c, p); string(p) != "hello" || err != nil {
@@ -382,8 +382,8 @@ func TestHandshake(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if ci.Mode() != extsock.ModeDDP || cr.Mode() != extsock.ModeDDP {
-				t.Errorf("modes %v and %v", ci.Mode(), cr.Mode())
+			if modeOf(ci) != "DDP" || modeOf(cr) != "DDP" {
+				t.Errorf("modes %v and %v", modeOf(ci), modeOf(cr))
 			}
 			ci.Close()
 			cr.Close()
@@ -395,8 +395,8 @@ func TestHandshake(t *testing.T) {
 		defer b.Close()
 		c := extsock.NewConn(a, true, nil)
 		defer c.Close()
-		if err := c.Handshake(t.Context()); err != nil || c.Mode() != extsock.ModeTCP || c.Fallback() != nil {
-			t.Errorf("Handshake = %v, mode %v, fallback %v", err, c.Mode(), c.Fallback())
+		if err := c.Handshake(t.Context()); err != nil || modeOf(c) != "TCP" || fallbackOf(c) != nil {
+			t.Errorf("Handshake = %v, mode %v, fallback %v", err, modeOf(c), fallbackOf(c))
 		}
 	})
 }
@@ -425,8 +425,8 @@ func TestPreferStartupFails(t *testing.T) {
 					t.Errorf("%s: %v, want code %d", tt.desc, err, tt.code)
 				}
 			}
-			if c.Fallback() != nil {
-				t.Errorf("%s: fallback %v", tt.desc, c.Fallback())
+			if fallbackOf(c) != nil {
+				t.Errorf("%s: fallback %v", tt.desc, fallbackOf(c))
 			}
 			c.Close()
 			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
@@ -461,7 +461,7 @@ func TestHybridListener(t *testing.T) {
 					if err != nil {
 						return
 					}
-					if _, err := fmt.Fprintf(c, "%v: %s", c.(*extsock.Conn).Mode(), p[:n]); err != nil {
+					if _, err := fmt.Fprintf(c, "%v: %s", modeOf(c.(*extsock.Conn)), p[:n]); err != nil {
 						return
 					}
 				}

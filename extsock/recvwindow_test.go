@@ -23,7 +23,7 @@ func checkReserved(t *testing.T, limit int64) {
 // TestWindowsShareTheLimit: the first connections have the window that their Config asks for, later ones a smaller one, and
 // none less than eight messages. All windows together are within the limit, and given back when the connections end.
 func TestWindowsShareTheLimit(t *testing.T) {
-	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemoryLimit} {
+	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemory} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limitMemory(t, limit)
@@ -167,7 +167,7 @@ func TestMemoryReturns(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		t.Run(fmt.Sprintf("messages %t", messages), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				limitMemory(t, extsock.DefaultMemoryLimit)
+				limitMemory(t, extsock.DefaultMemory)
 				s := copied
 				s.cfg.Messages = messages
 				ci, cr := simPair(t, simtoe.Config{}, s, s)
@@ -205,7 +205,7 @@ func TestMemoryReturns(t *testing.T) {
 // TestMemoryReturnsAtTheAllowance: where exactly the allowance of message mode is unread, nothing of the budget is taken.
 func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limitMemory(t, extsock.DefaultMemoryLimit)
+		limitMemory(t, extsock.DefaultMemory)
 		s := side{cfg: extsock.Config{Messages: true}}
 		ci, cr := simPair(t, simtoe.Config{}, s, s)
 		for range 8 {

@@ -9,12 +9,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// RemoteMemory is a peer's registered memory, as one-sided reads and writes see it. Its methods block
-// until the operation is complete, until the Conn's read or write deadline passes, or until their context is
-// done. They may be called from any goroutine, many at once.
+// RemoteMemory is a peer's registered memory, for one-sided operations: the peer's program takes no part
+// in them. Offsets are in octets from the start of the memory.
+//
+// The methods block until the operation is complete, until the Conn's read or write deadline, or until
+// ctx is done, for those that have a ctx. The error is then os.ErrDeadlineExceeded or ctx.Err(). They may
+// be called from any goroutine, many at once.
 type RemoteMemory struct {
 	c *Conn
-	h Handle
+	h rdmap.Handle
 }
 
 var (
@@ -22,26 +25,29 @@ var (
 	_ io.WriterAt = (*RemoteMemory)(nil)
 )
 
-// Remote gives the peer's memory that h stands for.
-func (c *Conn) Remote(h Handle) *RemoteMemory { return &RemoteMemory{c: c, h: h} }
+// Remote returns the peer's memory that h names. It does not ask the peer: a Handle that is not valid
+// fails the first operation, and ends the connection.
+func (c *Conn) Remote(h rdmap.Handle) *RemoteMemory { return &RemoteMemory{c: c, h: h} }
 
-// Len returns the length of the memory in octets.
-func (m *RemoteMemory) Len() int64 { return int64(m.h.Len) }
-
-// ReadAt reads len(p) octets from offset off with one RDMA Read. At the end of the memory it reads
-// what there is and returns io.EOF, as io.ReaderAt asks. A call that ends early leaves the connection
-// usable and p untouched from then on.
+// ReadAt is Read without a context.
 func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
-	return m.ReadAtContext(context.Background(), p, off)
+	return m.Read(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt that also ends when ctx is done.
-func (m *RemoteMemory) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+// WriteAt is Write without a context.
+func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
+	return m.Write(context.Background(), p, off)
+}
+
+// Read reads len(p) octets from offset off with one RDMA Read. At the end of the memory Read returns the
+// octets that are there and io.EOF, as an io.ReaderAt does. The Conn's read deadline bounds it. A call
+// that ends early leaves the connection usable, and does not change p after it has returned.
+func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, m.c.opError("read", ErrRange)
 	}
 	var end error
-	if rest := m.Len() - off; int64(len(p)) > rest {
+	if rest := m.len() - off; int64(len(p)) > rest {
 		if rest <= 0 {
 			return 0, io.EOF
 		}
@@ -51,53 +57,54 @@ func (m *RemoteMemory) ReadAtContext(ctx context.Context, p []byte, off int64) (
 	if err != nil {
 		return 0, m.c.opError("read", err)
 	}
-	if _, err := m.do(ctx, "read", &WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}, &m.c.readDeadline); err != nil {
+	wr := rdmap.WorkRequest{Op: rdmap.WorkRead, Data: p, Remote: h}
+	if _, err := m.do(ctx, "read", &wr, &m.c.readDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), end
 }
 
-// WriteAt writes p at offset off with one RDMA Write and returns when TCP has taken all of it. That
-// it has been placed is known by whatever the peer answers to a later message, or a later Read. When it ends
-// early with octets on their way, p goes out nevertheless, from a copy; if that would be more than 4 MiB the connection ends.
-func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
-	return m.WriteAtContext(context.Background(), p, off)
-}
-
-// WriteAtContext is WriteAt that also ends when ctx is done.
-func (m *RemoteMemory) WriteAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if off < 0 || int64(len(p)) > m.Len()-off {
-		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.Len()))
+// Write writes p at offset off with one RDMA Write and returns when TCP has taken all of it. The peer's
+// memory has it by the time at which the peer answers a later message, or a later Read returns. The
+// Conn's write deadline bounds it. When a call ends early and some of p is on its way already, all of p
+// goes out from a copy. If that would be more than 4 MiB, the connection ends.
+func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 || int64(len(p)) > m.len()-off {
+		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.len()))
 	}
 	h, err := m.h.Slice(off, len(p))
 	if err != nil {
 		return 0, m.c.opError("write", err)
 	}
-	if _, err := m.do(ctx, "write", &WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}, &m.c.writeDeadline); err != nil {
+	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: p, Remote: h}
+	if _, err := m.do(ctx, "write", &wr, &m.c.writeDeadline); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// FetchAdd adds delta to the 64-bit word at off and returns its value from before. The word's address at
-// the peer must be a multiple of 8, else the error of this and the other atomics is ddp.ErrMisaligned.
+// FetchAdd adds delta to the 64-bit word at off and returns the value that the word had before. The
+// word's address at the peer must be a multiple of 8. Otherwise the error of this and the other atomics
+// is ddp.ErrMisaligned. The Conn's write deadline bounds them.
 func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
-	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
 
-// CompareAndSwap replaces the 64-bit word at off by new if it is old, and returns its value from
-// before: the swap was done if that is old.
+// CompareAndSwap replaces the 64-bit word at off by new if the word is old. It returns the value that the
+// word had before, so the word was replaced if that is old.
 func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new uint64) (uint64, error) {
-	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
 }
 
-// Swap replaces the 64-bit word at off by new and returns its value from before.
+// Swap replaces the 64-bit word at off by new and returns the value that the word had before.
 func (m *RemoteMemory) Swap(ctx context.Context, off int64, new uint64) (uint64, error) {
-	return m.atomic(ctx, WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
+	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
 
-func (m *RemoteMemory) atomic(ctx context.Context, wr WorkRequest, off int64) (uint64, error) {
-	if off < 0 || off > m.Len()-8 {
+func (m *RemoteMemory) len() int64 { return int64(m.h.Len) }
+
+func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int64) (uint64, error) {
+	if off < 0 || off > m.len()-8 {
 		return 0, m.c.opError("atomic", ErrRange)
 	}
 	// The TO is congruent to the peer's address modulo 8, at least if the peer is rddp; a misaligned
@@ -114,12 +121,12 @@ func (m *RemoteMemory) atomic(ctx context.Context, wr WorkRequest, off int64) (u
 	return done.Original, err
 }
 
-// do runs one operation under the context and the deadline.
-func (m *RemoteMemory) do(ctx context.Context, op string, wr *WorkRequest, d *deadline) (Completion, error) {
+// do runs one operation until ctx is done or the deadline has passed.
+func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
-		return Completion{}, m.c.opError(op, err)
+		return rdmap.Completion{}, m.c.opError(op, err)
 	}
-	done, err := m.c.doUntil(wr, d.done(), ctx.Done())
+	done, err := m.c.do(wr, d.done(), ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

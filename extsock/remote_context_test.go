@@ -6,12 +6,15 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -21,12 +24,12 @@ var remoteCalls = []struct {
 	name string
 	call func(ctx context.Context, m *extsock.RemoteMemory) error
 }{
-	{"ReadAt", func(ctx context.Context, m *extsock.RemoteMemory) error {
-		_, err := m.ReadAtContext(ctx, make([]byte, 64), 0)
+	{"Read", func(ctx context.Context, m *extsock.RemoteMemory) error {
+		_, err := m.Read(ctx, make([]byte, 64), 0)
 		return err
 	}},
-	{"WriteAt", func(ctx context.Context, m *extsock.RemoteMemory) error {
-		_, err := m.WriteAtContext(ctx, make([]byte, 64), 0)
+	{"Write", func(ctx context.Context, m *extsock.RemoteMemory) error {
+		_, err := m.Write(ctx, make([]byte, 64), 0)
 		return err
 	}},
 	{"FetchAdd", func(ctx context.Context, m *extsock.RemoteMemory) error { _, err := m.FetchAdd(ctx, 0, 1); return err }},
@@ -146,7 +149,7 @@ func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate)
 // answer that comes later does no harm. (A Write waits for no answer; see below.)
 func TestRemoteContextEndsTheWait(t *testing.T) {
 	for _, tt := range remoteCalls {
-		if tt.name == "WriteAt" {
+		if tt.name == "Write" {
 			continue
 		}
 		for _, how := range contexts {
@@ -170,6 +173,45 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestRemoteContextCostsNoGoroutine: a call that waits is the caller's goroutine and no other, with a context that can
+// end and without one.
+func TestRemoteContextCostsNoGoroutine(t *testing.T) {
+	for _, tt := range remoteCalls {
+		if tt.name == "Write" {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ci, cr, g := gatedPair(t, extsock.Config{})
+				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
+				for _, ctx := range []context.Context{context.Background(), t.Context()} {
+					g.shut()
+					done := make(chan error, 1)
+					go func() { done <- tt.call(ctx, m) }()
+					synctest.Wait()
+					stacks := make([]byte, 1<<20)
+					waiting := 0
+					for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+						if strings.Contains(stack, "(*RemoteMemory).") {
+							waiting++
+						}
+					}
+					if waiting != 1 {
+						t.Errorf("%d goroutines wait for the call, want 1", waiting)
+					}
+					g.open()
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
 	}
 }
 
@@ -222,7 +264,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 				first := make(chan error, 1)
 				go func() { _, err := m.WriteAt(pattern(60_000, 1), 0); first <- err }()
 				synctest.Wait()
-				_, err := m.WriteAtContext(how.make(t), pattern(60_000, 2), 0)
+				_, err := m.Write(how.make(t), pattern(60_000, 2), 0)
 				wantContextError(t, err, how.want)
 				g.open()
 				if err := <-first; err != nil {
@@ -243,7 +285,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
 				g.shut()
 				p := pattern(60_000, 1)
-				_, err := m.WriteAtContext(how.make(t), p, 0)
+				_, err := m.Write(how.make(t), p, 0)
 				wantContextError(t, err, how.want)
 				clear(p)
 				g.open()
@@ -261,7 +303,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 // TestRemoteContextAndDeadline: whichever ends first ends the call, and is the error.
 func TestRemoteContextAndDeadline(t *testing.T) {
 	for _, tt := range remoteCalls {
-		if tt.name == "WriteAt" {
+		if tt.name == "Write" {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -300,7 +342,7 @@ func TestContextsOfOtherCalls(t *testing.T) {
 		{"Wait", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().Wait(ctx); return err }},
 		{"WaitSolicited", func(ctx context.Context, c *extsock.Conn) error { _, err := c.RecvCQ().WaitSolicited(ctx); return err }},
 		{"WaitBatch", func(ctx context.Context, c *extsock.Conn) error {
-			_, err := c.RecvCQ().WaitBatch(ctx, make([]extsock.Completion, 4))
+			_, err := c.RecvCQ().WaitBatch(ctx, make([]rdmap.Completion, 4))
 			return err
 		}},
 	} {

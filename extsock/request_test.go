@@ -84,7 +84,7 @@ func TestOnePortThreeKindsOfPeers(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got := c.PeerPrivateData(); string(got) != "me" {
+				if got := c.ConnectionState().PeerPrivateData; string(got) != "me" {
 					t.Errorf("the foreign peer's program gets the private data %q, want what the server's gave alone", got)
 				}
 				c.Write([]byte("MPA hello"))
@@ -111,7 +111,7 @@ func answerByKind(ctx context.Context, c *extsock.Conn) error {
 	switch {
 	case errors.As(err, &plain):
 		kind = "plain: "
-		if c.Mode() != extsock.ModeTCP || c.Fallback() != plain {
+		if modeOf(c) != "TCP" || fallbackOf(c) != plain {
 			return errors.New("Fallback does not say what ReceiveRequest does")
 		}
 	case err != nil:
@@ -140,7 +140,7 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 		return errors.New("private data " + string(req.PrivateData))
 	}
 	buf := make([]byte, 100)
-	if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: buf}); err != nil {
+	if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: buf}); err != nil {
 		return err
 	}
 	if err := req.Accept(ctx, []byte("me")); err != nil {
@@ -156,7 +156,7 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 	if _, err := c.Write([]byte("iWARP: " + string(buf[:got.Len]))); err != nil {
 		return err
 	}
-	_ = c.PostRecv(extsock.RecvRequest{ID: 8, Buf: buf}) // the peer may have closed
+	_ = c.PostRecv(rdmap.RecvRequest{ID: 8, Buf: buf}) // the peer may have closed
 	_, err = c.RecvCQ().Wait(ctx)
 	return err
 }
@@ -173,8 +173,8 @@ func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 				}()
 				_, err := c.ReceiveRequest(t.Context())
 				var plain *extsock.FallbackError
-				if !errors.As(err, &plain) || plain.Reason != extsock.FallbackPlainPeer || plain != c.Fallback() {
-					t.Errorf("%q: ReceiveRequest = %v, Fallback = %v", sent, err, c.Fallback())
+				if !errors.As(err, &plain) || plain.Reason != extsock.FallbackPlainPeer || plain != fallbackOf(c) {
+					t.Errorf("%q: ReceiveRequest = %v, Fallback = %v", sent, err, fallbackOf(c))
 				}
 				if got, err := io.ReadAll(c); string(got) != sent || err != nil {
 					t.Errorf("of %q came %q, %v", sent, got, err)
@@ -326,7 +326,7 @@ func TestPostRecvForARequest(t *testing.T) {
 				t.Fatalf("ReceiveRequest = %+v, %v", req, err)
 			}
 			buf := make([]byte, 10)
-			post := func() error { return cr.PostRecv(extsock.RecvRequest{Buf: buf}) }
+			post := func() error { return cr.PostRecv(rdmap.RecvRequest{Buf: buf}) }
 			if before {
 				if err := post(); err != nil {
 					t.Error(err)
@@ -338,7 +338,7 @@ func TestPostRecvForARequest(t *testing.T) {
 			if err := post(); errors.Is(err, extsock.ErrReceiveOwner) == before {
 				t.Errorf("PostRecv after Accept = %v; one before it: %t", err, before)
 			}
-			if err := ci.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("hi")}); errors.Is(err, extsock.ErrByteStream) == before {
+			if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("hi")}); errors.Is(err, extsock.ErrByteStream) == before {
 				t.Errorf("a Send = %v; receives posted: %t", err, before)
 			}
 			ci.Close()

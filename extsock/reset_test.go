@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -174,13 +175,13 @@ func TestCloseReadInDDPMode(t *testing.T) {
 // TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read from TCP, what waits there
 // is thrown away after CloseRead, and what is behind it gets through. What was unread before can be read still.
 func TestCloseReadEmptiesTheWay(t *testing.T) {
-	for _, limit := range []int64{0, extsock.DefaultMemoryLimit} {
+	for _, limit := range []int64{0, extsock.DefaultMemory} {
 		bubble(t, func(t *testing.T) {
 			limitMemory(t, limit)
 			s := inMessages
 			s.cfg.RecvDepth = 4
 			ci, cr := simPair(t, simtoe.Config{}, s, s)
-			h := register(t, ci, make([]byte, 8), extsock.RemoteRead).Handle()
+			h := register(t, ci, make([]byte, 8), ddp.RemoteRead).Handle()
 			for range 6 {
 				if _, err := ci.Write(make([]byte, 40_000)); err != nil {
 					t.Fatal(err)

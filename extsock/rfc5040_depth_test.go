@@ -23,13 +23,13 @@ func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 			wire := simtoe.Config{Window: 4096}
 			a, b := simtoe.Pair(wire, wire)
 			p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{IRD: ird, Messages: true})
-			source := register(t, c, make([]byte, 1<<20), extsock.RemoteRead)
+			source := register(t, c, make([]byte, 1<<20), ddp.RemoteRead)
 			ask := func(msn uint32) error {
 				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
-				r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.STag(), SourceTO: source.TO()}
+				r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: 1 << 20, SourceSTag: source.Handle().STag, SourceTO: source.Handle().TO}
 				p.send(r.AppendTo(h.AppendTo(nil))...)
 				synctest.Wait()
-				return c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+				return c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 			}
 			for msn := range uint32(ird + 1) { // the first is being answered, and takes no room any more
 				if err := ask(msn + 1); err != nil {

@@ -54,15 +54,15 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 		wire := simtoe.Config{Window: 4096}
 		a, b := simtoe.Pair(wire, wire)
 		p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
-		source := register(t, c, make([]byte, 8<<20), extsock.RemoteRead)
+		source := register(t, c, make([]byte, 8<<20), ddp.RemoteRead)
 		memory := make([]byte, 4)
-		target := register(t, c, memory, extsock.RemoteWrite)
-		p.send(readRequest(source.STag(), source.TO(), 8<<20)...)
+		target := register(t, c, memory, ddp.RemoteWrite)
+		p.send(readRequest(source.Handle().STag, source.Handle().TO, 8<<20)...)
 		synctest.Wait() // the answer is stuck in the middle
 		source.Deregister()
 		ended := func() bool {
 			var te *rdmap.TerminateError
-			return errors.As(c.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}), &te)
+			return errors.As(c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}), &te)
 		}
 		few := make([]byte, 16) // less than a Terminate, for which there is then no room
 		for n := 0; !ended(); n++ {
@@ -71,7 +71,7 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		p.send(tagged(rdmaphdr.OpWrite, target.STag(), target.TO())...)
+		p.send(tagged(rdmaphdr.OpWrite, target.Handle().STag, target.Handle().TO)...)
 		synctest.Wait()
 		if !bytes.Equal(memory, make([]byte, 4)) {
 			t.Errorf("a Write that comes after the error is placed: %x", memory)

@@ -71,9 +71,9 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	defer ci.Close()
 	defer cr.Close()
 	memory := make([]byte, 4)
-	r := register(t, cr, memory, extsock.RemoteWrite)
+	r := register(t, cr, memory, ddp.RemoteWrite)
 	batch := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.STag(), r.TO()))
+	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
 	fpdu := bytes.Join(batch.Bufs(), nil)
 	if _, err := ci.Write(fpdu); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, fpdu) {
 		t.Errorf("in TCP mode an FPDU comes as %x, %v", got, err)
 	}
-	write := extsock.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
+	write := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
 	if err := ci.Post(&write); !errors.Is(err, extsock.ErrMode) {
 		t.Errorf("Post in TCP mode: %v, want ErrMode", err)
 	}
@@ -93,7 +93,7 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, ci, write)
-	do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
+	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
 	if _, err := cr.Read(make([]byte, 1)); err != nil || !bytes.Equal(memory, []byte{1, 2, 3, 4}) {
 		t.Errorf("in RDMA mode the Write leaves %x (%v)", memory, err)
 	}
@@ -164,7 +164,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 						atomics(t, c[0], c[1])
 					}
 					if fault {
-						post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
+						post(t, ci, 1, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9}})
 						synctest.Wait()
 					}
 					ci.Close()
@@ -225,8 +225,8 @@ func TestRFC5040_6_1_TheULPSetsDepths(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
-			ird, ord := ci.Depths()
-			rird, rord := cr.Depths()
+			ird, ord := depthsOf(ci)
+			rird, rord := depthsOf(cr)
 			if ird != tt.ird || ord != tt.ord || rird != tt.rird || rord != tt.rord {
 				t.Errorf("IRD and ORD are %d, %d and %d, %d, want %d, %d and %d, %d",
 					ird, ord, rird, rord, tt.ird, tt.ord, tt.rird, tt.rord)
@@ -253,11 +253,11 @@ func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {
 		{"graceful, by the Responder", simtoe.Config{}, func(ci, cr *extsock.Conn) *extsock.Conn { cr.Close(); return ci },
 			func(err error) bool { return err == io.EOF }, 0},
 		{"RDMAP abortive", simtoe.Config{}, func(ci, _ *extsock.Conn) *extsock.Conn {
-			ci.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9}})
+			ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9}})
 			return ci
 		}, func(err error) bool { var te *rdmap.TerminateError; return errors.As(err, &te) && te.Remote }, 1},
 		{"LLP abortive", simtoe.Config{CutAfter: 1000, CutHow: simtoe.RST}, func(ci, cr *extsock.Conn) *extsock.Conn {
-			ci.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
+			ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
 			return cr
 		}, func(err error) bool {
 			var te *rdmap.TerminateError
@@ -274,7 +274,7 @@ func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {
 				ci.Close()
 				cr.Close()
 				settle()
-				sent := ci.Stats().Sent.Operations.Terminates + cr.Stats().Sent.Operations.Terminates
+				sent := ci.Stats().Sent.Terminates + cr.Stats().Sent.Terminates
 				if sent != tt.term {
 					t.Errorf("%d Terminates are sent, want %d", sent, tt.term)
 				}

@@ -75,7 +75,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Markers: true}, func(c *extsock.Conn) {
 					for id := range uint64(4) {
-						if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
+						if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -85,11 +85,11 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 				if d := complete(t, c.RecvCQ()); d.ID != 0 {
 					t.Errorf("completion %v", d)
 				}
-				h := extsock.Handle{STag: 1, TO: 1, Len: 8}
+				h := rdmap.Handle{STag: 1, TO: 1, Len: 8}
 				for id := range uint64(20) { // more than may be outstanding, and Sends that wait for them
-					wr := extsock.WorkRequest{ID: id, Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: h}
+					wr := rdmap.WorkRequest{ID: id, Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: h}
 					if id%5 == 4 {
-						wr = extsock.WorkRequest{ID: id, Op: rdmap.WorkSend, Data: make([]byte, 8), Fence: true}
+						wr = rdmap.WorkRequest{ID: id, Op: rdmap.WorkSend, Data: make([]byte, 8), Fence: true}
 					}
 					if err := c.Post(&wr); err != nil {
 						t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 					}
 					wantMPACode(t, "receive", d.Err, tt.code)
 				}
-				_, err := c.PostSend(nil)
+				err := postSend(c, nil)
 				wantMPACode(t, "PostSend", err, tt.code)
 				p.s.Close()
 				c.Close()
@@ -144,10 +144,10 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{CutAfter: 4000, CutHow: simtoe.RST}, simtoe.Config{})
 		ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 2, 8), postRecvs(extsock.Config{}, 3, 3000))
-		r := register(t, cr, make([]byte, 8), extsock.RemoteRead)
-		do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
+		r := register(t, cr, make([]byte, 8), ddp.RemoteRead)
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 2000)})
 		complete(t, cr.RecvCQ())
-		for id, wr := range []extsock.WorkRequest{
+		for id, wr := range []rdmap.WorkRequest{
 			{Op: rdmap.WorkSend, Data: make([]byte, 2500)}, // the cut lies in it
 			{Op: rdmap.WorkRead, Data: make([]byte, 8), Remote: r.Handle()},
 		} {
@@ -167,7 +167,7 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 			if n := c.RecvCQ().Len(); n != 0 {
 				t.Errorf("%s: %d more completions", desc, n)
 			}
-			if _, err := c.PostSend(nil); !errors.Is(err, syscall.ECONNRESET) {
+			if err := postSend(c, nil); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("%s: PostSend = %v, want the reset", desc, err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
-			if err := c.PostRecv(extsock.RecvRequest{ID: 1, Buf: make([]byte, 8)}); err != nil {
+			if err := c.PostRecv(rdmap.RecvRequest{ID: 1, Buf: make([]byte, 8)}); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -196,10 +196,10 @@ func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 		}
 		p.wantTerminate(1, 2, 2) // one, and then the FIN
 		var e *ddp.Error
-		if err := c.PostRecv(extsock.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
+		if err := c.PostRecv(rdmap.RecvRequest{ID: 2, Buf: make([]byte, 8)}); err == nil {
 			t.Error("PostRecv behind the end of the stream succeeds")
 		}
-		if _, err := c.PostSend(nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
+		if err := postSend(c, nil); !errors.As(err, &e) || e.Code != ddp.CodeNoBuffer {
 			t.Errorf("PostSend = %v, want the reason", err)
 		}
 		p.s.Close()

@@ -54,9 +54,9 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 			wire := simtoe.Config{Window: 4096, CutAfter: after, CutHow: simtoe.RST}
 			a, b := simtoe.Pair(wire, simtoe.Config{})
 			ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 2, 8), postRecvs(extsock.Config{}, messages, 1500))
-			wrs := make([]extsock.WorkRequest, messages)
+			wrs := make([]rdmap.WorkRequest, messages)
 			for k := range wrs {
-				wrs[k] = extsock.WorkRequest{ID: uint64(k), Op: rdmap.WorkSend, Data: pattern(1500, byte(k))}
+				wrs[k] = rdmap.WorkRequest{ID: uint64(k), Op: rdmap.WorkSend, Data: pattern(1500, byte(k))}
 			}
 			if n, err := ci.PostBatch(wrs); n != messages || err != nil {
 				t.Fatalf("PostBatch = %d, %v", n, err)
@@ -99,14 +99,14 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
-		r := register(t, c, memory, extsock.RemoteWrite)
-		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
-		p.send(tagged(rdmaphdr.OpWrite, r.STag()^1, r.TO())...)
-		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+8)...) // behind the error, in the same breath
+		r := register(t, c, memory, ddp.RemoteWrite)
+		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag^1, r.Handle().TO)...)
+		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+8)...) // behind the error, in the same breath
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		p.wantTerminate(1, 1, 0) // and then the FIN
-		p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+16)...)
-		p.send(readRequest(r.STag(), r.TO(), 4)...)
+		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+16)...)
+		p.send(readRequest(r.Handle().STag, r.Handle().TO, 4)...)
 		synctest.Wait()
 		want := append([]byte{1, 2, 3, 4}, make([]byte, 60)...)
 		if !bytes.Equal(memory, want) {
@@ -117,7 +117,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 			if n, err := c.Read(make([]byte, 9)); n != 0 || !errors.As(err, &e) || e.Code == ddp.CodeULP {
 				t.Errorf("Read = %d, %v, want the DDP error", n, err)
 			}
-			if _, err := c.PostSend(nil); !errors.As(err, &e) || e.Code == ddp.CodeULP {
+			if err := postSend(c, nil); !errors.As(err, &e) || e.Code == ddp.CodeULP {
 				t.Errorf("PostSend = %v, want the DDP error", err)
 			}
 		}
@@ -127,18 +127,18 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // both ends
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
-		if _, err := ci.PostWrite(extsock.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+		if err := postWrite(ci, rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		for desc, c := range map[string]*extsock.Conn{"source": ci, "sink": cr} {
 			var e *ddp.Error
 			var te *rdmap.TerminateError
-			if _, err := c.PostSend(nil); c == cr && (!errors.As(err, &e) || e.Code == ddp.CodeULP) || c == ci && !errors.As(err, &te) {
+			if err := postSend(c, nil); c == cr && (!errors.As(err, &e) || e.Code == ddp.CodeULP) || c == ci && !errors.As(err, &te) {
 				t.Errorf("%s: PostSend = %v, want the DDP error, or the Terminate for it", desc, err)
 			}
 			c.Close()
-			if _, err := c.PostSend(nil); !errors.Is(err, net.ErrClosed) {
+			if err := postSend(c, nil); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("%s: PostSend after Close = %v", desc, err)
 			}
 		}
@@ -161,7 +161,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 			cr.Close()
 		}},
 		{"DDP error, nobody closes", simtoe.Config{}, func(t *testing.T, ci, _ *extsock.Conn, _ *closeWatch) {
-			if _, err := ci.PostWrite(extsock.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
+			if err := postWrite(ci, rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -171,7 +171,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 			}
 		}},
 		{"lost, nobody closes", simtoe.Config{CutAfter: 5000, CutHow: simtoe.RST}, func(t *testing.T, ci, _ *extsock.Conn, _ *closeWatch) {
-			if _, err := ci.PostSend(make([]byte, 5000)); err != nil {
+			if err := postSend(ci, make([]byte, 5000)); err != nil {
 				t.Error(err)
 			}
 		}},
@@ -204,7 +204,7 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 		const messages = 20
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2}})
 		for n := range messages {
-			if _, err := ci.PostSend(pattern(10_000, byte(n))); err != nil {
+			if err := postSend(ci, pattern(10_000, byte(n))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -217,10 +217,10 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 		default:
 		}
 		for desc, f := range map[string]func() error{
-			"PostSend":  func() error { _, err := ci.PostSend(nil); return err },
-			"PostWrite": func() error { _, err := ci.PostWrite(extsock.Handle{Len: 8}, nil); return err },
-			"PostRead":  func() error { _, err := ci.PostRead(extsock.Handle{Len: 8}, make([]byte, 8)); return err },
-			"Write":     func() error { _, err := ci.Write([]byte("x")); return err },
+			"Post of a Send":  func() error { return postSend(ci, nil) },
+			"Post of a Write": func() error { return postWrite(ci, rdmap.Handle{Len: 8}, nil) },
+			"Post of a Read":  func() error { return postRead(ci, rdmap.Handle{Len: 8}, make([]byte, 8)) },
+			"Write":           func() error { _, err := ci.Write([]byte("x")); return err },
 		} {
 			if err := f(); !errors.Is(err, net.ErrClosed) {
 				t.Errorf("%s during Close = %v", desc, err)
@@ -255,7 +255,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	defer c.Close()
 	defer b.Close()
 	for id := range uint64(3) {
-		if err := c.PostRecv(extsock.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
+		if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,7 +284,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 		}
 	}
 	for n := range uint32(3) {
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("still")})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("still")})
 		if u, err := p.next(); err != nil || string(u[18:]) != "still" || binary.BigEndian.Uint32(u[10:]) != n+1 {
 			t.Errorf("behind the peer's FIN: %x, %v", u, err)
 		}
@@ -304,7 +304,7 @@ func TestRFC5041_6_2_1_HalfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		memory := make([]byte, 8)
-		r := register(t, ci, memory, extsock.RemoteWrite)
+		r := register(t, ci, memory, ddp.RemoteWrite)
 		if err := ci.CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

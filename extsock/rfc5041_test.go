@@ -65,11 +65,11 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 // DDP-5041-4.1-1, DDP-5041-2.3-2, DDP-5041-2.3-3
 func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{NoCapabilities: true})
-	if _, err := c.PostSend([]byte("hello")); err != nil {
+	if err := postSend(c, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	h := extsock.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
-	if _, err := c.PostWrite(h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
+	h := rdmap.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
+	if err := postWrite(c, h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -98,7 +98,7 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 	posts := func(id uint64) func(*extsock.Conn) {
 		return func(c *extsock.Conn) {
 			for k := range uint64(2) {
-				if err := c.PostRecv(extsock.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
+				if err := c.PostRecv(rdmap.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -126,10 +126,10 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
 	for msn := range uint32(3) {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
 			t.Fatalf("another EnableDDP: %v", err)
 		}
-		if _, err := c.PostSend([]byte{1}); err != nil {
+		if err := postSend(c, []byte{1}); err != nil {
 			t.Fatal(err)
 		}
 		u, err := p.next()
@@ -192,7 +192,7 @@ func TestRFC5041_3_MULPDUChanges(t *testing.T) {
 	sizes := []int64{1448, 600, 200, 9000, 1448}
 	for n, emss := range sizes {
 		path.emss.Store(emss)
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
 	}
 	for n, emss := range sizes {
 		var got []byte
@@ -219,7 +219,7 @@ func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
 	const messages = 20
 	for n := range messages { // the peer reads nothing
-		do(t, c, extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
+		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
 	}
 	var got []byte
 	for n := 0; n < messages; {
@@ -259,8 +259,8 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 				t.Error("the connections share a completion queue")
 			}
 			memory := make([]byte, 8)
-			r := register(t, owner, memory, extsock.RemoteWrite)
-			own.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
+			r := register(t, owner, memory, ddp.RemoteWrite)
+			own.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
 			own.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...)
 			if _, err := owner.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
@@ -268,7 +268,7 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 				t.Errorf("written by the peer: %x, want %x", memory, want)
 			}
-			stranger.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO()+4)...)
+			stranger.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
 			stranger.wantTerminate(1, 1, tt.code)
 			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
 				t.Errorf("written by a stranger: %x", memory)

@@ -21,17 +21,19 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 		gone := register(t, cr, make([]byte, 8), everyAccess)
 		also := register(t, cr, make([]byte, 8), everyAccess)
 		h := r.Handle()
-		for _, wr := range []extsock.WorkRequest{
+		for _, wr := range []rdmap.WorkRequest{
 			{Op: rdmap.WorkSend}, {Op: rdmap.WorkSendSE},
-			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.STag()}, {Op: rdmap.WorkSendSEInvalidate, Invalidate: also.STag()},
+			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.Handle().STag}, {Op: rdmap.WorkSendSEInvalidate, Invalidate: also.Handle().STag},
 			{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkImmediateSE}, {Op: rdmap.WorkWrite},
 			{Op: rdmap.WorkFetchAdd, Remote: h}, {Op: rdmap.WorkCmpSwap, Remote: h}, {Op: rdmap.WorkSwap, Remote: h},
 			{Op: rdmap.WorkRead},
 		} {
 			do(t, ci, wr) // the last ones are answered, so all before them have been counted
 		}
-		want := extsock.Operations{Sends: 4, Writes: 2, ReadRequests: 1, AtomicRequests: 3, ImmediateData: 2} // one Write is the RTR
-		if got := cr.Stats().Received.Operations; got != want {
+		want := extsock.Traffic{Sends: 4, Writes: 2, ReadRequests: 1, AtomicRequests: 3, ImmediateData: 2} // one Write is the RTR
+		got := cr.Stats().Received
+		want.FPDUs, want.Octets = got.FPDUs, got.Octets
+		if got != want {
 			t.Errorf("counted: %+v, want %+v", got, want)
 		}
 		ci.Close()
@@ -49,11 +51,11 @@ func TestRFC5042_6_4_3_2_DefaultQueuesHoldAll(t *testing.T) {
 		const depth = 7
 		ci, cr := simPair(t, simtoe.Config{}, postRecvs(extsock.Config{Messages: true, SendDepth: depth}, depth, 8), inMessages)
 		for id := range uint64(depth) {
-			if err := ci.Post(&extsock.WorkRequest{ID: id, Op: rdmap.WorkWrite}); err != nil {
+			if err := ci.Post(&rdmap.WorkRequest{ID: id, Op: rdmap.WorkWrite}); err != nil {
 				t.Errorf("Write %d: %v", id, err)
 			}
 		}
-		if err := ci.PostRecv(extsock.RecvRequest{}); !errors.Is(err, rdmap.ErrQueueFull) {
+		if err := ci.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrQueueFull) {
 			t.Errorf("one receive too many: %v", err)
 		}
 		ci.Close()

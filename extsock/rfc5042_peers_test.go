@@ -38,7 +38,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 		for range 3 {
 			ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 4, 64))
 			streams = append(streams, stream{ci, cr})
-			regions = append(regions, register(t, cr, make([]byte, 8), extsock.RemoteWrite))
+			regions = append(regions, register(t, cr, make([]byte, 8), ddp.RemoteWrite))
 		}
 		synctest.Wait() // startup has come to its end
 		before := make([]extsock.Stats, len(streams))
@@ -48,7 +48,7 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 		const idle = 1
 		for i, s := range streams {
 			if i != idle {
-				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("busy"), Remote: regions[i].Handle()})
+				do(t, s.client, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("busy"), Remote: regions[i].Handle()})
 			}
 		}
 		time.Sleep(time.Hour)
@@ -67,13 +67,13 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 			}
 		}
 		for i, r := range regions {
-			if _, err := r.Window(0, 8, extsock.RemoteWrite); refusedAs(err, errGone) != (i == idle) {
+			if _, err := r.Window(0, 8, ddp.RemoteWrite); refusedAs(err, errGone) != (i == idle) {
 				t.Errorf("a window of the memory of stream %d: %v", i, err)
 			}
 		}
 		for i, s := range streams {
 			if i != idle {
-				do(t, s.client, extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lives")})
+				do(t, s.client, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("lives")})
 				complete(t, s.server.RecvCQ())
 			}
 			s.client.Close()
@@ -93,19 +93,19 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
 		send func(p *rawPeer, r extsock.Region)
-		ops  func(o extsock.Operations) uint64
+		ops  func(o extsock.Traffic) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
 			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
-		}, func(o extsock.Operations) uint64 { return o.Writes }},
+		}, func(o extsock.Traffic) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
-			p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
-		}, func(o extsock.Operations) uint64 { return o.Writes }},
+			p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+		}, func(o extsock.Traffic) uint64 { return o.Writes }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			p, c := rawPair(t, extsock.Config{}, nil)
-			r := register(t, c, make([]byte, 8), extsock.RemoteWrite)
+			r := register(t, c, make([]byte, 8), ddp.RemoteWrite)
 			for range n {
 				tt.send(p, r)
 			}
@@ -114,7 +114,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 				t.Fatal(u, err)
 			}
 			got := c.Stats().Received
-			if tt.ops(got.Operations) != n || got.Operations.ReadRequests != 1 || got.FPDUs != n+1 {
+			if tt.ops(got) != n || got.ReadRequests != 1 || got.FPDUs != n+1 {
 				t.Errorf("counted: %+v", got)
 			}
 			if got.Octets/got.FPDUs > 24 {
@@ -197,17 +197,17 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 				client, server = w, b
 			}
 			ci, cr := switched(t, client, server, side{}, postRecvs(extsock.Config{}, 2, 100))
-			r := register(t, cr, make([]byte, 100), extsock.RemoteWrite)
-			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
-			do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
+			r := register(t, cr, make([]byte, 100), ddp.RemoteWrite)
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
 			complete(t, cr.RecvCQ())
-			if !bytes.Equal(r.Bytes(), secret) {
-				t.Errorf("the Write has placed %x", r.Bytes())
+			if !bytes.Equal(extsock.Buffer(r).Bytes(), secret) {
+				t.Errorf("the Write has placed %x", extsock.Buffer(r).Bytes())
 			}
 			w.mu.Lock()
 			for what, p := range map[string][]byte{
 				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
-				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.STag(), TO: r.TO()}.AppendTo(nil),
+				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.Handle().STag, TO: r.Handle().TO}.AppendTo(nil),
 			} {
 				if bytes.Contains(w.octets, p) != plain {
 					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)
@@ -220,11 +220,11 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 		w, client, server := pair(t)
 		ci, cr := switched(t, client, server, side{}, side{})
 		memory := make([]byte, 1000)
-		r := register(t, cr, memory, extsock.RemoteWrite)
+		r := register(t, cr, memory, ddp.RemoteWrite)
 		w.mu.Lock()
 		w.change = func(p []byte) { p[len(p)/2] ^= 1 }
 		w.mu.Unlock()
-		if err := ci.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
+		if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := cr.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {

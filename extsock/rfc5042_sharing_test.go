@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -61,7 +62,7 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 			if !bytes.Equal(memory, make([]byte, 8)) {
 				t.Errorf("memory %x", memory)
 			}
-			queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
+			queues := map[*rdmap.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
 			if len(queues) != 4 || owner.QPNum() == other.QPNum() {
 				t.Errorf("two connections have %d completion queues, want 4", len(queues))
 			}
@@ -72,8 +73,8 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 const noTerminate = 0xff
 
 func viaConn(c *extsock.Conn, b []byte) (*ddp.Region, error) {
-	r, err := c.Register(b, extsock.RemoteWrite)
-	return r.Region, err
+	r, err := c.Register(b, ddp.RemoteWrite)
+	return extsock.Buffer(r), err
 }
 
 // "access to interfaces that allocate RDMA Read Request Queue entries MUST be restricted to a trusted Local Peer": the
@@ -99,7 +100,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.SetReadDeadline(time.Now().Add(time.Minute))
-			if got, _ := c.Depths(); got > ird {
+			if got, _ := depthsOf(c); got > ird {
 				t.Errorf("the IRD is %d, want %d at most", got, ird)
 			}
 			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}

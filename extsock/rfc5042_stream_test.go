@@ -16,7 +16,7 @@ import (
 // Tests of RFC 5042 for the one ULP that is ours: the byte stream, which lends the memory of a Read that waits.
 
 // grantFor offers n octets to a byte stream and returns the handle that it grants.
-func (p *rawPeer) grantFor(msn, n uint32) extsock.Handle {
+func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
 	p.t.Helper()
 	p.segment(msn, 0, true, binary.BigEndian.AppendUint32([]byte{1, 0, 0, 0}, n)...)
 	u, err := p.next()
@@ -40,8 +40,8 @@ func (p *rawPeer) grantFor(msn, n uint32) extsock.Handle {
 // SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1, SEC-5042-A-1, SEC-5042-A-2
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	const n, want = 40_000, 60_000 // octets offered, to a Read of so many
-	write := func(h extsock.Handle, off int) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO+uint64(off)) }
-	fill := func(p *rawPeer, h extsock.Handle) {
+	write := func(h rdmap.Handle, off int) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO+uint64(off)) }
+	fill := func(p *rawPeer, h rdmap.Handle) {
 		header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: h.STag, TO: h.TO}
 		p.send(append(header.AppendTo(nil), bytes.Repeat([]byte{0xaa}, n)...)...)
 	}
@@ -50,9 +50,9 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 	for _, tt := range []struct {
 		desc               string
 		layer, etype, code uint8
-		attack             func(p *rawPeer, h extsock.Handle, read <-chan int, memory []byte)
+		attack             func(p *rawPeer, h rdmap.Handle, read <-chan int, memory []byte)
 	}{
-		{"Write once more when the Read has returned", 1, 1, 0, func(p *rawPeer, h extsock.Handle, read <-chan int, memory []byte) {
+		{"Write once more when the Read has returned", 1, 1, 0, func(p *rawPeer, h rdmap.Handle, read <-chan int, memory []byte) {
 			fill(p, h)
 			p.send(write(h, 0)...)
 			p.send(write(h, n-4)...)
@@ -63,23 +63,23 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 			copy(memory, untouched) // it is the program's
 			p.send(write(h, 0)...)
 		}},
-		{"Read Request when the Read has returned", 0, 1, 0, func(p *rawPeer, h extsock.Handle, read <-chan int, _ []byte) {
+		{"Read Request when the Read has returned", 0, 1, 0, func(p *rawPeer, h rdmap.Handle, read <-chan int, _ []byte) {
 			fill(p, h)
 			done(p)
 			<-read
 			p.send(readRequest(h.STag, h.TO, 4)...)
 		}},
-		{"Read Request", 0, 1, 2, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) {
+		{"Read Request", 0, 1, 2, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) {
 			p.send(readRequest(h.STag, h.TO, 4)...)
 		}},
-		{"FetchAdd", 0, 1, 2, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) {
+		{"FetchAdd", 0, 1, 2, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) {
 			header := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicRequest), QN: 1, MSN: 1}
 			p.send(rdmaphdr.AtomicRequest{STag: h.STag, TO: h.TO, Data: 1}.AppendTo(header.AppendTo(nil))...)
 		}},
-		{"Write behind what was offered, still in the Read's memory", 1, 1, 1, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) {
+		{"Write behind what was offered, still in the Read's memory", 1, 1, 1, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) {
 			p.send(write(h, n-3)...)
 		}},
-		{"Write before it", 1, 1, 1, func(p *rawPeer, h extsock.Handle, _ <-chan int, _ []byte) { p.send(write(h, -1)...) }},
+		{"Write before it", 1, 1, 1, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) { p.send(write(h, -1)...) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

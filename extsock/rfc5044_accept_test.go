@@ -27,8 +27,8 @@ import (
 func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 	afterwards := func(c *extsock.Conn, far farEnd) {
 		t.Helper()
-		if c.Mode() != extsock.ModeTCP {
-			t.Errorf("mode %v", c.Mode())
+		if modeOf(c) != "TCP" {
+			t.Errorf("mode %v", modeOf(c))
 		}
 		far.hearNothing()
 		if _, err := c.Write([]byte("plain")); err != nil {
@@ -94,7 +94,7 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 		stream := &afterWrite{Stream: near}
 		c := extsock.NewConn(stream, false, &extsock.Config{})
 		buf := make([]byte, 16)
-		if err := c.PostRecv(extsock.RecvRequest{ID: 7, Buf: buf}); err != nil {
+		if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: buf}); err != nil {
 			t.Fatal(err)
 		}
 		stream.do = func() {
@@ -159,8 +159,8 @@ func TestRFC5044_7_1_2_InitiatorsULPDeclines(t *testing.T) {
 		done := enable(c, "")
 		far.hear(requestKey + "40 01 0000")
 		far.say(replyKey + "40 01 0005 776f6e2774")
-		if err := <-done; err != nil || string(c.PeerPrivateData()) != "won't" {
-			t.Fatalf("EnableDDP = %v, Private Data %q", err, c.PeerPrivateData())
+		if err := <-done; err != nil || string(c.ConnectionState().PeerPrivateData) != "won't" {
+			t.Fatalf("EnableDDP = %v, Private Data %q", err, c.ConnectionState().PeerPrivateData)
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -242,8 +242,9 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr := switched(t, a, b, i, r)
-		if ci.Revision() != revision || cr.Revision() != revision {
-			t.Errorf("revision of MPA: %d and %d, want %d", ci.Revision(), cr.Revision(), revision)
+		mi, mr := option(t, ci, extsock.DDP_MPA_REVISION), option(t, cr, extsock.DDP_MPA_REVISION)
+		if mi != revision || mr != revision {
+			t.Errorf("revision of MPA: %d and %d, want %d", mi, mr, revision)
 		}
 		seen.mu.Lock()
 		out, in := len(seen.sent), len(seen.received) // the frames, and perhaps the zero-length Write
@@ -251,7 +252,7 @@ func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 		in = frameLen(t, seen.received[:in])
 		seen.mu.Unlock()
 		for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
-			if err := way[0].Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
+			if err := way[0].Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
 				t.Fatal(err)
 			}
 			if n, err := way[1].Read(make([]byte, 2000)); n != 1000 || err != nil {

@@ -118,8 +118,8 @@ func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
 		done := enable(c, "")
 		far.hear(requestKey + "40 01 0000")
 		far.say(replyKey + "40 01 0200" + hex.EncodeToString(data))
-		if err := <-done; err != nil || !bytes.Equal(c.PeerPrivateData(), data) {
-			t.Errorf("EnableDDP = %v, Private Data %x", err, c.PeerPrivateData())
+		if err := <-done; err != nil || !bytes.Equal(c.ConnectionState().PeerPrivateData, data) {
+			t.Errorf("EnableDDP = %v, Private Data %x", err, c.ConnectionState().PeerPrivateData)
 		}
 	})
 }

@@ -39,7 +39,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: c.Markers()}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
+	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -191,15 +192,15 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 			far.Write(request[i : i+1])
 		}
 		req := <-requests
-		if string(req.PrivateData) != "hello" || c.Mode() != extsock.ModeTCP {
-			t.Errorf("Private Data %q, mode %v", req.PrivateData, c.Mode())
+		if string(req.PrivateData) != "hello" || modeOf(c) != "TCP" {
+			t.Errorf("Private Data %q, mode %v", req.PrivateData, modeOf(c))
 		}
-		if err := c.Post(&extsock.WorkRequest{}); !errors.Is(err, extsock.ErrMode) {
+		if err := c.Post(&rdmap.WorkRequest{}); !errors.Is(err, extsock.ErrMode) {
 			t.Errorf("Post before Full Operation = %v", err)
 		}
 		far.hearNothing() // the program thinks about it
-		if err := req.Accept(t.Context(), nil); err != nil || c.Mode() != extsock.ModeDDP {
-			t.Errorf("Accept = %v, mode %v", err, c.Mode())
+		if err := req.Accept(t.Context(), nil); err != nil || modeOf(c) != "DDP" {
+			t.Errorf("Accept = %v, mode %v", err, modeOf(c))
 		}
 		far.hear(replyKey + "40 01 0000")
 		far.close(c)
@@ -403,7 +404,7 @@ func wantDeadConn(t *testing.T, c *extsock.Conn) {
 	t.Helper()
 	_, read := c.Read(make([]byte, 1))
 	_, write := c.Write([]byte("x"))
-	for _, err := range []error{read, write, c.Post(&extsock.WorkRequest{}), c.EnableDDP(t.Context(), nil)} {
+	for _, err := range []error{read, write, c.Post(&rdmap.WorkRequest{}), c.EnableDDP(t.Context(), nil)} {
 		if !errors.Is(err, net.ErrClosed) {
 			t.Errorf("use of the connection: %v, want net.ErrClosed", err)
 		}

@@ -55,14 +55,14 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
-	memory := register(t, c, []byte("memory"), extsock.RemoteRead)
-	if _, err := c.PostSend(make([]byte, 1<<20)); err != nil {
+	memory := register(t, c, []byte("memory"), ddp.RemoteRead)
+	if err := postSend(c, make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
 	for k := range uint32(ird) {
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
-		p.send(rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.STag(), SourceTO: memory.TO()}.AppendTo(h.AppendTo(nil))...)
+		p.send(rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.Handle().STag, SourceTO: memory.Handle().TO}.AppendTo(h.AppendTo(nil))...)
 	}
 	synctest.Wait()
 	next := func() []byte {
@@ -81,7 +81,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 		}
 	}
 	for k := range uint64(tooMany) {
-		wr := extsock.WorkRequest{ID: k, Op: rdmap.WorkRead, Data: make([]byte, 4), Remote: extsock.Handle{STag: 9, Len: 4}}
+		wr := rdmap.WorkRequest{ID: k, Op: rdmap.WorkRead, Data: make([]byte, 4), Remote: rdmap.Handle{STag: 9, Len: 4}}
 		if err := c.Post(&wr); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func TestRFC6581_9_1_TheULPLearnsThePeersDepths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []*extsock.Conn{ci, cr} {
-		if ird, ord := c.PeerDepths(); ird != 0 || ord != 0 {
+		if ird, ord := peerDepthsOf(c); ird != 0 || ord != 0 {
 			t.Errorf("PeerDepths before DDP mode = %d, %d", ird, ord)
 		}
 	}
@@ -58,10 +58,10 @@ func TestRFC6581_9_1_TheULPLearnsThePeersDepths(t *testing.T) {
 	if err := errors.Join(ci.EnableDDP(timeLimit(t), nil), <-accepted); err != nil {
 		t.Fatal(err)
 	}
-	if ird, ord := ci.PeerDepths(); ird != 7 || ord != 4 {
+	if ird, ord := peerDepthsOf(ci); ird != 7 || ord != 4 {
 		t.Errorf("the Initiator learns IRD %d, ORD %d, want 7, 4", ird, ord)
 	}
-	if ird, ord := cr.PeerDepths(); ird != 4 || ord != 30 {
+	if ird, ord := peerDepthsOf(cr); ird != 4 || ord != 30 {
 		t.Errorf("the Responder learns IRD %d, ORD %d, want 4, 30", ird, ord)
 	}
 }
@@ -126,7 +126,7 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 				if n := cr.Stats().Received.FPDUs; n != 1 {
 					t.Errorf("%d FPDUs came, want the indication", n)
 				}
-				for desc, cq := range map[string]*extsock.CompletionQueue{
+				for desc, cq := range map[string]*rdmap.CompletionQueue{
 					"Initiator, send": ci.SendCQ(), "Initiator, receive": ci.RecvCQ(), "Responder, send": cr.SendCQ(), "Responder, receive": cr.RecvCQ(),
 				} {
 					if n := cq.Len(); n != 0 {
@@ -172,13 +172,13 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 			t.Fatal(n, err)
 		}
 	}
-	if ird, ord := c.Depths(); ird != 4 || ord != 2 {
+	if ird, ord := depthsOf(c); ird != 4 || ord != 2 {
 		t.Errorf("depths %d, %d, want 4, 2", ird, ord)
 	}
 	sinks := make([][]byte, 5)
 	for i := range sinks {
 		sinks[i] = make([]byte, 4)
-		if err := c.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: extsock.Handle{STag: 9, Len: 4}}); err != nil {
+		if err := c.Post(&rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sinks[i], Remote: rdmap.Handle{STag: 9, Len: 4}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 	r := postRecvs(extsock.Config{Tap: fromResponder.tap}, 4, 8)
 	ci, cr := simPair(t, simtoe.Config{}, i, r)
 	memory := make([]byte, 8)
-	handle := register(t, cr, memory, extsock.RemoteAtomic).Handle()
+	handle := register(t, cr, memory, ddp.RemoteAtomic).Handle()
 	m := ci.Remote(handle)
 	if _, err := m.FetchAdd(t.Context(), 0, 5); err != nil {
 		t.Fatal(err)
@@ -35,8 +35,8 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 	if old, err := m.CompareAndSwap(t.Context(), 0, 5, 0x0102030405060708); err != nil || old != 5 {
 		t.Fatal(old, err)
 	}
-	do(t, ci, extsock.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})
-	do(t, ci, extsock.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 1})
+	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})
+	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 1})
 	for range 2 {
 		complete(t, cr.RecvCQ())
 	}
@@ -86,7 +86,7 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 		if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
 			t.Fatalf("Read = %d, %v", n, err)
 		}
-		for _, wr := range []extsock.WorkRequest{{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkFetchAdd}, {Op: rdmap.WorkCmpSwap}} {
+		for _, wr := range []rdmap.WorkRequest{{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkFetchAdd}, {Op: rdmap.WorkCmpSwap}} {
 			if err := c.Post(&wr); !errors.Is(err, rdmap.ErrNoExtensions) {
 				t.Errorf("Post(%v): %v, want ErrNoExtensions", wr.Op, err)
 			}
@@ -95,9 +95,9 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 		p.wantTerminate(0, 2, 6)
 	}
 	p, c := rawPair(t, extsock.Config{Extensions: true}, nil)
-	r := register(t, c, make([]byte, 8), extsock.RemoteAtomic)
+	r := register(t, c, make([]byte, 8), ddp.RemoteAtomic)
 	header := untagged(rdmaphdr.OpAtomicRequest, 1, 1, 0, 0)
-	p.send(rdmaphdr.AtomicRequest{ID: 7, STag: r.STag(), TO: r.TO(), Data: 1}.AppendTo(header)...)
+	p.send(rdmaphdr.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
 	if u, err := p.next(); err != nil || !bytes.Equal(u, prototest.Unhex("414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
 		t.Errorf("with Config.Extensions: answer %x, %v", u, err)
 	}

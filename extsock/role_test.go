@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -53,7 +54,7 @@ func pingPong(c *extsock.Conn, count int) error {
 func TestWaitersReceive(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	memory := pattern(1<<16, 1)
-	r := register(t, ci, memory, extsock.RemoteRead|extsock.RemoteAtomic)
+	r := register(t, ci, memory, ddp.RemoteRead|ddp.RemoteAtomic)
 	var all sync.WaitGroup
 	all.Go(func() {
 		if err := echo(cr); err != nil {
@@ -84,7 +85,7 @@ func TestWaitersReceive(t *testing.T) {
 // peer's Reads are answered all the same.
 func TestOneSidedWhileNobodyWaits(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
-	r := register(t, ci, pattern(1000, 1), extsock.RemoteRead)
+	r := register(t, ci, pattern(1000, 1), ddp.RemoteRead)
 	go echo(cr)
 	for range 20 {
 		if err := pingPong(ci, 50); err != nil {

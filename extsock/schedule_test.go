@@ -16,7 +16,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -101,7 +103,7 @@ func hastyReads(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Du
 
 // hastyRemote reads from one Region of the peer's and writes to another until done is closed. (To one and the same would be a
 // race of the program's: a Write whose time is over goes on.)
-func hastyRemote(c *extsock.Conn, from, to extsock.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
+func hastyRemote(c *extsock.Conn, from, to rdmap.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
 	for range 40 {
 		select {
 		case <-done:
@@ -112,9 +114,9 @@ func hastyRemote(c *extsock.Conn, from, to extsock.Handle, r *rand.Rand, unit ti
 		p := make([]byte, 1+r.IntN(int(from.Len)))
 		var err error
 		if r.IntN(2) == 0 {
-			_, err = c.Remote(from).ReadAtContext(ctx, p, 0)
+			_, err = c.Remote(from).Read(ctx, p, 0)
 		} else {
-			_, err = c.Remote(to).WriteAtContext(ctx, p, 0)
+			_, err = c.Remote(to).Write(ctx, p, 0)
 		}
 		cancel()
 		q.add(p)
@@ -204,8 +206,8 @@ func anySchedule(t *testing.T, wires [2]simtoe.Config, cfgs [2]extsock.Config, u
 	streams := n
 	if remote {
 		for i, c := range conns {
-			from := register(t, conns[1-i], make([]byte, 50_000), extsock.RemoteRead).Handle()
-			to := register(t, conns[1-i], make([]byte, 50_000), extsock.RemoteWrite).Handle()
+			from := register(t, conns[1-i], make([]byte, 50_000), ddp.RemoteRead).Handle()
+			to := register(t, conns[1-i], make([]byte, 50_000), ddp.RemoteWrite).Handle()
 			start("remote", func(r *rand.Rand) error { return hastyRemote(c, from, to, r, unit, &q, done) })
 		}
 	}

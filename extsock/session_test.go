@@ -70,7 +70,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	p.receive()
 	x.err = qp.Err()
 	p.close()
-	var one [1]Completion
+	var one [1]rdmap.Completion
 	for qp.RecvCQ().Poll(one[:]) == 1 {
 		c := one[0]
 		if c.Status != rdmap.StatusOK {
@@ -139,11 +139,11 @@ func (twoKeys) Read(p []byte) (int, error) {
 // sessionRegions makes a Domain with the two Regions that every session has: mem, and one to be invalidated.
 func sessionRegions(t testing.TB, mem []byte) (d *ddp.Domain, whole, other *ddp.Region) {
 	d = &ddp.Domain{Random: twoKeys{}}
-	whole, err := d.Register(mem, RemoteRead|RemoteWrite|RemoteAtomic, 1)
+	whole, err := d.Register(mem, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other, err = d.Register(make([]byte, 8), RemoteWrite, 1); err != nil {
+	if other, err = d.Register(make([]byte, 8), ddp.RemoteWrite, 1); err != nil {
 		t.Fatal(err)
 	}
 	return d, whole, other

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -47,9 +48,9 @@ func TestSlowPeerIsNotGone(t *testing.T) {
 					}
 					slow := &trickle{Conn: b}
 					ci, cr := switched(t, s, slow, side{cfg: cfg}, side{})
-					h := register(t, cr, make([]byte, 1<<20), extsock.RemoteWrite).Handle()
+					h := register(t, cr, make([]byte, 1<<20), ddp.RemoteWrite).Handle()
 					slow.slow.Store(true)
-					if _, err := ci.PostWrite(h, make([]byte, 1<<20)); err != nil {
+					if err := postWrite(ci, h, make([]byte, 1<<20)); err != nil {
 						t.Fatal(err)
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

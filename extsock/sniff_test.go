@@ -44,8 +44,8 @@ func TestSniffTimeoutIsThePeers(t *testing.T) {
 		if err := errors.Join(ci.EnableDDP(t.Context(), nil), <-done); err != nil {
 			t.Error(err)
 		}
-		if cr.Mode() != extsock.ModeDDP {
-			t.Errorf("mode %v, fallback %v", cr.Mode(), cr.Fallback())
+		if modeOf(cr) != "DDP" {
+			t.Errorf("mode %v, fallback %v", modeOf(cr), fallbackOf(cr))
 		}
 		ci.Close()
 		cr.Close()
@@ -68,8 +68,8 @@ func TestSniffIsGrantedOnce(t *testing.T) {
 		if err := c.Handshake(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if d := time.Since(begin); d != 2*time.Second || c.Mode() != extsock.ModeTCP {
-			t.Errorf("mode %v after %v, want plain TCP as soon as the process goes on", c.Mode(), d)
+		if d := time.Since(begin); d != 2*time.Second || modeOf(c) != "TCP" {
+			t.Errorf("mode %v after %v, want plain TCP as soon as the process goes on", modeOf(c), d)
 		}
 		c.Close()
 		a.Close()

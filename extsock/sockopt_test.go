@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -24,16 +25,16 @@ var options = []struct {
 	def, set, inDDP int
 	bad             []int
 }{
-	{"MARKERS", extsock.MARKERS, 0, 1, 1, []int{-1, 2}},
-	{"CRC", extsock.CRC, 1, 0, 1, []int{-1, 2}}, // the Responder wants it
-	{"MPAREVISION", extsock.MPAREVISION, 2, 1, 1, []int{-1, 0, 3}},
-	{"MAXFPDU", extsock.MAXFPDU, 0, 1000, 1000, []int{-1, 1, 135, 64777}},
-	{"IRD", extsock.IRD, 16, 5, 5, []int{-1, 16383}},
-	{"ORD", extsock.ORD, 16, 0, 0, []int{-1, 16383}},
-	{"RECVDEPTH", extsock.RECVDEPTH, 32, 5, 5, []int{-1, 0, 1 << 16}},
-	{"RECVSIZE", extsock.RECVSIZE, 64 << 10, 1000, 1000, []int{-1, 0}},
-	{"CROSSOVER", extsock.CROSSOVER, 0, -1, -1, []int{-2}},
-	{"MESSAGEMODE", extsock.MESSAGEMODE, 0, 1, 1, []int{-1, 2}},
+	{"DDP_MARKERS", extsock.DDP_MARKERS, 0, 1, 1, []int{-1, 2}},
+	{"DDP_CRC", extsock.DDP_CRC, 1, 0, 1, []int{-1, 2}}, // the Responder wants it
+	{"DDP_MPA_REVISION", extsock.DDP_MPA_REVISION, 2, 1, 1, []int{-1, 0, 3}},
+	{"DDP_MAX_FPDU", extsock.DDP_MAX_FPDU, 0, 1000, 1000, []int{-1, 1, 135, 64777}},
+	{"DDP_IRD", extsock.DDP_IRD, 16, 5, 5, []int{-1, 16383}},
+	{"DDP_ORD", extsock.DDP_ORD, 16, 0, 0, []int{-1, 16383}},
+	{"DDP_RECV_DEPTH", extsock.DDP_RECV_DEPTH, 32, 5, 5, []int{-1, 0, 1 << 16}},
+	{"DDP_RECV_SIZE", extsock.DDP_RECV_SIZE, 64 << 10, 1000, 1000, []int{-1, 0}},
+	{"DDP_CROSSOVER", extsock.DDP_CROSSOVER, 0, -1, -1, []int{-2}},
+	{"DDP_MESSAGES", extsock.DDP_MESSAGES, 0, 1, 1, []int{-1, 2}},
 }
 
 // TestOptions sets each option on one connection of several that share a Config.
@@ -68,8 +69,8 @@ func TestOptions(t *testing.T) {
 				t.Fatal(err)
 			}
 			get(ci, o.inDDP)
-			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrSwitched) {
-				t.Errorf("set in DDP mode: %v, want ErrSwitched", err)
+			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrMode) {
+				t.Errorf("set in DDP mode: %v, want ErrMode", err)
 			}
 			ci.Close()
 			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, net.ErrClosed) {
@@ -86,8 +87,8 @@ func TestOptionsReachThePeer(t *testing.T) {
 	defer ci.Close()
 	defer cr.Close()
 	for c, opts := range map[*extsock.Conn]map[int]int{
-		ci: {extsock.CRC: 0, extsock.ORD: 9, extsock.IRD: 3, extsock.RECVSIZE: 10},
-		cr: {extsock.CRC: 0, extsock.MARKERS: 1, extsock.ORD: 12, extsock.IRD: 4},
+		ci: {extsock.DDP_CRC: 0, extsock.DDP_ORD: 9, extsock.DDP_IRD: 3, extsock.DDP_RECV_SIZE: 10},
+		cr: {extsock.DDP_CRC: 0, extsock.DDP_MARKERS: 1, extsock.DDP_ORD: 12, extsock.DDP_IRD: 4},
 	} {
 		for opt, v := range opts {
 			if err := c.SetsockoptInt(extsock.SOL_DDP, opt, v); err != nil {
@@ -103,9 +104,9 @@ func TestOptionsReachThePeer(t *testing.T) {
 		name      string
 		opt, want int
 	}{
-		{ci, "CRC", extsock.CRC, 0}, {cr, "CRC", extsock.CRC, 0},
-		{ci, "MARKERS", extsock.MARKERS, 0}, {cr, "MARKERS", extsock.MARKERS, 1},
-		{ci, "ORD", extsock.ORD, 4}, {cr, "ORD", extsock.ORD, 3},
+		{ci, "DDP_CRC", extsock.DDP_CRC, 0}, {cr, "DDP_CRC", extsock.DDP_CRC, 0},
+		{ci, "DDP_MARKERS", extsock.DDP_MARKERS, 0}, {cr, "DDP_MARKERS", extsock.DDP_MARKERS, 1},
+		{ci, "DDP_ORD", extsock.DDP_ORD, 4}, {cr, "DDP_ORD", extsock.DDP_ORD, 3},
 		{cr, "DDPMODE", extsock.DDPMODE, 1},
 	} {
 		if v, err := tt.c.GetsockoptInt(extsock.SOL_DDP, tt.opt); v != tt.want || err != nil {
@@ -135,8 +136,8 @@ func TestOptionsThatAreNone(t *testing.T) {
 		t.Errorf("DDPMODE 0 in TCP mode: %v", err)
 	}
 	inDDP, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrSwitched) {
-		t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrSwitched", err)
+	if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrMode) {
+		t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrMode", err)
 	}
 }
 
@@ -145,12 +146,12 @@ func TestOptionsDuringTheSwitch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, false, nil)
-		register(t, c, make([]byte, 8), extsock.RemoteRead)
-		if err := c.SetRecvDepth(2); !errors.Is(err, extsock.ErrBusy) {
-			t.Errorf("SetRecvDepth after Register: %v, want ErrBusy", err)
+		register(t, c, make([]byte, 8), ddp.RemoteRead)
+		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 2); !errors.Is(err, extsock.ErrBusy) {
+			t.Errorf("DDP_RECV_DEPTH after Register: %v, want ErrBusy", err)
 		}
-		if err := c.SetRecvSize(2); err != nil {
-			t.Errorf("SetRecvSize after Register: %v", err)
+		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_SIZE, 2); err != nil {
+			t.Errorf("DDP_RECV_SIZE after Register: %v", err)
 		}
 		done := make(chan error)
 		go func() { done <- c.EnableDDP(t.Context(), nil) }()
@@ -170,8 +171,8 @@ func TestOptionsDuringTheSwitch(t *testing.T) {
 func TestSwitchTwice(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 	for _, c := range []*extsock.Conn{ci, cr} {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrSwitched) {
-			t.Errorf("the second EnableDDP = %v, want ErrSwitched", err)
+		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
+			t.Errorf("the second EnableDDP = %v, want ErrMode", err)
 		}
 	}
 	if _, err := ci.Write([]byte("on")); err != nil {

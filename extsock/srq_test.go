@@ -18,8 +18,8 @@ import (
 
 // A sharedPool is a shared receive queue with its buffers, and what takes from it.
 type sharedPool struct {
-	srq  *extsock.SharedReceiveQueue
-	cq   *extsock.CompletionQueue
+	srq  *rdmap.SharedReceiveQueue
+	cq   *rdmap.CompletionQueue
 	bufs [][]byte
 }
 
@@ -35,7 +35,7 @@ func newSharedPool(t testing.TB, n, size int) *sharedPool {
 
 func (p *sharedPool) post(t testing.TB, id uint64) {
 	t.Helper()
-	if err := p.srq.PostRecv(extsock.RecvRequest{ID: id, Buf: p.bufs[id]}); err != nil {
+	if err := p.srq.PostRecv(rdmap.RecvRequest{ID: id, Buf: p.bufs[id]}); err != nil {
 		t.Errorf("PostRecv(%d): %v", id, err)
 	}
 }
@@ -97,7 +97,7 @@ func TestSharedReceives(t *testing.T) {
 						}
 					})
 				}
-				batch := make([]extsock.Completion, 3)
+				batch := make([]rdmap.Completion, 3)
 				for left := conns * each; left > 0; {
 					n, err := pool.cq.WaitBatch(timeLimit(t), batch)
 					if err != nil {
@@ -216,19 +216,19 @@ func TestSharedReceivesRunOut(t *testing.T) {
 func TestSharedReceivesUse(t *testing.T) {
 	srq := rdmap.NewSharedReceiveQueue(40)
 	ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{SRQ: srq}}) // a RecvCQ of its own
-	if err := cr.PostRecv(extsock.RecvRequest{}); !errors.Is(err, rdmap.ErrSharedQueue) {
+	if err := cr.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrSharedQueue) {
 		t.Errorf("PostRecv: %v", err)
 	}
 	if _, err := cr.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrReceiveOwner) {
 		t.Errorf("Read: %v", err)
 	}
 	for id := range uint64(40) { // more than RecvDepth
-		if err := srq.PostRecv(extsock.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
+		if err := srq.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for id := range uint64(40) {
-		do(t, ci, extsock.WorkRequest{Op: rdmap.WorkImmediate, Immediate: id})
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: id})
 	}
 	for id := range uint64(40) {
 		if d := complete(t, cr.RecvCQ()); d.ID != id || d.Immediate != id || d.QPNum != cr.QPNum() {

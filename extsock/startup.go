@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -13,29 +14,14 @@ import (
 // This file runs what Config.Startup asks for on a connection that exists. How a connection begins is in
 // internal/startup; what Dial does is in dial.go, and the switch to DDP mode in ddpmode.go.
 
-// A FallbackReason says why a connection that was to prefer DDP mode is plain TCP.
-type FallbackReason int
-
-// The reasons. The first four are those of the dialling side.
-const (
-	FallbackNoReply      = FallbackReason(startup.NoReply)      // the peer closed or reset the connection instead of an MPA Reply
-	FallbackNotMPA       = FallbackReason(startup.NotMPA)       // the peer sent something else than an MPA Reply
-	FallbackTimedOut     = FallbackReason(startup.TimedOut)     // nothing came within Config.PreferTimeout
-	FallbackRemembered   = FallbackReason(startup.Remembered)   // the peer said so a while ago, see Dialer.FallbackFor; nothing was tried
-	FallbackPlainPeer    = FallbackReason(startup.PlainPeer)    // accepting: the peer's first octets are no MPA Request
-	FallbackSniffTimeout = FallbackReason(startup.SniffTimeout) // accepting: no MPA Request came within Config.SniffTimeout
-)
-
-func (r FallbackReason) String() string { return startup.Reason(r).String() }
-
-// A FallbackError says why a connection that was to prefer DDP mode is plain TCP. Conn.Fallback returns it, and
-// of all calls only ReceiveRequest fails with it.
-type FallbackError struct {
-	Reason FallbackReason
-	Err    error // what was found; for FallbackRemembered the *FallbackError of the time before
+// A fallbackError says why a connection that was to prefer DDP mode is plain TCP. It is in the
+// ConnectionState, and of all calls only ReceiveRequest fails with it.
+type fallbackError struct {
+	Reason startup.Reason
+	Err    error // what was found; for startup.Remembered the *fallbackError of the time before
 }
 
-func (e *FallbackError) Error() string {
+func (e *fallbackError) Error() string {
 	s := "plain TCP: " + e.Reason.String()
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
@@ -43,8 +29,19 @@ func (e *FallbackError) Error() string {
 	return s
 }
 
+// fallbackCauses has what errors.Is finds in a fallbackError besides what was found, by reason.
+var fallbackCauses = map[startup.Reason]error{
+	startup.NoReply: ErrNoReply, startup.NotMPA: ErrNotMPA, startup.TimedOut: os.ErrDeadlineExceeded,
+	startup.Remembered: ErrRemembered, startup.PlainPeer: ErrNotMPA, startup.SniffTimeout: os.ErrDeadlineExceeded,
+}
+
+// Is reports whether target is ErrPlainTCP or the cause that the reason stands for.
+func (e *fallbackError) Is(target error) bool {
+	return target == ErrPlainTCP || target == fallbackCauses[e.Reason] //nolint:errorlint // that is what Is is for
+}
+
 // Unwrap returns the cause.
-func (e *FallbackError) Unwrap() error { return e.Err }
+func (e *fallbackError) Unwrap() error { return e.Err }
 
 // newStartup returns the startup of a connection.
 func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *taps) *startup.Handshake {
@@ -61,9 +58,9 @@ type frameTap struct{ taps *taps }
 func (t frameTap) Sent(frame []byte)                 { t.taps.frame(frame, true, true) }
 func (t frameTap) Received(frame []byte, whole bool) { t.taps.frame(frame, false, whole) }
 
-// Fallback returns why the connection is plain TCP although Config.Startup preferred DDP mode; nil if it
-// is in DDP mode, or undecided, or plain TCP was what it is to be.
-func (c *Conn) Fallback() *FallbackError {
+// fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It returns nil in DDP mode,
+// before the decision, and if plain TCP is what the program asked for.
+func (c *Conn) fellBack() *fallbackError {
 	f := c.startup.Fallback()
 	if f.Reason == 0 {
 		return nil
@@ -71,24 +68,24 @@ func (c *Conn) Fallback() *FallbackError {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fallback == nil {
-		c.fallback = &FallbackError{Reason: FallbackReason(f.Reason), Err: f.Err}
+		c.fallback = &fallbackError{Reason: f.Reason, Err: f.Err}
 	}
 	return c.fallback
 }
 
 // fallBack settles that a new connection is plain TCP.
-func (c *Conn) fallBack(why *FallbackError) {
-	c.startup.FallBack(startup.Fallback{Reason: startup.Reason(why.Reason), Err: why.Err})
+func (c *Conn) fallBack(why *fallbackError) {
+	c.startup.FallBack(startup.Fallback{Reason: why.Reason, Err: why.Err})
 	c.traceFallback(why)
 }
 
-func (c *Conn) traceFallback(e *FallbackError) {
+func (c *Conn) traceFallback(e *fallbackError) {
 	c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 }
 
 // Handshake waits until what Config.Startup asks for is done, which the connection's first Read or Write
 // would wait for otherwise. With StartupPrefer on the accepting side that takes the peer's first octets. It
-// returns nil also when the connection is plain TCP then; Mode and Fallback tell. When ctx is done first, the
+// returns nil also when the connection is plain TCP then; ConnectionState tells. When ctx is done first, the
 // error is ctx.Err(), and the connection is as usable as before: startup goes on.
 func (c *Conn) Handshake(ctx context.Context) error {
 	return c.opError("handshake", untilDone(ctx, func(d *deadline) error {
@@ -152,7 +149,7 @@ func (c *Conn) sniff() bool {
 	err := guarded(func() error {
 		switch {
 		case found.Fallback.Reason != 0:
-			c.traceFallback(c.Fallback())
+			c.traceFallback(c.fellBack())
 		case found.Err != nil:
 			c.trace.warn("no DDP mode", "err", found.Err)
 		}
@@ -168,7 +165,7 @@ func (c *Conn) sniff() bool {
 }
 
 // awaitSniff waits for the first octets for ReceiveRequest, where Config.Startup prefers DDP mode. The error
-// is a *FallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
+// is a *fallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
 // not.
 func (c *Conn) awaitSniff(ctx context.Context) error {
 	over, begun, err := c.startup.Claim()
@@ -189,7 +186,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	if failed != nil {
 		return failed // it says more than that the connection is closed
 	}
-	if fallback := c.Fallback(); err == nil && fallback != nil {
+	if fallback := c.fellBack(); err == nil && fallback != nil {
 		return fallback
 	}
 	return err

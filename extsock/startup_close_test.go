@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -51,7 +52,7 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 			t.Fatal(err)
 		}
 		memory := make([]byte, 100)
-		h := register(t, c, memory, extsock.RemoteWrite).Handle()
+		h := register(t, c, memory, ddp.RemoteWrite).Handle()
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}

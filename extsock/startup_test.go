@@ -42,10 +42,10 @@ func TestStartupVariants(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			tt.i.PrivateData, tt.r.PrivateData = []byte("from the initiator"), []byte("from the responder")
 			ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
-			if got := cr.PeerPrivateData(); string(got) != "from the initiator" {
+			if got := cr.ConnectionState().PeerPrivateData; string(got) != "from the initiator" {
 				t.Errorf("the Responder got private data %q", got)
 			}
-			if got := ci.PeerPrivateData(); string(got) != "from the responder" {
+			if got := ci.ConnectionState().PeerPrivateData; string(got) != "from the responder" {
 				t.Errorf("the Initiator got private data %q", got)
 			}
 			p := make([]byte, 9)
@@ -64,10 +64,10 @@ func TestStartupVariants(t *testing.T) {
 // TestDepthsAreNegotiated: each end's ORD is kept within the other's IRD (RFC 6581 §9).
 func TestDepthsAreNegotiated(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IRD: 4, ORD: 30}}, side{cfg: extsock.Config{IRD: 7, ORD: 20}})
-	if _, ord := ci.Depths(); ord != 7 {
+	if _, ord := depthsOf(ci); ord != 7 {
 		t.Errorf("the Initiator's ORD is %d, the Responder's IRD 7", ord)
 	}
-	if _, ord := cr.Depths(); ord != 4 {
+	if _, ord := depthsOf(cr); ord != 4 {
 		t.Errorf("the Responder's ORD is %d, the Initiator's IRD 4", ord)
 	}
 }
@@ -77,7 +77,7 @@ func TestDepthsAreNegotiated(t *testing.T) {
 func TestResponderIsFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{NoCapabilities: true}}, side{})
-		if err := cr.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}); err != nil {
+		if err := cr.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}); err != nil {
 			t.Fatal(err)
 		}
 		ci.SetReadDeadline(time.Now().Add(time.Hour))
@@ -137,8 +137,8 @@ func TestReject(t *testing.T) {
 		if string(re.PrivateData) != "no" {
 			t.Errorf("revision %d: rejected with %q", revision, re.PrivateData)
 		}
-		if ci.Mode() != extsock.ModeTCP || cr.Mode() != extsock.ModeTCP {
-			t.Errorf("after a rejection: modes %v and %v", ci.Mode(), cr.Mode())
+		if modeOf(ci) != "TCP" || modeOf(cr) != "TCP" {
+			t.Errorf("after a rejection: modes %v and %v", modeOf(ci), modeOf(cr))
 		}
 		if _, err := ci.Write([]byte("plain")); err != nil {
 			t.Error(err)

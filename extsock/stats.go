@@ -38,15 +38,11 @@ type Stats struct {
 	Panics uint64
 }
 
-// Traffic is one direction of Stats.
+// Traffic counts what went in one direction: FPDUs, their octets, and RDMA Messages by kind (RFC 5040
+// §4.3, RFC 7306 §4).
 type Traffic struct {
 	FPDUs, Octets uint64
-	// Operations counts messages by kind.
-	Operations Operations
-}
 
-// Operations counts RDMA Messages by kind (RFC 5040 §4.3, RFC 7306 §4).
-type Operations struct {
 	Sends           uint64 // of all four kinds
 	Writes          uint64
 	ReadRequests    uint64
@@ -65,7 +61,7 @@ type Totals struct {
 	// HandshakeTimeouts is how many MPA startups took too long, HalfOpenEvictions how many connections were closed
 	// because of Config.MaxHalfOpen, BadSTagDelays how many Requests waited because of Config.BadSTagDelay.
 	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
-	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by FallbackReason.
+	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by reason.
 	Fallbacks map[string]uint64
 }
 
@@ -129,18 +125,17 @@ func (s *Stats) fields() []field {
 }
 
 func (t *Traffic) fields(prefix string) []field {
-	o := &t.Operations
 	return []field{
 		{prefix + "fpdus_total", &t.FPDUs},
 		{prefix + "octets_total", &t.Octets},
-		{prefix + "sends_total", &o.Sends},
-		{prefix + "writes_total", &o.Writes},
-		{prefix + "read_requests_total", &o.ReadRequests},
-		{prefix + "read_responses_total", &o.ReadResponses},
-		{prefix + "atomic_requests_total", &o.AtomicRequests},
-		{prefix + "atomic_responses_total", &o.AtomicResponses},
-		{prefix + "immediate_data_total", &o.ImmediateData},
-		{prefix + "terminates_total", &o.Terminates},
+		{prefix + "sends_total", &t.Sends},
+		{prefix + "writes_total", &t.Writes},
+		{prefix + "read_requests_total", &t.ReadRequests},
+		{prefix + "read_responses_total", &t.ReadResponses},
+		{prefix + "atomic_requests_total", &t.AtomicRequests},
+		{prefix + "atomic_responses_total", &t.AtomicResponses},
+		{prefix + "immediate_data_total", &t.ImmediateData},
+		{prefix + "terminates_total", &t.Terminates},
 	}
 }
 
@@ -180,7 +175,8 @@ func (t *trafficCounters) traffic() Traffic {
 		}
 		return n
 	}
-	return Traffic{FPDUs: t.fpdus.Load(), Octets: t.octets.Load(), Operations: Operations{
+	return Traffic{
+		FPDUs: t.fpdus.Load(), Octets: t.octets.Load(),
 		Sends:           n(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),
 		Writes:          n(rdmaphdr.OpWrite),
 		ReadRequests:    n(rdmaphdr.OpReadRequest),
@@ -189,7 +185,7 @@ func (t *trafficCounters) traffic() Traffic {
 		AtomicResponses: n(rdmaphdr.OpAtomicResponse),
 		ImmediateData:   n(rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE),
 		Terminates:      n(rdmaphdr.OpTerminate),
-	}}
+	}
 }
 
 func (c *counters) stats() Stats {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -17,7 +18,7 @@ func TestTotalsLetGo(t *testing.T) {
 		"other":  func(a, b *extsock.Conn) { b.Close(); a.Close() },
 		"resets": func(a, b *extsock.Conn) { a.SetLinger(0); a.Close(); b.Close() },
 		"a fault": func(a, b *extsock.Conn) {
-			a.Remote(extsock.Handle{STag: 1, Len: 1}).WriteAt([]byte{1}, 0)
+			a.Remote(rdmap.Handle{STag: 1, Len: 1}).WriteAt([]byte{1}, 0)
 			b.Read(make([]byte, 1))
 			a.Close()
 			b.Close()

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -81,7 +82,7 @@ func TestStreamHalfClose(t *testing.T) {
 					}
 					wantPipe(t, y)
 					// The connection is there until it is closed.
-					r := register(t, y, tapeAt(0, 64), extsock.RemoteRead)
+					r := register(t, y, tapeAt(0, 64), ddp.RemoteRead)
 					if _, err := x.Remote(r.Handle()).ReadAt(make([]byte, 64), 0); err != nil {
 						t.Errorf("ReadAt behind both ends: %v", err)
 					}
@@ -300,7 +301,7 @@ func TestStreamCloseUnblocks(t *testing.T) {
 		for _, stuck := range []bool{false, true} { // TCP, too
 			synctest.Test(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{CloseTimeout: time.Second})
-				r := register(t, cr, make([]byte, 1<<16), extsock.RemoteRead)
+				r := register(t, cr, make([]byte, 1<<16), ddp.RemoteRead)
 				if stuck {
 					g.shut()
 				}
@@ -473,7 +474,7 @@ func TestStreamCloseWithVerbsQueued(t *testing.T) {
 			ci, cr := simPair(t, wire, s, s)
 			const writes, length = 8, 1 << 20
 			memory := make([]byte, writes*length)
-			h := register(t, cr, memory, extsock.RemoteWrite).Handle()
+			h := register(t, cr, memory, ddp.RemoteWrite).Handle()
 			go func() {
 				for {
 					if _, err := cr.Write(make([]byte, 1000)); err != nil {
@@ -484,8 +485,8 @@ func TestStreamCloseWithVerbsQueued(t *testing.T) {
 			}()
 			go io.Copy(io.Discard, ci)
 			for i := range writes {
-				to := extsock.Handle{STag: h.STag, TO: h.TO + uint64(i*length), Len: length}
-				post(t, ci, 1, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: tapeAt(i*length, length), Remote: to})
+				to := rdmap.Handle{STag: h.STag, TO: h.TO + uint64(i*length), Len: length}
+				post(t, ci, 1, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: tapeAt(i*length, length), Remote: to})
 			}
 			synctest.Wait() // the reader has all that has come
 			if err := ci.Close(); err != nil {

@@ -336,9 +336,9 @@ func TestStreamBesideVerbs(t *testing.T) {
 	for i, c := range []*extsock.Conn{ci, cr} {
 		other := []*extsock.Conn{cr, ci}[i]
 		source := tapeAt(0, 1<<16)
-		from := c.Remote(register(t, other, source, extsock.RemoteRead).Handle())
-		to := c.Remote(register(t, other, make([]byte, 1<<16), extsock.RemoteRead|extsock.RemoteWrite).Handle())
-		word := c.Remote(register(t, other, make([]byte, 8), extsock.RemoteAtomic).Handle())
+		from := c.Remote(register(t, other, source, ddp.RemoteRead).Handle())
+		to := c.Remote(register(t, other, make([]byte, 1<<16), ddp.RemoteRead|ddp.RemoteWrite).Handle())
+		word := c.Remote(register(t, other, make([]byte, 8), ddp.RemoteAtomic).Handle())
 		all.Go(func() {
 			p := make([]byte, 1<<16)
 			for n := range 50 {
@@ -355,11 +355,11 @@ func TestStreamBesideVerbs(t *testing.T) {
 				if old, err := word.FetchAdd(t.Context(), 0, 1); err != nil || old != uint64(n) {
 					t.Errorf("FetchAdd %d = %d, %v", n, old, err)
 				}
-				if _, err := c.PostSend([]byte("x")); !errors.Is(err, extsock.ErrByteStream) {
+				if err := postSend(c, []byte("x")); !errors.Is(err, extsock.ErrByteStream) {
 					t.Errorf("PostSend = %v", err)
 				}
 				for _, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkImmediate} {
-					if err := c.Post(&extsock.WorkRequest{Op: op}); !errors.Is(err, extsock.ErrByteStream) {
+					if err := c.Post(&rdmap.WorkRequest{Op: op}); !errors.Is(err, extsock.ErrByteStream) {
 						t.Errorf("Post of %v = %v", op, err)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -18,8 +19,8 @@ import (
 func TestStreamWriteBehindReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{cfg: extsock.Config{SendDepth: 4}})
-		r := register(t, ci, make([]byte, 64), extsock.RemoteRead)
-		post(t, cr, 4, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
+		r := register(t, ci, make([]byte, 64), ddp.RemoteRead)
+		post(t, cr, 4, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
 		cr.SetWriteDeadline(time.Now().Add(time.Minute))
 		if n, err := cr.Write(tapeAt(0, 20_000)); n != 20_000 || err != nil {
 			t.Errorf("Write = %d, %v", n, err)
@@ -41,7 +42,7 @@ func TestStreamEndBehindReads(t *testing.T) {
 			// The answers take long, and what frees credits comes between them.
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{Delay: time.Second, Window: 10_000})
 			ci, cr := switched(t, a, b, side{}, side{cfg: extsock.Config{RecvDepth: 6, RecvSize: 512}})
-			r := register(t, cr, make([]byte, 1<<20), extsock.RemoteRead)
+			r := register(t, cr, make([]byte, 1<<20), ddp.RemoteRead)
 			read := make(chan error, 1)
 			go func() {
 				cr.SetReadDeadline(time.Now().Add(time.Hour))
@@ -51,7 +52,7 @@ func TestStreamEndBehindReads(t *testing.T) {
 				}
 				read <- err
 			}()
-			post(t, ci, 16, extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1<<20), Remote: r.Handle()})
+			post(t, ci, 16, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1<<20), Remote: r.Handle()})
 			for i := range writes {
 				if _, err := ci.Write(tapeAt(300*i, 300)); err != nil {
 					t.Fatal(err)

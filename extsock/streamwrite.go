@@ -59,7 +59,7 @@ func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) 
 // crossover returns from which length on a Write may be offered, for one of n bytes. An error is that of the
 // measurement.
 func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := w.c.Crossover(); v != 0 || n < measureFrom {
+	if v := w.c.crossover(); v != 0 || n < measureFrom {
 		return v, nil
 	}
 	return w.c.measureCrossover(over)

@@ -87,7 +87,7 @@ func TestTraceOfALife(t *testing.T) {
 				tt.cfg.Trace = slog.New(r)
 				ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.cfg}, tt.peer)
 				startCapture(t, newCapture(t, io.Discard), ci)
-				ci.StopCapture()
+				extsock.StopCapture(ci)
 				ci.Close()
 				cr.Close()
 				settle()
@@ -111,7 +111,7 @@ func TestTraceOfATerminate(t *testing.T) {
 		r, p := newEventLog(), newEventLog()
 		cfg.Trace, peers.Trace = slog.New(r), slog.New(p)
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: cfg}, side{cfg: peers})
-		if _, err := ci.Remote(extsock.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0); err != nil {
+		if _, err := ci.Remote(rdmap.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0); err != nil {
 			t.Fatal(err) // TCP takes it
 		}
 		settle()

@@ -12,44 +12,33 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The words of the layers below that a user of this package needs. The operations (rdmap.WorkSend …),
-// the statuses (rdmap.StatusOK …) and rdmap.NewCompletionQueue are in package rdmap.
-type (
-	WorkRequest     = rdmap.WorkRequest
-	RecvRequest     = rdmap.RecvRequest
-	Completion      = rdmap.Completion
-	CompletionQueue = rdmap.CompletionQueue
-	Handle          = rdmap.Handle
-	Access          = ddp.Access
-	Domain          = ddp.Domain
-)
-
-// What a peer may do with a Region.
-const (
-	RemoteRead   = ddp.RemoteRead
-	RemoteWrite  = ddp.RemoteWrite
-	RemoteAtomic = ddp.RemoteAtomic
-)
-
-// A Region is registered memory. The peer reads and writes it as its Access allows, whenever it
-// likes, until Deregister has returned, or the Close of the connection.
+// A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and write
+// the memory at any time, as far as the Region's access rights allow, until Deregister or the Close of
+// the connection has returned. The memory itself stays the application's. Regions may be compared with
+// ==, and their methods may be called from any goroutine.
 type Region struct {
-	*ddp.Region
+	r *ddp.Region
 	v *verbs
 }
 
-// Deregister ends the peer's access: when it returns, no copy into or out of the memory is under way,
-// and no octet is changed by the peer ever after. It may be called more than once.
+// Deregister ends the peer's access. When Deregister returns, no copy into or out of the memory is
+// under way, and the peer does not change the memory any more. It may be called more than once. On the
+// zero Region it does nothing.
 func (r Region) Deregister() {
+	if r.r == nil {
+		return
+	}
 	r.v.regionsMu.Lock()
-	delete(r.v.regions, r.Region)
+	delete(r.v.regions, r.r)
 	r.v.regionsMu.Unlock()
-	r.Region.Deregister()
+	r.r.Deregister()
 }
 
-// Handle returns what the peer needs to use the whole Region: 16 octets to send by any means.
-func (r Region) Handle() Handle {
-	return Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
+// Handle returns the name of the whole Region, with which the peer uses it: its STag, its Tagged Offset
+// and its length. Handle.AppendTo makes 16 octets of the Handle, which the program sends to the peer by
+// any means. Handle must not be called on the zero Region.
+func (r Region) Handle() rdmap.Handle {
+	return rdmap.Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
 // verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if
@@ -124,28 +113,28 @@ func (c *Conn) inDDP() (*verbs, error) {
 		return nil, err
 	}
 	if c.startup.Phase() != startup.DDP {
-		return nil, ErrMode
+		return nil, errNotInDDP
 	}
 	return &c.verbs, nil
 }
 
 // SendCQ returns the completion queue of posted operations.
-func (c *Conn) SendCQ() *CompletionQueue { return c.endpoint().sendCQ }
+func (c *Conn) SendCQ() *rdmap.CompletionQueue { return c.endpoint().sendCQ }
 
 // RecvCQ returns the completion queue of posted receive buffers.
-func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
+func (c *Conn) RecvCQ() *rdmap.CompletionQueue { return c.endpoint().recvCQ }
 
 // Register makes b accessible to this connection's peer, as far as access says. It may be called in
 // either mode. b stays the caller's, but the peer may change or read it at any time until Deregister
-// returns. b must hold 1 to 2^32-1 octets. With RemoteAtomic its address must be a multiple of 8, as that
+// returns. b must hold 1 to 2^32-1 octets. With ddp.RemoteAtomic its address must be a multiple of 8, as that
 // of memory that make has returned is, else the error is ddp.ErrMisaligned.
-func (c *Conn) Register(b []byte, access Access) (Region, error) {
+func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	v := c.endpoint()
 	if c.isClosed() {
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
 	r, err := v.domain.Register(b, access, v.stream)
-	if err == nil && access&RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
+	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
 		r.Deregister()
 		err = ddp.ErrMisaligned
 	}
@@ -179,7 +168,7 @@ func (v *verbs) deregisterAll() {
 // rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
 // has not announced RFC 7306's operations), syscall.EPIPE for what needs the answer of a peer that has closed, the
 // reason of another end, and those of a wr that makes no sense.
-func (c *Conn) Post(wr *WorkRequest) error {
+func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {
 		return c.opError("post", err)
@@ -195,7 +184,7 @@ func (c *Conn) Post(wr *WorkRequest) error {
 }
 
 // mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
-func (v *verbs) mayPost(wr *WorkRequest) error {
+func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	if v.pump.bytes != nil && wr.Op.UsesReceive() {
 		return ErrByteStream
 	}
@@ -213,7 +202,7 @@ func (v *verbs) send(op rdmap.WorkOp) {
 
 // PostBatch posts wrs in order with one write to TCP for as many as it takes. It returns how many
 // were accepted; when that is not all of them, the error is of the first that was not.
-func (c *Conn) PostBatch(wrs []WorkRequest) (int, error) {
+func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	v, err := c.inDDP()
 	if err != nil {
 		return 0, c.opError("post", err)
@@ -246,51 +235,13 @@ func isFull(err error) bool {
 	return errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// PostSend posts a Send of data and returns the ID that its Completion will have. See Post.
-func (c *Conn) PostSend(data []byte) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkSend, Data: data})
-}
-
-// PostWrite posts an RDMA Write of data to the front of h. See Post.
-func (c *Conn) PostWrite(h Handle, data []byte) (id uint64, err error) {
-	if uint64(len(data)) > uint64(h.Len) {
-		return 0, c.opError("post", ErrRange)
-	}
-	return c.post(WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: h})
-}
-
-// PostRead posts an RDMA Read from the front of h into sink, as many octets as sink holds. See Post.
-func (c *Conn) PostRead(h Handle, sink []byte) (id uint64, err error) {
-	if uint64(len(sink)) > uint64(h.Len) {
-		return 0, c.opError("post", ErrRange)
-	}
-	return c.post(WorkRequest{Op: rdmap.WorkRead, Data: sink, Remote: h})
-}
-
-// PostFetchAdd posts an atomic addition of delta to the 64-bit word at the front of h; the Completion
-// has its value from before in Original. See Post.
-func (c *Conn) PostFetchAdd(h Handle, delta uint64) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkFetchAdd, Remote: h, Operand: delta})
-}
-
-// PostCmpSwap posts an atomic compare-and-swap of the 64-bit word at the front of h; the Completion
-// has its value from before in Original. See Post.
-func (c *Conn) PostCmpSwap(h Handle, old, new uint64) (id uint64, err error) {
-	return c.post(WorkRequest{Op: rdmap.WorkCmpSwap, Remote: h, Compare: old, Operand: new})
-}
-
-func (c *Conn) post(wr WorkRequest) (uint64, error) {
-	wr.ID = c.endpoint().ids.Add(1)
-	return wr.ID, c.Post(&wr)
-}
-
 // PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
 // to DDP mode (or before the answer to a Request), makes the application the owner of the receive queue: it keeps enough buffers
 // posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
 // Read can't be used. A connection of a Listener that runs startup itself is switched before (see Config.JudgeRequests).
 // Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
 // here is rdmap.ErrSharedQueue.
-func (c *Conn) PostRecv(r RecvRequest) error {
+func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
 		c.mu.Lock()
@@ -313,25 +264,3 @@ func (c *Conn) PostRecv(r RecvRequest) error {
 	}
 	return c.opError("post", err)
 }
-
-// PeerPrivateData returns the private data of the peer's application from MPA startup; nil before it.
-func (c *Conn) PeerPrivateData() []byte {
-	return c.peer.Load().PrivateData
-}
-
-// Depths returns the IRD and ORD of this end that startup has agreed on, in RDMA Reads (RFC 6581 §9).
-func (c *Conn) Depths() (ird, ord int) {
-	a := c.peer.Load().Agreement
-	return a.IRD, a.ORD
-}
-
-// PeerDepths returns the IRD and ORD that the peer has stated in its Request or Reply, in RDMA Reads; 0 and 0 before
-// startup and where it states none. A rejection has them in its *mpa.RejectError.
-// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
-func (c *Conn) PeerDepths() (ird, ord int) {
-	a := c.peer.Load().Agreement
-	return a.PeerIRD, a.PeerORD
-}
-
-// ParseHandle reads a Handle from the front of b, 16 octets as Handle.AppendTo writes them.
-func ParseHandle(b []byte) (h Handle, rest []byte, err error) { return rdmap.ParseHandle(b) }

@@ -14,9 +14,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-const everyAccess = extsock.RemoteRead | extsock.RemoteWrite | extsock.RemoteAtomic
+const everyAccess = ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic
 
-func window(t testing.TB, r extsock.Region, off, n int, access extsock.Access) extsock.Region {
+func window(t testing.TB, r extsock.Region, off, n int, access ddp.Access) extsock.Region {
 	t.Helper()
 	w, err := r.Window(off, n, access)
 	if err != nil {
@@ -39,16 +39,16 @@ func TestWindow(t *testing.T) {
 				}
 				off := depth * 16
 				m := ci.Remote(w.Handle())
-				if m.Len() != int64(w.Len()) || w.Len() != 128-(depth-1)*32 {
-					t.Errorf("the handle has %d octets, the window %d", m.Len(), w.Len())
+				if n := int(w.Handle().Len); n != 128-(depth-1)*32 {
+					t.Errorf("the window has %d octets, want %d", n, 128-(depth-1)*32)
 				}
-				p := make([]byte, m.Len())
+				p := make([]byte, w.Handle().Len)
 				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
 					t.Errorf("ReadAt: %v, %x", err, p)
 				}
 				want := bytes.Clone(memory)
 				copy(want[off+len(p)-5:], "write")
-				if _, err := m.WriteAt([]byte("write"), m.Len()-5); err != nil {
+				if _, err := m.WriteAt([]byte("write"), int64(w.Handle().Len)-5); err != nil {
 					t.Errorf("WriteAt: %v", err)
 				}
 				if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
@@ -64,8 +64,8 @@ func TestWindow(t *testing.T) {
 				if how == "Deregister" {
 					w.Deregister()
 				} else {
-					do(t, ci, extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.STag()})
-					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.STag() {
+					do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
+					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.Handle().STag {
 						t.Errorf("the receiver hears %v", d)
 					}
 				}
@@ -89,24 +89,24 @@ func TestWindow(t *testing.T) {
 
 func TestWindowErrors(t *testing.T) {
 	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	r := register(t, ci, make([]byte, 64), extsock.RemoteRead|extsock.RemoteAtomic)
+	r := register(t, ci, make([]byte, 64), ddp.RemoteRead|ddp.RemoteAtomic)
 	gone := register(t, ci, make([]byte, 64), everyAccess)
 	gone.Deregister()
 	for _, tt := range []struct {
 		desc   string
 		r      extsock.Region
 		off, n int
-		access extsock.Access
+		access ddp.Access
 		want   error
 	}{
-		{"inside", r, 8, 56, extsock.RemoteRead | extsock.RemoteAtomic, nil},
-		{"misaligned, without atomics", r, 3, 8, extsock.RemoteRead, nil},
-		{"misaligned, with atomics", r, 3, 8, extsock.RemoteAtomic, ddp.ErrMisaligned},
-		{"across the end", r, 8, 57, extsock.RemoteRead, errOutside},
-		{"before the start", r, -8, 8, extsock.RemoteRead, errOutside},
-		{"nothing", r, 8, 0, extsock.RemoteRead, errOutside},
-		{"a right that the Region has not", r, 8, 8, extsock.RemoteRead | extsock.RemoteWrite, errDenied},
-		{"of a Region that is gone", gone, 8, 8, extsock.RemoteRead, errGone},
+		{"inside", r, 8, 56, ddp.RemoteRead | ddp.RemoteAtomic, nil},
+		{"misaligned, without atomics", r, 3, 8, ddp.RemoteRead, nil},
+		{"misaligned, with atomics", r, 3, 8, ddp.RemoteAtomic, ddp.ErrMisaligned},
+		{"across the end", r, 8, 57, ddp.RemoteRead, errOutside},
+		{"before the start", r, -8, 8, ddp.RemoteRead, errOutside},
+		{"nothing", r, 8, 0, ddp.RemoteRead, errOutside},
+		{"a right that the Region has not", r, 8, 8, ddp.RemoteRead | ddp.RemoteWrite, errDenied},
+		{"of a Region that is gone", gone, 8, 8, ddp.RemoteRead, errGone},
 	} {
 		if _, err := tt.r.Window(tt.off, tt.n, tt.access); !refusedAs(err, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
@@ -124,34 +124,36 @@ func TestHostileWindowUse(t *testing.T) {
 		layer, etype, code uint8
 		ulpdu              func(x names) []byte
 	}{
-		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-1) }},
-		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-4) }},
-		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()-off) }},
-		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()+n-3) }},
-		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO()+n) }},
-		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), 1<<64-2) }},
-		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.STag(), x.r.TO()+off) }},
-		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.r.STag(), x.w.TO()) }},
-		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.readable.STag(), x.readable.TO()) }},
-		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.STag(), x.w.TO(), 4) }},
-		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO()-1, 4) }},
-		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.readable.TO(), n+1) }},
-		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.STag(), x.r.TO(), 64) }},
+		{"Write, one octet before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-1) }},
+		{"Write, just before", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-4) }},
+		{"Write, where the Region would begin", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO-off) }},
+		{"Write, one octet behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n-3) }},
+		{"Write, just behind", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO+n) }},
+		{"Write, TO wraps", 1, 1, 3, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, 1<<64-2) }},
+		{"Write, the Region's TO", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.r.Handle().TO+off) }},
+		{"Write, the window's TO in the Region", 1, 1, 1, func(x names) []byte { return tagged(rdmaphdr.OpWrite, x.r.Handle().STag, x.w.Handle().TO) }},
+		{"Write, to a window without the right", 1, 1, 0, func(x names) []byte {
+			return tagged(rdmaphdr.OpWrite, x.readable.Handle().STag, x.readable.Handle().TO)
+		}},
+		{"Read, without the right", 0, 1, 2, func(x names) []byte { return readRequest(x.w.Handle().STag, x.w.Handle().TO, 4) }},
+		{"Read, one octet before", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.readable.Handle().TO-1, 4) }},
+		{"Read, one octet behind", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.readable.Handle().TO, n+1) }},
+		{"Read, the whole Region", 0, 1, 1, func(x names) []byte { return readRequest(x.readable.Handle().STag, x.r.Handle().TO, 64) }},
 		{"Write, to a window that is gone", 1, 1, 0, func(x names) []byte {
 			x.w.Deregister()
-			return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 		{"Write, to a window whose Region is gone", 1, 1, 0, func(x names) []byte {
 			x.r.Deregister()
-			return tagged(rdmaphdr.OpWrite, x.w.STag(), x.w.TO())
+			return tagged(rdmaphdr.OpWrite, x.w.Handle().STag, x.w.Handle().TO)
 		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
 			memory := bytes.Repeat([]byte{0xaa}, 64)
 			p, c := rawPair(t, extsock.Config{}, nil)
-			x := names{r: register(t, c, memory, extsock.RemoteRead|extsock.RemoteWrite)}
-			x.w, x.readable = window(t, x.r, off, n, extsock.RemoteWrite), window(t, x.r, off, n, extsock.RemoteRead)
+			x := names{r: register(t, c, memory, ddp.RemoteRead|ddp.RemoteWrite)}
+			x.w, x.readable = window(t, x.r, off, n, ddp.RemoteWrite), window(t, x.r, off, n, ddp.RemoteRead)
 			p.send(tt.ulpdu(x)...)
 			p.wantTerminate(tt.layer, tt.etype, tt.code)
 			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) {
@@ -167,8 +169,8 @@ func TestWindowOfAnotherConnection(t *testing.T) {
 	_, owner := rawPair(t, cfg, nil)
 	p, _ := rawPair(t, cfg, nil)
 	memory := make([]byte, 64)
-	w := window(t, register(t, owner, memory, extsock.RemoteWrite), 8, 8, extsock.RemoteWrite)
-	p.send(tagged(rdmaphdr.OpWrite, w.STag(), w.TO())...)
+	w := window(t, register(t, owner, memory, ddp.RemoteWrite), 8, 8, ddp.RemoteWrite)
+	p.send(tagged(rdmaphdr.OpWrite, w.Handle().STag, w.Handle().TO)...)
 	p.wantTerminate(1, 1, 2)
 	if !bytes.Equal(memory, make([]byte, 64)) {
 		t.Error("memory of another connection was written")
@@ -185,8 +187,8 @@ func TestCloseTakesWindowsBack(t *testing.T) {
 		t.Error(err)
 	}
 	for _, x := range []extsock.Region{r, w} {
-		if err := domain.Invalidate(x.STag(), 0); !refusedAs(err, errGone) {
-			t.Errorf("STag %v after Close: %v", x.STag(), err)
+		if err := domain.Invalidate(x.Handle().STag, 0); !refusedAs(err, errGone) {
+			t.Errorf("STag %v after Close: %v", x.Handle().STag, err)
 		}
 	}
 	if _, err := r.Window(0, 8, 0); !refusedAs(err, errGone) {
@@ -216,14 +218,14 @@ func TestRevocationRacesPlacement(t *testing.T) {
 			for range 5 {
 				ci, cr := tcpPair(t, side{}, side{})
 				memory := make([]byte, 192<<10)
-				r := register(t, cr, memory, extsock.RemoteWrite)
-				w := window(t, r, 64<<10, 64<<10, extsock.RemoteWrite)
-				inner := window(t, w, 32<<10, 32<<10, extsock.RemoteWrite)
+				r := register(t, cr, memory, ddp.RemoteWrite)
+				w := window(t, r, 64<<10, 64<<10, ddp.RemoteWrite)
+				inner := window(t, w, 32<<10, 32<<10, ddp.RemoteWrite)
 				arrived := make(chan struct{}, 1)
 				var wg sync.WaitGroup
 				for _, x := range []extsock.Region{w, inner} {
 					wg.Go(func() {
-						m, p := ci.Remote(x.Handle()), bytes.Repeat([]byte{0xff}, x.Len())
+						m, p := ci.Remote(x.Handle()), bytes.Repeat([]byte{0xff}, int(x.Handle().Len))
 						for n := 0; ; n++ {
 							if _, err := m.WriteAt(p, 0); err != nil {
 								return // by the Terminate, or TCP's reset

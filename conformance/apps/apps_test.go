@@ -74,8 +74,8 @@ func (d *dialer) wantDDP(t *testing.T, limit int) {
 		t.Errorf("%d connections were dialled, want 1 to %d", n, limit)
 	}
 	for _, c := range d.conns {
-		if c.Mode() != extsock.ModeDDP {
-			t.Errorf("the connection of %v to %v is in %v mode", c.LocalAddr(), c.RemoteAddr(), c.Mode())
+		if !c.ConnectionState().DDPMode {
+			t.Errorf("the connection of %v to %v is in TCP mode", c.LocalAddr(), c.RemoteAddr())
 		}
 	}
 }

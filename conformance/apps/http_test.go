@@ -137,7 +137,7 @@ func (s *site) note(c net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := c.(*extsock.Conn)
-	s.accepted[e] = e.Mode() == extsock.ModeDDP
+	s.accepted[e] = e.ConnectionState().DDPMode
 }
 
 // shutdown ends the server in an orderly way and checks what its connections were.

@@ -187,16 +187,16 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 	a, b := simtoe.Pair(cut, simtoe.Config{})
 	cfg := &extsock.Config{Messages: true, SendDepth: 16, RecvDepth: 64, CloseTimeout: 10 * time.Second}
 	ends := [2]*extsock.Conn{extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)}
-	var handles [2]extsock.Handle
+	var handles [2]rdmap.Handle
 	var startup sync.WaitGroup
 	recvs := 32
 	for i, c := range ends {
 		for id := range recvs {
-			if err := c.PostRecv(extsock.RecvRequest{ID: uint64(id), Buf: make([]byte, 16)}); err != nil {
+			if err := c.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: make([]byte, 16)}); err != nil {
 				return 0, 0, 0, err
 			}
 		}
-		r, err := c.Register(make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
+		r, err := c.Register(make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -214,7 +214,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 				ops := []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkWrite, rdmap.WorkRead, rdmap.WorkFetchAdd}
 				for n := range 8 {
 					op := ops[(n+p)%len(ops)]
-					wr := extsock.WorkRequest{Op: op, Remote: handles[1-i]}
+					wr := rdmap.WorkRequest{Op: op, Remote: handles[1-i]}
 					if op != rdmap.WorkFetchAdd {
 						wr.Data = make([]byte, 8)
 					}
@@ -231,7 +231,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 			if r, err := c.Register(make([]byte, 8), ddp.RemoteRead); err == nil {
 				r.Deregister()
 			}
-			if c.PostRecv(extsock.RecvRequest{ID: 99, Buf: make([]byte, 16)}) == nil {
+			if c.PostRecv(rdmap.RecvRequest{ID: 99, Buf: make([]byte, 16)}) == nil {
 				counts[i][1].Add(1)
 			}
 		})
@@ -244,7 +244,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 	ends[0].Close()
 	ends[1].Close()
 	for i, c := range ends {
-		for q, cq := range []*extsock.CompletionQueue{c.SendCQ(), c.RecvCQ()} {
+		for q, cq := range []*rdmap.CompletionQueue{c.SendCQ(), c.RecvCQ()} {
 			for range counts[i][q].Load() {
 				d, err := cq.Wait(ctx)
 				if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A stream is a good one, of which the octets that come are counted.
@@ -102,7 +103,7 @@ var floods = []flood{
 		const ird, response = 16, 20 // a Read Response of length 0 is an FPDU of 20 octets
 		var reads [ird][]byte
 		for i := range reads {
-			reads[i] = p.aRead(extsock.Handle{}, 0)
+			reads[i] = p.aRead(rdmap.Handle{}, 0)
 		}
 		if _, err := p.Write(p.fpdus(reads[:]...)); err != nil {
 			return err

@@ -62,7 +62,7 @@ func (s *besieged) serve(t *testing.T) {
 			switch {
 			case errors.Is(err, extsock.ErrHalfOpen):
 				s.evicted.Add(1)
-			case err == nil && c.Mode() == extsock.ModeDDP:
+			case err == nil && c.ConnectionState().DDPMode:
 				s.good.Add(1)
 				io.Copy(c, c)
 			}

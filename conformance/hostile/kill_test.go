@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -28,7 +29,7 @@ func doomed() error {
 	if err != nil {
 		return err
 	}
-	r, err := c.Register(make([]byte, doomedMemory), extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
+	r, err := c.Register(make([]byte, doomedMemory), ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func doomed() error {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func doomed() error {
 const doomedMemory = 64 << 10
 
 // work uses the peer's memory until that fails.
-func work(c *extsock.Conn, h extsock.Handle) error {
+func work(c *extsock.Conn, h rdmap.Handle) error {
 	m, p := c.Remote(h), make([]byte, doomedMemory)
 	for {
 		if _, err := m.WriteAt(p, 0); err != nil {
@@ -131,7 +132,7 @@ func survive(c *extsock.Conn) []error {
 	if err := c.Handshake(ctx); err != nil {
 		return []error{err}
 	}
-	r, err := c.Register(make([]byte, doomedMemory), extsock.RemoteRead|extsock.RemoteWrite|extsock.RemoteAtomic)
+	r, err := c.Register(make([]byte, doomedMemory), ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
 	if err != nil {
 		return []error{err}
 	}
@@ -142,7 +143,7 @@ func survive(c *extsock.Conn) []error {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return []error{err}
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return []error{err}
 	}
@@ -161,10 +162,10 @@ func survive(c *extsock.Conn) []error {
 	wg.Go(func() { errs[2] = work(c, h) })
 	wg.Go(func() {
 		for errs[3] == nil {
-			if _, errs[3] = c.PostRead(h, make([]byte, 1000)); errs[3] != nil {
+			if errs[3] = c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1000), Remote: h}); errs[3] != nil {
 				break
 			}
-			var d extsock.Completion
+			var d rdmap.Completion
 			if d, errs[3] = c.SendCQ().Wait(ctx); errs[3] == nil {
 				errs[3] = d.Err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // footprint is what this process has.
@@ -124,8 +125,8 @@ func TestNothingIsLeft(t *testing.T) {
 	after := footprintNow(t)
 	left := 0
 	handles.Range(func(k, _ any) bool {
-		h := k.(extsock.Handle)
-		if _, err := domain.Check(h.STag, h.TO, 1, extsock.RemoteWrite, 0); err == nil {
+		h := k.(rdmap.Handle)
+		if _, err := domain.Check(h.STag, h.TO, 1, ddp.RemoteWrite, 0); err == nil {
 			left++
 		}
 		return true
@@ -155,11 +156,11 @@ func TestNothingIsLeft(t *testing.T) {
 func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Minute))
-	r, err := c.Register(make([]byte, 64), extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := c.Register(make([]byte, 64), ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		return err
 	}
-	if r.STag()%64 == 0 {
+	if r.Handle().STag%64 == 0 {
 		handles.Store(r.Handle(), true)
 	}
 	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {
@@ -189,7 +190,7 @@ func useOnce(address string, how int) error {
 	if _, err := readFull(c, b); err != nil {
 		return err
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}

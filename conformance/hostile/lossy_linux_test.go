@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/kernel"
@@ -275,7 +276,7 @@ func sendWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return nil, err
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +309,7 @@ func sendWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 
 func receiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	memory := make([]byte, lossySlots*lossyBlock)
-	r, err := c.Register(memory, extsock.RemoteWrite)
+	r, err := c.Register(memory, ddp.RemoteWrite)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func victim() error {
 func serveVictim(c *extsock.Conn) {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(victimPatience))
-	r, err := c.Register(make([]byte, 16<<10), extsock.RemoteRead|extsock.RemoteWrite)
+	r, err := c.Register(make([]byte, 16<<10), ddp.RemoteRead|ddp.RemoteWrite)
 	if err != nil {
 		return
 	}
@@ -126,7 +126,7 @@ type villain struct {
 	net.Conn
 	tx    *mpa.Sender
 	msn   uint32
-	h     extsock.Handle // what the server lends
+	h     rdmap.Handle // what the server lends
 	batch *mpa.Batch
 }
 
@@ -161,7 +161,7 @@ func invade(a attack, wait bool) (*villain, error) {
 	}
 	_, body, err := ddp.ParseUntagged(rx.ULPDU().Data)
 	if err == nil {
-		v.h, _, err = extsock.ParseHandle(body)
+		v.h, _, err = rdmap.ParseHandle(body)
 	}
 	if err != nil {
 		c.Close()
@@ -362,7 +362,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return nil, err
 	}
-	h, _, err := extsock.ParseHandle(b)
+	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func aWrite() []byte {
 }
 
 // aRead is a Read Request for n octets of h.
-func (p *peer) aRead(h extsock.Handle, n uint32) []byte {
+func (p *peer) aRead(h rdmap.Handle, n uint32) []byte {
 	p.ask++
 	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
 	return rdmaphdr.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))

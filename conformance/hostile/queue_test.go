@@ -61,7 +61,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 	sends := rdmap.NewCompletionQueue(depth)
 	attacker, attacked := pair(t, extsock.Config{Messages: true, SendCQ: sends}, victim)
 	for i := range 64 {
-		if err := srq.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: make([]byte, 64)}); err != nil {
+		if err := srq.PostRecv(rdmap.RecvRequest{ID: uint64(i), Buf: make([]byte, 64)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 	a, b := pair(t, extsock.Config{Messages: true}, extsock.Config{Messages: true, RecvCQ: otherCQ, RecvDepth: 64})
 	buf := make([]byte, 64)
 	for i := range 64 {
-		if err := b.PostRecv(extsock.RecvRequest{ID: uint64(i), Buf: buf}); err != nil {
+		if err := b.PostRecv(rdmap.RecvRequest{ID: uint64(i), Buf: buf}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 				lost <- fmt.Errorf("Completion %d is %v, %w", i, d, err)
 				return
 			}
-			if err := b.PostRecv(extsock.RecvRequest{ID: d.ID, Buf: buf}); err != nil {
+			if err := b.PostRecv(rdmap.RecvRequest{ID: d.ID, Buf: buf}); err != nil {
 				lost <- err
 				return
 			}
@@ -102,7 +102,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 	// Outbound: nobody polls, so the fifth is refused.
 	refused := 0
 	for i := range 2 * depth {
-		err := attacker.Post(&extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkSend, Data: []byte("x")})
+		err := attacker.Post(&rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkSend, Data: []byte("x")})
 		if errors.Is(err, rdmap.ErrCompletionQueueFull) {
 			refused++
 		} else if err != nil {
@@ -113,9 +113,9 @@ func TestCompletionQueueOverflow(t *testing.T) {
 		t.Errorf("%d of %d posts were refused, want %d", refused, 2*depth, depth)
 	}
 	// Inbound: those four have filled the attacked side's queue, so the next Send ends its stream.
-	var done [1]extsock.Completion
+	var done [1]rdmap.Completion
 	waitFor(t, "a Send completes", func() bool { return sends.Poll(done[:]) == 1 })
-	if err := attacker.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("x")}); err != nil {
+	if err := attacker.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := attacker.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
@@ -191,7 +191,7 @@ func TestToleratedMessages(t *testing.T) {
 				}
 			}
 			waitFor(t, "the messages are there", func() bool {
-				return c.Stats().Received.Operations.Sends == uint64(n/2+depth)
+				return c.Stats().Received.Sends == uint64(n/2+depth)
 			})
 			for range depth {
 				b := make([]byte, 6)

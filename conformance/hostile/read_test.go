@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
@@ -20,9 +22,9 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 	const ird, size = 16, 1000
 	memory := make([]byte, size)
 	for _, n := range []int{ird + 1, ird + 2, 2 * ird, 1000, 100_000} {
-		var h extsock.Handle
+		var h rdmap.Handle
 		p, c := connected(t, extsock.Config{Messages: true, IRD: ird}, nil, func(c *extsock.Conn) {
-			r, err := c.Register(memory, extsock.RemoteRead)
+			r, err := c.Register(memory, ddp.RemoteRead)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,7 +36,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 		if err != nil || layer != 1 || etype != 2 || code != 2 {
 			t.Errorf("%d Reads: Terminate with layer %d, type %d, code %d, %v; want 1, 2, 2", n, layer, etype, code, err)
 		}
-		if got := answered().Sent.Operations.ReadResponses; got > ird {
+		if got := answered().Sent.ReadResponses; got > ird {
 			t.Errorf("%d Reads at once: %d were answered, IRD is %d", n, got, ird)
 		}
 		p.Close()
@@ -45,7 +47,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 	defer good.stop()
 	window := time.Duration(testmode.Count(500, 250)) * time.Millisecond
 	good.rate(window)
-	flood := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, extsock.Handle{}, 0) // the same for each
+	flood := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).reads(100_000, rdmap.Handle{}, 0) // the same for each
 	var share float64
 	for attempt := 1; ; attempt++ { // what else the machine does can only take away
 		var alone, beside float64
@@ -82,7 +84,7 @@ func TestReadFloodBeyondIRD(t *testing.T) {
 }
 
 // reads is n Read Requests as FPDUs.
-func (p *peer) reads(n int, h extsock.Handle, size uint32) []byte {
+func (p *peer) reads(n int, h rdmap.Handle, size uint32) []byte {
 	requests := make([][]byte, n)
 	for i := range requests {
 		requests[i] = p.aRead(h, size)
@@ -103,9 +105,9 @@ func TestSlowReaders(t *testing.T) {
 	var all []*peer
 	requests := make([][]byte, peers)
 	for i := range peers {
-		var h extsock.Handle
+		var h rdmap.Handle
 		p, c := connected(t, cfg, nil, func(c *extsock.Conn) {
-			r, err := c.Register(memory, extsock.RemoteRead)
+			r, err := c.Register(memory, ddp.RemoteRead)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +126,7 @@ func TestSlowReaders(t *testing.T) {
 	waitFor(t, "TCP takes no more", func() bool {
 		stalled := 0
 		for _, c := range conns {
-			if c.Stats().Sent.Operations.ReadResponses > 0 {
+			if c.Stats().Sent.ReadResponses > 0 {
 				stalled++
 			}
 		}

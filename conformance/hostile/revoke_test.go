@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -73,7 +74,7 @@ func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used boo
 	cr.SetLinger(0)
 	ci.SetLinger(0)
 	memory := make([]byte, 64<<10)
-	r, err := cr.Register(memory, extsock.RemoteWrite)
+	r, err := cr.Register(memory, ddp.RemoteWrite)
 	if err != nil {
 		return 0, false, err
 	}
@@ -100,7 +101,7 @@ func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used boo
 }
 
 // writeOn writes all of h again and again, each time other octets, until the peer has had enough.
-func writeOn(c *extsock.Conn, h extsock.Handle) error {
+func writeOn(c *extsock.Conn, h rdmap.Handle) error {
 	p := make([]byte, h.Len)
 	c.SetWriteDeadline(time.Now().Add(time.Minute))
 	for i := byte(1); ; i++ {

@@ -154,16 +154,16 @@ func (e *end) read(where string, n, kind int) error {
 }
 
 // lend registers this end's memory: 120 octets, of which the last 60 are what the peer reads.
-func (e *end) lend() (extsock.Handle, error) {
+func (e *end) lend() (rdmap.Handle, error) {
 	served := make([]byte, 60)
 	copy(served, pattern(inServed, 60))
-	r, err := e.c.Register(e.memory, extsock.RemoteWrite|extsock.RemoteAtomic)
+	r, err := e.c.Register(e.memory, ddp.RemoteWrite|ddp.RemoteAtomic)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
-	s, err := e.c.Register(served, extsock.RemoteRead)
+	s, err := e.c.Register(served, ddp.RemoteRead)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
 	_, err = e.c.Write(s.Handle().AppendTo(r.Handle().AppendTo(nil)))
 	return r.Handle(), err
@@ -175,11 +175,11 @@ func (e *end) oneSided() error {
 	if _, err := io.ReadFull(e.c, b); err != nil {
 		return err
 	}
-	h, rest, err := extsock.ParseHandle(b)
+	h, rest, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}
-	served, _, err := extsock.ParseHandle(rest)
+	served, _, err := rdmap.ParseHandle(rest)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func messagesResponder(e *end) error {
 func (e *end) prepare() error {
 	for id := range e.bufs {
 		e.bufs[id] = make([]byte, 64)
-		if err := e.c.PostRecv(extsock.RecvRequest{ID: uint64(id), Buf: e.bufs[id]}); err != nil {
+		if err := e.c.PostRecv(rdmap.RecvRequest{ID: uint64(id), Buf: e.bufs[id]}); err != nil {
 			return err
 		}
 		e.recvs++
@@ -320,7 +320,7 @@ func (e *end) prepare() error {
 	return e.c.EnableDDP(e.ctx, nil)
 }
 
-func (e *end) post(wr extsock.WorkRequest) error {
+func (e *end) post(wr rdmap.WorkRequest) error {
 	err := e.c.Post(&wr)
 	if err == nil {
 		e.accepted++
@@ -329,7 +329,7 @@ func (e *end) post(wr extsock.WorkRequest) error {
 }
 
 // sent waits for the next Completion of the send queue.
-func (e *end) sent() (extsock.Completion, error) {
+func (e *end) sent() (rdmap.Completion, error) {
 	d, err := e.c.SendCQ().Wait(e.ctx)
 	if err == nil {
 		e.done++
@@ -339,7 +339,7 @@ func (e *end) sent() (extsock.Completion, error) {
 }
 
 // received waits for the next message and wants it to have n octets of the pattern.
-func (e *end) received(n, kind int) (extsock.Completion, error) {
+func (e *end) received(n, kind int) (rdmap.Completion, error) {
 	d, err := e.c.RecvCQ().Wait(e.ctx)
 	if err != nil {
 		return d, err
@@ -366,12 +366,12 @@ func verbsInitiator(e *end) error {
 	if d.Err != nil {
 		return d.Err
 	}
-	h, rest, _ := extsock.ParseHandle(e.bufs[d.ID])
-	served, rest, _ := extsock.ParseHandle(rest)
-	window, _, _ := extsock.ParseHandle(rest)
+	h, rest, _ := rdmap.ParseHandle(e.bufs[d.ID])
+	served, rest, _ := rdmap.ParseHandle(rest)
+	window, _, _ := rdmap.ParseHandle(rest)
 	at := h
 	at.TO += 8
-	wrs := []extsock.WorkRequest{
+	wrs := []rdmap.WorkRequest{
 		{Op: rdmap.WorkWrite, Data: pattern(inMemory, 100), Remote: at},
 		{Op: rdmap.WorkSend, Data: pattern(inHello, 50)},
 		{Op: rdmap.WorkRead, Data: e.sink, Remote: served},
@@ -405,15 +405,15 @@ func verbsInitiator(e *end) error {
 
 func verbsResponder(e *end) error {
 	served := pattern(inServed, 60)
-	r, err := e.c.Register(e.memory, extsock.RemoteWrite|extsock.RemoteAtomic)
+	r, err := e.c.Register(e.memory, ddp.RemoteWrite|ddp.RemoteAtomic)
 	if err != nil {
 		return err
 	}
-	w, err := r.Window(112, 8, extsock.RemoteWrite)
+	w, err := r.Window(112, 8, ddp.RemoteWrite)
 	if err != nil {
 		return err
 	}
-	s, err := e.c.Register(served, extsock.RemoteRead)
+	s, err := e.c.Register(served, ddp.RemoteRead)
 	if err != nil {
 		return err
 	}
@@ -421,7 +421,7 @@ func verbsResponder(e *end) error {
 		return err
 	}
 	handles := w.Handle().AppendTo(s.Handle().AppendTo(r.Handle().AppendTo(nil)))
-	if err := e.post(extsock.WorkRequest{Op: rdmap.WorkSend, Data: handles}); err != nil {
+	if err := e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: handles}); err != nil {
 		return err
 	}
 	if _, err := e.received(50, inHello); err != nil {
@@ -434,8 +434,8 @@ func verbsResponder(e *end) error {
 	if err != nil {
 		return err
 	}
-	if !d.HasInvalidated || d.Invalidated != w.STag() {
-		return &wrongOctets{where: fmt.Sprintf("%v does not invalidate %#x", d, w.STag())}
+	if !d.HasInvalidated || d.Invalidated != w.Handle().STag {
+		return &wrongOctets{where: fmt.Sprintf("%v does not invalidate %#x", d, w.Handle().STag)}
 	}
 	if d, err = e.received(0, 0); err != nil {
 		return err
@@ -449,7 +449,7 @@ func verbsResponder(e *end) error {
 	if !d.Solicited {
 		return &wrongOctets{where: "no Solicited Event"}
 	}
-	if err := e.post(extsock.WorkRequest{Op: rdmap.WorkSend, Data: pattern(inBack, 40)}); err != nil {
+	if err := e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(inBack, 40)}); err != nil {
 		return err
 	}
 	if _, err := e.sent(); err != nil { // the handles

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -65,27 +66,25 @@ func lookAt(c *extsock.Conn, way, round int) {
 	for range 3 {
 		switch way {
 		case 0: // looks
-			_, _, _, _, _ = c.Mode(), c.CRC(), c.IRD(), c.Messages(), c.Fallback()
-			_, _, _, _ = c.Stats(), c.PeerPrivateData(), c.LocalAddr(), c.Crossover()
-			c.Depths()
-			for opt := extsock.DDPMODE; opt <= extsock.STATOFFERS; opt++ {
+			_, _, _ = c.ConnectionState(), c.Stats(), c.LocalAddr()
+			for opt := extsock.DDPMODE; opt <= extsock.DDP_MESSAGES; opt++ {
 				c.GetsockoptInt(extsock.SOL_DDP, opt)
 			}
 			extsock.TotalStats()
 			c.NetConn()
 		case 1: // uses
-			if r, err := c.Register(make([]byte, 8), extsock.RemoteRead|extsock.RemoteWrite); err == nil {
+			if r, err := c.Register(make([]byte, 8), ddp.RemoteRead|ddp.RemoteWrite); err == nil {
 				h := r.Handle()
-				c.PostWrite(h, []byte("x"))
+				c.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte("x"), Remote: h})
 				c.Remote(h).WriteAt(nil, 0)
 				r.Deregister()
 			}
-			c.Post(&extsock.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
+			c.Post(&rdmap.WorkRequest{Op: rdmap.WorkRead, Unsignaled: true})
 			c.QPNum()
 			c.SendCQ().Len()
 		case 2: // meddles
-			c.SetCRC(true)
-			c.SetRecvDepth(8)
+			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_CRC, 1)
+			c.SetsockoptInt(extsock.SOL_DDP, extsock.DDP_RECV_DEPTH, 8)
 			c.SetDeadline(time.Now().Add(20 * time.Second))
 			if round%5 == 0 {
 				c.CloseWrite()
@@ -142,7 +141,7 @@ func TestNothingOutlives(t *testing.T) {
 		}},
 		{"a peer that sniffs in vain", extsock.Config{Startup: extsock.StartupPrefer, SniffTimeout: time.Second}, func(x conns) {
 			x.peer.SetReadDeadline(time.Now().Add(3 * time.Second))
-			if _, err := x.peer.Read(make([]byte, 1)); kindOf(err) != "deadline" || x.peer.Mode() != extsock.ModeTCP {
+			if _, err := x.peer.Read(make([]byte, 1)); kindOf(err) != "deadline" || x.peer.ConnectionState().DDPMode {
 				t.Errorf("Read: %v", err)
 			}
 		}},
@@ -196,19 +195,19 @@ func TestNothingOutlives(t *testing.T) {
 		}},
 		{"an operation whose context ends", extsock.Config{}, func(x conns) {
 			enable(x)
-			r, err := x.peer.Register(make([]byte, 8), extsock.RemoteRead)
+			r, err := x.peer.Register(make([]byte, 8), ddp.RemoteRead)
 			if err != nil {
 				t.Error(err)
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if _, err := x.c.Remote(r.Handle()).ReadAtContext(ctx, make([]byte, 8), 0); kindOf(err) != "deadline" {
+			if _, err := x.c.Remote(r.Handle()).Read(ctx, make([]byte, 8), 0); kindOf(err) != "deadline" {
 				t.Errorf("ReadAt: %v", err)
 			}
 		}},
 		{"a Write to nowhere", extsock.Config{}, func(x conns) {
 			enable(x)
-			x.c.Remote(extsock.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0)
+			x.c.Remote(rdmap.Handle{STag: 1, Len: 8}).WriteAt(make([]byte, 8), 0)
 			if _, err := x.c.Read(make([]byte, 1)); kindOf(err) != "Terminate" {
 				t.Errorf("Read: %v", err)
 			}

@@ -17,7 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -193,13 +195,13 @@ func (s *soak) bulk(rnd *rand.Rand) error {
 	rand.NewChaCha8([32]byte{byte(n)}).Read(data)
 	memory := [2][]byte{make([]byte, n), make([]byte, n)}
 	sink := [2][]byte{make([]byte, n), make([]byte, n)}
-	var handles [2]extsock.Handle
+	var handles [2]rdmap.Handle
 	var got [2][]byte
 	var errs [4]error
 	var wg sync.WaitGroup
 	for i, e := range ends {
 		e.SetDeadline(time.Now().Add(time.Minute))
-		r, err := e.Register(memory[i], extsock.RemoteRead|extsock.RemoteWrite)
+		r, err := e.Register(memory[i], ddp.RemoteRead|ddp.RemoteWrite)
 		if err != nil {
 			return err
 		}

@@ -59,8 +59,9 @@ func initiateAs(s *script, cfg *extsock.Config) (o startupOutcome) {
 	defer c.Close()
 	err := c.EnableDDP(context.Background(), nil)
 	if err == nil {
-		o.private = string(c.PeerPrivateData())
-		o.ird, o.ord = c.IRD(), c.ORD()
+		state := c.ConnectionState()
+		o.private = string(state.PeerPrivateData)
+		o.ird, o.ord = state.IRD, state.ORD
 	}
 	o.after(c, s, err)
 	return o
@@ -331,7 +332,8 @@ func TestStartupDepthsAreBounded(t *testing.T) {
 					}
 					c := extsock.NewConn(s, reply, cfg)
 					err := c.EnableDDP(t.Context(), nil)
-					i, o := c.IRD(), c.ORD()
+					state := c.ConnectionState()
+					i, o := state.IRD, state.ORD
 					if i > limit || o > limit || err == nil && ird < 0x3FFF && o > ird {
 						t.Errorf("own %d, peer's IRD %d and ORD %d, reply %t: IRD %d, ORD %d, %v", own, ird, ord, reply, i, o, err)
 					}

@@ -130,7 +130,7 @@ var lifeStates = []lifeState{
 	{
 		name: "an RDMA Read waits", initiator: true,
 		enter: func(a *arena) (func() error, error) {
-			r, err := a.peer.Register(make([]byte, 64), extsock.RemoteRead)
+			r, err := a.peer.Register(make([]byte, 64), ddp.RemoteRead)
 			a.p.there.mute() // so that it is not answered
 			return func() error {
 				_, err := a.c.Remote(r.Handle()).ReadAt(make([]byte, 64), 0)

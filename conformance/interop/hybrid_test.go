@@ -152,9 +152,8 @@ func (s *hybrid) end() {
 // serve finds out what the peer speaks and gives the connection to who serves that.
 func (s *hybrid) serve(c *extsock.Conn) {
 	req, err := c.ReceiveRequest(s.ctx)
-	var plain *extsock.FallbackError
 	switch {
-	case errors.As(err, &plain):
+	case errors.Is(err, extsock.ErrPlainTCP):
 		s.count("plain")
 		s.inbound.give(c)
 	case err != nil && s.ctx.Err() != nil:
@@ -223,7 +222,11 @@ func (s *hybrid) meet() {
 func (s *hybrid) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mode", func(w http.ResponseWriter, r *http.Request) { // by any method
-		fmt.Fprint(w, r.Context().Value(connKey{}).(*extsock.Conn).Mode())
+		mode := "TCP"
+		if r.Context().Value(connKey{}).(*extsock.Conn).ConnectionState().DDPMode {
+			mode = "DDP"
+		}
+		fmt.Fprint(w, mode)
 	})
 	mux.HandleFunc("GET /meet", func(w http.ResponseWriter, r *http.Request) { s.meet() })
 	mux.HandleFunc("GET /file", func(w http.ResponseWriter, r *http.Request) { w.Write(s.file) })

@@ -67,7 +67,7 @@ func sendToSiw(t *testing.T, l *link) {
 			if invalidates && n != 0 && n != 4 && n != 65536 {
 				continue // a region each: fewer will do
 			}
-			wr := extsock.WorkRequest{Op: op, Data: Pattern(ownSeed+i, n)}
+			wr := rdmap.WorkRequest{Op: op, Data: Pattern(ownSeed+i, n)}
 			if invalidates {
 				wr.Invalidate = ddp.STag(l.siw.Region(fmt.Sprintf("gone%d-%d", i, n), 8, "rw").STag)
 			}
@@ -92,11 +92,11 @@ func sendFromSiw(t *testing.T, l *link) {
 		for _, n := range sizes {
 			var gone extsock.Region
 			if tt.invalidates {
-				gone = l.register(make([]byte, 8), extsock.RemoteWrite)
+				gone = l.register(make([]byte, 8), ddp.RemoteWrite)
 			}
 			inv := uint32(0)
 			if tt.invalidates {
-				inv = uint32(gone.STag())
+				inv = uint32(gone.Handle().STag)
 			}
 			l.siw.Do("do op=%s len=%d inv=%d", tt.op, n, inv)
 			c, got := l.received()
@@ -116,7 +116,7 @@ func writeToSiw(t *testing.T, l *link) {
 	for i, n := range sizes {
 		data := Pattern(ownSeed+i, n)
 		off := 1000*i + 1
-		l.do(extsock.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: l.region.remote(off, n)})
+		l.do(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: l.region.remote(off, n)})
 		copy(want[off:], data)
 	}
 	l.sync()
@@ -129,11 +129,11 @@ func writeFromSiw(t *testing.T, l *link) {
 	l.siw.Do("fill seed=%d", siwSeed)
 	memory := Pattern(ownSeed, regionLen)
 	want := slices.Clone(memory)
-	r := l.register(memory, extsock.RemoteWrite)
+	r := l.register(memory, ddp.RemoteWrite)
 	defer r.Deregister()
 	for i, n := range sizes {
 		off := 1000*i + 3
-		l.siw.Do("do op=write len=%d off=%d stag=%d to=%d", n, i, r.STag(), r.TO()+uint64(off))
+		l.siw.Do("do op=write len=%d off=%d stag=%d to=%d", n, i, r.Handle().STag, r.Handle().TO+uint64(off))
 		copy(want[off:], Pattern(siwSeed, n+i)[i:])
 	}
 	l.siw.Do("do op=send len=0") // what siw has written is there when this is
@@ -152,7 +152,7 @@ func readSiw(t *testing.T, l *link) {
 		sink := bytes.Repeat([]byte{0xee}, n+2*guard)
 		want := slices.Clone(sink)
 		copy(want[guard:], Pattern(siwSeed, n+i)[i:])
-		l.do(extsock.WorkRequest{Op: rdmap.WorkRead, Data: sink[guard : guard+n], Remote: l.region.remote(i, n)})
+		l.do(rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sink[guard : guard+n], Remote: l.region.remote(i, n)})
 		if !bytes.Equal(sink, want) {
 			t.Errorf("a Read of %d octets brought something else", n)
 		}
@@ -162,11 +162,11 @@ func readSiw(t *testing.T, l *link) {
 func readBySiw(t *testing.T, l *link) {
 	l.siw.Do("fill seed=%d", siwSeed)
 	want := Pattern(siwSeed, regionLen)
-	r := l.register(Pattern(ownSeed, regionLen), extsock.RemoteRead)
+	r := l.register(Pattern(ownSeed, regionLen), ddp.RemoteRead)
 	defer r.Deregister()
 	for i, n := range sizes {
 		off := 1000*i + 5
-		l.siw.Do("do op=read len=%d off=%d stag=%d to=%d", n, off, r.STag(), r.TO()+uint64(i))
+		l.siw.Do("do op=read len=%d off=%d stag=%d to=%d", n, off, r.Handle().STag, r.Handle().TO+uint64(i))
 		copy(want[off:], Pattern(ownSeed, n+i)[i:])
 	}
 	if got := l.siw.Do("sum").Last.Fields["crc32"]; got != hex32(crc32.ChecksumIEEE(want)) {
@@ -179,24 +179,24 @@ func allAtOnce(t *testing.T, l *link) {
 	const n, size, step = 10, 3000, 3000
 	l.siw.Do("fill seed=%d", siwSeed)
 	memory := Pattern(ownSeed, regionLen)
-	r := l.register(memory, extsock.RemoteRead|extsock.RemoteWrite)
+	r := l.register(memory, ddp.RemoteRead|ddp.RemoteWrite)
 	defer r.Deregister()
 	// siw sends from its first octets, reads into 200000 and what follows, and writes from 100000 to 500000.
 	// This stack's Writes go to 300000.
 	l.siw.Send("post op=send n=%d len=%d step=1", n, size)
-	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.STag(), r.TO())
-	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.STag(), r.TO()+500000)
+	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO)
+	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO+500000)
 	l.siw.Send("post op=send n=%d len=7 step=7", n)
-	var wrs []extsock.WorkRequest
+	var wrs []rdmap.WorkRequest
 	sinks := make([][]byte, n)
 	data := Pattern(ownSeed, 100000)
 	for i := range n {
 		sinks[i] = make([]byte, size)
 		wrs = append(wrs,
-			extsock.WorkRequest{Op: rdmap.WorkSend, Data: data[i:][:size]},
-			extsock.WorkRequest{Op: rdmap.WorkRead, Data: sinks[i], Remote: l.region.remote(step*i, size)},
-			extsock.WorkRequest{Op: rdmap.WorkWrite, Data: data[step*i:][:size], Remote: l.region.remote(300000+step*i, size)},
-			extsock.WorkRequest{Op: rdmap.WorkSendSE, Data: data[7*i:][:7]})
+			rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data[i:][:size]},
+			rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sinks[i], Remote: l.region.remote(step*i, size)},
+			rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data[step*i:][:size], Remote: l.region.remote(300000+step*i, size)},
+			rdmap.WorkRequest{Op: rdmap.WorkSendSE, Data: data[7*i:][:7]})
 	}
 	for i := range wrs {
 		wrs[i].ID = uint64(i)
@@ -278,7 +278,8 @@ func TestRddpManyReads(t *testing.T) {
 			g.SetSiw(t, tt.params...)
 			tt.own.NoCRC = true
 			l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, siw: tt.siw})
-			ird, ord := l.conn.Depths()
+			state := l.conn.ConnectionState()
+			ird, ord := state.IRD, state.ORD
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}
@@ -313,12 +314,12 @@ func (l *link) wantDepths(own extsock.Config) (ird, ord int) {
 // readBothWays has both ends post n Reads at once.
 func readBothWays(t *testing.T, l *link, n, size int) {
 	t.Helper()
-	r := l.register(Pattern(ownSeed, n*size), extsock.RemoteRead)
-	l.siw.Do("post op=read n=%d len=%d step=%d off=500000 stag=%d to=%d", n, size, size, r.STag(), r.TO())
+	r := l.register(Pattern(ownSeed, n*size), ddp.RemoteRead)
+	l.siw.Do("post op=read n=%d len=%d step=%d off=500000 stag=%d to=%d", n, size, size, r.Handle().STag, r.Handle().TO)
 	sink := make([]byte, n*size)
-	wrs := make([]extsock.WorkRequest, n)
+	wrs := make([]rdmap.WorkRequest, n)
 	for i := range wrs {
-		wrs[i] = extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sink[i*size:][:size], Remote: l.region.remote(i*size, size)}
+		wrs[i] = rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: sink[i*size:][:size], Remote: l.region.remote(i*size, size)}
 	}
 	if posted, err := l.conn.PostBatch(wrs); err != nil {
 		t.Fatalf("request %d: %v", posted, err)

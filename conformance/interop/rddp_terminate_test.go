@@ -113,22 +113,22 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 	// As the Initiator siw gets the CRC it requires, as the Responder it follows this stack, which wants none.
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	data := Pattern(ownSeed, 20000)
-	at := func(l *link, b Region, stag uint32, off uint64, n int) extsock.Handle {
-		return extsock.Handle{STag: ddp.STag(b.STag + stag), TO: b.TO + off, Len: uint32(n)}
+	at := func(l *link, b Region, stag uint32, off uint64, n int) rdmap.Handle {
+		return rdmap.Handle{STag: ddp.STag(b.STag + stag), TO: b.TO + off, Len: uint32(n)}
 	}
-	write := func(stag uint32, off uint64, n int) func(*link, Region) extsock.WorkRequest {
-		return func(l *link, b Region) extsock.WorkRequest {
-			return extsock.WorkRequest{Op: rdmap.WorkWrite, Data: data[:n], Remote: at(l, b, stag, off, n)}
+	write := func(stag uint32, off uint64, n int) func(*link, Region) rdmap.WorkRequest {
+		return func(l *link, b Region) rdmap.WorkRequest {
+			return rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data[:n], Remote: at(l, b, stag, off, n)}
 		}
 	}
-	read := func(stag uint32, off uint64, n int) func(*link, Region) extsock.WorkRequest {
-		return func(l *link, b Region) extsock.WorkRequest {
-			return extsock.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, n), Remote: at(l, b, stag, off, n)}
+	read := func(stag uint32, off uint64, n int) func(*link, Region) rdmap.WorkRequest {
+		return func(l *link, b Region) rdmap.WorkRequest {
+			return rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, n), Remote: at(l, b, stag, off, n)}
 		}
 	}
-	send := func(n int) func(*link, Region) extsock.WorkRequest {
-		return func(*link, Region) extsock.WorkRequest {
-			return extsock.WorkRequest{Op: rdmap.WorkSend, Data: data[:n]}
+	send := func(n int) func(*link, Region) rdmap.WorkRequest {
+		return func(*link, Region) rdmap.WorkRequest {
+			return rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data[:n]}
 		}
 	}
 	for _, tt := range []struct {
@@ -137,7 +137,7 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 		prepare    string // a command to siw
 		invalidate bool   // this stack invalidates siw's STag first
 		recvs      string // of siw
-		wr         func(*link, Region) extsock.WorkRequest
+		wr         func(*link, Region) rdmap.WorkRequest
 		want       codes
 		octets     string       // siw's, of the Terminate Control
 		status     rdmap.Status // of this stack's request, if it is a Read: others complete when sent
@@ -169,7 +169,7 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 					l.siw.Do("%s", tt.prepare)
 				}
 				if tt.invalidate {
-					l.do(extsock.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: ddp.STag(b.STag)})
+					l.do(rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: ddp.STag(b.STag)})
 					l.siw.Wait("rq", 1)
 				}
 				wr := tt.wr(l, b)
@@ -246,9 +246,9 @@ func TestRddpTooManyReads(t *testing.T) {
 	const n, size = 16, 4000
 	g := Start(t)
 	l := newLink(t, g, linkConfig{own: extsock.Config{Revision: 1, NoCRC: true, ORD: n}, siw: "ird=2 ord=2"})
-	wrs := make([]extsock.WorkRequest, n)
+	wrs := make([]rdmap.WorkRequest, n)
 	for i := range wrs {
-		wrs[i] = extsock.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: make([]byte, size), Remote: l.region.remote(i*size, size)}
+		wrs[i] = rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: make([]byte, size), Remote: l.region.remote(i*size, size)}
 	}
 	if posted, err := l.conn.PostBatch(wrs); err != nil {
 		t.Fatalf("request %d: %v", posted, err)
@@ -284,7 +284,7 @@ func TestRddpTerminatesSiw(t *testing.T) {
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	for _, tt := range []struct {
 		desc       string
-		access     extsock.Access // of this stack's region; 0 is both Reads and Writes
+		access     ddp.Access // of this stack's region; 0 is both Reads and Writes
 		deregister bool
 		recvs      int    // this stack's; 0 is some, negative none
 		recvLen    int    // 0 is longest
@@ -296,14 +296,14 @@ func TestRddpTerminatesSiw(t *testing.T) {
 		{desc: "Write, no such STag", command: "do op=write len=100 stag=STAG+0x5500 to=TO", want: codes{1, 1, 0}},
 		{desc: "Write, deregistered STag", deregister: true, command: "do op=write len=100 stag=STAG to=TO", want: codes{1, 1, 0}},
 		{desc: "Write, invalidated STag", command: "post op=sendinv len=0 inv=STAG|do op=write len=100 stag=STAG to=TO", want: codes{1, 1, 0}},
-		{desc: "Write, no right", access: extsock.RemoteRead, command: "do op=write len=100 stag=STAG to=TO", want: codes{1, 1, 0}},
+		{desc: "Write, no right", access: ddp.RemoteRead, command: "do op=write len=100 stag=STAG to=TO", want: codes{1, 1, 0}},
 		{desc: "Write, beyond the end", command: "do op=write len=200 stag=STAG to=TO+8100", want: codes{1, 1, 1}},
 		{desc: "Write, before the beginning", command: "do op=write len=200 stag=STAG to=TO+0xffffffffffffffff", want: codes{1, 1, 1}},
 		{desc: "Write of several segments, beyond the end", command: "do op=write len=20000 stag=STAG to=TO", want: codes{1, 1, 1}, placed: true},
 		{desc: "Write, wrap", command: "do op=write len=200 stag=STAG to=0xfffffffffffffff0", want: codes{1, 1, 3}},
 		{desc: "Read, no such STag", command: "do op=read len=100 stag=STAG+0x5500 to=TO", want: codes{0, 1, 0}, status: "wr_flush_err"},
 		{desc: "Read, deregistered STag", deregister: true, command: "do op=read len=100 stag=STAG to=TO", want: codes{0, 1, 0}, status: "wr_flush_err"},
-		{desc: "Read, no right", access: extsock.RemoteWrite, command: "do op=read len=100 stag=STAG to=TO", want: codes{0, 1, 2}, status: "wr_flush_err"},
+		{desc: "Read, no right", access: ddp.RemoteWrite, command: "do op=read len=100 stag=STAG to=TO", want: codes{0, 1, 2}, status: "wr_flush_err"},
 		{desc: "Read, beyond the end", command: "do op=read len=200 stag=STAG to=TO+8100", want: codes{0, 1, 1}, status: "wr_flush_err"},
 		{desc: "Read, wrap", command: "do op=read len=200 stag=STAG to=0xfffffffffffffff0", want: codes{0, 1, 4}, status: "wr_flush_err"},
 		{desc: "Send, no buffer", recvs: -1, command: "do op=send len=40", want: codes{1, 2, 2}},
@@ -317,14 +317,14 @@ func TestRddpTerminatesSiw(t *testing.T) {
 				l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}, ownRecvs: tt.recvs, ownRecvLen: tt.recvLen})
 				access := tt.access
 				if access == 0 {
-					access = extsock.RemoteRead | extsock.RemoteWrite
+					access = ddp.RemoteRead | ddp.RemoteWrite
 				}
 				memory := make([]byte, lentLen)
 				b := l.register(memory, access)
 				if tt.deregister {
 					b.Deregister()
 				}
-				names := strings.NewReplacer("STAG", fmt.Sprint(uint32(b.STag())), "TO", fmt.Sprint(b.TO()))
+				names := strings.NewReplacer("STAG", fmt.Sprint(uint32(b.Handle().STag)), "TO", fmt.Sprint(b.Handle().TO))
 				var r Reply
 				for c := range strings.SplitSeq(tt.command, "|") {
 					r = l.siw.Try("%s", names.Replace(c))
@@ -335,7 +335,7 @@ func TestRddpTerminatesSiw(t *testing.T) {
 					}
 				}
 				l.siw.Do("event name=disconnected")
-				_, err := l.conn.PostSend(nil)
+				err := l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend})
 				l.wantOurs(err, tt.want)
 				if octets := memory[:100]; !tt.placed && strings.Trim(string(octets), "\x00") != "" {
 					t.Errorf("this stack's memory has changed: %x", octets)

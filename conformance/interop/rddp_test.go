@@ -125,7 +125,7 @@ func (l *link) nudge(stop chan struct{}) {
 		case <-stop:
 			return
 		case <-time.After(stallPause):
-			_ = l.conn.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}) // what fails shows elsewhere
+			_ = l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true}) // what fails shows elsewhere
 		}
 	}
 }
@@ -203,13 +203,13 @@ func (l *link) open(tcp net.Conn, initiator bool, c *linkConfig) {
 // post posts a receive buffer, again or for the first time.
 func (l *link) post(id uint64) {
 	l.t.Helper()
-	if err := l.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: l.recv[id]}); err != nil {
+	if err := l.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: l.recv[id]}); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
 // completion waits for the next completion of this stack, whatever its status.
-func (l *link) completion(q *extsock.CompletionQueue) extsock.Completion {
+func (l *link) completion(q *rdmap.CompletionQueue) rdmap.Completion {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), linkLimit)
 	defer cancel()
@@ -221,7 +221,7 @@ func (l *link) completion(q *extsock.CompletionQueue) extsock.Completion {
 }
 
 // do posts a request of this stack and waits for its success.
-func (l *link) do(wr extsock.WorkRequest) {
+func (l *link) do(wr rdmap.WorkRequest) {
 	l.t.Helper()
 	if err := l.conn.Post(&wr); err != nil {
 		l.t.Fatalf("posting %v: %v", wr.Op, err)
@@ -232,7 +232,7 @@ func (l *link) do(wr extsock.WorkRequest) {
 }
 
 // received waits for the next message to this stack, posts its buffer again and returns its octets.
-func (l *link) received() (extsock.Completion, []byte) {
+func (l *link) received() (rdmap.Completion, []byte) {
 	l.t.Helper()
 	c := l.completion(l.conn.RecvCQ())
 	if c.Status != rdmap.StatusOK {
@@ -244,7 +244,7 @@ func (l *link) received() (extsock.Completion, []byte) {
 }
 
 // register lends b to siw.
-func (l *link) register(b []byte, a extsock.Access) extsock.Region {
+func (l *link) register(b []byte, a ddp.Access) extsock.Region {
 	l.t.Helper()
 	r, err := l.conn.Register(b, a)
 	if err != nil {
@@ -254,14 +254,14 @@ func (l *link) register(b []byte, a extsock.Access) extsock.Region {
 }
 
 // remote is n octets of siw's region from off on.
-func (r Region) remote(off, n int) extsock.Handle {
-	return extsock.Handle{STag: ddp.STag(r.STag), TO: r.TO + uint64(off), Len: uint32(n)}
+func (r Region) remote(off, n int) rdmap.Handle {
+	return rdmap.Handle{STag: ddp.STag(r.STag), TO: r.TO + uint64(off), Len: uint32(n)}
 }
 
 // sync waits until siw has done all that this stack has sent.
 func (l *link) sync() {
 	l.t.Helper()
-	l.do(extsock.WorkRequest{Op: rdmap.WorkSend})
+	l.do(rdmap.WorkRequest{Op: rdmap.WorkSend})
 	if c := l.siw.Wait("rq", 1)[0]; c.Status != "success" || c.Len != 0 {
 		l.t.Errorf("siw receives %+v", c)
 	}

@@ -47,7 +47,7 @@ func serveRping(ctx context.Context, c *extsock.Conn, req *extsock.Request, ping
 			return fmt.Errorf("ping %d: waiting for the source: %w", n, err)
 		}
 		data := make([]byte, min(source.Len, rpingMost))
-		if err := s.do(ctx, extsock.WorkRequest{Op: rdmap.WorkRead, Data: data, Remote: source}); err != nil {
+		if err := s.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: data, Remote: source}); err != nil {
 			return fmt.Errorf("ping %d: reading the source: %w", n, err)
 		}
 		ping(n, data)
@@ -58,7 +58,7 @@ func serveRping(ctx context.Context, c *extsock.Conn, req *extsock.Request, ping
 		if err != nil {
 			return fmt.Errorf("ping %d: waiting for the sink: %w", n, err)
 		}
-		if err := s.do(ctx, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: sink}); err != nil {
+		if err := s.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: sink}); err != nil {
 			return fmt.Errorf("ping %d: writing the sink: %w", n, err)
 		}
 		if err := s.goAhead(ctx); err != nil {
@@ -68,11 +68,11 @@ func serveRping(ctx context.Context, c *extsock.Conn, req *extsock.Request, ping
 }
 
 func (s *rpingServer) post(id uint64) error {
-	return s.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: s.recv[id][:]})
+	return s.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: s.recv[id][:]})
 }
 
 // receive waits for the client's next handle, and posts its buffer again.
-func (s *rpingServer) receive(ctx context.Context) (h extsock.Handle, err error) {
+func (s *rpingServer) receive(ctx context.Context) (h rdmap.Handle, err error) {
 	done, err := wait(ctx, s.conn.RecvCQ())
 	if err != nil {
 		return h, err
@@ -87,7 +87,7 @@ func (s *rpingServer) receive(ctx context.Context) (h extsock.Handle, err error)
 }
 
 // do runs one operation and waits for its completion.
-func (s *rpingServer) do(ctx context.Context, wr extsock.WorkRequest) error {
+func (s *rpingServer) do(ctx context.Context, wr rdmap.WorkRequest) error {
 	if err := s.conn.Post(&wr); err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (s *rpingServer) do(ctx context.Context, wr extsock.WorkRequest) error {
 
 // goAhead tells the client to go on.
 func (s *rpingServer) goAhead(ctx context.Context) error {
-	return s.do(ctx, extsock.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, rpingMessageLen)})
+	return s.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, rpingMessageLen)})
 }
 
 // wait returns the next completion of cq, or its error.
-func wait(ctx context.Context, cq *extsock.CompletionQueue) (extsock.Completion, error) {
+func wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpingLimit)
 	defer cancel()
 	done, err := cq.Wait(ctx)

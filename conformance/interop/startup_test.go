@@ -67,18 +67,19 @@ func TestRddpStartup(t *testing.T) {
 			if theirs.Revision != tt.revision || ours.Revision != tt.revision {
 				t.Errorf("the revisions are %d and siw's %d, want %d", ours.Revision, theirs.Revision, tt.revision)
 			}
-			if got := l.conn.PeerPrivateData(); !bytes.Equal(got, down) {
+			if got := l.conn.ConnectionState().PeerPrivateData; !bytes.Equal(got, down) {
 				t.Errorf("this stack got the private data %q, want %q", got, down)
 			}
 			got := l.told.Bytes("pd")
 			if !bytes.HasSuffix(got, up) || strings.HasPrefix(string(got), capabilityRecord) == tt.siwInitiates {
 				t.Errorf("siw's program got the private data %q, want %q; only a Request is to have the record of capabilities", got, up)
 			}
-			ird, ord := l.conn.Depths()
+			state := l.conn.ConnectionState()
+			ird, ord := state.IRD, state.ORD
 			if wantIRD, wantORD := l.wantDepths(tt.own); ird != wantIRD || ord != wantORD {
 				t.Errorf("this stack's IRD is %d and its ORD %d, want %d and %d", ird, ord, wantIRD, wantORD)
 			}
-			l.do(extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("there")})
+			l.do(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("there")})
 			if c := l.siw.Wait("rq", 1)[0]; string(c.Data) != "there" {
 				t.Errorf("siw got %+v", c)
 			}
@@ -123,7 +124,7 @@ func TestRddpPrivateData(t *testing.T) {
 				up, down := Pattern(5, n), Pattern(6, n)
 				l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
 					siw: strings.TrimSuffix("ird=16 ord=16 pd="+hex.EncodeToString(down), " pd=")})
-				if got := l.conn.PeerPrivateData(); !bytes.Equal(got, down) {
+				if got := l.conn.ConnectionState().PeerPrivateData; !bytes.Equal(got, down) {
 					t.Errorf("this stack got private data %x, want %x", got, down)
 				}
 				got := l.told.Bytes("pd")
@@ -158,8 +159,8 @@ func TestRddpReject(t *testing.T) {
 			if !errors.As(err, &rejected) || !bytes.Equal(rejected.PrivateData, no) {
 				t.Errorf("EnableDDP = %v, want a rejection with the private data %q", err, no)
 			}
-			if conn.Mode() != extsock.ModeTCP {
-				t.Errorf("the connection is in %v mode after the rejection", conn.Mode())
+			if conn.ConnectionState().DDPMode {
+				t.Error("the connection is in DDP mode after the rejection")
 			}
 			if e, _ := siw.MustReply().Event("connect_request"); !bytes.Equal(e.Bytes("pd"), please) {
 				t.Errorf("siw's program got %q, want %q", e.Bytes("pd"), please)
@@ -274,7 +275,7 @@ func TestRddpIsFenced(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := Start(t)
 			l := newLink(t, g, linkConfig{siwInitiates: true, quiet: true, own: extsock.Config{NoCRC: true}})
-			wr := extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}
+			wr := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}
 			if err := l.conn.Post(&wr); err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +297,7 @@ func TestRddpClose(t *testing.T) {
 		t.Run("by this stack/"+roleOfSiw(siwInitiates), func(t *testing.T) {
 			g := Start(t)
 			l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
-			l.do(extsock.WorkRequest{Op: rdmap.WorkSend, Data: []byte("last words")})
+			l.do(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("last words")})
 			if err := l.conn.Close(); err != nil {
 				t.Errorf("Close: %v", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/conformance/spec"
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -154,16 +155,16 @@ func (c *connection) run(ctx context.Context, extensions bool) error {
 // lend registers the regions and makes the record that names them.
 func (c *connection) lend(extensions bool) (r spec.Record, err error) {
 	r.Flags = spec.FlagMemory | spec.FlagInvalidate | spec.FlagReadOnly | spec.FlagWriteOnly | spec.FlagStartup
-	access := extsock.RemoteRead | extsock.RemoteWrite
+	access := ddp.RemoteRead | ddp.RemoteWrite
 	if extensions {
 		r.Flags |= spec.FlagAtomic | spec.FlagImmediate
-		access |= extsock.RemoteAtomic
+		access |= ddp.RemoteAtomic
 	}
 	r.ReceiveSize, r.Startup = receiveSize, c.startup
 	for _, m := range []struct {
-		access extsock.Access
+		access ddp.Access
 		to     *spec.Region
-	}{{access, &r.Region}, {extsock.RemoteRead, &r.ReadOnly}, {extsock.RemoteWrite, &r.WriteOnly}} {
+	}{{access, &r.Region}, {ddp.RemoteRead, &r.ReadOnly}, {ddp.RemoteWrite, &r.WriteOnly}} {
 		region, err := c.conn.Register(make([]byte, regionSize), m.access)
 		if err != nil {
 			return r, err
@@ -175,7 +176,7 @@ func (c *connection) lend(extensions bool) (r spec.Record, err error) {
 }
 
 func (c *connection) post(id uint64) error {
-	return c.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: c.buffers[id][:]})
+	return c.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: c.buffers[id][:]})
 }
 
 // echo waits for a message and sends it back.
@@ -199,7 +200,7 @@ func (c *connection) echo(ctx context.Context) error {
 
 // send sends one message, and returns when TCP has it.
 func (c *connection) send(ctx context.Context, message []byte) error {
-	if _, err := c.conn.PostSend(message); err != nil {
+	if err := c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: message}); err != nil {
 		return err
 	}
 	done, err := c.conn.SendCQ().Wait(ctx)

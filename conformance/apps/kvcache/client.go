@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // ErrNotFound means that no entry has the key.
@@ -18,7 +19,7 @@ var ErrNotFound = errors.New("kvcache: not found")
 // A Client is a connection to a Server. Its methods may be called from any goroutine.
 type Client struct {
 	conn  *extsock.Conn
-	table extsock.Handle
+	table rdmap.Handle
 	again atomic.Int64
 
 	set sync.Mutex // one SET and its answer at a time
@@ -34,7 +35,7 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	defer c.bound(ctx)()
 	b := make([]byte, 16)
 	if _, err = io.ReadFull(conn, b); err == nil {
-		c.table, _, err = extsock.ParseHandle(b)
+		c.table, _, err = rdmap.ParseHandle(b)
 	}
 	if err == nil && (c.table.Len == 0 || c.table.Len%bucketLen != 0) {
 		err = fmt.Errorf("kvcache: a table of %d octets", c.table.Len)
@@ -65,7 +66,7 @@ func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	at := int64(bucketOf(key, int(c.table.Len)))
 	memory := c.conn.Remote(c.table)
 	for {
-		if _, err := memory.ReadAtContext(ctx, bucket, at); err != nil {
+		if _, err := memory.Read(ctx, bucket, at); err != nil {
 			return nil, err
 		}
 		value, found, whole := find(bucket, key)

@@ -19,7 +19,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
@@ -65,8 +64,8 @@ func dial(t *testing.T, address string) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if c.conn.Mode() != extsock.ModeDDP {
-			t.Errorf("the connection is in %v mode", c.conn.Mode())
+		if !c.conn.ConnectionState().DDPMode {
+			t.Error("the connection is in TCP mode")
 		}
 		c.Close()
 	})

@@ -40,6 +40,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A Server holds the table. Its methods may be called from any goroutine.
@@ -97,7 +98,7 @@ func (s *Server) Serve(l *extsock.Listener) error {
 //
 //	Key Len (1)  Value Len (2)  Key  Value      answered by 1 octet, 0, when the entry is in the table
 func (s *Server) serve(c net.Conn) error {
-	h := extsock.Handle{STag: s.region.STag(), TO: s.region.TO(), Len: uint32(s.region.Len())}
+	h := rdmap.Handle{STag: s.region.STag(), TO: s.region.TO(), Len: uint32(s.region.Len())}
 	if _, err := c.Write(h.AppendTo(nil)); err != nil {
 		return err
 	}

@@ -48,10 +48,11 @@ func (c *counter) dialed(x *extsock.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n.Dialed++
-	if x.Mode() == extsock.ModeDDP {
+	state := x.ConnectionState()
+	if state.DDPMode {
 		c.n.DDP++
 	}
-	if x.Fallback() != nil {
+	if state.Fallback != nil {
 		c.n.Fallback++
 	}
 	c.n.Panics = int(extsock.TotalStats().Panics)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/nopanic"
 )
 
@@ -40,13 +39,10 @@ func TestDialThenAccept(t *testing.T) {
 		if got, err := io.ReadAll(b); string(got) != "octets" || err != nil {
 			t.Errorf("read %q, %v", got, err)
 		}
-		want := extsock.ModeDDP
-		if mode == ModeOff {
-			want = extsock.ModeTCP
-		}
+		want := mode != ModeOff
 		for _, c := range []net.Conn{a, b} {
-			if got := c.(*TCPConn).Mode(); got != want {
-				t.Errorf("the connection is in mode %v, want %v", got, want)
+			if got := c.(*TCPConn).ConnectionState().DDPMode; got != want {
+				t.Errorf("the connection is in DDP mode: %t, want %t", got, want)
 			}
 		}
 	})

@@ -1,11 +1,16 @@
 package startup
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
-// The errors of startup. Package extsock returns them to programs and documents them.
+// The errors of startup. Package extsock returns all of them to programs. It documents those that it exports: all but
+// ErrSwitched, which is an ErrMode, and ErrAnswered.
 var (
-	ErrSwitched  = errors.New("already in DDP mode")
-	ErrBusy      = errors.New("a Read, a Write or a switch to DDP mode is under way")
+	ErrMode      = errors.New("wrong mode")
+	ErrSwitched  = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)
+	ErrBusy      = errors.New("a Read, a Write, a switch to DDP mode or a capture is under way")
 	ErrUnread    = errors.New("octets that came before the switch have not been read")
 	ErrNotMPA    = errors.New("the peer does not speak MPA: what it sent is no MPA frame")
 	ErrNoReply   = errors.New("the peer closed the connection without an MPA Reply")

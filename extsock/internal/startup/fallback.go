@@ -9,16 +9,17 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Reason says why a connection that prefers DDP mode is plain TCP. Package extsock documents the values.
+// A Reason says why a connection that prefers DDP mode is plain TCP.
 type Reason int
 
+// The first four Reasons are those of the dialing end, the others those of the accepting end.
 const (
-	NoReply Reason = iota + 1
-	NotMPA
-	TimedOut
-	Remembered
-	PlainPeer
-	SniffTimeout
+	NoReply      Reason = iota + 1 // the peer closed or reset the connection instead of sending an MPA Reply
+	NotMPA                         // the peer sent something else than an MPA Reply
+	TimedOut                       // nothing came within Config.PreferTimeout of package extsock
+	Remembered                     // one of these happened a short time ago, so nothing was tried; see Records
+	PlainPeer                      // the peer's first bytes are no MPA Request
+	SniffTimeout                   // no MPA Request came within Config.SniffTimeout
 
 	reasons
 )
@@ -38,7 +39,7 @@ func (r Reason) String() string {
 	case SniffTimeout:
 		return "no MPA Request in time"
 	}
-	return fmt.Sprintf("FallbackReason(%d)", int(r))
+	return fmt.Sprintf("Reason(%d)", int(r))
 }
 
 // A Fallback is why a connection that prefers DDP mode is plain TCP. The zero value means that it is not.

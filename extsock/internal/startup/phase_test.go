@@ -68,7 +68,7 @@ func TestPhaseNames(t *testing.T) {
 	if got := Phase(-1).String(); got != "Phase(-1)" {
 		t.Errorf("an unknown phase is called %q", got)
 	}
-	if got := Reason(99).String(); got != "FallbackReason(99)" {
+	if got := Reason(99).String(); got != "Reason(99)" {
 		t.Errorf("an unknown reason is called %q", got)
 	}
 }

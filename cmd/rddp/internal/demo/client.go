@@ -46,24 +46,24 @@ func (s *session) ask(verb string, arg ...byte) ([]byte, error) {
 }
 
 // askHandle is ask where the answer is a handle.
-func (s *session) askHandle(verb string, arg ...byte) (extsock.Handle, error) {
+func (s *session) askHandle(verb string, arg ...byte) (rdmap.Handle, error) {
 	answer, err := s.ask(verb, arg...)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
 	h, _, err := rdmap.ParseHandle(answer)
 	return h, err
 }
 
 // offer has the server register n octets.
-func (s *session) offer(n int) (extsock.Handle, error) {
+func (s *session) offer(n int) (rdmap.Handle, error) {
 	return s.askHandle(verbOffer, binary.BigEndian.AppendUint64(nil, uint64(n))...)
 }
 
 // move transfers all of p to or from the server's memory h, chunk by chunk with depth of them under
 // way, and returns when the last has completed.
-func (s *session) move(ctx context.Context, op rdmap.WorkOp, h extsock.Handle, p []byte, progress func(n int)) error {
-	var done [depth]extsock.Completion
+func (s *session) move(ctx context.Context, op rdmap.WorkOp, h rdmap.Handle, p []byte, progress func(n int)) error {
+	var done [depth]rdmap.Completion
 	for sent, completed := 0, 0; completed < len(p); {
 		for sent < len(p) && sent-completed < depth*chunk {
 			n := min(chunk, len(p)-sent)
@@ -71,7 +71,7 @@ func (s *session) move(ctx context.Context, op rdmap.WorkOp, h extsock.Handle, p
 			if err != nil {
 				return err
 			}
-			if err := s.c.Post(&extsock.WorkRequest{ID: uint64(n), Op: op, Data: p[sent : sent+n], Remote: at}); err != nil {
+			if err := s.c.Post(&rdmap.WorkRequest{ID: uint64(n), Op: op, Data: p[sent : sent+n], Remote: at}); err != nil {
 				return err
 			}
 			sent += n

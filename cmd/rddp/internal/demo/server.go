@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 )
 
@@ -122,7 +123,7 @@ func serveRDMA(nc net.Conn) error {
 		case verbEcho:
 			answer = arg
 		case verbCounter:
-			answer, err = register(c, make([]byte, 8), extsock.RemoteAtomic|extsock.RemoteRead)
+			answer, err = register(c, make([]byte, 8), ddp.RemoteAtomic|ddp.RemoteRead)
 		default:
 			err = fmt.Errorf("unknown verb %q", verb)
 		}
@@ -145,11 +146,11 @@ func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
 		return nil, nil, fmt.Errorf("an offer of %d octets", size)
 	}
 	memory = make([]byte, size)
-	handle, err = register(c, memory, extsock.RemoteRead|extsock.RemoteWrite)
+	handle, err = register(c, memory, ddp.RemoteRead|ddp.RemoteWrite)
 	return memory, handle, err
 }
 
-func register(c *extsock.Conn, memory []byte, access extsock.Access) ([]byte, error) {
+func register(c *extsock.Conn, memory []byte, access ddp.Access) ([]byte, error) {
 	r, err := c.Register(memory, access)
 	if err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func (c *copier) dial(address string) error {
 	if err != nil {
 		return dialError(address, err)
 	}
-	peerIdle, ok := parseGreeting(conn.PeerPrivateData())
+	peerIdle, ok := parseGreeting(conn.ConnectionState().PeerPrivateData)
 	if !ok {
 		conn.Close()
 		return fmt.Errorf("%s: %w", address, ErrNotServer)

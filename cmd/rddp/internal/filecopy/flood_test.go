@@ -28,7 +28,7 @@ func TestFloodThenSilence(t *testing.T) {
 		s := newSession(t.Context(), c, idle, idle)
 		for range 5 * window {
 			m := message{kind: kindDone}
-			if err := peer.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true}); err != nil {
+			if err := peer.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true}); err != nil {
 				t.Fatal(err)
 			}
 		}

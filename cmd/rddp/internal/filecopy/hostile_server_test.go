@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // A hostileServer accepts one connection and answers as a script says.
@@ -58,7 +60,7 @@ func TestHostileServer(t *testing.T) {
 	}
 	memory := make([]byte, 8<<20)
 	chunk := func(s *session, index uint64, n int) message {
-		r, err := s.c.Register(memory[:n], extsock.RemoteRead)
+		r, err := s.c.Register(memory[:n], ddp.RemoteRead)
 		if err != nil {
 			panic(err)
 		}
@@ -141,7 +143,7 @@ func TestHostileServer(t *testing.T) {
 			return append(ms, message{kind: kindBegin}) // if the client were quick enough to take them
 		}), ErrProtocol},
 		{"chunk that is not there", got(func(*session) []message {
-			return []message{{kind: kindChunk, handle: extsock.Handle{STag: 1, Len: 5}}}
+			return []message{{kind: kindChunk, handle: rdmap.Handle{STag: 1, Len: 5}}}
 		}), ErrLost},
 		{"end too early", got(func(s *session) []message { return []message{chunk(s, 0, 100), {kind: kindEnd}} }), ErrProtocol},
 		{"sum of something else", got(func(s *session) []message {
@@ -235,7 +237,7 @@ func TestHostileServer(t *testing.T) {
 func TestHostileUpload(t *testing.T) {
 	file := []byte(strings.Repeat("x", 3<<20))
 	grant := func(s *session, index uint64, n int) message {
-		r, err := s.c.Register(make([]byte, n), extsock.RemoteWrite)
+		r, err := s.c.Register(make([]byte, n), ddp.RemoteWrite)
 		if err != nil {
 			panic(err)
 		}

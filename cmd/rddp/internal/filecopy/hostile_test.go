@@ -131,7 +131,7 @@ func TestHostileClient(t *testing.T) {
 		return grants
 	}
 	raw := func(s *session, b []byte) {
-		s.c.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: b, Inline: true, Unsignaled: true})
+		s.c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b, Inline: true, Unsignaled: true})
 	}
 	tests := []struct {
 		desc string

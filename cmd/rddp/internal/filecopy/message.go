@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // maxMessage is the longest message in octets: what each posted receive buffer holds.
@@ -81,7 +81,7 @@ type message struct {
 	kind    kind
 	attr    attr
 	number  uint64 // offset or index
-	handle  extsock.Handle
+	handle  rdmap.Handle
 	sum     sum
 	flag    bool
 	code    code
@@ -215,7 +215,7 @@ func (m *message) parseFixed(l layout, b []byte) (rest []byte, err error) {
 		m.number, b = binary.BigEndian.Uint64(b), b[8:]
 	}
 	if l&hasHandle != 0 {
-		if m.handle, b, err = extsock.ParseHandle(b); err != nil {
+		if m.handle, b, err = rdmap.ParseHandle(b); err != nil {
 			return b, err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/rdmap"
 )
 
 var (
@@ -44,9 +44,9 @@ var messages = []struct {
 	{message{kind: kindEntries, flag: true, entries: []entry{{"f", someAttr}, {"gh", someAttr}}}, "21 01" + someAttrHex + "01 66" + someAttrHex + "02 6768"},
 	{message{kind: kindMade, flag: true}, "22 01"},
 	{message{kind: kindFile, attr: someAttr, number: 1}, "23" + someAttrHex + "0000000000000001"},
-	{message{kind: kindChunk, number: 2, handle: extsock.Handle{STag: 3, TO: 4, Len: 5}}, "24 0000000000000002 0000000000000004 00000003 00000005"},
+	{message{kind: kindChunk, number: 2, handle: rdmap.Handle{STag: 3, TO: 4, Len: 5}}, "24 0000000000000002 0000000000000004 00000003 00000005"},
 	{message{kind: kindReady, number: 2, sum: someSum}, "25 0000000000000002" + someSumHex},
-	{message{kind: kindGrant, number: 2, handle: extsock.Handle{STag: 3, TO: 4, Len: 5}}, "26 0000000000000002 0000000000000004 00000003 00000005"},
+	{message{kind: kindGrant, number: 2, handle: rdmap.Handle{STag: 3, TO: 4, Len: 5}}, "26 0000000000000002 0000000000000004 00000003 00000005"},
 	{message{kind: kindDone, sum: someSum}, "27" + someSumHex},
 	{message{kind: kindError, code: 1, text: "no"}, "28 01 6e6f"},
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
-	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/ddp"
 )
 
 // A serverConn is the server's end of a connection: it answers one request after the other.
@@ -288,7 +288,7 @@ func (c *serverConn) sendChunks(src *source) error {
 		if err := src.read(s.memory(n)); err != nil {
 			return err
 		}
-		h, err := s.lend(c.c, extsock.RemoteRead)
+		h, err := s.lend(c.c, ddp.RemoteRead)
 		if err != nil {
 			return err
 		}
@@ -376,7 +376,7 @@ func (c *serverConn) takeChunks(p *part) error {
 			n := c.pace.next(ungranted)
 			s := &c.slots[granted%window]
 			s.memory(n)
-			h, err := s.lend(c.c, extsock.RemoteWrite)
+			h, err := s.lend(c.c, ddp.RemoteWrite)
 			if err != nil {
 				return err
 			}

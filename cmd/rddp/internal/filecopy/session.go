@@ -155,7 +155,7 @@ func (s *session) send(m message) error {
 }
 
 func (s *session) post(m message) error {
-	return s.c.Post(&extsock.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true})
+	return s.c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true})
 }
 
 // receive waits for the next message. An error message comes as its *RemoteError, the peer's proper end as
@@ -210,8 +210,8 @@ func (s *session) ask(request message, want kind) (message, error) {
 }
 
 // move posts an RDMA Read or Write of p from or to the front of h. p is the connection's until moved.
-func (s *session) move(op rdmap.WorkOp, h extsock.Handle, p []byte) error {
-	if err := s.c.Post(&extsock.WorkRequest{Op: op, Remote: h, Data: p}); err != nil {
+func (s *session) move(op rdmap.WorkOp, h rdmap.Handle, p []byte) error {
+	if err := s.c.Post(&rdmap.WorkRequest{Op: op, Remote: h, Data: p}); err != nil {
 		return s.lost(err)
 	}
 	return nil

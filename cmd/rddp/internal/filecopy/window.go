@@ -3,7 +3,9 @@ package filecopy
 import (
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 const (
@@ -50,16 +52,16 @@ func (p *pace) took(n int, d time.Duration) {
 // A slot is the memory that the server lends to its client for a chunk.
 type slot struct {
 	buf    []byte
-	region extsock.Region // of buf; nil inside unless the slot is lent
+	region extsock.Region // of buf; zero unless the slot is lent
 	since  time.Time
 }
 
 // lend registers the slot's memory, as long as the last call of memory has made it. What is in it is the
 // client's to read or write until takeBack.
-func (s *slot) lend(c *extsock.Conn, a extsock.Access) (extsock.Handle, error) {
+func (s *slot) lend(c *extsock.Conn, a ddp.Access) (rdmap.Handle, error) {
 	r, err := c.Register(s.buf, a)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
 	s.region, s.since = r, time.Now()
 	return r.Handle(), nil
@@ -67,10 +69,8 @@ func (s *slot) lend(c *extsock.Conn, a extsock.Access) (extsock.Handle, error) {
 
 // takeBack ends the loan and returns the memory, which the client can't change any more.
 func (s *slot) takeBack() []byte {
-	if s.region.Region != nil {
-		s.region.Deregister()
-		s.region = extsock.Region{}
-	}
+	s.region.Deregister()
+	s.region = extsock.Region{}
 	return s.buf
 }
 

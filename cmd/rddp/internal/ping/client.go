@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -13,7 +14,8 @@ import (
 // A client is a session with the two buffers that its server reads and writes.
 type client struct {
 	*session
-	source, sink extsock.Region
+	sourceData, sinkData []byte
+	source, sink         extsock.Region // of that memory
 }
 
 // Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns how
@@ -78,10 +80,11 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 // register makes the buffers. The peer gets no more rights than a ping needs: it reads the source and
 // writes the sink.
 func (c *client) register(size int) (err error) {
-	if c.source, err = c.conn.Register(make([]byte, size), extsock.RemoteRead); err != nil {
+	c.sourceData, c.sinkData = make([]byte, size), make([]byte, size)
+	if c.source, err = c.conn.Register(c.sourceData, ddp.RemoteRead); err != nil {
 		return err
 	}
-	c.sink, err = c.conn.Register(make([]byte, size), extsock.RemoteWrite)
+	c.sink, err = c.conn.Register(c.sinkData, ddp.RemoteWrite)
 	return err
 }
 
@@ -103,11 +106,11 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 		}
 		sum.add(rtt)
 		if c.cfg.Validate {
-			if err := compare(c.sink.Bytes(), c.source.Bytes()); err != nil {
+			if err := compare(c.sinkData, c.sourceData); err != nil {
 				return c.fail("validating", err)
 			}
 		}
-		c.cfg.show("ping data: ", c.sink.Bytes())
+		c.cfg.show("ping data: ", c.sinkData)
 	}
 	return nil
 }
@@ -125,7 +128,7 @@ func (c *client) interrupted(n int) error {
 
 // ping makes one ping and returns the time it took.
 func (c *client) ping(ctx context.Context) (time.Duration, error) {
-	fill(c.source.Bytes(), c.n)
+	fill(c.sourceData, c.n)
 	begin := time.Now()
 	if c.n == 0 {
 		// Before the Send: behind an RTR that is an RDMA Read it completes only when that is answered.
@@ -176,6 +179,6 @@ const nudgeAfter = 250 * time.Millisecond
 func (c *client) nudge() *time.Timer {
 	return time.AfterFunc(nudgeAfter, func() {
 		// The error of a connection that has ended meanwhile is whatever the wait returns.
-		_ = c.conn.Post(&extsock.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+		_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 	})
 }

@@ -132,7 +132,7 @@ var clientFaults = []struct {
 	{"a Write of the wrong STag", func(t *testing.T, stream toe.Stream) {
 		a := answerer{session: acceptOne(t, stream), data: []byte("data")}
 		h, _ := a.receiveHandle(context.Background())
-		a.do(context.Background(), extsock.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: h}) // read only
+		a.do(context.Background(), rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: h}) // read only
 		a.receive(context.Background())
 		a.conn.Close()
 	}, isTerminate(false), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ", "access rights"}},

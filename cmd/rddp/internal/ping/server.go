@@ -171,7 +171,7 @@ type answerer struct {
 }
 
 func (a *answerer) run(ctx context.Context) error {
-	if _, ord := a.conn.Depths(); ord == 0 {
+	if a.conn.ConnectionState().ORD == 0 {
 		return a.fail("starting", ErrNoReads)
 	}
 	late, cancel := graceful(ctx)
@@ -194,7 +194,7 @@ func (a *answerer) run(ctx context.Context) error {
 }
 
 // answer does the server's part of one ping.
-func (a *answerer) answer(ctx context.Context, source extsock.Handle) error {
+func (a *answerer) answer(ctx context.Context, source rdmap.Handle) error {
 	if err := a.read(ctx, source); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (a *answerer) answer(ctx context.Context, source extsock.Handle) error {
 }
 
 // read gets the ping data from the client's source buffer.
-func (a *answerer) read(ctx context.Context, source extsock.Handle) error {
+func (a *answerer) read(ctx context.Context, source rdmap.Handle) error {
 	const step = "RDMA Read of the source buffer"
 	a.traceHandle(ctx, step, source)
 	if source.Len == 0 || uint64(source.Len) > uint64(a.cfg.limit()) {
@@ -227,20 +227,20 @@ func (a *answerer) read(ctx context.Context, source extsock.Handle) error {
 	} else {
 		a.data = a.data[:n]
 	}
-	if err := a.do(ctx, extsock.WorkRequest{Op: rdmap.WorkRead, Data: a.data, Remote: source}); err != nil {
+	if err := a.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: a.data, Remote: source}); err != nil {
 		return a.fail(step, err)
 	}
 	return nil
 }
 
 // write puts the same octets into the client's sink buffer.
-func (a *answerer) write(ctx context.Context, sink extsock.Handle) error {
+func (a *answerer) write(ctx context.Context, sink rdmap.Handle) error {
 	const step = "RDMA Write to the sink buffer"
 	a.traceHandle(ctx, step, sink)
 	if uint64(sink.Len) < uint64(len(a.data)) {
 		return a.fail(step, fmt.Errorf("%w: it has %d octets, the ping data %d", ErrProtocol, sink.Len, len(a.data)))
 	}
-	if err := a.do(ctx, extsock.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: sink}); err != nil {
+	if err := a.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: sink}); err != nil {
 		return a.fail(step, err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func newSession(conn *extsock.Conn, cfg *Config) (*session, error) {
 }
 
 func (s *session) post(id uint64) error {
-	return s.conn.PostRecv(extsock.RecvRequest{ID: id, Buf: s.recv[id][:]})
+	return s.conn.PostRecv(rdmap.RecvRequest{ID: id, Buf: s.recv[id][:]})
 }
 
 // start runs MPA startup, which is the connection's EnableDDP or the Accept of its Request.
@@ -50,7 +50,8 @@ func (s *session) start(ctx context.Context, startup func(ctx context.Context, p
 	if err := startup(ctx, nil); err != nil {
 		return s.fail(fmt.Sprintf("MPA startup with %v", s.conn.RemoteAddr()), err)
 	}
-	ird, ord := s.conn.Depths()
+	state := s.conn.ConnectionState()
+	ird, ord := state.IRD, state.ORD
 	s.cfg.trace(ctx, "connected", s.n, "peer", s.conn.RemoteAddr(), "ird", ird, "ord", ord)
 	return nil
 }
@@ -75,17 +76,17 @@ func (s *session) receive(ctx context.Context) (message [messageLen]byte, err er
 }
 
 // receiveHandle is receive where the message is a Handle.
-func (s *session) receiveHandle(ctx context.Context) (extsock.Handle, error) {
+func (s *session) receiveHandle(ctx context.Context) (rdmap.Handle, error) {
 	message, err := s.receive(ctx)
 	if err != nil {
-		return extsock.Handle{}, err
+		return rdmap.Handle{}, err
 	}
 	h, _, err := rdmap.ParseHandle(message[:])
 	return h, err
 }
 
 // do runs one operation of the send queue.
-func (s *session) do(ctx context.Context, wr extsock.WorkRequest) error {
+func (s *session) do(ctx context.Context, wr rdmap.WorkRequest) error {
 	if err := s.conn.Post(&wr); err != nil {
 		return err
 	}
@@ -95,11 +96,11 @@ func (s *session) do(ctx context.Context, wr extsock.WorkRequest) error {
 
 // send sends a message. It returns when TCP has taken it.
 func (s *session) send(ctx context.Context, message []byte) error {
-	return s.do(ctx, extsock.WorkRequest{Op: rdmap.WorkSend, Data: message})
+	return s.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: message})
 }
 
 // wait waits for the next completion on cq, at most for Config.Timeout.
-func (s *session) wait(ctx context.Context, cq *extsock.CompletionQueue) (extsock.Completion, error) {
+func (s *session) wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
 	done, err := cq.Wait(ctx)
@@ -113,7 +114,7 @@ func (s *session) wait(ctx context.Context, cq *extsock.CompletionQueue) (extsoc
 }
 
 // traceHandle notes a step that is about the client's memory.
-func (s *session) traceHandle(ctx context.Context, step string, h extsock.Handle) {
+func (s *session) traceHandle(ctx context.Context, step string, h rdmap.Handle) {
 	if s.cfg.Trace != nil {
 		s.cfg.trace(ctx, step, s.n, "stag", fmt.Sprintf("%#08x", uint32(h.STag)), "to", fmt.Sprintf("%#016x", h.TO), "len", h.Len)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // An end is one of the two connections of a pipe. Each way of it has one user at a time; abort may be called
@@ -103,10 +104,10 @@ const flushTimeout = time.Second
 // was written goes out before.
 func (e *ddpEnd) abort() {
 	e.once.Do(func() {
-		if e.Mode() == extsock.ModeDDP {
+		if e.ConnectionState().DDPMode {
 			e.SetWriteDeadline(time.Now().Add(flushTimeout))
 			// Of length 0, so it does nothing at the peer: but it is over when all before it is.
-			_, _ = e.Remote(extsock.Handle{}).WriteAt(nil, 0)
+			_, _ = e.Remote(rdmap.Handle{}).WriteAt(nil, 0)
 		}
 		e.stream.Close()
 		_ = e.Conn.Close() // nothing is left to fail

@@ -186,7 +186,7 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s
 		from.abort()
 		return fail(p.cause(ctx, err), "connecting to the exit")
 	}
-	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.Mode(), place, s)
+	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.ConnectionState().DDPMode, place, s)
 }
 
 // exit serves an entrance. The service is dialled before the entrance gets its Reply. Until the entrance's MPA Request is
@@ -213,7 +213,7 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 		to.abort()
 		return fail(p.cause(ctx, err), "MPA startup with the entrance")
 	}
-	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.Mode(), place, s)
+	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.ConnectionState().DDPMode, place, s)
 }
 
 // reject rejects a Request because of err, which it returns.
@@ -225,8 +225,8 @@ func (p *Proxy) reject(ctx context.Context, from *ddpEnd, request *extsock.Reque
 }
 
 // carry is the common part of entrance and exit.
-func (p *Proxy) carry(ctx context.Context, from, to side, mode extsock.Mode, place *accept.Place, s *Summary) error {
-	s.Through, s.Mode = true, mode
+func (p *Proxy) carry(ctx context.Context, from, to side, ddpMode bool, place *accept.Place, s *Summary) error {
+	s.Through, s.DDPMode = true, ddpMode
 	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room: it has entered
 	err := pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()

@@ -3,8 +3,6 @@ package proxy
 import (
 	"fmt"
 	"time"
-
-	"github.com/rddp/rddp/extsock"
 )
 
 // A Summary is a connection that has ended.
@@ -12,7 +10,7 @@ type Summary struct {
 	From, To    string        // the peer that connected, and the address that was dialled
 	Through     bool          // both sides were connected
 	There, Back int64         // octets handed on from From to To, and from To to From
-	Mode        extsock.Mode  // of the connection between the two proxies, if it came to that
+	DDPMode     bool          // the connection between the two proxies is in DDP mode
 	Duration    time.Duration // from the accept
 	Err         error         // nil after an orderly end in both directions
 }
@@ -20,7 +18,11 @@ type Summary struct {
 func (s Summary) String() string {
 	text := s.From + " -> " + s.To
 	if s.Through {
-		text += fmt.Sprintf(": %d octets there, %d back, %v, %v", s.There, s.Back, s.Mode, s.Duration.Round(time.Millisecond/10))
+		mode := "TCP"
+		if s.DDPMode {
+			mode = "DDP"
+		}
+		text += fmt.Sprintf(": %d octets there, %d back, %s, %v", s.There, s.Back, mode, s.Duration.Round(time.Millisecond/10))
 	}
 	if s.Err != nil {
 		text += ": " + s.Err.Error()

@@ -1,0 +1,72 @@
+package extsock
+
+// A ConnectionState says what a connection speaks, and what MPA startup agreed on with the peer. Conn
+// returns it from ConnectionState.
+type ConnectionState struct {
+	// DDPMode is true if the connection is in DDP mode. It stays true after the end of a connection in
+	// DDP mode. If it is false, Read and Write are plain TCP, or it is not decided yet what they are:
+	// Conn.Handshake waits for that.
+	DDPMode bool
+	// Fallback is the reason why the connection is plain TCP although Config.Startup is StartupPrefer.
+	// It is nil in DDP mode, before the decision, and if plain TCP is what the program asked for.
+	// errors.Is(Fallback, ErrPlainTCP) is true for every such reason; ErrPlainTCP lists them.
+	Fallback error
+
+	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
+	// Responder has it as soon as ReceiveRequest returns. The caller must not change it. The Private
+	// Data of a rejection is in the *mpa.RejectError instead.
+	PeerPrivateData []byte
+	// PeerIsRDDP is true if the peer is rddp too, and neither end has set Config.NoCapabilities.
+	PeerIsRDDP bool
+
+	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and those below
+	// are zero until MPA startup has come to an agreement.
+	Revision int
+	// Enhanced is true if the two ends exchanged the enhanced header of RFC 6581, which states IRD and
+	// ORD.
+	Enhanced bool
+	// CRC is true if each FPDU carries a CRC32C, in both directions.
+	CRC bool
+	// SendsMarkers and ReceivesMarkers say which of the two directions carries markers (RFC 5044 §4.3).
+	SendsMarkers, ReceivesMarkers bool
+	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
+	// number of this end's (RFC 6581 §9).
+	IRD, ORD int
+	// PeerIRD and PeerORD are the depths that the peer stated in its Request or Reply. Both are 0 if
+	// Enhanced is false.
+	PeerIRD, PeerORD int
+	// PeerToPeer is true if the Initiator's first FPDU was a Ready to Receive indication (RFC 6581 §5).
+	PeerToPeer bool
+
+	// ByteStream is true if Read and Write in DDP mode are a stream of bytes, as over TCP. If it is
+	// false in DDP mode, each Write is one message.
+	ByteStream bool
+	// Extensions is true if the operations of RFC 7306 may be posted: atomics and Immediate Data.
+	Extensions bool
+}
+
+// ConnectionState returns what the connection speaks now, and what startup agreed on.
+//
+// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
+func (c *Conn) ConnectionState() ConnectionState {
+	fallback := c.fellBack()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	peer := c.peer.Load()
+	a := &peer.Agreement
+	s := ConnectionState{
+		DDPMode:         c.inDDPMode(),
+		PeerPrivateData: peer.PrivateData, PeerIsRDDP: peer.IsRDDP,
+		Revision: int(a.Revision), Enhanced: a.Enhanced, CRC: a.CRC,
+		SendsMarkers: a.TxMarkers, ReceivesMarkers: a.RxMarkers,
+		IRD: a.IRD, ORD: a.ORD, PeerIRD: a.PeerIRD, PeerORD: a.PeerORD, PeerToPeer: a.PeerToPeer,
+	}
+	if fallback != nil && !s.DDPMode { // a nil *fallbackError would be an error that is not nil
+		s.Fallback = fallback
+	}
+	if s.DDPMode {
+		s.ByteStream = c.verbs.pump.bytes != nil
+		s.Extensions = c.extensions()
+	}
+	return s
+}
