@@ -51,9 +51,10 @@ type life struct {
 
 	// over and finished are how goroutines wait for a state: over is closed on the way to ending, finished
 	// on the way to lifeFinished.
-	over, finished chan struct{}
+	over     chan struct{}
+	finished chan struct{}
 
-	mu locks.Mutex[locks.Pump]
+	mu locks.Mutex[locks.Life]
 	// why the connection ends; nil while it is open
 	reason error // +checklocks:mu
 	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,
@@ -61,6 +62,9 @@ type life struct {
 	ways int // +checklocks:mu
 }
 
+// init makes l open.
+//
+// +checklocksignore: no other goroutine has l yet
 func (l *life) init() {
 	l.over, l.finished = make(chan struct{}), make(chan struct{})
 	l.ways = 2

@@ -175,7 +175,7 @@ func (p *pump) drive(d *deadline) bool {
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
 // waiter that receives. The interrupt is not a state of the connection's life, which goes on after it.
 type readBound struct {
-	mu locks.Mutex[locks.Pump]
+	mu locks.Mutex[locks.ReadBound]
 	// the deadline apart from interrupts
 	until       time.Time // +checklocks:mu
 	interrupted bool      // +checklocks:mu

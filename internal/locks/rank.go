@@ -17,7 +17,8 @@ const (
 	batch
 	byteStream
 	inbox
-	pump
+	life
+	readBound
 	postRecv
 	qp
 	windows
@@ -43,7 +44,7 @@ const (
 )
 
 var names = [numRanks]string{
-	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Batch", "ByteStream", "Inbox", "Pump",
+	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Batch", "ByteStream", "Inbox", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
 	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator",
@@ -62,7 +63,8 @@ type (
 	Batch      struct{} // what the token guards, for those who take a payload back
 	ByteStream struct{} // a byte stream's way out
 	Inbox      struct{} // what has come and is not read
-	Pump       struct{} // how a connection ends, and its read deadline
+	Life       struct{} // the state of a connection in DDP mode, and why it ends
+	ReadBound  struct{} // how long receiving goes on
 	Regions    struct{} // the Regions that a connection has registered
 	Door       struct{} // a Listener's half-open connections
 	Idle       struct{} // the idle timeout of a connection
@@ -107,7 +109,8 @@ func (Token) rank() rank       { return token }
 func (Batch) rank() rank       { return batch }
 func (ByteStream) rank() rank  { return byteStream }
 func (Inbox) rank() rank       { return inbox }
-func (Pump) rank() rank        { return pump }
+func (Life) rank() rank        { return life }
+func (ReadBound) rank() rank   { return readBound }
 func (Regions) rank() rank     { return regions }
 func (Door) rank() rank        { return door }
 func (Idle) rank() rank        { return idle }

@@ -80,16 +80,24 @@ type stream struct {
 	readDeadline  deadline.Deadline // +checklocks:mu
 	writeDeadline deadline.Deadline // +checklocks:mu
 	handshake     handshake         // +checklocks:mu
-	shakeErr      error             // +checklocks:mu; why the handshake has failed
+	// why the handshake has failed
+	shakeErr error // +checklocks:mu
 
-	out     sendBuffer  // +checklocks:mu
-	writing bool        // +checklocks:mu; a write is under way and others wait, so that bytes do not mix
-	feeding bool        // +checklocks:mu; feed runs
-	err     error       // +checklocks:mu; why nothing goes out any more
-	shut    bool        // +checklocks:mu; CloseWrite was called
-	shutOut bool        // +checklocks:mu; and so has conn's been
-	closed  bool        // +checklocks:mu; Close or Abort was called
-	linger  *time.Timer // +checklocks:mu; ends the time that Close gives
+	out sendBuffer // +checklocks:mu
+	// a write is under way and others wait, so that bytes do not mix
+	writing bool // +checklocks:mu
+	// feed runs
+	feeding bool // +checklocks:mu
+	// why nothing goes out any more
+	err error // +checklocks:mu
+	// CloseWrite was called
+	shut bool // +checklocks:mu
+	// and so has conn's been
+	shutOut bool // +checklocks:mu
+	// Close or Abort was called
+	closed bool // +checklocks:mu
+	// ends the time that Close gives
+	linger *time.Timer // +checklocks:mu
 }
 
 var _ toe.Stream = (*stream)(nil)
