@@ -440,55 +440,58 @@ func TestPreferStartupFails(t *testing.T) {
 
 // TestHybridListener: one address serves both kinds of peers, while a silent one waits.
 func TestHybridListener(t *testing.T) {
-	network := simtoe.New(simtoe.Config{})
-	cfg := &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}
-	l, err := extsock.Listen("tcp", "both:1", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var served sync.WaitGroup
-	served.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			served.Go(func() {
-				defer c.Close()
-				p := make([]byte, 100)
-				for {
-					n, err := c.Read(p)
-					if err != nil {
-						return
-					}
-					if _, err := fmt.Fprintf(c, "%v: %s", modeOf(c.(*extsock.Conn)), p[:n]); err != nil {
-						return
-					}
-				}
-			})
-		}
-	})
-	silent, err := network.Dial(t.Context(), "tcp", "both:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire, extsock.StartupPrefer} {
-		c, err := extsock.Dial("tcp", "both:1", &extsock.Config{Backend: network, Startup: startup})
+	bubble(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		cfg := &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}
+		l, err := extsock.Listen("tcp", "both:1", cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := "DDP: hello"
-		if startup == extsock.StartupOff {
-			want = "TCP: hello"
+		var served sync.WaitGroup
+		served.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				served.Go(func() {
+					defer c.Close()
+					p := make([]byte, 100)
+					for {
+						n, err := c.Read(p)
+						if err != nil {
+							return
+						}
+						if _, err := fmt.Fprintf(c, "%v: %s", modeOf(c.(*extsock.Conn)), p[:n]); err != nil {
+							return
+						}
+					}
+				})
+			}
+		})
+		silent, err := network.Dial(t.Context(), "tcp", "both:1")
+		if err != nil {
+			t.Fatal(err)
 		}
-		c.Write([]byte("hello"))
-		p := make([]byte, len(want))
-		if _, err := io.ReadFull(c, p); string(p) != want || err != nil {
-			t.Errorf("startup %d: %q, %v, want %q", startup, p, err, want)
+		for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire, extsock.StartupPrefer} {
+			c, err := extsock.Dial("tcp", "both:1", &extsock.Config{Backend: network, Startup: startup})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "DDP: hello"
+			if startup == extsock.StartupOff {
+				want = "TCP: hello"
+			}
+			c.Write([]byte("hello"))
+			p := make([]byte, len(want))
+			if _, err := io.ReadFull(c, p); string(p) != want || err != nil {
+				t.Errorf("startup %d: %q, %v, want %q", startup, p, err, want)
+			}
+			c.Close()
 		}
-		c.Close()
-	}
-	l.Close()
-	silent.Close()
-	served.Wait()
+		l.Close()
+		silent.Close()
+		served.Wait()
+		settle()
+	})
 }
