@@ -64,7 +64,10 @@ func TestDialDDPNeverFallsBack(t *testing.T) {
 		want error
 	}{
 		{"closes", func(s toe.Stream) { io.ReadFull(s, make([]byte, 20)); s.Close() }, extsock.ErrNoReply},
-		{"answers in text", func(s toe.Stream) { s.Write([]byte("220 hello\r\n")) }, extsock.ErrNotMPA},
+		{"answers in text", func(s toe.Stream) {
+			s.Write([]byte("220 hello\r\n"))
+			io.Copy(io.Discard, s) // a Close with the Request unread would reset the connection
+		}, extsock.ErrNotMPA},
 	}
 	for _, tt := range tests {
 		for _, startup := range everyStartup {

@@ -188,6 +188,7 @@ func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 				for _, ctx := range []context.Context{context.Background(), t.Context()} {
+					synctest.Wait() // the other end has no memory lent that it would still read into
 					g.shut()
 					done := make(chan error, 1)
 					go func() { done <- tt.call(ctx, m) }()
