@@ -8,16 +8,15 @@ import (
 )
 
 // A deadline is a point in time that waiters can select on and that can be moved while they wait.
-// The zero value is no deadline. Only set, stop and time take its lock, so a Read or Write that looks
+// The zero value is no deadline. Only set and stop take its lock, so a Read or Write that looks
 // at its deadline takes none.
 type deadline struct {
 	// expired is closed when the deadline has passed, and replaced when it is moved after that. nil
 	// means that no waiter has asked for it yet.
 	expired atomic.Pointer[chan struct{}]
-	limited atomic.Bool // at is not zero
+	limited atomic.Bool // there is a deadline
 
 	mu locks.Mutex[locks.Deadline]
-	at time.Time // +checklocks:mu
 	// timer closes expired. It is used again for as long as expired is open.
 	timer *time.Timer // +checklocks:mu
 	// armed says that the timer runs, or has fired.
@@ -28,7 +27,6 @@ type deadline struct {
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.at = t
 	d.limited.Store(!t.IsZero())
 	if d.armed && !d.timer.Stop() {
 		<-d.done() // the timer has fired: wait until its function has closed the channel
@@ -90,13 +88,6 @@ func (d *deadline) expiredLocked() chan struct{} {
 		d.expired.Store(c)
 	}
 	return *c
-}
-
-// time returns the deadline; it is zero if there is none.
-func (d *deadline) time() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.at
 }
 
 // isSet reports whether there is a deadline, passed or to come.
