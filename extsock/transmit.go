@@ -168,7 +168,7 @@ func (p *pump) fill() bool {
 	if !p.fillBatch(p.mulpdu(), tapped) {
 		return false
 	}
-	if tapped { // without batchMu, so that detach need not wait for a slow Tap
+	if tapped { // without tx.mu, so that detach need not wait for a slow Tap
 		p.captureSent()
 	}
 	return true
@@ -189,7 +189,7 @@ func (p *pump) fillBatch(mulpdu int, tapped bool) bool {
 		}
 		if !p.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			p.tx.middle = false
-			p.qp.Fail(p.tx.ddp.Err()) // has no use for batchMu
+			p.qp.Fail(p.tx.ddp.Err()) // takes no tx.mu
 			p.setReason(p.qp.Err())
 			continue
 		}
