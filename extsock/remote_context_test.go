@@ -142,6 +142,7 @@ func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate)
 	a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
 	g = &gate{Stream: b}
 	ci, cr = switched(t, a, g, side{cfg: cfg}, side{})
+	synctest.Wait() // the second end waits for more, and has no memory lent that it could read to past the gate
 	return ci, cr, g
 }
 
