@@ -125,6 +125,7 @@ func TestCloseBehindAnUnansweredRead(t *testing.T) {
 		g := &gate{Stream: b}
 		ci, cr := switched(t, a, g, side{}, side{})
 		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
+		synctest.Wait() // nothing is lent
 		g.shut()
 		if err := postRead(ci, r.Handle(), make([]byte, 64)); err != nil {
 			t.Fatal(err)

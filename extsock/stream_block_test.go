@@ -91,6 +91,7 @@ func TestStreamTimedOutWriteIsTheCallers(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{Window: window}, simtoe.Config{})
 					g := &gate{Stream: b}
 					ci, cr := switched(t, a, g, side{}, side{})
+					synctest.Wait() // nothing is lent
 					g.shut()
 					sent := 0
 					for range 20 {
