@@ -7,11 +7,13 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Fail ends the stream because of an error that any layer has found. The first one counts. Where the
-// RFCs allow it the next message is the Terminate that says why, and the last one ever; messages
-// that were given out before go their way. All other requests are flushed, the one at fault with a
-// status of its own. What to send follows from err: an *Error, a *ddp.Error, or the method TerminateCode
-// of an error of mpa. Any other err is a local catastrophic error.
+// Fail ends the stream because some layer has found an error. Only the first error of the stream
+// counts. If the RFCs allow it, the next message is the Terminate that reports the error, and no
+// message follows it. Messages that NextMessage gave out earlier are still sent. Fail flushes all
+// other requests, and the request at fault gets a status of its own.
+//
+// The content of the Terminate follows from err: an *Error, a *ddp.Error, or an error of mpa, which
+// has the method TerminateCode. Any other err is reported as a local catastrophic error.
 func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -37,8 +39,9 @@ func (q *QP) Fail(err error) {
 	q.settleLocked(q.err)
 }
 
-// sourceErrorLocked turns the error of a ddp.Sender, that the memory of a Read Response is gone, into
-// one about the Read Request, and strikes that response off the list of messages given out.
+// sourceErrorLocked handles the error of a ddp.Sender whose source is gone, that is, the memory of
+// a Read Response. It returns an error about the Read Request instead, and removes the response
+// from the list of messages given out. It returns any other err unchanged.
 //
 // +checklocks:q.mu
 func (q *QP) sourceErrorLocked(err error) error {
@@ -53,8 +56,8 @@ func (q *QP) sourceErrorLocked(err error) error {
 	return a.error(err)
 }
 
-// terminated ends the stream because a Terminate has come. Nothing is sent any more, not even an
-// answer; "the Remote Peer MAY stop sending" (RFC 5040 §5.4).
+// terminated ends the stream because a Terminate has arrived. The QP sends nothing more after it,
+// not even an answer; "the Remote Peer MAY stop sending" (RFC 5040 §5.4).
 func (q *QP) terminated(t Terminate) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -74,11 +77,13 @@ func (q *QP) terminated(t Terminate) {
 	q.settleLocked(q.err)
 }
 
-// PeerClosed tells that the peer has closed its half of the stream in order: a FIN after a whole FPDU
-// and a whole message. err becomes the reason of what is flushed; nil means ErrPeerClosed. Reads,
-// atomics and receives can no longer complete; what else is queued can, and more can be posted
-// (RFC 5041 §6.2.1). It is called by the goroutine that calls Handle. If the connection is lost, or
-// ends at any other place, call Abort instead.
+// PeerClosed reports that the peer has closed its half of the stream in order: its FIN came after a
+// whole FPDU and a whole message. If the connection is lost, or ends at any other place, call Abort
+// instead. The goroutine that calls Handle calls PeerClosed.
+//
+// Reads, atomics and receives can no longer complete, so PeerClosed flushes them. The flushed
+// requests have err as their reason; nil means ErrPeerClosed. Other queued requests can still
+// complete, and more can be posted (RFC 5041 §6.2.1).
 func (q *QP) PeerClosed(err error) {
 	if err == nil {
 		err = ErrPeerClosed
@@ -94,9 +99,10 @@ func (q *QP) PeerClosed(err error) {
 	q.moveOnLocked()
 }
 
-// Close ends the stream in order. PostSend takes nothing from now on; what is queued still goes out, and
-// the requests of the peer that are here are answered. When all that is with TCP, what waits for the
-// peer is flushed, Reads, atomics and receives, and the QP is in StateClosed.
+// Close ends the stream in order. From now on PostSend accepts nothing. The QP still sends the
+// queued requests and answers the peer's requests that have arrived. When TCP has taken all of
+// these messages, the QP flushes the requests that wait for the peer (Reads, atomics and receives)
+// and enters StateClosed.
 func (q *QP) Close() {
 	q.mu.Lock()
 	defer q.unlock()
@@ -109,9 +115,10 @@ func (q *QP) Close() {
 	}
 }
 
-// Abort ends the stream at once: nothing is sent any more and every request is flushed, those too whose
-// messages are on their way. So the caller makes sure that nobody refers to their payload: it holds the
-// transmit token, or nothing has been given out. err is the reason; the first one of the stream counts.
+// Abort ends the stream at once. Nothing more is sent, and every request is flushed, including
+// requests whose messages are being sent. So the caller must make sure that nobody refers to their
+// payload: either the caller holds the transmit token, or no message has been given out. err is the
+// reason; the first reason of the stream counts.
 func (q *QP) Abort(err error) {
 	q.mu.Lock()
 	defer q.unlock()
@@ -138,7 +145,7 @@ func (q *QP) endLocked(s State, err error) {
 	q.settleLocked(reason)
 }
 
-// moveOnLocked does what is due once the last message is with TCP.
+// moveOnLocked changes the state if TCP has taken the last message and the state waited for that.
 //
 // +checklocks:q.mu
 func (q *QP) moveOnLocked() {
@@ -153,9 +160,9 @@ func (q *QP) moveOnLocked() {
 	}
 }
 
-// settleLocked completes the requests that have been flushed and flushes the receives, all after their
-// memory has been taken back. It lets go of mu while it waits for copies into that memory; nothing of
-// what is being settled can complete otherwise in the meantime.
+// settleLocked completes the flushed requests and flushes the receives. It takes the memory of each
+// back before it completes the request. It releases mu while it waits for copies into that memory;
+// nothing else can complete these requests in the meantime.
 //
 // +checklocks:q.mu
 func (q *QP) settleLocked(reason error) {
@@ -175,7 +182,7 @@ func (q *QP) settleLocked(reason error) {
 	}
 }
 
-// deregisterLocked takes the sink of a request that is done back from DDP. It lets go of mu meanwhile.
+// deregisterLocked takes the sink of a finished request back from DDP. It releases mu meanwhile.
 //
 // +checklocks:q.mu
 func (q *QP) deregisterLocked(e *sendEntry) {
@@ -186,13 +193,13 @@ func (q *QP) deregisterLocked(e *sendEntry) {
 	q.unlock()
 	sink.Deregister()
 	q.mu.Lock()
-	if e.sink == sink { // nobody else has done it, and completed the request, meanwhile
+	if e.sink == sink { // else another goroutine has deregistered it and completed the request
 		e.sink = nil
 	}
 }
 
-// blameLocked gives the one request that the error found here is about, if it is about one, a status of
-// its own.
+// blameLocked gives a status of its own to the one request that caused the error found by this
+// side, if a request did.
 //
 // +checklocks:q.mu
 func (q *QP) blameLocked(t Terminate) {

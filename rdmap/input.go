@@ -9,12 +9,12 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Handle acts on a message that DDP has delivered: it completes receives, Reads and atomics, queues
-// answers to requests, and ends the stream where the message is wrong or says so. It is called by the
-// goroutine that receives, for each message in order, and keeps nothing of m.
+// Handle acts on a message that DDP has delivered. It completes receives, Reads and atomics, and
+// queues answers to requests. If the message is wrong or is a Terminate, Handle ends the stream.
+// The receiving goroutine calls Handle for each message in order. Handle keeps no reference to m.
 func (q *QP) Handle(m *ddp.Message) {
 	if !q.receives() {
-		return // what comes after the end is dropped, a second Terminate too
+		return // messages after the end of the stream are dropped, also a second Terminate
 	}
 	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
 	var err error
@@ -31,7 +31,7 @@ func (q *QP) Handle(m *ddp.Message) {
 		err = q.handleAtomicResponse(m)
 	case rdmaphdr.OpTerminate:
 		err = q.handleTerminate(m)
-	default: // DDP has asked admit and does not deliver it
+	default: // admit has refused it, so DDP does not deliver it
 		err = operationError(codeOpcode, "%v", op)
 	}
 	q.heard = true
@@ -40,8 +40,9 @@ func (q *QP) Handle(m *ddp.Message) {
 	}
 }
 
-// receives reports whether inbound messages count in the present state. It takes no lock, so the stream may
-// end at any moment after it: what Handle does under mu asks receivesLocked again.
+// receives reports whether the QP handles inbound messages in its present state. It takes no lock,
+// so the stream may end at any moment after the call. Code that Handle runs under mu therefore
+// calls receivesLocked again.
 func (q *QP) receives() bool {
 	s := q.State()
 	return (s == StateRTS || s == StateClosing) && !q.peerDone.Load()
@@ -50,7 +51,7 @@ func (q *QP) receives() bool {
 // +checklocks:q.mu
 func (q *QP) receivesLocked() bool { return q.isUpLocked() && !q.peerClosed }
 
-// segmentOf adds to err the segment it is about, unless it knows.
+// segmentOf adds to err the segment that err is about, unless err already has one.
 func segmentOf(m *ddp.Message, err error) error {
 	if e, ok := err.(*Error); ok && e.Header == nil { //nolint:errorlint // made in this package, not wrapped
 		e.Header, e.SegmentLen = bytes.Clone(m.Header[:m.HeaderLen]), m.SegmentLen
@@ -58,7 +59,7 @@ func segmentOf(m *ddp.Message, err error) error {
 	return err
 }
 
-// handleSend completes the receive buffer that a Send or Immediate Data has used up.
+// handleSend completes the receive buffer that a Send or Immediate Data has consumed.
 func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.Solicits()}
 	if op.IsImmediate() {
@@ -70,8 +71,8 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
 	}
 	if op.Invalidates() {
-		// Not under mu: it waits for copies to and from the region. And first: when the Completion is
-		// seen the STag is invalid.
+		// Without mu, because invalidate waits for copies to and from the region. And before the
+		// Completion, because the STag must be invalid when the program sees the Completion.
 		c.HasInvalidated, c.Invalidated = true, ddp.STag(m.RsvdULP32)
 		if err := q.invalidate(c.Invalidated); err != nil {
 			return err
@@ -85,9 +86,9 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 	return nil
 }
 
-// invalidate ends the validity of a local STag at the peer's wish. RDMAP must
-// "Invalidate the STag if it is associated with the RDMAP Stream; or issue a Terminate Message with the
-// STag Cannot be Invalidated Terminate Error Code" (RFC 5040 §5.3)
+// invalidate invalidates a local STag at the peer's request. RDMAP must "Invalidate the STag if it
+// is associated with the RDMAP Stream; or issue a Terminate Message with the STag Cannot be
+// Invalidated Terminate Error Code" (RFC 5040 §5.3).
 func (q *QP) invalidate(s ddp.STag) error {
 	err := q.cfg.Domain.Invalidate(s, q.cfg.QPNum)
 	var access *ddp.AccessError
@@ -110,17 +111,18 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.state != StateRTS {
-		q.responder.repost(a.buf) // a side that closes takes no new requests: the FIN will flush them
+		q.responder.repost(a.buf) // a closing side takes no new requests; its FIN flushes them at the peer
 		return nil
 	}
 	q.responder.push(a)
-	a.region = nil // not to keep it longer than the answer does
+	a.region = nil // so that the region is not kept longer than the answer needs it
 	return nil
 }
 
-// handleReadResponse completes the oldest Read. A response is checked against it although DDP has
-// placed it already: "The Data Sink MAY validate that the STag, Tagged Offset, and length of the RDMA
-// Read Response Message are the same" (RFC 5040 §5.2.2). So no Read succeeds with octets missing.
+// handleReadResponse completes the oldest Read. It compares the response with that Read although
+// DDP has already placed the response: "The Data Sink MAY validate that the STag, Tagged Offset,
+// and length of the RDMA Read Response Message are the same" (RFC 5040 §5.2.2). So no Read with
+// missing bytes succeeds.
 func (q *QP) handleReadResponse(m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
@@ -136,7 +138,7 @@ func (q *QP) handleReadResponse(m *ddp.Message) error {
 			Reason: "RDMA Read Response that is not what the oldest RDMA Read asked for"}
 	}
 	if e.sink != nil {
-		// This waits for nobody: only the caller's goroutine copies into the sink.
+		// Deregister does not wait here, because only the caller's goroutine copies into the sink.
 		e.sink.Deregister()
 		e.sink = nil
 	}
@@ -155,7 +157,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	// The whole of m.Buffer's array is posted again, for the next response.
+	// This posts all of m.Buffer's array again, for the next response.
 	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:rdmaphdr.AtomicResponseLen], 0)
 	e := q.sq.oldestAwaited()
 	switch {
@@ -169,7 +171,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	return nil
 }
 
-// answerLocked completes the oldest Read or atomic, whose response is here.
+// answerLocked completes the oldest Read or atomic, whose response has arrived.
 // "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read operation" (RFC 5040 §5.5)
 //
 // +checklocks:q.mu
@@ -178,7 +180,7 @@ func (q *QP) answerLocked(e *sendEntry) {
 	q.sq.retire(q)
 }
 
-// handleTerminate ends the stream because the peer has.
+// handleTerminate ends the stream because the peer has sent a Terminate.
 // "The RDMAP layer MUST Deliver the Terminate Message to the ULP." (RFC 5040 §5.4)
 func (q *QP) handleTerminate(m *ddp.Message) error {
 	t, err := ParseTerminate(m.Buffer)

@@ -6,11 +6,11 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// An output is the part of a QP that turns what is queued into messages, one after the other.
+// An output is the part of a QP that turns requests and answers into messages, one after the other.
 type output struct {
 	given     []outputKind // messages given out and not reported by Sent, the oldest first
-	answered  bool         // the last one was a response, so it is the send queue's turn
-	terminate []byte       // the Terminate Header to be sent; nil if there is none
+	answered  bool         // the last message was an answer, so the send queue is next
+	terminate []byte       // the Terminate Header to send; nil if there is none
 	payload   [1][]byte    // of the Terminate's message
 }
 
@@ -24,20 +24,21 @@ const (
 	terminate
 )
 
-// NextMessage takes the next message to be sent, if there is one; Message gives it. The caller holds
-// the transmit token, sends the message to its last segment before it asks for the next, and tells with
-// Sent. If DDP reports instead that the message's source is gone, the caller passes that error to Fail.
+// NextMessage takes the next message to send and reports whether there is one. Message returns that
+// message. The caller holds the transmit token. It must send the message up to its last segment
+// before it calls NextMessage again, and must report the message with Sent. If DDP reports that the
+// message's source is gone, the caller passes that error to Fail instead.
 func (q *QP) NextMessage() bool {
 	for {
 		if !q.outputDue.Load() {
-			q.msg.Payload, q.msg.Source = nil, nil // the garbage collector may have them
+			q.msg.Payload, q.msg.Source = nil, nil // so that the garbage collector may free them
 			return false
 		}
 		q.mu.Lock()
 		kind := q.nextLocked()
 		var a *response
 		switch kind {
-		case nothing: // it is gone since, and the next round sees that
+		case nothing: // the message is gone by now, and the next round sees that
 			q.unlock()
 			continue
 		case request:
@@ -58,7 +59,7 @@ func (q *QP) NextMessage() bool {
 		if a == nil {
 			return true
 		}
-		// Not under mu: an atomic competes with others for its word.
+		// Without mu, because an atomic may wait for other users of its word.
 		err := a.message(&q.msg)
 		if err == nil {
 			return true
@@ -70,20 +71,21 @@ func (q *QP) NextMessage() bool {
 	}
 }
 
-// withdraw strikes the message given out last off the list: it will never be whole.
+// withdraw removes the message given out last from the list. That message will never be sent whole.
 func (o *output) withdraw() {
 	o.given = o.given[:max(len(o.given)-1, 0)] // after an Abort the list is empty
 }
 
-// Message returns the message that NextMessage took. It is good until the next NextMessage; what its
-// payload refers to is good until Sent.
+// Message returns the message that NextMessage took. The message is valid until the next call of
+// NextMessage. The memory that its payload refers to is valid until Sent reports the message.
 func (q *QP) Message() *ddp.Message { return &q.msg }
 
-// HasOutput reports whether NextMessage would find a message. Any goroutine may ask.
+// HasOutput reports whether NextMessage would find a message. Any goroutine may call it.
 func (q *QP) HasOutput() bool { return q.outputDue.Load() }
 
-// Drained reports whether nothing is left to send: nothing waits, not even for a response, and Sent has
-// reported all that was given out. Any goroutine may ask.
+// Drained reports whether nothing is left to send: nothing is queued, not even a request that waits
+// for a response to another, and Sent has reported every message given out. Any goroutine may call
+// it.
 func (q *QP) Drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,11 +97,12 @@ func (q *QP) drainedLocked() bool {
 	if len(q.output.given) > 0 || q.output.terminate != nil {
 		return false
 	}
-	// In any other state what is queued will not go out.
+	// In all other states the queued requests and answers are never sent.
 	return !q.isUpLocked() || q.sq.isEmpty() && q.responder.isEmpty()
 }
 
-// nextLocked says what the next message is. Requests and answers take turns when both are due.
+// nextLocked returns the kind of the next message. Requests and answers alternate when both are
+// ready.
 //
 // +checklocks:q.mu
 func (q *QP) nextLocked() outputKind {
@@ -120,9 +123,9 @@ func (q *QP) nextLocked() outputKind {
 	return nothing
 }
 
-// Sent tells that TCP has taken the last octet of the first n messages given out and not yet reported.
-// Sends, Writes and Immediate Data among them are complete. The caller holds the transmit token. A
-// message whose source was gone does not count.
+// Sent reports that TCP has taken the last byte of the oldest n messages given out and not yet
+// reported. The Sends, Writes and Immediate Data among them are then complete. The caller holds the
+// transmit token. It must not count a message whose source was gone.
 func (q *QP) Sent(n int) {
 	q.mu.Lock()
 	defer q.unlock()

@@ -6,15 +6,16 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A recvQueue holds the posted receive buffers until their Completions, in posting order, in which
-// messages also fill them: a ring of the positions from head to tail, which only grow. Once the
-// stream has started each buffer is in the ddp.Queue of the Sends as well, in the same order.
+// A recvQueue holds the posted receive buffers until their Completions. The buffers are in posting
+// order, and messages fill them in that order. The queue is a ring of the positions from head to
+// tail, which only grow. Once the stream has started, each buffer is also in the ddp.Queue of the
+// Sends, in the same order.
 type recvQueue struct {
-	entries []recvEntry // as many as were ever needed at a time
-	depth   uint64      // most buffers at a time
+	entries []recvEntry // has as many places as were ever needed at a time
+	depth   uint64      // the maximum number of buffers
 	head    uint64
 	tail    uint64
-	blamed  Status // of the oldest buffer when it is flushed, if not StatusOK
+	blamed  Status // if not StatusOK, the status with which the oldest buffer is flushed
 }
 
 // A recvEntry is one posted buffer.
@@ -43,7 +44,8 @@ func (r *recvQueue) push(e recvEntry) {
 	r.tail++
 }
 
-// start hands all buffers to DDP, behind one of length 0 for the peer's RTR if that is a Send.
+// start gives all buffers to DDP. If the peer's RTR is a Send, a buffer of length 0 for it comes
+// first.
 func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
 	if expectRTR {
 		r.depth++
@@ -74,11 +76,14 @@ func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
 	cq.complete(c)
 }
 
-// PostRecv puts a buffer at the end of the receive queue. Any goroutine may call it, also before Start.
-// It never waits. A closing stream still takes buffers, because its peer may still send. If PostRecv
-// returns nil, there will be exactly one Completion. It returns ErrClosed or ErrPeerClosed when nothing
-// more can arrive, ErrQueueFull, ErrCompletionQueueFull, ErrMessageTooLong for a buffer of more than
-// 2^32-1 octets, or ErrSharedQueue.
+// PostRecv appends a buffer to the receive queue. Any goroutine may call it, also before Start, and
+// it never waits. A closing stream still accepts buffers, because its peer may still send. If
+// PostRecv returns nil, there will be exactly one Completion. It returns
+//
+//   - ErrClosed or ErrPeerClosed if nothing more can arrive;
+//   - ErrQueueFull or ErrCompletionQueueFull if a queue has no room;
+//   - ErrMessageTooLong for a buffer of more than 2^32-1 bytes;
+//   - ErrSharedQueue if the QP takes its buffers from a shared receive queue.
 func (q *QP) PostRecv(r RecvRequest) error {
 	if uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32 {
 		return ErrMessageTooLong
@@ -86,8 +91,8 @@ func (q *QP) PostRecv(r RecvRequest) error {
 	if q.cfg.SRQ != nil {
 		return ErrSharedQueue
 	}
-	// The two queues must have the same order, but DDP's is not to be waited for under mu: it is
-	// locked while a segment is copied.
+	// The two queues must have the same order. But PostRecv must not wait for DDP's queue while it
+	// holds mu, because DDP's queue is locked while a segment is copied.
 	q.postRecvMu.Lock()
 	defer q.postRecvMu.Unlock()
 	started, err := q.pushRecv(r)

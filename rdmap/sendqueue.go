@@ -9,25 +9,27 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// A sendQueue holds the posted requests until their Completions, in posting order: a ring of which
+// A sendQueue holds the posted requests until their Completions, in posting order. It is a ring in
+// which
 //
 //	head ≤ sent ≤ next ≤ tail
 //
-// are positions that only grow. Requests before sent have been handed to TCP, those before next given
-// out as messages. A request leaves at head, when it is done and nobody refers to its memory.
+// are positions that only grow. TCP has the messages of the requests before sent. NextMessage has
+// given out the messages of the requests before next. A request leaves the ring at head, when it is
+// done and nobody refers to its memory.
 type sendQueue struct {
-	ring  []*sendEntry // as many places as were ever needed at a time: a power of two
-	free  []*sendEntry // a few of those without a request; the others are in sendEntries
-	depth uint64       // most requests at a time
+	ring  []*sendEntry // has as many places as were ever needed at a time, a power of two
+	free  []*sendEntry // up to keptEntries unused entries; the others are in sendEntries
+	depth uint64       // the maximum number of requests
 	head  uint64
 	sent  uint64
 	next  uint64
 	tail  uint64
-	// The requests that await a response: awaited is at or before the oldest of those given out, and
-	// outstanding how many there are.
+	// The requests that await a response. awaited is a position at or before the oldest such
+	// request that was given out. outstanding is the number of such requests given out.
 	awaited     uint64
 	outstanding int
-	requestMSN  uint32 // of the last Read or Atomic Request given out, which DDP counts alike
+	requestMSN  uint32 // of the last Read or Atomic Request given out; DDP counts both in one sequence
 	atomicID    uint32 // of the last Atomic Request given out
 }
 
@@ -36,15 +38,15 @@ type progress uint8
 
 const (
 	queued  progress = iota
-	given            // NextMessage has given it out: the transmit token's holder refers to its memory
-	handed           // TCP has all of it
-	skipped          // it will never be given out
+	given            // NextMessage has given the message out: the holder of the transmit token refers to its memory
+	handed           // TCP has the whole message
+	skipped          // the message will never be given out
 )
 
 // A sendEntry is one posted request.
 type sendEntry struct {
 	id         uint64
-	cq         *CompletionQueue // nil for the RTR, which is nobody's
+	cq         *CompletionQueue // nil for the RTR, which has no Completion
 	op         WorkOp
 	opcode     rdmaphdr.Opcode
 	fence      bool
@@ -52,13 +54,13 @@ type sendEntry struct {
 
 	remote     Handle   // of a Write or Read
 	invalidate ddp.STag // of a Send with Invalidate
-	n          uint32   // octets of payload or sink
-	payload    [][]byte // of the message, whatever it is
+	n          uint32   // bytes of payload or sink
+	payload    [][]byte // of the message, for all operations
 	piece      [1][]byte
-	header     [rdmaphdr.AtomicRequestLen]byte // payload of what has an RDMAP header, or of Immediate Data
-	inline     *inlineBuffer                   // what payload refers to; nil if that is the user's
+	header     [rdmaphdr.AtomicRequestLen]byte // the payload if the message has an RDMAP header or is Immediate Data
+	inline     *inlineBuffer                   // the memory of payload; nil if payload is the user's memory
 
-	sink     *ddp.Region // a Read's sink, until it is deregistered; nil also where n is 0
+	sink     *ddp.Region // a Read's sink until it is deregistered; also nil if n is 0
 	sinkSTag ddp.STag
 	sinkTO   uint64
 	msn      uint32 // of a Read or Atomic Request
@@ -66,7 +68,7 @@ type sendEntry struct {
 
 	progress  progress
 	done      bool // status, err and original are final
-	completed bool // its Completion was given out ahead of its turn
+	completed bool // its Completion was given out before its turn
 	status    Status
 	err       error
 	original  uint64
@@ -81,7 +83,8 @@ func (s *sendQueue) at(pos uint64) *sendEntry { return *s.place(pos) }
 
 func (s *sendQueue) isFull() bool { return s.tail-s.head >= s.depth }
 
-// push puts a request of n octets at the tail. The queue has room, and the Completion its entry.
+// push appends a request of n bytes. The caller has checked that the queue has room, and has
+// reserved the entry for the Completion.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
 	if s.tail-s.head == uint64(len(s.ring)) {
 		s.grow()
@@ -111,7 +114,7 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	}
 }
 
-// grow makes the ring longer.
+// grow doubles the length of the ring.
 func (s *sendQueue) grow() {
 	longer := make([]*sendEntry, max(2*len(s.ring), 4))
 	for pos := s.head; pos < s.tail; pos++ {
@@ -120,11 +123,12 @@ func (s *sendQueue) grow() {
 	s.ring = longer
 }
 
-// keptEntries is the number of unused entries that a queue keeps, so that it need not ask sendEntries for
-// each request.
+// keptEntries is the maximum number of unused entries that a queue keeps, so that it need not ask
+// sendEntries for each request.
 const keptEntries = 8
 
-// sendEntries holds the entries that queues no longer need, so that an idle connection is small again.
+// sendEntries holds the entries that queues no longer need, so that a connection that becomes idle
+// takes little memory again.
 var sendEntries = sync.Pool{New: func() any { return new(sendEntry) }}
 
 // take returns an entry for a request.
@@ -138,7 +142,7 @@ func (s *sendQueue) take() *sendEntry {
 	return e
 }
 
-// putBack takes back an entry whose request is over.
+// putBack takes back the entry of a finished request.
 func (s *sendQueue) putBack(e *sendEntry) {
 	*e = sendEntry{}
 	if len(s.free) < keptEntries {
@@ -154,15 +158,16 @@ func (e *sendEntry) setPiece(b []byte) {
 	e.payload = e.piece[:]
 }
 
-// pushRTR puts the Ready to Receive indication at the tail. It names STag 1, which stands for no
-// buffer: a length of 0 is never checked, and some peers take STag 0 for something special.
+// pushRTR appends the Ready to Receive indication. Its message names STag 1, which stands for no
+// buffer: nobody checks the STag of a message of length 0, and some peers treat STag 0 specially.
 func (s *sendQueue) pushRTR(op WorkOp) {
 	s.depth++
 	s.push(&WorkRequest{Op: op, Remote: Handle{STag: 1}}, 0, nil, nil, nil)
 	s.at(s.tail - 1).sinkSTag = 1
 }
 
-// isEmpty reports whether no request is left to be given out. It passes over those that never will be.
+// isEmpty reports whether no request is left to be given out. It skips the requests that never will
+// be.
 func (s *sendQueue) isEmpty() bool {
 	for s.next < s.tail && s.at(s.next).done {
 		s.at(s.next).progress = skipped
@@ -171,7 +176,7 @@ func (s *sendQueue) isEmpty() bool {
 	return s.next == s.tail
 }
 
-// ready reports whether the next request may go out now.
+// ready reports whether the next request may be given out now.
 func (s *sendQueue) ready(ord int) bool {
 	if s.isEmpty() {
 		return false
@@ -190,7 +195,7 @@ func (s *sendQueue) ready(ord int) bool {
 	return true
 }
 
-// give takes the next request, which is ready, and fills in its message.
+// give takes the next request, which must be ready, and fills in its message.
 func (s *sendQueue) give(m *ddp.Message) {
 	e := s.at(s.next)
 	s.next++
@@ -221,7 +226,7 @@ func (s *sendQueue) give(m *ddp.Message) {
 	}
 }
 
-// giveBack notes that TCP has the oldest message that was given out.
+// giveBack notes that TCP has taken the oldest message given out.
 func (s *sendQueue) giveBack() {
 	for s.at(s.sent).progress == skipped {
 		s.sent++
@@ -236,7 +241,7 @@ func (s *sendQueue) giveBack() {
 	}
 }
 
-// oldestAwaited returns the oldest request whose response is due, nil if none is.
+// oldestAwaited returns the oldest request whose response is outstanding, or nil if there is none.
 func (s *sendQueue) oldestAwaited() *sendEntry {
 	for s.awaited = max(s.awaited, s.head); s.awaited < s.next; s.awaited++ {
 		if e := s.at(s.awaited); e.op.awaitsResponse() && !e.done {
@@ -246,7 +251,8 @@ func (s *sendQueue) oldestAwaited() *sendEntry {
 	return nil
 }
 
-// endAwaited settles the oldest request whose response is due, if that is an op, or an atomic like it.
+// endAwaited ends the oldest request whose response is outstanding, if its operation is op, or an
+// atomic like op.
 func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
 	if e := s.oldestAwaited(); e != nil && e.op.isAtomic() == op.isAtomic() {
 		s.end(e, status, err)
@@ -290,7 +296,7 @@ func (s *sendQueue) end(e *sendEntry, status Status, err error) {
 	}
 }
 
-// flush ends every request that which selects as flushed.
+// flush ends every request for which which returns true, with StatusFlushed.
 func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
 	for pos := s.head; pos < s.tail; pos++ {
 		if e := s.at(pos); which(e) {
@@ -301,7 +307,7 @@ func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
 
 func everyRequest(*sendEntry) bool { return true }
 
-// letGo notes that nobody refers to the memory of messages given out.
+// letGo notes that nobody refers any more to the memory of the messages given out.
 func (s *sendQueue) letGo() {
 	for ; s.sent < s.next; s.sent++ {
 		if e := s.at(s.sent); e.progress == given {
@@ -310,7 +316,8 @@ func (s *sendQueue) letGo() {
 	}
 }
 
-// flushedSink returns a request that is done and whose sink is still registered, nil if there is none.
+// flushedSink returns a request that is done and whose sink is still registered, or nil if there is
+// none.
 func (s *sendQueue) flushedSink() *sendEntry {
 	for pos := s.head; pos < s.tail; pos++ {
 		if e := s.at(pos); e.done && e.sink != nil {
@@ -320,7 +327,7 @@ func (s *sendQueue) flushedSink() *sendEntry {
 	return nil
 }
 
-// retire completes what is done, in order, and frees its places.
+// retire completes the finished requests in order and frees their places.
 // "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the ULP."
 // (RFC 5040 §5.5)
 func (s *sendQueue) retire(q *QP) {
@@ -337,7 +344,7 @@ func (s *sendQueue) retire(q *QP) {
 	}
 }
 
-// complete gives the request's Completion out, unless nobody wants it or it has been before.
+// complete gives out the request's Completion, unless nobody wants it or it was given out before.
 func (e *sendEntry) complete(q *QP) {
 	if e.inline != nil {
 		e.inline.free()
@@ -357,11 +364,14 @@ func (e *sendEntry) complete(q *QP) {
 	e.completed = true
 }
 
-// PostSend puts a request at the end of the send queue; any goroutine may call it. It never waits.
-// If it returns nil there will be exactly one Completion, or none if wr is Unsignaled and succeeds. It
-// returns ErrNotConnected, ErrClosed or ErrPeerClosed where the stream's state forbids the request,
-// ErrQueueFull, ErrCompletionQueueFull, ErrNoExtensions or ErrNoORD where its limits do, and
-// ErrBadRequest or ErrMessageTooLong where the request itself is wrong.
+// PostSend appends a request to the send queue. Any goroutine may call it, and it never waits. If
+// PostSend returns nil there will be exactly one Completion, or none if wr is Unsignaled and
+// succeeds. It returns
+//
+//   - ErrNotConnected, ErrClosed or ErrPeerClosed if the stream's state forbids the request;
+//   - ErrQueueFull, ErrCompletionQueueFull, ErrNoExtensions or ErrNoORD if a limit of the stream
+//     does;
+//   - ErrBadRequest or ErrMessageTooLong if the request itself is wrong.
 func (q *QP) PostSend(wr *WorkRequest) error {
 	n, err := wr.payload()
 	if err != nil {
@@ -369,8 +379,8 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 	}
 	var sink *ddp.Region
 	if wr.Op == WorkRead && n > 0 {
-		// A region of its own, just as long as the Read: the peer can write nowhere else, and no more
-		// once the response is here.
+		// A Read has its own region, exactly as long as the Read. So the peer can write nowhere
+		// else, and nothing at all once the response has arrived.
 		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum); err != nil {
 			return fmt.Errorf("rdmap: sink of the Read: %w", err)
 		}
@@ -423,7 +433,7 @@ type inlineBuffer struct{ b []byte }
 
 var inlineBuffers = sync.Pool{New: func() any { return new(inlineBuffer) }}
 
-// maxPooledInline bounds the copies that are kept for the next request, in octets.
+// maxPooledInline is the largest copy that is kept for another request, in bytes.
 const maxPooledInline = 64 << 10
 
 func newInlineBuffer(wr *WorkRequest) *inlineBuffer {
