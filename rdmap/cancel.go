@@ -25,8 +25,8 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
 		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody sends from the caller's memory
-			q.deregisterLocked(e) // the end of the stream may be about to, and an octet on its way
-			if pos >= q.sq.head { // else whoever has ended it has completed it meanwhile
+			q.deregisterLocked(e) // this may wait for a copy, while the stream ends
+			if pos >= q.sq.head { // else the end of the stream has completed it meanwhile
 				e.complete(q)
 			}
 		case e.progress != queued:
@@ -45,17 +45,18 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	return true
 }
 
-// An abandoned is a Read or atomic that was cancelled while its response was outstanding: its Completion,
-// which release gives out, and its sink, which the response must not change after that.
+// An abandoned is a Read or atomic that was cancelled while its response was outstanding. It holds
+// the Completion, which release gives out, and the sink, which the response must not change after
+// that.
 type abandoned struct {
 	cq   *CompletionQueue
 	sink *ddp.Region
 	c    Completion
 }
 
-// abandon takes the Completion away from the request. Nothing else can complete the request after that,
-// for instance as a success with octets missing. The caller holds QP.mu and calls release next, without
-// QP.mu.
+// abandon takes the Completion away from the request. After that nothing else can complete the
+// request, for instance as a success with bytes missing. The caller holds QP.mu and then calls
+// release without QP.mu.
 func (e *sendEntry) abandon(q *QP) abandoned {
 	a := abandoned{cq: e.cq, sink: e.sink}
 	a.c = Completion{ID: e.id, QPNum: q.cfg.QPNum, Op: e.op, Status: StatusFlushed, Err: ErrCancelled}
@@ -73,7 +74,7 @@ func (q *QP) abandonLocked(e *sendEntry) {
 	q.mu.Lock()
 }
 
-// release waits for copies into the sink and gives the Completion out.
+// release waits for copies into the sink and gives out the Completion.
 func (a abandoned) release() {
 	if a.sink != nil {
 		ddp.Redirect(a.sink, nil)

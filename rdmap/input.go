@@ -111,7 +111,7 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.state != StateRTS {
-		q.responder.repost(a.buf) // a closing side takes no new requests; its FIN flushes them at the peer
+		q.responder.repost(a.buf) // a closing QP takes none: its FIN makes the peer flush them
 		return nil
 	}
 	q.responder.push(a)

@@ -13,27 +13,27 @@ import (
 // defaultDepth is the number of requests that a queue holds if the Config does not say.
 const defaultDepth = 128
 
-// A Config says what a QP is made of. The zero Config works.
+// A Config sets up a QP. The zero Config works.
 type Config struct {
 	SendDepth, RecvDepth int // the maximum number of requests posted at a time; zero means 128
-	// IRD and ORD are the limits of inbound and outbound Reads (and atomics) in flight that are
-	// offered in startup. What startup agreed on comes with Start.
+	// IRD and ORD are the limits that startup offers for inbound and outbound Reads (and atomics)
+	// in flight. StartParams has the limits that startup agreed on.
 	IRD, ORD int
-	// SendCQ and RecvCQ receive the Completions. Nil means a queue of the QP's own, as deep as the
-	// send or receive queue, or as SRQ if that is deeper.
+	// SendCQ and RecvCQ receive the Completions. Nil means that the QP makes a queue of its own, as
+	// deep as the send or receive queue, or as SRQ if that is deeper.
 	SendCQ, RecvCQ *CompletionQueue
-	// SRQ supplies the receive buffers. PostRecv then returns ErrSharedQueue, and RecvDepth is the maximum
-	// number of buffers bound at a time. RecvCQ must have an entry for each bound buffer of all its queue
-	// pairs until the Completion is taken: a Send for which there is no entry ends the stream. Nil means
-	// that buffers are posted with PostRecv.
+	// SRQ supplies the receive buffers. PostRecv then returns ErrSharedQueue, and RecvDepth is the
+	// maximum number of buffers bound at a time. RecvCQ must have an entry for each bound buffer of
+	// all its queue pairs until the Completion is taken. A Send for which there is no entry ends
+	// the stream. Nil means that the program posts buffers with PostRecv.
 	SRQ    *SharedReceiveQueue
 	Domain *ddp.Domain // Protection Domain of the queue pair; nil means a Domain of its own
-	// QPNum is the number of the queue pair. Each Completion carries it, so queue pairs that share a
-	// completion queue need different numbers. It is also the number of the RDMAP Stream in Domain,
-	// so queue pairs that share a Domain need different numbers too. It must not be 0 if Domain is
-	// set; without a Domain, 0 means 1.
+	// QPNum is the number of the queue pair. Each Completion carries it, so queue pairs that share
+	// a completion queue need different numbers. QPNum is also the number of the RDMAP Stream in
+	// Domain, so queue pairs that share a Domain need different numbers too. It must not be 0 if
+	// Domain is set. Without a Domain, 0 means 1.
 	QPNum uint64
-	// Extensions turns RFC 7306's operations on, whatever startup agrees on.
+	// Extensions enables RFC 7306's operations, whatever startup agrees on.
 	Extensions bool
 }
 
@@ -44,24 +44,24 @@ func orDefault(n int) int {
 	return n
 }
 
-// A State is where a QP is in its life:
+// A State is a phase in the life of a QP:
 //
 //	Idle ──Start──▶ RTS ──Close──▶ Closing ──drained──▶ Closed
-//	  │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
-//	  └──Fail, Abort─┴──Abort (from every state but Closed)──▶ Error
+//	 │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
+//	 └──Fail, Abort─┴──Abort (from every state but Closed)──▶ Error
 //
-// Closing can fail like RTS. Closed and Error are final: a QP is not used twice. (Close in Idle leads
-// to Closed, a Fail in Closed to Error.)
+// Closing can fail like RTS. Closed and Error are final: a QP is not used twice. Close in Idle
+// leads to Closed. Fail in Closed leads to Error.
 type State uint8
 
 // The states.
 const (
-	StateIdle        State = iota // startup is not over: receives can be posted
+	StateIdle        State = iota // startup is in progress; receives can be posted
 	StateRTS                      // ready to send
-	StateClosing                  // nothing can be sent any more; what is queued still goes out
-	StateTerminating              // the stream failed; all that may go out is the Terminate
-	StateError                    // over, not in order
-	StateClosed                   // over, in order
+	StateClosing                  // PostSend accepts nothing; queued messages are still sent
+	StateTerminating              // the stream failed; only the Terminate may still be sent
+	StateError                    // the stream ended with an error
+	StateClosed                   // the stream ended in order
 )
 
 var stateNames = [...]string{"Idle", "RTS", "Closing", "Terminate", "Error", "Closed"}
@@ -74,26 +74,28 @@ func (s State) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// A QP (queue pair) is one end of an RDMAP Stream: what its user posts becomes messages for DDP, and
-// what DDP delivers becomes Completions, answers to the peer, or the end of the stream.
+// A QP (queue pair) is one end of an RDMAP Stream. The requests that its user posts become messages
+// for DDP. The messages that DDP delivers become Completions, answers to the peer, or the end of
+// the stream.
 //
-// PostSend, PostRecv, Cancel, the getters and the calls that end the stream may come from any
-// goroutine; NextMessage, Message and Sent from one at a time, who holds what the driver has for a
-// transmit token; Handle from the one goroutine that receives. None of them waits, except that
-// memory is not given back while a segment is being copied into it.
+// Any goroutine may call PostSend, PostRecv, Cancel, the getters and the calls that end the stream.
+// Only the holder of the driver's transmit token may call NextMessage, Message and Sent, so one
+// goroutine at a time calls them. Only the receiving goroutine may call Handle. None of these calls
+// waits, with one exception: a call that gives memory back waits while a segment is being copied
+// into that memory.
 type QP struct {
 	cfg    Config
-	queues [4]*ddp.Queue // by QN; Start makes all but that of the Sends
+	queues [4]*ddp.Queue // by QN; Start makes all except the queue of the Sends
 
-	admission admission // what the stream takes; set by Start
+	admission admission // the messages that the stream accepts; set by Start
 
-	msg      ddp.Message // given out last; the transmit token guards it
-	incoming response    // to the request being judged; the goroutine that calls Handle has it
-	heard    bool        // a message has been handled; the same goroutine's
+	msg      ddp.Message // the message given out last; the transmit token guards it
+	incoming response    // the answer to the request being checked; Handle's goroutine owns it
+	heard    bool        // a message has been handled; the same goroutine owns it
 
 	initiator bool // of MPA startup; set by Start
 
-	postRecvMu locks.Mutex[locks.PostRecv] // held from a receive's place in rq to that in DDP's queue; taken before mu
+	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 
 	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
 	peerDone  atomic.Bool   // a copy of peerClosed, for the same reason
@@ -103,7 +105,7 @@ type QP struct {
 	state State // +checklocks:mu
 	// why the stream ended
 	err error // +checklocks:mu
-	// nothing more comes from the peer
+	// nothing more arrives from the peer
 	peerClosed bool      // +checklocks:mu
 	ird        int       // +checklocks:mu
 	ord        int       // +checklocks:mu
@@ -113,7 +115,7 @@ type QP struct {
 	output     output    // +checklocks:mu
 }
 
-// NewQP returns a QP in StateIdle. PostRecv works already.
+// NewQP returns a QP in StateIdle. PostRecv may be called at once.
 func NewQP(c Config) *QP {
 	c.SendDepth, c.RecvDepth = orDefault(c.SendDepth), orDefault(c.RecvDepth)
 	if c.SendCQ == nil {
@@ -139,21 +141,22 @@ func NewQP(c Config) *QP {
 	return q
 }
 
-// StartParams is what MPA startup agreed on.
+// StartParams is the result of MPA startup.
 type StartParams struct {
 	Initiator  bool // this side was the Initiator of MPA startup
 	IRD, ORD   int  // inbound and outbound Reads and atomics in flight, together
-	Extensions bool // RFC 7306's operations are used; also if the Config says so
-	// SendRTR is the operation of length 0 that this side, the Initiator, sends first so that the
-	// Responder may send at all (RFC 6581 §9): WorkSend, WorkWrite or WorkRead; zero means none. It
-	// has no Completion.
+	Extensions bool // enables RFC 7306's operations, as Config.Extensions does
+	// SendRTR is the operation of length 0 that this side, as the Initiator, sends first so that
+	// the Responder may send at all (RFC 6581 §9): WorkSend, WorkWrite or WorkRead. Zero means
+	// none. The operation has no Completion.
 	SendRTR WorkOp
-	// ExpectRTRSend tells that the peer's first Send is such a one. A buffer of the QP's own takes it.
+	// ExpectRTRSend says that the peer's first Send is its RTR. A buffer of the QP's own takes that
+	// Send.
 	ExpectRTRSend bool
 }
 
-// Start takes the QP from StateIdle to StateRTS. In any other state it does nothing: the stream has
-// been given up during startup.
+// Start takes the QP from StateIdle to StateRTS. In any other state it does nothing, because the
+// stream was given up during startup.
 func (q *QP) Start(p StartParams) {
 	q.postRecvMu.Lock()
 	defer q.postRecvMu.Unlock()
@@ -185,17 +188,17 @@ func (q *QP) Start(p StartParams) {
 	}
 }
 
-// terminateBufferLen is the size of the buffer that waits for the peer's Terminate: a little more than
-// the longest one, since octets after the header are ignored.
+// terminateBufferLen is the size of the buffer for the peer's Terminate in bytes. The buffer is a
+// little larger than the longest Terminate, since bytes after the header are ignored.
 const terminateBufferLen = maxTerminateLen + 12
 
-// mustPost posts a buffer to a queue that is known to have room. A queue that was flushed meanwhile,
-// because the stream has ended, needs no buffers.
+// mustPost posts a buffer to a queue that is known to have room. If the stream has ended and
+// flushed the queue meanwhile, the queue needs no buffer.
 func mustPost(queue *ddp.Queue, head, b []byte, id uint64) {
 	queue.Post(head, b, id)
 }
 
-// ReceiverConfig returns what the stream's ddp.Receiver needs to know of this QP. Call it after Start.
+// ReceiverConfig returns the configuration of the stream's ddp.Receiver. Call it after Start.
 func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
 	return ddp.ReceiverConfig{
 		Domain: q.cfg.Domain, Stream: q.cfg.QPNum, Queues: q.queues,
@@ -206,8 +209,8 @@ func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
 // State returns the QP's state.
 func (q *QP) State() State { return State(q.stateNow.Load()) }
 
-// Err returns why the stream ended: a *TerminateError if a Terminate was or will be sent, or has come;
-// nil as long as it is in order.
+// Err returns why the stream ended, or nil if it has not ended with an error. The error is a
+// *TerminateError if a Terminate has been or will be sent, or has arrived.
 func (q *QP) Err() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +231,8 @@ func (q *QP) setState(s State) {
 	q.stateNow.Store(uint32(s))
 }
 
-// unlock releases mu. It notes first whether there is output, because whoever held mu may have changed that.
+// unlock releases mu. First it notes whether there is output, because the holder of mu may have
+// changed that.
 //
 // +checklocksrelease:q.mu
 func (q *QP) unlock() {
@@ -236,12 +240,12 @@ func (q *QP) unlock() {
 	q.mu.Unlock()
 }
 
-// isUpLocked reports whether messages go out in the present state.
+// isUpLocked reports whether the QP sends requests and answers in its present state.
 //
 // +checklocks:q.mu
 func (q *QP) isUpLocked() bool { return q.state == StateRTS || q.state == StateClosing }
 
-// closedErrLocked returns the error of a post that comes too late.
+// closedErrLocked returns the error for a post to a stream that has ended.
 //
 // +checklocks:q.mu
 func (q *QP) closedErrLocked() error {
@@ -251,11 +255,12 @@ func (q *QP) closedErrLocked() error {
 	return fmt.Errorf("%w: %w", ErrClosed, q.err)
 }
 
-// An admission says which messages a stream takes, by their control field alone.
+// An admission decides by the control field alone which messages a stream accepts.
 type admission struct{ extensions bool }
 
-// admit judges the control field of a segment before anything of it is placed, and says what right a
-// Tagged one needs. A queue number that is not in use is left to DDP, which has an error for it.
+// admit checks the control field of a segment before DDP places any of the segment. For a Tagged
+// segment it returns the right that the segment needs. admit leaves a queue number that is not in
+// use to DDP, which has an error for it.
 func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
 	op, rv := rdmaphdr.ParseControl(rsvdULP)
 	switch {
@@ -275,12 +280,13 @@ func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access
 	return 0, nil
 }
 
-// uses reports whether the stream has the queue.
+// uses reports whether the stream has the queue qn.
 func (a admission) uses(qn ddp.QN) bool {
 	return qn <= ddp.QNTerminate || qn == ddp.QNAtomicResponse && a.extensions
 }
 
-// isInMessage tells of Immediate Data, which comes with its message whatever buffer that uses up.
+// isInMessage reports whether the message is Immediate Data. Immediate Data arrives in the message
+// itself, whichever buffer it consumes.
 func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
 	op, _ := rdmaphdr.ParseControl(rsvdULP)
 	return op.IsImmediate()

@@ -8,20 +8,21 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// A responder answers the peer's Read and Atomic Requests, strictly one after the other: a request is
-// read from memory, or performed, only when its answer is the next message. It is a ring of which
+// A responder answers the peer's Read and Atomic Requests, strictly one after the other. It reads
+// memory for a request, or performs the request, only when the answer is the next message. A
+// responder is a ring in which
 //
-//	[oldest, next)  have been answered by messages that TCP may not have in full yet
-//	[next, tail)    wait, at most as many as the IRD
+//	[oldest, next)  are answered by messages that TCP may not have taken in full yet
+//	[next, tail)    wait; they are at most as many as the IRD
 type responder struct {
-	slots  []response // made when the first request comes
+	slots  []response // made when the first request arrives
 	limit  uint64     // IRD
 	oldest uint64
 	next   uint64
 	tail   uint64
-	queue  *ddp.Queue // one buffer for each request that may come
+	queue  *ddp.Queue // one buffer for each request that may arrive
 	memory []byte     // the buffers, by ID
-	size   uint64     // of each
+	size   uint64     // of each buffer
 }
 
 // A response is the answer to one request.
@@ -29,18 +30,19 @@ type response struct {
 	isAtomic   bool
 	read       rdmaphdr.ReadRequest
 	atomic     rdmaphdr.AtomicRequest
-	region     *ddp.Region // what is read or changed; nil for a Read of length 0
+	region     *ddp.Region // the Region to read or change; nil for a Read of length 0
 	header     [ddp.UntaggedHeaderLen]byte
-	segmentLen int    // with header: the request's segment, for a Terminate
-	buf        uint64 // ID of the buffer the request came in
+	segmentLen int    // with header, the request's segment, for a Terminate
+	buf        uint64 // ID of the buffer that the request arrived in
 	scratch    [rdmaphdr.AtomicResponseLen]byte
 	payload    [1][]byte // scratch
 }
 
-// start makes room for ird requests and returns the queue they come on.
+// start makes room for ird requests and returns the queue on which they arrive.
 // "The Data Source MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA
-// Read Request Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit; one request too many finds
-// no buffer.
+// Read Request Queue" (RFC 5040 §5.2.2).
+// Reads and atomics share the limit. If the peer sends one request too many, that request finds no
+// buffer.
 func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 	n := rdmaphdr.ReadRequestLen
 	if extensions {
@@ -57,7 +59,7 @@ func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 
 func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }
 
-// repost makes the buffer of a request free for another.
+// repost makes the buffer of a request available for another request.
 func (r *responder) repost(id uint64) {
 	mustPost(r.queue, nil, r.memory[id*r.size:(id+1)*r.size:(id+1)*r.size], id)
 }
@@ -70,15 +72,16 @@ func (r *responder) push(a *response) {
 	r.tail++
 }
 
-// ready reports whether an answer can be given out. Those that TCP has not confirmed are limited, so
-// that their slots are not used again too early.
+// ready reports whether an answer can be given out. The number of answers that TCP has not
+// confirmed is limited, so that their slots are not reused too early.
 func (r *responder) ready() bool { return r.next < r.tail && r.next-r.oldest < r.limit }
 
 // isEmpty reports whether no answer is left to be given out.
 func (r *responder) isEmpty() bool { return r.next == r.tail }
 
-// give takes the next answer. Its buffer is free from now on: once the peer has the answer, which may
-// be before we know that TCP has all of it, it may send the next request.
+// give takes the next answer. The buffer of its request is available from now on, because the peer
+// may send the next request once it has the answer. That may be before this end knows that TCP has
+// the whole answer.
 func (r *responder) give() *response {
 	a := r.at(r.next)
 	r.next++
@@ -86,13 +89,13 @@ func (r *responder) give() *response {
 	return a
 }
 
-// giveBack notes that TCP has the oldest answer that was given out.
+// giveBack notes that TCP has taken the oldest answer given out.
 func (r *responder) giveBack() {
 	*r.at(r.oldest) = response{}
 	r.oldest++
 }
 
-// inProgress returns the answer given out last, nil if TCP has had all.
+// inProgress returns the answer given out last, or nil if TCP has taken all answers.
 func (r *responder) inProgress() *response {
 	if r.oldest == r.next {
 		return nil
@@ -100,7 +103,7 @@ func (r *responder) inProgress() *response {
 	return r.at(r.next - 1)
 }
 
-// message fills in the answer, and performs an atomic request. The error is an *Error.
+// message fills in m with the answer, and performs an atomic request. The error is an *Error.
 func (a *response) message(m *ddp.Message) error {
 	if !a.isAtomic {
 		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the
@@ -122,7 +125,8 @@ func (a *response) message(m *ddp.Message) error {
 	return nil
 }
 
-// error returns what a Terminate says of the request because err came from the memory it names.
+// error returns the *Error for a Terminate about the request. err is the error of the memory that
+// the request names.
 func (a *response) error(err error) *Error {
 	e := &Error{Header: bytes.Clone(a.header[:]), SegmentLen: a.segmentLen, Err: err}
 	var access *ddp.AccessError
@@ -141,7 +145,7 @@ func (a *response) error(err error) *Error {
 	return e
 }
 
-// after returns the request as it stands once n octets have been answered.
+// after returns the request as it stands once n bytes have been answered.
 // "the RDMA Read Request Header is updated to reflect the current location of the RDMA Read operation
 // that is in process" (RFC 5040 §4.8)
 func after(r rdmaphdr.ReadRequest, n uint32) rdmaphdr.ReadRequest {
@@ -151,7 +155,7 @@ func after(r rdmaphdr.ReadRequest, n uint32) rdmaphdr.ReadRequest {
 	return r
 }
 
-// answered returns how many octets of a Read had been cut into segments when its source failed.
+// answered returns how many bytes of a Read had been cut into segments when its source failed.
 func (a *response) answered(err *ddp.AccessError) uint32 {
 	if n := err.TO - a.read.SourceTO; n <= uint64(a.read.Size) {
 		return uint32(n)
@@ -159,7 +163,7 @@ func (a *response) answered(err *ddp.AccessError) uint32 {
 	return 0
 }
 
-// accessCode returns the code of a remote protection error (RFC 5040 figure 9) for what was wrong.
+// accessCode returns the code of the remote protection error (RFC 5040 figure 9) for e.
 func accessCode(e *ddp.AccessError) TerminateCode {
 	switch {
 	case e.Denied:
@@ -174,7 +178,7 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 	return codeInvalidSTag
 }
 
-// parse reads and judges a request that DDP has delivered to stream of d. The error is an *Error.
+// parse reads and checks a request that DDP has delivered to stream of d. The error is an *Error.
 func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
 	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest, buf: m.ID}
 	copy(a.header[:], m.Header[:m.HeaderLen])
@@ -193,7 +197,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 	case a.isAtomic:
 		a.region, err = d.Check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic, stream)
 		if err == nil {
-			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): this looks at the address.
+			// "a ULP Buffer address that is 64-bit aligned" (RFC 7306 §8.2): Update64 checks this.
 			_, err = a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
 		}
 	case a.read.Size > 0:

@@ -29,7 +29,7 @@ type sendQueue struct {
 	// request that was given out. outstanding is the number of such requests given out.
 	awaited     uint64
 	outstanding int
-	requestMSN  uint32 // of the last Read or Atomic Request given out; DDP counts both in one sequence
+	requestMSN  uint32 // of the last Read or Atomic Request given out; one sequence for both
 	atomicID    uint32 // of the last Atomic Request given out
 }
 
@@ -38,7 +38,7 @@ type progress uint8
 
 const (
 	queued  progress = iota
-	given            // NextMessage has given the message out: the holder of the transmit token refers to its memory
+	given            // by NextMessage: the transmit token's holder refers to its memory
 	handed           // TCP has the whole message
 	skipped          // the message will never be given out
 )
@@ -55,10 +55,10 @@ type sendEntry struct {
 	remote     Handle   // of a Write or Read
 	invalidate ddp.STag // of a Send with Invalidate
 	n          uint32   // bytes of payload or sink
-	payload    [][]byte // of the message, for all operations
+	payload    [][]byte // the payload of the message, whatever the operation
 	piece      [1][]byte
-	header     [rdmaphdr.AtomicRequestLen]byte // the payload if the message has an RDMAP header or is Immediate Data
-	inline     *inlineBuffer                   // the memory of payload; nil if payload is the user's memory
+	header     [rdmaphdr.AtomicRequestLen]byte // the payload, if that is a header or Immediate Data
+	inline     *inlineBuffer                   // the memory of payload; nil if the user's
 
 	sink     *ddp.Region // a Read's sink until it is deregistered; also nil if n is 0
 	sinkSTag ddp.STag
@@ -259,8 +259,9 @@ func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
 	}
 }
 
-// namedBy returns the Read or atomic that the peer's Terminate is about, nil if it is about none. The
-// sink's STag is the surer sign: some peers do not return the MSN that came.
+// namedBy returns the Read or atomic that the peer's Terminate is about, or nil if it is about
+// none. The sink's STag identifies the request more reliably than the MSN: some peers do not return
+// the MSN that they received.
 func (s *sendQueue) namedBy(t Terminate) *sendEntry {
 	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
 		return nil
@@ -285,7 +286,7 @@ func (s *sendQueue) namedBy(t Terminate) *sendEntry {
 	return nil
 }
 
-// end settles how a request ends, unless that is settled.
+// end sets how a request ended, unless the request is already done.
 func (s *sendQueue) end(e *sendEntry, status Status, err error) {
 	if e.done {
 		return

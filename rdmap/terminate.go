@@ -17,34 +17,34 @@ import (
 //	octet  4               6
 //	      | segment length | terminated DDP header (14 or 18 octets) | terminated RDMA header (28) |
 //
-// The second line is there as far as M, D and R say.
+// M, D and R say which parts of the second line are present.
 const (
 	terminateControlLen = 4
 	segmentLenLen       = 2
-	// maxTerminateLen is the longest Terminate Header: the one about a Read Request.
+	// maxTerminateLen is the length of the longest Terminate Header, which is about a Read Request.
 	maxTerminateLen = terminateControlLen + segmentLenLen + ddp.UntaggedHeaderLen + rdmaphdr.ReadRequestLen
 
 	flagM      = 0x80 // the DDP Segment Length is valid
-	flagD      = 0x40 // the terminated DDP header is there
-	flagR      = 0x20 // the terminated RDMA header is there
-	hostFlagM  = 0x01 // the same as Linux siw sends them from a little-endian host
+	flagD      = 0x40 // the terminated DDP header is present
+	flagR      = 0x20 // the terminated RDMA header is present
+	hostFlagM  = 0x01 // the same flags as Linux siw sends them from a little-endian host
 	hostFlagD  = 0x02
 	hostFlagR  = 0x04
 	taggedFlag = 0x80 // the T bit of a DDP header
 )
 
-// A Terminate is the Terminate Header: the last message of a stream, which says why it ends.
+// A Terminate is the Terminate Header of the last message of a stream. It says why the stream ends.
 type Terminate struct {
 	Code       TerminateCode
-	M, D, R    bool   // SegmentLen is valid; DDPHeader is there; RDMAHeader is there
-	SegmentLen uint16 // octets of the segment at fault, its DDP header included; some peers leave that out
-	DDPHeader  []byte // of that segment: 14 octets if it is Tagged, else 18
-	RDMAHeader []byte // the Read Request header at fault, 28 octets
-	// HostOrder tells that the bits came in the order of siw's host instead of the RFC's.
+	M, D, R    bool   // SegmentLen is valid; DDPHeader is present; RDMAHeader is present
+	SegmentLen uint16 // bytes of the segment at fault, with DDP header; some peers do not count that
+	DDPHeader  []byte // of that segment: 14 bytes if it is Tagged, otherwise 18
+	RDMAHeader []byte // the Read Request header at fault, 28 bytes
+	// HostOrder reports that the bits arrived in the order of siw's host instead of the RFC's.
 	HostOrder bool
 }
 
-// AppendTo appends the header to b, in the RFC's order whatever HostOrder is.
+// AppendTo appends the header to b in the RFC's bit order, whatever HostOrder is.
 func (t Terminate) AppendTo(b []byte) []byte {
 	var flags byte
 	if t.M {
@@ -71,10 +71,13 @@ func (t Terminate) AppendTo(b []byte) []byte {
 	return b
 }
 
-// ParseTerminate reads a Terminate Header. Its headers alias b, and octets after them are ignored. It
-// understands the Terminates of Linux siw, whose bit fields are in host order: see hostOrder. The
-// error is an *Error: b ends inside the header. Only the RDMA header may be missing where R announces
-// it: peers set R for a Send with Invalidate, which has none. R is then false.
+// ParseTerminate parses a Terminate Header. The headers in the result alias b. ParseTerminate
+// ignores bytes after the header, and understands the Terminates of Linux siw, whose bit fields are
+// in host order (see hostOrder).
+//
+// If b ends inside the header, the error is an *Error. There is one exception. The RDMA header may
+// be missing although R announces it, because some peers set R for a Send with Invalidate, which
+// has no such header. R is then false in the result.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < terminateControlLen {
 		return Terminate{}, operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpTerminate, len(b))
@@ -113,11 +116,13 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	return t, nil
 }
 
-// hostOrder reports whether the three octets of a Terminate Control are in the bit order of siw on a
-// little-endian host: layer and etype change places, and M, D and R are the three lowest bits of the
-// third octet. siw sets M and D together or not at all. Reserved bits of an RFC-ordered Terminate can
-// be anything, so all of siw's pattern has to fit. Without any flag only the codes can tell: where
-// the RFC's order gives an error that no RFC has and siw's gives a known one, it is siw's.
+// hostOrder reports whether the three bytes of a Terminate Control are in the bit order of siw on a
+// little-endian host. In that order layer and etype have changed places, and M, D and R are the
+// three lowest bits of the third byte. siw sets M and D together or not at all.
+//
+// The reserved bits of a Terminate in the RFC's order can have any value, so all of siw's pattern
+// must match. If no flag is set, only the codes can tell. The order is siw's if the RFC's order
+// gives an error that no RFC defines and siw's order gives a known one.
 func hostOrder(control [3]byte, reserved byte) bool {
 	if reserved != 0 {
 		return false
@@ -133,10 +138,12 @@ func hostOrder(control [3]byte, reserved byte) bool {
 	return false
 }
 
-// inContext reads a Terminate once more that has come without any header, and whose three octets mean
-// one thing in the RFC's order and another in siw's: MPA's errors 5 to 7 or RDMAP's remote operation
-// errors 5 to 7. MPA's come from an Initiator as its first FPDU (RFC 6581 §8), in place of all else: then
-// it has had nothing from us that RDMAP could complain of. At any other time they can't come.
+// inContext corrects a Terminate without headers whose control has two readings, one in the RFC's
+// bit order and another in siw's. These are MPA's errors 5 to 7 and RDMAP's remote operation errors
+// 5 to 7. If t is the first message of an Initiator, it means MPA's. An Initiator sends such a
+// Terminate as its first FPDU, in place of everything else (RFC 6581 §8). At that time we have sent
+// the Initiator nothing that RDMAP could complain about. At any other time MPA's errors can't
+// occur.
 func (t Terminate) inContext(firstOfInitiator bool) Terminate {
 	want := remoteOperation
 	if firstOfInitiator {
@@ -150,31 +157,31 @@ func (t Terminate) inContext(firstOfInitiator bool) Terminate {
 	return t
 }
 
-// swapped turns a Terminate Control from siw's bit order into the RFC's.
+// swapped converts a Terminate Control from siw's bit order to the RFC's.
 func swapped(control [3]byte) [3]byte {
 	return [3]byte{control[0]<<4 | control[0]>>4, control[1], bits.Reverse8(control[2])}
 }
 
-// clone returns t with headers of its own.
+// clone returns a copy of t with headers of its own.
 func (t Terminate) clone() Terminate {
 	t.DDPHeader = bytes.Clone(t.DDPHeader)
 	t.RDMAHeader = bytes.Clone(t.RDMAHeader)
 	return t
 }
 
-// A terminateCoder is an error of MPA, which knows what a Terminate says of it.
+// A terminateCoder is an error of MPA that has a code for a Terminate.
 type terminateCoder interface {
 	TerminateCode() (layer, etype, code uint8)
 }
 
-// codeOf returns the code that a Terminate has for err; ok is false if it has none.
+// codeOf returns the code that a Terminate uses for err. ok is false if err has none.
 func codeOf(err error) (code TerminateCode, ok bool) {
 	var own *Error
 	var segment *ddp.Error
 	var below terminateCoder
 	switch {
 	case errors.Is(err, ddp.ErrRsvdULPChanged):
-		return codeOpcode, true // an opcode that changes inside its message; the RFCs have no code for it
+		return codeOpcode, true // the opcode changed inside a message; the RFCs have no code for that
 	case errors.As(err, &own):
 		return own.Code, true
 	case errors.As(err, &segment) && segment.Code != ddp.CodeULP:
@@ -185,13 +192,13 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 	return 0, false
 }
 
-// segmentAtFault returns the DDP header and the length of the segment that err is about; the header is
-// nil if err is about none.
+// segmentAtFault returns the DDP header and the length of the segment that err is about. The header
+// is nil if err is not about a segment.
 func segmentAtFault(err error) (header []byte, n int) {
 	var own *Error
 	var segment *ddp.Error
 	switch {
-	case errors.As(err, &segment): // it may have an *Error of ours inside, which Admit returned
+	case errors.As(err, &segment): // segment may wrap an *Error of this package, which Admit returned
 		return segment.Header, segment.SegmentLen
 	case errors.As(err, &own):
 		return own.Header, own.SegmentLen
@@ -199,8 +206,8 @@ func segmentAtFault(err error) (header []byte, n int) {
 	return nil, 0
 }
 
-// terminateFor returns the Terminate that err calls for, and whether one may be sent at all. An err
-// that has no code of a Terminate is a local catastrophic error.
+// terminateFor returns the Terminate for err, and whether a Terminate may be sent at all. An err
+// without a Terminate code is a local catastrophic error.
 func terminateFor(err error) (t Terminate, ok bool) {
 	t.Code, _ = codeOf(err)
 	if t.Code == codeMPAClosed || t.Code == codeMPAFrame {
