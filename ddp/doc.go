@@ -1,50 +1,58 @@
-// Package ddp is the Direct Data Placement protocol of RFC 5041: it carries messages in segments that
-// each say where in the peer's memory their payload goes, and sees to it that none goes anywhere else.
+// Package ddp implements the Direct Data Placement protocol of RFC 5041. It carries messages in
+// segments. Each segment says where in the peer's memory its payload goes, and the package makes
+// sure that the payload goes nowhere else.
 //
-// It lies between RDMAP, which gives messages a meaning, and MPA, which carries segments over TCP, and
-// knows neither. It does no I/O, starts no goroutine and knows no time.
+// The package lies between RDMAP, which gives messages a meaning, and MPA, which carries segments
+// over TCP, and depends on neither. It does no I/O, starts no goroutine and uses no clock.
 //
 // # Two kinds of buffers
 //
 // A Tagged Buffer is a [Region] of a [Domain]: memory that the application has registered, named on
-// the wire by STag and TO. The peer chooses where in it a tagged message goes. An Untagged Buffer is
-// memory posted to a [Queue]: the k-th message of a QN, by its MSN, goes to the k-th buffer posted.
+// the wire by STag and TO. The peer chooses where in the Region a tagged message goes. An Untagged
+// Buffer is memory posted to a [Queue]. The MSN of a message numbers the messages of its QN, and
+// the k-th message of a QN goes to the k-th buffer posted.
 //
-// # Down
+// # Sending
 //
-// A [Sender] cuts a [Message] into Segments of at most MULPDU octets. The payload is referred to, not
-// copied. A Message whose payload is in a Region is read under the Region's lock, one Segment at a
-// time; such a Segment must be copied before its CRC is computed, because peers may write the Region
-// meanwhile.
+// A [Sender] cuts a [Message] into Segments of at most MULPDU bytes. A Segment refers to the
+// payload and does not copy it. If the payload of a Message is in a Region, the Sender reads it
+// under the Region's lock, one Segment at a time. Such a Segment must be copied before its CRC is
+// computed, because peers may write the Region meanwhile.
 //
-// # Up
+// # Receiving
 //
-// A [Receiver] takes verified segments. Placing a segment copies its payload to its final memory;
-// delivering a message tells the layer above of it, in stream order and once. Place checks all of a
-// segment before it writes the first octet: version, what the ULP says of its control octet
-// ([ReceiverConfig].Admit), then for a tagged one STag, stream, right, wrap of TO and bounds, and for
-// an untagged one QN, MSN, buffer, MO and length. The first segment that fails ends the stream, with
-// an [*Error] that carries RFC 5041's error number, once all messages before it are delivered.
+// A [Receiver] accepts verified segments. To place a segment is to copy its payload to its final
+// memory. To deliver a message is to report it to the layer above, once and in stream order.
 //
-// Segments are expected in order, so of each queue only the next MSN and MO is right. TryPlace takes a
-// segment out of order, as a hint: the same stream with and without hints gives the same deliveries
-// and, if nothing in it is wrong, the same memory. (Memory that is registered twice, or registered and
-// posted, is the exception: RFC 5042 §6.3.6 warns of it.)
+// Place checks all of a segment before it writes the first byte, in this order:
 //
-// # Memory, and who may touch it
+//   - the version;
+//   - the control byte of the ULP, which [ReceiverConfig].Admit checks;
+//   - for a tagged segment STag, stream, right, wrap-around of the TO, and bounds;
+//   - for an untagged segment QN, MSN, buffer, MO and length.
 //
-// A Region's memory is the application's; peers read and write it whenever they like until
-// [Region.Deregister] has returned. A posted buffer is the Queue's until its Message is delivered or
-// [Queue.Flush] has returned. [Region.Window] gives a part of a Region a name of its own, to be revoked by
-// itself. Deregister and Flush wait for the copy that is under way, and nothing else here waits for more
-// than such a copy.
+// The first segment that fails a check ends the stream, once all messages before it are delivered.
+// The error is an [*Error] that carries RFC 5041's error number.
 //
-// Domains, Regions and Queues may be used by any goroutine. A Sender and a Receiver belong to one
-// goroutine each. Nothing on the way of a segment allocates memory.
+// The Receiver expects segments in order, so for each queue only the next MSN and MO are legal.
+// TryPlace places a segment out of order, as a hint. The same stream with and without hints gives
+// the same deliveries and, if nothing in the stream is wrong, the same memory. (The exception is
+// memory that is registered twice, or both registered and posted. RFC 5042 §6.3.6 warns of it.)
+//
+// # Memory and its owners
+//
+// A Region's memory belongs to the application, but peers may read and write it at any time until
+// [Region.Deregister] has returned. A posted buffer belongs to the Queue until its Message is
+// delivered or [Queue.Flush] has returned. [Region.Window] gives a part of a Region an STag of its
+// own, which can be revoked separately. Deregister and Flush wait for the copy in progress. No
+// other call in this package waits for more than such a copy.
+//
+// Any goroutine may use Domains, Regions and Queues. A Sender belongs to one goroutine, and so does
+// a Receiver. Sending or receiving a segment allocates no memory.
 //
 // # Limits
 //
-// A message has at most 2^32-1 octets. A Region of another Domain is reported as an invalid STag, not
-// as one that is not associated with the stream: a Domain does not look into another. The number of
-// Regions and the sizes of queues are the application's to bound.
+// A message has at most 2^32-1 bytes. The error for a Region of another Domain is an invalid STag,
+// not an STag that is not associated with the stream: a Domain does not look into another Domain.
+// The application must limit the number of Regions and the sizes of queues.
 package ddp

@@ -11,11 +11,11 @@ import (
 )
 
 // A Domain is a Protection Domain: the table of the Regions that its streams may name. An STag of
-// another Domain is, here, one that does not exist. The zero value is an empty Domain. Its methods may be
-// called from any goroutine. A Domain must not be copied after its first use.
+// another Domain does not exist in this one. The zero value is an empty Domain. Any goroutine may
+// call the methods. A Domain must not be copied after its first use.
 type Domain struct {
-	// Random is the source of STags and TOs, which must be unpredictable. Nil means crypto/rand. It must not
-	// be changed after the first Register.
+	// Random is the source of STags and TOs, which must be unpredictable. Nil means crypto/rand.
+	// Random must not be changed after the first Register.
 	Random io.Reader
 
 	keys keySource
@@ -24,13 +24,14 @@ type Domain struct {
 	regions map[STag]*Region // +checklocks:mu
 }
 
-// Register makes b a Region that grants access on the given stream, or with stream 0 on every stream
-// of the Domain. It keeps b until Deregister. b must have 1 to 2^32-1 bytes. Any other
-// error is the random source's.
+// Register makes b a Region that grants access on the given stream. Stream 0 means every stream of
+// the Domain. The Region uses b until Deregister. b must have 1 to 2^32-1 bytes. Other errors come
+// from the random source.
 //
-// The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first octet is random
-// too, so neither tells the peer an address, except that TO and address agree modulo 8: aligned for
-// the peer is aligned here (RFC 7306 §5 has Atomic Operations depend on that).
+// The STag is 32 random bits, never 0 and unique in the Domain. The TO of the first byte is random
+// too, so neither reveals an address to the peer, with one exception: TO and address agree modulo
+// 8. What is aligned for the peer is therefore aligned here, as Atomic Operations require (RFC 7306
+// §5).
 func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, error) {
 	if len(b) == 0 || uint64(len(b)) > maxMessageLen {
 		return nil, errRegionLength
@@ -38,11 +39,11 @@ func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, erro
 	return d.enter(&Region{mem: b, access: access, stream: stream})
 }
 
-// enter makes r, of which memory, rights and stream are set, a Region of d: it gets an STag and a TO of
-// its own and is put in the table.
+// enter makes r a Region of d. The caller has set memory, rights and stream of r. enter gives r an
+// STag and a TO, and adds r to the table.
 func (d *Domain) enter(r *Region) (*Region, error) {
-	// A source that repeats itself must not make this loop for ever. With a good one and a million
-	// Regions one try in 4000 hits a used STag.
+	// A random source that repeats itself must not make this loop endless. With a good source and a
+	// million Regions, one try in 4000 draws an STag in use.
 	for range 100 {
 		stag, base, err := d.keys.draw(d.Random)
 		if err != nil {
@@ -59,11 +60,11 @@ func (d *Domain) enter(r *Region) (*Region, error) {
 
 var errNoSTag = errors.New("ddp: no unused STag found: the random source repeats itself")
 
-// Check reports whether the n octets at TO to of the Region named s may be accessed on the stream
+// Check reports whether the n bytes at TO to of the Region named s may be accessed on the stream
 // with the rights in need, and returns the Region. The error is an [*AccessError].
 //
-// The answer may be out of date as soon as it is given. What then reads or writes the Region checks
-// again under its lock.
+// The answer may be out of date as soon as Check returns. Code that then reads or writes the Region
+// checks again under the Region's lock.
 func (d *Domain) Check(s STag, to, n uint64, need Access, stream uint64) (*Region, error) {
 	r, _, err := d.hold(s, to, n, need, stream)
 	if err != nil {
@@ -73,9 +74,10 @@ func (d *Domain) Check(s STag, to, n uint64, need Access, stream uint64) (*Regio
 	return r, nil
 }
 
-// Invalidate does what Deregister does, at the wish of the peer on the given stream. Only a Region
-// that is registered for just that stream, and is not the sink of an RDMA Read of ours, can be
-// invalidated. If there is no such Region, or it is another stream's, the error is an [*AccessError].
+// Invalidate does what Deregister does, at the request of the peer on the given stream. It
+// invalidates a Region only if the Region is registered for exactly that stream and is not the sink
+// of our own RDMA Read. If there is no Region named s, or the Region belongs to another stream, the
+// error is an [*AccessError].
 //
 // A peer must not be able to invalidate an STag that is shared on multiple streams (RFC 5040
 // §8.1.1, requirement 7).
@@ -95,7 +97,7 @@ func (d *Domain) Invalidate(s STag, stream uint64) error {
 	return nil
 }
 
-// hold finds the Region named s and does what Region.hold does.
+// hold finds the Region named s and calls its hold.
 //
 // +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
 func (d *Domain) hold(s STag, to, n uint64, need Access, stream uint64) (*Region, []byte, error) {
@@ -113,7 +115,7 @@ func (d *Domain) lookup(s STag) *Region {
 	return d.regions[s]
 }
 
-// add enters r in the table, unless its STag is taken.
+// add adds r to the table and reports whether it did. It does not if the STag is in use.
 func (d *Domain) add(r *Region) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,7 +129,7 @@ func (d *Domain) add(r *Region) bool {
 	return true
 }
 
-// remove takes r out of the table. The STag may have been drawn again for another Region since.
+// remove removes r from the table. The STag may have been drawn again for another Region since.
 func (d *Domain) remove(s STag, r *Region) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,11 +138,11 @@ func (d *Domain) remove(s STag, r *Region) {
 	}
 }
 
-// keyLen is how many random octets one Region takes: 4 for the STag and 8 for the TO.
+// keyLen is the number of random bytes that one Region needs: 4 for the STag and 8 for the TO.
 const keyLen = 12
 
-// A keySource draws STags and TOs. It reads random octets for several Regions at a time, because one
-// read costs more than all else in Register.
+// A keySource draws STags and TOs. It reads random bytes for several Regions at a time, because one
+// read costs more than everything else in Register.
 type keySource struct {
 	mu   locks.Mutex[locks.Keys]
 	pool [32 * keyLen]byte // +checklocks:mu
@@ -148,9 +150,10 @@ type keySource struct {
 	left int // +checklocks:mu
 }
 
-// draw reads random, or crypto/rand if it is nil. It returns an STag, which may be 0 or in use, and a
-// multiple of 8 from 2^62 to 2^63-1 as base TO. Not even the longest Region wraps there, and no user
-// address lies there on the systems that Go runs on, so that a base can't be mistaken for one.
+// draw reads random, or crypto/rand if random is nil. It returns an STag, which may be 0 or in use,
+// and a base TO, which is a multiple of 8 from 2^62 to 2^63-1. In that range not even the longest
+// Region wraps around. On the systems that Go supports, no user address is in that range, so a base
+// can't be mistaken for an address.
 func (k *keySource) draw(random io.Reader) (s STag, base uint64, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -167,6 +170,6 @@ func (k *keySource) draw(random io.Reader) (s STag, base uint64, err error) {
 	k.left -= keyLen
 	s = STag(binary.BigEndian.Uint32(key))
 	base = binary.BigEndian.Uint64(key[4:])>>2 | 1<<62
-	clear(key) // it is in the Region now and needs no second place
+	clear(key) // the Region has the key now; nothing else needs it
 	return s, base &^ (wordLen - 1), nil
 }

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// maxEarly is how many segments may be placed before their turn, per stream.
+// maxEarly is the maximum number of segments per stream that are placed before their turn.
 const maxEarly = 256
 
-// An earlySegment has been placed before its turn. When its turn comes its header is judged as if it
-// had just come, but its payload is not copied again.
+// An earlySegment has been placed before its turn. When its turn comes, the Receiver checks its
+// header like that of a segment that has just arrived, but does not copy its payload again.
 type earlySegment struct {
 	off    uint64
 	header [UntaggedHeaderLen]byte
-	length int // of the whole segment
+	length int // of the whole segment, in bytes
 	span   span
 }
 
 func (e earlySegment) compareOff(off uint64) int { return cmp.Compare(e.off, off) }
 
-// A span is the octets that a segment with payload goes to.
+// A span is the range of memory that a segment's payload goes to.
 type span struct {
-	buffer   uint64 // the STag; or the MSN, with untaggedBuffer set
-	from, to uint64 // TO or MO of the first octet, and of the one after the last
+	buffer   uint64 // the STag, or the MSN with untaggedBuffer set
+	from, to uint64 // TO or MO of the first byte, and of the byte after the last
 }
 
 const untaggedBuffer = 1 << 32
 
-// span returns the n octets at TO to. A window's are those of the Region that it is, in the end, a window
-// of, so that they are known to be the same whatever name they are reached by.
+// span returns the span of the n bytes at TO to. For a window it is the span in the Region that the
+// window is ultimately a part of. So the same bytes have the same span whichever STag names them.
 func (r *Region) span(to, n uint64) span {
 	for ; r.of != nil; r = r.of {
 		to = to - r.base + r.offset + r.of.base
@@ -43,20 +43,21 @@ func untaggedSpan(h UntaggedHeader, n uint64) span {
 func (a span) overlaps(b span) bool { return a.buffer == b.buffer && a.from < b.to && b.from < a.to }
 
 // TryPlace places the payload of the segment at stream offset off before its turn, as a hint, and
-// reports whether it did. If it did the segment is remembered and must not be given to Place; if not
-// nothing has happened, and the segment has to come again in order. It is not judged yet: errors are
-// found, and anything is delivered, only when its turn has come.
+// reports whether it did. If TryPlace returns true, the segment is remembered and must not be given
+// to Place. If TryPlace returns false, nothing has changed, and the segment must come again in
+// order. The segment is checked only when its turn comes. Only then can it cause an error or
+// complete a message.
 //
-// Only payload for Regions and for the buffers of QN 0 is placed early, where rights and bounds are
-// beyond doubt. Where a stream writes to one place of a Region several times the octets of the last
-// segment stay, as they would in order.
+// TryPlace places payload only in Regions and in the buffers of QN 0, and only if rights and bounds
+// allow it beyond doubt. If a stream writes to the same place of a Region several times, the bytes
+// of the last segment remain, as they would in order.
 func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	if r.failed.err != nil || off < r.next {
 		return false
 	}
 	i, shown := slices.BinarySearchFunc(r.early, off, earlySegment.compareOff)
 	if shown {
-		return true // the octets that came first stay
+		return true // the bytes that arrived first remain
 	}
 	if len(r.early) == maxEarly {
 		return false
@@ -134,7 +135,8 @@ func (r *Receiver) overlapsEarly(where span) bool {
 	return false
 }
 
-// placeEarly judges the segments placed early whose turn has come: those below stream offset end.
+// placeEarly processes the segments placed early whose turn has come: those below stream offset
+// end.
 func (r *Receiver) placeEarly(end uint64) {
 	if len(r.early) == 0 {
 		return
@@ -147,8 +149,9 @@ func (r *Receiver) placeEarly(end uint64) {
 	r.early = slices.Delete(r.early, 0, n)
 }
 
-// copyAround copies payload to mem, which is the octets at. It leaves out what segments later in the
-// stream have already brought: the last one counts, as it would without them.
+// copyAround copies payload to mem, which is the memory of span at. It leaves out bytes that later
+// segments of the stream have already written: the last segment counts, as it would if all had
+// arrived in order.
 func copyAround(mem, payload []byte, at span, later []earlySegment) {
 	for i := range later {
 		e := later[i].span

@@ -1,50 +1,52 @@
 package ddp
 
-// maxMessageLen is the longest payload of one DDP Message, in octets (RFC 5041 §1.2).
+// maxMessageLen is the length of the longest payload of a DDP Message, in bytes (RFC 5041 §1.2).
 const maxMessageLen = 1<<32 - 1
 
-// A Message is one DDP Message, which is one message of the layer above. The same type goes down, to
-// a [Sender], and comes up, from a [Receiver]; each field says where it counts. All lengths are in
-// octets.
+// A Message is one DDP Message, which is one message of the layer above. A [Sender] and a
+// [Receiver] use the same type. The comments of the fields say in which direction each is used. All
+// lengths are in bytes.
 type Message struct {
 	Tagged    bool
 	RsvdULP   uint8  // the same in every segment
-	RsvdULP32 uint32 // untagged; up: from the first segment
+	RsvdULP32 uint32 // untagged only; a Receiver takes it from the first segment
 
-	// STag and TO say, in a tagged Message, where its first payload octet goes. In one without
+	// STag and TO say where the first payload byte of a tagged Message goes. In a Message without
 	// payload they mean nothing and are not checked (RFC 5041 §5.2).
 	STag STag
 	TO   uint64
 
 	QN  QN     // untagged
-	MSN uint32 // untagged; set by Sender and Receiver, never by the caller
+	MSN uint32 // untagged only; set by Sender and Receiver, never by the caller
 
-	Len uint32 // payload octets
+	Len uint32 // payload bytes
 
-	// Down. The payload is either the first Len octets of the gather list Payload, which the caller
-	// leaves unchanged until they are sent, or, where Source is not nil, the Len octets of Source
-	// from its TO SourceTO on: those may change at any time and are read segment by segment.
+	// For a Sender. If Source is nil, the payload is the first Len bytes of the gather list
+	// Payload, and the caller must not change them until they are sent. Otherwise the payload is
+	// the Len bytes of Source from TO SourceTO on. Those bytes may change at any time, and the
+	// Sender reads them segment by segment.
 	Payload  [][]byte
 	Source   *Region
 	SourceTO uint64
 
-	// Up, untagged: the posted buffer, without its head and cut to what the message has put there,
-	// and the ID it was posted with.
+	// From a Receiver, untagged only. Buffer is the posted buffer without its head, cut to the
+	// bytes that the message has written. ID is the ID with which the buffer was posted.
 	Buffer []byte
 	ID     uint64
 
-	// Up, tagged: every segment with payload followed the one before it, with the same STag and the
-	// next TO, so that the payload is all in STag, from TO on.
+	// From a Receiver, tagged only. Contiguous says that every segment with payload followed the
+	// one before it, with the same STag and the next TO. So the whole payload is in STag from TO
+	// on.
 	Contiguous bool
 
-	// Up: the DDP Header and the length of the Message's last segment, for a Terminate that has to
-	// name it.
+	// From a Receiver. The DDP Header and the length of the Message's last segment, for a Terminate
+	// that must name that segment.
 	Header     [UntaggedHeaderLen]byte
 	HeaderLen  int
 	SegmentLen int
 }
 
-// setSegment notes s as the last segment of m.
+// setSegment records s as the last segment of m.
 func (m *Message) setSegment(s *segment) {
 	m.HeaderLen = copy(m.Header[:], s.header)
 	m.SegmentLen = s.length

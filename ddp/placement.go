@@ -1,20 +1,21 @@
 package ddp
 
-// This file holds the checks of RFC 5041 §7.1. Both kinds of segment are looked at in the same order:
-// header, then what the ULP says of it, then where it goes; only then is an octet written.
+// This file contains the checks of RFC 5041 §7.1. Both kinds of segment are checked in the same
+// order: first the header, then the ULP's decision, then the destination. Only then is a byte
+// written.
 
-// inMessageLen is the longest payload that a Message brings in itself, in octets.
+// inMessageLen is the maximum length in bytes of a payload that a Message carries in itself.
 const inMessageLen = 8
 
-// A taggedMessage is the tagged Message of the stream whose last segment has not come yet. One at a
-// time is in progress: segments of messages of a kind do not interleave.
+// A taggedMessage is the tagged Message of the stream whose last segment has not arrived yet. At
+// most one is in progress, because segments of different tagged messages do not interleave.
 type taggedMessage struct {
 	Message
 	begun bool
 }
 
-// An untaggedMessage is the same for one QN. Between messages its MSN is the one to come next and its
-// Len is 0.
+// An untaggedMessage is the untagged Message of one QN whose last segment has not arrived yet.
+// Between messages its MSN is the next one expected and its Len is 0.
 type untaggedMessage struct {
 	Message
 	begun     bool
@@ -22,7 +23,7 @@ type untaggedMessage struct {
 	inline    [inMessageLen]byte
 }
 
-// placeTagged judges and places a segment for a Tagged Buffer.
+// placeTagged checks and places a segment for a Tagged Buffer.
 func (r *Receiver) placeTagged(s *segment) error {
 	h, _, err := ParseTagged(s.header)
 	if err != nil {
@@ -40,7 +41,8 @@ func (r *Receiver) placeTagged(s *segment) error {
 		return ErrRsvdULPChanged
 	}
 	// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
-	// §5.2) No more is validated of a segment without payload in a longer message (RFC 5041 §7.1).
+	// §5.2) Likewise the fields of a segment without payload in a longer message are not checked
+	// (RFC 5041 §7.1).
 	if n := s.n(); n > 0 {
 		if err := r.putTagged(s, h, need); err != nil {
 			return err
@@ -60,10 +62,11 @@ func (r *Receiver) placeTagged(s *segment) error {
 	return nil
 }
 
-// putTagged places the payload of a segment that has some.
+// putTagged places the payload of a segment that has a payload.
 func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
-	// A Region can't hold more than a message may have; a message that is longer writes to one place
-	// again and again. DDP has no error number for that; what is out of range is the message.
+	// A Region can't be larger than the longest message, so a message that is longer writes to the
+	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
+	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
 		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
@@ -78,8 +81,8 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	return nil
 }
 
-// placeUntagged judges and places a segment for an Untagged Buffer. Other than for tagged ones all
-// checks apply to segments without payload too, for they use up a buffer.
+// placeUntagged checks and places a segment for an Untagged Buffer. Unlike for tagged segments, all
+// checks also apply to segments without payload, because these consume a buffer.
 func (r *Receiver) placeUntagged(s *segment) error {
 	h, _, err := ParseUntagged(s.header)
 	if err != nil {
@@ -93,8 +96,9 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return &Error{Code: codeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
-	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the queue
-	// defined by the QN." (RFC 5041 §7.1) Segments come in order here, so just one number is legal.
+	// "The Message Sequence Number falls in the range of legal Message Sequence Numbers, for the
+	// queue defined by the QN." (RFC 5041 §7.1) Segments arrive in order here, so exactly one
+	// number is legal.
 	if h.MSN != m.MSN {
 		return &Error{Code: codeMSNRange}
 	}
@@ -118,8 +122,8 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	return nil
 }
 
-// put places the segment's payload in the buffer of the message, which is the first of q that is not
-// full. A Flush waits meanwhile.
+// put places the segment's payload in the buffer of the message, which is the first buffer of q
+// that is not full. A Flush waits meanwhile.
 func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,7 +137,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 		b = &buffer{b: m.inline[:]}
 	}
 	// "The MO falls in the range of legal offsets associated with the Untagged Buffer." (RFC 5041
-	// §7.1) In order only the offset that follows the octets before is legal.
+	// §7.1) Segments arrive in order, so only the offset just after the previous bytes is legal.
 	if h.MO != m.Len {
 		return &Error{Code: codeInvalidMO}
 	}

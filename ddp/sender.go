@@ -2,17 +2,17 @@ package ddp
 
 import "fmt"
 
-// A Segment is one DDP Segment on its way down. Header and Payload are good until the next call of
-// the Sender's Next, Start or Release.
+// A Segment is one DDP Segment to send. Header and Payload are valid until the next call of the
+// Sender's Next, Start or Release.
 type Segment struct {
 	Header   []byte
-	Payload  [][]byte // pieces, in order
+	Payload  [][]byte // the pieces of the payload, in order
 	Last     bool     // the last segment of its Message
-	Snapshot bool     // Payload can change at any time: copy it before a CRC is computed
+	Snapshot bool     // Payload can change at any time; copy it before computing a CRC
 }
 
-// A Sender cuts Messages into Segments. The zero value is one for a new stream. It is used by one
-// goroutine at a time.
+// A Sender cuts Messages into Segments. The zero value is ready for a new stream. At most one
+// goroutine at a time may use a Sender.
 //
 //	s.Start(m)
 //	for s.Next(mulpdu) {
@@ -23,20 +23,20 @@ type Segment struct {
 type Sender struct {
 	sent [numQueues]uint32 // by QN: messages started, modulo 2^32
 
-	m       *Message // nil: none, or cut to its end
-	done    uint64   // payload octets of m that have been cut
+	m       *Message // nil if there is none, or it has been cut to its end
+	done    uint64   // payload bytes of m that have been cut
 	piece   int      // m.Payload[piece][skip:] comes next
 	skip    int
 	segment Segment
-	held    *Region // locked for reading: segment.Payload is its memory
+	held    *Region // locked for reading, because segment.Payload is its memory
 	err     error
 
 	header  [UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
 }
 
-// Start begins to send m, which it keeps until Next returns false, and gives it its MSN if it is
-// untagged. A Message that has not been cut to its end is given up.
+// Start begins to send m. If m is untagged, Start sets its MSN. The Sender keeps m until Next
+// returns false. If an earlier Message has not been cut to its end, Start abandons that Message.
 func (s *Sender) Start(m *Message) {
 	s.Release()
 	s.m, s.done, s.piece, s.skip, s.err = m, 0, 0, 0, nil
@@ -62,9 +62,10 @@ func (s *Sender) Start(m *Message) {
 	m.MSN = s.sent[m.QN]
 }
 
-// Next cuts the next Segment, whose header and payload are together at most mulpdu octets. It
-// returns false after the last one, and when the Message's source Region is not there any more:
-// then Err tells. mulpdu may change from call to call; it must have room for a header and one octet.
+// Next cuts the next Segment, whose header and payload together have at most mulpdu bytes. mulpdu
+// may change from call to call. It must have room for a header and one byte. Next returns false
+// after the last Segment, and also when the Message's source Region is gone. In that case Err
+// returns an error.
 func (s *Sender) Next(mulpdu int) bool {
 	s.Release()
 	m := s.m
@@ -95,12 +96,12 @@ func (s *Sender) Next(mulpdu int) bool {
 	return true
 }
 
-// Segment returns what the last Next has cut.
+// Segment returns the Segment that the last Next cut.
 func (s *Sender) Segment() Segment { return s.segment }
 
-// Release lets go of what the Segment's payload lies in: memory that would be kept from the garbage
-// collector, or a Region, which [Region.Deregister] waits for. Call it once the payload has been copied and
-// before anything that can block.
+// Release releases the memory of the Segment's payload. Until then the garbage collector can't free
+// that memory, or [Region.Deregister] waits for the Region. Call Release once the payload has been
+// copied, and before anything that can block.
 func (s *Sender) Release() {
 	if s.held != nil {
 		s.held.mu.RUnlock() // +checklocksforce: Next has locked it
@@ -111,9 +112,9 @@ func (s *Sender) Release() {
 	s.segment = Segment{}
 }
 
-// Detach copies the payload of the Message that has only been cut in part, so that its owner may change it. It
-// reports false, and does nothing, where that is more than limit octets. A Message from a Region has no owner
-// to wait for it.
+// Detach copies the rest of a Message that has been cut only in part, so that the owner of the
+// payload may change it. If the rest is longer than limit bytes, Detach does nothing and returns
+// false. A Message from a Region needs no copy, because no owner waits for it.
 func (s *Sender) Detach(limit int) bool {
 	m := s.m
 	if m == nil || m.Source != nil {
@@ -136,11 +137,13 @@ func (s *Sender) Detach(limit int) bool {
 	return true
 }
 
-// Err returns why Next ended before the Message did: an [*AccessError], whose TO says how far it
-// came. The Message is then without its end on the stream, which can carry no other but a Terminate.
+// Err returns why Next ended before the Message did. The error is an [*AccessError], whose TO says
+// how far the Sender came. The stream then lacks the end of the Message, and the only message that
+// may follow is a Terminate.
 func (s *Sender) Err() error { return s.err }
 
-// cut sets s.payload, which is empty, to the next n octets of the Message. It returns false when they are gone.
+// cut sets s.payload, which is empty, to the next n bytes of the Message. It returns false if the
+// Message's source is gone.
 func (s *Sender) cut(n uint64) bool {
 	m := s.m
 	if m.Source != nil {
@@ -173,7 +176,7 @@ func (s *Sender) cut(n uint64) bool {
 	return true
 }
 
-// appendHeader writes the DDP Header of the segment that begins at s.done.
+// appendHeader returns the DDP Header of the segment that begins at s.done.
 func (s *Sender) appendHeader(last bool) []byte {
 	m := s.m
 	if m.Tagged {
