@@ -1,14 +1,15 @@
-// Package mpa is Marker PDU Aligned Framing, RFC 5044 with the enhanced startup of RFC 6581: it gives
-// a TCP stream the record boundaries that DDP needs, and a CRC strong enough to place data by.
+// Package mpa implements Marker PDU Aligned Framing: RFC 5044 with the enhanced startup of RFC
+// 6581. It gives a TCP stream the record boundaries that DDP needs, and a CRC that is strong enough
+// for placing data.
 //
-// It lies between DDP, whose segments it calls ULPDUs, and TCP, and knows neither. It does no I/O,
-// starts no goroutine and knows no time.
+// The package lies between DDP, whose segments it calls ULPDUs, and TCP, and depends on neither. It
+// does no I/O, starts no goroutine and uses no clock.
 //
 // # Startup
 //
-// Before the first record each end sends one frame: the Initiator a Request, then the Responder a
-// Reply ([Frame]). A [Config] says what an end wants; its methods are the rules of both parts, and an
-// [Agreement] is what comes of them:
+// Before the first record each end sends one frame ([Frame]): the Initiator sends a Request, then
+// the Responder sends a Reply. A [Config] says what an end wants. Its methods implement the rules
+// of both roles, and an [Agreement] is the result:
 //
 //	Initiator                           Responder
 //	req := Config.Request
@@ -16,13 +17,13 @@
 //	ParseFrame, Config.HandleReply ◄──────────────────────────────── reply.AppendTo
 //	    ── first FPDU ────────────────► only now may the Responder send FPDUs
 //
-// [FrameLen] says from the first 20 octets how long a frame is, so that not one octet behind it is
-// read: those are FPDUs.
+// [FrameLen] tells from the first 20 bytes how long a frame is. So a reader can stop exactly at the
+// end of the frame, where the FPDUs begin.
 //
 // # Full Operation
 //
-// Each direction is by itself. Offsets count octets of the direction's stream; offset 0 is the first
-// octet behind the startup frame. Each ULPDU travels in one FPDU:
+// Each direction is independent. Offsets count the bytes of the direction's stream; offset 0 is the
+// first byte after the startup frame. Each ULPDU travels in one FPDU:
 //
 //	0               2                      2+n        2+n+pad      6+n+pad
 //	+---------------+----------------------+----------+------------+
@@ -30,13 +31,13 @@
 //	+---------------+----------------------+----------+------------+
 //	big-endian                               zero       little-endian
 //
-// If the receiver asked for Markers, one stands at every offset that is a multiple of 512, inside the
-// FPDU, and points back to the ULPDU_Length of the FPDU that it is in.
+// If the receiver asked for Markers, there is one at every offset that is a multiple of 512. Each
+// Marker is inside an FPDU and points back to the ULPDU_Length of that FPDU.
 //
-// A [Sender] appends FPDUs to a [Batch], the octets of one vectored write. [MULPDU] says how long a
-// ULPDU should be at most, so that its FPDU fits a TCP segment.
+// A [Sender] appends FPDUs to a [Batch], which holds the bytes of one vectored write. [MULPDU]
+// returns how long a ULPDU should be at most, so that its FPDU fits in a TCP segment.
 //
-// A [Receiver] takes octets as TCP gives them and shows whole, verified ULPDUs:
+// A [Receiver] takes bytes as TCP delivers them and returns whole, verified ULPDUs:
 //
 //	n := read(r.Free())
 //	r.Fill(off, n)
@@ -45,15 +46,15 @@
 //	}
 //	deliver everything below r.Edge()
 //
-// Octets that arrive behind a gap may be shown to it, too, as a hint; see [Receiver.Fill].
+// The Receiver also accepts bytes that arrive after a gap, as a hint; see [Receiver.Fill].
 //
 // # Errors and limits
 //
-// Errors are [*Error] values with the RFC's code, which RDMAP reports in a Terminate. After an error a
-// Receiver shows nothing more; it is not MPA that closes the connection (RFC 5044 §8).
+// Errors are [*Error] values with the RFC's code, which RDMAP reports in a Terminate. After an
+// error a Receiver returns nothing more. MPA itself does not close the connection (RFC 5044 §8).
 //
-// Nothing on the way of an FPDU allocates memory. A Sender, a Receiver and a Batch belong to one
-// goroutine each. A Receiver takes ULPDUs of 0 to 65535 octets, although RFC 5044 §3 allows a sender
-// no more than 64768: there are peers that send longer ones. Revision 0, of the RDMA Consortium, is
-// refused.
+// Sending or receiving an FPDU allocates no memory. A Sender, a Receiver and a Batch belong to one
+// goroutine each. A Receiver accepts ULPDUs of 0 to 65535 bytes. RFC 5044 §3 allows a sender no
+// more than 64768, but some peers send longer ULPDUs. The package refuses revision 0, which is the
+// RDMA Consortium's.
 package mpa

@@ -2,39 +2,40 @@ package mpa
 
 import "slices"
 
-// maxShown bounds how many FPDUs can be shown before their turn.
+// maxShown is the maximum number of FPDUs that can be shown before their turn.
 const maxShown = 256
 
-// early holds what a Receiver knows of octets behind a gap: the run that is being looked at, and the
-// FPDUs that have been shown out of it and earlier ones.
+// early holds what a Receiver knows of the bytes after a gap. It holds the run that the Receiver is
+// examining, and the places of the FPDUs shown from this run and earlier ones. A run goes through
+// these calls:
 //
-//	run  begin ── locate an FPDU ──► next, remember ──► next, remember ──► … ──► drop
+//	begin ── locate an FPDU ──► next, remember ──► next, remember ──► … ──► drop
 //
 // "Having found an FPDU by means of a Marker, an optimized MPA/TCP receiver can find following
 // contiguous FPDUs by using the ULPDU Length fields (from FPDUs with valid CRCs)" (RFC 5044 §6).
 type early struct {
-	run []byte // an FPDU begins with run[0]; nil: no run. Aliases the receiver's buffer
+	run []byte // begins with an FPDU and aliases the receiver's buffer; nil if there is no run
 	off uint64 // stream offset of run[0]
 
-	// shown is sorted, and its spans do not overlap. None begins below the edge. Its memory is made
-	// once, when the first early FPDU comes.
+	// shown is sorted, and its spans do not overlap. No span begins below the edge. The memory of
+	// shown is allocated once, when the first early FPDU arrives.
 	shown []span
 }
 
-// A span is where an FPDU lies in the stream: start ≤ offset < end.
+// A span is the place of an FPDU in the stream: start ≤ offset < end.
 type span struct{ start, end uint64 }
 
-// begin takes up a run that begins at stream offset off.
+// begin starts to examine a run that begins at stream offset off.
 func (e *early) begin(run []byte, off uint64) {
 	if at, ok := locate(run, off); ok {
 		e.run, e.off = run[at:], off+uint64(at)
 	}
 }
 
-// drop gives up the run. What is in it comes again in order.
+// drop abandons the run. Its bytes come again in order.
 func (e *early) drop() { e.run = nil }
 
-// next returns what is left of the run from the next FPDU that has not been shown.
+// next returns the rest of the run, from the next FPDU that has not been shown.
 func (e *early) next() (run []byte, off uint64, ok bool) {
 	for len(e.run) > 0 {
 		n, shown := e.shownAt(e.off)
@@ -46,15 +47,16 @@ func (e *early) next() (run []byte, off uint64, ok bool) {
 	return nil, 0, false
 }
 
-// skip goes on by n octets in the run.
+// skip advances in the run by n bytes.
 func (e *early) skip(n int) {
 	e.run = e.run[min(n, len(e.run)):]
 	e.off += uint64(n)
 }
 
-// remember notes that the FPDU of n octets at the front of the run, at off, is shown, and goes on
-// behind it. It reports false when that can't be noted: maxShown are, or one that overlaps. That one
-// stays: where an octet comes twice, the first that was valid counts.
+// remember records that the FPDU of n bytes at the front of the run, at stream offset off, is
+// shown, and advances past it. remember returns false if it can't record the FPDU, because maxShown
+// FPDUs are recorded or because one of them overlaps this one. The recorded one remains: if the
+// same byte arrives twice, the first valid one counts.
 func (e *early) remember(off uint64, n int) bool {
 	s := span{off, off + uint64(n)}
 	i, _ := e.search(off)
@@ -69,7 +71,7 @@ func (e *early) remember(off uint64, n int) bool {
 	return true
 }
 
-// shownAt returns the length in octets of the FPDU at off, if that has been shown.
+// shownAt returns the length in bytes of the FPDU at off, if that FPDU has been shown.
 func (e *early) shownAt(off uint64) (n int, ok bool) {
 	if len(e.shown) == 0 {
 		return 0, false
@@ -81,7 +83,7 @@ func (e *early) shownAt(off uint64) (n int, ok bool) {
 	return int(e.shown[i].end - off), true
 }
 
-// startsBefore returns where the first FPDU begins that has been shown, if that is below end.
+// startsBefore returns where the first shown FPDU begins, if that is below end.
 func (e *early) startsBefore(end uint64) (start uint64, ok bool) {
 	if len(e.shown) == 0 || e.shown[0].start >= end {
 		return 0, false
@@ -89,14 +91,14 @@ func (e *early) startsBefore(end uint64) (start uint64, ok bool) {
 	return e.shown[0].start, true
 }
 
-// forget undoes remember for the FPDU at off.
+// forget removes the record of the FPDU at off.
 func (e *early) forget(off uint64) {
 	if i, ok := e.search(off); ok {
 		e.shown = slices.Delete(e.shown, i, i+1)
 	}
 }
 
-// search returns the place in shown of the FPDU at off, or the place where it belongs.
+// search returns the index in shown of the FPDU at off, or the index where it would be inserted.
 func (e *early) search(off uint64) (i int, ok bool) {
 	return slices.BinarySearchFunc(e.shown, off, func(s span, off uint64) int {
 		switch {

@@ -5,63 +5,65 @@ import (
 	"fmt"
 )
 
-// A Config says what one end wants of MPA startup. Its methods are the rules of both parts: they read
-// and write nothing themselves. The zero value is right for a client-server connection without RDMA
-// Reads.
+// A Config says what one end wants from MPA startup. Its methods implement the rules of both roles,
+// and do no I/O. The zero value is right for a client-server connection without RDMA Reads.
 type Config struct {
-	// Revision is the highest revision that this end speaks, 1 or 2, and the one that an Initiator
-	// sends. Zero means 2.
+	// Revision is the highest revision that this end accepts, 1 or 2. It is also the revision that
+	// an Initiator sends. Zero means 2.
 	Revision uint8
-	// NoEnhanced says that no use is made of what RFC 6581 adds. An Initiator then sends a plain
-	// frame; a Responder takes an enhanced Request as improperly formatted (RFC 6581 §10).
+	// NoEnhanced turns off what RFC 6581 adds. An Initiator then sends a plain frame. A Responder
+	// treats an enhanced Request as improperly formatted (RFC 6581 §10).
 	NoEnhanced bool
 
-	// NoCRC says that this end does not want CRC. It is used all the same if the peer wants it.
-	// Set it only for connections that something else protects as well as a CRC32C from end to end
-	// (RFC 5044 §4.4).
+	// NoCRC says that this end does not want CRCs. If the peer wants them, both ends use them
+	// anyway. Set NoCRC only for connections that have other protection as good as an end-to-end
+	// CRC32C (RFC 5044 §4.4).
 	NoCRC bool
-	// Markers asks for Markers in what this end receives. The peer decides about the other direction.
+	// Markers asks for Markers in the data that this end receives. The peer decides about the other
+	// direction.
 	Markers bool
 
-	// IRD and ORD are how many RDMA Reads this end can serve and wants to have in flight, at most
-	// DepthULP-1. Zero means none. DepthULP means that the ULPs will see to it, so nothing is agreed.
-	// They are told to the peer, and adapted to its, by enhanced frames only.
+	// IRD and ORD are the numbers of RDMA Reads that this end can serve and wants to have in
+	// flight. Each is at most DepthULP-1. Zero means none. DepthULP means that the ULPs agree on
+	// the depths themselves, so startup agrees on nothing. Only enhanced frames carry the depths to
+	// the peer and adapt them to the peer's.
 	IRD, ORD int
-	// PeerToPeer makes an Initiator ask for the peer-to-peer model, in which a Ready to Receive
-	// indication is its first FPDU. A Responder follows the Request.
+	// PeerToPeer makes an Initiator ask for the peer-to-peer model, in which its first FPDU is a
+	// Ready to Receive indication. A Responder follows the Request and ignores this field.
 	PeerToPeer bool
-	// RTR is the set of indications that this end can do. Zero means RTRWrite and RTRRead. With
-	// RTRRead the depth that it takes, our ORD or IRD, is raised to at least 1.
+	// RTR is the set of indications that this end supports. Zero means RTRWrite and RTRRead. With
+	// RTRRead, the depth that the Read needs (our ORD or IRD) is raised to at least 1.
 	RTR RTR
 
-	// PrivateData goes to the peer's ULP: at most maxPrivateData octets, in an enhanced frame
-	// maxEnhancedPrivateData. It is referred to by the Frame that it goes into.
+	// PrivateData is sent to the peer's ULP. It has at most maxPrivateData bytes, and in an
+	// enhanced frame at most maxEnhancedPrivateData. The Frame refers to PrivateData and does not
+	// copy it.
 	PrivateData []byte
 }
 
-// An Agreement is what two ends have agreed on in MPA startup, as one of them sees it.
+// An Agreement is the result of MPA startup as one of the two ends sees it.
 type Agreement struct {
-	// Revision is "the protocol version negotiated with its peer" (RFC 5044 §3). Its number is not
-	// that of DDP and RDMAP: these are at version 1 with both.
+	// Revision is "the protocol version negotiated with its peer" (RFC 5044 §3). It is not the
+	// version of DDP and RDMAP, which is 1 with both revisions.
 	Revision uint8
-	Enhanced bool // depths and model were negotiated
+	Enhanced bool // the depths and the model were negotiated
 
-	CRC       bool // FPDUs carry a CRC, both ways
+	CRC       bool // FPDUs in both directions carry a CRC
 	TxMarkers bool // we send Markers
 	RxMarkers bool // we receive Markers
 
-	IRD, ORD         int // of this end, from now on; DepthULP: left to the ULP
+	IRD, ORD         int // the depths of this end; DepthULP leaves them to the ULP
 	PeerIRD, PeerORD int // as the peer stated them; 0 if not Enhanced
 
 	PeerToPeer bool // the Initiator's first FPDU is a Ready to Receive indication
-	// RTR is, for an Initiator, the kind that it has to send and, for a Responder, the set of kinds
-	// that may come. With RTRSend that is the only one.
+	// RTR is, for an Initiator, the kind of indication that it must send. For a Responder it is the
+	// set of kinds that may arrive. If the set contains RTRSend, it contains nothing else.
 	RTR RTR
 
-	PrivateData []byte // the peer ULP's; a copy
+	PrivateData []byte // from the peer's ULP; a copy
 }
 
-// Request returns what an Initiator sends. It fails if the Config asks for what can't be.
+// Request returns the frame that an Initiator sends. It fails if the Config is invalid.
 func (c Config) Request() (Frame, error) {
 	// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function codes
 	// when no enhanced functionality is desired." (RFC 6581 §10)
@@ -80,13 +82,14 @@ func (c Config) Request() (Frame, error) {
 	return c.finish(f)
 }
 
-// HandleReply takes the Reply to req. An error is one of
+// HandleReply processes the Reply to req. An error is one of these:
 //
-//	*Error, CodeFrame        improperly formatted, or a Request (then the error wraps [ErrSameRole]):
-//	                         the TCP connection has to be closed
-//	*RejectError             the peer does not want the connection; the TCP connection stays open
-//	*Error, other codes      agreed, but useless: the Agreement is good for the Terminate with this
-//	                         code that the Initiator sends before it closes (RFC 6581 §9)
+//	*Error, CodeFrame        The Reply is improperly formatted, or is a Request (then the error wraps
+//	                         [ErrSameRole]). The caller must close the TCP connection.
+//	*RejectError             The peer does not want the connection. The TCP connection stays open.
+//	*Error, other codes      The two ends agreed, but the result is useless. The Initiator sends a
+//	                         Terminate with this code before it closes (RFC 6581 §9). The Agreement
+//	                         is valid for that Terminate.
 func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 	if err := reply.checkRole(true); err != nil {
 		return Agreement{}, err
@@ -124,9 +127,10 @@ func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 	return a, nil
 }
 
-// Accept returns the Reply with which a Responder accepts req, and what is agreed then. An [*Error]
-// with CodeFrame says that this end can't serve such a Request, or that req is a Reply, and then wraps
-// [ErrSameRole]: the TCP connection has to be closed, without a Reply. Other errors are about the Config.
+// Accept returns the Reply with which a Responder accepts req, and the resulting Agreement. An
+// [*Error] with CodeFrame says that this end can't serve the Request, or that req is a Reply. In
+// the second case the error wraps [ErrSameRole]. In both cases the caller must close the TCP
+// connection without a Reply. Other errors are about the Config.
 func (c Config) Accept(req Frame) (Frame, Agreement, error) {
 	reply, err := c.reply(req)
 	if err != nil {
@@ -144,15 +148,15 @@ func (c Config) Accept(req Frame) (Frame, Agreement, error) {
 	return reply, a, nil
 }
 
-// Reject returns the Reply with which a Responder's ULP refuses req, which carries c.PrivateData and
-// the depths that this end needs. The errors are those of Accept.
+// Reject returns the Reply with which a Responder's ULP refuses req. The Reply carries
+// c.PrivateData and the depths that this end needs. The errors are those of Accept.
 func (c Config) Reject(req Frame) (Frame, error) {
 	reply, err := c.reply(req)
 	reply.Reject = err == nil
 	return reply, err
 }
 
-// reply returns what is common to the Replies that accept and that reject req.
+// reply returns the part that the Replies accepting and rejecting req have in common.
 func (c Config) reply(req Frame) (Frame, error) {
 	if err := req.checkRole(false); err != nil {
 		return Frame{}, err
@@ -163,7 +167,7 @@ func (c Config) reply(req Frame) (Frame, error) {
 		return Frame{}, frameErrorf("Request of revision %d, enhanced %v, cannot be served", req.Revision, req.Enhanced)
 	}
 	// "If the responder receives an enhanced MPA message, it MUST respond with an enhanced MPA
-	// message." (RFC 6581 §10) And the reverse.
+	// message." (RFC 6581 §10) The reverse holds too.
 	f := Frame{Reply: true, Revision: req.Revision, Enhanced: req.Enhanced}
 	if req.Enhanced {
 		// "the responder MUST set Control Flag A to 1", "MUST set Control Flag A to 0 if Control Flag
@@ -176,12 +180,12 @@ func (c Config) reply(req Frame) (Frame, error) {
 		f.ORD = uint16(answer(c.ORD, req.IRD))
 	}
 	f, err := c.finish(f)
-	// The decision of both goes into the Reply, because there are Initiators that look at nothing else.
+	// The Reply states the decision of both ends, because some Initiators look only at the Reply.
 	f.CRC = f.CRC || req.CRC
 	return f, err
 }
 
-// finish adds what every frame has, and checks that the Config fits it.
+// finish sets the fields that every frame has, and checks the Config.
 func (c Config) finish(f Frame) (Frame, error) {
 	limit := maxPrivateData
 	if f.Enhanced {
@@ -202,8 +206,8 @@ func (c Config) finish(f Frame) (Frame, error) {
 	return f, nil
 }
 
-// agree returns what request and reply say together; peer is the one of the two that was received.
-// The depths are our own, not yet adapted.
+// agree returns the result of request and reply. peer is the one of the two that this end received.
+// The depths in the result are this end's own, not yet adapted to the peer's.
 func (c Config) agree(request, reply, peer Frame) Agreement {
 	a := Agreement{
 		Revision: reply.Revision,
@@ -211,8 +215,8 @@ func (c Config) agree(request, reply, peer Frame) Agreement {
 		// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be
 		// generated and checked by both endpoints." (RFC 5044 §7.1.1)
 		CRC: request.CRC || reply.CRC,
-		// "this bit declares that Markers are REQUIRED in FPDUs sent from" the end that gets the frame
-		// (RFC 5044 §7.1.1).
+		// "this bit declares that Markers are REQUIRED in FPDUs sent from" the end that receives
+		// the frame (RFC 5044 §7.1.1).
 		TxMarkers:   peer.Markers,
 		RxMarkers:   request.Markers,
 		IRD:         c.IRD,
@@ -228,9 +232,10 @@ func (c Config) agree(request, reply, peer Frame) Agreement {
 	return a
 }
 
-// offer returns the kinds that a Responder answers with when an Initiator can do wanted: those of them
-// that it can do, too. A Send only comes alone, for then the Responder knows whether the Initiator's
-// first message takes a receive buffer.
+// offer returns the kinds of indication that a Responder answers with when an Initiator supports
+// wanted. These are the kinds that both support or, if there are none, the kinds that the Responder
+// supports. RTRSend is offered only alone, so that the Responder knows whether the Initiator's
+// first message consumes a receive buffer.
 // "If the responder does not support any of the initiator-specified RTR indication options, then the
 // responder MUST set at least one RTR indication type option it supports." (RFC 6581 §9.2)
 func (c Config) offer(wanted RTR) RTR {
@@ -244,8 +249,8 @@ func (c Config) offer(wanted RTR) RTR {
 	return kinds
 }
 
-// choose returns which of the kinds an Initiator sends: the first that is there of Write, Read and
-// Send. A Read takes an ORD.
+// choose returns the kind that an Initiator sends: the first one in kinds of Write, Read and Send.
+// A Read needs an ORD of at least 1.
 func choose(kinds RTR, ord int) RTR {
 	switch {
 	case kinds&RTRWrite != 0:
@@ -256,7 +261,7 @@ func choose(kinds RTR, ord int) RTR {
 	return kinds & RTRSend
 }
 
-// lower returns own, or what of it the peer can serve.
+// lower returns own, lowered to what the peer can serve.
 func lower(own int, peer uint16) int {
 	if peer == DepthULP {
 		return own
@@ -264,7 +269,8 @@ func lower(own int, peer uint16) int {
 	return min(own, int(peer))
 }
 
-// answer returns what a Responder states as its own depth where the Initiator has stated peer.
+// answer returns the depth that a Responder with the depth own states when the Initiator has stated
+// peer.
 // "The responder MUST respond to an initiator ORD value of 0x3FFF by leaving its local endpoint IRD
 // value unchanged and setting the IRD to 0x3FFF in its reply message." (RFC 6581 §9.1; likewise for
 // IRD and ORD)
@@ -275,7 +281,7 @@ func answer(own int, peer uint16) int {
 	return own
 }
 
-// initiatorORD returns the ORD to ask for.
+// initiatorORD returns the ORD that an Initiator asks for.
 func (c Config) initiatorORD() int {
 	if c.PeerToPeer && c.rtr()&RTRRead != 0 {
 		return max(c.ORD, 1)
@@ -283,7 +289,7 @@ func (c Config) initiatorORD() int {
 	return c.ORD
 }
 
-// responderIRD returns the IRD for an Initiator that has sent req.
+// responderIRD returns the IRD of a Responder that has received req.
 // "if the initiator ORD is 0 [...] and the responder supports use of a zero-length RDMA Read RTR
 // indication, then the responder IRD can be set to 1" (RFC 6581 §9.1)
 func (c Config) responderIRD(req Frame) int {
