@@ -9,8 +9,8 @@
 //
 // A Tagged Buffer is a [Region] of a [Domain]: memory that the application has registered, named on
 // the wire by STag and TO. The peer chooses where in the Region a tagged message goes. An Untagged
-// Buffer is memory posted to a [Queue]. The MSN of a message numbers the messages of its QN, and
-// the k-th message of a QN goes to the k-th buffer posted.
+// Buffer is memory posted to a [Queue]. The MSN of a message is its number within its QN, and the
+// k-th message of a QN goes to the k-th buffer posted.
 //
 // # Sending
 //

@@ -2,17 +2,18 @@ package rdmap
 
 import "github.com/rddp/rddp/ddp"
 
-// Cancel takes back the request with this completion queue and ID, so that its memory belongs to the
-// caller again. The request completes at once, ahead of the requests before it, as flushed with
-// ErrCancelled:
+// Cancel takes back the request with this completion queue and ID, so that its memory belongs to
+// the caller again. The request completes at once, before the requests that were posted earlier,
+// with StatusFlushed and ErrCancelled. What happens depends on the request:
 //
 //   - A request whose message has not been given out leaves the queue.
-//   - A Read or atomic that waits for its response continues without its user. The QP throws the
-//     response away.
-//   - A request that is done, and only waits for the requests before it, completes with its own status.
+//   - A Read or atomic that waits for its response continues without its user. The QP discards the
+//     response.
+//   - A request that is done, and only waits for earlier requests, completes with its own status.
 //
-// Cancel returns false for a Send or Write that is under way, which only the end of the stream can stop.
-// It returns true if there is no such request, because that request has completed.
+// Cancel returns false for a Send or Write whose message is being sent, because only the end of the
+// stream can stop it. Cancel returns true if there is no such request, because that request has
+// completed.
 func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	q.mu.Lock()
 	defer q.unlock()
@@ -24,7 +25,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		switch {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
-		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody sends from the caller's memory
+		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
 			q.deregisterLocked(e) // this may wait for a copy, while the stream ends
 			if pos >= q.sq.head { // else the end of the stream has completed it meanwhile
 				e.complete(q)
@@ -64,7 +65,7 @@ func (e *sendEntry) abandon(q *QP) abandoned {
 	return a
 }
 
-// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.
+// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.
 //
 // +checklocks:q.mu
 func (q *QP) abandonLocked(e *sendEntry) {

@@ -172,7 +172,8 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 }
 
 // answerLocked completes the oldest Read or atomic, whose response has arrived.
-// "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read operation" (RFC 5040 §5.5)
+// "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read operation" (RFC 5040
+// §5.5)
 //
 // +checklocks:q.mu
 func (q *QP) answerLocked(e *sendEntry) {

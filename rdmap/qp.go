@@ -99,7 +99,7 @@ type QP struct {
 
 	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
 	peerDone  atomic.Bool   // a copy of peerClosed, for the same reason
-	outputDue atomic.Bool   // a copy of nextLocked() != nothing, so that HasOutput needs no lock: see unlock
+	outputDue atomic.Bool   // a copy of nextLocked() != nothing, for HasOutput; see unlock
 
 	mu    locks.Mutex[locks.QP]
 	state State // +checklocks:mu

@@ -106,8 +106,8 @@ func (r *responder) inProgress() *response {
 // message fills in m with the answer, and performs an atomic request. The error is an *Error.
 func (a *response) message(m *ddp.Message) error {
 	if !a.isAtomic {
-		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the
-		// corresponding RDMA Read Response" (RFC 5040 §4.4); so is its TO.
+		// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request
+		// into the corresponding RDMA Read Response" (RFC 5040 §4.4). So must its TO.
 		*m = ddp.Message{
 			Tagged: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: a.read.SinkSTag, TO: a.read.SinkTO,
 			Len: a.read.Size, Source: a.region, SourceTO: a.read.SourceTO,
@@ -201,8 +201,8 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 			_, err = a.region.Update64(int(a.atomic.TO-a.region.TO()), func(v uint64) uint64 { return v })
 		}
 	case a.read.Size > 0:
-		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained
-		// in the RDMA Read Request Header" (RFC 5040 §5.2.1)
+		// With size zero it "MUST NOT validate the Data Source STag and Data Source Tagged Offset
+		// contained in the RDMA Read Request Header" (RFC 5040 §5.2.1).
 		a.region, err = d.Check(a.read.SourceSTag, a.read.SourceTO, uint64(a.read.Size), ddp.RemoteRead, stream)
 	}
 	if err != nil {

@@ -234,8 +234,8 @@ func (s *sendQueue) giveBack() {
 	e := s.at(s.sent)
 	s.sent++
 	e.progress = handed
-	// "A Send or RDMA Write Message MUST NOT be considered Complete at the Local Peer (Data Source) until
-	// it has been successfully completed at the DDP layer." (RFC 5040 §5.5)
+	// "A Send or RDMA Write Message MUST NOT be considered Complete at the Local Peer (Data Source)
+	// until it has been successfully completed at the DDP layer." (RFC 5040 §5.5)
 	if !e.op.awaitsResponse() {
 		s.end(e, StatusOK, nil)
 	}
@@ -329,8 +329,8 @@ func (s *sendQueue) flushedSink() *sendEntry {
 }
 
 // retire completes the finished requests in order and frees their places.
-// "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the ULP."
-// (RFC 5040 §5.5)
+// "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the
+// ULP." (RFC 5040 §5.5)
 func (s *sendQueue) retire(q *QP) {
 	for s.head < s.tail {
 		e := s.at(s.head)

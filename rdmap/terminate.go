@@ -140,10 +140,12 @@ func hostOrder(control [3]byte, reserved byte) bool {
 
 // inContext corrects a Terminate without headers whose control has two readings, one in the RFC's
 // bit order and another in siw's. These are MPA's errors 5 to 7 and RDMAP's remote operation errors
-// 5 to 7. If t is the first message of an Initiator, it means MPA's. An Initiator sends such a
-// Terminate as its first FPDU, in place of everything else (RFC 6581 §8). At that time we have sent
-// the Initiator nothing that RDMAP could complain about. At any other time MPA's errors can't
-// occur.
+// 5 to 7. firstOfInitiator says that the Terminate is the first message from an Initiator. Then
+// inContext returns MPA's error, otherwise RDMAP's.
+//
+// An Initiator sends MPA's error as its first FPDU, in place of everything else (RFC 6581 §8). At
+// that time this end has sent the Initiator nothing that RDMAP could complain about. At any other
+// time MPA's errors can't occur.
 func (t Terminate) inContext(firstOfInitiator bool) Terminate {
 	want := remoteOperation
 	if firstOfInitiator {

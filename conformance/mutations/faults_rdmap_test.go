@@ -257,9 +257,9 @@ var rdmapFaults = []Fault{
 		IDs: []string{"RDMAP-5040-6.2-3"}},
 	{Name: "a Read abandoned is marked completed only after the unlock", File: "rdmap/cancel.go",
 		Old: "	e.completed = true\n	return a\n}\n\n" +
-			"// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n",
+			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n",
 		New: "	return a\n}\n\n" +
-			"// abandonLocked abandons a request. It lets go of mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n	e.completed = true\n",
+			"// abandonLocked abandons a request. It releases mu while it waits for copies into the sink.\n//\n// +checklocks:q.mu\nfunc (q *QP) abandonLocked(e *sendEntry) {\n	a := e.abandon(q)\n	q.unlock()\n	e.completed = true\n",
 		Package: "rdmap", Tests: "^TestAbandonedCompletesOnce$"},
 	{Name: "a Read cancelled in the queue counted as answered", File: "rdmap/sendqueue.go",
 		Old:     "if e.op.awaitsResponse() && e.progress != queued {",
