@@ -51,7 +51,7 @@ func TestDialBeforeAccept(t *testing.T) {
 			dialled[i] = c
 		}
 		for i := range accepted {
-			c, err := l.AcceptConn()
+			c, err := acceptConn(l)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestAcceptDoesNotWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := l.AcceptConn()
+		x, err := acceptConn(l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestFailedStartupIsNotAccepted(t *testing.T) {
 				}
 				time.Sleep(10 * time.Second) // longer than HandshakeTimeout
 				l.SetDeadline(time.Now().Add(time.Second))
-				if x, err := l.AcceptConn(); tt.sent == mpaKey[:7] && err == nil {
+				if x, err := acceptConn(l); tt.sent == mpaKey[:7] && err == nil {
 					x.Close()
 				} else if !errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("Accept = %v, %v, want a time-out", x, err)
@@ -196,7 +196,7 @@ func TestAcceptAndClose(t *testing.T) {
 						l, cfg := delayed(t, extsock.Config{Startup: s})
 						accepted := make(chan error)
 						go func() {
-							c, err := l.AcceptConn()
+							c, err := acceptConn(l)
 							if err == nil {
 								time.Sleep(wait)
 								if abort {
@@ -225,7 +225,7 @@ func TestAcceptAndClose(t *testing.T) {
 						}
 						c.Close()
 						l.SetDeadline(time.Now().Add(time.Minute))
-						if x, err := l.AcceptConn(); !errors.Is(err, os.ErrDeadlineExceeded) {
+						if x, err := acceptConn(l); !errors.Is(err, os.ErrDeadlineExceeded) {
 							t.Errorf("another connection: %v, %v", x, err)
 						}
 					})
@@ -462,7 +462,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 					}
 					dialled <- err
 				}()
-				c, err := l.AcceptConn()
+				c, err := acceptConn(l)
 				if err != nil {
 					t.Fatal(err)
 				}

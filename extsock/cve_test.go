@@ -102,7 +102,7 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := l.AcceptConn()
+			c, err := acceptConn(l)
 			if err != nil {
 				t.Fatal(err)
 			}

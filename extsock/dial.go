@@ -35,20 +35,14 @@ type Dialer struct {
 	known startup.Records
 }
 
-// defaultDialer remembers for Dial and DialContext.
+// defaultDialer remembers for Dial.
 var defaultDialer Dialer
 
 // Dial connects to address, as net.Dial does for "tcp" and "unix". The connection is in TCP mode unless
 // Config.Startup says otherwise, and its part in MPA startup is the Initiator's. A nil cfg means the
-// zero Config. Use a Dialer for more.
+// zero Config. A Dialer takes a context.
 func Dial(network, address string, cfg *Config) (*Conn, error) {
-	return DialContext(context.Background(), network, address, cfg)
-}
-
-// DialContext is Dial with a context, which bounds the connecting and what Config.Startup asks for, but
-// not the life of the connection.
-func DialContext(ctx context.Context, network, address string, cfg *Config) (*Conn, error) {
-	return defaultDialer.dial(ctx, network, address, cfg)
+	return defaultDialer.dial(context.Background(), network, address, cfg)
 }
 
 // Dial is DialContext without a context.

@@ -37,9 +37,10 @@ func TestDialTLSSilentPeer(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			go func() {
-				c, err := extsock.DialContext(ctx, "tcp", "server:1", &extsock.Config{
+				d := &extsock.Dialer{Config: &extsock.Config{
 					Backend: network, Startup: startup, TLS: &tls.Config{ServerName: "server"},
-				})
+				}}
+				c, err := d.DialContext(ctx, "tcp", "server:1")
 				if c != nil {
 					c.Close()
 				}

@@ -202,7 +202,7 @@ func TestTLSOptionChecksThePeer(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = extsock.DialContext(ctx, "tcp", silent.Addr().String(), &extsock.Config{TLS: client})
+	_, err = (&extsock.Dialer{Config: &extsock.Config{TLS: client}}).DialContext(ctx, "tcp", silent.Addr().String())
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("Dial of a silent server: %v, want the context's end", err)
 	}

@@ -37,7 +37,7 @@
 // event. [Conn.Handshake] waits until startup is over.
 //
 // [Dialer.DialDDP] and [Listener.AcceptDDP] return connections in DDP mode, whatever Config.Startup says.
-// [Listener.AcceptConn] is Accept with the type of its connections.
+// What [Listener.Accept] returns is a *Conn, in any mode.
 //
 // A [Dialer] and a [ListenConfig] stand where net's do, in http.Transport for example; [NewConn] and
 // [NewListener] take what was made elsewhere.

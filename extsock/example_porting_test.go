@@ -268,9 +268,7 @@ func ExampleListen_http() {
 	go server.Serve(l)
 
 	client := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return extsock.DialContext(ctx, network, addr, cfg)
-		},
+		DialContext: (&extsock.Dialer{Config: cfg}).DialContext,
 	}}
 	resp, err := client.Get("http://" + l.Addr().String() + "/over/ddp")
 	if err != nil {

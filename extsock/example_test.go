@@ -21,14 +21,11 @@ func Example() {
 	}
 	defer l.Close()
 	go func() {
-		c, err := l.AcceptConn()
+		c, err := l.AcceptDDP()
 		if err != nil {
 			log.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 1); err != nil {
-			log.Fatal(err)
-		}
 		r, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
 		if err != nil {
 			log.Fatal(err)

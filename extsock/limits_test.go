@@ -38,7 +38,7 @@ func accept(t *testing.T, l *extsock.Listener, n *simtoe.Network) (peer net.Conn
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = l.AcceptConn()
+	c, err = acceptConn(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestBadSTagDelay(t *testing.T) {
 			begin := time.Now()
 			accepted := make(chan *extsock.Conn, 1)
 			go func() {
-				c, err := l.AcceptConn()
+				c, err := acceptConn(l)
 				if err != nil {
 					t.Error(err)
 				}
@@ -243,7 +243,7 @@ func TestBadSTagDelay(t *testing.T) {
 		time.Sleep(time.Minute)
 		for i := range conns {
 			accepted := make(chan *extsock.Conn, 1)
-			go func() { c, _ := l.AcceptConn(); c.Handshake(context.Background()); accepted <- c }()
+			go func() { c, _ := acceptConn(l); c.Handshake(context.Background()); accepted <- c }()
 			ci, err := extsock.Dial("sim", "sim:1", cfg)
 			if err != nil {
 				t.Fatal(err)

@@ -88,12 +88,7 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 
 // Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
-	return ListenContext(context.Background(), network, address, cfg)
-}
-
-// ListenContext is Listen with a context for the address look-up.
-func ListenContext(ctx context.Context, network, address string, cfg *Config) (*Listener, error) {
-	return (&ListenConfig{Config: cfg}).listen(ctx, network, address)
+	return (&ListenConfig{Config: cfg}).listen(context.Background(), network, address)
 }
 
 // NewListener makes a Listener of any other one, whose connections become extended sockets as by
@@ -118,15 +113,14 @@ func (l streamListener) Accept() (net.Conn, error) {
 // Write wait for that. If it fails, they say so; a connection of which it has failed before is never handed out.
 // With StartupOff the connection is in TCP mode, and TLS comes with its first use.
 func (l *Listener) Accept() (net.Conn, error) {
-	c, err := l.AcceptConn()
+	c, err := l.accept()
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// AcceptConn is Accept with the type of the connections, as AcceptTCP is for a net.TCPListener.
-func (l *Listener) AcceptConn() (*Conn, error) {
+func (l *Listener) accept() (*Conn, error) {
 	if l.backlog != nil {
 		return l.backlog.accept((*backlog).oldestLocked)
 	}

@@ -262,3 +262,12 @@ func asPlainConn(s toe.Stream) net.Conn { return plainConn{struct{ net.Conn }{s}
 // settle gives a bubble the time that connections take to end; time stands still when the test
 // function of a bubble has returned.
 func settle() { time.Sleep(time.Minute) }
+
+// acceptConn is l.Accept with the type of what it returns.
+func acceptConn(l net.Listener) (*extsock.Conn, error) {
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c.(*extsock.Conn), nil
+}

@@ -29,7 +29,7 @@ func TestOnePortThreeKindsOfPeers(t *testing.T) {
 		var served sync.WaitGroup
 		served.Go(func() {
 			for {
-				c, err := l.AcceptConn()
+				c, err := acceptConn(l)
 				if err != nil {
 					return
 				}
@@ -357,7 +357,7 @@ func TestRequestWaitsForItsJudge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := l.AcceptConn()
+		c, err := acceptConn(l)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -276,7 +276,7 @@ func TestListenerOfTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	x, err := l.AcceptConn()
+	x, err := acceptConn(l)
 	if err != nil {
 		t.Fatal(err)
 	}

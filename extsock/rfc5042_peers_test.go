@@ -255,14 +255,14 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			defer l.Close()
 			served := make(chan error, 1)
 			go func() {
-				c, err := l.AcceptConn()
+				c, err := acceptConn(l)
 				if err == nil {
 					err = c.EnableDDP(timeLimit(t), nil)
 					c.Close()
 				}
 				served <- err
 			}()
-			c, err := extsock.DialContext(timeLimit(t), "tcp", l.Addr().String(), &extsock.Config{TLS: accepted})
+			c, err := (&extsock.Dialer{Config: &extsock.Config{TLS: accepted}}).DialContext(timeLimit(t), "tcp", l.Addr().String())
 			if err == nil {
 				c.Close()
 			}

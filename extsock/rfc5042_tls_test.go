@@ -37,7 +37,7 @@ func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {
 			served := make(chan error, 1)
 			go func() { served <- answerOnce(t, l, answer) }()
 			e := newEavesdropper(t, l.Addr().String())
-			c, err := extsock.DialContext(timeLimit(t), "tcp", e.address(), &extsock.Config{TLS: tt.client})
+			c, err := dialConn(timeLimit(t), &extsock.Dialer{Config: &extsock.Config{TLS: tt.client}}, "tcp", e.address())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {
 
 // answerOnce accepts one connection and answers 1000 octets on it.
 func answerOnce(t *testing.T, l *extsock.Listener, answer []byte) error {
-	c, err := l.AcceptConn()
+	c, err := acceptConn(l)
 	if err != nil {
 		return err
 	}

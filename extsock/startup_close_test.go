@@ -47,7 +47,7 @@ func TestCloseDuringStartupRevokes(t *testing.T) {
 			}
 			dialled <- c
 		}()
-		c, err := l.AcceptConn()
+		c, err := acceptConn(l)
 		if err != nil {
 			t.Fatal(err)
 		}

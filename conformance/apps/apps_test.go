@@ -55,7 +55,7 @@ type dialer struct {
 }
 
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := extsock.DialContext(ctx, network, addr, atStart)
+	c, err := (&extsock.Dialer{Config: atStart}).DialDDP(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

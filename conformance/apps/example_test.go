@@ -27,10 +27,11 @@ func Example_grpc() {
 	go server.Serve(l)
 	defer server.GracefulStop()
 
+	dialer := &extsock.Dialer{Config: cfg}
 	client, err := grpc.NewClient("passthrough:///"+l.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			return extsock.DialContext(ctx, "tcp", addr, cfg)
+			return dialer.DialContext(ctx, "tcp", addr)
 		}))
 	if err != nil {
 		log.Fatal(err)

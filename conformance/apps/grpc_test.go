@@ -104,13 +104,13 @@ type accepting struct {
 }
 
 func (l *accepting) Accept() (net.Conn, error) {
-	c, err := l.AcceptConn()
+	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.conns = append(l.conns, c)
+	l.conns = append(l.conns, c.(*extsock.Conn))
 	return c, nil
 }
 

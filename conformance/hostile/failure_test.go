@@ -218,7 +218,7 @@ func (s *session) dialled(b toe.Backend) (o outcome) {
 	})
 	wg.Go(func() {
 		defer l.Close()
-		c, err := l.AcceptConn()
+		c, err := acceptConn(l)
 		if err != nil {
 			o.errs[1] = err
 			return

@@ -183,7 +183,7 @@ func TestFloods(t *testing.T) {
 			}
 			flooder := startChild(t, "flood", floodEnv+"="+string(job))
 			defer flooder.end(t)
-			c, err := l.AcceptConn()
+			c, err := acceptConn(l)
 			if err != nil {
 				t.Fatal(err)
 			}

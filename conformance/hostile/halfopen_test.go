@@ -43,7 +43,7 @@ func besiege(t *testing.T, cfg *extsock.Config) *besieged {
 func (s *besieged) serve(t *testing.T) {
 	defer s.wg.Done()
 	for {
-		c, err := s.l.AcceptConn()
+		c, err := acceptConn(s.l)
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
 				t.Error(err)
@@ -86,7 +86,7 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 		default:
 		}
 		begin := time.Now()
-		c, err := extsock.DialContext(timeLimit(t), "tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
+		c, err := new(extsock.Dialer).DialDDP(timeLimit(t), "tcp", address)
 		if err != nil {
 			t.Errorf("the good client: %v", err)
 			return append(took, time.Hour)
@@ -202,7 +202,7 @@ func TestListenerCloses(t *testing.T) {
 		go func() {
 			var conns []*extsock.Conn
 			for {
-				c, err := l.AcceptConn()
+				c, err := acceptConn(l)
 				if err != nil {
 					served <- conns
 					return

@@ -189,7 +189,7 @@ func lossyEnd(sender bool) error {
 	} else {
 		var l *extsock.Listener
 		if l, err = extsock.Listen("tcp", lossyAddress[false]+":7174", cfg); err == nil {
-			c, err = l.AcceptConn()
+			c, err = acceptConn(l)
 		}
 	}
 	if err != nil {
@@ -213,7 +213,7 @@ func lossyEnd(sender bool) error {
 func lossyDial(cfg *extsock.Config) (c *extsock.Conn, err error) {
 	for range 600 {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		c, err = extsock.DialContext(ctx, "tcp", lossyAddress[false]+":7174", cfg)
+		c, err = (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", lossyAddress[false]+":7174")
 		cancel()
 		if err == nil {
 			return c, nil

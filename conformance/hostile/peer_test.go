@@ -96,7 +96,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.AcceptConn()
+	c, err := acceptConn(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func pair(t testing.TB, i, r extsock.Config) (ci, cr *extsock.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cr, err = l.AcceptConn()
+	cr, err = acceptConn(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,4 +184,13 @@ func pair(t testing.TB, i, r extsock.Config) (ci, cr *extsock.Conn) {
 		t.Fatal(err)
 	}
 	return ci, cr
+}
+
+// acceptConn is l.Accept with the type of what it returns.
+func acceptConn(l net.Listener) (*extsock.Conn, error) {
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c.(*extsock.Conn), nil
 }

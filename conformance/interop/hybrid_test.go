@@ -130,7 +130,7 @@ func startHybrid(t *testing.T, ctx context.Context) *hybrid {
 	})
 	s.running.Go(func() {
 		for {
-			c, err := l.AcceptConn()
+			c, err := acceptConn(l)
 			if err != nil {
 				return
 			}
@@ -396,4 +396,13 @@ func (m *meeting) held() bool {
 	default:
 		return false
 	}
+}
+
+// acceptConn is l.Accept with the type of what it returns.
+func acceptConn(l net.Listener) (*extsock.Conn, error) {
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c.(*extsock.Conn), nil
 }

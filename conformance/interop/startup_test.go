@@ -201,7 +201,7 @@ func acceptFromSiw(t *testing.T, g *Guest, cfg extsock.Config, connect string) (
 	siw.Do("resolve addr=%s port=%d", HostIP, l.Addr().(*net.TCPAddr).Port)
 	siw.Do("recv n=4")
 	siw.Send("%s", connect)
-	conn, err := l.AcceptConn()
+	conn, err := acceptConn(l)
 	if err != nil {
 		t.Fatal(err)
 	}

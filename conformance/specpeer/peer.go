@@ -56,22 +56,22 @@ func (p *Peer) Config() *extsock.Config {
 	return &c
 }
 
-// Serve takes connections from l, whose Config must be p's, until ctx is done, and closes l. It returns when all
+// Serve takes connections from l, a Listener of extsock whose Config must be p's, until ctx is done, and closes l. It returns when all
 // connections have ended. That ctx is done is no error.
-func (p *Peer) Serve(ctx context.Context, l *extsock.Listener) error {
+func (p *Peer) Serve(ctx context.Context, l net.Listener) error {
 	var connections sync.WaitGroup
 	defer connections.Wait()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
 	for {
-		conn, err := l.AcceptConn()
+		conn, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		connections.Go(func() { p.serve(ctx, conn, false) })
+		connections.Go(func() { p.serve(ctx, conn.(*extsock.Conn), false) })
 	}
 }
 
@@ -83,14 +83,14 @@ func (p *Peer) Dial(ctx context.Context, address string) error {
 	if patience == 0 {
 		patience = DefaultPatience
 	}
-	cfg := p.Config()
+	d := extsock.Dialer{Config: p.Config()}
 	end, served := time.Now().Add(patience), false
 	for failures := 0; ctx.Err() == nil && (!served || failures < maxFailures); {
-		conn, err := extsock.DialContext(ctx, "tcp", address, cfg)
+		conn, err := d.DialContext(ctx, "tcp", address)
 		switch {
 		case err == nil:
 			failures, served = 0, true
-			p.serve(ctx, conn, true)
+			p.serve(ctx, conn.(*extsock.Conn), true)
 		case !served && ctx.Err() == nil && time.Now().After(end):
 			return err
 		default:

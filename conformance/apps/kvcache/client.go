@@ -27,7 +27,7 @@ type Client struct {
 
 // Dial connects to a server.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	conn, err := extsock.DialContext(ctx, "tcp", address, &extsock.Config{Startup: extsock.StartupRequire})
+	conn, err := new(extsock.Dialer).DialDDP(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

@@ -71,12 +71,12 @@ func NewServer(buckets int) (*Server, error) {
 }
 
 // Listen opens the server's address.
-func (s *Server) Listen(ctx context.Context, address string) (*extsock.Listener, error) {
-	return extsock.ListenContext(ctx, "tcp", address, s.config)
+func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
+	return (&extsock.ListenConfig{Config: s.config}).Listen(ctx, "tcp", address)
 }
 
 // Serve serves the connections that l accepts until l is closed, and returns when the last one has gone.
-func (s *Server) Serve(l *extsock.Listener) error {
+func (s *Server) Serve(l net.Listener) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	for {

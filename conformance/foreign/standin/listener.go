@@ -41,10 +41,11 @@ func (l *TCPListener) Accept() (net.Conn, error) {
 
 // AcceptTCP is Accept with the type that it really returns.
 func (l *TCPListener) AcceptTCP() (*TCPConn, error) {
-	if l.inBand == nil {
-		return l.AcceptConn()
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
 	}
-	return l.inBand.next(l.Addr())
+	return c.(*TCPConn), nil
 }
 
 // Close stops listening. It closes the connections that nobody has accepted, as the operating

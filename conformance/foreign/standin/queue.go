@@ -38,11 +38,12 @@ func newQueue() *queue {
 // fill accepts connections until l is closed, and switches each in a goroutine of its own.
 func (q *queue) fill(l *extsock.Listener) {
 	for {
-		c, err := l.AcceptConn()
+		nc, err := l.Accept()
 		if err != nil {
 			q.end(err)
 			return
 		}
+		c := nc.(*TCPConn)
 		q.switches.Go(func() {
 			if err := enable(q.ctx, c); err != nil || !q.add(c) {
 				c.Close()

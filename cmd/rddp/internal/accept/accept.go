@@ -48,6 +48,17 @@ type Loop[C any] struct {
 	Log *slog.Logger
 }
 
+// From returns a Loop's Accept for l, whose connections are all of type C.
+func From[C net.Conn](l net.Listener) func() (C, error) {
+	return func() (c C, err error) {
+		nc, err := l.Accept()
+		if err != nil {
+			return c, err
+		}
+		return nc.(C), nil
+	}
+}
+
 // PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for instance when there are
 // too many open files.
 const PauseTime = 100 * time.Millisecond

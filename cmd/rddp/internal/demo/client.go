@@ -27,8 +27,8 @@ type session struct {
 }
 
 func dial(ctx context.Context, address string, cfg extsock.Config) (*session, error) {
-	cfg.Startup, cfg.Messages = extsock.StartupRequire, true
-	c, err := extsock.DialContext(ctx, "tcp", address, &cfg)
+	cfg.Messages = true
+	c, err := (&extsock.Dialer{Config: &cfg}).DialDDP(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

@@ -124,8 +124,7 @@ func (c *copier) dial(address string) error {
 		return err
 	}
 	conf := socket(c.cfg.Socket, c.cfg.IdleTimeout)
-	conf.Startup = extsock.StartupRequire
-	conn, err := extsock.DialContext(c.ctx, "tcp", address, &conf)
+	conn, err := (&extsock.Dialer{Config: &conf}).DialDDP(c.ctx, "tcp", address)
 	if err != nil {
 		return dialError(address, err)
 	}

@@ -27,8 +27,12 @@ func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
 		defer close(ended)
-		c, err := l.AcceptConn()
-		if err != nil || c.EnableDDP(t.Context(), conf.PrivateData) != nil {
+		nc, err := l.Accept()
+		if err != nil {
+			return
+		}
+		c := nc.(*extsock.Conn)
+		if c.EnableDDP(t.Context(), conf.PrivateData) != nil {
 			return
 		}
 		s := newSession(t.Context(), c, 10*time.Second, 10*time.Second)

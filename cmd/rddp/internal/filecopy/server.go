@@ -48,7 +48,7 @@ type ServerConfig struct {
 type Server struct {
 	cfg  ServerConfig
 	root *os.Root
-	l    *extsock.Listener
+	l    net.Listener
 	conf extsock.Config
 }
 
@@ -81,7 +81,7 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 		return nil, err
 	}
 	s.root = root
-	if s.l, err = extsock.ListenContext(ctx, "tcp", address, &s.conf); err != nil {
+	if s.l, err = (&extsock.ListenConfig{Config: &s.conf}).Listen(ctx, "tcp", address); err != nil {
 		root.Close()
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.l.Close() })()
 	defer s.l.Close()
 	l := accept.Loop[*extsock.Conn]{
-		Accept: s.l.AcceptConn,
+		Accept: accept.From[*extsock.Conn](s.l),
 		Serve:  s.serveConn, Context: ctx, Most: s.cfg.MaxConns, MostQuiet: s.cfg.quiet,
 		Refuse: func(c *extsock.Conn, _ bool) { c.Close() },
 		Go:     conns.Go, Log: s.cfg.Log,

@@ -62,10 +62,11 @@ func dial(ctx context.Context, address string, cfg *Config) (*session, error) {
 func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.Config) (*session, error) {
 	connecting, cancel := context.WithTimeout(ctx, cfg.timeout())
 	defer cancel()
-	conn, err := extsock.DialContext(connecting, "tcp", address, socket)
+	nc, err := (&extsock.Dialer{Config: socket}).DialContext(connecting, "tcp", address)
 	if err != nil {
 		return nil, &Error{Ping: -1, Step: "connecting to " + address, Err: bounded(err, cfg.timeout())}
 	}
+	conn := nc.(*extsock.Conn)
 	s, err := newSession(conn, cfg)
 	if err != nil {
 		return nil, err

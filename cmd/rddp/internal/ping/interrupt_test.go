@@ -96,7 +96,7 @@ func silentServer(t *testing.T, socket extsock.Config) (addr string, end func())
 	go func() {
 		defer close(done)
 		defer l.Close()
-		conn, err := l.AcceptConn()
+		conn, err := acceptConn(l)
 		if err != nil {
 			t.Error(err)
 			return

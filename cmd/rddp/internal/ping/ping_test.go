@@ -203,7 +203,7 @@ func TestNudge(t *testing.T) {
 			served := make(chan error, 1)
 			go func() {
 				defer l.Close()
-				conn, err := l.AcceptConn()
+				conn, err := acceptConn(l)
 				if err != nil {
 					served <- err
 					return
@@ -348,4 +348,13 @@ func TestConfigCheck(t *testing.T) {
 			t.Errorf("Listen(%+v) succeeds", cfg)
 		}
 	}
+}
+
+// acceptConn is l.Accept with the type of what it returns.
+func acceptConn(l net.Listener) (*extsock.Conn, error) {
+	c, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return c.(*extsock.Conn), nil
 }

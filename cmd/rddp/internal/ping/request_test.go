@@ -35,7 +35,7 @@ func TestServeRequest(t *testing.T) {
 			served := make(chan error, 1)
 			go func() {
 				defer l.Close()
-				conn, err := l.AcceptConn()
+				conn, err := acceptConn(l)
 				if err != nil {
 					served <- err
 					return

@@ -16,7 +16,7 @@ import (
 
 // A Server answers pings.
 type Server struct {
-	l   *extsock.Listener
+	l   net.Listener
 	cfg *Config
 }
 
@@ -34,7 +34,7 @@ func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
 	if socket.RTR == 0 {
 		socket.RTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 	}
-	l, err := extsock.ListenContext(ctx, "tcp", address, socket)
+	l, err := (&extsock.ListenConfig{Config: socket}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &Error{Ping: -1, Step: "listening at " + address, Err: err}
 	}
@@ -55,7 +55,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	var connections sync.WaitGroup
 	o := &only{stop: cancel}
 	l := accept.Loop[*extsock.Conn]{
-		Accept: s.l.AcceptConn, Context: ctx, Most: maxConns, MostQuiet: maxConns,
+		Accept: accept.From[*extsock.Conn](s.l), Context: ctx, Most: maxConns, MostQuiet: maxConns,
 		Serve: func(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 			if s.cfg.Persistent {
 				s.serve(ctx, c, place, c.EnableDDP)

@@ -69,7 +69,7 @@ func (p *Proxy) listenPlain(ctx context.Context) error {
 func (p *Proxy) listenDDP(ctx context.Context) error {
 	socket := p.socket
 	socket.Startup = extsock.StartupOff // exit dials the service before it answers the Request
-	l, err := extsock.ListenContext(ctx, p.listen.Network, p.listen.Address, &socket)
+	l, err := (&extsock.ListenConfig{Config: &socket}).Listen(ctx, p.listen.Network, p.listen.Address)
 	if err != nil {
 		return err
 	}
@@ -257,15 +257,14 @@ func (p *Proxy) dialPlain(ctx context.Context) (*plainEnd, error) {
 	return &plainEnd{Conn: c}, nil
 }
 
-// dialDDP connects to the exit. With StartupRequire the connection is in DDP mode; one in TCP mode would have
-// to be a plainEnd.
+// dialDDP connects to the exit, in DDP mode.
 func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.timeout())
 	defer cancel()
 	streams := &recorder{Backend: p.backend()}
 	socket := p.socket
 	socket.Backend = streams
-	c, err := extsock.DialContext(ctx, p.to.Network, p.to.Address, &socket)
+	c, err := (&extsock.Dialer{Config: &socket}).DialDDP(ctx, p.to.Network, p.to.Address)
 	if err != nil {
 		return nil, err
 	}
