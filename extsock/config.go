@@ -127,7 +127,7 @@ type Config struct {
 	// the connection ends with ErrIdleTimeout. Zero means without limit, as TCP has it.
 	IdleTimeout time.Duration
 	// MaxHalfOpen is the most connections of one Listener that wait for their peer's MPA Request, once it is asked
-	// for or its first octet is there. If there are more, the oldest is closed, with ErrHalfOpen: an honest peer needs one
+	// for or its first octet is there. If there are more, the oldest is closed, with ErrLimit: an honest peer needs one
 	// round trip, and refusing the newest would let silent peers keep everybody out (RFC 5042 §6.4.2). Zero means
 	// 4096, negative any number. A connection of StartupPrefer of which nothing has come is not counted: for all
 	// that is known it is plain TCP.
@@ -135,7 +135,7 @@ type Config struct {
 	// BadSTagDelay is for how long a Listener lets the Request of an address wait after a connection from there has
 	// ended because it used an STag, or bounds of one, that it does not have (RFC 5042 §6.1.1): so STags can't be tried
 	// out quickly. Each further one adds as much, up to 60 times; a wait longer than HandshakeTimeout ends the
-	// connection at once, with ErrDelayed. The last 1024 addresses are remembered, IPv6 by /64. Plain TCP does not
+	// connection at once, with ErrLimit. The last 1024 addresses are remembered, IPv6 by /64. Plain TCP does not
 	// wait. Zero means 1 s, negative never.
 	BadSTagDelay time.Duration
 

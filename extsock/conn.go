@@ -111,7 +111,7 @@ func (c *Conn) inDDPMode() bool {
 // message of length 0 gives 0 octets and no error.
 //
 // Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
-// error is ErrReceiveOwner.
+// error is ErrMode.
 func (c *Conn) Read(p []byte) (int, error) {
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // mode for a byte stream: a short p is copied, to be sent with what else is waiting while the connection is busy, a
 // longer one is sent from where it is; Write waits while the peer's buffers are full. In message mode it sends p as
 // one message and returns when TCP has taken all of it. Operations posted before it complete first. A p longer than
-// the buffers of another rddp end, Config.RecvSize there, gives ErrMessageTooLong; a foreign peer would end the
+// the buffers of another rddp end, Config.RecvSize there, gives ErrTooLong; a foreign peer would end the
 // connection.
 //
 // When the deadline passes, the octets that have not begun to go out are taken back: n says how many are the

@@ -47,7 +47,7 @@ var copyPairs = map[string]func(t *testing.T) (from, to *extsock.Conn){
 	},
 }
 
-// TestCopy: a file goes through io.Copy, and vectors through WriteBuffers, into a connection and out of the other end
+// TestCopy: a file goes through io.Copy, and net.Buffers, into a connection and out of the other end
 // into a file, in each mode. In DDP mode package os must not find the socket and send the octets past DDP.
 func TestCopy(t *testing.T) {
 	content := pattern(300_000, 1)
@@ -77,8 +77,8 @@ func TestCopy(t *testing.T) {
 						t.Errorf("io.Copy to the connection: %d, %v", n, err)
 					}
 					bufs := net.Buffers{content[:10], nil, content[10:40_000], content[40_000:50_000]}
-					if n, err := from.WriteBuffers(&bufs); n != 50_000 || err != nil || len(bufs) != 0 {
-						t.Errorf("WriteBuffers: %d, %v, %d are left", n, err, len(bufs))
+					if n, err := bufs.WriteTo(from); n != 50_000 || err != nil || len(bufs) != 0 {
+						t.Errorf("net.Buffers: %d, %v, %d are left", n, err, len(bufs))
 					}
 					if n, err := from.ReadFrom(bytes.NewReader(content[:7])); n != 7 || err != nil {
 						t.Errorf("ReadFrom: %d, %v", n, err)

@@ -27,7 +27,7 @@ func isByteStream(p *startup.Peer) bool {
 // The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
 // peer rejects the connection the error is a *mpa.RejectError with its private data, and the
 // connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
-// error says that the switch could not begin: ErrMode, ErrBusy, ErrUnread, ErrPrivateData, net.ErrClosed.
+// error says that the switch could not begin: ErrMode, ErrBusy, ErrUnread, ErrTooLong, net.ErrClosed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if err := privateDataError(c.config(), privateData, true); err != nil { // while nothing has happened yet
 		return c.opError("ddp", err)
@@ -135,7 +135,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 }
 
 // Accept answers the Request and switches the connection into DDP mode. See EnableDDP. After
-// ErrPrivateData the Request still waits for its answer.
+// ErrTooLong the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
@@ -154,7 +154,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 }
 
 // Reject answers the Request with a rejection that carries privateData. The connection stays in
-// TCP mode; a peer that is not rddp closes it. After ErrPrivateData the Request still waits for its answer.
+// TCP mode; a peer that is not rddp closes it. After ErrTooLong the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
@@ -212,7 +212,7 @@ func (c *Conn) endSwitch(err error) error {
 	return err
 }
 
-// privateDataError returns ErrPrivateData if the private data of a Request or Reply, behind the capability record if
+// privateDataError returns an ErrTooLong if the private data of a Request or Reply, behind the capability record if
 // that is announced, is too long. Nil private data stands for Config.PrivateData.
 func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 	if privateData == nil {
@@ -223,7 +223,7 @@ func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 		n += startup.CapabilitiesLen
 	}
 	if n > startup.MaxPrivateData {
-		return ErrPrivateData
+		return errPrivateData
 	}
 	return nil
 }

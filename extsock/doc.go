@@ -93,11 +93,11 @@
 //
 //	what                       set by                  default      at the limit
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded; HandshakeTimeouts
-//	half-open connections      Config.MaxHalfOpen      4096 a       the oldest goes: ErrHalfOpen; HalfOpenEvictions
+//	half-open connections      Config.MaxHalfOpen      4096 a       the oldest goes: ErrLimit; HalfOpenEvictions
 //	                                                   Listener
 //	connections not accepted   –                       128 a        more wait in the operating system's backlog
 //	                                                   Listener
-//	startup after a bad STag   Config.BadSTagDelay     1 s an       the Request waits, ErrDelayed if that is longer than
+//	startup after a bad STag   Config.BadSTagDelay     1 s an       the Request waits, ErrLimit if that is longer than
 //	                                                   address      HandshakeTimeout; BadSTagDelays
 //	private data               RFC 5044 §7.1.1         512 octets   *mpa.Error
 //	the peer's Reads in flight Config.IRD              16           Terminate, *ddp.Error

@@ -18,7 +18,10 @@ import (
 // unchanged: *mpa.Error, *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
 var (
 	// ErrMode means that the connection is not in the mode that the call needs. The verbs need DDP
-	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it.
+	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it. Sends and
+	// Immediate Data need message mode (Config.Messages), because they would get into a byte stream.
+	// Read needs the receive buffers of the connection, and PostRecv those of the application; a
+	// connection has only one of the two.
 	ErrMode = startup.ErrMode
 	// ErrBusy means that another call on the connection is in the way. During a Read, a Write or
 	// another switch the connection cannot be switched to DDP mode, because octets of the startup
@@ -33,22 +36,9 @@ var (
 	ErrNotMPA = startup.ErrNotMPA
 	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
 	ErrNoReply = startup.ErrNoReply
-	// ErrNoRequest means that the peer closed the connection before its MPA Request was whole.
-	ErrNoRequest = startup.ErrNoRequest
-	// ErrPrivateData means that the private data is longer than a Request or Reply can carry.
-	ErrPrivateData = errors.New("private data too long")
-	// ErrMessageTooLong means that a Write is longer than the buffers the peer has posted, or a
-	// receive buffer longer than DDP can count.
-	ErrMessageTooLong = errors.New("message longer than the peer's receive buffers")
-	// ErrReceiveOwner means that the application posts the receive buffers, so Read has none; or
-	// that the connection does, so the application must not.
-	ErrReceiveOwner = errors.New("the receive queue belongs to the other: use either Read or PostRecv")
-	// ErrRange means that an offset or length is not inside the remote memory.
-	ErrRange = errors.New("outside the remote memory")
-
-	// ErrByteStream means that the connection's Read and Write are a byte stream, which a Send or
-	// Immediate Data would get into. Config.Messages leaves them to the application.
-	ErrByteStream = errors.New("the byte stream has the Sends to itself; use Write, or message mode")
+	// ErrTooLong means that private data is longer than an MPA Request or Reply can carry, or that a Write
+	// in message mode is longer than the peer's receive buffers.
+	ErrTooLong = errors.New("too long")
 	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
 	ErrStream = bytestream.ErrStream
 
@@ -59,25 +49,28 @@ var (
 	//	ErrNoReply                the peer closed the connection instead of sending an MPA Reply
 	//	ErrNotMPA                 the peer sent something else than MPA
 	//	os.ErrDeadlineExceeded    nothing came within Config.PreferTimeout or Config.SniffTimeout
-	//	ErrRemembered             one of these happened a short time ago; see Dialer.FallbackFor
+	//
+	// The reason may be that of a short time ago: a Dialer then did not try DDP mode, and the error's text says so.
+	// See Dialer.FallbackFor.
 	ErrPlainTCP = errors.New("plain TCP")
-	// ErrRemembered means that a Dialer did not try DDP mode, because the peer did not speak MPA a short
-	// time ago. The error of that time is wrapped too.
-	ErrRemembered = errors.New("the peer did not speak MPA a while ago")
 
-	// ErrHalfOpen means that the peer was the slowest of too many that had not sent their MPA Request
-	// (Config.MaxHalfOpen). The connection is closed.
-	ErrHalfOpen = startup.ErrHalfOpen
-	// ErrDelayed means that connections of the peer's address have used so many STags that are not theirs that its
-	// wait (Config.BadSTagDelay) is longer than HandshakeTimeout.
-	ErrDelayed = startup.ErrDelayed
+	// ErrLimit means that a Listener closed the connection because of a limit for its peers. Either the peer was
+	// the slowest of too many that had not sent their MPA Request (Config.MaxHalfOpen), or connections of the peer's
+	// address have used so many STags that are not theirs that its wait (Config.BadSTagDelay) is longer than
+	// HandshakeTimeout. The error's text says which.
+	ErrLimit = startup.ErrLimit
 	// ErrIdleTimeout means that nothing came and nothing went for Config.IdleTimeout.
 	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
 	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.
 	ErrWriteTimeout error = &timeoutError{errors.New("the peer does not take what is sent")}
 
-	errNotInDDP  = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
-	errInitiator = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
+	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
+	errByteStream    = fmt.Errorf("%w: the byte stream has the Sends to itself; use Write, or message mode", ErrMode)
+	errReceiveOwner  = fmt.Errorf("%w: the receive queue belongs to the other: use either Read or PostRecv", ErrMode)
+	errPrivateData   = fmt.Errorf("private data %w", ErrTooLong)
+	errMessageLength = fmt.Errorf("message %w for the peer's receive buffers", ErrTooLong)
+	errRange         = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
+	errInitiator     = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
 
 	// errDetached says that an operation whose time is over goes on without its caller.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)

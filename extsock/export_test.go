@@ -11,8 +11,18 @@ func Buffer(r Region) *ddp.Region { return r.r }
 // DefaultMemory is the limit of SetMemoryLimit at the start, in octets.
 const DefaultMemory = defaultMemoryLimit
 
-// ErrAnswered means that a Request has been accepted or rejected before.
-var ErrAnswered = startup.ErrAnswered
+// The errors that tests tell apart and programs need not.
+var (
+	ErrAnswered      = startup.ErrAnswered  // a Request has been accepted or rejected before
+	ErrNoRequest     = startup.ErrNoRequest // the peer closed before its MPA Request was whole
+	ErrHalfOpen      = startup.ErrHalfOpen
+	ErrDelayed       = startup.ErrDelayed
+	ErrByteStream    = errByteStream
+	ErrReceiveOwner  = errReceiveOwner
+	ErrPrivateData   = errPrivateData
+	ErrMessageLength = errMessageLength
+	ErrRange         = errRange
+)
 
 // StopCapture ends the capture of c, whoever has begun it.
 func StopCapture(c *Conn) { c.stopCapture(c.taps.flow.Load()) }

@@ -16,7 +16,7 @@ func (c *Conn) readDDP(p []byte) (int, error) {
 	pump := c.verbs.pump
 	in := pump.in
 	if in == nil {
-		return 0, ErrReceiveOwner
+		return 0, errReceiveOwner
 	}
 	if len(p) == 0 && in.framed {
 		return 0, nil // as TCP, whatever the deadline
@@ -122,7 +122,7 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 // writeMessage is Write in message mode.
 func (c *Conn) writeMessage(p []byte) (int, error) {
 	if limit := c.peer.Load().Capabilities.MaxMessage; limit > 0 && uint64(len(p)) > uint64(limit) {
-		return 0, ErrMessageTooLong
+		return 0, errMessageLength
 	}
 	_, err := c.do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: p}, c.writeDeadline.done(), nil)
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it

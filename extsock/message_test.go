@@ -113,8 +113,8 @@ func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 // TestWriteLongerThanThePeersBuffers is refused here instead of ending the stream there.
 func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 	ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, RecvSize: 100}})
-	if _, err := ci.Write(make([]byte, 101)); !errors.Is(err, extsock.ErrMessageTooLong) {
-		t.Errorf("Write of 101 octets: %v, want ErrMessageTooLong", err)
+	if _, err := ci.Write(make([]byte, 101)); !errors.Is(err, extsock.ErrMessageLength) {
+		t.Errorf("Write of 101 octets: %v, want ErrMessageLength", err)
 	}
 	if _, err := ci.Write(make([]byte, 100)); err != nil {
 		t.Error(err)

@@ -44,7 +44,7 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 // that ends early leaves the connection usable, and does not change p after it has returned.
 func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, m.c.opError("read", ErrRange)
+		return 0, m.c.opError("read", errRange)
 	}
 	var end error
 	if rest := m.len() - off; int64(len(p)) > rest {
@@ -70,7 +70,7 @@ func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, erro
 // goes out from a copy. If that would be more than 4 MiB, the connection ends.
 func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 || int64(len(p)) > m.len()-off {
-		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", ErrRange, len(p), off, m.len()))
+		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", errRange, len(p), off, m.len()))
 	}
 	h, err := m.h.Slice(off, len(p))
 	if err != nil {
@@ -105,7 +105,7 @@ func (m *RemoteMemory) len() int64 { return int64(m.h.Len) }
 
 func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int64) (uint64, error) {
 	if off < 0 || off > m.len()-8 {
-		return 0, m.c.opError("atomic", ErrRange)
+		return 0, m.c.opError("atomic", errRange)
 	}
 	// The TO is congruent to the peer's address modulo 8, at least if the peer is rddp; a misaligned
 	// word would end the connection (RFC 7306 §5.1).

@@ -32,7 +32,7 @@ func (e *fallbackError) Error() string {
 // fallbackCauses has what errors.Is finds in a fallbackError besides what was found, by reason.
 var fallbackCauses = map[startup.Reason]error{
 	startup.NoReply: ErrNoReply, startup.NotMPA: ErrNotMPA, startup.TimedOut: os.ErrDeadlineExceeded,
-	startup.Remembered: ErrRemembered, startup.PlainPeer: ErrNotMPA, startup.SniffTimeout: os.ErrDeadlineExceeded,
+	startup.PlainPeer: ErrNotMPA, startup.SniffTimeout: os.ErrDeadlineExceeded,
 }
 
 // Is reports whether target is ErrPlainTCP or the cause that the reason stands for.

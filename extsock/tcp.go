@@ -287,25 +287,3 @@ func (c *Conn) writePlain(p []byte) (int, error) {
 	c.taps.plain(p, true)
 	return c.stream.Write(p)
 }
-
-// WriteBuffers writes all of bufs in order, and takes off it what has been written, as net.Buffers.WriteTo
-// does. In TCP mode that is one system call where the operating system can; in DDP mode each of them is a
-// Write.
-func (c *Conn) WriteBuffers(bufs *net.Buffers) (int64, error) {
-	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
-	if err != nil {
-		return 0, c.opError("write", err)
-	}
-	if inDDP {
-		return bufs.WriteTo(onlyWriter{c})
-	}
-	defer c.startup.Leave(startup.Writing)
-	if c.taps.on() {
-		return bufs.WriteTo(plainWriter{c})
-	}
-	switch under := c.direct().(type) {
-	case *net.TCPConn, *net.UnixConn: // these have writev
-		return bufs.WriteTo(under)
-	}
-	return bufs.WriteTo(plainWriter{c})
-}

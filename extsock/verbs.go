@@ -164,7 +164,7 @@ func (v *verbs) deregisterAll() {
 
 // Post posts wr to the send queue and returns at once. wr itself is the caller's again; what its
 // slices refer to is the connection's until the Completion, which comes exactly once for each wr
-// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode, ErrByteStream,
+// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode,
 // rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
 // has not announced RFC 7306's operations), syscall.EPIPE for what needs the answer of a peer that has closed, the
 // reason of another end, and those of a wr that makes no sense.
@@ -186,7 +186,7 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 // mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	if v.pump.bytes != nil && wr.Op.UsesReceive() {
-		return ErrByteStream
+		return errByteStream
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 		}
 		c.mu.Unlock()
 		if late {
-			return c.opError("post", ErrReceiveOwner)
+			return c.opError("post", errReceiveOwner)
 		}
 	}
 	err := v.qp.PostRecv(r)

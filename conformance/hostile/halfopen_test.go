@@ -60,7 +60,7 @@ func (s *besieged) serve(t *testing.T) {
 			raise(&s.slowest, int64(time.Since(begin)))
 			s.halfOpen.Add(-1)
 			switch {
-			case errors.Is(err, extsock.ErrHalfOpen):
+			case errors.Is(err, extsock.ErrLimit):
 				s.evicted.Add(1)
 			case err == nil && c.ConnectionState().DDPMode:
 				s.good.Add(1)

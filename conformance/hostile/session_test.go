@@ -464,8 +464,8 @@ func isTyped(err error) bool {
 	for _, known := range []error{
 		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrDeadlineExceeded, context.DeadlineExceeded,
 		syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED,
-		extsock.ErrNoReply, extsock.ErrNoRequest, extsock.ErrNotMPA, extsock.ErrStream, extsock.ErrMode, errEarly,
-		errInjected, extsock.ErrByteStream, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
+		extsock.ErrNoReply, extsock.ErrNotMPA, extsock.ErrStream, extsock.ErrMode, errEarly,
+		errInjected, rdmap.ErrNoExtensions, rdmap.ErrNoORD,
 		rdmap.ErrClosed, rdmap.ErrPeerClosed,
 	} {
 		if errors.Is(err, known) {

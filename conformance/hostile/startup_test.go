@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
@@ -234,22 +235,26 @@ func TestStartupErrorsAreTyped(t *testing.T) {
 		desc string
 		b    []byte
 		is   error
+		says string
 	}{
-		{"key", change(3, 'x'), extsock.ErrNotMPA},
-		{"the same role", frame(true, 24).AppendTo(nil), mpa.ErrSameRole},
-		{"revision 0", change(17, 0), nil},
-		{"revision 255", change(17, 255), nil},
-		{"PD_Length", change(18, 255), nil},
-		{"cut", good[:21], extsock.ErrNoRequest},
-		{"nothing", nil, extsock.ErrNoRequest},
+		{"key", change(3, 'x'), extsock.ErrNotMPA, ""},
+		{"the same role", frame(true, 24).AppendTo(nil), mpa.ErrSameRole, ""},
+		{"revision 0", change(17, 0), nil, ""},
+		{"revision 255", change(17, 255), nil, ""},
+		{"PD_Length", change(18, 255), nil, ""},
+		{"cut", good[:21], nil, noRequest},
+		{"nothing", nil, nil, noRequest},
 	} {
 		s := newScript(split(tt.b), nil)
 		s.finish()
 		c := extsock.NewConn(s, false, quiet)
 		err := c.EnableDDP(t.Context(), nil)
 		var e *mpa.Error
-		if !errors.As(err, &e) || tt.is != nil && !errors.Is(err, tt.is) {
-			t.Errorf("%s: %v, want an *mpa.Error and %v", tt.desc, err, tt.is)
+		if !errors.As(err, &e) || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want an *mpa.Error, %v and %q", tt.desc, err, tt.is, tt.says)
+		}
+		if tt.says == noRequest && e.Code != mpa.CodeClosed {
+			t.Errorf("%s: %v, want CodeClosed", tt.desc, e.Code)
 		}
 		c.Close()
 	}

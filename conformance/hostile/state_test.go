@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -214,6 +215,10 @@ var lifeEvents = []struct {
 	{"deadline", func(a *arena) { a.c.SetDeadline(time.Now().Add(10 * time.Millisecond)); a.cancel() }},
 }
 
+// noRequest is what an error says if the peer closed before its MPA Request was whole. Programs see an *mpa.Error with
+// mpa.CodeClosed.
+const noRequest = "the peer closed the connection without an MPA Request"
+
 // kindOf says in a word what a program can tell of an error.
 func kindOf(err error) string {
 	var segment *ddp.Error
@@ -226,7 +231,7 @@ func kindOf(err error) string {
 		return "closed"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.Canceled):
 		return "deadline"
-	case errors.Is(err, extsock.ErrNoReply), errors.Is(err, extsock.ErrNoRequest):
+	case errors.Is(err, extsock.ErrNoReply), strings.Contains(err.Error(), noRequest):
 		return "no answer"
 	case errors.Is(err, extsock.ErrNotMPA), errors.Is(err, extsock.ErrUnread): // before or during the call
 		return "not MPA"
