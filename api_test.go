@@ -22,7 +22,7 @@ import (
 var mostNames = map[string]int{
 	"mpa":     60,
 	"ddp":     75,
-	"rdmap":   105, // on the way to 100
+	"rdmap":   100,
 	"extsock": 120,
 }
 

@@ -177,14 +177,14 @@ func splitScript(t *testing.T, wire simtoe.Config, markers bool) string {
 	}
 	post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(4000, 9), Remote: h})
 	post(rdmap.WorkRequest{Op: rdmap.WorkWrite, Remote: h})
-	post(rdmap.WorkRequest{Op: rdmap.WorkSendSE, Data: pattern(4000, 8)})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSend, Solicited: true, Data: pattern(4000, 8)})
 	post(rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: 5, Remote: h})
 	post(rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Operand: 5, Compare: 6, Remote: h})
 	post(rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: 7, Remote: h})
 	post(rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0x0102030405060708})
-	post(rdmap.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 3})
+	post(rdmap.WorkRequest{Op: rdmap.WorkImmediate, Solicited: true, Immediate: 3})
 	post(rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Data: pattern(3, 1), Invalidate: gone.Handle().STag})
-	post(rdmap.WorkRequest{Op: rdmap.WorkSendSEInvalidate, Data: nil, Invalidate: r.Handle().STag})
+	post(rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Solicited: true, Data: nil, Invalidate: r.Handle().STag})
 	for range 9 {
 		d := complete(t, cr.RecvCQ())
 		sum := crc32.ChecksumIEEE(recvBuffers.get(cr, d.ID)[:d.Len])

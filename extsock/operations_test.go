@@ -121,17 +121,18 @@ func operations(t *testing.T, a, b *extsock.Conn, sizes []int) {
 // sends runs the four Sends; the Invalidate ones end a Region of the receiver.
 func sends(t *testing.T, a, b *extsock.Conn, size int, seed byte) {
 	t.Helper()
-	for _, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendSE, rdmap.WorkSendInvalidate, rdmap.WorkSendSEInvalidate} {
-		wr := rdmap.WorkRequest{Op: op, Data: pattern(size, seed)}
+	for n := range 4 {
+		op, solicited := []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendInvalidate}[n/2], n%2 == 1
+		wr := rdmap.WorkRequest{Op: op, Solicited: solicited, Data: pattern(size, seed)}
 		var r extsock.Region
-		invalidates := op == rdmap.WorkSendInvalidate || op == rdmap.WorkSendSEInvalidate
+		invalidates := op == rdmap.WorkSendInvalidate
 		if invalidates {
 			r = register(t, b, make([]byte, 8), ddp.RemoteWrite)
 			wr.Invalidate = r.Handle().STag
 		}
 		do(t, a, wr)
 		d := complete(t, b.RecvCQ())
-		if int(d.Len) != size || d.Solicited != (op == rdmap.WorkSendSE || op == rdmap.WorkSendSEInvalidate) {
+		if int(d.Len) != size || d.Solicited != solicited {
 			t.Fatalf("%v of %d octets arrived as %v", op, size, d)
 		}
 		if invalidates && (!d.HasInvalidated || d.Invalidated != r.Handle().STag) {
@@ -198,11 +199,11 @@ func atomics(t *testing.T, a, b *extsock.Conn) {
 
 func immediates(t *testing.T, a, b *extsock.Conn) {
 	t.Helper()
-	for _, op := range []rdmap.WorkOp{rdmap.WorkImmediate, rdmap.WorkImmediateSE} {
-		do(t, a, rdmap.WorkRequest{Op: op, Immediate: 0x0123456789abcdef})
+	for _, solicited := range []bool{false, true} {
+		do(t, a, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Solicited: solicited, Immediate: 0x0123456789abcdef})
 		d := complete(t, b.RecvCQ())
-		if !d.HasImmediate || d.Immediate != 0x0123456789abcdef || d.Solicited != (op == rdmap.WorkImmediateSE) {
-			t.Fatalf("%v arrived as %v", op, d)
+		if !d.HasImmediate || d.Immediate != 0x0123456789abcdef || d.Solicited != solicited {
+			t.Fatalf("solicited %t: arrived as %v", solicited, d)
 		}
 		repost(t, b, d.ID)
 	}

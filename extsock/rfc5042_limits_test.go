@@ -22,9 +22,9 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 		also := register(t, cr, make([]byte, 8), everyAccess)
 		h := r.Handle()
 		for _, wr := range []rdmap.WorkRequest{
-			{Op: rdmap.WorkSend}, {Op: rdmap.WorkSendSE},
-			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.Handle().STag}, {Op: rdmap.WorkSendSEInvalidate, Invalidate: also.Handle().STag},
-			{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkImmediateSE}, {Op: rdmap.WorkWrite},
+			{Op: rdmap.WorkSend}, {Op: rdmap.WorkSend, Solicited: true},
+			{Op: rdmap.WorkSendInvalidate, Invalidate: gone.Handle().STag}, {Op: rdmap.WorkSendInvalidate, Solicited: true, Invalidate: also.Handle().STag},
+			{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkImmediate, Solicited: true}, {Op: rdmap.WorkWrite},
 			{Op: rdmap.WorkFetchAdd, Remote: h}, {Op: rdmap.WorkCmpSwap, Remote: h}, {Op: rdmap.WorkSwap, Remote: h},
 			{Op: rdmap.WorkRead},
 		} {

@@ -36,7 +36,7 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 		t.Fatal(old, err)
 	}
 	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})
-	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediateSE, Immediate: 1})
+	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Solicited: true, Immediate: 1})
 	for range 2 {
 		complete(t, cr.RecvCQ())
 	}

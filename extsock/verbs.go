@@ -185,7 +185,11 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 
 // mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
-	if v.pump.bytes != nil && wr.Op.UsesReceive() {
+	if v.pump.bytes == nil {
+		return nil
+	}
+	switch wr.Op {
+	case rdmap.WorkSend, rdmap.WorkSendInvalidate, rdmap.WorkImmediate:
 		return errByteStream
 	}
 	return nil

@@ -3,6 +3,7 @@ package rdmap
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -201,13 +202,16 @@ func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 		for given := range 12 { // messages that are out
 			x := newPair(t, params{})
 			var want []WorkOp
-			for op := WorkSend; op <= WorkImmediateSE; op++ {
-				wr := WorkRequest{ID: uint64(op), Op: op, Remote: Handle{STag: 1, TO: 8, Len: 8}, Invalidate: 1}
-				if op <= WorkRead {
+			for i, op := range kinds() {
+				wr := WorkRequest{ID: uint64(i), Op: op.WorkOp, Solicited: op.solicited, Remote: Handle{STag: 1, TO: 8, Len: 8}, Invalidate: 1}
+				if wr.Op <= WorkRead {
 					wr.Data = make([]byte, 8)
 				}
 				x.a.post(wr)
-				want = append(want, op)
+				want = append(want, wr.Op)
+			}
+			if len(want) != 11 {
+				t.Fatalf("%d kinds of requests", len(want))
 			}
 			x.a.recv(99, 8)
 			x.a.slow = true
@@ -222,7 +226,7 @@ func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 				t.Fatalf("%s after %d: %d Completions, want %d", desc, given, len(all), len(want))
 			}
 			for i, c := range all {
-				if c.Op != want[i] || c.ID != uint64(want[i]) || c.QPNum != x.a.qp.cfg.QPNum || (c.Status == StatusOK) != (c.Err == nil) {
+				if c.Op != want[i] || c.ID != uint64(i) || c.QPNum != x.a.qp.cfg.QPNum || (c.Status == StatusOK) != (c.Err == nil) {
 					t.Errorf("%s after %d: %v, want %v", desc, given, c, want[i])
 				}
 			}
@@ -258,9 +262,15 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 		}
 	}
 	for op := range 256 {
-		wr := WorkRequest{Op: WorkOp(op), Invalidate: 1}
-		if _, err := wr.payload(); (err == nil) != (op >= 1 && op <= int(WorkImmediateSE)) || WorkOp(op).String() == "" {
-			t.Errorf("work operation %d: %v", op, err)
+		for _, solicited := range []bool{false, true} {
+			wr := WorkRequest{Op: WorkOp(op), Solicited: solicited, Invalidate: 1}
+			ok := op >= 1 && op <= int(WorkImmediate)
+			if solicited {
+				ok = slices.Contains([]WorkOp{WorkSend, WorkSendInvalidate, WorkImmediate}, wr.Op)
+			}
+			if _, err := wr.payload(); (err == nil) != ok || err != nil && !errors.Is(err, ErrBadRequest) || WorkOp(op).String() == "" {
+				t.Errorf("work operation %d, solicited %t: %v", op, solicited, err)
+			}
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (o *ordering) transmit() error {
 	}
 	a := o.asked[o.next]
 	o.next++
-	opcode, _ := a.op.opcode()
+	opcode, _ := kind{a.op, false}.opcode()
 	// Rule 13: in the order in which they were submitted.
 	if got := o.x.a.out[len(o.x.a.out)-1]; got != opcode.String() {
 		return fmt.Errorf("message %d is a %s, posted was a %v", o.next, got, a.op)

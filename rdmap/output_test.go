@@ -18,7 +18,7 @@ func TestMessageVectors(t *testing.T) {
 	a.post(WorkRequest{Op: WorkWrite, Remote: h, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}})
 	a.post(WorkRequest{Op: WorkSend, Data: []byte("hello")})
 	a.post(WorkRequest{Op: WorkImmediate, Immediate: 0x1122334455667788})
-	a.post(WorkRequest{Op: WorkImmediateSE, Immediate: 0x1122334455667788})
+	a.post(WorkRequest{Op: WorkImmediate, Solicited: true, Immediate: 0x1122334455667788})
 	a.post(WorkRequest{Op: WorkWrite})
 	a.post(WorkRequest{Op: WorkRead})
 	a.transmit()
@@ -52,11 +52,11 @@ func TestMessageVectors(t *testing.T) {
 func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 	x := newPair(t, params{mulpdu: 40})
 	r, _ := x.b.register(256, allAccess)
-	victims := map[WorkOp]ddp.STag{}
-	for _, op := range []WorkOp{WorkSendInvalidate, WorkSendSEInvalidate} {
+	victims := map[bool]ddp.STag{}
+	for _, op := range []kind{{WorkSendInvalidate, false}, {WorkSendInvalidate, true}} {
 		victim, _ := x.b.register(8, allAccess)
-		victims[op] = victim.STag()
-		if err := x.a.qp.PostSend(&WorkRequest{Op: op}); !errors.Is(err, ErrBadRequest) {
+		victims[op.solicited] = victim.STag()
+		if err := x.a.qp.PostSend(&WorkRequest{Op: op.WorkOp, Solicited: op.solicited}); !errors.Is(err, ErrBadRequest) {
 			t.Errorf("%v without an STag: %v, want ErrBadRequest", op, err)
 		}
 	}
@@ -67,13 +67,13 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 	for _, wr := range []WorkRequest{
 		{Op: WorkWrite, Data: data, Remote: handle(r)},
 		{Op: WorkSend, Data: data},
-		{Op: WorkSendInvalidate, Data: data, Invalidate: victims[WorkSendInvalidate]},
-		{Op: WorkSendSE, Data: data},
-		{Op: WorkSendSEInvalidate, Data: data, Invalidate: victims[WorkSendSEInvalidate]},
+		{Op: WorkSendInvalidate, Data: data, Invalidate: victims[false]},
+		{Op: WorkSend, Solicited: true, Data: data},
+		{Op: WorkSendInvalidate, Solicited: true, Data: data, Invalidate: victims[true]},
 		{Op: WorkWrite},
 		{Op: WorkRead},
 		{Op: WorkImmediate},
-		{Op: WorkImmediateSE},
+		{Op: WorkImmediate, Solicited: true},
 		{Op: WorkRead, Data: make([]byte, 60), Remote: handle(r)},
 		{Op: WorkFetchAdd, Remote: handle(r)},
 		{Op: WorkCmpSwap, Remote: handle(r)},
@@ -114,7 +114,7 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 		}
 		h, _, err := ddp.ParseUntagged(u)
 		invalidate := map[rdmaphdr.Opcode]uint32{
-			rdmaphdr.OpSendInvalidate: uint32(victims[WorkSendInvalidate]), rdmaphdr.OpSendSEInvalidate: uint32(victims[WorkSendSEInvalidate]),
+			rdmaphdr.OpSendInvalidate: uint32(victims[false]), rdmaphdr.OpSendSEInvalidate: uint32(victims[true]),
 		}[op]
 		if err != nil || h.QN != row.qn || h.RsvdULP32 != invalidate {
 			t.Errorf("%v: QN %d, Invalidate STag %#x (%v), want %d, %#x", op, h.QN, h.RsvdULP32, err, row.qn, invalidate)
@@ -137,14 +137,16 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 // RDMAPX-7306-6.3-8
 func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	x := newPair(t, params{})
-	ops := []WorkOp{
-		WorkRead, WorkSend, WorkWrite, WorkFetchAdd, WorkImmediate, WorkRead, WorkWrite, WorkSwap,
-		WorkSendSE, WorkCmpSwap, WorkImmediateSE, WorkRead, WorkSend,
+	ops := []kind{
+		{WorkRead, false}, {WorkSend, false}, {WorkWrite, false}, {WorkFetchAdd, false},
+		{WorkImmediate, false}, {WorkRead, false}, {WorkWrite, false}, {WorkSwap, false},
+		{WorkSend, true}, {WorkCmpSwap, false}, {WorkImmediate, true}, {WorkRead, false},
+		{WorkSend, false},
 	}
 	var want []string
 	for i, op := range ops {
 		// The STag of a Write or Read tells which one it is.
-		x.a.post(WorkRequest{Op: op, Remote: Handle{STag: ddp.STag(i + 1)}})
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Remote: Handle{STag: ddp.STag(i + 1)}})
 		opcode, _ := op.opcode()
 		want = append(want, opcode.String())
 	}

@@ -349,3 +349,36 @@ func (e codedError) array() []uint8 { return []uint8{e.layer, e.etype, e.code} }
 func (e codedError) TerminateCode() (layer, etype, code uint8) { return e.layer, e.etype, e.code }
 
 var errTest = errors.New("test error")
+
+// A kind is an operation with or without a Solicited Event.
+type kind struct {
+	WorkOp
+	solicited bool
+}
+
+// String returns the RFC's name of the operation.
+func (k kind) String() string {
+	if op, _ := k.opcode(); k.solicited {
+		return op.String()
+	}
+	return k.WorkOp.String()
+}
+
+func (k kind) opcode() (rdmaphdr.Opcode, bool) {
+	return (&WorkRequest{Op: k.WorkOp, Solicited: k.solicited}).opcode()
+}
+
+// kinds returns everything that can be posted.
+func kinds() (all []kind) {
+	for op := range WorkRecv {
+		for _, solicited := range []bool{false, true} {
+			if _, ok := (kind{op, solicited}).opcode(); ok {
+				all = append(all, kind{op, solicited})
+			}
+		}
+	}
+	return all
+}
+
+// allSends are the four Send operations.
+var allSends = []kind{{WorkSend, false}, {WorkSend, true}, {WorkSendInvalidate, false}, {WorkSendInvalidate, true}}

@@ -79,7 +79,7 @@ func (l *ledger) post(t *rapid.T, peer *ledger) {
 	l.nextID++
 	n := rapid.SampledFrom([]int{0, 1, 8, 90, 300}).Draw(t, "n")
 	wr := WorkRequest{
-		ID: l.nextID, Op: WorkOp(rapid.IntRange(1, int(WorkImmediateSE)).Draw(t, "op")),
+		ID: l.nextID, Op: WorkOp(rapid.IntRange(1, int(WorkImmediate)).Draw(t, "op")),
 		Fence: rapid.IntRange(0, 9).Draw(t, "fence") == 0, Unsignaled: rapid.IntRange(0, 3).Draw(t, "unsignaled") == 0,
 		Operand: 1, Remote: handle(peer.region),
 	}
@@ -91,7 +91,10 @@ func (l *ledger) post(t *rapid.T, peer *ledger) {
 		wr.Inline = rapid.Bool().Draw(t, "inline")
 	}
 	wr.Invalidate = 0xDEADBE00
-	if (wr.Op == WorkSendInvalidate || wr.Op == WorkSendSEInvalidate) && rapid.IntRange(0, 9).Draw(t, "bad STag") > 0 {
+	if wr.Op == WorkSend || wr.Op == WorkSendInvalidate || wr.Op == WorkImmediate {
+		wr.Solicited = rapid.Bool().Draw(t, "solicited")
+	}
+	if wr.Op == WorkSendInvalidate && rapid.IntRange(0, 9).Draw(t, "bad STag") > 0 {
 		return // these end the stream
 	}
 	if rapid.IntRange(0, 99).Draw(t, "bad target") == 0 {

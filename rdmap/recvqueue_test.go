@@ -19,14 +19,15 @@ import (
 func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
 	x := newPair(t, params{mulpdu: 30})
 	victims := []*ddp.Region{}
-	ops := []WorkOp{
-		WorkSend, WorkImmediate, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate, WorkImmediateSE, WorkSend,
+	ops := []kind{
+		{WorkSend, false}, {WorkImmediate, false}, {WorkSend, true}, {WorkSendInvalidate, false},
+		{WorkSendInvalidate, true}, {WorkImmediate, true}, {WorkSend, false},
 	}
 	for i, op := range ops {
 		x.b.recv(uint64(100+i), 64)
 		v, _ := x.b.register(8, allAccess)
 		victims = append(victims, v)
-		wr := WorkRequest{Op: op, Invalidate: v.STag(), Immediate: uint64(i)}
+		wr := WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: v.STag(), Immediate: uint64(i)}
 		if !op.isImmediate() {
 			wr.Data = pattern(20+i, i)
 		}
@@ -43,8 +44,8 @@ func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
 		if op.isImmediate() {
 			want.Len, want.HasImmediate, want.Immediate = 0, true, uint64(i)
 		}
-		want.Solicited = op == WorkSendSE || op == WorkSendSEInvalidate || op == WorkImmediateSE
-		if op == WorkSendInvalidate || op == WorkSendSEInvalidate {
+		want.Solicited = op.solicited
+		if op.WorkOp == WorkSendInvalidate {
 			want.HasInvalidated, want.Invalidated = true, victims[i].STag()
 		}
 		if c != want {
@@ -56,13 +57,13 @@ func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
 // "A zero-length Send Message Type MUST consume an Untagged Buffer at the Data Sink."
 // RDMAP-5040-5.3-13
 func TestRFC5040_5_3_ZeroLengthSendConsumesBuffer(t *testing.T) {
-	for _, op := range []WorkOp{WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate} {
+	for _, op := range allSends {
 		t.Run(op.String(), func(t *testing.T) {
 			x := newPair(t, params{})
 			victim, _ := x.b.register(8, allAccess)
 			x.b.recv(1, 10)
 			x.b.recv(2, 10)
-			x.a.post(WorkRequest{Op: op, Invalidate: victim.STag()})
+			x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: victim.STag()})
 			x.run()
 			if all := wantDone(t, "receiver", x.b.recvCQ, "1 success"); len(all) == 1 && all[0].Len != 0 {
 				t.Errorf("length %d, want 0", all[0].Len)
@@ -124,7 +125,7 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 // RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.1-2, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
 // RDMAP-5040-8.1.1-8, RDMAP-5040-1.2-3
 func TestRFC5040_5_3_Invalidate(t *testing.T) {
-	for _, op := range []WorkOp{WorkSendInvalidate, WorkSendSEInvalidate} {
+	for _, op := range []kind{{WorkSendInvalidate, false}, {WorkSendInvalidate, true}} {
 		t.Run(op.String(), func(t *testing.T) { invalidateWith(t, op) })
 	}
 }
@@ -132,13 +133,13 @@ func TestRFC5040_5_3_Invalidate(t *testing.T) {
 // invalidateWith is TestRFC5040_5_3_Invalidate with one of the two Sends with Invalidate.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
-func invalidateWith(t *testing.T, op WorkOp) {
+func invalidateWith(t *testing.T, op kind) {
 	t.Run("associated", func(t *testing.T) {
 		x := newPair(t, params{})
 		r, b := x.b.register(8, allAccess)
 		x.b.recv(1, 8)
 		x.a.post(WorkRequest{Op: WorkWrite, Data: []byte("before"), Remote: handle(r)})
-		x.a.post(WorkRequest{Op: op, Invalidate: r.STag()})
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: r.STag()})
 		x.run()
 		wantDone(t, "receiver", x.b.recvCQ, "1 success")
 		if string(b[:6]) != "before" {
@@ -179,7 +180,7 @@ func invalidateWith(t *testing.T, op WorkOp) {
 			x := newPair(t, params{domain: shared})
 			x.b.recv(1, 8)
 			x.b.recv(2, 8)
-			x.a.post(WorkRequest{Op: op, Invalidate: tt.stag, Data: []byte("hello")})
+			x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: tt.stag, Data: []byte("hello")})
 			x.a.transmit()
 			x.b.receive()
 			h := x.b.wantTerminate(tt.want)

@@ -12,8 +12,8 @@ import (
 //
 // RDMAP-5040-1.2-4, RDMAP-5040-3.2-3, RDMAP-5040-5.3-8
 func TestRFC5040_3_2_EventOfEachSend(t *testing.T) {
-	for op, wakes := range map[WorkOp]bool{
-		WorkSend: false, WorkSendInvalidate: false, WorkSendSE: true, WorkSendSEInvalidate: true,
+	for op, wakes := range map[kind]bool{
+		{WorkSend, false}: false, {WorkSendInvalidate, false}: false, {WorkSend, true}: true, {WorkSendInvalidate, true}: true,
 	} {
 		for _, n := range []int{0, 100} {
 			t.Run(fmt.Sprintf("%v of %d octets", op, n), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestRFC5040_3_2_EventOfEachSend(t *testing.T) {
 					woken := make(chan error, 1)
 					go func() { _, err := x.b.recvCQ.WaitSolicited(ctx); woken <- err }()
 					synctest.Wait()
-					x.a.post(WorkRequest{Op: op, Data: make([]byte, n), Invalidate: victim.STag()})
+					x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: make([]byte, n), Invalidate: victim.STag()})
 					x.run()
 					synctest.Wait()
 					if got := len(woken) == 1; got != wakes {

@@ -42,22 +42,22 @@ func wantSegment(t *testing.T, wr WorkRequest, want string) {
 // RDMAP-5040-4-1, RDMAP-5040-4-2, RDMAP-5040-4.1-3
 func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 	for _, tt := range []struct {
-		op   WorkOp
+		op   kind
 		want string // the octets that DDP reserves, but for a tagged message's STag
 	}{
-		{WorkWrite, "40"},
-		{WorkRead, "41 00000000"},
-		{WorkSend, "43 00000000"},
-		{WorkSendInvalidate, "44 12345601"},
-		{WorkSendSE, "45 00000000"},
-		{WorkSendSEInvalidate, "46 12345601"},
+		{kind{WorkWrite, false}, "40"},
+		{kind{WorkRead, false}, "41 00000000"},
+		{kind{WorkSend, false}, "43 00000000"},
+		{kind{WorkSendInvalidate, false}, "44 12345601"},
+		{kind{WorkSend, true}, "45 00000000"},
+		{kind{WorkSendInvalidate, true}, "46 12345601"},
 	} {
-		wr := WorkRequest{Op: tt.op, Data: make([]byte, 70)}
-		if tt.op == WorkSendInvalidate || tt.op == WorkSendSEInvalidate {
+		wr := WorkRequest{Op: tt.op.WorkOp, Solicited: tt.op.solicited, Data: make([]byte, 70)}
+		if tt.op.WorkOp == WorkSendInvalidate {
 			wr.Invalidate = 0x12345601
 		}
 		segments := segmentsOf(t, 46, wr)
-		if len(segments) < 2 && tt.op != WorkRead {
+		if len(segments) < 2 && tt.op.WorkOp != WorkRead {
 			t.Errorf("%v: %d segments", tt.op, len(segments))
 		}
 		for i, u := range segments {
@@ -125,10 +125,10 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 // RDMAP-5040-4-3, RDMAP-5040-4.2-1, RDMAP-5040-4.2-2
 func TestRFC5040_4_2_HeadersAndPayload(t *testing.T) {
 	data := pattern(21, 3)
-	for op, header := range map[WorkOp]int{
-		WorkWrite: 14, WorkSend: 18, WorkSendInvalidate: 18, WorkSendSE: 18, WorkSendSEInvalidate: 18,
+	for op, header := range map[kind]int{
+		{WorkWrite, false}: 14, {WorkSend, false}: 18, {WorkSendInvalidate, false}: 18, {WorkSend, true}: 18, {WorkSendInvalidate, true}: 18,
 	} {
-		if u := segmentsOf(t, 100, WorkRequest{Op: op, Data: data, Invalidate: 1})[0]; !bytes.Equal(u[header:], data) {
+		if u := segmentsOf(t, 100, WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: data, Invalidate: 1})[0]; !bytes.Equal(u[header:], data) {
 			t.Errorf("%v: %x after the DDP header, want %x", op, u[header:], data)
 		}
 	}
@@ -292,7 +292,7 @@ func TestRFC5040_4_5_ReadResponseSegment(t *testing.T) {
 func TestRFC5040_4_6_SendSegments(t *testing.T) {
 	wantSegment(t, WorkRequest{Op: WorkSend, Data: []byte("hello")},
 		"41 43 00000000 00000000 00000001 00000000 68656c6c6f")
-	wantSegment(t, WorkRequest{Op: WorkSendSE, Data: []byte("hello")},
+	wantSegment(t, WorkRequest{Op: WorkSend, Solicited: true, Data: []byte("hello")},
 		"41 45 00000000 00000000 00000001 00000000 68656c6c6f")
 	second := segmentsOf(t, 21, WorkRequest{Op: WorkSend, Data: []byte("hello")})[1]
 	if want := unhex("41 43 00000000 00000000 00000001 00000003 6c6f"); !bytes.Equal(second, want) {
@@ -306,6 +306,6 @@ func TestRFC5040_4_6_SendSegments(t *testing.T) {
 func TestRFC5040_4_7_SendInvalidateSegments(t *testing.T) {
 	wantSegment(t, WorkRequest{Op: WorkSendInvalidate, Data: []byte("hello"), Invalidate: 0x12345601},
 		"41 44 12345601 00000000 00000001 00000000 68656c6c6f")
-	wantSegment(t, WorkRequest{Op: WorkSendSEInvalidate, Data: []byte("hello"), Invalidate: 0x12345601},
+	wantSegment(t, WorkRequest{Op: WorkSendInvalidate, Solicited: true, Data: []byte("hello"), Invalidate: 0x12345601},
 		"41 46 12345601 00000000 00000001 00000000 68656c6c6f")
 }

@@ -15,48 +15,48 @@ import (
 // RDMAPX-7306-10.2-1
 func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 	for _, tt := range []struct {
-		op     WorkOp // 0: the stream fails
+		op     kind   // 0: the stream fails
 		want   string // octets 1 to 9 of the segments: RDMAP control, Invalidate STag, QN; of a Tagged one octet 1
 		answer string // the same of the answer; "": there is none
 	}{
-		{WorkWrite, "40", ""},
-		{WorkRead, "41 00000000 00000001", "42"},
-		{WorkSend, "43 00000000 00000000", ""},
-		{WorkSendInvalidate, "44 12345601 00000000", ""},
-		{WorkSendSE, "45 00000000 00000000", ""},
-		{WorkSendSEInvalidate, "46 12345601 00000000", ""},
-		{0, "47 00000000 00000002", ""},
-		{WorkImmediate, "48 00000000 00000000", ""},
-		{WorkImmediateSE, "49 00000000 00000000", ""},
-		{WorkFetchAdd, "4a 00000000 00000001", "4b 00000000 00000003"},
-		{WorkCmpSwap, "4a 00000000 00000001", "4b 00000000 00000003"},
-		{WorkSwap, "4a 00000000 00000001", "4b 00000000 00000003"},
+		{kind{WorkWrite, false}, "40", ""},
+		{kind{WorkRead, false}, "41 00000000 00000001", "42"},
+		{kind{WorkSend, false}, "43 00000000 00000000", ""},
+		{kind{WorkSendInvalidate, false}, "44 12345601 00000000", ""},
+		{kind{WorkSend, true}, "45 00000000 00000000", ""},
+		{kind{WorkSendInvalidate, true}, "46 12345601 00000000", ""},
+		{kind{0, false}, "47 00000000 00000002", ""},
+		{kind{WorkImmediate, false}, "48 00000000 00000000", ""},
+		{kind{WorkImmediate, true}, "49 00000000 00000000", ""},
+		{kind{WorkFetchAdd, false}, "4a 00000000 00000001", "4b 00000000 00000003"},
+		{kind{WorkCmpSwap, false}, "4a 00000000 00000001", "4b 00000000 00000003"},
+		{kind{WorkSwap, false}, "4a 00000000 00000001", "4b 00000000 00000003"},
 	} {
 		t.Run(tt.op.String(), func(t *testing.T) {
 			x := newPair(t, params{mulpdu: 80})
 			r, _ := x.b.register(128, allAccess)
-			wr := WorkRequest{Op: tt.op, Remote: handle(r), Invalidate: 0x12345601} // of which most take no notice
-			switch tt.op {
-			case WorkWrite, WorkRead, WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate:
+			wr := WorkRequest{Op: tt.op.WorkOp, Solicited: tt.op.solicited, Remote: handle(r), Invalidate: 0x12345601} // of which most take no notice
+			switch tt.op.WorkOp {
+			case WorkWrite, WorkRead, WorkSend, WorkSendInvalidate:
 				wr.Data = make([]byte, 128) // more than one segment holds
 			}
-			if tt.op == 0 {
+			if tt.op.WorkOp == 0 {
 				x.a.qp.Fail(errTest)
 			} else {
 				x.a.post(wr)
 			}
 			x.a.transmit()
-			wantSegments(t, x.a.wire, len(wr.Data) > 0 && tt.op != WorkRead, tt.want)
-			if tt.op == WorkWrite {
+			wantSegments(t, x.a.wire, len(wr.Data) > 0 && tt.op.WorkOp != WorkRead, tt.want)
+			if tt.op.WorkOp == WorkWrite {
 				wantTarget(t, x.a.wire[0], ddp.TaggedHeader{STag: r.STag(), TO: r.TO()}.AppendTo(nil)[2:])
 			}
 			request := x.a.wire[0]
 			if tt.answer != "" {
 				x.b.receive()
 				x.b.transmit()
-				wantSegments(t, x.b.wire, tt.op == WorkRead, tt.answer)
+				wantSegments(t, x.b.wire, tt.op.WorkOp == WorkRead, tt.answer)
 			}
-			if tt.op == WorkRead {
+			if tt.op.WorkOp == WorkRead {
 				wantTarget(t, x.b.wire[0], request[ddp.UntaggedHeaderLen:][:12]) // the sink's STag and TO
 			}
 		})

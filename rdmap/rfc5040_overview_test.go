@@ -29,21 +29,21 @@ func lastSegments(segments [][]byte) (n int) {
 // RDMAP-5040-1.2-1, RDMAP-5040-1.2-2
 func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 	for _, tt := range []struct {
-		op          WorkOp
+		op          kind
 		there, back string // what the two sides send
 	}{
-		{WorkSend, "Send", ""},
-		{WorkSendInvalidate, "Send with Invalidate", ""},
-		{WorkSendSE, "Send with Solicited Event", ""},
-		{WorkSendSEInvalidate, "Send with Solicited Event and Invalidate", ""},
-		{WorkWrite, "RDMA Write", ""},
-		{WorkRead, "RDMA Read Request", "RDMA Read Response"},
+		{kind{WorkSend, false}, "Send", ""},
+		{kind{WorkSendInvalidate, false}, "Send with Invalidate", ""},
+		{kind{WorkSend, true}, "Send with Solicited Event", ""},
+		{kind{WorkSendInvalidate, true}, "Send with Solicited Event and Invalidate", ""},
+		{kind{WorkWrite, false}, "RDMA Write", ""},
+		{kind{WorkRead, false}, "RDMA Read Request", "RDMA Read Response"},
 	} {
 		t.Run(tt.op.String(), func(t *testing.T) {
 			x := newPair(t, params{mulpdu: 60, noExtensions: true})
 			r, _ := x.b.register(300, allAccess)
 			x.b.recv(1, 300)
-			x.a.post(WorkRequest{ID: 1, Op: tt.op, Data: make([]byte, 300), Remote: handle(r), Invalidate: r.STag()})
+			x.a.post(WorkRequest{ID: 1, Op: tt.op.WorkOp, Solicited: tt.op.solicited, Data: make([]byte, 300), Remote: handle(r), Invalidate: r.STag()})
 			x.a.transmit()
 			n := lastSegments(x.a.wire)
 			x.b.receive()
@@ -72,14 +72,16 @@ func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 		x.b.wantOut()
 	})
 	t.Run("no others", func(t *testing.T) {
-		var ops []WorkOp
+		var ops []kind
 		for op := range math.MaxUint8 + 1 {
-			x := newPair(t, params{noExtensions: true})
-			if err := x.a.qp.PostSend(&WorkRequest{Op: WorkOp(op), Invalidate: 1}); err == nil {
-				ops = append(ops, WorkOp(op))
+			for _, solicited := range []bool{false, true} {
+				x := newPair(t, params{noExtensions: true})
+				if err := x.a.qp.PostSend(&WorkRequest{Op: WorkOp(op), Solicited: solicited, Invalidate: 1}); err == nil {
+					ops = append(ops, kind{WorkOp(op), solicited})
+				}
 			}
 		}
-		want := []WorkOp{WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate, WorkWrite, WorkRead}
+		want := append(slices.Clone(allSends), kind{WorkWrite, false}, kind{WorkRead, false})
 		if !slices.Equal(ops, want) {
 			t.Errorf("operations that can be posted: %v, want %v", ops, want)
 		}
@@ -156,8 +158,8 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 		rdmaphdr.OpSend: 0, rdmaphdr.OpSendInvalidate: 0, rdmaphdr.OpSendSE: 0, rdmaphdr.OpSendSEInvalidate: 0, rdmaphdr.OpReadRequest: 1, rdmaphdr.OpTerminate: 2,
 	}
 	x := newPair(t, params{noExtensions: true})
-	for _, op := range []WorkOp{WorkSend, WorkSendInvalidate, WorkSendSE, WorkSendSEInvalidate, WorkRead} {
-		x.a.post(WorkRequest{Op: op, Invalidate: 9})
+	for _, op := range append(slices.Clone(allSends), kind{WorkRead, false}) {
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: 9})
 	}
 	x.a.transmit()
 	x.a.qp.Fail(errTest)
@@ -195,11 +197,14 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 	const n = 1000
 	x := newPair(t, params{mulpdu: 90})
 	r, _ := x.b.register(n, allAccess)
-	for _, op := range []WorkOp{WorkSend, WorkWrite, WorkSendSE, WorkSend, WorkWrite, WorkRead} {
-		if op.UsesReceive() {
-			x.b.recv(uint64(op), n)
+	for _, op := range []kind{
+		{WorkSend, false}, {WorkWrite, false}, {WorkSend, true}, {WorkSend, false},
+		{WorkWrite, false}, {WorkRead, false},
+	} {
+		if op.WorkOp == WorkSend {
+			x.b.recv(uint64(op.WorkOp), n)
 		}
-		x.a.post(WorkRequest{Op: op, Data: make([]byte, n), Remote: handle(r)})
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: make([]byte, n), Remote: handle(r)})
 	}
 	x.a.transmit()
 	segments := x.a.wire
@@ -257,7 +262,7 @@ func TestRFC5040_3_1_RsvdULP(t *testing.T) {
 	victim, _ := x.b.register(8, allAccess)
 	x.b.recv(1, 100)
 	x.a.post(WorkRequest{Op: WorkWrite, Data: make([]byte, 50), Remote: handle(r)})
-	x.a.post(WorkRequest{Op: WorkSendSEInvalidate, Data: make([]byte, 37), Invalidate: victim.STag()})
+	x.a.post(WorkRequest{Op: WorkSendInvalidate, Solicited: true, Data: make([]byte, 37), Invalidate: victim.STag()})
 	x.a.transmit()
 	tagged, untagged := 0, 0
 	for _, u := range x.a.wire {
@@ -320,20 +325,20 @@ func TestRFC5040_3_1_DDPErrorsHaveTheHeader(t *testing.T) {
 // RDMAP-5040-3.2-1 to RDMAP-5040-3.2-3
 func TestRFC5040_3_2_SendOperations(t *testing.T) {
 	for _, tt := range []struct {
-		op                    WorkOp
+		op                    kind
 		solicits, invalidates bool
 	}{
-		{WorkSend, false, false},
-		{WorkSendSE, true, false},
-		{WorkSendInvalidate, false, true},
-		{WorkSendSEInvalidate, true, true},
+		{kind{WorkSend, false}, false, false},
+		{kind{WorkSend, true}, true, false},
+		{kind{WorkSendInvalidate, false}, false, true},
+		{kind{WorkSendInvalidate, true}, true, true},
 	} {
 		t.Run(tt.op.String(), func(t *testing.T) {
 			x := newPair(t, params{mulpdu: 40})
 			r, _ := x.b.register(8, allAccess)
 			buf := x.b.recv(7, 100)
 			want := pattern(77, 5)
-			wr := WorkRequest{ID: 1, Op: tt.op, Data: want}
+			wr := WorkRequest{ID: 1, Op: tt.op.WorkOp, Solicited: tt.op.solicited, Data: want}
 			if tt.invalidates {
 				if err := x.a.qp.PostSend(&wr); !errors.Is(err, ErrBadRequest) {
 					t.Errorf("PostSend without an STag: %v, want ErrBadRequest", err)
@@ -343,7 +348,7 @@ func TestRFC5040_3_2_SendOperations(t *testing.T) {
 			x.a.post(wr)
 			x.run()
 			for _, c := range wantDone(t, "source", x.a.sendCQ, "1 success") {
-				if c.Op != tt.op || c.Len != 77 {
+				if c.Op != tt.op.WorkOp || c.Len != 77 {
 					t.Errorf("source: completion %+v", c)
 				}
 			}

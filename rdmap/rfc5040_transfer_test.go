@@ -126,7 +126,7 @@ func TestRFC5040_5_1_SendSignalsWrites(t *testing.T) {
 		x := newPair(t, params{mulpdu: 60})
 		r, b := x.b.register(400, allAccess)
 		victim, _ := x.b.register(8, allAccess)
-		op := []WorkOp{WorkSend, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate}[seed%4]
+		op := allSends[seed%4]
 		buf := x.b.recv(1, 100)
 		x.b.recv(2, 100)
 		want := pattern(400, int(seed))
@@ -137,7 +137,7 @@ func TestRFC5040_5_1_SendSignalsWrites(t *testing.T) {
 			}
 			x.a.post(WorkRequest{Op: WorkWrite, Data: want[100*i:][:100], Remote: h})
 		}
-		x.a.post(WorkRequest{Op: op, Data: want[:100], Invalidate: victim.STag()})
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: want[:100], Invalidate: victim.STag()})
 		x.a.post(WorkRequest{Op: WorkSend, Data: want[:1]})
 		x.a.transmit()
 		seen := 0
@@ -336,13 +336,13 @@ func TestRFC5040_5_2_2_ResponseTravelsBack(t *testing.T) {
 // RDMAP-5040-5.3-4, RDMAP-5040-5.3-5
 func TestRFC5040_5_3_SendFitsItsBuffer(t *testing.T) {
 	const size = 100
-	for _, op := range []WorkOp{WorkSend, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate} {
+	for _, op := range allSends {
 		for _, n := range []int{0, 1, 50, size - 1, size} {
 			x := newPair(t, params{mulpdu: 60})
 			victim, _ := x.b.register(8, allAccess)
 			buf := x.b.recv(1, size)
 			want := append(pattern(n, n), make([]byte, size-n)...)
-			x.a.post(WorkRequest{Op: op, Data: want[:n], Invalidate: victim.STag()})
+			x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: want[:n], Invalidate: victim.STag()})
 			x.run()
 			for _, c := range wantDone(t, fmt.Sprintf("%v of %d octets", op, n), x.b.recvCQ, "1 success") {
 				if c.Len != uint32(n) || !bytes.Equal(buf, want) {
@@ -358,7 +358,7 @@ func TestRFC5040_5_3_SendFitsItsBuffer(t *testing.T) {
 //
 // RDMAP-5040-5.3-6, RDMAP-5040-5.3-9, RDMAP-5040-3.2-4
 func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
-	for _, op := range []WorkOp{WorkSend, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate} {
+	for _, op := range allSends {
 		for _, tt := range []struct {
 			desc  string
 			size  int // of the buffer; negative: there is none
@@ -372,7 +372,7 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 			{"no buffer", -1, 0, 1000, "1202 c000 0076"},
 			{"an STag of another stream", 100, 1, 1000, "0109 c000 0076"},
 		} {
-			if op == WorkSend || op == WorkSendSE {
+			if op.WorkOp == WorkSend {
 				if tt.owner != 0 {
 					continue
 				}
@@ -386,7 +386,7 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 				if tt.size >= 0 {
 					x.b.recv(1, tt.size)
 				}
-				x.a.post(WorkRequest{ID: 1, Op: op, Data: make([]byte, 100), Invalidate: victim.STag()})
+				x.a.post(WorkRequest{ID: 1, Op: op.WorkOp, Solicited: op.solicited, Data: make([]byte, 100), Invalidate: victim.STag()})
 				x.a.transmit()
 				x.b.receive()
 				x.wantSurfaced(tt.want)
@@ -399,10 +399,10 @@ func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
 //
 // RDMAP-5040-5.3-12
 func TestRFC5040_5_3_ZeroLengthSendIsSent(t *testing.T) {
-	for op, control := range map[WorkOp]byte{
-		WorkSend: 0x43, WorkSendInvalidate: 0x44, WorkSendSE: 0x45, WorkSendSEInvalidate: 0x46,
+	for op, control := range map[kind]byte{
+		{WorkSend, false}: 0x43, {WorkSendInvalidate, false}: 0x44, {WorkSend, true}: 0x45, {WorkSendInvalidate, true}: 0x46,
 	} {
-		u := segmentsOf(t, 1000, WorkRequest{Op: op, Invalidate: 1})[0]
+		u := segmentsOf(t, 1000, WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: 1})[0]
 		if len(u) != 18 || u[0] != 0x41 || u[1] != control {
 			t.Errorf("%v is sent as %x, want a DDP header with the L bit alone", op, u)
 		}
@@ -414,13 +414,13 @@ func TestRFC5040_5_3_ZeroLengthSendIsSent(t *testing.T) {
 //
 // RDMAP-5040-5.3-19
 func TestRFC5040_5_3_InvalidatedOnDelivery(t *testing.T) {
-	for _, op := range []WorkOp{WorkSendInvalidate, WorkSendSEInvalidate} {
+	for _, op := range []kind{{WorkSendInvalidate, false}, {WorkSendInvalidate, true}} {
 		x := newPair(t, params{mulpdu: 60})
 		r, b := x.b.register(100, allAccess)
 		x.b.recv(1, 100)
 		want := pattern(100, 4)
 		x.a.post(WorkRequest{Op: WorkWrite, Data: want, Remote: handle(r)})
-		x.a.post(WorkRequest{Op: op, Data: make([]byte, 100), Invalidate: r.STag()})
+		x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: make([]byte, 100), Invalidate: r.STag()})
 		x.a.transmit()
 		n := len(x.a.wire)
 		var order []int

@@ -145,7 +145,7 @@ func TestRFC5042_2_2_7_EventsDoNotPileUp(t *testing.T) {
 	x := newPair(t, params{srq: srq, cqDepth: 400})
 	for n := range 100 {
 		srq.Arm(4) // nobody takes the event, nor the Completion's
-		x.a.post(WorkRequest{Op: WorkSendSE})
+		x.a.post(WorkRequest{Op: WorkSend, Solicited: true})
 		x.run()
 		if c := done(x.b.recvCQ); len(c) == 1 {
 			srq.PostRecv(RecvRequest{ID: c[0].ID, Buf: bufs[c[0].ID]})

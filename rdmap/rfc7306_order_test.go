@@ -55,7 +55,10 @@ func (s *side) posted(wrs ...WorkRequest) (segments [][]byte) {
 //
 // RDMAPX-7306-6.4-1, RDMAPX-7306-7-1, RDMAPX-7306-7-5
 func TestRFC7306_7_CompletedInOrder(t *testing.T) {
-	kinds := []WorkOp{WorkImmediate, WorkImmediateSE, WorkSend, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate}
+	kinds := []kind{
+		{WorkImmediate, false}, {WorkImmediate, true}, {WorkSend, false}, {WorkSend, true},
+		{WorkSendInvalidate, false}, {WorkSendInvalidate, true},
+	}
 	for _, first := range kinds {
 		for _, second := range kinds {
 			if !first.isImmediate() && !second.isImmediate() {
@@ -66,9 +69,9 @@ func TestRFC7306_7_CompletedInOrder(t *testing.T) {
 					x := newPair(t, params{})
 					bufs := [][]byte{x.b.recv(11, 8), x.b.recv(12, 8)}
 					wrs := make([]WorkRequest, 2)
-					for i, op := range []WorkOp{first, second} {
-						wrs[i] = WorkRequest{Op: op, Immediate: uint64(i + 1)}
-						if op == WorkSendInvalidate || op == WorkSendSEInvalidate {
+					for i, op := range []kind{first, second} {
+						wrs[i] = WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Immediate: uint64(i + 1)}
+						if op.WorkOp == WorkSendInvalidate {
 							r, _ := x.b.register(8, allAccess)
 							wrs[i].Invalidate = r.STag()
 						}
@@ -149,8 +152,9 @@ func TestRFC7306_6_WriteWithImmediate(t *testing.T) {
 //
 // RDMAPX-7306-7-3, RDMAPX-7306-7-4, RDMAPX-7306-7-13, RDMAPX-7306-7-14
 func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
-	for _, first := range []WorkOp{
-		WorkImmediate, WorkImmediateSE, WorkSend, WorkSendSE, WorkSendInvalidate, WorkSendSEInvalidate, WorkWrite,
+	for _, first := range []kind{
+		{WorkImmediate, false}, {WorkImmediate, true}, {WorkSend, false}, {WorkSend, true},
+		{WorkSendInvalidate, false}, {WorkSendInvalidate, true}, {WorkWrite, false},
 	} {
 		for _, second := range []WorkOp{WorkRead, WorkFetchAdd, WorkCmpSwap} {
 			t.Run(fmt.Sprintf("%v, %v", first, second), func(t *testing.T) {
@@ -160,7 +164,7 @@ func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
 				x.b.recv(11, 8)
 				sink := make([]byte, 8)
 				wrs := []WorkRequest{
-					{Op: first, Remote: handle(r)},
+					{Op: first.WorkOp, Solicited: first.solicited, Remote: handle(r)},
 					{Op: second, Remote: handle(r), Operand: 1, Compare: 1},
 				}
 				if second == WorkRead {
@@ -169,16 +173,16 @@ func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
 				if !first.isImmediate() {
 					wrs[0].Data = pattern(8, 5)
 				}
-				if first == WorkSendInvalidate || first == WorkSendSEInvalidate {
+				if first.WorkOp == WorkSendInvalidate {
 					wrs[0].Invalidate = victim.STag()
 				}
 				want := bytes.Clone(b)
-				if first == WorkWrite {
+				if first.WorkOp == WorkWrite {
 					copy(want, wrs[0].Data)
 				}
 				u := x.a.posted(wrs...)
 				x.b.inOrder(u[0], u[1])
-				if first == WorkWrite {
+				if first.WorkOp == WorkWrite {
 					wantDone(t, "a Write has none", x.b.recvCQ, "")
 				} else {
 					wantDone(t, "before any response", x.b.recvCQ, "11 success")
@@ -354,32 +358,32 @@ func TestRFC7306_7_AnswersHoldUpNothing(t *testing.T) {
 //
 // RDMAPX-7306-6.1-1, RDMAPX-7306-6.1-2
 func TestRFC7306_6_1_BothULPsAreTold(t *testing.T) {
-	for _, op := range []WorkOp{WorkImmediate, WorkImmediateSE} {
+	for _, op := range []kind{{WorkImmediate, false}, {WorkImmediate, true}} {
 		for _, data := range []uint64{0, 1, 0x0123456789ABCDEF, allBits} {
 			x := newPair(t, params{})
 			x.b.recv(7, 0)
-			x.a.post(WorkRequest{ID: 3, Op: op, Immediate: data})
+			x.a.post(WorkRequest{ID: 3, Op: op.WorkOp, Solicited: op.solicited, Immediate: data})
 			x.a.transmit()
-			if all := wantDone(t, "source", x.a.sendCQ, "3 success"); len(all) == 1 && all[0].Op != op {
+			if all := wantDone(t, "source", x.a.sendCQ, "3 success"); len(all) == 1 && all[0].Op != op.WorkOp {
 				t.Errorf("source: %v", all[0])
 			}
 			x.b.receive()
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel() // what is there is given all the same
-			if op == WorkImmediate {
+			if !op.solicited {
 				if c, err := x.b.recvCQ.WaitSolicited(ctx); !errors.Is(err, context.Canceled) {
 					t.Errorf("an Event without having been asked for: %v, %v", c, err)
 				}
 			}
 			c, err := x.b.recvCQ.Wait(ctx)
-			if op == WorkImmediateSE {
+			if op.solicited {
 				x.b.recv(8, 0)
-				x.a.post(WorkRequest{Op: op, Immediate: data})
+				x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Immediate: data})
 				x.run()
 				c, err = x.b.recvCQ.WaitSolicited(ctx)
 				c.ID--
 			}
-			if err != nil || c.ID != 7 || !c.HasImmediate || c.Immediate != data || c.Solicited != (op == WorkImmediateSE) {
+			if err != nil || c.ID != 7 || !c.HasImmediate || c.Immediate != data || c.Solicited != op.solicited {
 				t.Errorf("sink: %v, %v, want %#x", c, err, data)
 			}
 			wantDone(t, "sink", x.b.recvCQ, "")

@@ -47,7 +47,7 @@ func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte 
 	x.a.post(WorkRequest{Op: WorkSend})
 	x.a.post(wr)
 	x.a.post(WorkRequest{Op: WorkImmediate, Immediate: 0xF1F2F3F4F5F6F7F8})
-	x.a.post(WorkRequest{Op: WorkImmediateSE, Immediate: 0xE1E2E3E4E5E6E7E8})
+	x.a.post(WorkRequest{Op: WorkImmediate, Solicited: true, Immediate: 0xE1E2E3E4E5E6E7E8})
 	x.run()
 	all := make(map[rdmaphdr.Opcode][]byte)
 	for _, u := range append(x.a.first, x.b.first...) {

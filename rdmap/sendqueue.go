@@ -93,7 +93,7 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	*s.place(s.tail) = e
 	s.tail++
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
-	e.opcode, _ = wr.Op.opcode()
+	e.opcode, _ = wr.opcode()
 	e.remote, e.n, e.inline, e.sink = wr.Remote, n, inline, sink
 	if e.opcode.Invalidates() { // in other messages the field is sent as zero (RFC 5040 §4.1)
 		e.invalidate = wr.Invalidate
@@ -404,7 +404,7 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 
 // +checklocks:q.mu
 func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer) error {
-	opcode, _ := wr.Op.opcode()
+	opcode, _ := wr.opcode()
 	cq := wr.CQ
 	if cq == nil {
 		cq = q.cfg.SendCQ

@@ -127,7 +127,7 @@ func TestRFC5040_6_1_ORD(t *testing.T) {
 //
 // RDMAP-5040-5.5-14
 func TestRFC5040_5_5_Fence(t *testing.T) {
-	for op := WorkSend; op < WorkRecv; op++ {
+	for _, op := range kinds() {
 		t.Run(op.String(), func(t *testing.T) {
 			x := newPair(t, params{})
 			r, b := x.b.register(64, allAccess)
@@ -137,8 +137,8 @@ func TestRFC5040_5_5_Fence(t *testing.T) {
 			sink := make([]byte, 64)
 			x.a.post(WorkRequest{ID: 1, Op: WorkFetchAdd, Remote: handle(r)})
 			x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: sink, Remote: handle(r)})
-			wr := WorkRequest{ID: 3, Op: op, Remote: handle(r), Operand: 1, Fence: true, Invalidate: victim.STag()}
-			if op == WorkSend || op == WorkWrite {
+			wr := WorkRequest{ID: 3, Op: op.WorkOp, Solicited: op.solicited, Remote: handle(r), Operand: 1, Fence: true, Invalidate: victim.STag()}
+			if op.WorkOp == WorkSend || op.WorkOp == WorkWrite {
 				wr.Data = []byte{0xAA}
 			}
 			x.a.post(wr)

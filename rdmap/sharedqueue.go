@@ -42,24 +42,6 @@ func NewSharedReceiveQueue(depth int) *SharedReceiveQueue {
 func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.postLocked(r)
-}
-
-// PostRecvBatch posts rs in order, with none of another goroutine between them. It returns how many were
-// accepted; when that is not all of them, the error is that of the first that was not, as of PostRecv.
-func (s *SharedReceiveQueue) PostRecvBatch(rs []RecvRequest) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range rs {
-		if err := s.postLocked(rs[i]); err != nil {
-			return i, err
-		}
-	}
-	return len(rs), nil
-}
-
-// +checklocks:s.mu
-func (s *SharedReceiveQueue) postLocked(r RecvRequest) error {
 	switch {
 	case uint64(len(r.Head))+uint64(len(r.Buf)) > math.MaxUint32:
 		return ErrMessageTooLong

@@ -41,8 +41,10 @@ func raised(s *SharedReceiveQueue) bool {
 
 func TestSharedPostRecv(t *testing.T) {
 	s := NewSharedReceiveQueue(2)
-	if n, err := s.PostRecvBatch(make([]RecvRequest, 3)); n != 2 || !errors.Is(err, ErrQueueFull) {
-		t.Errorf("a batch of 3 for 2 places: %d, %v", n, err)
+	for range 2 {
+		if err := s.PostRecv(RecvRequest{}); err != nil {
+			t.Errorf("PostRecv to a queue with room: %v", err)
+		}
 	}
 	if err := s.PostRecv(RecvRequest{}); !errors.Is(err, ErrQueueFull) {
 		t.Errorf("PostRecv to a full queue: %v", err)
@@ -58,12 +60,6 @@ func TestSharedPostRecv(t *testing.T) {
 	}
 	if err := s.PostRecv(RecvRequest{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("PostRecv to a closed queue: %v", err)
-	}
-	if n, err := s.PostRecvBatch(make([]RecvRequest, 1)); n != 0 || !errors.Is(err, ErrClosed) {
-		t.Errorf("PostRecvBatch to a closed queue: %d, %v", n, err)
-	}
-	if n, err := s.PostRecvBatch(nil); n != 0 || err != nil {
-		t.Errorf("an empty batch: %d, %v", n, err)
 	}
 	for _, depth := range []int{-1, 0} {
 		if n := NewSharedReceiveQueue(depth).Cap(); n != 1 {
@@ -89,16 +85,14 @@ func TestSharedModel(t *testing.T) {
 					want = append(want, id)
 				}
 			case 2:
-				rs := make([]RecvRequest, rapid.IntRange(0, 4).Draw(t, "batch"))
-				for i := range rs {
-					rs[i].ID = 1000*id + uint64(i)
-				}
-				n, err := s.PostRecvBatch(rs)
-				if n != min(len(rs), s.Cap()-len(want)) || errors.Is(err, ErrQueueFull) != (n < len(rs)) {
-					t.Fatalf("PostRecvBatch of %d with %d of %d: %d, %v", len(rs), len(want), s.Cap(), n, err)
-				}
-				for _, r := range rs[:n] {
-					want = append(want, r.ID)
+				for i := range rapid.Uint64Range(0, 4).Draw(t, "several") {
+					err := s.PostRecv(RecvRequest{ID: 1000*id + i})
+					if errors.Is(err, ErrQueueFull) != (len(want) == s.Cap()) {
+						t.Fatalf("PostRecv with %d of %d: %v", len(want), s.Cap(), err)
+					}
+					if err == nil {
+						want = append(want, 1000*id+i)
+					}
 				}
 			case 3, 4:
 				r, ok := s.take()
@@ -192,8 +186,11 @@ func TestSharedSends(t *testing.T) {
 		t.Errorf("PostRecv: %v, want ErrSharedQueue", err)
 	}
 	var want []Completion
-	for i, op := range []WorkOp{WorkSend, WorkImmediate, WorkSendSE, WorkSend, WorkImmediateSE} {
-		wr := WorkRequest{Op: op}
+	for i, op := range []kind{
+		{WorkSend, false}, {WorkImmediate, false}, {WorkSend, true}, {WorkSend, false},
+		{WorkImmediate, true},
+	} {
+		wr := WorkRequest{Op: op.WorkOp, Solicited: op.solicited}
 		if op.isImmediate() {
 			wr.Immediate = uint64(i)
 		} else {

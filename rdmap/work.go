@@ -15,24 +15,20 @@ type WorkOp uint8
 
 // The operations. WorkRecv is only seen in Completions.
 const (
-	WorkSend             WorkOp = iota + 1 // Data goes to a receive buffer of the peer
-	WorkSendInvalidate                     // the same, and the peer's STag Invalidate becomes invalid
-	WorkSendSE                             // the same as WorkSend, and the peer may raise an Event
-	WorkSendSEInvalidate                   // all of that
-	WorkWrite                              // Data goes to the peer's memory at Remote
-	WorkRead                               // the peer's memory at Remote comes to Data
-	WorkFetchAdd                           // RFC 7306 §5.1.1: adds to a 64-bit word of the peer
-	WorkCmpSwap                            // RFC 7306 §5.1.2: compares it and swaps
-	WorkSwap                               // swaps it whatever it is: a CmpSwap that compares no bit
-	WorkImmediate                          // RFC 7306 §6: 8 octets to the peer's next Completion
-	WorkImmediateSE                        // the same, and the peer may raise an Event
-	WorkRecv                               // a receive buffer was filled
+	WorkSend           WorkOp = iota + 1 // Data goes to a receive buffer of the peer
+	WorkSendInvalidate                   // the same, and the peer's STag Invalidate becomes invalid
+	WorkWrite                            // Data goes to the peer's memory at Remote
+	WorkRead                             // the peer's memory at Remote comes to Data
+	WorkFetchAdd                         // RFC 7306 §5.1.1: adds to a 64-bit word of the peer
+	WorkCmpSwap                          // RFC 7306 §5.1.2: compares it and swaps
+	WorkSwap                             // swaps it whatever it is: a CmpSwap that compares no bit
+	WorkImmediate                        // RFC 7306 §6: 8 octets to the peer's next Completion
+	WorkRecv                             // a receive buffer was filled
 )
 
 var workOpNames = [...]string{
-	"no operation", "Send", "Send with Invalidate", "Send with Solicited Event",
-	"Send with Solicited Event and Invalidate", "RDMA Write", "RDMA Read", "FetchAdd", "CmpSwap", "Swap",
-	"Immediate Data", "Immediate Data with Solicited Event", "Receive",
+	"no operation", "Send", "Send with Invalidate", "RDMA Write", "RDMA Read", "FetchAdd", "CmpSwap", "Swap",
+	"Immediate Data", "Receive",
 }
 
 // String returns the RFC's name of the operation.
@@ -45,39 +41,41 @@ func (o WorkOp) String() string {
 
 // workOpcodes gives the message that starts each operation.
 var workOpcodes = [...]rdmaphdr.Opcode{
-	WorkSend:             rdmaphdr.OpSend,
-	WorkSendInvalidate:   rdmaphdr.OpSendInvalidate,
-	WorkSendSE:           rdmaphdr.OpSendSE,
-	WorkSendSEInvalidate: rdmaphdr.OpSendSEInvalidate,
-	WorkWrite:            rdmaphdr.OpWrite,
-	WorkRead:             rdmaphdr.OpReadRequest,
-	WorkFetchAdd:         rdmaphdr.OpAtomicRequest,
-	WorkCmpSwap:          rdmaphdr.OpAtomicRequest,
-	WorkSwap:             rdmaphdr.OpAtomicRequest,
-	WorkImmediate:        rdmaphdr.OpImmediate,
-	WorkImmediateSE:      rdmaphdr.OpImmediateSE,
+	WorkSend:           rdmaphdr.OpSend,
+	WorkSendInvalidate: rdmaphdr.OpSendInvalidate,
+	WorkWrite:          rdmaphdr.OpWrite,
+	WorkRead:           rdmaphdr.OpReadRequest,
+	WorkFetchAdd:       rdmaphdr.OpAtomicRequest,
+	WorkCmpSwap:        rdmaphdr.OpAtomicRequest,
+	WorkSwap:           rdmaphdr.OpAtomicRequest,
+	WorkImmediate:      rdmaphdr.OpImmediate,
 }
 
-// opcode returns the message that starts the operation; ok is false where it cannot be posted.
-func (o WorkOp) opcode() (op rdmaphdr.Opcode, ok bool) {
-	if o == 0 || int(o) >= len(workOpcodes) {
+// solicitedOpcodes gives the message that starts each operation with a Solicited Event. Zero means that there is none.
+var solicitedOpcodes = [len(workOpcodes)]rdmaphdr.Opcode{
+	WorkSend:           rdmaphdr.OpSendSE,
+	WorkSendInvalidate: rdmaphdr.OpSendSEInvalidate,
+	WorkImmediate:      rdmaphdr.OpImmediateSE,
+}
+
+// opcode returns the message that starts the request; ok is false if wr cannot be posted.
+func (wr *WorkRequest) opcode() (op rdmaphdr.Opcode, ok bool) {
+	switch {
+	case wr.Op == 0 || int(wr.Op) >= len(workOpcodes):
 		return 0, false
+	case wr.Solicited:
+		op = solicitedOpcodes[wr.Op]
+		return op, op != 0
 	}
-	return workOpcodes[o], true
+	return workOpcodes[wr.Op], true
 }
 
 // awaitsResponse reports whether the operation is done only when the peer has answered.
 func (o WorkOp) awaitsResponse() bool { return o == WorkRead || o.isAtomic() }
 
-// UsesReceive reports whether the operation uses up a receive buffer of the peer's.
-func (o WorkOp) UsesReceive() bool {
-	op, ok := o.opcode()
-	return ok && !op.IsTagged() && op.Queue() == ddp.QNSend
-}
-
 func (o WorkOp) isAtomic() bool { return WorkFetchAdd <= o && o <= WorkSwap }
 
-func (o WorkOp) isImmediate() bool { return o == WorkImmediate || o == WorkImmediateSE }
+func (o WorkOp) isImmediate() bool { return o == WorkImmediate }
 
 // A WorkRequest is one operation for a QP's send queue. The struct itself is only read by PostSend;
 // what its slices refer to is the QP's from an accepted post until the Completion.
@@ -94,7 +92,7 @@ type WorkRequest struct {
 	// Remote is where a Write goes, a Read comes from and an atomic acts. Only its STag and TO count:
 	// the length is that of Data.
 	Remote Handle
-	// Invalidate is the peer's STag that the two WorkSend…Invalidate end; it must not be 0.
+	// Invalidate is the peer's STag that WorkSendInvalidate ends; it must not be 0.
 	Invalidate ddp.STag
 
 	// Operand is what WorkFetchAdd adds, and what WorkCmpSwap and WorkSwap store.
@@ -107,9 +105,11 @@ type WorkRequest struct {
 	Mask uint64
 	// CompareMask selects the bits that WorkCmpSwap compares. Zero means all.
 	CompareMask uint64
-	// Immediate is what WorkImmediate and WorkImmediateSE carry, as 8 octets, the highest first.
+	// Immediate is what WorkImmediate carries, as 8 octets, the highest first.
 	Immediate uint64
 
+	// Solicited lets the peer raise an Event (RFC 5040 §5.3). It is for Sends and Immediate Data.
+	Solicited bool
 	// Fence holds the request, and so all after it, until every earlier Read and atomic is answered.
 	Fence bool
 	// Inline has the payload copied when it is posted: its memory is the caller's again at once. It
@@ -125,7 +125,10 @@ type WorkRequest struct {
 // payload returns the length of what wr sends or reads, in octets, and refuses a wr that makes no
 // sense whatever state the QP is in.
 func (wr *WorkRequest) payload() (n uint32, err error) {
-	op, ok := wr.Op.opcode()
+	op, ok := wr.opcode()
+	if !ok && wr.Solicited {
+		return 0, fmt.Errorf("%w: %v with a Solicited Event", ErrBadRequest, wr.Op)
+	}
 	if !ok {
 		return 0, fmt.Errorf("%w: %v", ErrBadRequest, wr.Op)
 	}

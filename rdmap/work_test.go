@@ -22,7 +22,10 @@ func TestPostSendRefusesBadRequests(t *testing.T) {
 		{"Read with Gather", WorkRequest{Op: WorkRead, Remote: h, Gather: [][]byte{{2}}}},
 		{"Read inline", WorkRequest{Op: WorkRead, Remote: h, Data: []byte{1}, Inline: true}},
 		{"Send with Invalidate without an STag", WorkRequest{Op: WorkSendInvalidate}},
-		{"Send with SE and Invalidate without an STag", WorkRequest{Op: WorkSendSEInvalidate}},
+		{"Send with SE and Invalidate without an STag", WorkRequest{Op: WorkSendInvalidate, Solicited: true}},
+		{"Write with a Solicited Event", WorkRequest{Op: WorkWrite, Remote: h, Solicited: true}},
+		{"Read with a Solicited Event", WorkRequest{Op: WorkRead, Remote: h, Data: []byte{1}, Solicited: true}},
+		{"FetchAdd with a Solicited Event", WorkRequest{Op: WorkFetchAdd, Remote: h, Solicited: true}},
 		{"FetchAdd with a payload", WorkRequest{Op: WorkFetchAdd, Remote: h, Data: []byte{1}}},
 		{"Immediate Data with a payload", WorkRequest{Op: WorkImmediate, Data: []byte{1}}},
 	} {
@@ -83,8 +86,11 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 // RDMAPX-7306-1.1-2
 func TestRFC7306_1_1_ExtensionsOff(t *testing.T) {
 	x := newPair(t, params{noExtensions: true})
-	for _, op := range []WorkOp{WorkFetchAdd, WorkCmpSwap, WorkSwap, WorkImmediate, WorkImmediateSE} {
-		if err := x.a.qp.PostSend(&WorkRequest{Op: op}); !errors.Is(err, ErrNoExtensions) {
+	for _, op := range []kind{
+		{WorkFetchAdd, false}, {WorkCmpSwap, false}, {WorkSwap, false}, {WorkImmediate, false},
+		{WorkImmediate, true},
+	} {
+		if err := x.a.qp.PostSend(&WorkRequest{Op: op.WorkOp, Solicited: op.solicited}); !errors.Is(err, ErrNoExtensions) {
 			t.Errorf("PostSend(%v): %v, want ErrNoExtensions", op, err)
 		}
 	}

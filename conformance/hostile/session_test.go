@@ -380,7 +380,7 @@ func verbsInitiator(e *end) error {
 		{Op: rdmap.WorkSwap, Operand: 1, Remote: h, Fence: true},
 		{Op: rdmap.WorkSendInvalidate, Gather: [][]byte{pattern(inLong, 20), {}}, Invalidate: window.STag},
 		{Op: rdmap.WorkImmediate, Immediate: 0x1122334455667788},
-		{Op: rdmap.WorkSendSE},
+		{Op: rdmap.WorkSend, Solicited: true},
 	}
 	for _, wr := range wrs {
 		if err := e.post(wr); err != nil {

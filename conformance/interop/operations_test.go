@@ -61,13 +61,14 @@ func wantCRC(t *testing.T, l *link, want bool) {
 
 // The Sends with Invalidate end regions of their receiver; TestRddpInvalidated shows that these are closed then.
 func sendToSiw(t *testing.T, l *link) {
-	for i, op := range []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendSE, rdmap.WorkSendInvalidate, rdmap.WorkSendSEInvalidate} {
-		invalidates := op == rdmap.WorkSendInvalidate || op == rdmap.WorkSendSEInvalidate
+	for i := range 4 {
+		op, solicited := []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendInvalidate}[i/2], i%2 == 1
+		invalidates := op == rdmap.WorkSendInvalidate
 		for _, n := range sizes {
 			if invalidates && n != 0 && n != 4 && n != 65536 {
 				continue // a region each: fewer will do
 			}
-			wr := rdmap.WorkRequest{Op: op, Data: Pattern(ownSeed+i, n)}
+			wr := rdmap.WorkRequest{Op: op, Solicited: solicited, Data: Pattern(ownSeed+i, n)}
 			if invalidates {
 				wr.Invalidate = ddp.STag(l.siw.Region(fmt.Sprintf("gone%d-%d", i, n), 8, "rw").STag)
 			}
@@ -196,7 +197,7 @@ func allAtOnce(t *testing.T, l *link) {
 			rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data[i:][:size]},
 			rdmap.WorkRequest{Op: rdmap.WorkRead, Data: sinks[i], Remote: l.region.remote(step*i, size)},
 			rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data[step*i:][:size], Remote: l.region.remote(300000+step*i, size)},
-			rdmap.WorkRequest{Op: rdmap.WorkSendSE, Data: data[7*i:][:7]})
+			rdmap.WorkRequest{Op: rdmap.WorkSend, Solicited: true, Data: data[7*i:][:7]})
 	}
 	for i := range wrs {
 		wrs[i].ID = uint64(i)
