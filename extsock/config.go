@@ -13,193 +13,243 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A Config says how connections behave. The zero value works, and nil stands for it. It is not
-// changed by this package, and must not be changed by the caller once a connection uses it.
+// A Config says how connections behave. The zero value is ready to use, and a nil *Config means the
+// same. A Config may be shared by many connections. This package does not modify it, and the caller
+// must not modify it once a connection uses it.
 type Config struct {
-	// Backend is the TCP under the connections. Nil means kernel TCP.
+	// Backend is the TCP implementation below the connections. Nil means the operating system's
+	// TCP.
 	Backend toe.Backend
 
-	// TLS, where it is not nil, puts TLS between TCP and all the rest, MPA included. Dial runs the handshake, for at most 10 s,
-	// with ServerName from the address where it is empty; the connections of a Listener run it at their
-	// first use, never in Accept. NewConn does not look at it: it is given a *tls.Conn instead.
+	// TLS, if not nil, puts TLS between TCP and everything above it, MPA included. Dial runs the
+	// TLS handshake, for at most 10 s. If ServerName is empty, Dial takes it from the address. A
+	// Listener's connections run the handshake at their first use, never in Accept. NewConn ignores
+	// TLS: pass it a *tls.Conn instead.
 	TLS *tls.Config
 
-	// Startup says when a connection enters DDP mode by itself. Zero means never: the program
-	// switches with EnableDDP or SetsockoptInt.
+	// Startup says whether connections enter DDP mode when they begin. Zero means StartupOff: the
+	// program calls EnableDDP or sets the option DDPMODE.
 	Startup Startup
-	// PreferTimeout is how long Dial with StartupPrefer waits for the peer's MPA Reply before it falls
-	// back to plain TCP. Zero or less means 2 s.
+	// PreferTimeout is how long Dial with StartupPrefer waits for the peer's MPA Reply before it
+	// falls back to plain TCP. Zero or less means 2 s.
 	PreferTimeout time.Duration
-	// SniffTimeout is for protocols in which the accepting side speaks first: with StartupPrefer, a connection
-	// of which nothing has come that long after startup has begun is plain TCP. Zero means that a Write waits 1 s
-	// for the peer's first octets, and a Read waits for them without limit; negative means that a Write does so,
-	// too. A peer that has sent a part of what could be a Request gets HandshakeTimeout for the rest. Over a
-	// stream without deadlines nothing but the peer ends the wait.
+	// SniffTimeout is for protocols in which the accepting side speaks first. It applies to
+	// accepted connections with StartupPrefer: if the peer sends nothing for that long after
+	// startup begins, the connection is plain TCP.
+	//
+	// Zero means that a Write waits 1 s for the peer's first bytes, and that a Read waits for them
+	// without limit. A negative value means that a Write waits without limit too. If the peer has
+	// sent a part of what may be an MPA Request, HandshakeTimeout bounds the wait for the rest. If
+	// the stream below has no deadlines, only the peer ends the wait.
 	SniffTimeout time.Duration
-	// JudgeRequests leaves each MPA Request to the program, which calls Conn.ReceiveRequest: a Listener does not
-	// run the startup that Startup asks for. Where the program does not call ReceiveRequest, startup runs at the
-	// connection's first Read, Write or Handshake. Until then the peer's Dial waits.
+	// JudgeRequests leaves each MPA Request to the program, which calls Conn.ReceiveRequest. A
+	// Listener then does not run the startup that Startup asks for. If the program does not call
+	// ReceiveRequest, startup runs at the connection's first Read, Write or Handshake. Until then
+	// the peer's Dial waits.
 	JudgeRequests bool
-	// RetryRevision1 makes Dial try once more in MPA revision 1, on a new connection, where the peer closes the
-	// connection instead of answering a Request in revision 2 (RFC 6581 §10). It is for Responders of RFC 5044's time.
-	// A server that accepts connections and closes them gets two.
+	// RetryRevision1 makes Dial try once more, on a new connection and in MPA revision 1, when the
+	// peer closes the connection instead of answering a Request in revision 2 (RFC 6581 §10). It is
+	// for Responders that know only RFC 5044. A server that accepts and closes every connection
+	// sees two of them.
 	RetryRevision1 bool
 
-	// Revision is the newest MPA revision to be used: 1 or 2. Zero means 2. An Initiator asks for it; a
-	// Responder answers in the revision of the Request and refuses a newer one.
+	// Revision is the newest MPA revision that the connection may use: 1 or 2. Zero means 2. An
+	// Initiator asks for this revision. A Responder answers in the revision of the Request, and
+	// refuses a newer one.
 	Revision int
-	// NoEnhanced does without the enhanced header of RFC 6581: an Initiator does not ask for it, a
+	// NoEnhanced turns off the enhanced header of RFC 6581. An Initiator does not ask for it, and a
 	// Responder refuses it.
 	NoEnhanced bool
-	// NoCRC says that this end does not want CRC32C on its FPDUs. It stays on if the peer wants it.
+	// NoCRC says that this end does not want a CRC32C in each FPDU. FPDUs have one nevertheless if
+	// the peer wants it.
 	NoCRC bool
-	// Markers asks the peer to put markers into what this end receives (RFC 5044 §4.3).
+	// Markers asks the peer to put markers into the FPDUs that it sends to this end (RFC 5044
+	// §4.3).
 	Markers bool
-	// IRD and ORD are the most RDMA Reads and atomics in flight towards this end and from it.
-	// Zero means 16, negative means none; the largest is 16382 (RFC 6581 §9.1).
+	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
+	// number of this end's. Zero means 16, and a negative value means none. The largest value is
+	// 16382 (RFC 6581 §9.1).
 	IRD, ORD int
-	// MaxFPDU is the most octets of an FPDU that this end sends, Markers included. Zero lets the path and
-	// the peer decide: a TCP segment, or more between two rddp ends.
+	// MaxFPDU is the maximum length in bytes of an FPDU that this end sends, with its header, CRC
+	// and markers: 136 to 64776. Zero means automatic. FPDUs then fit into a TCP segment, or are as
+	// long as possible if both ends are rddp.
 	MaxFPDU int
-	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5): the Initiator's first FPDU is a
-	// Ready to Receive indication of one of the kinds in RTR, after which both ends may send. It is an
-	// Initiator's wish, and needs revision 2; towards another rddp end it is not needed.
+	// PeerToPeer asks for the peer-to-peer model (RFC 6581 §5). The Initiator's first FPDU is then
+	// a Ready to Receive indication of one of the kinds in RTR, and after it both ends may send.
+	// Only an Initiator uses PeerToPeer. It needs revision 2. It is not needed if both ends are
+	// rddp.
 	PeerToPeer bool
-	// RTR is the set of kinds this end can do. Zero means zero-length Write and zero-length Read.
+	// RTR is the set of Ready to Receive indications that this end can send or receive. Zero means
+	// zero-length RDMA Write and zero-length RDMA Read.
 	RTR mpa.RTR
-	// PrivateData is what the peer's application gets with the Request or Reply, at most 488
-	// octets (RFC 5044 §7.1.1 and what the capability record takes). Linux shows 231 of them.
+	// PrivateData is sent to the peer's program in the MPA Request or Reply: at most 488 bytes, or 508
+	// with NoCapabilities (RFC 5044 §7.1.1, RFC 6581 §9). Linux passes at most 231 of them on to its
+	// programs.
 	PrivateData []byte
-	// NoCapabilities leaves out the capability record with which two rddp ends know each other.
-	// It stands in front of PrivateData, where a foreign peer's application would see it. Without it the
-	// accepting end cannot send before the dialling one has (RFC 5044 §7.1.2), atomics and Immediate Data
-	// are off, and FPDUs are no longer than TCP segments.
+	// NoCapabilities leaves out the capability record, by which two rddp ends recognize each other.
+	// The record precedes PrivateData, so the program of a foreign peer would see it there.
+	//
+	// Without the record, the accepting end cannot send before the dialing end has sent (RFC 5044
+	// §7.1.2), Read and Write carry messages, atomics and Immediate Data are off, and FPDUs are not
+	// longer than TCP segments.
 	NoCapabilities bool
-	// Extensions sends the operations of RFC 7306 (atomics, Immediate Data) even to a peer that
-	// has not announced them, and answers its. Without it they work between two rddp ends only.
+	// Extensions allows the operations of RFC 7306 (atomics and Immediate Data), in both
+	// directions, with a peer that has not announced them. Without Extensions these operations work
+	// between two rddp ends only.
 	Extensions bool
 
-	// Messages selects message mode: in DDP mode each Write is one Send, and Read returns the octets of
-	// one message. Without it Read and Write stay a stream of octets, as long as the peer is rddp too and
-	// does not ask for messages.
+	// Messages selects message mode: in DDP mode each Write is one Send, and each Read returns
+	// bytes of one message. Without Messages, Read and Write remain a byte stream if the peer is
+	// rddp too and has not set Messages itself.
 	Messages bool
-	// Crossover is the length in octets from which a Write to a byte stream is placed in the reader's memory by
-	// RDMA Write, after an offer and a grant. A Read into whose memory it goes returns when all of it is
-	// there, so a read deadline has to leave time for that. Zero means that it is measured; negative, never.
+	// Crossover is the minimum length in bytes of a Write that a byte stream offers to its reader.
+	// The reader grants memory, and RDMA Writes place the bytes there without a copy. A Read whose
+	// memory was granted returns only when all of the granted bytes have arrived, so a read
+	// deadline must allow time for them. Zero means that the connection measures the best length. A
+	// negative value means never.
 	Crossover int
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int
-	// RecvDepth is the most Work Requests outstanding in the receive queue; where the connection posts
-	// the buffers, for Read, it is how many messages can wait to be read; when so many do, messages behind them, the
-	// answers to our own Reads included, wait in TCP until Read takes one. For a byte stream it is at
-	// least 4 and the credits of the peer; SetMemoryLimit may leave fewer credits, 8 at least. Zero or less means 32, the
-	// most is 65535.
+	// RecvDepth is the maximum number of Work Requests in the receive queue. When the connection
+	// posts the buffers itself, it is also the maximum number of unread messages. Zero or less
+	// means 32. The maximum is 65535.
+	//
+	// In message mode, the connection stops reading from TCP once RecvDepth messages are unread,
+	// until Read takes one. Everything behind them then waits too, including the answers to this
+	// end's own RDMA Reads.
+	//
+	// In a byte stream, RecvDepth is at least 4, and the peer gets a credit for each message.
+	// SetMemoryLimit may reduce the credits, but not below 8, or RecvDepth if that is less.
 	RecvDepth int
-	// RecvSize is the length in octets of each of the buffers that a Conn posts for Read, and so the
-	// longest message it can get; for a byte stream at least 512. Zero or less means 64 KiB, the most is 2147483647.
+	// RecvSize is the length in bytes of each buffer that the connection posts for Read. It is the
+	// maximum length of a message that the connection can receive. Zero or less means 64 KiB. The
+	// minimum in a byte stream is 512, and the maximum is 2147483647.
 	RecvSize int
-	// SendCQ and RecvCQ take the completions; connections may share them. Nil means one of the
-	// connection's own. Giving a RecvCQ makes the application the owner of the receive queue.
+	// SendCQ and RecvCQ are the completion queues of the send queue and of the receive queue.
+	// Connections may share them. Nil means that each connection has its own. If RecvCQ is set, the
+	// program owns the receive queue: it posts all receive buffers, and Read returns
+	// ErrReceiveOwner.
 	SendCQ, RecvCQ *rdmap.CompletionQueue
-	// SRQ is where the receive buffers come from, and connections may share it. Giving one makes the
-	// application the owner of the receive queue: it posts buffers to SRQ and not with PostRecv, and takes
-	// Completions from a RecvCQ, which must have an entry for each buffer that is not in SRQ. A Send that
-	// finds no buffer, or no entry, ends its connection. Nil means that each connection has its own.
+	// SRQ is the shared receive queue from which connections take their receive buffers. Nil means
+	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
+	// receive queue. It posts buffers to SRQ instead of calling PostRecv, and takes their
+	// Completions from RecvCQ. RecvCQ must have an entry for each buffer that is not in SRQ. A Send
+	// that finds no buffer, or no entry, ends its connection.
 	SRQ *rdmap.SharedReceiveQueue
-	// Domain is the Protection Domain of the connection's registered memory; connections may share
-	// it. Nil means one of the connection's own.
+	// Domain is the Protection Domain of the memory that connections register. Connections may
+	// share a Domain. Nil means that each connection has its own.
 	Domain *ddp.Domain
 
-	// HandshakeTimeout bounds MPA startup: the whole of it for an Initiator; for a Responder the wait
-	// for the Request, however slowly it comes (with StartupPrefer from its first octet on), and again the
-	// answer. Zero or less means 10 s for an Initiator and 5 s for a Responder.
+	// HandshakeTimeout bounds MPA startup. For an Initiator it bounds all of startup. For a
+	// Responder it bounds the wait for the whole Request, and then the answer again; with
+	// StartupPrefer the wait counts from the first byte. Zero or less means 10 s for an Initiator
+	// and 5 s for a Responder.
 	HandshakeTimeout time.Duration
-	// CloseTimeout bounds what Close and a failed connection wait for: what is queued to be handed
-	// to TCP, and then, in the background, the peer's FIN. Zero or less means 5 s.
+	// CloseTimeout bounds two waits of Close and of a connection that has failed: first until TCP
+	// has taken all queued data, and then, in the background, for the peer's FIN. Zero or less
+	// means 5 s for each.
 	CloseTimeout time.Duration
 
-	// WriteTimeout is how long the peer's TCP may take nothing of what is to be sent, answers to its own Reads
-	// included; then the connection ends with ErrWriteTimeout. Zero means without limit, as TCP has it. A peer whose
-	// program does not read, but whose host does, is up to SetWriteDeadline. Below TLS, or another stream that is not the
-	// operating system's, what TCP takes shows only when a good part of its send buffer is free.
+	// WriteTimeout ends a connection with ErrWriteTimeout when the peer's TCP accepts no data for
+	// that long while data waits to be sent. The data may be answers to the peer's own RDMA Reads.
+	// Zero or less means no limit.
+	//
+	// A peer whose program does not read, but whose host does, is not affected; use
+	// SetWriteDeadline for such peers. Below TLS, or another stream that is not the operating
+	// system's TCP, the connection notices progress only when a large part of TCP's send buffer
+	// becomes free.
 	WriteTimeout time.Duration
-	// IdleTimeout is how long nothing may come and nothing be sent in DDP mode; then, or up to a quarter of it later,
-	// the connection ends with ErrIdleTimeout. Zero means without limit, as TCP has it.
+	// IdleTimeout ends a connection in DDP mode with ErrIdleTimeout when nothing is sent or
+	// received for that long, or up to a quarter longer. Zero or less means no limit.
 	IdleTimeout time.Duration
-	// MaxHalfOpen is the most connections of one Listener that wait for their peer's MPA Request, once it is asked
-	// for or its first octet is there. If there are more, the oldest is closed, with ErrLimit: an honest peer needs one
-	// round trip, and refusing the newest would let silent peers keep everybody out (RFC 5042 §6.4.2). Zero means
-	// 4096, negative any number. A connection of StartupPrefer of which nothing has come is not counted: for all
-	// that is known it is plain TCP.
+	// MaxHalfOpen is the maximum number of half-open connections of one Listener. A connection is
+	// half open while its startup waits for the peer's MPA Request. If there are more, the oldest
+	// is closed with ErrHalfOpen. An honest peer stays half open for one round trip, so the oldest
+	// connection is the least likely to be honest, and refusing the newest would let silent peers
+	// lock everybody out (RFC 5042 §6.4.2).
+	//
+	// With StartupPrefer a connection is not half open before its first byte, because it may be
+	// plain TCP. Zero means 4096. A negative value means no limit.
 	MaxHalfOpen int
-	// BadSTagDelay is for how long a Listener lets the Request of an address wait after a connection from there has
-	// ended because it used an STag, or bounds of one, that it does not have (RFC 5042 §6.1.1): so STags can't be tried
-	// out quickly. Each further one adds as much, up to 60 times; a wait longer than HandshakeTimeout ends the
-	// connection at once, with ErrLimit. The last 1024 addresses are remembered, IPv6 by /64. Plain TCP does not
-	// wait. Zero means 1 s, negative never.
+	// BadSTagDelay is how long a Listener delays the MPA Requests of an address after a connection
+	// from that address ended because it used an STag, or bounds of an STag, that it did not have.
+	// The delay keeps a peer from trying many STags quickly (RFC 5042 §6.1.1).
+	//
+	// Each further connection that ends so adds the same delay, up to 60 times BadSTagDelay. If the
+	// delay is longer than HandshakeTimeout, the connection ends at once with ErrDelayed. A
+	// Listener remembers the last 1024 addresses, IPv6 addresses by their /64 prefix. Plain TCP is
+	// not delayed. Zero means 1 s. A negative value means no delay.
 	BadSTagDelay time.Duration
 
-	// Trace gets events as in this table; new ones and new keys may be added. Each has the keys local and peer,
-	// which are addresses, and role: "initiator" or "responder". The handler must not use the connection. Nil is
-	// off.
+	// Trace receives the events in this table. Later versions may add events and keys. Each event
+	// has the keys local and peer, which are addresses, and role, which is "initiator" or
+	// "responder". The handler must not use the connection. Nil means no trace.
 	//
 	//	message                    level  keys
-	//	rddp: DDP mode             Info   startup's agreement: revision, enhanced, crc, tx_markers, rx_markers, ird,
-	//	                                  ord, peer_ird, peer_ord, peer_to_peer, rtr; rddp (so is the peer),
-	//	                                  extensions (RFC 7306), large_fpdus, emss (octets)
-	//	rddp: byte stream          Info   send_credits, send_size: how many messages of how many octets the peer's
-	//	                                  buffers hold; recv_credits, recv_size: the same of this end
-	//	rddp: messages             Info   the same; 0 where the peer has not said
+	//	rddp: DDP mode             Info   what startup agreed on: revision, enhanced, crc, tx_markers,
+	//	                                  rx_markers, ird, ord, peer_ird, peer_ord, peer_to_peer, rtr,
+	//	                                  rddp (the peer is rddp), extensions (RFC 7306), large_fpdus,
+	//	                                  emss (bytes)
+	//	rddp: byte stream          Info   send_credits and send_size: number of the peer's receive
+	//	                                  buffers, and bytes of each; recv_credits and recv_size: the
+	//	                                  same of this end
+	//	rddp: messages             Info   the same keys; 0 if the peer has not said
 	//	rddp: application receives Info
-	//	rddp: rejected             Info   err: one end's program did not want the connection
-	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP mode does without
-	//	rddp: no DDP mode          Warn   err: why startup has failed
+	//	rddp: rejected             Info   err: one end's program rejected the connection
+	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP mode is
+	//	                                  plain TCP
+	//	rddp: no DDP mode          Warn   err: why startup failed
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
-	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP (SetMemoryLimit)
+	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP
+	//	                                  (SetMemoryLimit)
 	//	rddp: panic                Warn   value, stack: a bug; see PanicError
-	//	rddp: no credits           Debug  a Write waits for the peer's program to read
-	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: what was found
+	//	rddp: no credits           Debug  a Write waits until the peer's program reads
+	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: the fault
 	//	rddp: Terminate received   Warn   layer, type, code
-	//	rddp: connection ends      Info   by: "local" (Close) or "peer" (its close)
+	//	rddp: connection ends      Info   by: "local" (Close) or "peer" (the peer's close)
 	//	rddp: connection ends      Warn   by: "failure"; err
-	//	rddp: closed               Debug  the last octet is out, and nothing more is read
+	//	rddp: closed               Debug  the last byte is sent, and the connection reads no more
 	//	rddp: capture starts       Info
 	//	rddp: capture stops        Info
 	Trace *slog.Logger
-	// Tap, called once for each connection, returns what is to see all its octets, or nil. Capture.Tap fits.
+	// Tap, if not nil, is called once for each connection. It returns the Tap that sees all bytes
+	// of the connection, or nil for none. Capture.Tap is such a function.
 	Tap func(local, remote net.Addr, initiator bool) Tap
 }
 
-// Startup is when a connection enters DDP mode.
+// Startup says whether a connection enters DDP mode when it begins.
 type Startup int
 
 const (
 	// StartupOff leaves the connection in TCP mode until the program switches it.
 	StartupOff Startup = iota
-	// StartupPrefer switches where the peer can, and is plain TCP where it can't;
-	// Conn.ConnectionState tells. Dial tries MPA startup, and dials again in plain TCP if the peer gives no MPA
-	// Reply. That costs a connection which the peer sees begin with an MPA Request, so the Dialer
-	// remembers for a while what the peer has said (see Dialer.FallbackFor). A Listener looks at the first
-	// octets of each connection: an MPA Request goes on as startup, everything else is the
-	// application's. So one port serves both kinds of peers.
-	StartupPrefer
-	// StartupRequire switches in Dial, which fails when the peer does not follow. A Listener switches
-	// each connection.
+	// StartupPrefer switches to DDP mode if the peer speaks MPA, and uses plain TCP otherwise.
+	// Conn.ConnectionState says which.
 	//
-	// A Listener runs startup as soon as a connection is there, whatever its program does; see
-	// Listener.Accept for what it does not wait for, and JudgeRequests for programs that want to see to
-	// startup themselves. A Conn of NewConn switches at its first Read, Write or Handshake, with
-	// StartupPrefer in the Initiator's part, too, because it cannot dial again.
+	// Dial tries MPA startup first. If the peer sends no MPA Reply, Dial connects again in plain
+	// TCP, and the peer has seen one connection that began with an MPA Request. To avoid such
+	// connections, the Dialer remembers the peer's behavior for some time (see Dialer.FallbackFor).
+	//
+	// A Listener looks at the first bytes of each connection. If they are an MPA Request, startup
+	// goes on. Everything else is the program's data. So one port serves both kinds of peers.
+	StartupPrefer
+	// StartupRequire switches to DDP mode, or fails. Dial runs startup, and fails if startup fails.
+	// A Listener runs startup of each connection as soon as the connection arrives; see
+	// Listener.Accept, and JudgeRequests for programs that want to run startup themselves.
+	//
+	// A connection made by NewConn runs startup at its first Read, Write or Handshake. It cannot
+	// dial again, so an Initiator with StartupPrefer behaves as with StartupRequire.
 	StartupRequire
 )
 
-// A Tap sees every octet of a connection, for a capture. Its methods are called in stream order
-// for each direction, from any goroutine, and must not keep p. A Tap that takes long makes a slow connection. A call that
-// sends or receives for itself waits for the Tap whatever its deadline; one that waits for another goroutine does not.
+// A Tap sees every byte of a connection, for example to capture them. Its methods are called in
+// stream order for each direction, from any goroutine, and must not keep or modify p. A slow Tap
+// makes the connection slow. A call that sends or receives in its own goroutine waits for the Tap
+// even when its deadline has passed. A call that waits for another goroutine does not.
 type Tap interface {
 	Sent(p []byte)     // p is about to be written
 	Received(p []byte) // p was read
-	Closed()           // no more will come; called once
+	Closed()           // no more calls follow; called once
 }
 
 const (
@@ -245,10 +295,10 @@ func (c *Config) handshakeTimeout(initiator bool) time.Duration {
 
 func (c *Config) preferTimeout() time.Duration { return positive(c.PreferTimeout, defaultPrefer) }
 
-// depth gives an IRD or ORD from its Config value.
+// depth returns the IRD or ORD that a value of Config means.
 func depth(n int) int { return max(orDefault(n, defaultDepth), 0) }
 
-// positive returns v, or def where v is not positive.
+// positive returns v if it is positive, and def otherwise.
 func positive[T ~int | ~int64](v, def T) T {
 	if v <= 0 {
 		return def

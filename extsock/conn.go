@@ -14,37 +14,39 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP mode,
-// and from then on RDMA over the same TCP connection. All methods may be called from any goroutine.
+// A Conn is an extended socket: a net.Conn that speaks plain TCP until it is switched into DDP
+// mode. From then on it carries RDMA over the same TCP connection. Its methods may be called from
+// any goroutine.
 type Conn struct {
 	stream    toe.Stream
-	under     net.Conn // what the stream was made of, or the stream
-	tcp       net.Conn // what has the settings of TCP: under, or what is below TLS
-	cfg       *Config  // mu guards it; another copy after an option was set; fixed once a switch begins
+	under     net.Conn // the net.Conn that the stream was made from, or the stream itself
+	tcp       net.Conn // the connection with the settings of TCP: under, or the one below TLS
+	cfg       *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
 	initiator bool
 	taps      taps
 	trace     *trace
-	door      *startup.Door // of the Listener it came from; nil: none
+	door      *startup.Door // of the Listener that accepted the connection; nil: none
 
 	readDeadline  deadline
 	writeDeadline deadline
 
-	startup *startup.Handshake // how far the connection has come
-	closed  <-chan struct{}    // of startup
+	startup *startup.Handshake // the phase that the connection has reached
+	closed  <-chan struct{}    // startup closes it when the connection is closed
 
-	// peer is what startup told of the peer. What it points to never changes; before startup it is a Peer without
-	// anything.
+	// peer is what startup learned about the peer. The Peer that it points to never changes. Before
+	// startup it is the zero Peer.
 	peer atomic.Pointer[startup.Peer]
 
 	mu       locks.Mutex[locks.Conn]
 	fallback *fallbackError // +checklocks:mu
 
-	appQueues bool        // Config.RecvCQ or Config.SRQ is the application's
-	abortive  atomic.Bool // Close is to be no orderly end
-	// closeCalled says that the program has called Close. It is no phase of startup, because startup that fails
-	// closes the connection, too, and the program's first Close succeeds then.
+	appQueues bool        // Config.RecvCQ or Config.SRQ is set
+	abortive  atomic.Bool // Close must reset the connection
+	// closeCalled says that the program has called Close. It is not a phase of startup, because a
+	// startup that fails closes the connection too, and the program's first Close must succeed
+	// then.
 	closeCalled atomic.Bool
-	resetTold   atomic.Bool // a call has failed because the peer has reset the connection
+	resetTold   atomic.Bool // a call has already returned the peer's reset as its error
 
 	verbsOnce sync.Once
 	verbs     verbs // see endpoint
@@ -53,15 +55,15 @@ type Conn struct {
 
 var _ net.Conn = (*Conn)(nil)
 
-// NewConn makes an extended socket of a connection that something else has made: a *net.TCPConn,
-// *tls.Conn, *net.UnixConn or any other net.Conn. The Conn owns it from now on: nobody else may read
-// from it, write to it or close it. initiator says which part it takes in MPA startup; of the two
-// ends exactly one must be the Initiator. A nil cfg means the zero Config.
+// NewConn returns an extended socket on top of c, which may be a *net.TCPConn, a *tls.Conn, a
+// *net.UnixConn or any other net.Conn. The Conn owns c from now on: the caller must not read from
+// c, write to it or close it. initiator says whether this end is the Initiator in MPA startup.
+// Exactly one of the two ends must be. A nil cfg means the zero Config.
 func NewConn(c net.Conn, initiator bool, cfg *Config) *Conn {
 	return newNetConn(c, initiator, cfg, nil)
 }
 
-// newNetConn is NewConn for a connection that came in at a door.
+// newNetConn is NewConn for a connection that a Listener has accepted at its door.
 func newNetConn(c net.Conn, initiator bool, cfg *Config, door *startup.Door) *Conn {
 	x := newConn(streamOf(c), initiator, cfg, door)
 	x.under, x.tcp = c, c
@@ -88,30 +90,35 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	return c
 }
 
-// unknownPeer is the peer of connections whose startup has told nothing.
+// unknownPeer is the peer of connections before startup.
 var unknownPeer startup.Peer
 
-// config returns how the connection behaves. What it points to never changes.
+// config returns the settings of the connection. The Config that it points to never changes.
 func (c *Conn) config() *Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cfg
 }
 
-// inDDPMode reports whether a driver has the stream.
+// inDDPMode reports whether a driver uses the stream.
 func (c *Conn) inDDPMode() bool {
 	p := c.startup.Phase()
 	return p == startup.DDP || p == startup.Terminating
 }
 
-// Read reads into p. In TCP mode it is TCP's Read, and so it is in DDP mode between two rddp ends, where Read
-// and Write stay a byte stream; io.EOF means that the peer has ended its half properly, and a connection that was
-// lost gives io.ErrUnexpectedEOF at best. In message mode (Config.Messages, or a foreign peer) it returns the octets
-// of one message: what does not fit into p comes with the next Read, never together with another message, and a
-// message of length 0 gives 0 octets and no error.
+// Read reads up to len(p) bytes into p.
 //
-// Read needs the receive queue: where the application posts its own buffers (see PostRecv) the
-// error is ErrMode.
+// In TCP mode Read is TCP's Read. In DDP mode between two rddp ends, Read and Write remain a byte
+// stream and Read behaves as over TCP. io.EOF means that the peer has closed its end, or called
+// CloseWrite, and that all its bytes have been read. If the connection was lost, the error is never
+// io.EOF.
+//
+// In message mode (Config.Messages, or a foreign peer) Read returns bytes of one message. If the
+// message is longer than p, the next Read returns the rest. Bytes of two messages never come
+// together. A message of length 0 gives 0 bytes and no error.
+//
+// Read needs the receive queue. If the program posts its own receive buffers (see PostRecv), the
+// error is ErrReceiveOwner.
 func (c *Conn) Read(p []byte) (int, error) {
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
@@ -125,16 +132,19 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.readPlain(p)
 }
 
-// Write writes p, which is the caller's again when Write returns. In TCP mode it is TCP's Write, and so it is in DDP
-// mode for a byte stream: a short p is copied, to be sent with what else is waiting while the connection is busy, a
-// longer one is sent from where it is; Write waits while the peer's buffers are full. In message mode it sends p as
-// one message and returns when TCP has taken all of it. Operations posted before it complete first. A p longer than
-// the buffers of another rddp end, Config.RecvSize there, gives ErrTooLong; a foreign peer would end the
-// connection.
+// Write writes p to the connection. It does not keep p after it returns.
 //
-// When the deadline passes, the octets that have not begun to go out are taken back: n says how many are the
-// peer's. Those that have begun go out, from a copy. The connection can be used on, unless more than 4 MiB are left of a
-// message that has begun: so long a one ends it.
+// In TCP mode Write is TCP's Write. In DDP mode a byte stream behaves as TCP does: Write copies a
+// short p and may combine it with other short Writes while the connection is busy. It sends a
+// longer p without a copy. It waits while the peer's buffers are full.
+//
+// In message mode Write sends p as one message, and returns when TCP has taken all of it.
+// Operations that were posted before complete first. If the peer is rddp and p is longer than the
+// peer's Config.RecvSize, the error is ErrMessageTooLong. A foreign peer would end the connection.
+//
+// When the write deadline passes, Write takes back the bytes that have not begun to go out, and n
+// is the number of the other bytes: they are sent from a copy. The connection remains usable. There
+// is one exception: if more than 4 MiB are left of a message that has begun, the connection ends.
 func (c *Conn) Write(p []byte) (int, error) {
 	ddp, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
@@ -150,33 +160,38 @@ func (c *Conn) Write(p []byte) (int, error) {
 
 func (c *Conn) isClosed() bool { return isClosed(c.closed) }
 
-// Close closes the connection. In DDP mode it lets what is queued go out first, waiting at most
-// Config.CloseTimeout, then sends the FIN; every Work Request that has not completed is flushed, and
-// all registered memory is taken back from the peer. The peer's FIN is awaited in the background, for
-// at most the same time again. Where TCP is below something with a send buffer of its own, as for TLS, Close waits
-// for that to be empty, in either mode, at most Config.CloseTimeout in all, unless SetLinger says 0.
+// Close closes the connection. A second Close returns net.ErrClosed.
 //
-// As over TCP, Close resets the connection if this end has not read all that has come of the peer's Writes: the peer's
-// program learns that they are lost (ECONNRESET), and what is still queued here is lost, too. What comes later is
-// thrown away, but then the peer gets all that was written here, and the end behind it. A second Close gives
-// net.ErrClosed.
+// In DDP mode Close first waits, for at most Config.CloseTimeout, until queued data is sent, and
+// then sends the FIN. It flushes every Work Request that has not completed, and deregisters all
+// memory. The connection then waits for the peer's FIN in the background, for at most
+// Config.CloseTimeout again. If a layer between this package and TCP has a send buffer, as TLS
+// does, Close also waits until that buffer is empty, in either mode, for at most
+// Config.CloseTimeout in all. After SetLinger(0) Close does not wait.
 //
-// If a Listener is still starting the connection up, Close returns at once, and the connection is closed in the
-// background when startup is over. So the peer finds a connection that was accepted and closed. With StartupPrefer,
-// a peer that has sent nothing is waited for at most 1 s, or Config.SniffTimeout if that is shorter.
+// As over TCP, Close resets the connection if this end has received bytes that it has not read. The
+// peer's program learns from the reset (ECONNRESET) that its data is lost. Data that is still
+// queued at this end is lost too. Bytes that arrive only after Close are discarded without a reset,
+// and the peer receives everything that was written here, and the end.
+//
+// If a Listener is still running the connection's startup, Close returns at once, and the
+// connection is closed in the background when startup is over. The peer then sees a connection that
+// was accepted and closed. With StartupPrefer, the Listener waits for a silent peer for at most 1
+// s, or Config.SniffTimeout if that is shorter.
 func (c *Conn) Close() error {
 	if c.closeCalled.Swap(true) {
 		return c.opError("close", net.ErrClosed)
 	}
 	err := c.close()
-	c.mu.Lock() // setDeadline sets none after this
+	c.mu.Lock() // setDeadline sets no deadline after this
 	defer c.mu.Unlock()
 	c.readDeadline.stop()
 	c.writeDeadline.stop()
 	return err
 }
 
-// close is Close without its effect on later calls of Close. Closing again does nothing.
+// close is Close for callers inside this package: the program's first Close succeeds after it. A
+// second call does nothing.
 func (c *Conn) close() error {
 	switch c.startup.Close() {
 	case startup.AlreadyClosed:
@@ -184,11 +199,11 @@ func (c *Conn) close() error {
 	case startup.CloseDriver:
 		return c.closeDDP()
 	case startup.LeaveOpen:
-		if c.verbs.made.Load() { // else nothing is registered
-			c.verbs.deregisterAll() // now: the peer may get its Reply before the end
+		if c.verbs.made.Load() { // otherwise nothing is registered
+			c.verbs.deregisterAll() // now, because the peer may still get its Reply
 		}
 		return nil
-	case startup.Interrupt: // the goroutine that runs startup finds the stream closed and does the rest
+	case startup.Interrupt: // the goroutine that runs startup does the rest
 		return c.stream.Close()
 	}
 	err := c.closeStream()
@@ -198,7 +213,7 @@ func (c *Conn) close() error {
 	return err
 }
 
-// closeDDP ends a connection in DDP mode.
+// closeDDP closes a connection in DDP mode.
 func (c *Conn) closeDDP() error {
 	defer c.verbs.deregisterAll()
 	if c.abortive.Load() {
@@ -208,10 +223,10 @@ func (c *Conn) closeDDP() error {
 	return c.opError("close", c.verbs.pump.close())
 }
 
-// closeStream ends a connection that is not in DDP mode. It is called once.
+// closeStream closes a connection that is not in DDP mode. It is called once.
 func (c *Conn) closeStream() error {
 	closeStream := c.stream.Close
-	if c.startup.HasUnread() { // TCP does not know that they are unread
+	if c.startup.HasUnread() { // TCP does not know that these bytes are unread
 		closeStream = c.stream.Abort
 	}
 	err := closeStream()
@@ -221,8 +236,9 @@ func (c *Conn) closeStream() error {
 	return err
 }
 
-// CloseWrite ends the way out, behind what was written, and leaves the way in open. In DDP mode that needs the
-// byte stream; in message mode the error is errors.ErrUnsupported.
+// CloseWrite shuts down the sending side of the connection: the peer reads everything that was
+// written and then io.EOF. This end can still read. Later Writes fail. In message mode the error is
+// errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
 	var never deadline
 	inDDP, err := c.enter(startup.Writing, &never)
@@ -244,32 +260,38 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// LocalAddr returns the address of this end.
+// LocalAddr returns the local address of the connection below.
 func (c *Conn) LocalAddr() net.Addr { return c.stream.LocalAddr() }
 
-// RemoteAddr returns the address of the peer.
+// RemoteAddr returns the peer's address of the connection below.
 func (c *Conn) RemoteAddr() net.Addr { return c.stream.RemoteAddr() }
 
-// SetDeadline sets both deadlines. It has no effect on Work Requests that were posted.
+// SetDeadline sets the read and the write deadline. The zero time means no deadline. Deadlines
+// bound calls that wait. They have no effect on Work Requests that were posted.
 func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
-		return err // as it is: a net.Error
+		return err // already a *net.OpError
 	}
 	return c.SetWriteDeadline(t)
 }
 
-// SetReadDeadline bounds Read and RemoteMemory.ReadAt, those under way included.
+// SetReadDeadline sets the deadline of Read, WriteTo, RemoteMemory.Read and RemoteMemory.ReadAt,
+// including calls that are waiting now. A call whose deadline passes returns
+// os.ErrDeadlineExceeded. The zero time means no deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.setDeadline(&c.readDeadline, t, c.startup.SetReadDeadline)
 }
 
-// SetWriteDeadline bounds Write, RemoteMemory.WriteAt and the atomics, those under way included.
+// SetWriteDeadline sets the deadline of Write, ReadFrom, RemoteMemory.Write, RemoteMemory.WriteAt
+// and the atomics, including calls that are waiting now. A call whose deadline passes returns
+// os.ErrDeadlineExceeded. The zero time means no deadline.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.setDeadline(&c.writeDeadline, t, c.startup.SetWriteDeadline)
 }
 
-// setDeadline moves d and, as long as Read and Write go straight to the stream, its deadline. In
-// DDP mode the pump reads and writes for everybody, so the stream's own deadlines are left alone.
+// setDeadline sets d, and also the stream's own deadline while Read and Write use the stream
+// directly. In DDP mode the driver reads and writes for all calls, so setDeadline leaves the
+// stream's deadlines alone.
 func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
