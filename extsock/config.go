@@ -82,9 +82,9 @@ type Config struct {
 	// RTR is the set of Ready to Receive indications that this end can send or receive. Zero means
 	// zero-length RDMA Write and zero-length RDMA Read.
 	RTR mpa.RTR
-	// PrivateData is sent to the peer's program in the MPA Request or Reply: at most 488 bytes, or 508
-	// with NoCapabilities (RFC 5044 §7.1.1, RFC 6581 §9). Linux passes at most 231 of them on to its
-	// programs.
+	// PrivateData is sent to the peer's program in the MPA Request or Reply: at most 488 bytes, or
+	// 508 with NoCapabilities (RFC 5044 §7.1.1, RFC 6581 §9). Linux passes at most 231 of them on
+	// to its programs.
 	PrivateData []byte
 	// NoCapabilities leaves out the capability record, by which two rddp ends recognize each other.
 	// The record precedes PrivateData, so the program of a foreign peer would see it there.
@@ -186,25 +186,25 @@ type Config struct {
 	// "responder". The handler must not use the connection. Nil means no trace.
 	//
 	//	message                    level  keys
-	//	rddp: DDP mode             Info   what startup agreed on: revision, enhanced, crc, tx_markers,
-	//	                                  rx_markers, ird, ord, peer_ird, peer_ord, peer_to_peer, rtr,
-	//	                                  rddp (the peer is rddp), extensions (RFC 7306), large_fpdus,
-	//	                                  emss (bytes)
+	//	rddp: DDP mode             Info   what startup agreed on: revision, enhanced, crc,
+	//	                                  tx_markers, rx_markers, ird, ord, peer_ird, peer_ord,
+	//	                                  peer_to_peer, rtr, rddp (the peer is rddp),
+	//	                                  extensions (RFC 7306), large_fpdus, emss (bytes)
 	//	rddp: byte stream          Info   send_credits and send_size: number of the peer's receive
-	//	                                  buffers, and bytes of each; recv_credits and recv_size: the
-	//	                                  same of this end
+	//	                                  buffers, and bytes of each; recv_credits and recv_size:
+	//	                                  the same of this end
 	//	rddp: messages             Info   the same keys; 0 if the peer has not said
 	//	rddp: application receives Info
 	//	rddp: rejected             Info   err: one end's program rejected the connection
-	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP mode is
-	//	                                  plain TCP
+	//	rddp: plain TCP            Info   reason (in words), err: a connection that prefers DDP
+	//	                                  mode is plain TCP
 	//	rddp: no DDP mode          Warn   err: why startup failed
 	//	rddp: address waits        Debug  for: how long (Config.BadSTagDelay)
 	//	rddp: memory limit         Debug  a connection in message mode stops reading from TCP
 	//	                                  (SetMemoryLimit)
 	//	rddp: panic                Warn   value, stack: a bug; see PanicError
 	//	rddp: no credits           Debug  a Write waits until the peer's program reads
-	//	rddp: Terminate sent       Warn   layer, type, code: in the words of RFC 5040; err: the fault
+	//	rddp: Terminate sent       Warn   layer, type, code: as RFC 5040 names them; err: the fault
 	//	rddp: Terminate received   Warn   layer, type, code
 	//	rddp: connection ends      Info   by: "local" (Close) or "peer" (the peer's close)
 	//	rddp: connection ends      Warn   by: "failure"; err

@@ -17,35 +17,42 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// A Dialer makes connections, as net.Dialer does, that are extended sockets in the Initiator's part.
-// The zero value works. Its DialContext is what http.Transport and others take. It must not be copied once used.
+// A Dialer connects to addresses, as net.Dialer does. Its connections are extended sockets, and
+// each is the Initiator in MPA startup. The zero value is ready to use. The method DialContext fits
+// http.Transport and others. A Dialer must not be copied after its first use. Its methods may be
+// called from any goroutine.
 type Dialer struct {
-	// NetDialer has the settings of the operating system's TCP, which a nil Config.Backend uses. Its Timeout and
-	// Deadline bound the whole of a dial, with any Backend: the connecting, TLS, MPA startup, and the second
-	// connection of a fallback.
+	// NetDialer has the settings of the operating system's TCP, which is used if Config.Backend is
+	// nil. Its Timeout and Deadline bound the whole dial, with any Backend: connecting, TLS, MPA
+	// startup, and the second connection of a fallback.
 	NetDialer net.Dialer
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
-	// FallbackFor is for how long the Dialer remembers what a peer has said: that it does not speak MPA, or closes
-	// instead of answering (StartupPrefer dials the address in plain TCP at once then), or that it knows only
-	// revision 1 of MPA. That a peer was late is not remembered, and a connection to the address that enters DDP
-	// mode ends the memory. Zero means a minute, negative not at all.
+	// FallbackFor is how long the Dialer remembers what it learned about a peer:
+	//
+	//   - The peer does not speak MPA, or closes the connection instead of answering. With
+	//     StartupPrefer the Dialer then connects to that address in plain TCP at once.
+	//   - The peer knows only revision 1 of MPA. The Dialer then begins in revision 1.
+	//
+	// The Dialer does not remember that a peer was late. It forgets an address when a connection to
+	// it enters DDP mode in the configured revision. Zero means one minute. A negative value means
+	// that the Dialer remembers nothing.
 	FallbackFor time.Duration
 
 	known startup.Records
 }
 
-// defaultDialer remembers for Dial.
+// defaultDialer holds what Dial and DialContext remember.
 var defaultDialer Dialer
 
-// Dial connects to address, as net.Dial does for "tcp" and "unix". The connection is in TCP mode unless
-// Config.Startup says otherwise, and its part in MPA startup is the Initiator's. A nil cfg means the
-// zero Config. A Dialer takes a context.
+// Dial connects to address, as net.Dial does for the networks "tcp" and "unix". The connection is
+// in TCP mode unless Config.Startup says otherwise, and it is the Initiator in MPA startup. A nil
+// cfg means the zero Config. A Dialer has more settings.
 func Dial(network, address string, cfg *Config) (*Conn, error) {
 	return defaultDialer.dial(context.Background(), network, address, cfg)
 }
 
-// Dial is DialContext without a context.
+// Dial is DialContext without a context. The connection is a *Conn.
 func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
@@ -60,9 +67,10 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-// DialDDP connects to address and switches the connection into DDP mode, whatever Config.Startup says. It never falls back
-// to plain TCP, and tries a peer that the Dialer remembers as one without MPA. The errors are those of the connecting and
-// of Conn.EnableDDP. ctx bounds the call, not the connection.
+// DialDDP connects to address and switches the connection into DDP mode, whatever Config.Startup
+// says. It never falls back to plain TCP, and it tries DDP mode even if the Dialer remembers that
+// the peer does not speak MPA. DialDDP returns the errors of connecting and of Conn.EnableDDP. ctx
+// bounds the call, but not the life of the connection.
 func (d *Dialer) DialDDP(ctx context.Context, network, address string) (*Conn, error) {
 	cfg := Config{}
 	if d.Config != nil {
@@ -105,10 +113,10 @@ type attempt struct {
 	d           *Dialer
 	to          startup.Address
 	cfg         *Config
-	unreachable bool // connect has failed, TLS included
+	unreachable bool // connect failed, perhaps in the TLS handshake
 }
 
-// connect makes a connection in TCP mode.
+// connect returns a new connection in TCP mode.
 func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	backend := cfg.Backend
 	if backend == nil {
@@ -123,7 +131,7 @@ func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 		return newConn(s, true, cfg, nil), nil
 	}
 	t := tls.Client(s, tlsFor(cfg.TLS, a.to.Address))
-	// The peer may say nothing, and ctx may have no end.
+	// The peer may send nothing, and ctx may have no deadline.
 	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
@@ -134,10 +142,10 @@ func (a *attempt) connect(ctx context.Context, cfg *Config) (*Conn, error) {
 	return NewConn(t, true, cfg), nil
 }
 
-// tlsTimeout bounds the TLS handshake of a Dial.
+// tlsTimeout bounds the TLS handshake of Dial.
 const tlsTimeout = 10 * time.Second
 
-// tlsFor returns the client's configuration for address.
+// tlsFor returns the TLS configuration of a client that connects to address.
 func tlsFor(cfg *tls.Config, address string) *tls.Config {
 	if cfg.ServerName != "" || cfg.InsecureSkipVerify {
 		return cfg
@@ -151,19 +159,20 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 	return cfg
 }
 
-// require switches c, or a second connection, where Config.RetryRevision1 allows one. If it returns an error, c is
-// closed, unless the error is ErrUnread.
+// require switches c into DDP mode, or a second connection if Config.RetryRevision1 allows one. If
+// it returns an error, c is closed, unless the error is ErrUnread with StartupPrefer: then it
+// returns c too.
 func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	_, revision1 := a.d.known.Recall(a.to)
 	if revision1 && c.cfg.Revision == 0 {
-		c.cfg = inRevision1(c.cfg) // nobody else has c yet
+		c.cfg = inRevision1(c.cfg) // no other goroutine has c yet
 	}
 	err := c.EnableDDP(ctx, nil)
 	if err == nil {
 		switch {
 		case c.cfg.Revision == a.cfg.Revision:
 			a.d.known.Forget(a.to)
-		case !revision1: // so it is known only now
+		case !revision1: // the Dialer did not know this peer's revision
 			a.d.known.Note(a.to, nil, a.d.fallbackFor())
 		}
 		return c, nil
@@ -172,11 +181,11 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 		return c, err
 	}
 	c.Close()
-	if errors.Is(err, ErrUnread) { // of a new connection: the peer speaks first, so it is no Responder
+	if errors.Is(err, ErrUnread) { // the peer spoke first, so it is not a Responder
 		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
-	// A Responder of RFC 5044's time closes at a revision it does not know; RFC 6581 §10 allows to try
-	// again without the enhancements, on a new connection.
+	// A Responder that knows only RFC 5044 closes the connection when it gets a newer revision. RFC
+	// 6581 §10 allows the Initiator to try again without the enhancements, on a new connection.
 	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && ctx.Err() == nil {
 		again, dialErr := a.connect(ctx, inRevision1(cfg))
 		if dialErr != nil {
@@ -193,7 +202,8 @@ func inRevision1(cfg *Config) *Config {
 	return &older
 }
 
-// prefer switches where the peer can, and falls back to plain TCP where it can't.
+// prefer switches the connection into DDP mode if the peer can, and otherwise falls back to plain
+// TCP.
 func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	if before, _ := a.d.known.Recall(a.to); before != nil {
 		return a.fallBack(ctx, &fallbackError{Reason: startup.Remembered, Err: before})
@@ -210,9 +220,9 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 	}
 	why := &fallbackError{Err: err}
 	switch {
-	case c != nil: // ErrUnread: nothing was sent, so the connection is as good as new
+	case c != nil: // ErrUnread: nothing was sent, so c can be used as plain TCP
 		why.Reason = startup.NotMPA
-		c.cfg = a.cfg // nobody else has c yet
+		c.cfg = a.cfg // no other goroutine has c yet
 		c.fallBack(why)
 		a.d.known.Note(a.to, why, a.d.fallbackFor())
 		return c, nil
@@ -220,20 +230,21 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 		return nil, err
 	case errors.Is(err, ErrNoReply):
 		why.Reason = startup.NoReply
-	case errors.Is(err, ErrNotMPA), errors.Is(err, mpa.ErrSameRole): // the latter: an echo service gives our Request back
+	case errors.Is(err, ErrNotMPA), errors.Is(err, mpa.ErrSameRole): // an echo service
 		why.Reason = startup.NotMPA
 	case errors.Is(err, context.DeadlineExceeded):
 		why.Reason = startup.TimedOut
-	default: // a rejection, or MPA that makes no sense: an answer
+	default: // a rejection, or a broken MPA frame: the peer speaks MPA
 		return nil, err
 	}
-	if why.Reason != startup.TimedOut && !isNetworkFault(err) { // the peer has said it, and is not just busy or out of reach
+	if why.Reason != startup.TimedOut && !isNetworkFault(err) { // a property of the peer
 		a.d.known.Note(a.to, why, a.d.fallbackFor())
 	}
 	return a.fallBack(ctx, why)
 }
 
-// isNetworkFault reports whether err is the network's, and nothing that the peer has said.
+// isNetworkFault reports whether err says that the network failed, and so says nothing about the
+// peer.
 func isNetworkFault(err error) bool {
 	return slices.ContainsFunc(networkFaults, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
@@ -242,7 +253,7 @@ var networkFaults = []syscall.Errno{
 	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN,
 }
 
-// fallBack connects in plain TCP.
+// fallBack returns a second connection, in plain TCP.
 func (a *attempt) fallBack(ctx context.Context, why *fallbackError) (*Conn, error) {
 	c, err := a.connect(ctx, a.cfg)
 	if err != nil {
@@ -254,7 +265,7 @@ func (a *attempt) fallBack(ctx context.Context, why *fallbackError) (*Conn, erro
 
 func (d *Dialer) fallbackFor() time.Duration { return orDefault(d.FallbackFor, time.Minute) }
 
-// streamOf makes a Stream of a net.Conn.
+// streamOf returns a Stream on top of c.
 func streamOf(c net.Conn) toe.Stream {
 	switch c := c.(type) {
 	case toe.Stream:

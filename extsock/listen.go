@@ -14,17 +14,21 @@ import (
 	"github.com/rddp/rddp/toe/kernel"
 )
 
-// A Listener is a net.Listener whose connections are extended sockets.
+// A Listener is a net.Listener whose connections are extended sockets. Its methods may be called
+// from any goroutine.
 //
-// Unless Config.Startup is StartupOff, it runs the startup of each connection in the background, from the moment it
-// comes, whatever the program does; at most 128 connections wait for Accept so, and the others wait in the
-// operating system's backlog. A Listener leaves startup to the program where Config.JudgeRequests says so, and where
-// Config.RecvCQ makes the program post receive buffers to each connection, which it has to do before startup.
+// Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
+// background as soon as the connection arrives, whatever the program does. At most 128 connections
+// wait for Accept in this way. The others wait in the operating system's backlog.
+//
+// A Listener leaves startup to the program in two cases: if Config.JudgeRequests is set, and if
+// Config.RecvCQ is set without Config.SRQ. In the second case the program must post receive buffers
+// to each connection before startup.
 type Listener struct {
 	l       net.Listener
 	cfg     *Config
 	door    *startup.Door
-	backlog *backlog // nil: connections are not started up before Accept
+	backlog *backlog // nil: startup does not begin before Accept
 }
 
 var (
@@ -52,16 +56,18 @@ func newDoor(cfg *Config) *startup.Door {
 	return startup.NewDoor(orDefault(cfg.MaxHalfOpen, defaultHalfOpen), orDefault(cfg.BadSTagDelay, defaultDelay))
 }
 
-// A ListenConfig makes Listeners, as net.ListenConfig does. The zero value works.
+// A ListenConfig listens at addresses, as net.ListenConfig does. The zero value is ready to use.
 type ListenConfig struct {
-	// NetListenConfig has the settings of the operating system's TCP, which a nil Config.Backend uses.
+	// NetListenConfig has the settings of the operating system's TCP, which is used if
+	// Config.Backend is nil.
 	NetListenConfig net.ListenConfig
 	// Config says how the connections behave. Nil means the zero Config.
 	Config *Config
 }
 
-// Listen listens at address. The Listener is a *Listener. Networks are those of Config.Backend. ctx bounds
-// the address look-up.
+// Listen listens at address. The result is a *Listener. The networks are those of Config.Backend:
+// for the operating system's TCP, those of net.Listen. ctx bounds the resolution of the address,
+// but not the life of the Listener.
 func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	l, err := lc.listen(ctx, network, address)
 	if err != nil {
@@ -86,18 +92,19 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	return newListener(streamListener{l}, cfg), nil
 }
 
-// Listen listens at address, as net.Listen does for "tcp". A nil cfg means the zero Config.
+// Listen listens at address, as net.Listen does. A nil cfg means the zero Config.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
 	return (&ListenConfig{Config: cfg}).listen(context.Background(), network, address)
 }
 
-// NewListener makes a Listener of any other one, whose connections become extended sockets as by
-// NewConn; Config.Backend is not used. The Listener owns l from now on. A nil cfg means the zero Config.
+// NewListener returns a Listener on top of l. The connections that l accepts become extended
+// sockets, as by NewConn. Config.Backend is not used. The Listener owns l from now on, and its
+// Close closes l. A nil cfg means the zero Config.
 func NewListener(l net.Listener, cfg *Config) *Listener {
 	return newListener(l, cfg)
 }
 
-// A streamListener is the listener of a Backend as package net has it.
+// A streamListener makes a net.Listener of a Backend's listener.
 type streamListener struct{ toe.Listener }
 
 func (l streamListener) Accept() (net.Conn, error) {
@@ -108,10 +115,13 @@ func (l streamListener) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// Accept waits for the next connection, a *Conn whose part in MPA startup is the Responder's. As over TCP, it does
-// not wait for anything that the peer has to send: startup of the connection may be under way still, and Read and
-// Write wait for that. If it fails, they say so; a connection of which it has failed before is never handed out.
-// With StartupOff the connection is in TCP mode, and TLS comes with its first use.
+// Accept waits for the next connection and returns it. The connection is a *Conn, and it is the
+// Responder in MPA startup.
+//
+// As over TCP, Accept does not wait for data of the peer. The connection's startup may still be
+// running; Read and Write wait for it, and return its error if it fails. Accept does not return
+// connections whose startup has already failed. With StartupOff the connection is in TCP mode, and
+// its TLS handshake runs at the first use.
 func (l *Listener) Accept() (net.Conn, error) {
 	c, err := l.accept()
 	if err != nil {
@@ -127,13 +137,15 @@ func (l *Listener) accept() (*Conn, error) {
 	return l.acceptBelow()
 }
 
-// AcceptDDP waits for the next connection in DDP mode, whatever Config.Startup says. A connection of which startup fails
-// is closed, and so is one of a plain peer under StartupPrefer: a program that serves plain peers uses Accept.
+// AcceptDDP waits for the next connection in DDP mode and returns it, whatever Config.Startup says.
+// It closes connections whose startup fails, and with StartupPrefer also connections of peers that
+// speak plain TCP. A program that serves such peers must use Accept.
 //
-// If the Listener runs startup itself, AcceptDDP returns whichever connection is in DDP mode first, so a silent peer keeps
-// nobody waiting. Otherwise, with StartupOff, say, AcceptDDP calls EnableDDP on one connection after the other, and a
-// silent peer delays the next for HandshakeTimeout. A server that expects DDP mode of everybody sets StartupRequire.
-// Config.JudgeRequests does not matter here: AcceptDDP accepts every Request.
+// If the Listener runs startup itself, AcceptDDP returns the first connection that reaches DDP
+// mode, so a silent peer does not delay other peers. Otherwise, for example with StartupOff,
+// AcceptDDP calls EnableDDP on one connection after another, and a silent peer delays the next one
+// for HandshakeTimeout. A server all of whose peers use DDP mode should set StartupRequire.
+// AcceptDDP accepts every Request, even with Config.JudgeRequests.
 func (l *Listener) AcceptDDP() (*Conn, error) {
 	if err := privateDataError(l.cfg, nil, true); err != nil { // no connection could be switched
 		a := l.Addr()
@@ -150,11 +162,11 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 		if c.EnableDDP(context.Background(), nil) == nil {
 			return c, nil
 		}
-		c.Close() // startup has failed, which says more
+		c.Close() // the trace has the error of startup
 	}
 }
 
-// acceptBelow makes a Conn of the next connection of the listener below.
+// acceptBelow returns a Conn for the next connection of the listener below.
 func (l *Listener) acceptBelow() (*Conn, error) {
 	nc, err := l.l.Accept()
 	if err != nil {
@@ -165,7 +177,7 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	}
 	var c *Conn
 	defer func() {
-		if c == nil { // Config.Tap has panicked
+		if c == nil { // Config.Tap panicked
 			nc.Close()
 		}
 	}()
@@ -173,7 +185,8 @@ func (l *Listener) acceptBelow() (*Conn, error) {
 	return c, nil
 }
 
-// Close stops listening. Connections that were accepted stay; those that wait for Accept are reset, as TCP does.
+// Close stops listening. It does not affect connections that Accept has returned. It resets
+// connections that wait for Accept, as the operating system does.
 func (l *Listener) Close() error {
 	err := l.l.Close()
 	if l.backlog != nil {
@@ -182,11 +195,12 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Addr returns the address that the Listener has.
+// Addr returns the address at which the Listener listens.
 func (l *Listener) Addr() net.Addr { return l.l.Addr() }
 
-// SetDeadline bounds Accept, calls under way included; the zero time takes the bound away. The error is
-// errors.ErrUnsupported where the listener below has no deadlines and the Listener starts nothing up.
+// SetDeadline sets the deadline of Accept and AcceptDDP, including calls that are waiting now. The
+// zero time means no deadline. The error is errors.ErrUnsupported if the Listener does not run
+// startup itself and the listener below has no deadlines.
 func (l *Listener) SetDeadline(t time.Time) error {
 	if l.backlog != nil {
 		return l.backlog.setDeadline(t)
@@ -198,10 +212,12 @@ func (l *Listener) SetDeadline(t time.Time) error {
 	return d.SetDeadline(t)
 }
 
-// File returns a copy of the operating system's listening socket, as for a net.TCPListener. Where there is none the
-// error is errors.ErrUnsupported. The two share their mode: after the File's Fd, which makes the socket a blocking one,
-// an Accept under way may last until the next connection, and so may Close. A Listener that runs startup itself always has
-// an Accept under way.
+// File returns a copy of the operating system's listening socket, as net.TCPListener does. The
+// caller must close it. If there is no such socket, the error is errors.ErrUnsupported.
+//
+// The copy shares its blocking mode with the Listener. Calling Fd on the copy makes the socket
+// blocking. Accept and Close may then last until the next connection arrives. A Listener that runs
+// startup itself always has such an Accept under way.
 func (l *Listener) File() (*os.File, error) {
 	f, ok := l.below().(interface{ File() (*os.File, error) })
 	if !ok {
@@ -210,8 +226,8 @@ func (l *Listener) File() (*os.File, error) {
 	return f.File()
 }
 
-// SyscallConn gives access to the operating system's listening socket, for its settings. Where there is none the
-// error is errors.ErrUnsupported.
+// SyscallConn returns access to the operating system's listening socket, for its settings. If there
+// is no such socket, the error is errors.ErrUnsupported.
 func (l *Listener) SyscallConn() (syscall.RawConn, error) {
 	s, ok := l.below().(syscall.Conn)
 	if !ok {
@@ -220,7 +236,7 @@ func (l *Listener) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// below returns the listener that has the settings.
+// below returns the listener that has the settings of TCP.
 func (l *Listener) below() any {
 	if s, ok := l.l.(streamListener); ok {
 		return s.Listener

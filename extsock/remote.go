@@ -9,12 +9,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// RemoteMemory is a peer's registered memory, for one-sided operations: the peer's program takes no part
-// in them. Offsets are in octets from the start of the memory.
+// A RemoteMemory is registered memory of the peer, for one-sided operations: the peer's program
+// takes no part in them. Offsets and lengths are in bytes, and offset 0 is the start of the memory.
 //
-// The methods block until the operation is complete, until the Conn's read or write deadline, or until
-// ctx is done, for those that have a ctx. The error is then os.ErrDeadlineExceeded or ctx.Err(). They may
-// be called from any goroutine, many at once.
+// The methods wait until the operation is complete, until the Conn's read or write deadline passes,
+// or until ctx is done. The error is then os.ErrDeadlineExceeded or ctx.Err(). All methods may be
+// called from any goroutine, and many calls may run at once.
 type RemoteMemory struct {
 	c *Conn
 	h rdmap.Handle
@@ -25,23 +25,24 @@ var (
 	_ io.WriterAt = (*RemoteMemory)(nil)
 )
 
-// Remote returns the peer's memory that h names. It does not ask the peer: a Handle that is not valid
-// fails the first operation, and ends the connection.
+// Remote returns the peer's memory that h names. It does not ask the peer. If h is not valid, the
+// first operation fails and the connection ends.
 func (c *Conn) Remote(h rdmap.Handle) *RemoteMemory { return &RemoteMemory{c: c, h: h} }
 
-// ReadAt is Read without a context.
+// ReadAt is Read without a context. It implements io.ReaderAt.
 func (m *RemoteMemory) ReadAt(p []byte, off int64) (int, error) {
 	return m.Read(context.Background(), p, off)
 }
 
-// WriteAt is Write without a context.
+// WriteAt is Write without a context. It implements io.WriterAt.
 func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 	return m.Write(context.Background(), p, off)
 }
 
-// Read reads len(p) octets from offset off with one RDMA Read. At the end of the memory Read returns the
-// octets that are there and io.EOF, as an io.ReaderAt does. The Conn's read deadline bounds it. A call
-// that ends early leaves the connection usable, and does not change p after it has returned.
+// Read reads len(p) bytes at offset off into p, with one RDMA Read. If the memory ends before p is
+// full, Read returns the bytes up to the end and io.EOF, as io.ReaderAt requires. A negative off
+// gives ErrRange. The Conn's read deadline bounds the call. If the call returns early, the
+// connection remains usable, and the answer does not change p.
 func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, m.c.opError("read", errRange)
@@ -64,13 +65,17 @@ func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, erro
 	return len(p), end
 }
 
-// Write writes p at offset off with one RDMA Write and returns when TCP has taken all of it. The peer's
-// memory has it by the time at which the peer answers a later message, or a later Read returns. The
-// Conn's write deadline bounds it. When a call ends early and some of p is on its way already, all of p
-// goes out from a copy. If that would be more than 4 MiB, the connection ends.
+// Write writes p at offset off with one RDMA Write, and returns when TCP has taken all of it. It
+// does not keep p after it returns. If p does not fit into the memory at off, the error is ErrRange
+// and nothing is written.
+//
+// The bytes are certainly in the peer's memory once the peer has answered a later message, or once
+// a later Read has returned. The Conn's write deadline bounds the call. If the call returns early
+// after p has begun to go out, the rest of p is sent from a copy. If that copy would be longer than
+// 4 MiB, the connection ends.
 func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 || int64(len(p)) > m.len()-off {
-		return 0, m.c.opError("write", fmt.Errorf("%w: %d octets at %d of %d", errRange, len(p), off, m.len()))
+		return 0, m.c.opError("write", fmt.Errorf("%w: %d bytes at offset %d of %d", ErrRange, len(p), off, m.len()))
 	}
 	h, err := m.h.Slice(off, len(p))
 	if err != nil {
@@ -83,20 +88,21 @@ func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, err
 	return len(p), nil
 }
 
-// FetchAdd adds delta to the 64-bit word at off and returns the value that the word had before. The
-// word's address at the peer must be a multiple of 8. Otherwise the error of this and the other atomics
-// is ddp.ErrMisaligned. The Conn's write deadline bounds them.
+// FetchAdd adds delta to the 64-bit word at offset off and returns the value that the word had
+// before. The word's address at the peer must be a multiple of 8, or the error is
+// ddp.ErrMisaligned. An off outside the memory gives ErrRange. The Conn's write deadline bounds the
+// call. The same is true for the other atomics.
 func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }
 
-// CompareAndSwap replaces the 64-bit word at off by new if the word is old. It returns the value that the
-// word had before, so the word was replaced if that is old.
+// CompareAndSwap sets the 64-bit word at offset off to new if the word is equal to old. It returns
+// the value that the word had before; the word was replaced if that value is old.
 func (m *RemoteMemory) CompareAndSwap(ctx context.Context, off int64, old, new uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkCmpSwap, Compare: old, Operand: new}, off)
 }
 
-// Swap replaces the 64-bit word at off by new and returns the value that the word had before.
+// Swap sets the 64-bit word at offset off to new and returns the value that the word had before.
 func (m *RemoteMemory) Swap(ctx context.Context, off int64, new uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkSwap, Operand: new}, off)
 }
@@ -107,8 +113,8 @@ func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int
 	if off < 0 || off > m.len()-8 {
 		return 0, m.c.opError("atomic", errRange)
 	}
-	// The TO is congruent to the peer's address modulo 8, at least if the peer is rddp; a misaligned
-	// word would end the connection (RFC 7306 §5.1).
+	// A misaligned word would end the connection (RFC 7306 §5.1). The TO is congruent to the peer's
+	// address modulo 8, at least if the peer is rddp.
 	if (m.h.TO+uint64(off))%8 != 0 {
 		return 0, m.c.opError("atomic", ddp.ErrMisaligned)
 	}
@@ -121,7 +127,7 @@ func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int
 	return done.Original, err
 }
 
-// do runs one operation until ctx is done or the deadline has passed.
+// do runs one operation. It returns early when ctx is done or d has passed.
 func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
 		return rdmap.Completion{}, m.c.opError(op, err)

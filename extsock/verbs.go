@@ -12,18 +12,18 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and write
-// the memory at any time, as far as the Region's access rights allow, until Deregister or the Close of
-// the connection has returned. The memory itself stays the application's. Regions may be compared with
+// A Region is registered memory, made by Conn.Register or Region.Window. The peer may read and
+// write the memory at any time, as far as the Region's access rights allow, until Deregister or the
+// connection's Close returns. The memory itself remains the program's. Regions may be compared with
 // ==, and their methods may be called from any goroutine.
 type Region struct {
 	r *ddp.Region
 	v *verbs
 }
 
-// Deregister ends the peer's access. When Deregister returns, no copy into or out of the memory is
-// under way, and the peer does not change the memory any more. It may be called more than once. On the
-// zero Region it does nothing.
+// Deregister ends the peer's access. When it returns, no copy into or out of the memory is under
+// way, and the peer cannot change the memory any more. Deregister may be called more than once. On
+// the zero Region it does nothing.
 func (r Region) Deregister() {
 	if r.r == nil {
 		return
@@ -34,35 +34,36 @@ func (r Region) Deregister() {
 	r.r.Deregister()
 }
 
-// Handle returns the name of the whole Region, with which the peer uses it: its STag, its Tagged Offset
-// and its length. Handle.AppendTo makes 16 octets of the Handle, which the program sends to the peer by
-// any means. Handle must not be called on the zero Region.
+// Handle returns the Handle of the whole Region: its STag, its Tagged Offset and its length in
+// bytes. The peer needs the Handle to use the Region. Handle.AppendTo encodes it in 16 bytes, which
+// the program sends to the peer by any means. Handle must not be called on the zero Region.
 func (r Region) Handle() rdmap.Handle {
 	return rdmap.Handle{STag: r.r.STag(), TO: r.r.TO(), Len: uint32(r.r.Len())}
 }
 
-// verbs is the RDMA side of a connection. It is made when it is first needed, before the switch if
-// the application registers memory or posts receives, so that a connection in TCP mode stays small.
+// verbs is the RDMA side of a connection. It is built when it is first needed, so that a connection
+// in TCP mode stays small. That is before the switch if the program registers memory or posts
+// receives.
 type verbs struct {
-	made    atomic.Bool // all but pump is set
+	made    atomic.Bool // all fields but pump and writer are set
 	qp      *rdmap.QP
 	pump    *pump         // not nil from the end of startup
 	writer  *streamWriter // nil in message mode
 	domain  *ddp.Domain
-	stream  uint64 // the number of the queue pair, and of its stream in domain
+	stream  uint64 // number of the queue pair, and of its stream in domain
 	sendCQ  *rdmap.CompletionQueue
 	recvCQ  *rdmap.CompletionQueue
 	ids     atomic.Uint64
-	waiters sync.Pool // of completion queues, see waiter
+	waiters sync.Pool // of completion queues; see waiter
 
 	regionsMu locks.Mutex[locks.Regions]
-	// what is registered; nil once closed
+	// the registered memory; nil once closed
 	regions     map[*ddp.Region]struct{} // +checklocks:regionsMu
-	appReceives atomic.Bool              // the application has posted a receive buffer
+	appReceives atomic.Bool              // the program has called PostRecv in time
 }
 
-// streams numbers the connections of the process, so that several can share a Protection Domain and
-// each memory Region still be one connection's only.
+// streams numbers the connections of the process. So connections can share a Protection Domain
+// while each memory Region belongs to one connection.
 var streams atomic.Uint64
 
 func (c *Conn) endpoint() *verbs {
@@ -87,14 +88,14 @@ func (c *Conn) endpoint() *verbs {
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
-		if c.startup.IsGivenUp() { // Close came first and found nothing
+		if c.startup.IsGivenUp() { // Close came first, and found no verbs to abandon
 			c.abandonVerbs()
 		}
 	})
 	return v
 }
 
-// abandonVerbs flushes what was posted on a connection that never entered DDP mode.
+// abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
 	if v := &c.verbs; v.made.Load() && v.pump == nil {
 		v.qp.Abort(net.ErrClosed)
@@ -102,7 +103,7 @@ func (c *Conn) abandonVerbs() {
 	}
 }
 
-// appReceives reports whether the application owns the receive queue.
+// appReceives reports whether the program owns the receive queue.
 func (c *Conn) appReceives() bool {
 	return c.appQueues || c.verbs.appReceives.Load()
 }
@@ -118,23 +119,26 @@ func (c *Conn) inDDP() (*verbs, error) {
 	return &c.verbs, nil
 }
 
-// SendCQ returns the completion queue of posted operations.
+// SendCQ returns the completion queue of the send queue: Config.SendCQ, or the connection's own. It
+// holds the Completions of Post and PostBatch.
 func (c *Conn) SendCQ() *rdmap.CompletionQueue { return c.endpoint().sendCQ }
 
-// RecvCQ returns the completion queue of posted receive buffers.
+// RecvCQ returns the completion queue of the receive queue: Config.RecvCQ, or the connection's own.
+// It holds the Completions of PostRecv and Config.SRQ.
 func (c *Conn) RecvCQ() *rdmap.CompletionQueue { return c.endpoint().recvCQ }
 
-// Register makes b accessible to this connection's peer, as far as access says. It may be called in
-// either mode. b stays the caller's, but the peer may change or read it at any time until Deregister
-// returns. b must hold 1 to 2^32-1 octets. With ddp.RemoteAtomic its address must be a multiple of 8, as that
-// of memory that make has returned is, else the error is ddp.ErrMisaligned.
+// Register gives the peer of this connection the given access to b, until Deregister or Close
+// returns. It may be called in either mode. b remains the caller's, but meanwhile the peer may read
+// or change it at any time. The length of b must be 1 to 2^32-1 bytes. With ddp.RemoteAtomic the
+// address of b must be a multiple of 8, as in memory that make returns, or the error is
+// ddp.ErrMisaligned. After Close the error is net.ErrClosed.
 func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	v := c.endpoint()
 	if c.isClosed() {
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
 	r, err := v.domain.Register(b, access, v.stream)
-	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // the TO says what the address does
+	if err == nil && access&ddp.RemoteAtomic != 0 && r.TO()%8 != 0 { // as is the address
 		r.Deregister()
 		err = ddp.ErrMisaligned
 	}
@@ -151,7 +155,7 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	return Region{r, v}, nil
 }
 
-// deregisterAll takes all memory back from the peer.
+// deregisterAll ends the peer's access to all registered memory.
 func (v *verbs) deregisterAll() {
 	v.regionsMu.Lock()
 	regions := v.regions
@@ -162,12 +166,20 @@ func (v *verbs) deregisterAll() {
 	}
 }
 
-// Post posts wr to the send queue and returns at once. wr itself is the caller's again; what its
-// slices refer to is the connection's until the Completion, which comes exactly once for each wr
-// that Post accepts (none for a successful Unsignaled one). Errors: ErrMode,
-// rdmap.ErrQueueFull, rdmap.ErrCompletionQueueFull, rdmap.ErrNoExtensions (the peer
-// has not announced RFC 7306's operations), syscall.EPIPE for what needs the answer of a peer that has closed, the
-// reason of another end, and those of a wr that makes no sense.
+// Post adds wr to the send queue and returns at once. The caller may reuse wr itself. The memory to
+// which the slices of wr refer belongs to the connection until the Completion. Each wr that Post
+// accepts has exactly one Completion, in SendCQ. A wr that is Unsignaled has none if it succeeds.
+//
+// Post returns one of these errors, and those of a wr that is not valid:
+//
+//	ErrMode                       the connection is not in DDP mode
+//	ErrByteStream                 a Send or Immediate Data would disturb the byte stream
+//	rdmap.ErrQueueFull            the send queue holds Config.SendDepth Work Requests
+//	rdmap.ErrCompletionQueueFull  SendCQ has no room for another Completion
+//	rdmap.ErrNoExtensions         the peer has not announced the operations of RFC 7306
+//	syscall.EPIPE                 wr needs an answer of a peer that has closed the connection
+//
+// If the connection has ended, Post returns the reason.
 func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	v, err := c.inDDP()
 	if err != nil {
@@ -183,7 +195,7 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// mayPost refuses what would get into the byte stream: what uses up one of the peer's receive buffers.
+// mayPost returns ErrByteStream if wr would use one of the receive buffers of a byte stream's peer.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	if v.pump.bytes == nil {
 		return nil
@@ -195,7 +207,8 @@ func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// send has what was posted written. An operation that is answered needs somebody to receive.
+// send transmits posted Work Requests. The answer to an operation that has one needs a goroutine
+// that receives.
 func (v *verbs) send(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
@@ -204,14 +217,15 @@ func (v *verbs) send(op rdmap.WorkOp) {
 	v.pump.transmit()
 }
 
-// PostBatch posts wrs in order with one write to TCP for as many as it takes. It returns how many
-// were accepted; when that is not all of them, the error is of the first that was not.
+// PostBatch posts wrs in order, as Post does, with as few writes to TCP as possible. It returns the
+// number of Work Requests that were accepted. If that is less than len(wrs), the error is that of
+// the first one that was not.
 func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	v, err := c.inDDP()
 	if err != nil {
 		return 0, c.opError("post", err)
 	}
-	v.pump.role.oneSided() // there may be some that are answered
+	v.pump.role.oneSided() // some of them may be answered
 	defer v.pump.transmit()
 	for i := range wrs {
 		err := v.mayPost(&wrs[i])
@@ -225,7 +239,7 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	return len(wrs), nil
 }
 
-// postError says of a connection that has ended why it has.
+// postError replaces the error of a Post by the reason why the connection has ended, if it has.
 func (c *Conn) postError(err error) error {
 	if err != nil && !isFull(err) {
 		if why := c.ended(); why != nil {
@@ -239,12 +253,18 @@ func isFull(err error) bool {
 	return errors.Is(err, rdmap.ErrQueueFull)
 }
 
-// PostRecv posts a buffer for one inbound message. The first PostRecv, which comes before the switch
-// to DDP mode (or before the answer to a Request), makes the application the owner of the receive queue: it keeps enough buffers
-// posted, because a Send that finds none, or one too short, ends the connection (RFC 5041 §7.2), and
-// Read can't be used. A connection of a Listener that runs startup itself is switched before (see Config.JudgeRequests).
-// Config.RecvCQ does the same; with Config.SRQ buffers are posted there, and the error
-// here is rdmap.ErrSharedQueue.
+// PostRecv adds a buffer for one inbound message to the receive queue. The buffer belongs to the
+// connection until its Completion, in RecvCQ.
+//
+// The first PostRecv makes the program the owner of the receive queue. It must come before the
+// switch to DDP mode, or before the answer to a Request; later the error is ErrReceiveOwner. A
+// Listener that runs startup itself switches its connections earlier (see Config.JudgeRequests).
+// Setting Config.RecvCQ also makes the program the owner.
+//
+// The owner must keep enough buffers posted. A Send that finds no buffer, or a buffer that is too
+// short, ends the connection (RFC 5041 §7.2). Read returns ErrReceiveOwner.
+//
+// With Config.SRQ the error is rdmap.ErrSharedQueue: post the buffers to the SRQ instead.
 func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
 	v := c.endpoint()
 	if !c.appReceives() {
