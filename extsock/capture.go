@@ -10,17 +10,20 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Capture is a file in pcapng format with the octets of connections, as Wireshark and rddp dump read it.
-// The Ethernet, IP and TCP headers in it are made up, in an ideal network; so are the addresses where a
-// connection has none that are IP's, or where both its ends are in the same Capture. Times are those at which
-// octets were handed to TCP or read from it, in nanoseconds.
+// A Capture writes the bytes of connections to a file in pcapng format, which Wireshark and rddp
+// dump read.
 //
-// All methods may be called from any goroutine. Octets are written to the file by whoever sends or receives
-// them, so a slow file makes slow connections. A file that fails makes no connection fail: nothing more
-// is written to it, and Flush and Close return the first error.
+// The Ethernet, IP and TCP headers in the file are made up; they show an ideal network. The
+// addresses are made up if a connection has no IP addresses, or if both its ends are in the same
+// Capture. The times, in nanoseconds, are when bytes were handed to TCP or read from it.
+//
+// All methods may be called from any goroutine. The goroutine that sends or receives bytes also
+// writes them to the file, so a slow file makes connections slow. If writing fails, the connections
+// go on, nothing more is written, and Flush and Close return the first error.
 type Capture struct{ w *dissect.Writer }
 
-// NewCapture begins a capture in w. The caller closes w after the Capture.
+// NewCapture begins a capture and writes the file's header to w. The Capture does not close w: the
+// caller closes w after it has closed the Capture.
 func NewCapture(w io.Writer) (*Capture, error) {
 	writer, err := dissect.NewWriter(w)
 	if err != nil {
@@ -29,33 +32,40 @@ func NewCapture(w io.Writer) (*Capture, error) {
 	return &Capture{writer}, nil
 }
 
-// Tap is for Config.Tap: every connection of that Config is captured from its first octet on, as if
-// StartCapture had been called before it. Capture.Close ends it.
+// Tap is a function for Config.Tap. Every connection of that Config is then captured from its first
+// byte, as if StartCapture had been called before it. Capture.Close ends these captures.
 func (cp *Capture) Tap(local, remote net.Addr, initiator bool) Tap {
 	return cp.w.Flow(local, remote, initiator)
 }
 
-// Flush writes out what waits in memory, at most 64 KiB. It returns the first error that occurred in writing
-// the file.
+// Flush writes the bytes that are buffered in memory, at most 64 KiB, to the file. It returns the
+// first error of writing the file, if there was one.
 func (cp *Capture) Flush() error { return cp.w.Flush() }
 
-// Close writes out what waits in memory and ends the capture: the connections in it go on, and nothing more is
-// recorded of them. It returns the first error that occurred in writing the file; so do further calls.
+// Close writes the buffered bytes to the file and ends the capture. The connections go on, but are
+// no longer recorded. Close returns the first error of writing the file, if there was one. Further
+// calls return the same error.
 func (cp *Capture) Close() error { return cp.w.Close() }
 
-// StartCapture records all octets of the connection in cp from now on. stop ends that, between two FPDUs; it may be
-// called more than once, and does nothing once the connection is in another capture. StartCapture may be called in either mode,
-// and during startup. A connection can be in one Capture at a time, else the error is ErrBusy; it can be
-// started again after stop, in the same Capture or in another one, where it then is a connection of its
-// own. Other errors: net.ErrClosed, and what cp has failed with, os.ErrClosed if that was its Close.
+// StartCapture records all bytes of the connection in cp from now on, in either mode and during
+// startup. stop ends the recording between two FPDUs. It may be called more than once, and does
+// nothing if the connection is then in another capture.
 //
-// What is recorded can always be decoded. It begins with the startup frames, which the connection keeps for
-// this (they take 20 octets each and the private data), goes on with whole FPDUs only, and ends behind one. So
-// an FPDU of which a part has come is recorded when the rest has, or at the end of the connection. Where there
-// are Markers and FPDUs have gone before, one is made up to be the first, because Markers are counted from the
-// first octet behind startup: an RDMA Write with STag 0, whose payload says that it is made up.
+// A connection can be in one Capture at a time; otherwise the error is ErrBusy. After stop the
+// connection can be captured again, in any Capture, where it appears as a new connection. After
+// Close the error is net.ErrClosed. If cp has failed, StartCapture returns its error, which is
+// os.ErrClosed after cp.Close.
 //
-// Not recorded is what still comes after the connection has failed, when it is read to be thrown away.
+// A recording can always be decoded. It begins with the startup frames, which each connection keeps
+// for this purpose (20 bytes each, and the private data). It contains only whole FPDUs. An FPDU
+// that has arrived in part is recorded when its rest arrives, or in part at the end of the
+// connection.
+//
+// Markers are counted from the first byte after startup. If the connection has markers and earlier
+// FPDUs are missing, the recording begins with an FPDU that is made up: an RDMA Write with STag 0,
+// whose payload says so.
+//
+// When a connection has failed, it still reads bytes to discard them. These bytes are not recorded.
 func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
@@ -68,28 +78,28 @@ func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 	return func() { c.stopCapture(f) }, nil
 }
 
-// stopCapture ends the capture in f, if it is still running.
+// stopCapture ends the recording in f, if it is still running.
 func (c *Conn) stopCapture(f *dissect.Flow) {
 	if c.taps.stop(f) {
 		c.trace.info("capture stops")
 	}
 }
 
-// taps is what sees the octets of a connection. Its methods for the pump do nothing on a nil *taps.
+// taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *taps.
 type taps struct {
-	fixed Tap                          // of the Config; nil: none
-	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Who stores to it holds mu
+	fixed Tap                          // from Config.Tap; nil: none
+	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Stores need mu
 
 	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, Request first
 	frames []byte // +checklocks:mu
-	// octets of the Request in frames
+	// bytes of the Request in frames
 	request int // +checklocks:mu
 	// the connection has ended
 	over bool // +checklocks:mu
 }
 
-// init takes the Tap that a Config has given. That of a Capture is one to be stopped.
+// init sets the Tap that Config.Tap returned. If it belongs to a Capture, it can be stopped.
 func (t *taps) init(tap Tap) {
 	if f, ok := tap.(*dissect.Flow); ok {
 		t.flow.Store(f)
@@ -123,11 +133,11 @@ func (t *taps) stop(f *dissect.Flow) bool {
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
 		return false
 	}
-	f.Stop() // not in the middle of a batch: that is recorded in one call
+	f.Stop() // between two batches, because one call records a batch
 	return true
 }
 
-// show shows octets to a Tap.
+// show passes bytes to a Tap.
 func show(tap Tap, p []byte, sent bool) {
 	switch {
 	case len(p) == 0:
@@ -138,10 +148,10 @@ func show(tap Tap, p []byte, sent bool) {
 	}
 }
 
-// on reports whether the connection is seen.
+// on reports whether the connection has a Tap.
 func (t *taps) on() bool { return t != nil && (t.fixed != nil || t.flow.Load() != nil) }
 
-// plain is for the octets of TCP mode.
+// plain shows bytes of TCP mode to the Taps.
 func (t *taps) plain(p []byte, sent bool) {
 	if t.fixed != nil {
 		show(t.fixed, p, sent)
@@ -151,7 +161,7 @@ func (t *taps) plain(p []byte, sent bool) {
 	}
 }
 
-// frame is for a startup frame, or the part of one that has come.
+// frame shows a startup frame to the Taps. If it is not whole, p is the part that has arrived.
 func (t *taps) frame(p []byte, sent, whole bool) {
 	if len(p) == 0 {
 		return
@@ -159,7 +169,7 @@ func (t *taps) frame(p []byte, sent, whole bool) {
 	if t.fixed != nil {
 		show(t.fixed, p, sent)
 	}
-	t.mu.Lock() // so that a capture that starts now has it once
+	t.mu.Lock() // so that a capture that starts now records the frame once
 	defer t.mu.Unlock()
 	if f := t.flow.Load(); f != nil {
 		show(f, p, sent)
@@ -172,14 +182,14 @@ func (t *taps) frame(p []byte, sent, whole bool) {
 	}
 }
 
-// rejected forgets the startup frames: the connection is still in TCP mode.
+// rejected forgets the startup frames, because the connection remains in TCP mode.
 func (t *taps) rejected() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.frames, t.request = nil, 0
 }
 
-// closed ends the connection.
+// closed tells the Taps that the connection has ended.
 func (t *taps) closed() {
 	if t == nil {
 		return
@@ -195,7 +205,8 @@ func (t *taps) closed() {
 	}
 }
 
-// captureSent shows a batch that is about to be written, all of it in the batch's own memory. The token is held.
+// captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
+// own memory. The caller holds the transmit token.
 func (p *pump) captureSent() {
 	t, bufs := p.cfg.taps, p.tx.batch.Bufs()
 	if t.fixed != nil {
@@ -208,8 +219,8 @@ func (p *pump) captureSent() {
 	}
 }
 
-// captureRun shows a run that was read to the Tap of the Config. A run shown early comes again, so it is left
-// out.
+// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early come
+// a second time, and captureRun skips them then.
 func (p *pump) captureRun(off uint64, run []byte) {
 	if p.cfg.taps != nil && p.cfg.taps.fixed != nil && off == p.rx.seen {
 		p.rx.seen += uint64(len(run))
@@ -217,8 +228,9 @@ func (p *pump) captureRun(off uint64, run []byte) {
 	}
 }
 
-// captureArrived records the FPDUs that the last Fill has made whole: a capture may have begun in the middle of
-// one. At the end of the connection it also records the part of one that came last.
+// captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
+// the middle of one. At the end of the connection captureArrived also records the last FPDU if only
+// a part of it has arrived.
 func (p *pump) captureArrived(end bool) {
 	if p.cfg.taps == nil {
 		return
@@ -231,7 +243,7 @@ func (p *pump) captureArrived(end bool) {
 	if end {
 		n = len(b)
 	}
-	// Where a fault has ended the connection, FPDUs that have been recorded may still be here.
+	// After a fault, FPDUs that are recorded already may still be here.
 	from := max(p.rx.recorded, p.rx.mpa.Edge())
 	if skip := int(from - p.rx.mpa.Edge()); skip < n {
 		f.ReceivedFPDUs(b[skip:n], from, p.cfg.agreement.RxMarkers)

@@ -66,8 +66,8 @@ type ListenConfig struct {
 }
 
 // Listen listens at address. The result is a *Listener. The networks are those of Config.Backend:
-// for the operating system's TCP, those of net.Listen. ctx bounds the resolution of the address,
-// but not the life of the Listener.
+// "tcp", "tcp4", "tcp6" and "unix" for the operating system's TCP. ctx bounds the resolution of the
+// address, but not the life of the Listener.
 func (lc *ListenConfig) Listen(ctx context.Context, network, address string) (net.Listener, error) {
 	l, err := lc.listen(ctx, network, address)
 	if err != nil {
@@ -92,7 +92,8 @@ func (lc *ListenConfig) listen(ctx context.Context, network, address string) (*L
 	return newListener(streamListener{l}, cfg), nil
 }
 
-// Listen listens at address, as net.Listen does. A nil cfg means the zero Config.
+// Listen listens at address, as net.Listen does for the networks "tcp" and "unix". A nil cfg means
+// the zero Config.
 func Listen(network, address string, cfg *Config) (*Listener, error) {
 	return (&ListenConfig{Config: cfg}).listen(context.Background(), network, address)
 }

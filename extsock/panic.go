@@ -6,16 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// A PanicError is a panic in this module, or in a Tap or trace handler, that ended its connection and not the
-// program. It is a bug; Stats.Panics counts it.
+// A PanicError says that a connection ended because of a panic in this module, in a Tap or in a
+// trace handler. The program goes on. Stats.Panics counts such panics in DDP mode, and TotalStats
+// also those during startup. A panic in this module is a bug.
 type PanicError struct {
-	Value any    // of the panic
-	Stack []byte // where, as debug.Stack gives it
+	Value any    // the value that was passed to panic
+	Stack []byte // the stack of the panic, as debug.Stack returns it
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// maxPanics is how many panics a connection may have. More mean that its end can't be reached.
+// maxPanics is how many panics of one connection are recovered. After more than that, its orderly
+// end cannot be reached.
 const maxPanics = 4
 
 // panicked counts a panic of the connection and returns it as an error.
@@ -24,14 +26,14 @@ func (p *pump) panicked(value any) error {
 		panic(value)
 	}
 	e := &PanicError{Value: value, Stack: debug.Stack()}
-	// A trace handler may be what panics.
+	// The trace handler itself may have panicked.
 	defer func() { _ = recover() }()
 	p.cfg.trace.warn("panic", "value", fmt.Sprint(value), "stack", string(e.Stack))
 	return e
 }
 
-// drainPanicked ends a connection whose way down has panicked. The transmit token is held; what was to be written is
-// lost.
+// drainPanicked ends a connection that has panicked while it was sending. The caller holds the
+// transmit token. Data that was to be written is lost.
 func (p *pump) drainPanicked(value any) {
 	err := p.panicked(value)
 	p.tx.mu.Lock()
@@ -41,10 +43,10 @@ func (p *pump) drainPanicked(value any) {
 	p.kill(err)
 }
 
-// startupPanics counts the panics during MPA startup, of the whole process.
+// startupPanics is the number of panics during MPA startup, in the whole process.
 var startupPanics atomic.Uint64
 
-// guarded is f, with a panic as its error.
+// guarded calls f. If f panics, guarded returns a *PanicError.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -9,41 +9,46 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Stats counts what connections have done in DDP mode. Octets are 8-bit units; those of Sent and Received are of
-// FPDUs, with all headers, pads, CRCs and Markers. All counts only grow.
+// Stats counts what one connection, or several, did in DDP mode. No count ever decreases. Sent and
+// Received count whole FPDUs, with all headers, pads, CRCs and markers.
 //
-// The fields of Stats are plain numbers and maps, so that expvar can show them:
+// The fields of Stats are plain numbers, so that expvar can publish them:
 //
 //	expvar.Publish("rddp", expvar.Func(func() any { return extsock.TotalStats() }))
 //
-// and All gives them one by one, for other systems.
+// All returns them one by one, for other systems.
 type Stats struct {
 	Sent, Received Traffic
 
-	// CopiedOctets were copied once more on their way to Read, because it did not wait for them.
-	// DirectOctets were placed in Read's memory.
+	// CopiedOctets is the number of bytes that arrived before a Read waited for them, and so were
+	// copied once more. DirectOctets is the number of bytes that were placed in a waiting Read's
+	// memory.
 	CopiedOctets, DirectOctets uint64
-	// CreditStalls is how often a Write to a byte stream had to wait until the peer had read.
+	// CreditStalls is how often a Write to a byte stream had to wait until the peer's program had
+	// read.
 	CreditStalls uint64
-	// CombinedWrites is how many short Writes went out in a message with one before them.
+	// CombinedWrites is the number of short Writes that were sent in one message with an earlier
+	// Write.
 	CombinedWrites uint64
-	// Offers is how many rendezvous were begun, Rendezvous how many octets they have placed in the peer's memory.
+	// Offers is the number of rendezvous that began. RendezvousOctets is the number of bytes that
+	// they placed in the peer's memory.
 	Offers, RendezvousOctets uint64
-	// MemoryStalls is how often a connection in message mode stopped reading from TCP because of SetMemoryLimit. A byte
-	// stream never does; its peer counts CreditStalls.
+	// MemoryStalls is how often a connection in message mode stopped reading from TCP because of
+	// SetMemoryLimit. A byte stream never does; its peer counts CreditStalls.
 	MemoryStalls uint64
-	// IdleTimeouts and WriteTimeouts count the ends because of Config.IdleTimeout and WriteTimeout.
+	// IdleTimeouts and WriteTimeouts are the numbers of connections that ended because of
+	// Config.IdleTimeout and Config.WriteTimeout.
 	IdleTimeouts, WriteTimeouts uint64
-	// Panics counts the panics that ended a connection instead of the program: each is a bug of this module.
+	// Panics is the number of panics that ended a connection. Each is a bug; see PanicError.
 	Panics uint64
 }
 
-// Traffic counts what went in one direction: FPDUs, their octets, and RDMA Messages by kind (RFC 5040
-// §4.3, RFC 7306 §4).
+// Traffic counts what was sent, or received: FPDUs, their bytes, and RDMA Messages by kind (RFC
+// 5040 §4.3, RFC 7306 §4).
 type Traffic struct {
-	FPDUs, Octets uint64
+	FPDUs, Octets uint64 // FPDUs, and their bytes
 
-	Sends           uint64 // of all four kinds
+	Sends           uint64 // of all four kinds, with and without Invalidate and Solicited Event
 	Writes          uint64
 	ReadRequests    uint64
 	ReadResponses   uint64
@@ -53,20 +58,23 @@ type Traffic struct {
 	Terminates      uint64
 }
 
-// Totals is Stats of all connections of the process, those included that are closed.
+// Totals is the Stats of all connections of the process, open and closed.
 type Totals struct {
 	Stats
-	// Connections is how many connections have entered DDP mode, Open how many of them have not ended.
+	// Connections is the number of connections that have entered DDP mode. Open is the number of
+	// them that have not ended; Open alone may decrease.
 	Connections, Open uint64
-	// HandshakeTimeouts is how many MPA startups took too long, HalfOpenEvictions how many connections were closed
-	// because of Config.MaxHalfOpen, BadSTagDelays how many Requests waited because of Config.BadSTagDelay.
+	// HandshakeTimeouts is the number of MPA startups that took too long. HalfOpenEvictions is the
+	// number of connections that were closed because of Config.MaxHalfOpen. BadSTagDelays is the
+	// number of MPA Requests that were delayed because of Config.BadSTagDelay.
 	HandshakeTimeouts, HalfOpenEvictions, BadSTagDelays uint64
-	// Fallbacks counts the connections that were to be in DDP mode and are in TCP mode, by reason.
+	// Fallbacks is the number of connections that are plain TCP although Config.Startup is
+	// StartupPrefer, by the reason in words. The map belongs to the caller.
 	Fallbacks map[string]uint64
 }
 
-// Stats returns what the connection has done so far in DDP mode. It may be called at any time, by any goroutine, also
-// after Close.
+// Stats returns the counts of the connection: what it has done so far in DDP mode. It may be called
+// at any time, from any goroutine, and also after Close. Before DDP mode all counts are zero.
 func (c *Conn) Stats() Stats {
 	if !c.inDDPMode() {
 		return Stats{}
@@ -74,7 +82,7 @@ func (c *Conn) Stats() Stats {
 	return c.verbs.pump.count.stats()
 }
 
-// TotalStats returns what all connections of the process have done so far.
+// TotalStats returns the counts of all connections of the process so far.
 func TotalStats() Totals {
 	live.mu.Lock()
 	t := Totals{Stats: live.ended, Connections: live.begun, Open: uint64(len(live.pumps)), Fallbacks: make(map[string]uint64)}
@@ -91,7 +99,8 @@ func TotalStats() Totals {
 	return t
 }
 
-// All gives each count with a name that does not change, such as "sent_fpdus_total" (the style of Prometheus).
+// All returns an iterator over all counts. Each has a name in the style of Prometheus, such as
+// "sent_fpdus_total", and the names do not change.
 func (s *Stats) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for _, f := range s.fields() {
@@ -108,7 +117,7 @@ type field struct {
 	n    *uint64
 }
 
-// fields lists all counts, each under its name.
+// fields returns all counts with their names.
 func (s *Stats) fields() []field {
 	return append(append(s.Sent.fields("sent_"), s.Received.fields("received_")...),
 		field{"copied_octets_total", &s.CopiedOctets},
@@ -146,15 +155,15 @@ func (s *Stats) add(other Stats) {
 	}
 }
 
-// counters is what a pump counts; anybody may read them.
+// counters holds the counts of a pump. Any goroutine may read them.
 type counters struct {
 	sent, received trafficCounters
 
 	copied, direct, stalls, combined, offers, rendezvous atomic.Uint64
 	memoryStalls, idleTimeouts, writeTimeouts, panics    atomic.Uint64
 
-	retired     atomic.Bool // the counts are in live.ended
-	copiedAtEnd uint64      // the part of copied that is; live.mu guards it
+	retired     atomic.Bool // the counts have been added to live.ended
+	copiedAtEnd uint64      // the part of copied that live.ended has; guarded by live.mu
 }
 
 type trafficCounters struct {
@@ -162,7 +171,7 @@ type trafficCounters struct {
 	ops           [16]atomic.Uint64 // by opcode
 }
 
-// message counts one message by its RDMAP Control Field.
+// message counts one RDMA Message by its RDMAP Control Field.
 func (t *trafficCounters) message(control uint8) {
 	op, _ := rdmaphdr.ParseControl(control)
 	t.ops[op&0xf].Add(1)
@@ -198,7 +207,7 @@ func (c *counters) stats() Stats {
 	}
 }
 
-// live is all pumps of the process that have not ended, and what the others have counted.
+// live holds all pumps of the process that have not ended, and the counts of those that have.
 var live = struct {
 	mu    locks.Mutex[locks.Live]
 	pumps map[*pump]struct{} // +checklocks:mu
@@ -206,7 +215,7 @@ var live = struct {
 	ended Stats              // +checklocks:mu
 }{pumps: make(map[*pump]struct{})}
 
-// enlist and retire begin and end what TotalStats sees of the pump.
+// enlist adds the pump to live, and retire moves its counts to live.ended.
 func (p *pump) enlist() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -224,7 +233,7 @@ func (p *pump) retire() {
 	p.count.copiedAtEnd = s.CopiedOctets
 }
 
-// readCopied counts n octets that Read has copied; it may be the last to come, behind the end of the connection.
+// readCopied counts n bytes that Read has copied. A Read may do so after the connection has ended.
 func (c *counters) readCopied(n int) {
 	if c.copied.Add(uint64(n)); !c.retired.Load() {
 		return

@@ -12,11 +12,11 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A trace writes the events of one connection to Config.Trace; the table is there. A nil *trace is one that is
-// off.
+// A trace writes the events of one connection to Config.Trace, which lists them. A nil *trace
+// writes nothing.
 type trace struct {
 	log        *slog.Logger
-	terminated atomic.Bool // the Terminate has been told
+	terminated atomic.Bool // the Terminate has been written
 }
 
 func newTrace(l *slog.Logger, c net.Conn, initiator bool) *trace {
@@ -48,14 +48,14 @@ func (t *trace) warn(event string, args ...any) {
 	}
 }
 
-// traceSwitch tells how the switch to DDP mode has ended.
+// traceSwitch writes the result of the switch to DDP mode.
 func (c *Conn) traceSwitch(err error) {
 	t := c.trace
 	if t == nil {
 		return
 	}
 	if p := c.verbs.pump; p != nil {
-		defer p.traceTerminate() // that of a startup whose agreement is useless
+		defer p.traceTerminate() // startup itself may end with a Terminate
 	}
 	if err != nil {
 		if r := (*mpa.RejectError)(nil); errors.As(err, &r) {
@@ -85,7 +85,7 @@ func (c *Conn) traceSwitch(err error) {
 	}
 }
 
-// traceTerminate tells of the Terminate that has ended the stream, if one has; once.
+// traceTerminate writes the Terminate that ended the stream, if there was one. It does so once.
 func (p *pump) traceTerminate() {
 	if p.cfg.trace == nil {
 		return
@@ -103,7 +103,7 @@ func (p *pump) traceTerminate() {
 	}
 }
 
-// traceEnd tells why the connection has ended.
+// traceEnd writes why the connection has ended.
 func (p *pump) traceEnd(reason error) {
 	switch {
 	case p.cfg.trace == nil:
