@@ -14,8 +14,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Errors that this package returns, inside a *net.OpError. Those of the layers below pass through it
-// unchanged: *mpa.Error, *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
+// These are the errors of this package. Methods return them inside a *net.OpError, so programs test
+// for them with errors.Is. Errors of the layers below are inside a *net.OpError too: *mpa.Error,
+// *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
 var (
 	// ErrMode means that the connection is not in the mode that the call needs. The verbs need DDP
 	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it. Sends and
@@ -23,16 +24,17 @@ var (
 	// Read needs the receive buffers of the connection, and PostRecv those of the application; a
 	// connection has only one of the two.
 	ErrMode = startup.ErrMode
-	// ErrBusy means that another call on the connection is in the way. During a Read, a Write or
-	// another switch the connection cannot be switched to DDP mode, because octets of the startup
-	// could get into them. During a switch, settings cannot change. A capture cannot start while
-	// another one is running.
+	// ErrBusy means that another call on the connection is in the way. The switch to DDP mode
+	// cannot begin during a Read, a Write or another switch, because bytes of the startup could get
+	// into them. Options cannot change during a switch. A capture cannot start while another one is
+	// running.
 	ErrBusy = startup.ErrBusy
-	// ErrUnread means that the peer's octets were waiting to be read when this end, as the Initiator,
-	// was to be switched: they are the application's, and belong before the switch. Nothing has been sent.
+	// ErrUnread means that data of the peer was waiting to be read when this end, as the Initiator,
+	// began the switch. The program must read the data first. Nothing has been sent, and the
+	// connection is still in TCP mode.
 	ErrUnread = startup.ErrUnread
-	// ErrNotMPA means that the peer has sent something else than an MPA frame: it has not switched,
-	// or has data of its own under way, or does not know MPA at all.
+	// ErrNotMPA means that the peer sent something other than an MPA frame. Perhaps it has not
+	// switched, or it was still sending its own data, or it does not know MPA.
 	ErrNotMPA = startup.ErrNotMPA
 	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
 	ErrNoReply = startup.ErrNoReply
@@ -76,26 +78,26 @@ var (
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
 	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)
-	errAbandoned    = errors.New("a message was given up in the middle")
-	errCloseTimeout = errors.New("close: the peer does not take what is queued")
+	errAbandoned    = errors.New("a message was abandoned in the middle")
+	errCloseTimeout = errors.New("close: the peer does not accept the queued data")
 )
 
-// opError wraps err as the net package does. An error of the stream below keeps what was found, and names the
-// operation that failed for the caller.
+// opError wraps err as package net does. It takes an error of the stream below out of its own
+// wrapping, so that the result names the operation that the program called.
 func (c *Conn) opError(op string, err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // io.EOF is returned as it is, like TCP's
 		return err
 	}
-	if e, ok := err.(*net.OpError); ok { //nolint:errorlint // only where it is one already
+	if e, ok := err.(*net.OpError); ok { //nolint:errorlint // only if err itself is one
 		if e.Op == op {
 			return err
 		}
 		err = e.Err
-		if s, ok := err.(*os.SyscallError); ok { //nolint:errorlint // as package net has it
+		if s, ok := err.(*os.SyscallError); ok { //nolint:errorlint // package net wraps it so
 			err = s.Err
 		}
 	}
-	if errno, ok := err.(syscall.Errno); ok && (op == "read" || op == "write") { //nolint:errorlint // nothing is around it yet
+	if errno, ok := err.(syscall.Errno); ok && (op == "read" || op == "write") { //nolint:errorlint // only if nothing wraps it
 		err = os.NewSyscallError(op, errno)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -104,7 +106,7 @@ func (c *Conn) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
-// network returns the network of the connection's address, as package net names it in errors.
+// network returns the network of the connection, as package net names it in errors.
 func (c *Conn) network() string {
 	if a := c.LocalAddr(); a != nil {
 		return a.Network()
@@ -112,7 +114,8 @@ func (c *Conn) network() string {
 	return "rddp"
 }
 
-// afterReset returns err as TCP reports a reset: to the first call that meets it, and EPIPE to later Writes.
+// afterReset returns err as TCP reports a reset: the first call returns ECONNRESET, and later
+// Writes return EPIPE.
 func (c *Conn) afterReset(err error, write bool) error {
 	if !errors.Is(err, syscall.ECONNRESET) {
 		return err
@@ -123,7 +126,7 @@ func (c *Conn) afterReset(err error, write bool) error {
 	return err
 }
 
-// A timeoutError is a time-out in the words of package net.
+// A timeoutError is a timeout as package net defines it.
 type timeoutError struct{ err error }
 
 func (e *timeoutError) Error() string   { return e.err.Error() }
@@ -131,7 +134,7 @@ func (e *timeoutError) Timeout() bool   { return true }
 func (e *timeoutError) Temporary() bool { return true }
 func (e *timeoutError) Unwrap() []error { return []error{e.err, os.ErrDeadlineExceeded} }
 
-// completionError gives what a blocking call returns for a Completion that did not succeed.
+// completionError returns the error of a blocking call from the Completion of its Work Request.
 func (c *Conn) completionError(done rdmap.Completion) error {
 	if done.Status == rdmap.StatusOK {
 		return nil

@@ -15,9 +15,9 @@ import (
 // SOL_DDP is the level of this package's socket options, for Conn.SetsockoptInt.
 const SOL_DDP = 0xdd9 //nolint:revive // the name users of setsockopt expect
 
-// Socket options at level SOL_DDP. The package documentation has a table of their values, and of
-// when they may be set. Each is the setting of this connection alone; Config has the same settings
-// for all connections that are made with it.
+// These are the socket options at level SOL_DDP. The package documentation has a table of their
+// values. Each option is a setting of one connection, and can be set until the switch to DDP mode
+// begins. Config has the same settings for all connections that use it.
 const (
 	// DDPMODE is 1 in DDP mode and 0 in TCP mode. Setting it to 1 calls EnableDDP. There is no way
 	// back to 0.
@@ -25,14 +25,14 @@ const (
 	// DDP_MARKERS is 1 if this end asks the peer to put markers into what it sends here (RFC 5044
 	// §4.3), and in DDP mode if this end receives markers.
 	DDP_MARKERS
-	// DDP_CRC is 1 if this end wants a CRC32C in each FPDU, and in DDP mode if FPDUs have one, which
-	// they do if either end wants it.
+	// DDP_CRC is 1 if this end wants a CRC32C in each FPDU. In DDP mode it is 1 if FPDUs have one,
+	// which is so if either end wants it.
 	DDP_CRC
 	// DDP_MPA_REVISION is the newest revision of MPA that this end may use, 1 or 2, and in DDP mode
 	// the revision in use.
 	DDP_MPA_REVISION
-	// DDP_MAX_FPDU is the maximum length in octets of the FPDUs that this end sends, 136 to 64776. 0
-	// lets the path and the peer decide.
+	// DDP_MAX_FPDU is the maximum length in bytes of the FPDUs that this end sends, 136 to 64776. 0
+	// means automatic; see Config.MaxFPDU.
 	DDP_MAX_FPDU
 	// DDP_IRD is the maximum number of the peer's RDMA Reads and atomics in flight, 0 to 16382 (RFC
 	// 6581 §9.1), and in DDP mode the number that startup agreed on.
@@ -44,15 +44,15 @@ const (
 	// must be set before the first Register, PostRecv, SendCQ or RecvCQ, which make the receive
 	// queue; after them the error is ErrBusy.
 	DDP_RECV_DEPTH
-	// DDP_RECV_SIZE is the length in octets of each buffer that the connection posts for Read, 1 to
+	// DDP_RECV_SIZE is the length in bytes of each buffer that the connection posts for Read, 1 to
 	// 2147483647.
 	DDP_RECV_SIZE
-	// DDP_CROSSOVER is the length in octets from which a Write to a byte stream is placed in the
-	// reader's memory by RDMA Write; see Config.Crossover. 0 means that the connection measures it,
-	// and reads as the measured length once there is one. -1 means never.
+	// DDP_CROSSOVER is the minimum length in bytes of a Write that a byte stream places in the
+	// reader's memory by RDMA Write; see Config.Crossover. 0 means that the connection measures the
+	// length, and the option reads as the measured length once there is one. -1 means never.
 	DDP_CROSSOVER
-	// DDP_MESSAGES is 1 if each Write in DDP mode is one message, and 0 if Read and Write are a byte
-	// stream. In DDP mode it is also 1 with a peer that cannot have a byte stream.
+	// DDP_MESSAGES is 1 if each Write in DDP mode is one message, and 0 if Read and Write are a
+	// byte stream. In DDP mode it is also 1 if the peer cannot have a byte stream.
 	DDP_MESSAGES
 )
 
@@ -65,16 +65,16 @@ const (
 	minFPDU, maxFPDU = 136, 64776
 )
 
-// A sockopt is one setting as a socket option.
+// A sockopt is one socket option.
 type sockopt struct {
 	name    string
 	valid   func(value int) bool
-	tooLate func(c *Conn) bool // nil, or what makes setting impossible before the switch does; c.mu is held
+	tooLate func(c *Conn) bool // nil: the option is never fixed before the switch; c.mu is held
 	set     func(cfg *Config, value int)
 	get     func(c *Conn) int // the setting, or what startup agreed on
 }
 
-// sockopts has all options but DDPMODE.
+// sockopts holds all options but DDPMODE.
 var sockopts = map[int]sockopt{
 	DDP_MARKERS: {name: "DDP_MARKERS", valid: between(0, 1), get: (*Conn).markers,
 		set: func(cfg *Config, v int) { cfg.Markers = v == 1 }},
@@ -102,11 +102,11 @@ var sockopts = map[int]sockopt{
 		set: func(cfg *Config, v int) { cfg.Messages = v == 1 }},
 }
 
-// SetsockoptInt sets a socket option, as a C program would. The options and their values are in the
-// table of the package documentation. Setting DDPMODE to 1 calls EnableDDP. All other options can be
-// set until the switch to DDP mode begins; the error is ErrBusy during the switch and ErrMode
-// after it. An option or level that does not exist gives errors.ErrUnsupported, and a value that the
-// option cannot have gives syscall.EINVAL.
+// SetsockoptInt sets a socket option, as setsockopt does in C. The options and their values are in
+// the table of the package documentation. Setting DDPMODE to 1 calls EnableDDP. All other options
+// can be set until the switch to DDP mode begins. The error is ErrBusy during the switch and
+// ErrMode after it. An option or level that does not exist gives errors.ErrUnsupported, and a value
+// that the option cannot have gives syscall.EINVAL.
 func (c *Conn) SetsockoptInt(level, opt, value int) error {
 	if level == SOL_DDP && opt == DDPMODE {
 		return c.setDDPMode(value)
@@ -121,8 +121,9 @@ func (c *Conn) SetsockoptInt(level, opt, value int) error {
 	return c.opError("setsockopt", c.configure(o, value))
 }
 
-// GetsockoptInt returns the value of a socket option: the setting in TCP mode, and what startup
-// agreed on in DDP mode. An option or level that does not exist gives errors.ErrUnsupported.
+// GetsockoptInt returns the value of a socket option, as getsockopt does in C. In TCP mode the
+// value is the setting, and in DDP mode it is what startup agreed on. An option or level that does
+// not exist gives errors.ErrUnsupported.
 func (c *Conn) GetsockoptInt(level, opt int) (int, error) {
 	if level == SOL_DDP && opt == DDPMODE {
 		return toInt(c.inDDPMode()), nil
@@ -155,7 +156,7 @@ func (c *Conn) invalid(name string, value int) error {
 	return c.opError("setsockopt", fmt.Errorf("%s %d: %w", name, value, syscall.EINVAL))
 }
 
-// between returns whether a value is at least low and at most high.
+// between returns a function that reports whether a value is at least low and at most high.
 func between(low, high int) func(int) bool {
 	return func(v int) bool { return low <= v && v <= high }
 }
@@ -164,7 +165,7 @@ func isMaxFPDU(v int) bool {
 	return v == 0 || minFPDU <= v && v <= maxFPDU
 }
 
-// configure changes a setting of this connection alone, unless the switch to DDP mode has begun.
+// configure changes a setting of this connection, unless the switch to DDP mode has begun.
 func (c *Conn) configure(o sockopt, value int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,15 +177,15 @@ func (c *Conn) configure(o sockopt, value int) error {
 	case c.startup.IsSwitching():
 		return ErrBusy
 	case o.tooLate != nil && o.tooLate(c):
-		return fmt.Errorf("%w: the receive queue has been made", ErrBusy)
+		return fmt.Errorf("%w: the receive queue exists already", ErrBusy)
 	}
-	cfg := *c.cfg // the application's own is never changed
+	cfg := *c.cfg // a copy, because the program's Config must not change
 	o.set(&cfg, value)
 	c.cfg = &cfg
 	return nil
 }
 
-// depthSetting is the value of Config.IRD or ORD that means n.
+// depthSetting returns the value of Config.IRD or Config.ORD that means n.
 func depthSetting(n int) int {
 	if n == 0 {
 		return -1
@@ -192,7 +193,7 @@ func depthSetting(n int) int {
 	return n
 }
 
-// agreed returns what startup agreed on, if the connection is in DDP mode, and the settings.
+// agreed returns what startup agreed on and the settings. The Agreement is valid if inDDP is true.
 func (c *Conn) agreed() (a mpa.Agreement, inDDP bool, cfg *Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

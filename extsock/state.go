@@ -1,41 +1,43 @@
 package extsock
 
-// A ConnectionState says what a connection speaks, and what MPA startup agreed on with the peer. Conn
-// returns it from ConnectionState.
+// A ConnectionState says which mode a connection is in, and what MPA startup agreed on with the
+// peer. Conn.ConnectionState returns it.
 type ConnectionState struct {
-	// DDPMode is true if the connection is in DDP mode. It stays true after the end of a connection in
-	// DDP mode. If it is false, Read and Write are plain TCP, or it is not decided yet what they are:
-	// Conn.Handshake waits for that.
+	// DDPMode is true if the connection is in DDP mode. It remains true after such a connection has
+	// ended. If it is false, Read and Write are plain TCP, or startup has not yet chosen a mode.
+	// Conn.Handshake waits for that choice.
 	DDPMode bool
-	// Fallback is the reason why the connection is plain TCP although Config.Startup is StartupPrefer.
-	// It is nil in DDP mode, before the decision, and if plain TCP is what the program asked for.
-	// errors.Is(Fallback, ErrPlainTCP) is true for every such reason; ErrPlainTCP lists them.
+	// Fallback is the reason why the connection is plain TCP although Config.Startup is
+	// StartupPrefer. It is nil in DDP mode, before startup has chosen a mode, and if the program
+	// asked for plain TCP. errors.Is(Fallback, ErrPlainTCP) is true for every such reason;
+	// ErrPlainTCP lists them.
 	Fallback error
 
 	// PeerPrivateData is the private data of the peer's program, from its MPA Request or Reply. A
-	// Responder has it as soon as ReceiveRequest returns. The caller must not change it. The Private
-	// Data of a rejection is in the *mpa.RejectError instead.
+	// Responder has it as soon as ReceiveRequest returns. The caller must not modify it. The
+	// private data of a rejection is in the *mpa.RejectError instead.
 	PeerPrivateData []byte
 	// PeerIsRDDP is true if the peer is rddp too, and neither end has set Config.NoCapabilities.
 	PeerIsRDDP bool
 
-	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and those below
-	// are zero until MPA startup has come to an agreement.
+	// Revision is the revision of MPA in use: 1 (RFC 5044) or 2 (RFC 6581). This field and the
+	// fields below are zero until the two ends have agreed in MPA startup.
 	Revision int
-	// Enhanced is true if the two ends exchanged the enhanced header of RFC 6581, which states IRD and
-	// ORD.
+	// Enhanced is true if the two ends exchanged the enhanced header of RFC 6581, which states IRD
+	// and ORD.
 	Enhanced bool
 	// CRC is true if each FPDU carries a CRC32C, in both directions.
 	CRC bool
-	// SendsMarkers and ReceivesMarkers say which of the two directions carries markers (RFC 5044 §4.3).
+	// SendsMarkers and ReceivesMarkers say in which direction FPDUs carry markers (RFC 5044 §4.3).
 	SendsMarkers, ReceivesMarkers bool
 	// IRD is the maximum number of the peer's RDMA Reads and atomics in flight, and ORD the maximum
 	// number of this end's (RFC 6581 §9).
 	IRD, ORD int
-	// PeerIRD and PeerORD are the depths that the peer stated in its Request or Reply. Both are 0 if
-	// Enhanced is false.
+	// PeerIRD and PeerORD are the depths that the peer stated in its Request or Reply. Both are 0
+	// if Enhanced is false.
 	PeerIRD, PeerORD int
-	// PeerToPeer is true if the Initiator's first FPDU was a Ready to Receive indication (RFC 6581 §5).
+	// PeerToPeer is true if the Initiator's first FPDU was a Ready to Receive indication (RFC 6581
+	// §5).
 	PeerToPeer bool
 
 	// ByteStream is true if Read and Write in DDP mode are a stream of bytes, as over TCP. If it is
@@ -45,9 +47,10 @@ type ConnectionState struct {
 	Extensions bool
 }
 
-// ConnectionState returns what the connection speaks now, and what startup agreed on.
+// ConnectionState returns the mode of the connection and what startup agreed on. It does not wait.
 //
-// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC 6581 §9.1)
+// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" (RFC
+// 6581 §9.1)
 func (c *Conn) ConnectionState() ConnectionState {
 	fallback := c.fellBack()
 	c.mu.Lock()

@@ -13,30 +13,34 @@ import (
 	"github.com/rddp/rddp/toe/kernel"
 )
 
-// This file holds what users of a *net.TCPConn rely on besides net.Conn. The settings of TCP go to the
-// operating system's connection in either mode, also to the one below TLS; where there is none, or it
-// does not have the setting, the error is errors.ErrUnsupported.
+// This file holds methods of *net.TCPConn that programs use besides those of net.Conn. The settings
+// of TCP apply to the operating system's connection in either mode, also below TLS. If there is no
+// such connection, or if it does not have the setting, the error is errors.ErrUnsupported.
 
-// SetNoDelay says whether TCP sends small segments at once. The default is true; in DDP mode nothing is
-// gained by changing it, because what is posted together is written together.
+// SetNoDelay sets whether TCP sends small segments at once (no Nagle's algorithm). The default is
+// true. In DDP mode there is no reason to change it, because this package writes everything that is
+// ready with one call. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetNoDelay(noDelay bool) error {
 	s, ok := c.tcp.(interface{ SetNoDelay(bool) error })
 	return c.setting(ok, func() error { return s.SetNoDelay(noDelay) })
 }
 
-// SetKeepAlive says whether TCP sends keep-alives.
+// SetKeepAlive sets whether TCP sends keep-alive messages. If TCP does not have this setting, the
+// error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlive(keepAlive bool) error {
 	s, ok := c.tcp.(interface{ SetKeepAlive(bool) error })
 	return c.setting(ok, func() error { return s.SetKeepAlive(keepAlive) })
 }
 
-// SetKeepAlivePeriod sets the time between keep-alives.
+// SetKeepAlivePeriod sets the time that the connection must be idle before TCP sends keep-alive
+// messages. If TCP does not have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAlivePeriod(d time.Duration) error {
 	s, ok := c.tcp.(interface{ SetKeepAlivePeriod(time.Duration) error })
 	return c.setting(ok, func() error { return s.SetKeepAlivePeriod(d) })
 }
 
-// SetKeepAliveConfig configures keep-alives, as for a net.TCPConn.
+// SetKeepAliveConfig configures keep-alive messages, as for a net.TCPConn. If TCP does not have
+// this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 	s, ok := c.tcp.(interface {
 		SetKeepAliveConfig(net.KeepAliveConfig) error
@@ -44,9 +48,11 @@ func (c *Conn) SetKeepAliveConfig(config net.KeepAliveConfig) error {
 	return c.setting(ok, func() error { return s.SetKeepAliveConfig(config) })
 }
 
-// SetLinger says what TCP does at Close with octets that the peer has not acknowledged, as for a
-// net.TCPConn. With 0 seconds Close in DDP mode ends the connection at once: the peer sees a reset, or, where the
-// stream has none, at least a byte stream without an end.
+// SetLinger sets what TCP does at Close with data that the peer has not acknowledged, as for a
+// net.TCPConn. With 0 seconds, Close in DDP mode ends the connection at once. The peer then sees a
+// reset. If the stream below cannot reset, the peer at least sees a byte stream without its end. If
+// TCP does not have this setting, the error is errors.ErrUnsupported; 0 seconds nevertheless has
+// its effect on Close in DDP mode.
 func (c *Conn) SetLinger(seconds int) error {
 	if !c.isClosed() {
 		c.abortive.Store(seconds == 0)
@@ -55,19 +61,21 @@ func (c *Conn) SetLinger(seconds int) error {
 	return c.setting(ok, func() error { return s.SetLinger(seconds) })
 }
 
-// SetReadBuffer sets the size of the operating system's receive buffer, in octets.
+// SetReadBuffer sets the size in bytes of the operating system's receive buffer. If TCP does not
+// have this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetReadBuffer(octets int) error {
 	s, ok := c.tcp.(interface{ SetReadBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetReadBuffer(octets) })
 }
 
-// SetWriteBuffer sets the size of the operating system's send buffer, in octets.
+// SetWriteBuffer sets the size in bytes of the operating system's send buffer. If TCP does not have
+// this setting, the error is errors.ErrUnsupported.
 func (c *Conn) SetWriteBuffer(octets int) error {
 	s, ok := c.tcp.(interface{ SetWriteBuffer(int) error })
 	return c.setting(ok, func() error { return s.SetWriteBuffer(octets) })
 }
 
-// setting calls set if the connection has it.
+// setting calls set if the connection has the setting.
 func (c *Conn) setting(has bool, set func() error) error {
 	switch {
 	case c.isClosed(): // the stream may not be closed yet
@@ -78,7 +86,8 @@ func (c *Conn) setting(has bool, set func() error) error {
 	return c.opError("set", set())
 }
 
-// MultipathTCP reports whether the connection uses Multipath TCP, as for a net.TCPConn.
+// MultipathTCP reports whether the connection uses Multipath TCP, as for a net.TCPConn. If the
+// connection below cannot tell, the error is errors.ErrUnsupported.
 func (c *Conn) MultipathTCP() (bool, error) {
 	s, ok := c.tcp.(interface{ MultipathTCP() (bool, error) })
 	if !ok {
@@ -87,12 +96,13 @@ func (c *Conn) MultipathTCP() (bool, error) {
 	return s.MultipathTCP()
 }
 
-// CloseRead closes the way in, as for a net.TCPConn: a Read that finds nothing gives io.EOF. In DDP mode what comes
-// from now on is thrown away, and Close resets the connection if something was. The error is errors.ErrUnsupported
-// for a stream that can't, and where the application posts the receive buffers.
+// CloseRead shuts down the reading side of the connection, as for a net.TCPConn. A Read that finds
+// no data returns io.EOF. In DDP mode, data that arrives later is discarded, and Close resets the
+// connection if there was such data. The error is errors.ErrUnsupported if the stream below cannot
+// do this, or if the program posts the receive buffers.
 func (c *Conn) CloseRead() error {
 	var never deadline
-	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer is not waited for
+	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer may delay it by 1 s
 	if err != nil {
 		return c.opError("close", err)
 	}
@@ -117,13 +127,14 @@ func (c *Conn) closeReadDDP() error {
 	}
 	pump.in.closeRead()
 	pump.interrupt()
-	pump.wake() // what waits for room can be thrown away
+	pump.wake() // data that waits for room can be discarded
 	return nil
 }
 
-// SyscallConn gives access to the file descriptor of the operating system's connection where there is
-// one; else the error is errors.ErrUnsupported. It is for settings: octets that are read or written
-// through it pass by the captures, by TLS, and in DDP mode destroy the stream.
+// SyscallConn returns access to the file descriptor of the operating system's connection. It is for
+// settings. The program must not read or write through it: such bytes bypass captures and TLS, and
+// in DDP mode they destroy the stream. If there is no such connection, the error is
+// errors.ErrUnsupported.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	s, ok := c.tcp.(syscall.Conn)
 	if !ok {
@@ -133,8 +144,8 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not the type that package net has: os.File's ReadFrom and WriteTo would know it, and send a file's
-	// octets past DDP.
+	// The result must not be of package net's type. Otherwise os.File's ReadFrom and WriteTo would
+	// use it to move a file's bytes past DDP.
 	return rawConn{raw, c}, nil
 }
 
@@ -143,7 +154,7 @@ type rawConn struct {
 	c *Conn
 }
 
-// Control is of no use after Close, though in DDP mode TCP may have something to do still.
+// Control fails after Close, although in DDP mode TCP may still be closing the connection.
 func (r rawConn) Control(f func(fd uintptr)) error {
 	if r.c.isClosed() {
 		return r.c.opError("raw-control", net.ErrClosed)
@@ -151,10 +162,13 @@ func (r rawConn) Control(f func(fd uintptr)) error {
 	return r.RawConn.Control(f)
 }
 
-// NetConn returns the connection below: the net.Conn that NewConn was given, the *net.TCPConn of the operating
-// system, or the *tls.Conn of Config.TLS. It is nil unless the connection is in TCP mode, and nil while
-// Config.Startup is undecided or its octets have not all been read: what is read or written through it
-// then would be missing here. As soon as the connection is switched, it must not be used any more.
+// NetConn returns the connection below: the net.Conn that was passed to NewConn, the operating
+// system's *net.TCPConn, or the *tls.Conn of Config.TLS.
+//
+// It returns nil unless the connection is in TCP mode. It also returns nil while startup has not
+// yet chosen a mode, or while Read has not returned all bytes that startup read ahead: bytes that
+// the program moved past this package would be missing here. The program must not use the result
+// once the switch to DDP mode begins.
 func (c *Conn) NetConn() net.Conn {
 	under, err := c.plain()
 	if err != nil {
@@ -163,8 +177,9 @@ func (c *Conn) NetConn() net.Conn {
 	return under
 }
 
-// File returns a copy of the operating system's connection, as for a net.TCPConn. Where there is none and
-// where NetConn is nil the error is errors.ErrUnsupported.
+// File returns a copy of the operating system's connection, as for a net.TCPConn. The caller must
+// close it. If there is no such connection, or if NetConn returns nil, the error is
+// errors.ErrUnsupported.
 func (c *Conn) File() (*os.File, error) {
 	under, err := c.plain()
 	if err != nil {
@@ -177,7 +192,7 @@ func (c *Conn) File() (*os.File, error) {
 	return s.File()
 }
 
-// plain returns what is below the connection, if plain octets, all of them, go through it.
+// plain returns the connection below if all bytes pass through it unchanged.
 func (c *Conn) plain() (net.Conn, error) {
 	switch {
 	case c.isClosed():
@@ -188,7 +203,7 @@ func (c *Conn) plain() (net.Conn, error) {
 	return c.direct(), nil
 }
 
-// direct returns the connection below as package net knows it.
+// direct returns the connection below as a type of package net, if it has one.
 func (c *Conn) direct() net.Conn {
 	if s, ok := c.under.(*kernel.Stream); ok {
 		return s.TCPConn
@@ -196,14 +211,15 @@ func (c *Conn) direct() net.Conn {
 	return c.under
 }
 
-// copySize is how many octets ReadFrom and WriteTo move at a time.
+// copySize is the number of bytes that ReadFrom and WriteTo move at a time.
 const copySize = 32 << 10
 
 var copyBuffers = sync.Pool{New: func() any { return new([copySize]byte) }}
 
-// ReadFrom writes what r has until io.EOF; io.Copy uses it. In TCP mode it is TCP's ReadFrom, which a file
-// or another connection may feed without a copy in the program, and a Write under way as long as it lasts. In
-// DDP mode it is a loop of Writes of at most 32 KiB.
+// ReadFrom writes all data of r to the connection until r returns io.EOF, which is not an error. It
+// returns the number of bytes read. io.Copy uses it. In TCP mode it is TCP's ReadFrom, which can
+// send a file or data of another connection without a copy in the program; it counts as one Write
+// that lasts as long as ReadFrom. In DDP mode it calls Write with at most 32 KiB at a time.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	inDDP, err := c.enter(startup.Writing, &c.writeDeadline)
 	if err != nil {
@@ -221,8 +237,10 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	return n, c.copyError("readfrom", err)
 }
 
-// WriteTo writes what is read to w until io.EOF; io.Copy uses it. In TCP mode it is TCP's WriteTo, and a Read
-// under way as long as it lasts. In DDP mode it is a loop of Reads.
+// WriteTo writes all data that it reads from the connection to w until io.EOF, which is not an
+// error. It returns the number of bytes written. io.Copy uses it. In TCP mode it is TCP's WriteTo,
+// and it counts as one Read that lasts as long as WriteTo. In DDP mode it calls Read with a buffer
+// of 32 KiB.
 func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	inDDP, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
@@ -256,7 +274,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	return n + m, c.copyError("writeto", err)
 }
 
-// copyError wraps an error of either end of a copy, as net.TCPConn does.
+// copyError wraps an error of a copy, on either side, as net.TCPConn does.
 func (c *Conn) copyError(op string, err error) error {
 	if err == nil {
 		return nil
@@ -264,14 +282,15 @@ func (c *Conn) copyError(op string, err error) error {
 	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
 
-// copyThrough is io.Copy with a buffer that is used again.
+// copyThrough is io.Copy with a buffer from a pool.
 func copyThrough(w io.Writer, r io.Reader) (int64, error) {
 	b := copyBuffers.Get().(*[copySize]byte)
 	defer copyBuffers.Put(b)
 	return io.CopyBuffer(w, r, b[:])
 }
 
-// The connection without its other methods, and its Read and Write within a call that has entered.
+// onlyReader and onlyWriter hide the other methods of a connection. plainReader and plainWriter are
+// Read and Write inside a call that has called enter.
 type (
 	onlyReader  struct{ io.Reader }
 	onlyWriter  struct{ io.Writer }
