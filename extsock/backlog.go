@@ -11,46 +11,47 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A backlog holds the connections of a Listener from the moment they come until Accept hands them out, in that
-// order. Startup of each begins at once, in a goroutine of its own, so that Dial returns whatever the accepting
-// program does. Startup that fails takes its connection out again.
+// A backlog holds the connections of a Listener from their arrival until Accept returns them, in
+// this order. Each connection's startup begins at once, in a goroutine of its own, so that the
+// peer's Dial returns whatever the accepting program does. If startup fails, the connection leaves
+// the backlog.
 //
 //	listener below ── run ──▶ waiting, and startup runs ── accept ──▶ program
 //	                               └── startup fails: drop ──▶ closed
 type backlog struct {
 	l        *Listener
-	deadline deadline // of Accept
+	deadline deadline // of accept
 
-	changed signal // anything below
+	changed signal // sent when a field below changes
 	mu      locks.Mutex[locks.Backlog]
-	// of *Conn, oldest first; at most backlogSize
+	// the *Conn values, oldest first; at most backlogSize
 	waiting list.List // +checklocks:mu
-	// of the listener below, for the next Accept
+	// the listener's error for the next Accept
 	err error // +checklocks:mu
-	// the Listener, or the one below
+	// the Listener or the listener below is closed
 	closed bool // +checklocks:mu
 }
 
-// backlogSize is how many connections may wait for Accept. Those that come then wait in the operating
-// system's backlog, as they would for a Listener that starts nothing up. Each of them may hold unread
-// messages of its peer, 384 KiB by default, so there are not as many as the operating system allows.
+// backlogSize is the maximum number of connections that wait for Accept. Further connections wait
+// in the operating system's backlog, as they would without startup. Each connection may hold unread
+// messages of its peer, 384 KiB by default, so the maximum is lower than the operating system's.
 const backlogSize = 128
 
-// newBacklog begins to accept for l.
+// newBacklog returns a backlog that accepts connections for l.
 func newBacklog(l *Listener) *backlog {
 	b := &backlog{l: l}
 	go b.run()
 	return b
 }
 
-// run accepts until the listener below is closed.
+// run accepts connections until the listener below is closed.
 func (b *backlog) run() {
 	for b.awaitRoom() {
 		var c *Conn
 		err := guarded(func() (err error) { c, err = b.l.acceptBelow(); return err })
 		panicked := (*PanicError)(nil)
 		switch {
-		case errors.As(err, &panicked): // of a Tap or a trace handler, which cost their own connection
+		case errors.As(err, &panicked): // a Tap or a trace handler; only this connection is lost
 		case errors.Is(err, net.ErrClosed):
 			b.close()
 			return
@@ -65,8 +66,8 @@ func (b *backlog) run() {
 	}
 }
 
-// awaitRoom waits until the next connection may come: there is room, and the program has been told of an error of
-// the one before. It reports false once the backlog is closed.
+// awaitRoom waits until the backlog has room and Accept has returned the previous error. It returns
+// false once the backlog is closed.
 func (b *backlog) awaitRoom() bool {
 	for {
 		changed := b.changed.wait()
@@ -80,7 +81,7 @@ func (b *backlog) awaitRoom() bool {
 	}
 }
 
-// add takes in a connection and begins its startup.
+// add adds a connection and begins its startup.
 func (b *backlog) add(c *Conn) {
 	err := c.startup.BeginForListener()
 
@@ -89,13 +90,13 @@ func (b *backlog) add(c *Conn) {
 	place := b.waiting.PushBack(c)
 	b.mu.Unlock()
 	b.changed.broadcast()
-	if closed { // without this connection
+	if closed { // close has not seen this connection
 		b.close()
 	}
-	if err != nil { // of the Config: each call of the program says it
+	if err != nil { // an error of the Config, which each call of the program returns
 		return
 	}
-	go func() { // sees startup to its end, even if the program closes the connection
+	go func() { // runs startup to its end, even if the program closes the connection
 		c.runStartup()
 		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
@@ -105,21 +106,21 @@ func (b *backlog) add(c *Conn) {
 	}()
 }
 
-// drop removes a connection, unless Accept has handed it out.
+// drop removes a connection, unless Accept has returned it.
 func (b *backlog) drop(place *list.Element) {
 	b.mu.Lock()
-	b.waiting.Remove(place) // does nothing if it is not there
+	b.waiting.Remove(place) // does nothing if Accept has taken it
 	b.mu.Unlock()
 	b.changed.broadcast()
 }
 
-// accept waits for the connection that pick takes from the queue.
+// accept waits until pick takes a connection from the queue, and returns it.
 func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, error) {
 	for {
 		changed, over := b.changed.wait(), b.deadline.done()
 		c, plain, err := b.take(isClosed(over), pick)
 		for _, c := range plain {
-			_ = c.Close() // nobody waits for the error
+			_ = c.Close() // no call waits for the error
 		}
 		if len(plain) > 0 || c != nil || err != nil {
 			b.changed.broadcast() // there is room
@@ -134,13 +135,14 @@ func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, e
 	}
 }
 
-// take returns the connection that pick takes, or the error that comes next; nil and nil if there is neither. late says
-// that the deadline has passed. The caller closes the connections in plain.
+// take returns the connection that pick takes, or the next error. It returns neither if it must be
+// called again after a change. late says that the deadline has passed. The caller must close the
+// connections in plain.
 func (b *backlog) take(late bool, pick func(*backlog) (c *Conn, plain []*Conn)) (c *Conn, plain []*Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.closed: // first: whoever polls with deadlines has to see it
+	case b.closed: // first, so that a program that polls with deadlines sees it
 		return nil, nil, b.opError("accept", net.ErrClosed)
 	case late:
 		return nil, nil, b.opError("accept", os.ErrDeadlineExceeded)
@@ -161,7 +163,8 @@ func (b *backlog) oldestLocked() (c *Conn, plain []*Conn) {
 	return c, nil
 }
 
-// switchedLocked takes the oldest connection in DDP mode. The connections before it that are in plain TCP come out, too.
+// switchedLocked takes the oldest connection in DDP mode. It also removes the connections before it
+// that are plain TCP, and returns them in plain.
 //
 // +checklocks:b.mu
 func (b *backlog) switchedLocked() (c *Conn, plain []*Conn) {
@@ -180,8 +183,8 @@ func (b *backlog) switchedLocked() (c *Conn, plain []*Conn) {
 	return nil, plain
 }
 
-// close resets the connections that nobody has accepted, as the operating system does with those of its own
-// backlog.
+// close resets the connections that Accept has not returned, as the operating system does with its
+// own backlog.
 func (b *backlog) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -194,12 +197,12 @@ func (b *backlog) close() {
 	for _, c := range left {
 		c.startup.Disown()
 		c.abortive.Store(true)
-		_ = c.stream.Abort() // nobody waits for the errors
+		_ = c.stream.Abort() // no call waits for the errors
 		_ = c.Close()
 	}
 }
 
-// setDeadline bounds accept.
+// setDeadline sets the deadline of accept.
 func (b *backlog) setDeadline(t time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,23 +13,27 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// isByteStream reports whether the peer's Read and Write are to be a stream of octets.
+// isByteStream reports whether the peer can have a byte stream.
 func isByteStream(p *startup.Peer) bool {
 	c := p.Capabilities
 	return p.IsRDDP && c.ByteStream && c.Credits >= bytestream.MinCredits && c.MaxMessage >= bytestream.MinMessage
 }
 
-// EnableDDP switches the connection into DDP mode: MPA startup runs here, and from now on the same
-// connection carries RDMA. Both programs call it at the same point of their protocol; the one that
-// dialled is the Initiator. privateData goes to the peer's application with the Request or Reply;
-// nil means Config.PrivateData. It is not kept.
+// EnableDDP switches the connection into DDP mode. It runs MPA startup; from then on the same TCP
+// connection carries RDMA. Both programs must call it at the same point of their protocol. The end
+// that dialed is the Initiator. privateData is sent to the peer's program in the Request or Reply.
+// EnableDDP does not keep it. Nil means Config.PrivateData.
 //
-// The call returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. If the
-// peer rejects the connection the error is a *mpa.RejectError with its private data, and the
-// connection is still in TCP mode (RFC 5044 §7.1.2); after every other error it is closed, unless the
-// error says that the switch could not begin: ErrMode, ErrBusy, ErrUnread, ErrTooLong, net.ErrClosed.
+// EnableDDP returns when startup is over, when ctx is done, or after Config.HandshakeTimeout. The
+// error says what state the connection is in:
+//
+//   - *mpa.RejectError: the peer rejected the connection. The error has the peer's private data,
+//     and the connection is still in TCP mode (RFC 5044 §7.1.2).
+//   - ErrMode, ErrBusy, ErrUnread, ErrPrivateData or net.ErrClosed: the switch could not begin, and
+//     the connection is as before.
+//   - Any other error: the connection is closed.
 func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
-	if err := privateDataError(c.config(), privateData, true); err != nil { // while nothing has happened yet
+	if err := privateDataError(c.config(), privateData, true); err != nil { // before startup begins
 		return c.opError("ddp", err)
 	}
 	if !c.initiator {
@@ -39,18 +43,18 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 		}
 		return req.Accept(ctx, privateData)
 	}
-	c.endpoint() // a Responder builds it when the Request has come, so a silent peer costs little
+	c.endpoint() // a Responder builds it only when the Request arrives: silent peers cost little
 	if err := c.startup.Begin(); err != nil {
 		return c.opError("ddp", err)
 	}
 	return c.opError("ddp", c.initiate(ctx, privateData))
 }
 
-// initiate is the Initiator's side of startup, once that has begun.
+// initiate is the Initiator's part of startup, after startup has begun.
 func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
 	mine, w := c.offer(privateData, true)
 	return c.endSwitch(guarded(func() error {
-		defer w.close() // what start leaves of it
+		defer w.close() // unless start has taken it
 		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), mine)
 		if err == nil || terminate {
 			c.learn(peer)
@@ -60,31 +64,34 @@ func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
 	}))
 }
 
-// A Request is an Initiator's MPA Request that waits for its answer. One of Accept and Reject is to be
-// called, once; until then Read and Write wait, and PostRecv makes the application the owner of the receive
-// queue still. Closing the connection is an answer, too.
+// A Request is an MPA Request of the peer that waits for an answer. The program must call Accept or
+// Reject, once, or close the connection. Until then Read and Write wait. The program may still
+// become the owner of the receive queue with PostRecv.
 type Request struct {
 	c *Conn
 	r *startup.Request
 
-	// PrivateData is the peer application's.
+	// PrivateData is the private data of the peer's program. The caller must not modify it.
 	PrivateData []byte
-	// IRD and ORD are the depths the peer states, in RDMA Reads; 0 and 0 where it states none.
+	// IRD and ORD are the depths that the peer states: the maximum number of RDMA Reads in flight
+	// that the peer serves, and that it issues. Both are 0 if the peer states none.
 	IRD, ORD int
-	// FromRDDP says that the peer is rddp too: its Request holds the record that Config.NoCapabilities leaves
-	// out. Read and Write can be a byte stream then; a foreign peer's program has messages and buffers of its own.
+	// FromRDDP is true if the peer is rddp too: its Request has the capability record, which
+	// Config.NoCapabilities leaves out. Read and Write can then be a byte stream. A foreign peer's
+	// program sends messages, and posts its own buffers.
 	FromRDDP bool
 }
 
-// ReceiveRequest is the Responder's first half of EnableDDP, for a program that decides by the Request
-// whether it wants the connection, or who is to serve it. The context and HandshakeTimeout bound the wait.
+// ReceiveRequest waits for the peer's MPA Request and returns it unanswered. It is the first half
+// of EnableDDP for a Responder that looks at the Request before it accepts the connection, or that
+// chooses a server for it. ctx and Config.HandshakeTimeout bound the wait.
 //
-// A Listener leaves the Request to the program where Config.JudgeRequests says so. With StartupPrefer, on a connection
-// that has not been used, ReceiveRequest looks at the peer's first octets as Handshake
-// does, and only ctx and Config.SniffTimeout bound the wait for the first of them. If the peer speaks plain TCP the error is
-// ErrPlainTCP, and the connection is as usable as after a Handshake: no octet is lost. If ctx is done
-// before it is known what the peer speaks, the connection is as usable as before; without JudgeRequests its startup
-// goes on by itself.
+// A Listener leaves the Request to the program if Config.JudgeRequests is set. With StartupPrefer,
+// on a connection that has not been used, ReceiveRequest first looks at the peer's first bytes, as
+// Handshake does. Only ctx and Config.SniffTimeout bound the wait for the first byte. If the peer
+// speaks plain TCP, the error is ErrPlainTCP, and Read returns all of the peer's bytes. If ctx is
+// done before the peer's protocol is known, the connection remains usable as before. Without
+// JudgeRequests its startup goes on in the background.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
 		return nil, c.opError("ddp", errInitiator)
@@ -95,7 +102,7 @@ func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	return c.requireRequest(ctx)
 }
 
-// requireRequest is ReceiveRequest where there must be one.
+// requireRequest is ReceiveRequest for a peer that must send a Request.
 func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 	err := privateDataError(c.config(), nil, true)
 	if err == nil {
@@ -107,7 +114,7 @@ func (c *Conn) requireRequest(ctx context.Context) (*Request, error) {
 	return c.receiveRequest(ctx)
 }
 
-// receiveRequest is ReceiveRequest once the switch has begun.
+// receiveRequest is ReceiveRequest after startup has begun.
 func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	ctx, cancel := c.startup.Until(ctx)
 	defer cancel()
@@ -134,8 +141,8 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 	return req, nil
 }
 
-// Accept answers the Request and switches the connection into DDP mode. See EnableDDP. After
-// ErrTooLong the Request still waits for its answer.
+// Accept accepts the Request and switches the connection into DDP mode. privateData, ctx and the
+// errors are those of EnableDDP. After ErrPrivateData the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
@@ -143,7 +150,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 		return c.opError("ddp", err)
 	}
 	return c.opError("ddp", c.endSwitch(guarded(func() error {
-		defer w.close() // what start leaves of it
+		defer w.close() // unless start has taken it
 		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, mine)
 		if err == nil {
 			c.learn(peer)
@@ -153,8 +160,10 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 	})))
 }
 
-// Reject answers the Request with a rejection that carries privateData. The connection stays in
-// TCP mode; a peer that is not rddp closes it. After ErrTooLong the Request still waits for its answer.
+// Reject rejects the Request. The rejection carries privateData to the peer's program; Reject does
+// not keep it, and nil means Config.PrivateData. If Reject returns nil, the connection is still in
+// TCP mode, and the next Read and Write are plain TCP. A peer that is not rddp closes the
+// connection. After ErrPrivateData the Request still waits for its answer.
 func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
@@ -172,8 +181,8 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	return c.opError("ddp", err)
 }
 
-// answer begins the answer to a Request and returns our side of the negotiation. After an error the
-// Request is as it was.
+// answer begins the answer to a Request. It returns what this end offers. After an error the
+// Request is unchanged.
 func (r *Request) answer(privateData []byte) (mpa.Config, window, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
@@ -184,8 +193,8 @@ func (r *Request) answer(privateData []byte) (mpa.Config, window, error) {
 	return mine, w, nil
 }
 
-// endSwitch lets Read and Write go on, in DDP mode or, after a rejection, in TCP mode. After every
-// other error the connection is closed. It returns err.
+// endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
+// rejection. After any other error it closes the connection. It returns err.
 func (c *Conn) endSwitch(err error) error {
 	p := c.verbs.pump
 	if p == nil {
@@ -194,7 +203,7 @@ func (c *Conn) endSwitch(err error) error {
 		mustClose := c.startup.NotSwitched(err, errors.As(err, &r))
 		_ = guarded(func() error { c.traceSwitch(err); return nil })
 		if mustClose {
-			_ = c.closeStream() // err says more
+			_ = c.closeStream() // err is the cause
 		}
 		return err
 	}
@@ -207,13 +216,14 @@ func (c *Conn) endSwitch(err error) error {
 	case told != nil:
 		p.kill(told)
 	case err != nil:
-		_ = c.closeDDP() // err says more
+		_ = c.closeDDP() // err is the cause
 	}
 	return err
 }
 
-// privateDataError returns an ErrTooLong if the private data of a Request or Reply, behind the capability record if
-// that is announced, is too long. Nil private data stands for Config.PrivateData.
+// privateDataError returns ErrPrivateData if the private data of a Request or Reply is too long.
+// The capability record takes a part of the space if announce is set. Nil private data means
+// Config.PrivateData.
 func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 	if privateData == nil {
 		privateData = cfg.PrivateData
@@ -228,10 +238,11 @@ func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 	return nil
 }
 
-// offer returns what this end wants of MPA startup, which is under way. If the peer may learn of a byte stream, offer
-// opens the window whose credits are in the capability record; the caller closes it if the driver does not take it.
+// offer returns what this end offers in MPA startup, which has begun. If announce is set, the offer
+// may contain a byte stream. offer then opens the window whose credits are in the capability
+// record, and the caller must close the window if the driver does not take it.
 func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
-	c.mu.Lock() // so that PostRecv comes before this, or too late
+	c.mu.Lock() // so that PostRecv comes before this or fails
 	owns := c.ownsReceives()
 	c.mu.Unlock()
 	cfg, w := c.cfg, window{}
@@ -256,17 +267,17 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
 	}, w
 }
 
-// learn notes what startup told of the peer.
+// learn stores what startup found out about the peer.
 func (c *Conn) learn(p startup.Peer) {
 	p.IsRDDP = p.IsRDDP && !c.cfg.NoCapabilities
 	c.peer.Store(&p)
 }
 
-// ownsReceives reports whether it is the connection that finds the buffers for inbound messages, for Read.
+// ownsReceives reports whether the connection posts the receive buffers, for Read.
 func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
-// start binds the layers together as startup agreed. A cause is what the connection is to fail for
-// at once. start takes the window w if the connection is a byte stream.
+// start connects the layers as the two ends agreed in startup. If cause is not nil, the connection
+// fails with it at once. start takes the window w if the connection is a byte stream.
 func (c *Conn) start(cause error, w *window) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement
@@ -302,7 +313,8 @@ func (c *Conn) start(cause error, w *window) {
 	v.pump = p
 }
 
-// streamConfig says what the byte stream towards peer is like. w is the window that startup has told the peer.
+// streamConfig returns the configuration of the byte stream to peer. w is the window that startup
+// has announced to the peer.
 func (c *Conn) streamConfig(peer *startup.Peer, w window) *streamConfig {
 	v := &c.verbs
 	return &streamConfig{
@@ -313,15 +325,15 @@ func (c *Conn) streamConfig(peer *startup.Peer, w window) *streamConfig {
 	}
 }
 
-// extensions reports whether the operations of RFC 7306 may be used.
+// extensions reports whether the program may use the operations of RFC 7306.
 func (c *Conn) extensions() bool {
 	peer := c.peer.Load()
 	return c.cfg.Extensions || peer.IsRDDP && peer.Capabilities.Extensions
 }
 
-// rtrOp is the operation of length 0 that the Initiator sends first, 0 for none: the Ready to Receive
-// indication that startup agreed on, and towards another rddp end always one, because the user of a
-// net.Conn expects that a server may write first.
+// rtrOp returns the operation of length 0 that the Initiator sends first, or 0 for none. It is the
+// Ready to Receive indication that startup agreed on. If both ends are rddp, there is always one,
+// because a program that uses a net.Conn expects that the server may write first.
 func (c *Conn) rtrOp() rdmap.WorkOp {
 	a := c.peer.Load().Agreement
 	switch {

@@ -69,7 +69,7 @@ const (
 type sockopt struct {
 	name    string
 	valid   func(value int) bool
-	tooLate func(c *Conn) bool // nil: the option is never fixed before the switch; c.mu is held
+	tooLate func(c *Conn) bool // whether it is fixed before the switch; nil: no; c.mu is held
 	set     func(cfg *Config, value int)
 	get     func(c *Conn) int // the setting, or what startup agreed on
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// This file runs what Config.Startup asks for on a connection that exists. How a connection begins is in
-// internal/startup; what Dial does is in dial.go, and the switch to DDP mode in ddpmode.go.
+// This file runs the startup that Config.Startup asks for on an existing connection. Package
+// internal/startup has the phases of startup, dial.go has what Dial does, and ddpmode.go has the
+// switch to DDP mode.
 
-// A fallbackError says why a connection that was to prefer DDP mode is plain TCP. It is in the
-// ConnectionState, and of all calls only ReceiveRequest fails with it.
+// A fallbackError says why a connection that preferred DDP mode is plain TCP. It is in the
+// ConnectionState. ReceiveRequest is the only call that returns it.
 type fallbackError struct {
 	Reason startup.Reason
-	Err    error // what was found; for startup.Remembered the *fallbackError of the time before
+	Err    error // the cause; for startup.Remembered the *fallbackError of the earlier connection
 }
 
 func (e *fallbackError) Error() string {
@@ -29,21 +30,22 @@ func (e *fallbackError) Error() string {
 	return s
 }
 
-// fallbackCauses has what errors.Is finds in a fallbackError besides what was found, by reason.
+// fallbackCauses holds the error, for each reason, that errors.Is finds in a fallbackError besides
+// the cause.
 var fallbackCauses = map[startup.Reason]error{
 	startup.NoReply: ErrNoReply, startup.NotMPA: ErrNotMPA, startup.TimedOut: os.ErrDeadlineExceeded,
 	startup.PlainPeer: ErrNotMPA, startup.SniffTimeout: os.ErrDeadlineExceeded,
 }
 
-// Is reports whether target is ErrPlainTCP or the cause that the reason stands for.
+// Is reports whether target is ErrPlainTCP or the error that stands for the reason.
 func (e *fallbackError) Is(target error) bool {
-	return target == ErrPlainTCP || target == fallbackCauses[e.Reason] //nolint:errorlint // that is what Is is for
+	return target == ErrPlainTCP || target == fallbackCauses[e.Reason] //nolint:errorlint // Is must compare
 }
 
 // Unwrap returns the cause.
 func (e *fallbackError) Unwrap() error { return e.Err }
 
-// newStartup returns the startup of a connection.
+// newStartup returns the startup of a new connection.
 func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *taps) *startup.Handshake {
 	return startup.New(s, startup.Config{
 		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests,
@@ -58,8 +60,9 @@ type frameTap struct{ taps *taps }
 func (t frameTap) Sent(frame []byte)                 { t.taps.frame(frame, true, true) }
 func (t frameTap) Received(frame []byte, whole bool) { t.taps.frame(frame, false, whole) }
 
-// fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It returns nil in DDP mode,
-// before the decision, and if plain TCP is what the program asked for.
+// fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It
+// returns nil in DDP mode, before startup has chosen a mode, and if the program asked for plain
+// TCP.
 func (c *Conn) fellBack() *fallbackError {
 	f := c.startup.Fallback()
 	if f.Reason == 0 {
@@ -73,7 +76,7 @@ func (c *Conn) fellBack() *fallbackError {
 	return c.fallback
 }
 
-// fallBack settles that a new connection is plain TCP.
+// fallBack makes a new connection plain TCP.
 func (c *Conn) fallBack(why *fallbackError) {
 	c.startup.FallBack(startup.Fallback{Reason: why.Reason, Err: why.Err})
 	c.traceFallback(why)
@@ -83,10 +86,12 @@ func (c *Conn) traceFallback(e *fallbackError) {
 	c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 }
 
-// Handshake waits until what Config.Startup asks for is done, which the connection's first Read or Write
-// would wait for otherwise. With StartupPrefer on the accepting side that takes the peer's first octets. It
-// returns nil also when the connection is plain TCP then; ConnectionState tells. When ctx is done first, the
-// error is ctx.Err(), and the connection is as usable as before: startup goes on.
+// Handshake waits until the startup that Config.Startup asks for is over, as the connection's first
+// Read or Write would. With StartupPrefer an accepted connection waits for the peer's first bytes.
+//
+// Handshake returns nil if the connection is in DDP mode, and also if it is plain TCP;
+// ConnectionState says which. If ctx is done first, Handshake returns ctx.Err(). Startup then goes
+// on, and the connection remains usable.
 func (c *Conn) Handshake(ctx context.Context) error {
 	return c.opError("handshake", untilDone(ctx, func(d *deadline) error {
 		_, err := c.enter(startup.Waiting, d)
@@ -94,7 +99,7 @@ func (c *Conn) Handshake(ctx context.Context) error {
 	}))
 }
 
-// untilDone runs f with a deadline that passes when ctx is done.
+// untilDone calls f with a deadline that passes when ctx is done.
 func untilDone(ctx context.Context, f func(*deadline) error) error {
 	var d deadline
 	stop := context.AfterFunc(ctx, func() { d.set(time.Unix(1, 0)) })
@@ -106,8 +111,9 @@ func untilDone(ctx context.Context, f func(*deadline) error) error {
 	return err
 }
 
-// enter begins a call that uses the connection. It waits until startup is over, and begins it where that is due, and
-// tells whether the connection is in DDP mode. In TCP mode the call is counted until startup.Leave.
+// enter begins a call that uses the connection. It starts startup if no call has done so, waits
+// until startup is over, and reports whether the connection is in DDP mode. In TCP mode startup
+// counts the call until startup.Leave.
 func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
 	for {
 		e, err := c.startup.Enter(u)
@@ -115,7 +121,7 @@ func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
 			return e.DDP, err
 		}
 		if e.Begun {
-			go c.runStartup() // HandshakeTimeout bounds it, not the deadline of the call that happens to be the first
+			go c.runStartup() // HandshakeTimeout bounds startup, not this call's deadline
 		}
 		select {
 		case <-e.Over:
@@ -126,7 +132,8 @@ func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
 	}
 }
 
-// runStartup runs startup that no call of the program has asked for. Later calls return its error.
+// runStartup runs startup that the program has not asked for by a call. Later calls return its
+// error.
 func (c *Conn) runStartup() {
 	if c.startup.Phase() == startup.Sniffing && !c.sniff() {
 		return
@@ -142,7 +149,8 @@ func (c *Conn) runStartup() {
 	}
 }
 
-// sniff looks at the first octets. It reports whether they begin a Request that nobody else wants to receive.
+// sniff looks at the peer's first bytes. It reports whether they begin an MPA Request that startup
+// itself must receive. It returns false if the program receives the Request by ReceiveRequest.
 func (c *Conn) sniff() bool {
 	found := c.startup.Sniff()
 	mustClose := found.MustClose
@@ -159,14 +167,14 @@ func (c *Conn) sniff() bool {
 		mustClose = c.startup.Fail(err)
 	}
 	if mustClose {
-		_ = c.closeStream() // nobody waits for the error
+		_ = c.closeStream() // no call waits for the error
 	}
 	return found.Request
 }
 
-// awaitSniff waits for the first octets for ReceiveRequest, where Config.Startup prefers DDP mode. The error
-// is a *fallbackError for a plain peer. nil means that the switch may begin, or that its beginning says why
-// not.
+// awaitSniff waits for the peer's first bytes if Config.Startup prefers DDP mode. For a peer that
+// speaks plain TCP it returns a *fallbackError. If it returns nil, the caller begins the switch,
+// which may fail with an error of its own.
 func (c *Conn) awaitSniff(ctx context.Context) error {
 	over, begun, err := c.startup.Claim()
 	if err != nil || over == nil {
@@ -184,7 +192,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	}
 	failed := c.startup.Unclaim()
 	if failed != nil {
-		return failed // it says more than that the connection is closed
+		return failed // more precise than net.ErrClosed
 	}
 	if fallback := c.fellBack(); err == nil && fallback != nil {
 		return fallback
@@ -192,7 +200,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	return err
 }
 
-// awaitDelay makes the peer wait for its answer if Config.BadSTagDelay delays its address.
+// awaitDelay delays the answer to a peer whose address Config.BadSTagDelay delays.
 func (c *Conn) awaitDelay(ctx context.Context) error {
 	wait := c.startup.Delay()
 	if wait <= 0 {
@@ -205,7 +213,7 @@ func (c *Conn) awaitDelay(ctx context.Context) error {
 // readPlain is Read in TCP mode.
 func (c *Conn) readPlain(p []byte) (int, error) {
 	if c.startup.IsAhead() && isClosed(c.readDeadline.done()) {
-		return 0, c.opError("read", errDeadline) // as TCP, whatever has come
+		return 0, c.opError("read", errDeadline) // as over TCP, even if data is there
 	}
 	n, err := c.startup.Read(p)
 	c.taps.plain(p[:n], false)
