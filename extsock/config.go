@@ -128,7 +128,7 @@ type Config struct {
 	// SendCQ and RecvCQ are the completion queues of the send queue and of the receive queue.
 	// Connections may share them. Nil means that each connection has its own. If RecvCQ is set, the
 	// program owns the receive queue: it posts all receive buffers, and Read returns
-	// ErrReceiveOwner.
+	// ErrMode.
 	SendCQ, RecvCQ *rdmap.CompletionQueue
 	// SRQ is the shared receive queue from which connections take their receive buffers. Nil means
 	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
@@ -164,7 +164,7 @@ type Config struct {
 	IdleTimeout time.Duration
 	// MaxHalfOpen is the maximum number of half-open connections of one Listener. A connection is
 	// half open while its startup waits for the peer's MPA Request. If there are more, the oldest
-	// is closed with ErrHalfOpen. An honest peer stays half open for one round trip, so the oldest
+	// is closed with ErrLimit. An honest peer stays half open for one round trip, so the oldest
 	// connection is the least likely to be honest, and refusing the newest would let silent peers
 	// lock everybody out (RFC 5042 §6.4.2).
 	//
@@ -176,7 +176,7 @@ type Config struct {
 	// The delay keeps a peer from trying many STags quickly (RFC 5042 §6.1.1).
 	//
 	// Each further connection that ends so adds the same delay, up to 60 times BadSTagDelay. If the
-	// delay is longer than HandshakeTimeout, the connection ends at once with ErrDelayed. A
+	// delay is longer than HandshakeTimeout, the connection ends at once with ErrLimit. A
 	// Listener remembers the last 1024 addresses, IPv6 addresses by their /64 prefix. Plain TCP is
 	// not delayed. Zero means 1 s. A negative value means no delay.
 	BadSTagDelay time.Duration

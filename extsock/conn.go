@@ -118,7 +118,7 @@ func (c *Conn) inDDPMode() bool {
 // together. A message of length 0 gives 0 bytes and no error.
 //
 // Read needs the receive queue. If the program posts its own receive buffers (see PostRecv), the
-// error is ErrReceiveOwner.
+// error is ErrMode.
 func (c *Conn) Read(p []byte) (int, error) {
 	ddp, err := c.enter(startup.Reading, &c.readDeadline)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 //
 // In message mode Write sends p as one message, and returns when TCP has taken all of it.
 // Operations that were posted before complete first. If the peer is rddp and p is longer than the
-// peer's Config.RecvSize, the error is ErrMessageTooLong. A foreign peer would end the connection.
+// peer's Config.RecvSize, the error is ErrTooLong. A foreign peer would end the connection.
 //
 // When the write deadline passes, Write takes back the bytes that have not begun to go out, and n
 // is the number of the other bytes: they are sent from a copy. The connection remains usable. There

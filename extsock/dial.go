@@ -42,12 +42,12 @@ type Dialer struct {
 	known startup.Records
 }
 
-// defaultDialer holds what Dial and DialContext remember.
+// defaultDialer holds what Dial remembers.
 var defaultDialer Dialer
 
 // Dial connects to address, as net.Dial does for the networks "tcp" and "unix". The connection is
 // in TCP mode unless Config.Startup says otherwise, and it is the Initiator in MPA startup. A nil
-// cfg means the zero Config. A Dialer has more settings.
+// cfg means the zero Config. A Dialer has more settings, and takes a context.
 func Dial(network, address string, cfg *Config) (*Conn, error) {
 	return defaultDialer.dial(context.Background(), network, address, cfg)
 }
@@ -57,8 +57,9 @@ func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
-// DialContext connects to address; the connection is a *Conn. Networks are those of Config.Backend. ctx
-// bounds the call, not the connection.
+// DialContext connects to address. The connection is a *Conn. The networks are those of
+// Config.Backend: "tcp", "tcp4", "tcp6" and "unix" for the operating system's TCP. ctx bounds the
+// call, but not the life of the connection.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := d.dial(ctx, network, address, d.Config)
 	if err != nil {

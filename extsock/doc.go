@@ -44,7 +44,7 @@
 // anything.
 //
 // [Dialer.DialDDP] and [Listener.AcceptDDP] return connections in DDP mode, whatever Config.Startup
-// says. [Listener.AcceptConn] is Accept with the type of its connections.
+// says. The connections of [Listener.Accept] are *Conn values, in any mode.
 //
 // A [Dialer] and a [ListenConfig] replace those of package net, for example in http.Transport.
 // [NewConn] and [NewListener] take connections and listeners that something else has made.
@@ -111,10 +111,10 @@
 //	time for MPA startup       Config.HandshakeTimeout 5 s, 10 s    context.DeadlineExceeded;
 //	                                                                HandshakeTimeouts
 //	half-open connections      Config.MaxHalfOpen      4096 per     the oldest is closed:
-//	                                                   Listener     ErrHalfOpen; HalfOpenEvictions
+//	                                                   Listener     ErrLimit; HalfOpenEvictions
 //	connections not accepted   –                       128 per      more wait in the operating
 //	                                                   Listener     system's backlog
-//	startup after a bad STag   Config.BadSTagDelay     1 s per      the Request waits, or ErrDelayed
+//	startup after a bad STag   Config.BadSTagDelay     1 s per      the Request waits, or ErrLimit
 //	                                                   address      if longer than
 //	                                                                HandshakeTimeout; BadSTagDelays
 //	private data               RFC 5044 §7.1.1         512 bytes    *mpa.Error

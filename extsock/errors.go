@@ -18,11 +18,15 @@ import (
 // for them with errors.Is. Errors of the layers below are inside a *net.OpError too: *mpa.Error,
 // *mpa.RejectError, *rdmap.TerminateError, rdmap.ErrQueueFull and so on.
 var (
-	// ErrMode means that the connection is not in the mode that the call needs. The verbs need DDP
-	// mode. EnableDDP and the socket options need TCP mode, and there is no way back to it. Sends and
-	// Immediate Data need message mode (Config.Messages), because they would get into a byte stream.
-	// Read needs the receive buffers of the connection, and PostRecv those of the application; a
-	// connection has only one of the two.
+	// ErrMode means that the connection is not in the mode that the call needs:
+	//
+	//   - The verbs need DDP mode.
+	//   - EnableDDP and the socket options need TCP mode. A connection in DDP mode does not return
+	//     to it.
+	//   - Sends and Immediate Data need message mode (Config.Messages), because they would disturb
+	//     a byte stream.
+	//   - Read needs receive buffers that the connection posts, and PostRecv needs a receive queue
+	//     that the program owns. A connection has only one of the two.
 	ErrMode = startup.ErrMode
 	// ErrBusy means that another call on the connection is in the way. The switch to DDP mode
 	// cannot begin during a Read, a Write or another switch, because bytes of the startup could get
@@ -38,43 +42,46 @@ var (
 	ErrNotMPA = startup.ErrNotMPA
 	// ErrNoReply means that the peer closed the connection instead of answering the MPA Request.
 	ErrNoReply = startup.ErrNoReply
-	// ErrTooLong means that private data is longer than an MPA Request or Reply can carry, or that a Write
-	// in message mode is longer than the peer's receive buffers.
+	// ErrTooLong means that private data does not fit into an MPA Request or Reply (see
+	// Config.PrivateData), or that a Write in message mode is longer than the peer's receive
+	// buffers. Nothing has been sent.
 	ErrTooLong = errors.New("too long")
-	// ErrStream means that the peer broke the rules of the byte stream in DDP mode.
+	// ErrStream means that the peer broke a rule of the byte stream in DDP mode.
 	ErrStream = bytestream.ErrStream
 
-	// ErrPlainTCP means that a connection which was to prefer DDP mode is plain TCP, and is usable as such.
-	// ConnectionState.Fallback is such an error, and ReceiveRequest returns one for a peer that does not
-	// send an MPA Request. errors.Is finds the reason in it:
+	// ErrPlainTCP means that a connection that preferred DDP mode is plain TCP. The connection is
+	// usable. ConnectionState.Fallback is such an error, and ReceiveRequest returns one if the peer
+	// does not send an MPA Request. Each also matches one of these reasons with errors.Is:
 	//
 	//	ErrNoReply                the peer closed the connection instead of sending an MPA Reply
-	//	ErrNotMPA                 the peer sent something else than MPA
+	//	ErrNotMPA                 the peer sent something other than MPA
 	//	os.ErrDeadlineExceeded    nothing came within Config.PreferTimeout or Config.SniffTimeout
 	//
-	// The reason may be that of a short time ago: a Dialer then did not try DDP mode, and the error's text says so.
-	// See Dialer.FallbackFor.
+	// The reason may be that of an earlier connection: the Dialer remembered it and did not try DDP
+	// mode. The error's text then says so. See Dialer.FallbackFor.
 	ErrPlainTCP = errors.New("plain TCP")
 
-	// ErrLimit means that a Listener closed the connection because of a limit for its peers. Either the peer was
-	// the slowest of too many that had not sent their MPA Request (Config.MaxHalfOpen), or connections of the peer's
-	// address have used so many STags that are not theirs that its wait (Config.BadSTagDelay) is longer than
-	// HandshakeTimeout. The error's text says which.
+	// ErrLimit means that a Listener closed the connection because of one of its limits on peers.
+	// Config.MaxHalfOpen: too many peers had not sent their MPA Request, and this one had waited
+	// longest. Config.BadSTagDelay: connections of the peer's address used so many STags that they
+	// did not have that the delay is longer than HandshakeTimeout. The error's text says which.
 	ErrLimit = startup.ErrLimit
-	// ErrIdleTimeout means that nothing came and nothing went for Config.IdleTimeout.
+	// ErrIdleTimeout means that nothing was sent or received for Config.IdleTimeout. It also
+	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
 	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
-	// ErrWriteTimeout means that the peer's TCP took nothing for Config.WriteTimeout.
-	ErrWriteTimeout error = &timeoutError{errors.New("the peer does not take what is sent")}
+	// ErrWriteTimeout means that the peer's TCP accepted no data for Config.WriteTimeout. It also
+	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
+	ErrWriteTimeout error = &timeoutError{errors.New("the peer accepts no data")}
 
 	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
-	errByteStream    = fmt.Errorf("%w: the byte stream has the Sends to itself; use Write, or message mode", ErrMode)
-	errReceiveOwner  = fmt.Errorf("%w: the receive queue belongs to the other: use either Read or PostRecv", ErrMode)
+	errByteStream    = fmt.Errorf("%w: a Send would disturb the byte stream; use Write, or message mode", ErrMode)
+	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)
 	errPrivateData   = fmt.Errorf("private data %w", ErrTooLong)
 	errMessageLength = fmt.Errorf("message %w for the peer's receive buffers", ErrTooLong)
 	errRange         = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
 	errInitiator     = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
 
-	// errDetached says that an operation whose time is over goes on without its caller.
+	// errDetached is the error of an operation that outlives the call that started it.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
 	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)

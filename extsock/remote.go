@@ -41,7 +41,7 @@ func (m *RemoteMemory) WriteAt(p []byte, off int64) (int, error) {
 
 // Read reads len(p) bytes at offset off into p, with one RDMA Read. If the memory ends before p is
 // full, Read returns the bytes up to the end and io.EOF, as io.ReaderAt requires. A negative off
-// gives ErrRange. The Conn's read deadline bounds the call. If the call returns early, the
+// gives syscall.EINVAL. The Conn's read deadline bounds the call. If the call returns early, the
 // connection remains usable, and the answer does not change p.
 func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
@@ -66,8 +66,8 @@ func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, erro
 }
 
 // Write writes p at offset off with one RDMA Write, and returns when TCP has taken all of it. It
-// does not keep p after it returns. If p does not fit into the memory at off, the error is ErrRange
-// and nothing is written.
+// does not keep p after it returns. If p does not fit into the memory at off, the error is
+// syscall.EINVAL and nothing is written.
 //
 // The bytes are certainly in the peer's memory once the peer has answered a later message, or once
 // a later Read has returned. The Conn's write deadline bounds the call. If the call returns early
@@ -75,7 +75,7 @@ func (m *RemoteMemory) Read(ctx context.Context, p []byte, off int64) (int, erro
 // 4 MiB, the connection ends.
 func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 || int64(len(p)) > m.len()-off {
-		return 0, m.c.opError("write", fmt.Errorf("%w: %d bytes at offset %d of %d", ErrRange, len(p), off, m.len()))
+		return 0, m.c.opError("write", fmt.Errorf("%w: %d bytes at offset %d of %d", errRange, len(p), off, m.len()))
 	}
 	h, err := m.h.Slice(off, len(p))
 	if err != nil {
@@ -90,8 +90,8 @@ func (m *RemoteMemory) Write(ctx context.Context, p []byte, off int64) (int, err
 
 // FetchAdd adds delta to the 64-bit word at offset off and returns the value that the word had
 // before. The word's address at the peer must be a multiple of 8, or the error is
-// ddp.ErrMisaligned. An off outside the memory gives ErrRange. The Conn's write deadline bounds the
-// call. The same is true for the other atomics.
+// ddp.ErrMisaligned. An off outside the memory gives syscall.EINVAL. The Conn's write deadline
+// bounds the call. The same is true for the other atomics.
 func (m *RemoteMemory) FetchAdd(ctx context.Context, off int64, delta uint64) (uint64, error) {
 	return m.atomic(ctx, rdmap.WorkRequest{Op: rdmap.WorkFetchAdd, Operand: delta}, off)
 }

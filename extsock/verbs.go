@@ -172,8 +172,8 @@ func (v *verbs) deregisterAll() {
 //
 // Post returns one of these errors, and those of a wr that is not valid:
 //
-//	ErrMode                       the connection is not in DDP mode
-//	ErrByteStream                 a Send or Immediate Data would disturb the byte stream
+//	ErrMode                       the connection is not in DDP mode, or wr would send a message
+//	                              into the byte stream
 //	rdmap.ErrQueueFull            the send queue holds Config.SendDepth Work Requests
 //	rdmap.ErrCompletionQueueFull  SendCQ has no room for another Completion
 //	rdmap.ErrNoExtensions         the peer has not announced the operations of RFC 7306
@@ -195,7 +195,7 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// mayPost returns ErrByteStream if wr would use one of the receive buffers of a byte stream's peer.
+// mayPost returns errByteStream if wr would use one of the receive buffers of a byte stream's peer.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	if v.pump.bytes == nil {
 		return nil
@@ -257,12 +257,12 @@ func isFull(err error) bool {
 // connection until its Completion, in RecvCQ.
 //
 // The first PostRecv makes the program the owner of the receive queue. It must come before the
-// switch to DDP mode, or before the answer to a Request; later the error is ErrReceiveOwner. A
+// switch to DDP mode, or before the answer to a Request; later the error is ErrMode. A
 // Listener that runs startup itself switches its connections earlier (see Config.JudgeRequests).
 // Setting Config.RecvCQ also makes the program the owner.
 //
 // The owner must keep enough buffers posted. A Send that finds no buffer, or a buffer that is too
-// short, ends the connection (RFC 5041 §7.2). Read returns ErrReceiveOwner.
+// short, ends the connection (RFC 5041 §7.2). Read returns ErrMode.
 //
 // With Config.SRQ the error is rdmap.ErrSharedQueue: post the buffers to the SRQ instead.
 func (c *Conn) PostRecv(r rdmap.RecvRequest) error {
