@@ -15,12 +15,12 @@ import (
 //
 // RDMAP-5040-5.4-10
 func TestRFC5040_5_4_EveryQueuedOperationFails(t *testing.T) {
-	for op := WorkSend; op < WorkRecv; op++ {
+	for _, op := range kinds() {
 		for _, remote := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v, the peer's Terminate %t", op, remote), func(t *testing.T) {
 				x := newPair(t, params{})
-				x.a.post(WorkRequest{ID: 1, Op: op, Invalidate: 9})
-				x.a.post(WorkRequest{ID: 2, Op: op, Invalidate: 9, Unsignaled: true})
+				x.a.post(WorkRequest{ID: 1, Op: op.WorkOp, Solicited: op.solicited, Invalidate: 9})
+				x.a.post(WorkRequest{ID: 2, Op: op.WorkOp, Solicited: op.solicited, Invalidate: 9, Unsignaled: true})
 				if remote {
 					x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, unhex("1101 0000")))
 				} else {

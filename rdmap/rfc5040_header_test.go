@@ -73,11 +73,8 @@ func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 //
 // RDMAP-5040-4.1-16
 func TestRFC5040_4_1_Version(t *testing.T) {
-	for op := range WorkRecv {
-		if op == 0 {
-			continue
-		}
-		for _, u := range segmentsOf(t, 100, WorkRequest{Op: op, Invalidate: 1}) {
+	for _, op := range kinds() {
+		for _, u := range segmentsOf(t, 100, WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Invalidate: 1}) {
 			if u[1]&0xC0 != 0x40 {
 				t.Errorf("%v is sent with the control field %#x", op, u[1])
 			}
