@@ -55,12 +55,13 @@ type pumpConfig struct {
 	stream    toe.Stream
 	qp        *rdmap.QP     // in StateRTS
 	agreement mpa.Agreement // what startup agreed on
-	largeFPDU bool          // the peer takes FPDUs longer than its segments
-	maxFPDU   int           // Config.MaxFPDU
-	fenced    bool          // this end is the Responder: see tx.fenced
+
+	maxFPDU   int  // Config.MaxFPDU
+	largeFPDU bool // the peer takes FPDUs longer than its segments
+	fenced    bool // this end is the Responder: see tx.fenced
+	shared    bool // the application's receive buffers come from a shared receive queue
 
 	receive *receiveConfig // how to receive for Read; nil if the application posts the buffers
-	shared  bool           // the application's buffers come from a shared receive queue
 
 	closeTimeout time.Duration
 	writeTimeout time.Duration // 0: none
@@ -156,6 +157,7 @@ func newPump(cfg pumpConfig) *pump {
 			p.in.setWindow(r.stream.window)
 			p.bytes = newByteStream(p, r.stream)
 		}
+		p.cfg.receive = nil // its values are in the inbox and the byte stream
 	}
 	// An error is that of a closed stream, and comes again, or of one without deadlines.
 	_ = cfg.stream.SetReadDeadline(time.Time{})
