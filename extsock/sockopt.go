@@ -169,20 +169,21 @@ func isMaxFPDU(v int) bool {
 func (c *Conn) configure(o sockopt, value int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.isClosed():
+	if c.isClosed() {
 		return net.ErrClosed
-	case c.inDDPMode():
-		return startup.ErrSwitched
-	case c.startup.IsSwitching():
-		return ErrBusy
-	case o.tooLate != nil && o.tooLate(c):
-		return fmt.Errorf("%w: the receive queue exists already", ErrBusy)
 	}
 	cfg := *c.cfg // a copy, because the program's Config must not change
 	o.set(&cfg, value)
-	c.cfg = &cfg
-	return nil
+	tooLate := false
+	err := c.startup.Configure(func() {
+		if tooLate = o.tooLate != nil && o.tooLate(c); !tooLate {
+			c.cfg = &cfg // c.mu is held, and startup, which reads c.cfg without it, has not begun
+		}
+	})
+	if tooLate {
+		return fmt.Errorf("%w: the receive queue exists already", ErrBusy)
+	}
+	return err
 }
 
 // depthSetting returns the value of Config.IRD or Config.ORD that means n.

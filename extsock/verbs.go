@@ -145,14 +145,22 @@ func (c *Conn) Register(b []byte, access ddp.Access) (Region, error) {
 	if err != nil {
 		return Region{}, c.opError("register", err)
 	}
-	v.regionsMu.Lock()
-	defer v.regionsMu.Unlock()
-	if v.regions == nil {
+	if !v.enlist(r) { // Close came first
 		r.Deregister()
 		return Region{}, c.opError("register", net.ErrClosed)
 	}
-	v.regions[r] = struct{}{}
 	return Region{r, v}, nil
+}
+
+// enlist notes r for deregisterAll. It reports false if deregisterAll has been called.
+func (v *verbs) enlist(r *ddp.Region) bool {
+	v.regionsMu.Lock()
+	defer v.regionsMu.Unlock()
+	if v.regions == nil {
+		return false
+	}
+	v.regions[r] = struct{}{}
+	return true
 }
 
 // deregisterAll ends the peer's access to all registered memory.

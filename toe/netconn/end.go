@@ -140,6 +140,9 @@ func (s *stream) Abort() error {
 		s.startFeed()
 		s.mu.Unlock()
 	}
+	if errors.Is(err, net.ErrClosed) { // feed was faster
+		return nil
+	}
 	return err
 }
 
