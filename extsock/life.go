@@ -13,7 +13,8 @@ import (
 // A lifeState is how far a connection in DDP mode has come. It only moves forward:
 //
 //	            ┌─────────────── the FIN is out ─────────────────┐
-//	            │                                                ▼
+//	            │         ┌───── no FIN can go out ──────────────┤
+//	            │         │                                      ▼
 //	open ──▶ ending ──▶ lost ──▶ killed ── queues flushed ──▶ finished ──▶ closed
 //	            └───────────────────▲
 //

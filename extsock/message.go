@@ -11,7 +11,7 @@ import (
 
 var errDeadline = os.ErrDeadlineExceeded
 
-// read is Read in DDP mode.
+// readDDP is Read in DDP mode.
 func (c *Conn) readDDP(p []byte) (int, error) {
 	pump := c.verbs.pump
 	in := pump.in

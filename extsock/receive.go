@@ -270,7 +270,8 @@ func (p *pump) sound() bool {
 	return false
 }
 
-// placed ends the placing of what one read has brought: the answers go out, and who waits is told.
+// placed ends the placing of what one read has brought: it sends the answers, and wakes the goroutines that
+// wait for Completions or messages.
 func (p *pump) placed() {
 	p.reapStream()
 	p.transmit() // Read Responses, and what the completions have let go

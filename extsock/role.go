@@ -162,7 +162,8 @@ func (p *pump) drive(d *deadline) bool {
 		return false
 	}
 	r.driving.Store(true)
-	// Whoever interrupts changes what is looked at here first, and driving second.
+	// A caller of interrupt sets one of these conditions before it loads driving, and drive stores driving
+	// before it looks at the conditions. So one of the two sees the other.
 	if p.in.has() || p.closing() || p.bytes != nil && isClosed(p.bytes.closed) || d.isSet() || p.rx.intake != intakeOpen {
 		r.leave(true)
 		return false

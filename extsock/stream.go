@@ -55,7 +55,7 @@ func newByteStream(p *pump, cfg *streamConfig) *byteStream {
 	}
 }
 
-// unlock ends what lock began with mu, and notes what tx is like now.
+// unlock updates the flags that other goroutines read without mu, and then releases mu.
 //
 // +checklocksrelease:s.mu
 func (s *byteStream) unlock() {
