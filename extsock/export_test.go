@@ -66,6 +66,15 @@ func ResetPanics() {
 	startupPanics.Store(0)
 }
 
+// IsLive reports whether c is in DDP mode and has not ended. Counts of all connections of the process say less: connections of
+// other tests may end at any time.
+func IsLive(c *Conn) bool {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	_, ok := live.pumps[c.verbs.pump]
+	return ok
+}
+
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
 func MemoryTaken() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
 
