@@ -33,7 +33,16 @@ var mayImport = map[string][]string{
 	"ddp":                   {"internal/locks"},
 	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks"},
 
-	"extsock":                     {"extsock/internal/bytestream", "extsock/internal/startup", "toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "extsock/internal/bufpool", "internal/dissect", "internal/rdmaphdr", "internal/locks"},
+	"extsock": {
+		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/dissect", "internal/rdmaphdr", "internal/locks",
+	},
+	"extsock/internal/driver": {
+		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
+		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks",
+	},
+	"extsock/internal/observe":    {"internal/dissect", "internal/locks"},
+	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
 	"extsock/internal/startup":    {"toe", "mpa", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},

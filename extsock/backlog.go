@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 )
@@ -20,9 +22,9 @@ import (
 //	                               └── startup fails: drop ──▶ closed
 type backlog struct {
 	l        *Listener
-	deadline deadline // of accept
+	deadline wait.Deadline // of accept
 
-	changed signal // sent when a field below changes
+	changed wait.Signal // sent when a field below changes
 	mu      locks.Mutex[locks.Backlog]
 	// the *Conn values, oldest first; at most backlogSize
 	waiting list.List // +checklocks:mu
@@ -59,7 +61,7 @@ func (b *backlog) run() {
 			b.mu.Lock()
 			b.err = err
 			b.mu.Unlock()
-			b.changed.broadcast()
+			b.changed.Broadcast()
 		default:
 			b.add(c)
 		}
@@ -70,7 +72,7 @@ func (b *backlog) run() {
 // false once the backlog is closed.
 func (b *backlog) awaitRoom() bool {
 	for {
-		changed := b.changed.wait()
+		changed := b.changed.Wait()
 		b.mu.Lock()
 		closed, room := b.closed, b.err == nil && b.waiting.Len() < backlogSize
 		b.mu.Unlock()
@@ -89,7 +91,7 @@ func (b *backlog) add(c *Conn) {
 	closed := b.closed
 	place := b.waiting.PushBack(c)
 	b.mu.Unlock()
-	b.changed.broadcast()
+	b.changed.Broadcast()
 	if closed { // close has not seen this connection
 		b.close()
 	}
@@ -101,7 +103,7 @@ func (b *backlog) add(c *Conn) {
 		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
 		} else {
-			b.changed.broadcast() // AcceptDDP may wait for this one
+			b.changed.Broadcast() // AcceptDDP may wait for this one
 		}
 	}()
 }
@@ -111,19 +113,19 @@ func (b *backlog) drop(place *list.Element) {
 	b.mu.Lock()
 	b.waiting.Remove(place) // does nothing if Accept has taken it
 	b.mu.Unlock()
-	b.changed.broadcast()
+	b.changed.Broadcast()
 }
 
 // accept waits until pick takes a connection from the queue, and returns it.
 func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, error) {
 	for {
-		changed, over := b.changed.wait(), b.deadline.done()
-		c, plain, err := b.take(isClosed(over), pick)
+		changed, over := b.changed.Wait(), b.deadline.Done()
+		c, plain, err := b.take(wait.IsClosed(over), pick)
 		for _, c := range plain {
 			_ = c.Close() // no call waits for the error
 		}
 		if len(plain) > 0 || c != nil || err != nil {
-			b.changed.broadcast() // there is room
+			b.changed.Broadcast() // there is room
 		}
 		if c != nil || err != nil {
 			return c, err
@@ -193,7 +195,7 @@ func (b *backlog) close() {
 		left = append(left, b.waiting.Remove(b.waiting.Front()).(*Conn))
 	}
 	b.mu.Unlock()
-	b.changed.broadcast()
+	b.changed.Broadcast()
 	for _, c := range left {
 		c.startup.Disown()
 		c.abortive.Store(true)
@@ -209,8 +211,8 @@ func (b *backlog) setDeadline(t time.Time) error {
 	if b.closed {
 		return b.opError("set", net.ErrClosed)
 	}
-	b.deadline.set(t)
-	b.changed.broadcast() // the deadline's channel may be a new one
+	b.deadline.Set(t)
+	b.changed.Broadcast() // the deadline's channel may be a new one
 	return nil
 }
 

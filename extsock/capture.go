@@ -3,11 +3,10 @@ package extsock
 import (
 	"io"
 	"net"
-	"slices"
-	"sync/atomic"
+
+	"github.com/rddp/rddp/extsock/internal/observe"
 
 	"github.com/rddp/rddp/internal/dissect"
-	"github.com/rddp/rddp/internal/locks"
 )
 
 // A Capture writes the bytes of connections to a file in pcapng format, which Wireshark and rddp
@@ -70,183 +69,20 @@ func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 	if c.isClosed() {
 		return nil, c.opError("capture", net.ErrClosed)
 	}
-	f, err := c.taps.start(cp, c.LocalAddr(), c.RemoteAddr(), c.initiator)
+	f, err := c.taps.Start(cp.w, c.LocalAddr(), c.RemoteAddr(), c.initiator)
+	if err == observe.ErrCaptured { //nolint:errorlint // as start returns it
+		err = ErrBusy
+	}
 	if err != nil {
 		return nil, c.opError("capture", err)
 	}
-	c.trace.info("capture starts")
+	c.trace.Info("capture starts")
 	return func() { c.stopCapture(f) }, nil
 }
 
 // stopCapture ends the recording in f, if it is still running.
 func (c *Conn) stopCapture(f *dissect.Flow) {
-	if c.taps.stop(f) {
-		c.trace.info("capture stops")
-	}
-}
-
-// taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *taps.
-type taps struct {
-	fixed Tap                          // from Config.Tap; nil: none
-	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Stores need mu
-
-	mu locks.Mutex[locks.Capture]
-	// the startup frames so far, Request first
-	frames []byte // +checklocks:mu
-	// bytes of the Request in frames
-	request int // +checklocks:mu
-	// the connection has ended
-	over bool // +checklocks:mu
-}
-
-// init sets the Tap that Config.Tap returned. If it belongs to a Capture, it can be stopped.
-func (t *taps) init(tap Tap) {
-	if f, ok := tap.(*dissect.Flow); ok {
-		t.flow.Store(f)
-		return
-	}
-	t.fixed = tap
-}
-
-func (t *taps) start(cp *Capture, local, remote net.Addr, initiator bool) (*dissect.Flow, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return nil, net.ErrClosed
-	}
-	if t.flow.Load() != nil {
-		return nil, ErrBusy
-	}
-	if err := cp.w.Err(); err != nil {
-		return nil, err
-	}
-	f := cp.w.Flow(local, remote, initiator)
-	show(f, t.frames[:t.request], initiator)
-	show(f, t.frames[t.request:], !initiator)
-	t.flow.Store(f)
-	return f, nil
-}
-
-func (t *taps) stop(f *dissect.Flow) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if f == nil || !t.flow.CompareAndSwap(f, nil) {
-		return false
-	}
-	f.Stop() // between two batches, because one call records a batch
-	return true
-}
-
-// show passes bytes to a Tap.
-func show(tap Tap, p []byte, sent bool) {
-	switch {
-	case len(p) == 0:
-	case sent:
-		tap.Sent(p)
-	default:
-		tap.Received(p)
-	}
-}
-
-// on reports whether the connection has a Tap.
-func (t *taps) on() bool { return t != nil && (t.fixed != nil || t.flow.Load() != nil) }
-
-// plain shows bytes of TCP mode to the Taps.
-func (t *taps) plain(p []byte, sent bool) {
-	if t.fixed != nil {
-		show(t.fixed, p, sent)
-	}
-	if f := t.flow.Load(); f != nil {
-		show(f, p, sent)
-	}
-}
-
-// frame shows a startup frame to the Taps. If it is not whole, p is the part that has arrived.
-func (t *taps) frame(p []byte, sent, whole bool) {
-	if len(p) == 0 {
-		return
-	}
-	if t.fixed != nil {
-		show(t.fixed, p, sent)
-	}
-	t.mu.Lock() // so that a capture that starts now records the frame once
-	defer t.mu.Unlock()
-	if f := t.flow.Load(); f != nil {
-		show(f, p, sent)
-	}
-	if whole {
-		t.frames = slices.Concat(t.frames, p)
-		if t.request == 0 {
-			t.request = len(p)
-		}
-	}
-}
-
-// rejected forgets the startup frames, because the connection remains in TCP mode.
-func (t *taps) rejected() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.frames, t.request = nil, 0
-}
-
-// closed tells the Taps that the connection has ended.
-func (t *taps) closed() {
-	if t == nil {
-		return
-	}
-	if t.fixed != nil {
-		t.fixed.Closed()
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over = true
-	if f := t.flow.Swap(nil); f != nil {
-		f.Closed()
-	}
-}
-
-// captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
-// own memory. The caller holds the transmit token.
-func (p *pump) captureSent() {
-	t, bufs := p.cfg.taps, p.tx.batch.Bufs()
-	if t.fixed != nil {
-		for _, b := range bufs {
-			t.fixed.Sent(b)
-		}
-	}
-	if f := t.flow.Load(); f != nil {
-		f.SentFPDUs(bufs, p.tx.mpa.Off()-uint64(p.tx.batch.Len()), p.cfg.agreement.TxMarkers)
-	}
-}
-
-// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early come
-// a second time, and captureRun skips them then.
-func (p *pump) captureRun(off uint64, run []byte) {
-	if p.cfg.taps != nil && p.cfg.taps.fixed != nil && off == p.rx.seen {
-		p.rx.seen += uint64(len(run))
-		p.cfg.taps.fixed.Received(run)
-	}
-}
-
-// captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
-// the middle of one. At the end of the connection captureArrived also records the last FPDU if only
-// a part of it has arrived.
-func (p *pump) captureArrived(end bool) {
-	if p.cfg.taps == nil {
-		return
-	}
-	f := p.cfg.taps.flow.Load()
-	if f == nil {
-		return
-	}
-	b, n := p.rx.mpa.Arrived()
-	if end {
-		n = len(b)
-	}
-	// After a fault, FPDUs that are recorded already may still be here.
-	from := max(p.rx.recorded, p.rx.mpa.Edge())
-	if skip := int(from - p.rx.mpa.Edge()); skip < n {
-		f.ReceivedFPDUs(b[skip:n], from, p.cfg.agreement.RxMarkers)
-		p.rx.recorded = from + uint64(n-skip)
+	if c.taps.Stop(f) {
+		c.trace.Info("capture stops")
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/driver"
+	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
@@ -23,12 +27,12 @@ type Conn struct {
 	tcp       net.Conn // the connection with the settings of TCP: under, or the one below TLS
 	cfg       *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
 	initiator bool
-	taps      taps
-	trace     *trace
+	taps      observe.Taps
+	trace     *observe.Trace
 	door      *startup.Door // of the Listener that accepted the connection; nil: none
 
-	readDeadline  deadline
-	writeDeadline deadline
+	readDeadline  wait.Deadline
+	writeDeadline wait.Deadline
 
 	startup *startup.Handshake // the phase that the connection has reached
 	closed  <-chan struct{}    // startup closes it when the connection is closed
@@ -79,13 +83,13 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	}
 	c := &Conn{
 		stream: s, under: s, tcp: s, cfg: cfg, initiator: initiator, door: door,
-		trace: newTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
+		trace: observe.NewTrace(cfg.Trace, s, initiator), appQueues: cfg.RecvCQ != nil || cfg.SRQ != nil,
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
 	c.closed = c.startup.Closed()
 	c.peer.Store(&unknownPeer)
 	if cfg.Tap != nil {
-		c.taps.init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
+		c.taps.Init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
 	}
 	return c
 }
@@ -158,7 +162,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.writePlain(p)
 }
 
-func (c *Conn) isClosed() bool { return isClosed(c.closed) }
+func (c *Conn) isClosed() bool { return wait.IsClosed(c.closed) }
 
 // Close closes the connection. A second Close returns net.ErrClosed.
 //
@@ -185,8 +189,8 @@ func (c *Conn) Close() error {
 	err := c.close()
 	c.mu.Lock() // setDeadline sets no deadline after this
 	defer c.mu.Unlock()
-	c.readDeadline.stop()
-	c.writeDeadline.stop()
+	c.readDeadline.Stop()
+	c.writeDeadline.Stop()
 	return err
 }
 
@@ -208,7 +212,7 @@ func (c *Conn) close() error {
 	}
 	err := c.closeStream()
 	if err == nil && !c.abortive.Load() {
-		err = c.opError("close", flush(c.stream, c.cfg.closeTimeout()))
+		err = c.opError("close", driver.Flush(c.stream, c.cfg.closeTimeout()))
 	}
 	return err
 }
@@ -217,10 +221,10 @@ func (c *Conn) close() error {
 func (c *Conn) closeDDP() error {
 	defer c.verbs.deregisterAll()
 	if c.abortive.Load() {
-		c.verbs.pump.kill(net.ErrClosed)
+		c.verbs.driver.Kill(net.ErrClosed)
 		return nil
 	}
-	return c.opError("close", c.verbs.pump.close())
+	return c.opError("close", c.verbs.driver.Close())
 }
 
 // closeStream closes a connection that is not in DDP mode. It is called once.
@@ -231,7 +235,7 @@ func (c *Conn) closeStream() error {
 	}
 	err := closeStream()
 	c.startup.StreamClosed()
-	c.taps.closed()
+	c.taps.Closed()
 	c.abandonVerbs()
 	return err
 }
@@ -240,7 +244,7 @@ func (c *Conn) closeStream() error {
 // written and then io.EOF. This end can still read. Later Writes fail. In message mode the error is
 // errors.ErrUnsupported.
 func (c *Conn) CloseWrite() error {
-	var never deadline
+	var never wait.Deadline
 	inDDP, err := c.enter(startup.Writing, &never)
 	if err != nil {
 		return c.opError("close", err)
@@ -249,14 +253,14 @@ func (c *Conn) CloseWrite() error {
 		defer c.startup.Leave(startup.Writing)
 		return c.stream.CloseWrite()
 	}
-	p := c.verbs.pump
+	p := c.verbs.driver
 	switch {
-	case p.bytes == nil:
+	case !p.IsByteStream():
 		return c.opError("close", errors.ErrUnsupported)
 	case c.isClosed():
 		return c.opError("close", net.ErrClosed)
 	}
-	p.finishStream(syscall.EPIPE)
+	p.FinishStream(syscall.EPIPE)
 	return nil
 }
 
@@ -292,18 +296,18 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 // setDeadline sets d, and also the stream's own deadline while Read and Write use the stream
 // directly. In DDP mode the driver reads and writes for all calls, so setDeadline leaves the
 // stream's deadlines alone.
-func (c *Conn) setDeadline(d *deadline, t time.Time, stream func(time.Time) error) error {
+func (c *Conn) setDeadline(d *wait.Deadline, t time.Time, stream func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isClosed() {
 		return c.opError("set", net.ErrClosed)
 	}
-	d.set(t)
+	d.Set(t)
 	if err := stream(t); err != nil {
 		return err
 	}
 	if c.inDDPMode() && d == &c.readDeadline {
-		c.verbs.pump.interrupt()
+		c.verbs.driver.Interrupt()
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"net"
 
+	"github.com/rddp/rddp/extsock/internal/driver"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -54,7 +56,7 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
 	mine, w := c.offer(privateData, true)
 	return c.endSwitch(guarded(func() error {
-		defer w.close() // unless start has taken it
+		defer w.Close() // unless start has taken it
 		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), mine)
 		if err == nil || terminate {
 			c.learn(peer)
@@ -150,7 +152,7 @@ func (r *Request) Accept(ctx context.Context, privateData []byte) error {
 		return c.opError("ddp", err)
 	}
 	return c.opError("ddp", c.endSwitch(guarded(func() error {
-		defer w.close() // unless start has taken it
+		defer w.Close() // unless start has taken it
 		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, mine)
 		if err == nil {
 			c.learn(peer)
@@ -170,7 +172,7 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	w.close()
+	w.Close()
 	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, mine) })
 	if err == nil {
 		err = &mpa.RejectError{}
@@ -183,11 +185,11 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 
 // answer begins the answer to a Request. It returns what this end offers. After an error the
 // Request is unchanged.
-func (r *Request) answer(privateData []byte) (mpa.Config, window, error) {
+func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) {
 	c := r.c
 	isRDDP := r.r.Peer.IsRDDP
 	if err := c.startup.Answer(r.r, privateDataError(c.cfg, privateData, isRDDP)); err != nil {
-		return mpa.Config{}, window{}, err
+		return mpa.Config{}, driver.Window{}, err
 	}
 	mine, w := c.offer(privateData, isRDDP)
 	return mine, w, nil
@@ -196,10 +198,10 @@ func (r *Request) answer(privateData []byte) (mpa.Config, window, error) {
 // endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
 // rejection. After any other error it closes the connection. It returns err.
 func (c *Conn) endSwitch(err error) error {
-	p := c.verbs.pump
+	p := c.verbs.driver
 	if p == nil {
 		r := (*mpa.RejectError)(nil)
-		c.taps.rejected()
+		c.taps.Rejected()
 		mustClose := c.startup.NotSwitched(err, errors.As(err, &r))
 		_ = guarded(func() error { c.traceSwitch(err); return nil })
 		if mustClose {
@@ -211,10 +213,10 @@ func (c *Conn) endSwitch(err error) error {
 		err = net.ErrClosed
 	}
 	told := guarded(func() error { c.traceSwitch(err); return nil })
-	p.start()
+	p.Start()
 	switch {
 	case told != nil:
-		p.kill(told)
+		p.Kill(told)
 	case err != nil:
 		_ = c.closeDDP() // err is the cause
 	}
@@ -241,11 +243,11 @@ func privateDataError(cfg *Config, privateData []byte, announce bool) error {
 // offer returns what this end offers in MPA startup, which has begun. If announce is set, the offer
 // may contain a byte stream. offer then opens the window whose credits are in the capability
 // record, and the caller must close the window if the driver does not take it.
-func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
+func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Window) {
 	c.mu.Lock() // so that PostRecv comes before this or fails
 	owns := c.ownsReceives()
 	c.mu.Unlock()
-	cfg, w := c.cfg, window{}
+	cfg, w := c.cfg, driver.Window{}
 	if privateData == nil {
 		privateData = cfg.PrivateData
 	}
@@ -256,7 +258,7 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, window) {
 			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
 		}
 		if own.ByteStream {
-			w = common.openWindow(cfg.recvDepth(), cfg.recvSize())
+			w = driver.OpenWindow(cfg.recvDepth(), cfg.recvSize())
 			own.Credits = uint16(w.Most)
 		}
 		privateData = own.WithPrivateData(privateData)
@@ -278,7 +280,7 @@ func (c *Conn) ownsReceives() bool { return !c.appReceives() }
 
 // start connects the layers as the two ends agreed in startup. If cause is not nil, the connection
 // fails with it at once. start takes the window w if the connection is a byte stream.
-func (c *Conn) start(cause error, w *window) {
+func (c *Conn) start(cause error, w *driver.Window) {
 	peer, v := c.peer.Load(), &c.verbs
 	a := peer.Agreement
 	params := rdmap.StartParams{Initiator: c.initiator, IRD: a.IRD, ORD: a.ORD, Extensions: c.extensions()}
@@ -288,40 +290,39 @@ func (c *Conn) start(cause error, w *window) {
 		params.ExpectRTRSend = a.PeerToPeer && a.RTR&mpa.RTRSend != 0
 	}
 	v.qp.Start(params)
-	cfg := pumpConfig{
-		stream: c.stream, qp: v.qp, agreement: a, fenced: !c.initiator,
-		largeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, maxFPDU: c.cfg.MaxFPDU,
-		shared:       c.cfg.SRQ != nil,
-		closeTimeout: c.cfg.closeTimeout(), writeTimeout: c.cfg.WriteTimeout, idleTimeout: c.cfg.IdleTimeout,
-		taps: &c.taps, trace: c.trace, door: c.door,
+	cfg := driver.Config{
+		Stream: c.stream, Qp: v.qp, Agreement: a, Fenced: !c.initiator,
+		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
+		Shared:       c.cfg.SRQ != nil,
+		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
+		Crossover: c.cfg.Crossover, Closed: c.closed, Taps: &c.taps, Trace: c.trace,
+		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
 	}
 	if c.ownsReceives() {
-		cfg.receive = &receiveConfig{cq: v.recvCQ, depth: c.cfg.recvDepth(), size: c.cfg.recvSize()}
+		cfg.Receive = &driver.ReceiveConfig{Cq: v.recvCQ, Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
 		if isByteStream(peer) && !c.cfg.Messages {
-			cfg.receive.stream = c.streamConfig(peer, *w)
-			*w = window{}
+			cfg.Receive.Stream = c.streamConfig(peer, *w)
+			*w = driver.Window{}
 		}
 	}
-	p := newPump(cfg)
-	if p.bytes != nil {
-		v.writer = newStreamWriter(c, p)
+	v.driver = driver.New(cfg)
+}
+
+// penalize delays later connections of the peer's address, because the peer used an STag that it does not have.
+func (c *Conn) penalize() {
+	if c.door != nil {
+		c.door.Penalize(c.stream.RemoteAddr())
 	}
-	if cause != nil {
-		p.setReason(cause)
-		v.qp.Fail(cause)
-	}
-	v.pump = p
 }
 
 // streamConfig returns the configuration of the byte stream to peer. w is the window that startup
 // has announced to the peer.
-func (c *Conn) streamConfig(peer *startup.Peer, w window) *streamConfig {
+func (c *Conn) streamConfig(peer *startup.Peer, w driver.Window) *driver.StreamConfig {
 	v := &c.verbs
-	return &streamConfig{
-		window: w, credits: int(peer.Capabilities.Credits),
-		maxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
-		closed:     c.closed,
-		register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },
+	return &driver.StreamConfig{
+		Window: w, Credits: int(peer.Capabilities.Credits),
+		MaxMessage: int(min(int64(peer.Capabilities.MaxMessage), math.MaxInt32)), // the peer states up to 2^32-1
+		Register:   func(p []byte) (*ddp.Region, error) { return v.domain.Register(p, ddp.RemoteWrite, v.stream) },
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/rddp/rddp/extsock/internal/driver"
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // These are the errors of this package. Methods return them inside a *net.OpError, so programs test
@@ -68,10 +70,10 @@ var (
 	ErrLimit = startup.ErrLimit
 	// ErrIdleTimeout means that nothing was sent or received for Config.IdleTimeout. It also
 	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
-	ErrIdleTimeout error = &timeoutError{errors.New("connection idle too long")}
+	ErrIdleTimeout = driver.ErrIdleTimeout
 	// ErrWriteTimeout means that the peer's TCP accepted no data for Config.WriteTimeout. It also
 	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
-	ErrWriteTimeout error = &timeoutError{errors.New("the peer accepts no data")}
+	ErrWriteTimeout = driver.ErrWriteTimeout
 
 	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
 	errByteStream    = fmt.Errorf("%w: a Send would disturb the byte stream; use Write, or message mode", ErrMode)
@@ -80,13 +82,6 @@ var (
 	errMessageLength = fmt.Errorf("message %w for the peer's receive buffers", ErrTooLong)
 	errRange         = fmt.Errorf("outside the remote memory: %w", syscall.EINVAL)
 	errInitiator     = fmt.Errorf("%w: this end is the MPA Initiator, which gets no Request", errors.ErrUnsupported)
-
-	// errDetached is the error of an operation that outlives the call that started it.
-	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
-
-	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)
-	errAbandoned    = errors.New("a message was abandoned in the middle")
-	errCloseTimeout = errors.New("close: the peer does not accept the queued data")
 )
 
 // opError wraps err as package net does. It takes an error of the stream below out of its own
@@ -108,7 +103,7 @@ func (c *Conn) opError(op string, err error) error {
 		err = os.NewSyscallError(op, errno)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = &timeoutError{err}
+		err = wait.Timeout(err)
 	}
 	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
@@ -131,25 +126,4 @@ func (c *Conn) afterReset(err error, write bool) error {
 		return syscall.EPIPE
 	}
 	return err
-}
-
-// A timeoutError is a timeout as package net defines it.
-type timeoutError struct{ err error }
-
-func (e *timeoutError) Error() string   { return e.err.Error() }
-func (e *timeoutError) Timeout() bool   { return true }
-func (e *timeoutError) Temporary() bool { return true }
-func (e *timeoutError) Unwrap() []error { return []error{e.err, os.ErrDeadlineExceeded} }
-
-// completionError returns the error of a blocking call from the Completion of its Work Request.
-func (c *Conn) completionError(done rdmap.Completion) error {
-	if done.Status == rdmap.StatusOK {
-		return nil
-	}
-	if done.Status == rdmap.StatusFlushed {
-		if err := c.ended(); err != nil {
-			return err
-		}
-	}
-	return done.Err
 }

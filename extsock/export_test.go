@@ -2,6 +2,7 @@ package extsock
 
 import (
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 )
 
@@ -9,7 +10,7 @@ import (
 func Buffer(r Region) *ddp.Region { return r.r }
 
 // DefaultMemory is the limit of SetMemoryLimit at the start, in octets.
-const DefaultMemory = defaultMemoryLimit
+const DefaultMemory = driver.DefaultMemoryLimit
 
 // The errors that tests tell apart and programs need not.
 var (
@@ -25,7 +26,7 @@ var (
 )
 
 // StopCapture ends the capture of c, whoever has begun it.
-func StopCapture(c *Conn) { c.stopCapture(c.taps.flow.Load()) }
+func StopCapture(c *Conn) { c.stopCapture(c.taps.Capture()) }
 
 // What tests know of fallbacks.
 type (
@@ -49,42 +50,34 @@ func FallbackCounts() map[FallbackReason]uint64 { return startup.Fallbacks() }
 func Remembered(d *Dialer) int { return d.known.Len() }
 
 // ForgetCrossovers has them measured anew.
-func ForgetCrossovers() {
-	crossovers.mu.Lock()
-	defer crossovers.mu.Unlock()
-	clear(crossovers.m)
-}
+func ForgetCrossovers() { driver.ForgetCrossovers() }
 
 // ResetPanics forgets the panics that a test has brought about on purpose.
 func ResetPanics() {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	live.ended.Panics = 0
-	for p := range live.pumps {
-		p.count.panics.Store(0)
-	}
+	driver.ForgetPanics()
 	startupPanics.Store(0)
 }
 
-// IsLive reports whether c is in DDP mode and has not ended. Counts of all connections of the process say less: connections of
-// other tests may end at any time.
-func IsLive(c *Conn) bool {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	_, ok := live.pumps[c.verbs.pump]
-	return ok
-}
+// IsLive reports whether c is in DDP mode and has not ended.
+func IsLive(c *Conn) bool { return c.verbs.driver.IsLive() }
 
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
-func MemoryTaken() int64 { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
+func MemoryTaken() int64 { return driver.MemoryInUse() }
 
 // Unread returns how many octets c holds of unread messages.
-func Unread(c *Conn) int64 {
-	in := c.verbs.pump.in
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.memory.held
-}
+func Unread(c *Conn) int64 { return c.verbs.driver.Unread() }
+
+// MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and the windows.
+func MemoryReserved() int64 { return driver.MemoryReserved() }
+
+// Window returns for how many messages the peer of c has credits at most.
+func Window(c *Conn) int { return c.verbs.driver.Window() }
+
+// Driving reports whether a Read of c receives for itself.
+func Driving(c *Conn) bool { return c.verbs.driver.Driving() }
+
+// Waiting reports whether a Read of c waits for octets.
+func Waiting(c *Conn) bool { return c.verbs.driver.Waits() }
 
 // BacklogSize is how many connections may wait for Accept, and BacklogLen how many do.
 const BacklogSize = backlogSize

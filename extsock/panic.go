@@ -16,32 +16,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// maxPanics is how many panics of one connection are recovered. After more than that, its orderly
-// end cannot be reached.
-const maxPanics = 4
-
-// panicked counts a panic of the connection and returns it as an error.
-func (p *pump) panicked(value any) error {
-	if p.count.panics.Add(1) > maxPanics {
-		panic(value)
-	}
-	e := &PanicError{Value: value, Stack: debug.Stack()}
-	// The trace handler itself may have panicked.
-	defer func() { _ = recover() }()
-	p.cfg.trace.warn("panic", "value", fmt.Sprint(value), "stack", string(e.Stack))
-	return e
-}
-
-// drainPanicked ends a connection that has panicked while it was sending. The caller holds the
-// transmit token. Data that was to be written is lost.
-func (p *pump) drainPanicked(value any) {
-	err := p.panicked(value)
-	p.tx.mu.Lock()
-	p.tx.batch, p.tx.full, p.tx.left, p.tx.middle, p.tx.done = nil, false, nil, false, 0
-	p.tx.loan.end()
-	p.tx.mu.Unlock()
-	p.kill(err)
-}
+// newPanicError makes an error of a panic, in the goroutine that has panicked.
+func newPanicError(value any) error { return &PanicError{Value: value, Stack: debug.Stack()} }
 
 // startupPanics is the number of panics during MPA startup, in the whole process.
 var startupPanics atomic.Uint64
@@ -51,7 +27,7 @@ func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			startupPanics.Add(1)
-			err = &PanicError{Value: value, Stack: debug.Stack()}
+			err = newPanicError(value)
 		}
 	}()
 	return f()

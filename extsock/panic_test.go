@@ -36,7 +36,7 @@ func (b *bomb) Received([]byte) {
 
 func (b *bomb) Closed() {}
 
-// TestPanicEndsOneConnection: a panic in the pump, up or down, in whichever goroutine, ends its connection with a
+// TestPanicEndsOneConnection: a panic in the driver, on either way, in whichever goroutine, ends its connection with a
 // PanicError, is counted, and leaves the other connections alone.
 func TestPanicEndsOneConnection(t *testing.T) {
 	tests := []struct {

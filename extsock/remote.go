@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -128,11 +130,11 @@ func (m *RemoteMemory) atomic(ctx context.Context, wr rdmap.WorkRequest, off int
 }
 
 // do runs one operation. It returns early when ctx is done or d has passed.
-func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *deadline) (rdmap.Completion, error) {
+func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest, d *wait.Deadline) (rdmap.Completion, error) {
 	if _, err := m.c.inDDP(); err != nil {
 		return rdmap.Completion{}, m.c.opError(op, err)
 	}
-	done, err := m.c.do(wr, d.done(), ctx.Done())
+	done, err := m.c.verbs.driver.Do(wr, d.Done(), ctx.Done())
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

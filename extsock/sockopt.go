@@ -8,6 +8,8 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/rddp/rddp/extsock/internal/driver"
+
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 )
@@ -241,12 +243,20 @@ func (c *Conn) ord() int {
 	return a.ORD
 }
 
+// crossover returns Config.Crossover, or what was measured for the peer's host.
+func (c *Conn) crossover() int {
+	if v := c.config().Crossover; v != 0 {
+		return v
+	}
+	return driver.CrossoverOf(c.RemoteAddr())
+}
+
 func (c *Conn) messages() int {
 	_, inDDP, cfg := c.agreed()
 	if !inDDP {
 		return toInt(cfg.Messages)
 	}
-	return toInt(c.verbs.pump.bytes == nil)
+	return toInt(!c.verbs.driver.IsByteStream())
 }
 
 func toInt(b bool) int {

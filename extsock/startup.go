@@ -7,6 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe"
 )
@@ -46,7 +49,7 @@ func (e *fallbackError) Is(target error) bool {
 func (e *fallbackError) Unwrap() error { return e.Err }
 
 // newStartup returns the startup of a new connection.
-func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *taps) *startup.Handshake {
+func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t *observe.Taps) *startup.Handshake {
 	return startup.New(s, startup.Config{
 		Initiator: initiator, Prefer: cfg.Startup == StartupPrefer, Off: cfg.Startup == StartupOff, Judge: cfg.JudgeRequests,
 		Err: privateDataError(cfg, nil, true), SniffTimeout: cfg.SniffTimeout, Timeout: cfg.handshakeTimeout(initiator),
@@ -55,10 +58,10 @@ func newStartup(s toe.Stream, initiator bool, cfg *Config, door *startup.Door, t
 }
 
 // A frameTap shows startup frames to the Taps of a connection.
-type frameTap struct{ taps *taps }
+type frameTap struct{ taps *observe.Taps }
 
-func (t frameTap) Sent(frame []byte)                 { t.taps.frame(frame, true, true) }
-func (t frameTap) Received(frame []byte, whole bool) { t.taps.frame(frame, false, whole) }
+func (t frameTap) Sent(frame []byte)                 { t.taps.Frame(frame, true, true) }
+func (t frameTap) Received(frame []byte, whole bool) { t.taps.Frame(frame, false, whole) }
 
 // fellBack returns why the connection is plain TCP although Config.Startup preferred DDP mode. It
 // returns nil in DDP mode, before startup has chosen a mode, and if the program asked for plain
@@ -83,7 +86,7 @@ func (c *Conn) fallBack(why *fallbackError) {
 }
 
 func (c *Conn) traceFallback(e *fallbackError) {
-	c.trace.info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
+	c.trace.Info("plain TCP", "reason", e.Reason.String(), "err", e.Err)
 }
 
 // Handshake waits until the startup that Config.Startup asks for is over, as the connection's first
@@ -93,19 +96,19 @@ func (c *Conn) traceFallback(e *fallbackError) {
 // ConnectionState says which. If ctx is done first, Handshake returns ctx.Err(). Startup then goes
 // on, and the connection remains usable.
 func (c *Conn) Handshake(ctx context.Context) error {
-	return c.opError("handshake", untilDone(ctx, func(d *deadline) error {
+	return c.opError("handshake", untilDone(ctx, func(d *wait.Deadline) error {
 		_, err := c.enter(startup.Waiting, d)
 		return err
 	}))
 }
 
 // untilDone calls f with a deadline that passes when ctx is done.
-func untilDone(ctx context.Context, f func(*deadline) error) error {
-	var d deadline
-	stop := context.AfterFunc(ctx, func() { d.set(time.Unix(1, 0)) })
+func untilDone(ctx context.Context, f func(*wait.Deadline) error) error {
+	var d wait.Deadline
+	stop := context.AfterFunc(ctx, func() { d.Set(time.Unix(1, 0)) })
 	defer stop()
 	err := f(&d)
-	if errors.Is(err, errDeadline) && ctx.Err() != nil {
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
 		err = ctx.Err()
 	}
 	return err
@@ -114,7 +117,7 @@ func untilDone(ctx context.Context, f func(*deadline) error) error {
 // enter begins a call that uses the connection. It starts startup if no call has done so, waits
 // until startup is over, and reports whether the connection is in DDP mode. In TCP mode startup
 // counts the call until startup.Leave.
-func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
+func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 	for {
 		e, err := c.startup.Enter(u)
 		if err != nil || e.Over == nil {
@@ -126,8 +129,8 @@ func (c *Conn) enter(u startup.Use, d *deadline) (ddp bool, err error) {
 		select {
 		case <-e.Over:
 		case <-c.closed:
-		case <-d.done():
-			return false, errDeadline
+		case <-d.Done():
+			return false, os.ErrDeadlineExceeded
 		}
 	}
 }
@@ -159,7 +162,7 @@ func (c *Conn) sniff() bool {
 		case found.Fallback.Reason != 0:
 			c.traceFallback(c.fellBack())
 		case found.Err != nil:
-			c.trace.warn("no DDP mode", "err", found.Err)
+			c.trace.Warn("no DDP mode", "err", found.Err)
 		}
 		return nil
 	})
@@ -206,16 +209,16 @@ func (c *Conn) awaitDelay(ctx context.Context) error {
 	if wait <= 0 {
 		return nil
 	}
-	c.trace.debug("address waits", "for", wait)
+	c.trace.Debug("address waits", "for", wait)
 	return c.startup.AwaitDelay(ctx, wait, c.cfg.handshakeTimeout(false))
 }
 
 // readPlain is Read in TCP mode.
 func (c *Conn) readPlain(p []byte) (int, error) {
-	if c.startup.IsAhead() && isClosed(c.readDeadline.done()) {
-		return 0, c.opError("read", errDeadline) // as over TCP, even if data is there
+	if c.startup.IsAhead() && wait.IsClosed(c.readDeadline.Done()) {
+		return 0, c.opError("read", os.ErrDeadlineExceeded) // as over TCP, even if data is there
 	}
 	n, err := c.startup.Read(p)
-	c.taps.plain(p[:n], false)
+	c.taps.Plain(p[:n], false)
 	return n, err
 }

@@ -2,10 +2,10 @@ package extsock
 
 import (
 	"iter"
-	"sync/atomic"
+
+	"github.com/rddp/rddp/extsock/internal/driver"
 
 	"github.com/rddp/rddp/extsock/internal/startup"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -79,17 +79,14 @@ func (c *Conn) Stats() Stats {
 	if !c.inDDPMode() {
 		return Stats{}
 	}
-	return c.verbs.pump.count.stats()
+	return statsOf(c.verbs.driver.Counts())
 }
 
 // TotalStats returns the counts of all connections of the process so far.
 func TotalStats() Totals {
-	live.mu.Lock()
-	t := Totals{Stats: live.ended, Connections: live.begun, Open: uint64(len(live.pumps)), Fallbacks: make(map[string]uint64)}
-	for p := range live.pumps {
-		t.Stats.add(p.count.stats())
-	}
-	live.mu.Unlock()
+	var sum driver.Counters
+	begun, open := driver.Totals(&sum)
+	t := Totals{Stats: statsOf(&sum), Connections: begun, Open: open, Fallbacks: make(map[string]uint64)}
 	t.Panics += startupPanics.Load()
 	t.HandshakeTimeouts, t.HalfOpenEvictions = startup.HandshakeTimeouts(), startup.HalfOpenEvictions()
 	t.BadSTagDelays = startup.BadSTagDelays()
@@ -148,99 +145,47 @@ func (t *Traffic) fields(prefix string) []field {
 	}
 }
 
-func (s *Stats) add(other Stats) {
-	from := other.fields()
-	for i, f := range s.fields() {
-		*f.n += *from[i].n
-	}
-}
-
-// counters holds the counts of a pump. Any goroutine may read them.
-type counters struct {
-	sent, received trafficCounters
-
-	copied, direct, stalls, combined, offers, rendezvous atomic.Uint64
-	memoryStalls, idleTimeouts, writeTimeouts, panics    atomic.Uint64
-
-	retired     atomic.Bool // the counts have been added to live.ended
-	copiedAtEnd uint64      // the part of copied that live.ended has; guarded by live.mu
-}
-
-type trafficCounters struct {
-	fpdus, octets atomic.Uint64
-	ops           [16]atomic.Uint64 // by opcode
-}
-
-// message counts one RDMA Message by its RDMAP Control Field.
-func (t *trafficCounters) message(control uint8) {
-	op, _ := rdmaphdr.ParseControl(control)
-	t.ops[op&0xf].Add(1)
-}
-
-func (t *trafficCounters) traffic() Traffic {
-	n := func(ops ...rdmaphdr.Opcode) (n uint64) {
-		for _, op := range ops {
-			n += t.ops[op].Load()
-		}
-		return n
-	}
-	return Traffic{
-		FPDUs: t.fpdus.Load(), Octets: t.octets.Load(),
-		Sends:           n(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),
-		Writes:          n(rdmaphdr.OpWrite),
-		ReadRequests:    n(rdmaphdr.OpReadRequest),
-		ReadResponses:   n(rdmaphdr.OpReadResponse),
-		AtomicRequests:  n(rdmaphdr.OpAtomicRequest),
-		AtomicResponses: n(rdmaphdr.OpAtomicResponse),
-		ImmediateData:   n(rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE),
-		Terminates:      n(rdmaphdr.OpTerminate),
-	}
-}
-
-func (c *counters) stats() Stats {
+// statsOf returns the counts of a driver, or of several, as Stats.
+func statsOf(c *driver.Counters) Stats {
 	return Stats{
-		Sent: c.sent.traffic(), Received: c.received.traffic(),
-		CopiedOctets: c.copied.Load(), DirectOctets: c.direct.Load(), CreditStalls: c.stalls.Load(),
-		CombinedWrites: c.combined.Load(), Offers: c.offers.Load(), RendezvousOctets: c.rendezvous.Load(),
-		MemoryStalls: c.memoryStalls.Load(), IdleTimeouts: c.idleTimeouts.Load(), WriteTimeouts: c.writeTimeouts.Load(),
-		Panics: c.panics.Load(),
+		Sent: trafficOf(&c.Sent), Received: trafficOf(&c.Received),
+		CopiedOctets: c.Copied.Load(), DirectOctets: c.Direct.Load(), CreditStalls: c.Stalls.Load(),
+		CombinedWrites: c.Combined.Load(), Offers: c.Offers.Load(), RendezvousOctets: c.Rendezvous.Load(),
+		MemoryStalls: c.MemoryStalls.Load(), IdleTimeouts: c.IdleTimeouts.Load(), WriteTimeouts: c.WriteLimits.Load(),
+		Panics: c.Panics.Load(),
 	}
 }
 
-// live holds all pumps of the process that have not ended, and the counts of those that have.
-var live = struct {
-	mu    locks.Mutex[locks.Live]
-	pumps map[*pump]struct{} // +checklocks:mu
-	begun uint64             // +checklocks:mu
-	ended Stats              // +checklocks:mu
-}{pumps: make(map[*pump]struct{})}
-
-// enlist adds the pump to live, and retire moves its counts to live.ended.
-func (p *pump) enlist() {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	live.pumps[p] = struct{}{}
-	live.begun++
-}
-
-func (p *pump) retire() {
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	delete(live.pumps, p)
-	p.count.retired.Store(true)
-	s := p.count.stats()
-	live.ended.add(s)
-	p.count.copiedAtEnd = s.CopiedOctets
-}
-
-// readCopied counts n bytes that Read has copied. A Read may do so after the connection has ended.
-func (c *counters) readCopied(n int) {
-	if c.copied.Add(uint64(n)); !c.retired.Load() {
-		return
+func trafficOf(t *driver.Traffic) Traffic {
+	return Traffic{
+		FPDUs: t.FPDUs.Load(), Octets: t.Octets.Load(),
+		Sends:           t.Messages(rdmaphdr.OpSend, rdmaphdr.OpSendInvalidate, rdmaphdr.OpSendSE, rdmaphdr.OpSendSEInvalidate),
+		Writes:          t.Messages(rdmaphdr.OpWrite),
+		ReadRequests:    t.Messages(rdmaphdr.OpReadRequest),
+		ReadResponses:   t.Messages(rdmaphdr.OpReadResponse),
+		AtomicRequests:  t.Messages(rdmaphdr.OpAtomicRequest),
+		AtomicResponses: t.Messages(rdmaphdr.OpAtomicResponse),
+		ImmediateData:   t.Messages(rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE),
+		Terminates:      t.Messages(rdmaphdr.OpTerminate),
 	}
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	total := c.copied.Load()
-	live.ended.CopiedOctets += total - c.copiedAtEnd
-	c.copiedAtEnd = total
 }
+
+// SetMemoryLimit sets how many octets all connections of the process together may hold for their peers beyond the
+// fixed allowance of each, and returns the previous limit, which is 128 MiB at
+// first. A negative n changes nothing. The limit covers:
+//
+//   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB by default. Eight of
+//     these messages, 512 KiB by default, are the allowance. A connection reserves the memory of the others at startup,
+//     at most a 32nd of what is left; all windows together get at most three quarters of the limit. The peer gets
+//     credits for as many messages as there is memory for.
+//   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the limit is reached, a
+//     connection whose program does not read stops reading from TCP.
+//   - The buffer that a connection receives to, 512 KiB, which it keeps while more than 16 KiB of an FPDU have come and
+//     not the rest. When the limit is reached, the buffer has 66 KiB.
+//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has 66 KiB.
+//
+// A limit of 0 means the smallest possible memory; connections still work. If n is less than what the connections have
+// now, it takes effect as memory is released: a byte stream whose program reads does not give the peer all its credits
+// back, until windows are within the limit or have eight messages. The limit does not cover registered memory, the Region
+// of a granted Write among it, or the payload of the program's own operations.
+func SetMemoryLimit(n int64) (before int64) { return driver.SetMemoryLimit(n) }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/wait"
+
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -101,7 +103,7 @@ func (c *Conn) MultipathTCP() (bool, error) {
 // connection if there was such data. The error is errors.ErrUnsupported if the stream below cannot
 // do this, or if the program posts the receive buffers.
 func (c *Conn) CloseRead() error {
-	var never deadline
+	var never wait.Deadline
 	inDDP, err := c.enter(startup.Writing, &never) // as a Write: a silent peer may delay it by 1 s
 	if err != nil {
 		return c.opError("close", err)
@@ -118,16 +120,14 @@ func (c *Conn) CloseRead() error {
 }
 
 func (c *Conn) closeReadDDP() error {
-	pump := c.verbs.pump
+	d := c.verbs.driver
 	switch {
 	case c.isClosed():
 		return net.ErrClosed
-	case pump.in == nil:
+	case !d.Receives():
 		return errors.ErrUnsupported
 	}
-	pump.in.closeRead()
-	pump.interrupt()
-	pump.wake() // data that waits for room can be discarded
+	d.CloseRead()
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	}
 	if !inDDP {
 		defer c.startup.Leave(startup.Writing)
-		if s, ok := c.stream.(io.ReaderFrom); ok && !c.taps.on() {
+		if s, ok := c.stream.(io.ReaderFrom); ok && !c.taps.On() {
 			return s.ReadFrom(r)
 		}
 		n, err := copyThrough(plainWriter{c}, r)
@@ -266,7 +266,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	if err != nil {
 		return n, c.copyError("writeto", err)
 	}
-	if s, ok := c.stream.(io.WriterTo); ok && !c.taps.on() {
+	if s, ok := c.stream.(io.WriterTo); ok && !c.taps.On() {
 		m, err := s.WriteTo(w)
 		return n + m, err
 	}
@@ -303,6 +303,6 @@ func (w plainWriter) Write(p []byte) (int, error) { return w.c.writePlain(p) }
 
 // writePlain is Write in TCP mode.
 func (c *Conn) writePlain(p []byte) (int, error) {
-	c.taps.plain(p, true)
+	c.taps.Plain(p, true)
 	return c.stream.Write(p)
 }

@@ -1,10 +1,10 @@
 package extsock
 
 import (
-	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
+
+	"github.com/rddp/rddp/extsock/internal/driver"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/startup"
@@ -45,16 +45,13 @@ func (r Region) Handle() rdmap.Handle {
 // in TCP mode stays small. That is before the switch if the program registers memory or posts
 // receives.
 type verbs struct {
-	made    atomic.Bool // all fields but pump and writer are set
-	qp      *rdmap.QP
-	pump    *pump         // not nil from the end of startup
-	writer  *streamWriter // nil in message mode
-	domain  *ddp.Domain
-	stream  uint64 // number of the queue pair, and of its stream in domain
-	sendCQ  *rdmap.CompletionQueue
-	recvCQ  *rdmap.CompletionQueue
-	ids     atomic.Uint64
-	waiters sync.Pool // of completion queues; see waiter
+	made   atomic.Bool // all fields but driver are set
+	qp     *rdmap.QP
+	driver *driver.Driver // not nil from the end of startup
+	domain *ddp.Domain
+	stream uint64 // number of the queue pair, and of its stream in domain
+	sendCQ *rdmap.CompletionQueue
+	recvCQ *rdmap.CompletionQueue
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
@@ -97,7 +94,7 @@ func (c *Conn) endpoint() *verbs {
 
 // abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
-	if v := &c.verbs; v.made.Load() && v.pump == nil {
+	if v := &c.verbs; v.made.Load() && v.driver == nil {
 		v.qp.Abort(net.ErrClosed)
 		v.deregisterAll()
 	}
@@ -196,16 +193,12 @@ func (c *Conn) Post(wr *rdmap.WorkRequest) error {
 	if err := v.mayPost(wr); err != nil {
 		return c.opError("post", err)
 	}
-	if err := v.qp.PostSend(wr); err != nil {
-		return c.opError("post", asWriteError(c.postError(err)))
-	}
-	v.send(wr.Op)
-	return nil
+	return c.opError("post", v.driver.Post(wr))
 }
 
 // mayPost returns errByteStream if wr would use one of the receive buffers of a byte stream's peer.
 func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
-	if v.pump.bytes == nil {
+	if !v.driver.IsByteStream() {
 		return nil
 	}
 	switch wr.Op {
@@ -213,16 +206,6 @@ func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 		return errByteStream
 	}
 	return nil
-}
-
-// send transmits posted Work Requests. The answer to an operation that has one needs a goroutine
-// that receives.
-func (v *verbs) send(op rdmap.WorkOp) {
-	switch op {
-	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
-		v.pump.role.oneSided()
-	}
-	v.pump.transmit()
 }
 
 // PostBatch posts wrs in order, as Post does, with as few writes to TCP as possible. It returns the
@@ -233,32 +216,8 @@ func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {
 	if err != nil {
 		return 0, c.opError("post", err)
 	}
-	v.pump.role.oneSided() // some of them may be answered
-	defer v.pump.transmit()
-	for i := range wrs {
-		err := v.mayPost(&wrs[i])
-		if err == nil {
-			err = asWriteError(c.postError(v.qp.PostSend(&wrs[i])))
-		}
-		if err != nil {
-			return i, c.opError("post", err)
-		}
-	}
-	return len(wrs), nil
-}
-
-// postError replaces the error of a Post by the reason why the connection has ended, if it has.
-func (c *Conn) postError(err error) error {
-	if err != nil && !isFull(err) {
-		if why := c.ended(); why != nil {
-			return why
-		}
-	}
-	return err
-}
-
-func isFull(err error) bool {
-	return errors.Is(err, rdmap.ErrQueueFull)
+	n, err := v.driver.PostBatch(wrs, v.mayPost)
+	return n, c.opError("post", err)
 }
 
 // PostRecv adds a buffer for one inbound message to the receive queue. The buffer belongs to the

@@ -1,0 +1,90 @@
+package driver
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/observe"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// idlePump is a started driver over s, whose receive loop the test runs by hand.
+func idlePump(s *script) (*Driver, *rdmap.QP) {
+	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
+	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
+	return New(Config{Stream: s, Qp: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp // a capture could start at any time
+}
+
+// TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.
+func TestAllocDown(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	s := &script{}
+	p, qp := idlePump(s)
+	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 100*1400), Remote: rdmap.Handle{STag: 1}}
+	var done [1]rdmap.Completion
+	if n := testing.AllocsPerRun(100, func() {
+		if err := qp.PostSend(&wr); err != nil {
+			t.Fatal(err)
+		}
+		p.transmit()
+		if qp.SendCQ().Poll(done[:]) != 1 || done[0].Status != rdmap.StatusOK {
+			t.Fatalf("completion %v", done[0])
+		}
+		s.out.Reset()
+	}); n != 0 {
+		t.Errorf("%v allocations for a Write of 100 FPDUs", n)
+	}
+}
+
+// TestAllocUp: from the wire to the posted buffer and its Completion, nothing is allocated.
+func TestAllocUp(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	const messages = 200
+	var stream []byte
+	var tx ddp.Sender
+	out, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
+	for range messages {
+		tx.Start(&ddp.Message{RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), Len: 5000, Payload: [][]byte{make([]byte, 5000)}})
+		for tx.Next(1442) {
+			g := tx.Segment()
+			out.Append(b, g.Snapshot, g.Header, g.Payload...)
+		}
+		stream = append(stream, bytes.Join(b.Bufs(), nil)...)
+		b.Reset()
+	}
+	s := &script{}
+	p, qp := idlePump(s)
+	buf := make([]byte, 5000)
+	one := len(stream) / messages
+	var done [1]rdmap.Completion
+	if n := testing.AllocsPerRun(messages-1, func() { // and once to warm up
+		if err := qp.PostRecv(rdmap.RecvRequest{Buf: buf}); err != nil {
+			t.Fatal(err)
+		}
+		s.in, stream = stream[:one], stream[one:]
+		n, off, err := p.readSegment()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.rx.mpa.Fill(off, n)
+		p.captureArrived(false)
+		if !p.place(true) {
+			t.Fatal(p.why())
+		}
+		p.giveBack()
+		if qp.RecvCQ().Poll(done[:]) != 1 || done[0].Len != 5000 {
+			t.Fatalf("completion %v", done[0])
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a Send of four FPDUs", n)
+	}
+}

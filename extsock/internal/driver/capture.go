@@ -1,0 +1,36 @@
+package driver
+
+// captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
+// own memory. The caller holds the transmit token.
+func (d *Driver) captureSent() {
+	d.cfg.Taps.Sent(d.tx.batch.Bufs(), d.tx.mpa.Off()-uint64(d.tx.batch.Len()), d.cfg.Agreement.TxMarkers)
+}
+
+// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early come
+// a second time, and captureRun skips them then.
+func (d *Driver) captureRun(off uint64, run []byte) {
+	if d.cfg.Taps != nil && off == d.rx.seen {
+		d.rx.seen += uint64(len(run))
+		d.cfg.Taps.Read(run)
+	}
+}
+
+// captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
+// the middle of one. At the end of the connection captureArrived also records the last FPDU if only
+// a part of it has arrived.
+func (d *Driver) captureArrived(end bool) {
+	f := d.cfg.Taps.Capture()
+	if f == nil {
+		return
+	}
+	b, n := d.rx.mpa.Arrived()
+	if end {
+		n = len(b)
+	}
+	// After a fault, FPDUs that are recorded already may still be here.
+	from := max(d.rx.recorded, d.rx.mpa.Edge())
+	if skip := int(from - d.rx.mpa.Edge()); skip < n {
+		f.ReceivedFPDUs(b[skip:n], from, d.cfg.Agreement.RxMarkers)
+		d.rx.recorded = from + uint64(n-skip)
+	}
+}

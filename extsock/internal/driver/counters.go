@@ -1,0 +1,115 @@
+package driver
+
+import (
+	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+)
+
+// Counters holds the counts of one connection, or of several. Any goroutine may read them. No count ever decreases.
+type Counters struct {
+	Sent, Received Traffic
+
+	Copied, Direct            atomic.Uint64 // bytes that arrived before a Read waited for them, and those that a waiting Read got
+	Stalls, Combined          atomic.Uint64 // Writes that waited for credits, and short Writes that went with an earlier one
+	Offers, Rendezvous        atomic.Uint64 // rendezvous, and the bytes that they placed
+	MemoryStalls, Panics      atomic.Uint64
+	IdleTimeouts, WriteLimits atomic.Uint64 // connections that ended because of IdleTimeout and of WriteTimeout
+
+	retired     atomic.Bool // the counts have been added to live.ended
+	copiedAtEnd uint64      // the part of copied that live.ended has; guarded by live.mu
+}
+
+// Traffic counts what goes one way.
+type Traffic struct {
+	FPDUs, Octets atomic.Uint64     // FPDUs, and their bytes
+	ops           [16]atomic.Uint64 // RDMA Messages, by opcode
+}
+
+// message counts one RDMA Message by its RDMAP Control Field.
+func (t *Traffic) message(control uint8) {
+	op, _ := rdmaphdr.ParseControl(control)
+	t.ops[op&0xf].Add(1)
+}
+
+// Messages returns how many RDMA Messages have one of the opcodes.
+func (t *Traffic) Messages(ops ...rdmaphdr.Opcode) (n uint64) {
+	for _, op := range ops {
+		n += t.ops[op].Load()
+	}
+	return n
+}
+
+// all returns all counts.
+func (c *Counters) all() []*atomic.Uint64 {
+	list := []*atomic.Uint64{
+		&c.Copied, &c.Direct, &c.Stalls, &c.Combined, &c.Offers, &c.Rendezvous,
+		&c.MemoryStalls, &c.Panics, &c.IdleTimeouts, &c.WriteLimits,
+	}
+	for _, t := range []*Traffic{&c.Sent, &c.Received} {
+		list = append(list, &t.FPDUs, &t.Octets)
+		for i := range t.ops {
+			list = append(list, &t.ops[i])
+		}
+	}
+	return list
+}
+
+// add adds the counts of from.
+func (c *Counters) add(from *Counters) {
+	other := from.all()
+	for i, n := range c.all() {
+		n.Add(other[i].Load())
+	}
+}
+
+// live holds all drivers of the process that have not ended, and the counts of those that have.
+var live = struct {
+	mu      locks.Mutex[locks.Live]
+	drivers map[*Driver]struct{} // +checklocks:mu
+	begun   uint64               // +checklocks:mu
+	ended   Counters             // +checklocks:mu
+}{drivers: make(map[*Driver]struct{})}
+
+// Totals adds the counts of all connections of the process to sum. begun is how many have ever been in DDP mode, and open
+// how many of them have not ended.
+func Totals(sum *Counters) (begun, open uint64) {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	sum.add(&live.ended)
+	for p := range live.drivers {
+		sum.add(&p.count)
+	}
+	return live.begun, uint64(len(live.drivers))
+}
+
+// enlist adds the driver to live, and retire moves its counts to live.ended.
+func (d *Driver) enlist() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	live.drivers[d] = struct{}{}
+	live.begun++
+}
+
+func (d *Driver) retire() {
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	delete(live.drivers, d)
+	d.count.retired.Store(true)
+	before := live.ended.Copied.Load()
+	live.ended.add(&d.count)
+	d.count.copiedAtEnd = live.ended.Copied.Load() - before
+}
+
+// readCopied counts n bytes that Read has copied. A Read may do so after the connection has ended.
+func (c *Counters) readCopied(n int) {
+	if c.Copied.Add(uint64(n)); !c.retired.Load() {
+		return
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	total := c.Copied.Load()
+	live.ended.Copied.Add(total - c.copiedAtEnd)
+	c.copiedAtEnd = total
+}

@@ -1,0 +1,94 @@
+package driver
+
+import (
+	"math"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// This file finds out from which length on a Write is worth a rendezvous: see bytestream.Sender.Post.
+
+// crossovers holds what was measured, by the peer's host.
+var crossovers = struct {
+	mu locks.Mutex[locks.Crossovers]
+	m  map[string]int // +checklocks:mu
+}{m: make(map[string]int)}
+
+const (
+	maxCrossovers = 1024 // hosts
+	minCrossover  = 64 << 10
+	maxCrossover  = bytestream.MaxGrant
+)
+
+// CrossoverOf returns what was measured for the peer's host: the length in bytes from which a Write may be placed in the
+// reader's memory by a rendezvous. It weighs what copying costs here against a round trip to that host. It is 0 while
+// nothing has been measured, and negative for never.
+func CrossoverOf(peer net.Addr) int {
+	crossovers.mu.Lock()
+	defer crossovers.mu.Unlock()
+	return crossovers.m[hostOf(peer)]
+}
+
+// crossover returns the crossover of this connection: the one of its configuration, or what was measured. A Write of that
+// length still goes the way that has been faster on this connection.
+func (d *Driver) crossover() int {
+	if v := d.cfg.Crossover; v != 0 {
+		return v
+	}
+	return CrossoverOf(d.stream.RemoteAddr())
+}
+
+// hostOf returns the host of an address, or "" for a connection that does not know its peer's.
+func hostOf(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
+}
+
+// measureCrossover finds the crossover towards the peer's host: the octets that are copied in the time of a round
+// trip.
+func (d *Driver) measureCrossover(over <-chan struct{}) (int, error) {
+	if d.cfg.Agreement.ORD == 0 {
+		return -1, nil
+	}
+	round := time.Duration(math.MaxInt64)
+	for range 3 {
+		begin := time.Now()
+		// A Read of nothing, which the peer answers without its program.
+		if _, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over, nil); err != nil {
+			return 0, err
+		}
+		round = min(round, time.Since(begin))
+	}
+	n := int(min(float64(round.Nanoseconds())*copySpeed(), maxCrossover))
+	n = max(n, minCrossover)
+	crossovers.mu.Lock()
+	defer crossovers.mu.Unlock()
+	if len(crossovers.m) >= maxCrossovers {
+		clear(crossovers.m)
+	}
+	crossovers.m[hostOf(d.stream.RemoteAddr())] = n
+	return n, nil
+}
+
+// copySpeed is what this machine copies, in octets per nanosecond.
+var copySpeed = sync.OnceValue(func() float64 {
+	from, to := make([]byte, 1<<20), make([]byte, 1<<20)
+	best := time.Duration(math.MaxInt64)
+	for range 4 {
+		begin := time.Now()
+		copy(to, from)
+		best = min(best, time.Since(begin))
+	}
+	return float64(len(to)) / float64(max(best, 1))
+})

@@ -1,0 +1,16 @@
+// Package driver runs a connection in DDP mode: it moves data between a Stream and a queue pair, and gives the program Read
+// and Write on top of messages. It is the one place that sees all the layers.
+//
+// A [Driver] is made from one [Config] and ends by itself. DESIGN.md §2 follows a byte through it in both directions, and
+// §3 has its locks. These are its parts:
+//
+//	driver.go    what a Driver consists of
+//	life.go      how far the connection has come: one state
+//	receive.go   the way in: from the Stream to the queue pair. role.go says which goroutine receives
+//	transmit.go  the way out: from the queue pair to the Stream
+//	inbox.go     messages that wait for Read, within the memory of memory.go and window.go
+//	stream.go    the byte stream's rules (package bytestream) applied to both ways
+//	read.go, streamwrite.go, operation.go
+//	             the calls of the program that wait
+//	ending.go    how both ways end
+package driver

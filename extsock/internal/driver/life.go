@@ -1,0 +1,170 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/rddp/rddp/internal/locks"
+)
+
+// A lifeState is how far a connection in DDP mode has come. It only moves forward:
+//
+//	            ┌─────────────── the FIN is out ─────────────────┐
+//	            │         ┌───── no FIN can go out ──────────────┤
+//	            │         │                                      ▼
+//	open ──▶ ending ──▶ lost ──▶ killed ── queues flushed ──▶ finished ──▶ closed
+//	            └───────────────────▲
+//
+// Each way comes to its end by itself. The way out is over from finished on. The way in is over when
+// receive returns.
+type lifeState uint8
+
+const (
+	lifeOpen     lifeState = iota // there is no reason to end
+	lifeEnding                    // a reason is noted: what is queued, or the Terminate, goes out, and then the FIN
+	lifeLost                      // TCP takes no more; what the peer sent before that is still read
+	lifeKilled                    // the stream is closed, and the holder of the transmit token is to flush the queues
+	lifeFinished                  // nothing goes out any more: the FIN has gone out, or never will
+	lifeClosed                    // both ways are over
+)
+
+var lifeNames = [...]string{"open", "ending", "lost", "killed", "finished", "closed"}
+
+func (s lifeState) String() string { return lifeNames[s] }
+
+// lifeNext says which states may follow each state.
+var lifeNext = [...][]lifeState{
+	lifeOpen:     {lifeEnding},
+	lifeEnding:   {lifeLost, lifeKilled, lifeFinished},
+	lifeLost:     {lifeKilled, lifeFinished},
+	lifeKilled:   {lifeFinished},
+	lifeFinished: {lifeClosed},
+	lifeClosed:   {},
+}
+
+// A life is the state of a connection in DDP mode, and why it has come to its end. All its methods
+// may be called from any goroutine.
+type life struct {
+	now atomic.Uint32 // a lifeState; mu is held by whoever changes it
+
+	// over and finished are how goroutines wait for a state: over is closed on the way to ending, finished
+	// on the way to lifeFinished.
+	over     chan struct{}
+	finished chan struct{}
+
+	mu locks.Mutex[locks.Life]
+	// why the connection ends; nil while it is open
+	reason error // +checklocks:mu
+	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,
+	// because either way can be the first to end, from several states.
+	ways int // +checklocks:mu
+}
+
+// init makes l open.
+//
+// +checklocksignore: no other goroutine has l yet
+func (l *life) init() {
+	l.over, l.finished = make(chan struct{}), make(chan struct{})
+	l.ways = 2
+}
+
+// state returns the present state.
+func (l *life) state() lifeState { return lifeState(l.now.Load()) }
+
+// maySend reports whether TCP may be given more output.
+func (l *life) maySend() bool { return l.state() <= lifeEnding }
+
+// isFinished reports whether the way out is over.
+func (l *life) isFinished() bool { return l.state() >= lifeFinished }
+
+// setState is the one place where the state changes.
+//
+// +checklocks:l.mu
+func (l *life) setState(next lifeState) {
+	if now := l.state(); !slices.Contains(lifeNext[now], next) {
+		panic(fmt.Sprintf("BUG: a connection that is %v becomes %v", now, next))
+	}
+	l.now.Store(uint32(next))
+	switch next {
+	case lifeEnding:
+		close(l.over)
+	case lifeFinished:
+		close(l.finished)
+	}
+}
+
+// end notes why the connection ends, and reports whether this is the first reason. The first reason
+// stays, with one exception: a reset says more than the EPIPE of a write that came after it.
+func (l *life) end(reason error) (first bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state() == lifeOpen {
+		l.reason = reason
+		l.setState(lifeEnding)
+		return true
+	}
+	if errors.Is(l.reason, syscall.EPIPE) && errors.Is(reason, syscall.ECONNRESET) {
+		l.reason = reason
+	}
+	return false
+}
+
+// lose moves an ending connection to lost. If the way in is over already, nobody would notice
+// that, and the connection is killed.
+func (l *life) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state() == lifeEnding {
+		l.setState(lifeLost)
+	}
+	if l.state() == lifeLost && l.ways == 1 {
+		l.setState(lifeKilled)
+	}
+}
+
+// kill moves an ending or lost connection to killed.
+func (l *life) kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.state(); s == lifeEnding || s == lifeLost {
+		l.setState(lifeKilled)
+	}
+}
+
+// finish ends the way out. It reports whether the way in has ended before.
+func (l *life) finish() (last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setState(lifeFinished)
+	return l.leaveLocked()
+}
+
+// deafen ends the way in. It reports whether the way out has ended before.
+func (l *life) deafen() (last bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state() == lifeLost { // nobody is left to notice
+		l.setState(lifeKilled)
+	}
+	return l.leaveLocked()
+}
+
+// +checklocks:l.mu
+func (l *life) leaveLocked() (last bool) {
+	l.ways--
+	if l.ways > 0 {
+		return false
+	}
+	l.setState(lifeClosed)
+	return true
+}
+
+// why returns the reason that was noted, and nil while there is none.
+func (l *life) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reason
+}

@@ -1,0 +1,195 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// Post adds wr to the send queue and has it sent.
+func (d *Driver) Post(wr *rdmap.WorkRequest) error {
+	if err := d.qp.PostSend(wr); err != nil {
+		return asWriteError(d.postError(err))
+	}
+	d.send(wr.Op)
+	return nil
+}
+
+// PostBatch posts wrs in order, as far as mayPost returns nil, and has all of them sent at once. It returns how many were
+// accepted, and the error of the first one that was not.
+func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
+	d.role.oneSided() // some of them may be answered
+	defer d.transmit()
+	for i := range wrs {
+		err := mayPost(&wrs[i])
+		if err == nil {
+			err = asWriteError(d.postError(d.qp.PostSend(&wrs[i])))
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(wrs), nil
+}
+
+// send transmits posted Work Requests. The answer to an operation that has one needs a goroutine
+// that receives.
+func (d *Driver) send(op rdmap.WorkOp) {
+	switch op {
+	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
+		d.role.oneSided()
+	}
+	d.transmit()
+}
+
+// Write is Conn.Write in DDP mode. over is closed when its deadline passes.
+func (d *Driver) Write(b []byte, over <-chan struct{}) (int, error) {
+	if d.writer != nil {
+		return d.writer.write(b, over)
+	}
+	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, over, nil)
+	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
+		return 0, asWriteError(err)
+	}
+	return len(b), nil // TCP, too, would have taken some of it by now
+}
+
+// Do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. If over, of a deadline, or
+// canceled, of a context, is closed first, do takes the Work Request back. Where that is not possible, because bytes of
+// its payload are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
+// connection fails. canceled may be nil.
+func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
+	if wait.IsClosed(over) || wait.IsClosed(canceled) {
+		return rdmap.Completion{}, os.ErrDeadlineExceeded
+	}
+	cq := d.waiter()
+	wr.CQ, wr.ID = cq, d.ids.Add(1)
+	if err := d.postWhenRoom(wr, over, canceled); err != nil {
+		d.waiters.Put(cq)
+		return rdmap.Completion{}, err
+	}
+	d.send(wr.Op)
+	var done [1]rdmap.Completion
+	for cancelled := false; ; {
+		if cq.Poll(done[:]) == 1 {
+			d.waiters.Put(cq)
+			if cancelled && done[0].Status != rdmap.StatusOK {
+				return done[0], os.ErrDeadlineExceeded
+			}
+			return done[0], d.completionError(done[0])
+		}
+		if cancelled {
+			<-cq.Ready()
+			continue
+		}
+		select {
+		case <-cq.Ready():
+			continue
+		case <-over:
+		case <-canceled:
+		}
+		cancelled = true
+		if !d.qp.Cancel(cq, wr.ID) {
+			if d.detach(wr.Data) {
+				// Its completion queue is nobody's from now on.
+				return rdmap.Completion{}, errDetached
+			}
+			d.Kill(errAbandoned)
+		}
+		d.cancelled()
+	}
+}
+
+// waiter returns the completion queue of one blocking call.
+func (d *Driver) waiter() *rdmap.CompletionQueue {
+	if cq, ok := d.waiters.Get().(*rdmap.CompletionQueue); ok {
+		return cq
+	}
+	return rdmap.NewCompletionQueue(1)
+}
+
+// postWhenRoom posts wr, waiting while the send queue is full.
+func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) error {
+	err := d.qp.PostSend(wr)
+	for isFull(err) {
+		room := d.freed.Wait()
+		if err = d.qp.PostSend(wr); !isFull(err) { // there may have been room before we waited for it
+			break
+		}
+		select {
+		case <-room:
+		case <-over:
+			return os.ErrDeadlineExceeded
+		case <-canceled:
+			return os.ErrDeadlineExceeded
+		}
+	}
+	return d.postError(err)
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, rdmap.ErrQueueFull)
+}
+
+// postError replaces the error of a post by the reason why the connection has ended, if it has.
+func (d *Driver) postError(err error) error {
+	if err != nil && !isFull(err) {
+		if why := d.endError(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// completionError returns the error of a blocking call from the Completion of its Work Request.
+func (d *Driver) completionError(done rdmap.Completion) error {
+	if done.Status == rdmap.StatusOK {
+		return nil
+	}
+	if done.Status == rdmap.StatusFlushed {
+		if err := d.endError(); err != nil {
+			return err
+		}
+	}
+	return done.Err
+}
+
+// endError says why the connection has ended: io.EOF after a proper close by the peer,
+// net.ErrClosed after our own, else the failure. It is nil while it has not.
+func (d *Driver) endError() error {
+	err := d.why()
+	if err == nil && wait.IsClosed(d.silent) {
+		return net.ErrClosed
+	}
+	if err == io.EOF && wait.IsClosed(d.cfg.Closed) { //nolint:errorlint // set by the driver as it is
+		return net.ErrClosed
+	}
+	return err
+}
+
+// asWriteError is what TCP says to a writer whose peer has gone.
+func asWriteError(err error) error {
+	if err == io.EOF { //nolint:errorlint // as the driver notes it
+		return syscall.EPIPE
+	}
+	return err
+}
+
+var (
+	// errDetached is the error of an operation that outlives the call that started it.
+	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
+
+	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)
+	errAbandoned    = errors.New("a message was abandoned in the middle")
+	errCloseTimeout = errors.New("close: the peer does not accept the queued data")
+
+	ErrIdleTimeout  = wait.Timeout(errors.New("connection idle too long"))
+	ErrWriteTimeout = wait.Timeout(errors.New("the peer accepts no data"))
+)

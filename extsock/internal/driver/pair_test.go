@@ -1,0 +1,40 @@
+package driver
+
+import (
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+)
+
+// pairCloseTimeout is the close timeout of a streamPair.
+const pairCloseTimeout = 5 * time.Second
+
+// streamPair returns the two ends of a connection in stream mode. end closes an end as Conn.Close does.
+func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
+	closed := make(map[*Driver]chan struct{})
+	start := func(s toe.Stream) *Driver {
+		domain := new(ddp.Domain)
+		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2})
+		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
+		c := make(chan struct{})
+		const window, size = 32, 64 << 10
+		p := New(Config{
+			Stream: s, Qp: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
+			Receive: &ReceiveConfig{Cq: qp.RecvCQ(), Depth: window, Size: size, Stream: &StreamConfig{
+				Window: newWindow(window), Credits: window, MaxMessage: size,
+				Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },
+			}},
+		})
+		closed[p] = c
+		p.Start()
+		return p
+	}
+	a, b = start(sa), start(sb)
+	return a, b, func(p *Driver) error {
+		close(closed[p])
+		return p.Close()
+	}
+}

@@ -1,0 +1,33 @@
+package driver
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// maxPanics is how many panics of one connection are recovered. After more than that, its orderly
+// end cannot be reached.
+const maxPanics = 4
+
+// panicked counts a panic of the connection and returns it as an error.
+func (d *Driver) panicked(value any) error {
+	if d.count.Panics.Add(1) > maxPanics || d.cfg.Panicked == nil {
+		panic(value)
+	}
+	err := d.cfg.Panicked(value)
+	// The trace handler itself may have panicked.
+	defer func() { _ = recover() }()
+	d.cfg.Trace.Warn("panic", "value", fmt.Sprint(value), "stack", string(debug.Stack()))
+	return err
+}
+
+// drainPanicked ends a connection that has panicked while it was sending. The caller holds the
+// transmit token. Data that was to be written is lost.
+func (d *Driver) drainPanicked(value any) {
+	err := d.panicked(value)
+	d.tx.mu.Lock()
+	d.tx.batch, d.tx.full, d.tx.left, d.tx.middle, d.tx.done = nil, false, nil, false, 0
+	d.tx.loan.end()
+	d.tx.mu.Unlock()
+	d.Kill(err)
+}

@@ -1,0 +1,43 @@
+package driver
+
+import "testing"
+
+// TestPatience: one goroutine of the process at a time looks for octets, and not on a connection where that was in vain.
+func TestPatience(t *testing.T) {
+	var a, b patience
+	if a.begin() == 0 {
+		t.Fatal("no patience at first")
+	}
+	if b.begin() != 0 {
+		t.Error("two have it at once")
+	}
+	b.end(true) // it had none
+	if b.luck != 0 || !patient.Load() {
+		t.Errorf("the end of nothing: luck %d, patient %v", b.luck, patient.Load())
+	}
+	a.end(true)
+	for range 10 * maxLuck {
+		if a.begin() == 0 {
+			t.Fatal("no patience where it was rewarded")
+		}
+		a.end(true)
+	}
+	for i := range maxLuck + 1 {
+		if a.begin() == 0 {
+			t.Fatalf("no patience after it was in vain %d times", i)
+		}
+		a.end(false)
+	}
+	waits := 0
+	for a.begin() == 0 {
+		a.end(true)
+		waits++
+	}
+	a.end(true)
+	if waits != unlucky {
+		t.Errorf("%d waits went without it, want %d", waits, unlucky)
+	}
+	if patient.Load() {
+		t.Error("somebody has it at the end")
+	}
+}

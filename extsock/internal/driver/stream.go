@@ -1,0 +1,268 @@
+package driver
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/extsock/internal/observe"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A byteStream guards the two halves of a connection's byte stream, and remembers what the goroutines that share them look at
+// without a lock. The rules are in the package bytestream; this file is the driver's side of it, streamwrite.go the writer's.
+type byteStream struct {
+	rx       bytestream.Receiver // the receive role guards it
+	cq       *rdmap.CompletionQueue
+	room     chan struct{} // capacity 1: the writer is to look again
+	register func(p []byte) (*ddp.Region, error)
+	count    *Counters
+	trace    *observe.Trace
+
+	heard   atomic.Bool // data has come since the last short Write began
+	due     atomic.Bool // tx has output
+	waiting atomic.Bool // tx waits for Completions
+
+	mu locks.Mutex[locks.ByteStream]
+	tx *bytestream.Sender // +checklocks:mu
+	// why nothing can be written any more
+	ended   error             // +checklocks:mu
+	request rdmap.WorkRequest // +checklocks:mu
+	// what count has of tx
+	counted bytestream.Counts // +checklocks:mu
+}
+
+// A StreamConfig is what a byte stream is made of.
+type StreamConfig struct {
+	Window     Window                              // for the peer's messages
+	Credits    int                                 // messages that the peer has room for
+	MaxMessage int                                 // the maximum length of each of them, in bytes
+	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
+}
+
+// newByteStream begins the byte stream of p.
+func newByteStream(p *Driver, cfg *StreamConfig) *byteStream {
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(p.in.window.Load()))
+	return &byteStream{
+		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1),
+		register: cfg.Register, count: &p.count, trace: p.cfg.Trace,
+	}
+}
+
+// unlock updates the flags that other goroutines read without mu, and then releases mu.
+//
+// +checklocksrelease:s.mu
+func (s *byteStream) unlock() {
+	s.due.Store(s.tx.HasOutput())
+	s.waiting.Store(s.tx.IsWaiting())
+	if c := s.tx.Counts(); c != s.counted {
+		s.noteLocked(c)
+	}
+	s.mu.Unlock()
+}
+
+// noteLocked adds what tx has counted to the connection's counters.
+//
+// +checklocks:s.mu
+func (s *byteStream) noteLocked(c bytestream.Counts) {
+	stalls := c.Stalls - s.counted.Stalls
+	s.count.Stalls.Add(stalls)
+	s.count.Combined.Add(c.Combined - s.counted.Combined)
+	s.count.Offers.Add(c.Offers - s.counted.Offers)
+	s.count.Rendezvous.Add(c.Placed - s.counted.Placed)
+	s.counted = c
+	if stalls > 0 {
+		s.trace.Debug("no credits")
+	}
+}
+
+// Longest returns the most bytes of data in one message of the byte stream.
+func (d *Driver) Longest() int {
+	s := d.bytes
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.Longest()
+}
+
+// streamDue reports whether the byte stream has something to post.
+func (d *Driver) streamDue() bool {
+	return d.bytes != nil && d.bytes.due.Load() && d.qp.State() == rdmap.StateRTS
+}
+
+// postStream posts what the byte stream has to send. The transmit token is held.
+func (d *Driver) postStream() {
+	s := d.bytes
+	if s == nil || !s.due.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	s.postLocked(d.qp)
+}
+
+// +checklocks:s.mu
+func (s *byteStream) postLocked(qp *rdmap.QP) {
+	w := &s.request
+	for s.tx.Next(w) {
+		w.CQ = s.cq
+		err := qp.PostSend(w)
+		w.Data, w.Gather = nil, nil // an idle connection is to keep no chunk from the garbage collector
+		if err != nil {
+			s.tx.Full()
+			return
+		}
+		s.tx.Posted()
+	}
+}
+
+// reapStream takes note of what has completed. What a full send queue held back is tried again.
+func (d *Driver) reapStream() {
+	if d.bytes != nil {
+		d.bytes.reap()
+	}
+}
+
+func (s *byteStream) reap() {
+	if !s.waiting.Load() {
+		return
+	}
+	s.mu.Lock()
+	s.reapLocked()
+	_, owns := s.tx.Write()
+	s.unlock()
+	if !owns { // else the writer waits for more
+		Wake(s.room)
+	}
+}
+
+// +checklocks:s.mu
+func (s *byteStream) reapLocked() {
+	var done [16]rdmap.Completion
+	for {
+		n := s.cq.Poll(done[:])
+		s.tx.Completed(done[:n])
+		if n < len(done) {
+			return
+		}
+	}
+}
+
+// arrived takes in a message that has been placed, and carries out what it asks for. The receive role is held.
+func (d *Driver) arrived(head, body []byte) error {
+	s, in := d.bytes, d.in
+	a, err := s.rx.Arrived(head, body)
+	if err != nil {
+		return err
+	}
+	var answer rdmap.Handle
+	freed, back := true, 1 // the message's buffer is free, and the peer gets its credit back
+	switch a.Kind {
+	case bytestream.Data:
+		if a.N > 0 {
+			s.heard.Store(true)
+		}
+		freed, back = in.accept(a.N, a.Buffer)
+		if a.End {
+			in.end()
+		}
+	default:
+		back = in.dropControl(a.Buffer)
+	}
+	switch a.Kind {
+	case bytestream.Offer:
+		if answer, err = in.lend(a.N, s.register); err != nil {
+			return err
+		}
+		s.rx.Answer(answer)
+	case bytestream.Done:
+		in.takeLent(a.N)
+	case bytestream.Cancel:
+		in.endLent()
+	}
+	if !freed && a.Credits == 0 { // data that waits for Read
+		return nil
+	}
+	return s.tell(a, back, int(in.window.Load()), answer)
+}
+
+// tell tells the way out what a message of the peer's has brought for it.
+func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.Handle) error {
+	s.mu.Lock()
+	defer s.unlock()
+	switch a.Kind {
+	case bytestream.Grant:
+		if err := s.tx.Granted(a.Grant); err != nil {
+			return err
+		}
+	case bytestream.Offer:
+		s.tx.Answer(answer)
+	}
+	s.tx.Freed(back, window, a.Buffer == bytestream.ControlBuffer)
+	if err := s.tx.Credit(a.Credits); err != nil {
+		return err
+	}
+	if a.Credits > 0 || a.Kind == bytestream.Grant {
+		Wake(s.room)
+	}
+	return nil
+}
+
+// freedStream notes that Read has freed buffers, for so many of which the peer gets its credits back, and tells the peer if
+// that is due. It may be due where all of these credits are kept back, too: the window is smaller then, and what was owed
+// before may be half of it now.
+func (d *Driver) freedStream(back int) {
+	s := d.bytes
+	s.mu.Lock()
+	s.tx.Freed(back, int(d.in.window.Load()), false)
+	s.unlock()
+	if s.due.Load() {
+		d.transmit()
+	}
+}
+
+// FinishStream ends the stream behind what has been written. Later Writes, and the one under way, get err.
+func (d *Driver) FinishStream(err error) {
+	s := d.bytes
+	s.mu.Lock()
+	if s.ended == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+		s.ended = err
+	}
+	s.tx.Finish()
+	s.unlock()
+	Wake(s.room)
+	d.transmit()
+}
+
+// closeStream is Close's part: the end of the stream is behind what was written. It waits until all that is posted,
+// and reports false when that takes too long.
+func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
+	d.FinishStream(net.ErrClosed)
+	for {
+		looked := d.freed.Wait() // room is the Write's that may be under way
+		d.bytes.mu.Lock()
+		posted := d.bytes.tx.IsFinished()
+		d.bytes.mu.Unlock()
+		if posted {
+			return true
+		}
+		select {
+		case <-looked:
+		case <-d.life.over:
+			return true
+		case <-tooLong:
+			return false
+		}
+	}
+}
+
+// A lent is memory of a Read that waits, which the peer may write to.
+type lent struct {
+	region *ddp.Region
+	chunk  *bufpool.Chunk // what the peer writes to since the Read is over; nil while it is the Read's memory
+}

@@ -1,0 +1,66 @@
+package driver
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/testmode"
+)
+
+// TestStreamEndBehindTheLastOctet: a message and the end of the stream come at any moment of a Read. The octets are
+// read first.
+func TestStreamEndBehindTheLastOctet(t *testing.T) {
+	rounds := 20_000
+	if testmode.Slow() {
+		rounds = 2000
+	}
+	var round, over atomic.Int64 // the round begun, and the last one whose message has been given
+	inboxes := make([]*inbox, rounds)
+	pumps := make([]*Driver, rounds)
+	silent := make(chan struct{})
+	for i := range rounds {
+		in := newInbox(nil, nil, 6, 512)
+		in.setWindow(newWindow(8))
+		p := &Driver{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p.role.held.Store(true)
+		inboxes[i] = in
+		pumps[i] = p
+	}
+	go func() {
+		for i := range int64(rounds) {
+			for spin := 1; round.Load() <= i; spin++ {
+				if spin%1000 == 0 {
+					runtime.Gosched()
+				}
+			}
+			in, c := inboxes[i], bufpool.GetChunk(1)
+			for range i % 256 { // not always at the same moment
+				over.Load()
+			}
+			in.mu.Lock()
+			in.used, in.placing, in.chunk = 1, true, c
+			in.mu.Unlock()
+			in.accept(1, bytestream.DataBuffer)
+			in.end()
+			in.notify()
+			over.Store(i + 1)
+		}
+	}()
+	defer round.Store(int64(rounds)) // after a failure, too
+	p := make([]byte, 8)
+	var never wait.Deadline
+	for i := range int64(rounds) {
+		round.Store(i + 1)
+		if n, err := pumps[i].Read(p, &never); n != 1 || err != nil {
+			t.Fatalf("round %d: Read = %d, %v in front of the last octet", i, n, err)
+		}
+		for over.Load() <= i {
+			runtime.Gosched()
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package driver
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/rddp/rddp/extsock/internal/observe"
+
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+)
+
+// TestTraceStall: a Write that finds no credits is an event of level debug, and none where the trace is off.
+func TestTraceStall(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo} {
+		var out bytes.Buffer
+		stall(observe.NewTrace(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})), a, true))
+		if told := strings.Contains(out.String(), "rddp: no credits"); told != (level == slog.LevelDebug) {
+			t.Errorf("level %v: %q", level, out.String())
+		}
+	}
+	stall(nil)
+}
+
+// stall lets a byte stream write without credits.
+func stall(trace *observe.Trace) {
+	s := &byteStream{tx: bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
+	s.mu.Lock()
+	s.tx.Append([]byte("x"))
+	s.unlock()
+}

@@ -1,0 +1,41 @@
+package driver
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestTheHolderLooksAgain: what was queued while another goroutine had the transmit token, after that one had found
+// nothing more to send, goes out as soon as it lets go.
+func TestTheHolderLooksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr, end := streamPair(sa, sb)
+		synctest.Wait()
+		if !ci.tx.token.CompareAndSwap(false, true) {
+			t.Fatal("the token is taken on an idle connection")
+		}
+		sent := ci.count.Sent.FPDUs.Load()
+		if _, err := ci.Write([]byte("x"), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := ci.count.Sent.FPDUs.Load() - sent; n != 0 {
+			t.Errorf("%d FPDUs went out without the token", n)
+		}
+		ci.letGo()
+		if n := ci.count.Sent.FPDUs.Load() - sent; n != 1 {
+			t.Errorf("%d FPDUs went out when the token was free, want 1", n)
+		}
+		var never wait.Deadline
+		if _, err := cr.Read(make([]byte, 1), &never); err != nil {
+			t.Error(err)
+		}
+		end(ci)
+		end(cr)
+	})
+}

@@ -1,0 +1,67 @@
+package wait
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/internal/testmode"
+)
+
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Deadline
+		if IsClosed(d.Done()) {
+			t.Error("the zero deadline has passed")
+		}
+		d.Set(time.Now().Add(time.Second))
+		c := d.Done()
+		time.Sleep(999 * time.Millisecond)
+		if IsClosed(c) {
+			t.Error("passed after 999 ms of a second")
+		}
+		time.Sleep(2 * time.Millisecond)
+		if !IsClosed(c) {
+			t.Error("not passed after a second")
+		}
+		d.Set(time.Time{})
+		if IsClosed(d.Done()) {
+			t.Error("passed although it was taken away")
+		}
+		d.Set(time.Now().Add(-time.Second))
+		if !IsClosed(d.Done()) {
+			t.Error("a deadline in the past has not passed")
+		}
+	})
+}
+
+// TestDeadlineMovesUnderAWaiter: a waiter that took the channel before the deadline was set sees it.
+func TestDeadlineMovesUnderAWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Deadline
+		c := d.Done()
+		d.Set(time.Now().Add(time.Minute))
+		d.Set(time.Now().Add(time.Second))
+		begin := time.Now()
+		<-c
+		if got := time.Since(begin); got != time.Second {
+			t.Errorf("waited %v, want 1s", got)
+		}
+	})
+}
+
+// TestAllocDeadline: a deadline that is moved before it has passed, as one is before each Read, allocates nothing.
+func TestAllocDeadline(t *testing.T) {
+	if testmode.Race {
+		t.Skip("the race detector allocates")
+	}
+	var d Deadline
+	defer d.Stop()
+	if n := testing.AllocsPerRun(100, func() {
+		d.Set(time.Now().Add(time.Hour))
+		d.Set(time.Time{})
+		d.Set(time.Now().Add(time.Minute))
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

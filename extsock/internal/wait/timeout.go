@@ -1,0 +1,13 @@
+package wait
+
+import "os"
+
+// Timeout returns err as a timeout, as package net defines one. It also matches os.ErrDeadlineExceeded.
+func Timeout(err error) error { return &timeoutError{err} }
+
+type timeoutError struct{ err error }
+
+func (e *timeoutError) Error() string   { return e.err.Error() }
+func (e *timeoutError) Timeout() bool   { return true }
+func (e *timeoutError) Temporary() bool { return true }
+func (e *timeoutError) Unwrap() []error { return []error{e.err, os.ErrDeadlineExceeded} }
