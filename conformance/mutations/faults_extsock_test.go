@@ -138,7 +138,7 @@ var extsockFaults = []Fault{
 		Old: "for in.direct { // a copy, no more", New: "for false {",
 		Package: "extsock/internal/driver", Tests: "^TestReaderWaitsForPlacement$"},
 	{Name: "the holder of the token does not look again", File: "extsock/internal/driver/transmit.go",
-		Old: "	d.tx.token.Store(false)\n	d.transmit()\n", New: "	d.tx.token.Store(false)\n",
+		Old: "	d.tx.token.free()\n	d.transmit()\n", New: "	d.tx.token.free()\n",
 		Package: "extsock/internal/driver", Tests: "^TestTheHolderLooksAgain$"},
 	{Name: "startup waits for Accept", File: "extsock/listen.go",
 		Old: "		x.backlog = newBacklog(x)\n", New: "",

@@ -14,9 +14,9 @@ const (
 	conn
 	startup
 	token
-	batch
-	byteStream
 	inbox
+	byteStream
+	borrowed
 	life
 	readBound
 	postRecv
@@ -44,7 +44,7 @@ const (
 )
 
 var names = [numRanks]string{
-	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Batch", "ByteStream", "Inbox", "Life", "ReadBound",
+	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
 	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator",
@@ -60,7 +60,7 @@ type (
 	Reader     struct{} // the one Read that looks at the inbox
 	Writer     struct{} // the one Write of a byte stream that is under way
 	Token      struct{} // the transmit token
-	Batch      struct{} // what the token guards, for those who take a payload back
+	Borrowed   struct{} // waiting for the transmit token to take a payload back
 	ByteStream struct{} // a byte stream's way out
 	Inbox      struct{} // what has come and is not read
 	Life       struct{} // the state of a connection in DDP mode, and why it ends
@@ -106,7 +106,7 @@ func (Startup) rank() rank     { return startup }
 func (Reader) rank() rank      { return reader }
 func (Writer) rank() rank      { return writer }
 func (Token) rank() rank       { return token }
-func (Batch) rank() rank       { return batch }
+func (Borrowed) rank() rank    { return borrowed }
 func (ByteStream) rank() rank  { return byteStream }
 func (Inbox) rank() rank       { return inbox }
 func (Life) rank() rank        { return life }

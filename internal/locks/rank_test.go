@@ -28,7 +28,7 @@ func TestRankNames(t *testing.T) {
 		want string
 	}{
 		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Startup{}, "Startup"}, {Reader{}, "Reader"}, {Writer{}, "Writer"}, {Token{}, "Token"},
-		{Batch{}, "Batch"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Life{}, "Life"}, {ReadBound{}, "ReadBound"}, {Regions{}, "Regions"},
+		{Borrowed{}, "Borrowed"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Life{}, "Life"}, {ReadBound{}, "ReadBound"}, {Regions{}, "Regions"},
 		{Door{}, "Door"}, {Idle{}, "Idle"}, {Memory{}, "Memory"}, {Live{}, "Live"}, {Crossovers{}, "Crossovers"},
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},
 		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Windows{}, "Windows"}, {Region{}, "Region"},

@@ -1,8 +1,10 @@
 package driver
 
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
-// own memory. The caller holds the transmit token.
+// own memory. The caller holds the transmit token, and has it set down while a slow Tap looks.
 func (d *Driver) captureSent() {
+	d.tx.token.setDown()
+	defer d.tx.token.pickUp()
 	d.cfg.Taps.Sent(d.tx.batch.Bufs(), d.tx.mpa.Off()-uint64(d.tx.batch.Len()), d.cfg.Agreement.TxMarkers)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -108,9 +107,9 @@ type rx struct {
 	recorded uint64 // stream offset up to which the bytes are in the capture
 }
 
-// A tx is the way out, from messages to the stream.
+// A tx is the way out, from messages to the stream. All but the first three fields belong to the holder of the token.
 type tx struct {
-	token atomic.Bool // the transmit token: true while a goroutine holds it
+	token token
 	// fenced holds back all output until the Initiator's first FPDU is here.
 	// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
 	// any FPDUs or Markers." (RFC 5044 §7.1.2)
@@ -118,16 +117,14 @@ type tx struct {
 	// waits for it.
 	fenced atomic.Bool
 	taken  atomic.Uint64 // bytes that TCP has taken
-	finish func()        // driver.finish, made a function once so that passing it costs no allocation
 
-	// mu guards the fields below in addition to the token, for detach. It is not held while a goroutine waits for TCP.
-	mu     locks.Mutex[locks.Batch]
+	finish func() // Driver.finish, made a function once so that passing it costs no allocation
 	ddp    ddp.Sender
 	mpa    *mpa.Sender
 	batch  *mpa.Batch // lent by loan while the token is held and there is output
 	loan   batchLoan
 	middle bool     // ddp has begun a message that is not in the batch to its end
-	full   bool     // the batch has FPDUs that TCP has not taken; only the token's holder uses it
+	unsent bool     // the batch has FPDUs that TCP has not taken
 	left   [][]byte // what TCP has not taken yet of the batch
 	done   int      // messages that are in the batch to their end
 }
@@ -175,7 +172,7 @@ func New(cfg Config) *Driver {
 	_ = cfg.Stream.SetReadDeadline(time.Time{})
 	p.writeLook = writeLook(&cfg)
 	if cfg.Cause != nil {
-		p.SetReason(cfg.Cause)
+		p.setReason(cfg.Cause)
 		p.qp.Fail(cfg.Cause)
 	}
 	return p

@@ -31,7 +31,7 @@ func (d *Driver) fin() {
 	if !d.finDue() {
 		return
 	}
-	d.SetReason(d.qp.Err()) // where the QP has ended the stream and its caller has not come to say so
+	d.setReason(d.qp.Err()) // where the QP has ended the stream and its caller has not come to say so
 	if d.life.maySend() {
 		if d.stream.Capabilities().HalfClose {
 			d.stream.CloseWrite()
@@ -59,7 +59,7 @@ func (d *Driver) closing() bool {
 // fail ends the connection because of what a layer found wrong in the stream; the peer gets a
 // Terminate where the RFC allows one.
 func (d *Driver) fail(err error) {
-	d.SetReason(err)
+	d.setReason(err)
 	if d.tx.fenced.Load() {
 		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
 		d.qp.Abort(err)
@@ -73,7 +73,7 @@ func (d *Driver) fail(err error) {
 // lost is the end of the way down: TCP takes no more. What the peer may have sent before, such as
 // the Terminate that says why, is still read.
 func (d *Driver) lost(err error) {
-	d.SetReason(err)
+	d.setReason(err)
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
 	d.life.lose()
 	d.wake()
@@ -89,7 +89,7 @@ func (d *Driver) ended(err error) {
 		case graceful && d.rx.ddp.Unfinished():
 			err = errCut
 		case graceful:
-			d.SetReason(io.EOF)
+			d.setReason(io.EOF)
 			d.qp.PeerClosed(end)
 			return
 		default:
@@ -102,7 +102,7 @@ func (d *Driver) ended(err error) {
 // Kill ends both ways at once: the stream is closed and, as soon as nobody is writing from them,
 // all Work Requests are flushed.
 func (d *Driver) Kill(err error) {
-	d.SetReason(err)
+	d.setReason(err)
 	d.life.kill()
 	d.stream.Close()
 	d.wake()
@@ -171,12 +171,12 @@ func (d *Driver) Close() error {
 	if d.bytes != nil {
 		d.Interrupt() // who waits in Read does not wait for what was written
 		if !d.closeStream(t.C) {
-			d.SetReason(net.ErrClosed)
+			d.setReason(net.ErrClosed)
 			d.Kill(errCloseTimeout)
 			return errCloseTimeout
 		}
 	}
-	d.SetReason(net.ErrClosed)
+	d.setReason(net.ErrClosed)
 	d.qp.Close()
 	d.wake()
 	d.transmit()
@@ -222,8 +222,8 @@ func (d *Driver) wake() {
 	d.freed.Broadcast()
 }
 
-// SetReason notes why the connection ends. See life.end.
-func (d *Driver) SetReason(err error) {
+// setReason notes why the connection ends. See life.end.
+func (d *Driver) setReason(err error) {
 	if d.life.end(err) {
 		d.penalize(err)
 		d.traceEnd(err)

@@ -25,9 +25,7 @@ func (d *Driver) panicked(value any) error {
 // transmit token. Data that was to be written is lost.
 func (d *Driver) drainPanicked(value any) {
 	err := d.panicked(value)
-	d.tx.mu.Lock()
-	d.tx.batch, d.tx.full, d.tx.left, d.tx.middle, d.tx.done = nil, false, nil, false, 0
+	d.tx.batch, d.tx.unsent, d.tx.left, d.tx.middle, d.tx.done = nil, false, nil, false, 0
 	d.tx.loan.end()
-	d.tx.mu.Unlock()
 	d.Kill(err)
 }

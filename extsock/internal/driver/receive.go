@@ -265,7 +265,7 @@ func (d *Driver) sound() bool {
 		return true
 	}
 	d.TraceTerminate()
-	d.SetReason(d.qp.Err())
+	d.setReason(d.qp.Err())
 	d.transmit()
 	return false
 }

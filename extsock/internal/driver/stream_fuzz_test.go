@@ -124,7 +124,7 @@ func FuzzByteStream(f *testing.F) {
 		p.receive()
 		for d.take(1000) {
 		}
-		for p.tx.token.Load() || p.wanted() { // a goroutine finishes what were too many batches for one turn
+		for !p.tx.token.isFree() || p.wanted() { // a goroutine finishes what were too many batches for one turn
 			runtime.Gosched()
 		}
 		inOrder, fin, sound := judge(messages, size)

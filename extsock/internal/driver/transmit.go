@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -17,46 +16,37 @@ import (
 // takes over from it.
 const maxTurns = 4
 
-// transmit is the way down. It writes what the queue pair has to send, unless somebody else is
+// transmit is the way down. It writes what the queue pair has to send, unless another goroutine is
 // already doing so, and never waits for TCP.
 func (d *Driver) transmit() {
 	for d.wanted() {
-		if !d.tx.token.CompareAndSwap(false, true) {
+		if !d.tx.token.tryTake() {
 			return // the holder looks again after it has let go
 		}
-		locks.Acquired[locks.Token]()
-		over := d.drain(maxTurns)
-		locks.Released[locks.Token]()
-		if !over {
-			go d.tx.finish()
+		if !d.drain(false) {
+			d.passOn()
 			return
 		}
-		d.tx.token.Store(false)
+		d.tx.token.free()
 	}
 }
 
 // transmitAside is transmit by another goroutine.
 func (d *Driver) transmitAside() {
-	if d.wanted() && d.tx.token.CompareAndSwap(false, true) {
-		go d.tx.finish()
+	if d.wanted() && d.tx.token.tryTake() {
+		d.passOn()
 	}
 }
 
 // tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
 func (d *Driver) tryToken() bool {
-	if d.tx.fenced.Load() || !d.life.maySend() || !d.tx.token.CompareAndSwap(false, true) {
-		return false
-	}
-	locks.Acquired[locks.Token]()
-	return true
+	return !d.tx.fenced.Load() && d.life.maySend() && d.tx.token.tryTake()
 }
 
 // transmitHeld is transmit for a caller that has the token.
 func (d *Driver) transmitHeld() {
-	over := d.drain(maxTurns)
-	locks.Released[locks.Token]()
-	if !over {
-		go d.tx.finish()
+	if !d.drain(false) {
+		d.passOn()
 		return
 	}
 	d.letGo()
@@ -69,19 +59,23 @@ func (d *Driver) cancelled() {
 	d.freed.Broadcast()
 }
 
+// passOn gives the token to a goroutine that may wait for TCP.
+func (d *Driver) passOn() {
+	d.tx.token.handOver()
+	go d.tx.finish()
+}
+
 // finish goes on with the token where transmit would have had to wait.
 func (d *Driver) finish() {
-	locks.Acquired[locks.Token]()
-	for !d.drain(0) {
-	}
-	locks.Released[locks.Token]()
+	d.tx.token.takeOver()
+	d.drain(true)
 	d.letGo()
 }
 
 // letGo gives the token back and looks again: a goroutine that has posted meanwhile has found the token taken, and has
 // left its work to the holder.
 func (d *Driver) letGo() {
-	d.tx.token.Store(false)
+	d.tx.token.free()
 	d.transmit()
 }
 
@@ -103,21 +97,20 @@ func (d *Driver) finDue() bool {
 	return d.closing() && !d.life.isFinished() && (!d.life.maySend() || d.qp.Drained())
 }
 
-// drain writes batches until nothing is queued. With turns > 0 it never waits, writes at most that
-// many, and reports false when it had to stop; with turns 0 it waits for TCP.
-func (d *Driver) drain(turns int) (over bool) {
+// drain writes batches until nothing is queued. With wait it waits for TCP, and always ends with nothing queued. Else it
+// writes at most maxTurns batches, and reports false when it had to stop.
+func (d *Driver) drain(wait bool) (over bool) {
 	defer func() { // the one recover of the way down
 		if value := recover(); value != nil {
 			d.drainPanicked(value)
 			over = true
 		}
 	}()
-	wait := turns == 0
 	if d.tx.batch == nil {
 		d.tx.batch = d.tx.loan.get()
 	}
-	for n := 0; wait || n < turns; n++ {
-		if !d.tx.full && !d.fill() {
+	for n := 0; wait || n < maxTurns; n++ {
+		if !d.tx.unsent && !d.fill() {
 			d.tx.loan.put(d.tx.batch)
 			d.tx.batch = nil
 			d.fin()
@@ -125,7 +118,7 @@ func (d *Driver) drain(turns int) (over bool) {
 		}
 		whole, err := d.writeBatch(wait)
 		if err != nil {
-			d.reset()
+			d.tx.empty()
 			d.lost(err)
 			continue
 		}
@@ -137,25 +130,20 @@ func (d *Driver) drain(turns int) (over bool) {
 		d.qp.Sent(done) // the Work Requests wholly in that batch complete now
 		d.reapStream()
 		d.freed.Broadcast()
+		d.tx.token.yield()
 	}
 	return false
 }
 
-// reset empties the batch.
-func (d *Driver) reset() {
-	d.tx.mu.Lock()
-	defer d.tx.mu.Unlock()
-	d.tx.reset()
-}
-
-// reset empties the batch. mu is held.
-func (tx *tx) reset() {
-	tx.full, tx.left = false, nil
+// empty takes everything out of the batch.
+func (tx *tx) empty() {
+	tx.unsent, tx.left = false, nil
 	tx.batch.Reset()
 }
 
 // fill cuts messages into segments and segments into FPDUs until the batch is full or there is
-// nothing to send. It reports whether the batch holds anything.
+// nothing to send. It reports whether the batch holds anything. While a connection has a Tap, the batch
+// refers to nobody's payload.
 func (d *Driver) fill() bool {
 	if !d.life.maySend() || d.tx.fenced.Load() {
 		return false
@@ -164,38 +152,16 @@ func (d *Driver) fill() bool {
 	if !d.tx.middle && !d.qp.HasOutput() {
 		return false
 	}
-	tapped := d.cfg.Taps.On()
-	if !d.fillBatch(d.mulpdu(), tapped) {
-		return false
-	}
-	if tapped { // without tx.mu, so that detach need not wait for a slow Tap
-		d.captureSent()
-	}
-	return true
-}
-
-// fillBatch is fill where nothing of the byte stream waits to be posted. With tapped, the batch refers to nobody's payload.
-func (d *Driver) fillBatch(mulpdu int, tapped bool) bool {
-	d.tx.mu.Lock()
-	defer d.tx.mu.Unlock()
-	for !d.tx.batch.Full() {
-		if !d.tx.middle {
-			if !d.qp.NextMessage() {
-				break
-			}
-			d.tx.ddp.Start(d.qp.Message())
-			d.count.Sent.message(d.qp.Message().RsvdULP)
-			d.tx.middle = true
-		}
+	mulpdu, tapped := d.mulpdu(), d.cfg.Taps.On()
+	for !d.tx.batch.Full() && (d.tx.middle || d.begin()) {
 		if !d.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			d.tx.middle = false
-			d.qp.Fail(d.tx.ddp.Err()) // takes no tx.mu
-			d.SetReason(d.qp.Err())
+			d.qp.Fail(d.tx.ddp.Err())
+			d.setReason(d.qp.Err())
 			continue
 		}
 		s := d.tx.ddp.Segment()
-		snapshot := s.Snapshot || tapped                              // nobody refers to payload while a Tap is waited for
-		d.tx.mpa.Append(d.tx.batch, snapshot, s.Header, s.Payload...) // header copied, payload referenced
+		d.tx.mpa.Append(d.tx.batch, s.Snapshot || tapped, s.Header, s.Payload...) // header copied, payload referenced
 		d.count.Sent.FPDUs.Add(1)
 		d.tx.ddp.Release()
 		if s.Last {
@@ -207,7 +173,21 @@ func (d *Driver) fillBatch(mulpdu int, tapped bool) bool {
 		return false
 	}
 	d.count.Sent.Octets.Add(uint64(d.tx.batch.Len()))
-	d.tx.full, d.tx.left = true, d.tx.batch.Bufs()
+	d.tx.unsent, d.tx.left = true, d.tx.batch.Bufs()
+	if tapped {
+		d.captureSent()
+	}
+	return true
+}
+
+// begin begins the next message, if there is one.
+func (d *Driver) begin() bool {
+	if !d.qp.NextMessage() {
+		return false
+	}
+	d.tx.ddp.Start(d.qp.Message())
+	d.count.Sent.message(d.qp.Message().RsvdULP)
+	d.tx.middle = true
 	return true
 }
 
@@ -223,7 +203,7 @@ func (d *Driver) mulpdu() int {
 }
 
 // writeBatch hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
-// all of it. While it waits it refers to nobody's payload, so that detach can take it away.
+// all of it.
 func (d *Driver) writeBatch(wait bool) (whole bool, err error) {
 	var since time.Time // when TCP has last taken something
 	for {
@@ -236,22 +216,27 @@ func (d *Driver) writeBatch(wait bool) (whole bool, err error) {
 		case d.cfg.WriteTimeout > 0 && time.Since(since) >= d.cfg.WriteTimeout:
 			return false, d.writeError(os.ErrDeadlineExceeded)
 		}
-		d.boundWrite(d.writeLook)
-		if err := d.stream.WaitWritable(); err != nil && (d.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+		if err := d.awaitWritable(); err != nil && (d.writeLook == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
 			return false, err
 		}
 	}
 }
 
+// awaitWritable waits until TCP may take more. Meanwhile detach can take payload away.
+func (d *Driver) awaitWritable() error {
+	d.tx.token.setDown()
+	defer d.tx.token.pickUp()
+	d.boundWrite(d.writeLook)
+	return d.stream.WaitWritable()
+}
+
 // tryWrite gives TCP what it takes of the batch at once, and empties the batch if that was all.
 func (d *Driver) tryWrite() (n int, whole bool, err error) {
-	d.tx.mu.Lock()
-	defer d.tx.mu.Unlock()
 	n, err = d.stream.TryWriteBatch(d.tx.left)
 	d.tx.left = skip(d.tx.left, n)
 	d.tx.taken.Add(uint64(n))
 	if whole = len(d.tx.left) == 0; whole && err == nil {
-		d.tx.reset()
+		d.tx.empty()
 	}
 	return n, whole, err
 }
@@ -260,12 +245,18 @@ func (d *Driver) tryWrite() (n int, whole bool, err error) {
 // out is its owner's again. It reports false where that would be too much: the message that has only begun may be of any
 // length. If it is another one than data's, it is its owner's business.
 func (d *Driver) detach(data []byte) bool {
-	d.tx.mu.Lock()
-	defer d.tx.mu.Unlock()
-	if len(d.tx.left) > 0 {
-		d.tx.left = [][]byte{slices.Concat(d.tx.left...)}
+	from := d.tx.token.borrow()
+	ok := d.tx.detach(d.qp, data)
+	d.tx.token.giveBack(from)
+	d.transmit()
+	return ok
+}
+
+func (tx *tx) detach(qp *rdmap.QP, data []byte) bool {
+	if len(tx.left) > 0 {
+		tx.left = [][]byte{slices.Concat(tx.left...)}
 	}
-	return !d.tx.middle || d.tx.ddp.Detach(maxDetached) || !begins(d.qp.Message().Payload, data)
+	return !tx.middle || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
 }
 
 // begins reports whether payload is data, the same memory.

@@ -16,9 +16,10 @@ func TestTheHolderLooksAgain(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr, end := streamPair(sa, sb)
 		synctest.Wait()
-		if !ci.tx.token.CompareAndSwap(false, true) {
+		if !ci.tx.token.tryTake() {
 			t.Fatal("the token is taken on an idle connection")
 		}
+		ci.tx.token.handOver() // to a goroutine that has found nothing more to send
 		sent := ci.count.Sent.FPDUs.Load()
 		if _, err := ci.Write([]byte("x"), nil); err != nil {
 			t.Fatal(err)
@@ -27,6 +28,7 @@ func TestTheHolderLooksAgain(t *testing.T) {
 		if n := ci.count.Sent.FPDUs.Load() - sent; n != 0 {
 			t.Errorf("%d FPDUs went out without the token", n)
 		}
+		ci.tx.token.takeOver()
 		ci.letGo()
 		if n := ci.count.Sent.FPDUs.Load() - sent; n != 1 {
 			t.Errorf("%d FPDUs went out when the token was free, want 1", n)

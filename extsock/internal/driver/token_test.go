@@ -1,0 +1,84 @@
+package driver
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTokenIsBorrowedWhileItIsDown: a borrower waits while the holder has the token in its hand, gets it when the holder sets it
+// down, and the holder picks it up when the borrower has given it back.
+func TestTokenIsBorrowedWhileItIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var k token
+		k.init()
+		if !k.tryTake() {
+			t.Fatal("a free token cannot be taken")
+		}
+		var borrowed, gaveBack, pickedUp time.Duration
+		begin := time.Now()
+		go func() {
+			from := k.borrow()
+			borrowed = time.Since(begin)
+			time.Sleep(time.Second)
+			gaveBack = time.Since(begin)
+			k.giveBack(from)
+		}()
+		time.Sleep(time.Minute)
+		k.setDown()
+		time.Sleep(time.Millisecond)
+		if k.tryTake() {
+			t.Error("a token that is down was taken")
+		}
+		k.pickUp()
+		pickedUp = time.Since(begin)
+		if borrowed != time.Minute || pickedUp < gaveBack || gaveBack != time.Minute+time.Second {
+			t.Errorf("borrowed after %v, given back after %v, picked up after %v", borrowed, gaveBack, pickedUp)
+		}
+		k.free()
+		if from := k.borrow(); from != tokenFree || k.tryTake() {
+			t.Errorf("a free token was borrowed from state %d", from)
+		} else {
+			k.giveBack(from)
+		}
+		if !k.isFree() {
+			t.Error("the token is not free in the end")
+		}
+	})
+}
+
+// TestTokenYields: a holder that always has more to send lets borrowers have the token in between.
+func TestTokenYields(t *testing.T) {
+	var k token
+	k.init()
+	if !k.tryTake() {
+		t.Fatal("a free token cannot be taken")
+	}
+	var inside, over atomic.Int32
+	var wg sync.WaitGroup
+	const borrowers, times = 4, 200
+	for range borrowers {
+		wg.Go(func() {
+			for range times {
+				from := k.borrow()
+				if inside.Add(1) > 1 {
+					t.Error("two goroutines have the token")
+				}
+				inside.Add(-1)
+				k.giveBack(from)
+			}
+			over.Add(1)
+		})
+	}
+	for over.Load() < borrowers {
+		if inside.Add(1) > 1 {
+			t.Error("a borrower has the token while its holder does")
+		}
+		inside.Add(-1)
+		k.yield()
+	}
+	wg.Wait()
+	k.free()
+}
