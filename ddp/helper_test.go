@@ -247,6 +247,13 @@ func isError(err, want error) bool {
 // Access returns the rights that the Region grants.
 func (r *Region) Access() Access { return r.access }
 
+// Bytes returns the memory of the Region, not a copy of it.
+func (r *Region) Bytes() []byte {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.mem
+}
+
 // Load64 reads a word by Update64.
 func (r *Region) Load64(off int) (uint64, error) {
 	return r.Update64(off, func(v uint64) uint64 { return v })

@@ -68,14 +68,6 @@ func (r *Region) TO() uint64 { return r.base }
 // Len returns the length of the Region in octets: 1 to 2^32-1.
 func (r *Region) Len() int { return r.size }
 
-// Bytes returns the memory of the Region, not a copy of it: what was registered, or where a Redirect has
-// moved it.
-func (r *Region) Bytes() []byte {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.mem
-}
-
 // Deregister ends all access through the STag. When it returns no copy into or out of the memory is
 // under way, and not one octet is changed by a peer ever after. The windows of the Region end with it.
 // It may be called more than once.

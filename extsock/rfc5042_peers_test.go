@@ -197,12 +197,13 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 				client, server = w, b
 			}
 			ci, cr := switched(t, client, server, side{}, postRecvs(extsock.Config{}, 2, 100))
-			r := register(t, cr, make([]byte, 100), ddp.RemoteWrite)
+			memory := make([]byte, 100)
+			r := register(t, cr, memory, ddp.RemoteWrite)
 			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: secret, Remote: r.Handle()})
 			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: r.Handle().AppendTo(nil)})
 			complete(t, cr.RecvCQ())
-			if !bytes.Equal(extsock.Buffer(r).Bytes(), secret) {
-				t.Errorf("the Write has placed %x", extsock.Buffer(r).Bytes())
+			if !bytes.Equal(memory, secret) {
+				t.Errorf("the Write has placed %x", memory)
 			}
 			w.mu.Lock()
 			for what, p := range map[string][]byte{

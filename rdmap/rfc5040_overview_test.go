@@ -411,8 +411,11 @@ func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink, Remote: Handle{STag: r.STag(), TO: r.TO() + 5}})
 	e := x.a.qp.sq.at(0)
 	region, err := x.a.domain.Check(e.sinkSTag, e.sinkTO, 33, ddp.ReadSink, x.a.stream())
-	if err != nil || &region.Bytes()[0] != &sink[0] || region.Len() != 33 {
-		t.Errorf("STag %v and TO %#x are not the sink's: %v", e.sinkSTag, e.sinkTO, err)
+	if err != nil || region.Len() != len(sink) {
+		t.Fatalf("STag %v and TO %#x are not the sink's: %v", e.sinkSTag, e.sinkTO, err)
+	}
+	if err := region.Store(0, pattern(33, 5)); err != nil || !bytes.Equal(sink, pattern(33, 5)) {
+		t.Errorf("the memory at STag %v and TO %#x is not the sink: %v", e.sinkSTag, e.sinkTO, err)
 	}
 	x.a.transmit()
 	got, _, err := rdmaphdr.ParseReadRequest(x.a.wire[0][18:])

@@ -43,7 +43,7 @@ func TestRFC5040_5_5_SendCompletesWhenSent(t *testing.T) {
 // RDMAP-5040-5.5-17, RDMAP-5040-5.5-21, RDMAPX-7306-5.4-1, RDMAPX-7306-5.4-8
 func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	x := newPair(t, params{mulpdu: 100})
-	r, _ := x.b.register(256, allAccess)
+	r, memory := x.b.register(256, allAccess)
 	for range 2 {
 		x.b.recv(0, 16)
 	}
@@ -67,8 +67,8 @@ func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	wantDone(t, "Read answered", x.a.sendCQ, "2 success, 3 success")
 	x.a.inject(x.b.wire[3])
 	all := wantDone(t, "atomic answered", x.a.sendCQ, "4 success, 5 success")
-	if len(all) > 0 && all[0].Original != binary.NativeEndian.Uint64(r.Bytes()) {
-		t.Errorf("original value %#x, want %x", all[0].Original, r.Bytes()[:8])
+	if len(all) > 0 && all[0].Original != binary.NativeEndian.Uint64(memory) {
+		t.Errorf("original value %#x, want %x", all[0].Original, memory[:8])
 	}
 	x.b.wire = nil // it has arrived
 	x.a.post(WorkRequest{ID: 6, Op: WorkRead})
@@ -248,9 +248,9 @@ func TestPrivateCompletionQueue(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	x := newPair(t, params{ord: 1})
-	r, _ := x.b.register(8, allAccess)
+	r, memory := x.b.register(8, allAccess)
 	sink, abandoned := make([]byte, 8), make([]byte, 8)
-	copy(r.Bytes(), "response")
+	copy(memory, "response")
 	x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: abandoned, Remote: handle(r)})
 	x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: sink, Remote: handle(r)})
 	x.a.post(WorkRequest{ID: 3, Op: WorkSend, Data: []byte("x"), Inline: true})
