@@ -43,6 +43,17 @@ func TestLongestBuffers(t *testing.T) {
 	if err := post(NewQueue(1), nil, b, 1); !errors.Is(err, errBufferLength) {
 		t.Errorf("Post of 2^32 octets = %v, want errBufferLength", err)
 	}
+	func() {
+		defer func() {
+			if v := recover(); v == nil {
+				t.Error("Bind of 2^32 octets does not panic")
+			}
+		}()
+		NewReceiver(ReceiverConfig{}).Bind(QNSend, b[:1], b[1:])
+	}()
+	if !NewReceiver(ReceiverConfig{}).Bind(QNSend, b[:1], b[1:n]) {
+		t.Error("Bind of 2^32-1 octets = false")
+	}
 	if err := post(NewQueue(1), nil, b[:n], 1); err != nil {
 		t.Errorf("Post of 2^32-1 octets = %v", err)
 	}

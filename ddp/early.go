@@ -116,6 +116,13 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 	if placedAlready || r.overlapsEarly(where) {
 		return where, false
 	}
+	if m.isBound {
+		if ahead != 0 || where.to > m.bound.room() {
+			return where, false
+		}
+		m.bound.put(where.from, payload)
+		return where, true
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b, ok := q.atLocked(ahead)
@@ -124,6 +131,16 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 	}
 	b.put(where.from, payload)
 	return where, true
+}
+
+// isEarly reports whether a segment of the message msn of QN 0 has been placed early.
+func (r *Receiver) isEarly(msn uint32) bool {
+	for i := range r.early {
+		if r.early[i].span.buffer == untaggedBuffer|uint64(msn) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Receiver) overlapsEarly(where span) bool {

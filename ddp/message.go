@@ -29,10 +29,12 @@ type Message struct {
 	Source   *Region
 	SourceTO uint64
 
-	// From a Receiver, untagged only. Buffer is the posted buffer without its head, cut to the
-	// bytes that the message has written. ID is the ID with which the buffer was posted.
+	// From a Receiver, untagged only. Buffer is the buffer without its head, cut to the bytes that
+	// the message has written. Bound says that the buffer came from Receiver.Bind. Otherwise the
+	// buffer was posted to the Queue, and ID is the ID with which it was posted.
 	Buffer []byte
 	ID     uint64
+	Bound  bool
 
 	// From a Receiver, tagged only. Contiguous says that every segment with payload followed the
 	// one before it, with the same STag and the next TO. So the whole payload is in STag from TO

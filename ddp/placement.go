@@ -19,8 +19,10 @@ type taggedMessage struct {
 type untaggedMessage struct {
 	Message
 	begun     bool
-	inMessage bool // the payload goes to inline, not to the posted buffer
+	inMessage bool // the payload goes to inline, not to the buffer
 	inline    [inMessageLen]byte
+	isBound   bool   // the message has a buffer of Bind's: bound
+	bound     buffer // the Receiver's alone, so no lock guards it
 }
 
 // placeTagged checks and places a segment for a Tagged Buffer.
@@ -106,7 +108,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return ErrRsvdULPChanged
 	}
 	if !m.begun {
-		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN}
+		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN, Bound: m.isBound}
 		m.begun = true
 		m.inMessage = r.config.InMessage(h.RsvdULP, h.QN)
 	}
@@ -115,16 +117,20 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	}
 	if h.Last {
 		m.setSegment(s)
+		m.useBound()
 		r.ready.push(delivery{off: s.off, message: m.Message, inMessage: m.inMessage, inline: m.inline})
-		m.begun, m.Len = false, 0
+		m.begun, m.Len, m.Buffer = false, 0, nil
 		m.MSN++ // "MUST wrap to 0 after a value of 0xFFFFFFFF" (RFC 5041 §4.3)
 	}
 	return nil
 }
 
-// put places the segment's payload in the buffer of the message, which is the first buffer of q
-// that is not full. A Flush waits meanwhile.
+// put places the segment's payload in the buffer of the message. That is the bound buffer, or else
+// the first buffer of q that is not full. In the latter case a Flush waits meanwhile.
 func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
+	if m.isBound {
+		return m.fill(&m.bound, s, h)
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	// "The QN and MSN have an associated buffer that allows Placement of the payload." (RFC 5041
@@ -133,6 +139,17 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	if !ok {
 		return &Error{Code: CodeNoBuffer}
 	}
+	if err := m.fill(b, s, h); err != nil {
+		return err
+	}
+	if h.Last {
+		q.full++
+	}
+	return nil
+}
+
+// fill places the segment's payload in b, or in the message itself if the payload belongs there.
+func (m *untaggedMessage) fill(b *buffer, s *segment, h UntaggedHeader) error {
 	if m.inMessage {
 		b = &buffer{b: m.inline[:]}
 	}
@@ -149,8 +166,17 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 	}
 	b.put(uint64(h.MO), s.payload)
 	m.Len = uint32(end)
-	if h.Last {
-		q.full++
-	}
 	return nil
+}
+
+// useBound moves a bound buffer to the message, whose last segment has been placed in it. The next
+// message has none until the next Bind.
+func (m *untaggedMessage) useBound() {
+	if !m.isBound {
+		return
+	}
+	if !m.inMessage {
+		m.Buffer = m.bound.filled(m.Len)
+	}
+	m.bound, m.isBound = buffer{}, false
 }

@@ -36,6 +36,9 @@ type buffer struct {
 // room returns how many octets the buffer takes.
 func (b *buffer) room() uint64 { return uint64(len(b.head)) + uint64(len(b.b)) }
 
+// filled returns the part of b.b that a message of n bytes has written.
+func (b *buffer) filled(n uint32) []byte { return b.b[:max(int(n)-len(b.head), 0)] }
+
 // put copies payload to offset off of the buffer, where it fits.
 func (b *buffer) put(off uint64, payload []byte) {
 	if head := uint64(len(b.head)); off < head {

@@ -1,6 +1,9 @@
 package ddp
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 // A ReceiverConfig says what an inbound stream may reach.
 type ReceiverConfig struct {
@@ -85,6 +88,37 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 	return r
 }
 
+// Bind gives the next message of queue qn its buffer. The next message is the one whose first
+// segment comes next on qn. The message fills head first and then b, and either may be empty. Bind
+// is for a driver that finds memory for a message only when the message begins. The goroutine that
+// uses the Receiver calls it. A message in a bound buffer takes no lock and does not use the Queue.
+//
+//   - Bind gives a buffer to one message. Immediate Data uses the buffer up, too. A message that is
+//     longer than head and b together ends the stream with CodeTooLong.
+//   - A second Bind before the message begins replaces the buffer of the first.
+//   - The caller must not call Bind while the Queue of qn has a posted buffer that no message has
+//     filled. The posted buffers go, in their order, to the messages that have no bound buffer. So
+//     Bind would delay that posted buffer by one message.
+//   - Queue.Flush does not take a bound buffer back. When the stream has ended, the caller gets its
+//     memory back by giving the Receiver no more segments.
+//
+// The buffer belongs to the Receiver until Deliver delivers its message, whose Bound is then true.
+// Bind returns false, and the buffer stays the caller's, if a segment of the message has already
+// been placed, in order or early, or if an error has ended the stream. A buffer of more than 2^32-1
+// bytes is a bug of the caller.
+func (r *Receiver) Bind(qn QN, head, b []byte) bool {
+	bound := buffer{head: head, b: b}
+	if n := bound.room(); n > maxMessageLen {
+		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
+	}
+	m := &r.untagged[qn]
+	if m.begun || r.failed.err != nil || qn == QNSend && r.isEarly(m.MSN) {
+		return false
+	}
+	m.bound, m.isBound = bound, true
+	return true
+}
+
 // Place places the payload of the segment at stream offset off, which is ulpdu, if all is well with
 // it. Offsets rise from call to call, except that a segment that was given before is skipped. Every
 // segment between the last offset and off must have been accepted by TryPlace.
@@ -144,6 +178,7 @@ func (r *Receiver) Deliver(edge uint64) bool {
 	for r.ready.due(edge) {
 		d := r.ready.pop()
 		r.message, r.inline = d.message, d.inline
+		d.message.Buffer = nil // for the same reason as below
 		if r.message.Tagged || r.fetchBuffer(d.inMessage) {
 			return true
 		}
@@ -155,18 +190,26 @@ func (r *Receiver) Deliver(edge uint64) bool {
 	return false
 }
 
-// fetchBuffer takes the buffer of r.message out of its queue. There is none if the queue has been
-// flushed: the buffer's owner has it back and hears of no message in it.
+// fetchBuffer gives r.message its Buffer. Unless the buffer was bound, fetchBuffer takes it out of
+// its queue. It returns false if the queue has been flushed: the owner of the posted buffer has it
+// back, and the message is not delivered.
 func (r *Receiver) fetchBuffer(inMessage bool) bool {
 	m := &r.message
-	b, ok := r.config.Queues[m.QN].take()
-	if inMessage {
-		b.head, b.b = nil, r.inline[:]
+	var posted buffer
+	if !m.Bound {
+		var ok bool
+		if posted, ok = r.config.Queues[m.QN].take(); !ok {
+			return false
+		}
+		m.ID = posted.id
 	}
-	if ok {
-		m.Buffer, m.ID = b.b[:max(int(m.Len)-len(b.head), 0)], b.id
+	switch {
+	case inMessage:
+		m.Buffer = r.inline[:m.Len]
+	case !m.Bound:
+		m.Buffer = posted.filled(m.Len)
 	}
-	return ok
+	return true
 }
 
 // Message returns what the last Deliver that returned true has delivered. It is good until the next
