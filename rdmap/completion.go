@@ -79,20 +79,23 @@ func (c Completion) String() string {
 // wakes reports whether the Completion ends a wait for solicited ones: those, and all failures.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
-// A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share one, and
-// any goroutine may use it. It never overflows, because a request reserves its entry when it is posted and
-// keeps the entry until its Completion is taken.
+// A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share one,
+// and any goroutine may use it. It never overflows, because a request reserves its entry when it is
+// posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves one
+// request at a time, takes no lock.
 type CompletionQueue struct {
 	ready     chan struct{} // capacity 1: a value means that entries may be there
 	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
 
-	depth int // the maximum number of entries
+	depth int   // the maximum number of entries
+	slot  *slot // the only entry if depth is 1; otherwise nil, and the fields below hold the entries
 
 	// free is the number of entries that are neither in the ring nor promised to a posted request, so
 	// that a post needs no lock to reserve one.
 	free atomic.Int64
-	// count is a copy of n, so that a Poll of an empty queue needs no lock.
-	count atomic.Int64
+	// n is the number of entries in the ring. It changes only while mu is held. A consumer that finds
+	// an empty queue needs no lock.
+	n atomic.Int64
 
 	mu locks.Mutex[locks.Completions]
 	// entries is a ring. It grows to the length that the queue needs.
@@ -101,9 +104,6 @@ type CompletionQueue struct {
 	// head is the place of the oldest entry.
 	// +checklocks:mu
 	head int
-	// n is the number of entries in the ring.
-	// +checklocks:mu
-	n int
 	// waking is the number of those entries that end a WaitSolicited.
 	// +checklocks:mu
 	waking int
@@ -116,36 +116,33 @@ func NewCompletionQueue(depth int) *CompletionQueue {
 		solicited: make(chan struct{}, 1),
 		depth:     max(depth, 1),
 	}
+	if c.depth == 1 {
+		c.slot = new(slot)
+	}
 	c.free.Store(int64(c.depth))
 	return c
 }
 
 // Len returns how many Completions are there to be taken.
-func (c *CompletionQueue) Len() int { return int(c.count.Load()) }
+func (c *CompletionQueue) Len() int {
+	if c.slot != nil {
+		return c.slot.len()
+	}
+	return int(c.n.Load())
+}
 
 // Ready returns a channel that receives a value when the queue may hold Completions; Poll tells whether
 // it does. When Poll leaves some, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
 
 // Poll takes up to len(dst) Completions, the oldest first, and returns how many. It never waits.
-func (c *CompletionQueue) Poll(dst []Completion) int {
-	if c.count.Load() == 0 {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.pollLocked(dst)
-	if c.n > 0 {
-		signal(c.ready)
-	}
-	return n
-}
+func (c *CompletionQueue) Poll(dst []Completion) int { return c.take(dst, false) }
 
 // Wait takes the oldest Completion, and waits for one if there is none. It returns a Completion that is
 // in the queue already even if ctx is done. Its only error is ctx.Err().
 func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
 	var one [1]Completion
-	_, err := c.wait(ctx, one[:], c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
+	_, err := c.wait(ctx, one[:], false)
 	return one[0], err
 }
 
@@ -156,31 +153,28 @@ func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int,
 	if len(dst) == 0 {
 		return 0, nil
 	}
-	return c.wait(ctx, dst, c.ready, func() bool { return c.n > 0 }) // +checklocksignore: wait calls it with mu held
+	return c.wait(ctx, dst, false)
 }
 
 // WaitSolicited is Wait for a consumer that sleeps until the peer wakes it. It takes the oldest
 // Completion as soon as the queue holds one that is solicited (RFC 5040 §5.3) or a failure.
 func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
 	var one [1]Completion
-	_, err := c.wait(ctx, one[:], c.solicited, func() bool { return c.waking > 0 }) // +checklocksignore: wait calls it with mu held
+	_, err := c.wait(ctx, one[:], true)
 	return one[0], err
 }
 
-// wait takes as many Completions as dst holds, and 1 at least, as soon as there reports true; it is called
-// with mu held.
-func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, wake chan struct{}, there func() bool) (int, error) {
+// wait takes as many Completions as dst, which is not empty, holds. It waits until there is one, or,
+// if solicited is true, until there is one that wakes.
+func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
+	wake := c.ready
+	if solicited {
+		wake = c.solicited
+	}
 	for {
-		c.mu.Lock()
-		if there() {
-			n := c.pollLocked(dst)
-			if there() {
-				signal(wake) // for the next one who waits
-			}
-			c.mu.Unlock()
+		if n := c.take(dst, solicited); n > 0 {
 			return n, nil
 		}
-		c.mu.Unlock()
 		select {
 		case <-wake:
 		case <-ctx.Done():
@@ -189,11 +183,40 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, wake chan 
 	}
 }
 
+// take takes as many Completions as dst holds, without waiting. If solicited is true it takes none
+// unless one of those in the queue wakes. For Completions that it leaves, take wakes the next
+// consumer.
+func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
+	if c.Len() == 0 { // complete signals after it has changed Len, so a consumer misses nothing
+		return 0
+	}
+	if c.slot != nil {
+		if len(dst) > 0 {
+			return c.slot.take(&dst[0], solicited)
+		}
+		signal(c.ready)
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if solicited && c.waking == 0 {
+		return 0
+	}
+	n := c.pollLocked(dst)
+	if c.n.Load() > 0 {
+		signal(c.ready)
+	}
+	if solicited && c.waking > 0 {
+		signal(c.solicited)
+	}
+	return n
+}
+
 // pollLocked takes the oldest entries, as many as dst holds.
 //
 // +checklocks:c.mu
 func (c *CompletionQueue) pollLocked(dst []Completion) int {
-	n := min(len(dst), c.n)
+	n := min(len(dst), int(c.n.Load()))
 	for i := range n {
 		dst[i] = c.takeLocked()
 	}
@@ -210,8 +233,7 @@ func (c *CompletionQueue) takeLocked() Completion {
 	if c.head == len(c.entries) {
 		c.head = 0
 	}
-	c.n--
-	c.count.Store(int64(c.n))
+	c.n.Add(-1)
 	c.free.Add(1)
 	if done.wakes() {
 		c.waking--
@@ -221,6 +243,9 @@ func (c *CompletionQueue) takeLocked() Completion {
 
 // reserve promises an entry to a request, or reports that none is free.
 func (c *CompletionQueue) reserve() bool {
+	if c.slot != nil {
+		return c.slot.reserve()
+	}
 	for free := c.free.Load(); free > 0; free = c.free.Load() {
 		if c.free.CompareAndSwap(free, free-1) {
 			return true
@@ -230,34 +255,51 @@ func (c *CompletionQueue) reserve() bool {
 }
 
 // release gives a reserved entry back unused.
-func (c *CompletionQueue) release() { c.free.Add(1) }
+func (c *CompletionQueue) release() {
+	if c.slot != nil {
+		c.slot.release()
+		return
+	}
+	c.free.Add(1)
+}
 
 // complete fills a reserved entry.
 func (c *CompletionQueue) complete(done Completion) {
-	c.mu.Lock()
-	if int64(c.n)+c.free.Load() >= int64(c.depth) {
-		panic("BUG: Completion without a reserved entry")
+	if c.slot != nil {
+		c.slot.complete(&done)
+	} else {
+		c.push(&done)
 	}
-	if c.n == len(c.entries) {
-		c.growLocked()
-	}
-	i := c.head + c.n
-	if i >= len(c.entries) {
-		i -= len(c.entries)
-	}
-	c.entries[i] = done
-	c.n++
-	c.count.Store(int64(c.n))
-	wakes := done.wakes()
-	if wakes {
-		c.waking++
-	}
-	c.mu.Unlock()
 	signal(c.ready)
-	if wakes {
+	if done.wakes() {
 		signal(c.solicited)
 	}
 }
+
+// push fills the next entry of the ring.
+func (c *CompletionQueue) push(done *Completion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.n.Load()
+	if n+c.free.Load() >= int64(c.depth) {
+		panic(errNotReserved)
+	}
+	if int(n) == len(c.entries) {
+		c.growLocked()
+	}
+	i := c.head + int(n)
+	if i >= len(c.entries) {
+		i -= len(c.entries)
+	}
+	c.entries[i] = *done
+	if done.wakes() {
+		c.waking++
+	}
+	c.n.Store(n + 1)
+}
+
+// errNotReserved is a bug of this package.
+const errNotReserved = "BUG: Completion without a reserved entry"
 
 // growLocked makes the ring longer.
 //
