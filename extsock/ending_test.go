@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -148,7 +149,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
 		synctest.Wait()
 		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-		p.send(rdmap.Terminate{Code: 0x1101}.AppendTo(h.AppendTo(nil))...)
+		p.send(append(h.AppendTo(nil), prototest.Terminate(0x1101)...)...)
 		for range 2 {
 			var te *rdmap.TerminateError
 			if err := <-errs; !errors.As(err, &te) || !te.Remote {

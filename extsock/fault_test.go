@@ -231,7 +231,7 @@ func TestFirstFPDUBad(t *testing.T) {
 func TestTerminateReceived(t *testing.T) {
 	p, c := rawPair(t, extsock.Config{}, nil)
 	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-	term := rdmap.Terminate{Code: 0x1101}.AppendTo(nil)
+	term := prototest.Terminate(0x1101)
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 	p.send(append(h.AppendTo(nil), term...)...)
 	if u, err := p.next(); err != io.EOF {

@@ -7,7 +7,7 @@
 //
 //	err := qp.PostRecv(rdmap.RecvRequest{ID: 1, Buf: buf})
 //	err = qp.PostSend(&rdmap.WorkRequest{ID: 2, Op: rdmap.WorkWrite, Data: data, Remote: handle})
-//	done, err := qp.SendCQ().Wait(ctx)
+//	done, err := sendCQ.Wait(ctx) // Config.SendCQ
 //
 // Its driver, which owns the connection, carries messages between the QP and DDP:
 //

@@ -31,7 +31,7 @@ func (q *QP) Fail(err error) {
 	q.setState(StateTerminating)
 	t = t.clone()
 	q.err = &TerminateError{Terminate: t, Err: err}
-	q.output.terminate = t.AppendTo(nil)
+	q.output.terminate = t.appendTo(nil)
 	q.blameLocked(t)
 	// "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP
 	// layer." (RFC 5040 §5.4)

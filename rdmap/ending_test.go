@@ -126,7 +126,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 		if c.Status == StatusOK {
 			continue
 		}
-		if !errors.As(c.Err, &e) || !e.Remote || !bytes.Equal(e.Terminate.AppendTo(nil), u[18:]) {
+		if !errors.As(c.Err, &e) || !e.Remote || !bytes.Equal(e.Terminate.appendTo(nil), u[18:]) {
 			t.Errorf("%v: reason %+v", c, c.Err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestTerminateNamesTheRequest(t *testing.T) {
 				x.a.post(wr)
 			}
 			x.a.transmit()
-			x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).AppendTo(nil))) // +checklocksignore: no other goroutine is at work
+			x.a.inject(untagged(rdmaphdr.OpTerminate, 2, 1, tt.t(x.a.qp.sq.at(1)).appendTo(nil))) // +checklocksignore: no other goroutine is at work
 			wantDone(t, "requests", x.a.sendCQ, tt.done)
 		})
 	}

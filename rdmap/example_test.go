@@ -65,10 +65,10 @@ func Example() {
 	}
 
 	for range 2 {
-		done, _ := alice.SendCQ().Wait(context.Background())
+		done, _ := alice.Config().SendCQ.Wait(context.Background())
 		fmt.Println(done)
 	}
-	done, _ := bob.RecvCQ().Wait(context.Background())
+	done, _ := bob.Config().RecvCQ.Wait(context.Background())
 	fmt.Println(done)
 	fmt.Printf("%s, %s\n", message[:done.Len], memory)
 	// Output:

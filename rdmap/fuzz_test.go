@@ -61,7 +61,7 @@ func FuzzTerminate(f *testing.F) {
 		if got.Code.String() == "" {
 			t.Errorf("ParseTerminate(%x) has no text", b)
 		}
-		octets := got.AppendTo(nil)
+		octets := got.appendTo(nil)
 		want := got
 		want.HostOrder = false
 		// A Terminate without headers that no RFC has may be siw's spelling of one that an RFC has.

@@ -217,11 +217,9 @@ func (q *QP) Err() error {
 	return q.err
 }
 
-// SendCQ returns the queue of the Completions of PostSend.
-func (q *QP) SendCQ() *CompletionQueue { return q.cfg.SendCQ }
-
-// RecvCQ returns the queue of the Completions of PostRecv.
-func (q *QP) RecvCQ() *CompletionQueue { return q.cfg.RecvCQ }
+// Config returns the Config that NewQP was given, with its defaults filled in: the depths, the
+// completion queues, the Domain and QPNum.
+func (q *QP) Config() Config { return q.cfg }
 
 // setState is the one place where the state changes.
 //

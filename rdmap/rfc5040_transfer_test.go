@@ -29,7 +29,7 @@ func (x *pair) wantSurfaced(want string) {
 	}
 	x.a.receive()
 	err := x.a.qp.Err()
-	if !errors.As(err, &remote) || !remote.Remote || !bytes.HasPrefix(remote.Terminate.AppendTo(nil), unhex(want)) {
+	if !errors.As(err, &remote) || !remote.Remote || !bytes.HasPrefix(remote.Terminate.appendTo(nil), unhex(want)) {
 		t.Errorf("the other ULP is told %v, want Terminate %s", err, want)
 	}
 }

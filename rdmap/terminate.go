@@ -44,8 +44,8 @@ type Terminate struct {
 	HostOrder bool
 }
 
-// AppendTo appends the header to b in the RFC's bit order, whatever HostOrder is.
-func (t Terminate) AppendTo(b []byte) []byte {
+// appendTo appends the header to b in the RFC's bit order, whatever HostOrder is.
+func (t Terminate) appendTo(b []byte) []byte {
 	var flags byte
 	if t.M {
 		flags |= flagM

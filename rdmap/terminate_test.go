@@ -64,8 +64,8 @@ func TestRFC5040_4_8_TerminateVectors(t *testing.T) {
 	for _, tt := range terminateVectors(t) {
 		t.Run(tt.desc, func(t *testing.T) {
 			b := afterDDP(t, tt.vector)
-			if got := tt.want.AppendTo(nil); !bytes.Equal(got, b) {
-				t.Errorf("AppendTo gives %x, want %x", got, b)
+			if got := tt.want.appendTo(nil); !bytes.Equal(got, b) {
+				t.Errorf("appendTo gives %x, want %x", got, b)
 			}
 			got, err := ParseTerminate(b)
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
@@ -97,7 +97,7 @@ func TestRFC5040_4_8_TerminateVectors(t *testing.T) {
 // RDMAP-5040-4.8-24, RDMAP-5040-4.8-25
 func TestRFC5040_4_8_ReservedBits(t *testing.T) {
 	for _, tt := range terminateVectors(t) {
-		b := tt.want.AppendTo(nil)
+		b := tt.want.appendTo(nil)
 		if b[2]&0x1F != 0 || b[3] != 0 {
 			t.Errorf("%s: reserved bits sent: %x", tt.desc, b)
 		}
@@ -132,8 +132,8 @@ func TestTerminateLengthWithOneFlag(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("ParseTerminate(%x) = %+v, %v, want %+v", b, got, err, tt.want)
 		}
-		if again := got.AppendTo(nil); !bytes.Equal(again, b) {
-			t.Errorf("AppendTo gives %x, want %x", again, b)
+		if again := got.appendTo(nil); !bytes.Equal(again, b) {
+			t.Errorf("appendTo gives %x, want %x", again, b)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestTerminateFor(t *testing.T) {
 			if ok != (tt.want != "") {
 				t.Fatalf("terminateFor(%v): %t", tt.err, ok)
 			}
-			if got := term.AppendTo(nil); ok && !bytes.Equal(got, unhex(tt.want)) {
+			if got := term.appendTo(nil); ok && !bytes.Equal(got, unhex(tt.want)) {
 				t.Errorf("terminateFor(%v) = %x, want %s", tt.err, got, tt.want)
 			}
 		})

@@ -120,8 +120,8 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	r.qp.Abort(errRace) // the transmitter is gone, so nobody holds anything
 	var completions [2 * racePosts]int
 	done := make([]rdmap.Completion, 4*racePosts)
-	n := r.qp.SendCQ().Poll(done)
-	n += r.qp.RecvCQ().Poll(done[n:])
+	n := r.qp.Config().SendCQ.Poll(done)
+	n += r.qp.Config().RecvCQ.Poll(done[n:])
 	for _, d := range done[:n] {
 		completions[d.ID]++
 		if d.Status != rdmap.StatusOK {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -200,7 +201,7 @@ func fpdu(ulpdu []byte, payload ...byte) []byte {
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-	return fpdu(rdmap.Terminate{Code: 0x0207}.AppendTo(h.AppendTo(nil)))
+	return fpdu(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
 }
 
 // lifeEvents are what happens.

@@ -7,6 +7,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/rdmap"
 )
 
 // TestSegments compares the segments with those that the codecs write.
@@ -31,6 +32,13 @@ func TestSegments(t *testing.T) {
 		if !bytes.Equal(tt.got, tt.want) {
 			t.Errorf("%s: %x, want %x", tt.desc, tt.got, tt.want)
 		}
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	got, err := rdmap.ParseTerminate(prototest.Terminate(0x1101))
+	if err != nil || got.Code != 0x1101 || got.M || got.D || got.R || got.HostOrder {
+		t.Errorf("Terminate is read as %+v, %v", got, err)
 	}
 }
 

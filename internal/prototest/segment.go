@@ -35,3 +35,8 @@ func ReadRequest[STag ~uint32](sinkSTag STag, sinkTO uint64, size uint32, source
 	b = binary.BigEndian.AppendUint32(b, uint32(sourceSTag))
 	return binary.BigEndian.AppendUint64(b, sourceTO)
 }
+
+// Terminate returns the payload of a Terminate that reports code and no segment (RFC 5040 §4.8).
+func Terminate(code uint16) []byte {
+	return append(binary.BigEndian.AppendUint16(nil, code), 0, 0)
+}

@@ -34,7 +34,7 @@ func TestAllocDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.transmit()
-		if qp.SendCQ().Poll(done[:]) != 1 || done[0].Status != rdmap.StatusOK {
+		if qp.Config().SendCQ.Poll(done[:]) != 1 || done[0].Status != rdmap.StatusOK {
 			t.Fatalf("completion %v", done[0])
 		}
 		s.out.Reset()
@@ -81,7 +81,7 @@ func TestAllocUp(t *testing.T) {
 			t.Fatal(p.why())
 		}
 		p.giveBack()
-		if qp.RecvCQ().Poll(done[:]) != 1 || done[0].Len != 5000 {
+		if qp.Config().RecvCQ.Poll(done[:]) != 1 || done[0].Len != 5000 {
 			t.Fatalf("completion %v", done[0])
 		}
 	}); n != 0 {

@@ -115,7 +115,7 @@ func FuzzReceive(f *testing.F) {
 			!bytes.Equal(memory[guard+size:], bytes.Repeat([]byte{0xaa}, guard)) {
 			t.Error("octets outside the Region have changed")
 		}
-		if n := qp.RecvCQ().Len(); n != posted {
+		if n := qp.Config().RecvCQ.Len(); n != posted {
 			t.Errorf("%d of %d receives have completed", n, posted)
 		}
 		checkOutput(t, s.out.Bytes())

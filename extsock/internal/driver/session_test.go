@@ -71,7 +71,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	x.err = qp.Err()
 	p.Close()
 	var one [1]rdmap.Completion
-	for qp.RecvCQ().Poll(one[:]) == 1 {
+	for qp.Config().RecvCQ.Poll(one[:]) == 1 {
 		c := one[0]
 		if c.Status != rdmap.StatusOK {
 			continue // flushed at the end

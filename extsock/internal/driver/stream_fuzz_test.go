@@ -116,7 +116,7 @@ func FuzzByteStream(f *testing.F) {
 		qp.Start(rdmap.StartParams{Extensions: true})
 		p := New(Config{
 			Stream: d, Qp: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
-			Receive: &ReceiveConfig{Cq: qp.RecvCQ(), Depth: window, Size: size, Stream: &StreamConfig{
+			Receive: &ReceiveConfig{Cq: qp.Config().RecvCQ, Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: granted, MaxMessage: size,
 			}},
 		})
