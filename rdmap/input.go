@@ -11,7 +11,8 @@ import (
 
 // Handle acts on a message that DDP has delivered. It completes receives, Reads and atomics, and
 // queues answers to requests. If the message is wrong or is a Terminate, Handle ends the stream.
-// The receiving goroutine calls Handle for each message in order. Handle keeps no reference to m.
+// The receiving goroutine calls Handle for each message in order, except that it calls Receive for a
+// message in a bound buffer. Handle keeps no reference to m.
 func (q *QP) Handle(m *ddp.Message) {
 	if !q.receives() {
 		return // messages after the end of the stream are dropped, also a second Terminate
@@ -40,6 +41,33 @@ func (q *QP) Handle(m *ddp.Message) {
 	}
 }
 
+// Receive is Handle for a Send or Immediate Data that has arrived in a bound buffer: m.Bound is true.
+// Receive returns the Completion of the receive, whose ID is 0 because nothing was posted. No
+// completion queue gets it. If the message is wrong, Receive ends the stream. ok is false in that
+// case, and if the stream has already ended; then the program must not see the message. The caller
+// keeps the buffer in every case. Receive keeps no reference to m, and takes no lock unless it ends
+// the stream or the message invalidates an STag.
+func (q *QP) Receive(m *ddp.Message) (c Completion, ok bool) {
+	if !m.Bound {
+		panic("BUG: Receive of a message whose buffer was posted")
+	}
+	// Another goroutine may end the stream after this check. Then the message counts as received
+	// before that end. The end flushes posted requests, but a bound buffer is not among them, so
+	// nothing else completes this receive or gives its memory back.
+	if !q.receives() {
+		return Completion{}, false
+	}
+	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
+	c, err := q.received(op, m)
+	q.heard = true
+	if err != nil {
+		q.Fail(segmentOf(m, err))
+		return Completion{}, false
+	}
+	c.Op = WorkRecv
+	return c, true
+}
+
 // receives reports whether the QP handles inbound messages in its present state. It takes no lock,
 // so the stream may end at any moment after the call. Code that Handle runs under mu therefore
 // calls receivesLocked again.
@@ -61,12 +89,30 @@ func segmentOf(m *ddp.Message, err error) error {
 
 // handleSend completes the receive buffer that a Send or Immediate Data has consumed.
 func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
+	if m.Bound {
+		panic("BUG: Handle of a message whose buffer was bound")
+	}
+	c, err := q.received(op, m)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.unlock()
+	if q.receivesLocked() { // else it was flushed meanwhile
+		q.rq.retire(q.cfg.RecvCQ, c)
+	}
+	return nil
+}
+
+// received checks a Send or Immediate Data, and invalidates the STag that it names. It returns what
+// the message says about its receive's Completion.
+func (q *QP) received(op rdmaphdr.Opcode, m *ddp.Message) (Completion, error) {
 	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.Solicits()}
 	if op.IsImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
 		// exactly 8 bytes of data" (RFC 7306 §6.3)
 		if m.Len != rdmaphdr.ImmediateLen {
-			return operationError(codeUnspecified, "%v of %d octets", op, m.Len)
+			return c, operationError(codeUnspecified, "%v of %d octets", op, m.Len)
 		}
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
 	}
@@ -75,15 +121,10 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 		// Completion, because the STag must be invalid when the program sees the Completion.
 		c.HasInvalidated, c.Invalidated = true, ddp.STag(m.RsvdULP32)
 		if err := q.invalidate(c.Invalidated); err != nil {
-			return err
+			return c, err
 		}
 	}
-	q.mu.Lock()
-	defer q.unlock()
-	if q.receivesLocked() { // else it was flushed meanwhile
-		q.rq.retire(q.cfg.RecvCQ, c)
-	}
-	return nil
+	return c, nil
 }
 
 // invalidate invalidates a local STag at the peer's request. RDMAP must "Invalidate the STag if it
