@@ -53,8 +53,7 @@ func (q *QP) NextMessage() bool {
 			}
 			q.output.terminate = nil
 		}
-		q.output.given = append(q.output.given, kind)
-		q.output.answered = kind == answer
+		q.output.note(kind)
 		q.unlock()
 		if a == nil {
 			return true
@@ -69,6 +68,12 @@ func (q *QP) NextMessage() bool {
 		q.unlock()
 		q.Fail(err) // the next message is the Terminate, if it may be sent
 	}
+}
+
+// note appends a message to the list of messages given out.
+func (o *output) note(kind outputKind) {
+	o.given = append(o.given, kind)
+	o.answered = kind == answer
 }
 
 // withdraw removes the message given out last from the list. That message will never be sent whole.
@@ -125,8 +130,11 @@ func (q *QP) nextLocked() outputKind {
 
 // Sent reports that TCP has taken the last byte of the oldest n messages given out and not yet
 // reported. The Sends, Writes and Immediate Data among them are then complete. The caller holds the
-// transmit token. It must not count a message whose source was gone.
+// transmit token. It must not count a message whose source was gone. With n = 0 Sent does nothing.
 func (q *QP) Sent(n int) {
+	if n == 0 {
+		return
+	}
 	q.mu.Lock()
 	defer q.unlock()
 	o := &q.output

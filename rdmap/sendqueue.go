@@ -176,6 +176,9 @@ func (s *sendQueue) isEmpty() bool {
 	return s.next == s.tail
 }
 
+// isLast reports whether the next request is the one that was posted last.
+func (s *sendQueue) isLast() bool { return s.next+1 == s.tail }
+
 // ready reports whether the next request may be given out now.
 func (s *sendQueue) ready(ord int) bool {
 	if s.isEmpty() {
@@ -374,16 +377,32 @@ func (e *sendEntry) complete(q *QP) {
 //     does;
 //   - ErrBadRequest or ErrMessageTooLong if the request itself is wrong.
 func (q *QP) PostSend(wr *WorkRequest) error {
+	_, err := q.post(wr, false)
+	return err
+}
+
+// PostNext is PostSend, and then NextMessage if wr's message is next. So a request that finds
+// nothing queued takes one lock on its way to DDP. next says that Message is now wr's message, which
+// the caller must send and report as after NextMessage. If next is false and err is nil, wr waits
+// behind other requests or answers, or for a response, and NextMessage gives its message out later.
+//
+// As for NextMessage, the caller holds the transmit token, and must have sent the message given out
+// before up to its last segment. The errors are those of PostSend.
+func (q *QP) PostNext(wr *WorkRequest) (next bool, err error) { return q.post(wr, true) }
+
+// post appends a request to the send queue. If give is true, and the request's message is next, post
+// also gives it out.
+func (q *QP) post(wr *WorkRequest, give bool) (next bool, err error) {
 	n, err := wr.payload()
 	if err != nil {
-		return err
+		return false, err
 	}
 	var sink *ddp.Region
 	if wr.Op == WorkRead && n > 0 {
 		// A Read has its own region, exactly as long as the Read. So the peer can write nowhere
 		// else, and nothing at all once the response has arrived.
 		if sink, err = q.cfg.Domain.Register(wr.Data, ddp.ReadSink, q.cfg.QPNum); err != nil {
-			return fmt.Errorf("rdmap: sink of the Read: %w", err)
+			return false, fmt.Errorf("rdmap: sink of the Read: %w", err)
 		}
 	}
 	var inline *inlineBuffer
@@ -392,6 +411,11 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 	}
 	q.mu.Lock()
 	err = q.pushLocked(wr, n, sink, inline)
+	next = give && err == nil && q.nextLocked() == request && q.sq.isLast()
+	if next {
+		q.sq.give(&q.msg)
+		q.output.note(request)
+	}
 	q.unlock()
 	if err != nil && sink != nil {
 		sink.Deregister()
@@ -399,7 +423,7 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 	if err != nil && inline != nil {
 		inline.free()
 	}
-	return err
+	return next, err
 }
 
 // +checklocks:q.mu
