@@ -18,6 +18,10 @@
 // Messages leave in the order of the posts (RFC 5040 §5.5). Answers to the peer's Reads and atomics go
 // out between them. After every input the driver calls HasOutput.
 //
+// A driver that receives messages for itself, and not into buffers that its user has posted, can save
+// most locks. It gives each message its buffer with Receiver.Bind, and calls Receive instead of Handle
+// for a message whose Bound is true. It calls PostNext to send while it holds the transmit token.
+//
 // A program that uses connections never sees a QP. It knows one by its number: Config.QPNum, which each
 // [Completion] carries.
 //
