@@ -3,34 +3,36 @@ package mpa
 import "fmt"
 
 const (
-	maxBufs = 1024    // entries that one vectored write takes
-	fullLen = 1 << 20 // bytes: more in one write gains nothing
+	maxBufs = 1024    // entries of one vectored write
+	fullLen = 1 << 20 // bytes; a longer write is no faster
 
-	// byReference is the length in octets from which a piece of payload is referred to rather than
-	// copied. Below, the copy is cheaper than one more entry in the vector.
+	// byReference is the length in bytes from which Append refers to a piece of payload. Append
+	// copies shorter pieces: a copy is then cheaper than one more entry in the vector.
 	byReference = 8 << 10
 
-	// bufsPerFPDU is the most entries that one FPDU adds: referred pieces, and what is before,
-	// between and behind them.
+	// bufsPerFPDU is the maximum number of entries that one FPDU adds: the pieces referred to, and
+	// the scratch before, between and after them.
 	bufsPerFPDU = 2*(MaxULPDU/byReference) + 2
 
-	// scratchPerBuf is how many bytes of scratch above MinBuffer give the vector one more entry.
+	// scratchPerBuf is the number of bytes of scratch, beyond MinBuffer, for which the vector gets
+	// one more entry.
 	scratchPerBuf = 256
 )
 
-// A Batch holds FPDUs for one vectored write. It copies headers, Markers, pads, CRCs and short payload to
-// memory of its own. Long payload stays in the memory of the caller of [Sender.Append], who must not change
-// it until Reset. A Batch is used by one goroutine at a time. Batches are worth pooling.
+// A Batch holds FPDUs for one vectored write. It copies headers, Markers, pads, CRCs and short
+// payload to memory of its own. Long payload stays in the memory of the caller of [Sender.Append],
+// who must not change it until Reset. Only one goroutine at a time may use a Batch. A pool of
+// Batches saves memory and allocations.
 type Batch struct {
-	scratch []byte   // made once and never moved, because bufs point into it
-	used    int      // scratch[:used] is taken
-	joined  int      // scratch[:joined] is in bufs, scratch[joined:used] not yet
-	bufs    [][]byte // its capacity is what it may hold
-	refs    int      // octets referred to
+	scratch []byte   // allocated once and never moved, because bufs point into it
+	used    int      // scratch[:used] holds data
+	joined  int      // scratch[:joined] is in bufs; scratch[joined:used] is not yet
+	bufs    [][]byte // never grows beyond its capacity
+	refs    int      // bytes of payload referred to
 }
 
-// NewBatch returns an empty Batch with n bytes of memory of its own, which must be at least MinBuffer. A
-// Batch of MinBuffer bytes is full after its first long FPDU. More than 512 KiB gains nothing.
+// NewBatch returns an empty Batch with n bytes of memory of its own. n must be at least MinBuffer.
+// A Batch of MinBuffer bytes is full after its first long FPDU. More than 512 KiB gains nothing.
 func NewBatch(n int) *Batch {
 	if n < MinBuffer {
 		panic(fmt.Sprintf("BUG: Batch of %d bytes, the least is %d", n, MinBuffer))
@@ -39,8 +41,9 @@ func NewBatch(n int) *Batch {
 	return &Batch{scratch: make([]byte, n), bufs: make([][]byte, 0, bufs)}
 }
 
-// Bufs returns the bytes of the Batch as a vector, in order. The vector is valid until Reset. The caller may
-// change it, as net.Buffers.WriteTo does, but must not append to the Batch afterwards.
+// Bufs returns the bytes of the Batch as a vector, in order. The vector is valid until Reset. The
+// caller may change the vector, as net.Buffers.WriteTo does, but then must not append to the Batch
+// before Reset.
 func (b *Batch) Bufs() [][]byte {
 	b.join()
 	return b.bufs
@@ -61,7 +64,7 @@ func (b *Batch) Reset() {
 	b.used, b.joined, b.refs = 0, 0, 0
 }
 
-// room takes n octets of scratch for the caller to write.
+// room reserves n bytes of scratch and returns them for the caller to write.
 func (b *Batch) room(n int) []byte {
 	p := b.scratch[b.used : b.used+n]
 	b.used += n
@@ -75,7 +78,7 @@ func (b *Batch) refer(p []byte) {
 	b.refs += len(p)
 }
 
-// join puts the scratch that has been written since the last call into bufs, as one entry.
+// join adds the scratch written since the last call to bufs, as one entry.
 func (b *Batch) join() {
 	if b.joined < b.used {
 		b.bufs = append(b.bufs, b.scratch[b.joined:b.used])

@@ -3,9 +3,10 @@ package mpa
 import "encoding/binary"
 
 const (
-	// minMULPDU and MaxULPDU bound the length of a ULPDU that MPA asks for, in octets.
-	// "The range of MULPDU values MUST be between 128 octets and 64768 octets, inclusive."
-	// (RFC 5044 §3)
+	// minMULPDU and MaxULPDU are the bounds of the MULPDU in bytes. No ULPDU that is sent may be
+	// longer than MaxULPDU.
+	// "The range of MULPDU values MUST be between 128 octets and 64768 octets, inclusive." (RFC
+	// 5044 §3)
 	minMULPDU = 128
 	MaxULPDU  = 64768
 
@@ -13,17 +14,18 @@ const (
 	crcLen    = 4     // the CRC field
 	maxLength = 65535 // the largest ULPDU_Length
 
-	// maxSent and maxReceived are the most octets an FPDU has, Markers included. The first is for a
-	// ULPDU of MaxULPDU, the second for one of maxLength octets.
+	// maxSent and maxReceived are the maximum lengths in bytes of an FPDU, Markers included.
+	// maxSent is for a ULPDU of MaxULPDU bytes, maxReceived for a ULPDU of maxLength bytes.
 	maxSent     = 64776 + 128*markerSize
 	maxReceived = 65544 + 130*markerSize
 )
 
-// MULPDU returns how long a ULPDU should be at most, so that its FPDU fits a TCP segment of emss
-// octets wherever it begins. markers says whether Markers are sent. The result is between minMULPDU
-// and MaxULPDU. EMSS changes over time, so ask again.
+// MULPDU returns the maximum length in bytes of a ULPDU whose FPDU fits in a TCP segment of emss
+// bytes, at whatever offset the FPDU begins. markers says whether Markers are sent. The result is
+// between 128 and MaxULPDU. The EMSS of a connection changes over time, so callers should call
+// MULPDU again for each message.
 func MULPDU(emss int, markers bool) int {
-	emss = min(max(emss, 0), maxSent) // more makes no difference
+	emss = min(max(emss, 0), maxSent) // a larger EMSS makes no difference
 	// "MULPDU = EMSS - (6 + EMSS mod 4)" (RFC 5044 §4.5)
 	overhead := lengthLen + crcLen + emss%4
 	if markers {
@@ -34,24 +36,24 @@ func MULPDU(emss int, markers bool) int {
 	return min(max(emss-overhead, minMULPDU), MaxULPDU)
 }
 
-// fpduLen returns the octets of an FPDU with a ULPDU of n octets, without Markers.
+// fpduLen returns the length in bytes of an FPDU with a ULPDU of n bytes, without Markers.
 func fpduLen(n int) int { return lengthLen + n + padLen(n) + crcLen }
 
-// padLen returns the octets of PAD behind a ULPDU of n octets.
+// padLen returns the length in bytes of the PAD after a ULPDU of n bytes.
 // "The length of the pad is set so as to make the size of the FPDU an integral multiple of four."
 // (RFC 5044 §4.1)
 func padLen(n int) int { return -(lengthLen + n) & 3 }
 
-// An fpdu says where the parts of one FPDU lie.
+// An fpdu holds the offset and the lengths of one FPDU.
 type fpdu struct {
-	off  uint64 // stream offset where it begins, with the Marker in front of ULPDU_Length if one is due
-	lead int    // octets of that Marker, 0 or markerSize; ULPDU_Length follows
+	off  uint64 // stream offset of its first byte, which is the Marker before ULPDU_Length if there is one
+	lead int    // bytes of that Marker, 0 or markerSize; ULPDU_Length follows
 	n    int    // ULPDU_Length
-	size int    // octets in the stream, Markers included
+	size int    // bytes in the stream, Markers included
 }
 
 // parseFPDU reads the length of the FPDU that begins with b[0], at stream offset off. ok is false
-// when the length is not there yet.
+// if b is too short to contain the length.
 func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 	f.off = off
 	if markers && toMarker(off) == 0 {
@@ -68,8 +70,8 @@ func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 	return f, true
 }
 
-// ulpdu returns the ULPDU of the FPDU b. If there are Markers they are squeezed out in place, which
-// makes b unusable for everything else. The result aliases b.
+// ulpdu returns the ULPDU of the FPDU b. The result aliases b. If there are Markers, ulpdu removes
+// them in place; b is then no longer a valid FPDU.
 func (f fpdu) ulpdu(b []byte, markers bool) []byte {
 	if markers {
 		f.squeeze(b)

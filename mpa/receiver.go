@@ -5,43 +5,47 @@ import (
 	"io"
 )
 
-// MinBuffer is the least length in bytes of a Receiver's buffer, and of the memory of a Batch: the longest
-// FPDU fits.
+// MinBuffer is the minimum length in bytes of a Receiver's buffer and of the memory of a Batch. The
+// longest FPDU fits.
 const MinBuffer = maxReceived
 
-// A ULPDU is what a peer's DDP has handed to its MPA in one piece.
+// A ULPDU is one DDP segment that the peer's DDP passed to the peer's MPA.
 type ULPDU struct {
 	Off   uint64 // stream offset where its FPDU begins
 	Data  []byte // valid until the next call of Next, Free, Fill or SetBuffer
-	Early bool   // there is a gap before it in what has arrived
+	Early bool   // it arrived after a gap in the stream
 }
 
-// A Receiver takes the octets of one direction of a connection and shows the ULPDUs in it: first
-// verified, each once, in order. It is used by one goroutine at a time.
+// A Receiver takes the bytes of one direction of a connection and returns the ULPDUs in them:
+// verified, each once, and in order. Only one goroutine at a time may use a Receiver.
 //
-// Where octets come early, behind a gap, their ULPDUs may be shown early; see Fill.
+// If bytes arrive early, after a gap, the Receiver may return their ULPDUs early; see
+// [Receiver.Fill].
 type Receiver struct {
 	crc, markers bool
 
 	buf   []byte
-	r, w  int    // buf[r:w] has arrived in order and is not consumed
-	off   uint64 // stream offset of buf[r]: an FPDU begins there
+	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
+	off   uint64 // stream offset of buf[r], where an FPDU begins
 	early early
 
 	ulpdu ULPDU
-	err   *Error // sticky; nil while all is well
+	err   *Error // the first error, which ends the direction; nil if there is none
 }
 
-// NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It has
-// no buffer yet. Of a it uses CRC and RxMarkers.
+// NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It
+// uses a.CRC and a.RxMarkers. The Receiver has no buffer until SetBuffer is called.
 func NewReceiver(a Agreement) *Receiver { return &Receiver{crc: a.CRC, markers: a.RxMarkers} }
 
-// SetBuffer lends buf to the Receiver in place of the buffer that the Receiver has, copies to it what is
-// still needed, and returns the buffer that it replaces. At first a Receiver has none, which is nil.
+// SetBuffer lends buf to the Receiver instead of its current buffer. It copies the bytes that the
+// Receiver still needs to buf, and returns the buffer that buf replaces, which is nil the first
+// time.
 //
-// A buffer needs MinBuffer bytes before Free is called; 256 KiB to 1 MiB make reads efficient. A shorter
-// one can keep the beginning of an FPDU while nothing is read. A nil buf takes the buffer back. That is a
-// bug of the caller while bytes are in it that are still needed: see Arrived.
+// A buffer needs MinBuffer bytes before Free is called; 256 KiB to 1 MiB make reads efficient. A
+// shorter buffer can replace it to keep the beginning of an FPDU while nobody reads. With a nil buf
+// the Receiver has no buffer. SetBuffer panics if buf is too short for the bytes that the Receiver
+// still needs (see Arrived for their number), or shorter than MinBuffer when there is no buffer to
+// replace.
 func (r *Receiver) SetBuffer(buf []byte) (before []byte) {
 	n := r.w - r.r
 	if len(buf) < n || r.buf == nil && buf != nil && len(buf) < MinBuffer {
@@ -62,20 +66,20 @@ func (r *Receiver) Free() []byte {
 	if r.r == r.w {
 		r.r, r.w = 0, 0
 	} else if r.r > 0 && len(r.buf)-r.w < len(r.buf)/2 {
-		// An unfinished FPDU. It goes to the front, where there is room for all of it.
+		// Move the unfinished FPDU to the front, where there is room for all of it.
 		r.w = copy(r.buf, r.buf[r.r:r.w])
 		r.r = 0
 	}
 	return r.buf[r.w:]
 }
 
-// Fill says that n octets of the stream, from offset off, have been put to Free()[:n]. Then Next is to
-// be called until it returns false.
+// Fill tells the Receiver that the caller has put n bytes of the stream, beginning at offset off,
+// into Free()[:n]. The caller must then call Next until it returns false.
 //
-// Octets below what has arrived already are skipped. A run that begins beyond it is early: a hint, of
-// which no use has to be made since the same octets come again in order. It is used where Markers and
-// CRC are on: the whole, valid FPDUs in it are shown, each once, with ULPDU.Early set, and are stepped
-// over when they come in order.
+// Fill skips bytes that have arrived before. A run that begins after a gap is early. An early run
+// is only a hint, because the same bytes arrive again in order. The Receiver uses the hint only if
+// both Markers and CRC are on: Next then returns the whole, valid FPDUs of the run, each once, with
+// ULPDU.Early set, and skips them when they arrive again in order.
 func (r *Receiver) Fill(off uint64, n int) {
 	if n > len(r.buf)-r.w {
 		panic(fmt.Sprintf("BUG: Fill of %d octets where %d are free", n, len(r.buf)-r.w))
@@ -100,10 +104,10 @@ func (r *Receiver) Fill(off uint64, n int) {
 	r.w += n - int(seen)
 }
 
-// Arrived returns the bytes that have come in order and are still needed, because Next has not passed them.
-// The first of them begins an FPDU. The first whole bytes of b are complete FPDUs, as their lengths tell;
-// nothing of them has been verified. So each FPDU becomes whole with exactly one Fill. b is valid until the
-// next call of Next, Free or SetBuffer.
+// Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
+// of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
+// alone; Arrived verifies nothing. Called after each Fill, Arrived shows which FPDUs that Fill has
+// completed. b is valid until the next call of Next, Free or SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
 	for {
@@ -115,9 +119,9 @@ func (r *Receiver) Arrived() (b []byte, whole int) {
 	}
 }
 
-// Next goes to the next ULPDU and reports whether there is one. When there is none it is time to read
-// more, unless Err says otherwise. It may have stepped over ULPDUs that were shown early, so that Edge
-// has moved.
+// Next advances to the next ULPDU and reports whether there is one. If Next returns false and Err
+// returns nil, the caller must read more. Even then Edge may have moved, because Next skips ULPDUs
+// that it has returned early.
 func (r *Receiver) Next() bool {
 	// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on
 	// that half connection." (RFC 5044 §8)
@@ -127,9 +131,9 @@ func (r *Receiver) Next() bool {
 	return r.nextInOrder() || r.nextEarly()
 }
 
-// nextInOrder takes the next FPDU off the front of buf[r:w].
-// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify the
-// beginning of the next FPDU" (RFC 5044 §6)
+// nextInOrder consumes the next FPDU in buf[r:w].
+// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify
+// the beginning of the next FPDU" (RFC 5044 §6)
 func (r *Receiver) nextInOrder() bool {
 	if !r.stepOver() {
 		return false
@@ -158,8 +162,8 @@ func (r *Receiver) nextInOrder() bool {
 	return true
 }
 
-// stepOver passes the FPDUs at the front of buf[r:w] that have been shown early. It reports false when
-// not all octets of such an FPDU have come in order.
+// stepOver consumes the FPDUs at the front of buf[r:w] that Next has returned early. It returns
+// false if such an FPDU has not completely arrived in order.
 func (r *Receiver) stepOver() bool {
 	for {
 		n, ok := r.early.shownAt(r.off)
@@ -174,7 +178,7 @@ func (r *Receiver) stepOver() bool {
 	}
 }
 
-// nextEarly takes the next FPDU off the early run, if there is one.
+// nextEarly advances to the next FPDU of the early run, if there is one.
 func (r *Receiver) nextEarly() bool {
 	run, off, ok := r.early.next()
 	if !ok {
@@ -211,23 +215,24 @@ func (r *Receiver) verify(f fpdu, b []byte) *Error {
 	return nil
 }
 
-// consume passes n octets.
+// consume advances by n bytes.
 func (r *Receiver) consume(n int) {
 	r.r += n
 	r.off += uint64(n)
 }
 
-// fail ends the direction for good. What is in the buffer, in order and early, is given up.
+// fail ends the direction and drops all bytes in the buffer, in order and early.
 func (r *Receiver) fail(err *Error) {
 	r.err = err
 	r.r = r.w
 	r.early.drop()
 }
 
-// ULPDU returns the one that Next has gone to.
+// ULPDU returns the ULPDU that Next has advanced to.
 func (r *Receiver) ULPDU() ULPDU { return r.ulpdu }
 
-// Unread forgets that the ULPDU at hand, an early one, has been shown: it comes again in order.
+// Unread makes Next return the current ULPDU again when it arrives in order. The current ULPDU must
+// be an early one.
 func (r *Receiver) Unread() {
 	if !r.ulpdu.Early {
 		panic("BUG: Unread of a ULPDU that is not early")
@@ -235,11 +240,11 @@ func (r *Receiver) Unread() {
 	r.early.forget(r.ulpdu.Off)
 }
 
-// Edge returns the stream offset below which every FPDU has been verified and shown: "complete
+// Edge returns the stream offset below which Next has verified and returned every FPDU: "complete
 // (Delivered to DDP)" (RFC 5044 §3).
 func (r *Receiver) Edge() uint64 { return r.off }
 
-// Err returns the *Error that ended the direction, nil if none has.
+// Err returns the *Error that ended the direction, or nil if none did.
 func (r *Receiver) Err() error {
 	if r.err == nil {
 		return nil
@@ -247,10 +252,11 @@ func (r *Receiver) Err() error {
 	return r.err
 }
 
-// EOF returns what a FIN at this point means: the *Error that has ended the direction already, or one
-// with CodeClosed, graceful if no FPDU is unfinished.
-// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of the
-// TCP connection has been received by the TCP" (RFC 5044 §7.2)
+// EOF returns what a FIN at this point of the stream means. If an *Error has ended the direction
+// already, EOF returns that error. Otherwise it returns an *Error with CodeClosed, which is
+// graceful if no FPDU is unfinished.
+// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of
+// the TCP connection has been received by the TCP" (RFC 5044 §7.2)
 func (r *Receiver) EOF() error {
 	if r.err != nil {
 		return r.err

@@ -5,29 +5,32 @@ import (
 	"fmt"
 )
 
-// A Sender makes FPDUs of ULPDUs, for one direction of a connection. It is used by one goroutine at a
-// time.
+// A Sender makes FPDUs from ULPDUs, for one direction of a connection. Only one goroutine at a time
+// may use a Sender.
 type Sender struct {
 	crc, markers bool
-	off          uint64 // stream offset of the next octet
+	off          uint64 // stream offset of the next byte
 
-	// Of the FPDU that is being appended:
+	// These fields belong to the FPDU that Append is building.
 	header uint64 // stream offset of its ULPDU_Length
-	sum    uint32 // CRC of its octets up to scratch[summed]
+	sum    uint32 // CRC of its bytes up to scratch[summed]
 	summed int
 }
 
-// NewSender returns a Sender for the direction that leaves this end, at stream offset 0. Of a it uses
-// CRC and TxMarkers.
+// NewSender returns a Sender for the direction that leaves this end, at stream offset 0. It uses
+// a.CRC and a.TxMarkers.
 func NewSender(a Agreement) *Sender { return &Sender{crc: a.CRC, markers: a.TxMarkers} }
 
-// Off returns the stream offset behind the last FPDU: the octets appended so far.
+// Off returns the stream offset after the last FPDU, which is the number of bytes appended so far.
 func (s *Sender) Off() uint64 { return s.off }
 
-// Append adds one FPDU to b. Its ULPDU, of 1 to MaxULPDU octets, is header followed by the pieces of
-// payload. Pieces of 8 KiB and more are referred to, unless snapshot is set or Markers are sent, and
-// must not change until b is Reset; the rest is copied. The CRC is computed over the very octets that
-// will be written: over the copy where there is one.
+// Append adds one FPDU to b. The ULPDU is header followed by the pieces of payload; it has 1 to
+// MaxULPDU bytes. b must not be full.
+//
+// Append copies header and the pieces shorter than 8 KiB. It refers to longer pieces without
+// copying them, and the caller must not change those pieces until b is Reset. If snapshot is set or
+// Markers are sent, Append copies all pieces. The CRC covers exactly the bytes that will be
+// written: if Append copies a piece, it computes the CRC from the copy.
 func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byte) {
 	n := len(header)
 	for _, p := range payload {
@@ -52,9 +55,9 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	s.end(b, n)
 }
 
-// begin writes ULPDU_Length, and in front of it the Marker that may be due.
-// "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU"
-// (RFC 5044 §7.1.2)
+// begin writes ULPDU_Length, and before it a Marker if one is due.
+// "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU" (RFC
+// 5044 §7.1.2)
 func (s *Sender) begin(b *Batch, n int) {
 	s.sum, s.summed = 0, b.used
 	s.header = s.off
@@ -66,7 +69,7 @@ func (s *Sender) begin(b *Batch, n int) {
 	s.off += lengthLen
 }
 
-// copy copies p to the Batch, with Markers where they are due.
+// copy copies p to the Batch and inserts the Markers that are due.
 func (s *Sender) copy(b *Batch, p []byte) {
 	for s.markers && len(p) > 0 {
 		s.marker(b)
@@ -79,7 +82,7 @@ func (s *Sender) copy(b *Batch, p []byte) {
 	s.off += uint64(len(p))
 }
 
-// refer adds p to the Batch without copying it. There are no Markers.
+// refer adds p to the Batch without copying it. The Sender must not send Markers.
 func (s *Sender) refer(b *Batch, p []byte) {
 	s.sumScratch(b)
 	if s.crc {
@@ -96,7 +99,7 @@ func (s *Sender) marker(b *Batch) {
 	if !s.markers || toMarker(s.off) != 0 {
 		return
 	}
-	distance := 0 // in front of ULPDU_Length: it "falls exactly between FPDUs"
+	distance := 0 // before ULPDU_Length: the Marker "falls exactly between FPDUs"
 	if s.off > s.header {
 		distance = int(s.off - s.header)
 	}
@@ -104,7 +107,7 @@ func (s *Sender) marker(b *Batch) {
 	s.off += markerSize
 }
 
-// end writes the pad and the CRC of a ULPDU of n octets.
+// end writes the pad and the CRC of a ULPDU of n bytes.
 func (s *Sender) end(b *Batch, n int) {
 	var zero [3]byte
 	// "The pad data MUST be set to zero by the sender" (RFC 5044 §4.1)
@@ -119,7 +122,7 @@ func (s *Sender) end(b *Batch, n int) {
 	s.off += crcLen
 }
 
-// sumScratch brings the CRC up to the end of scratch.
+// sumScratch updates the CRC with the scratch written since the last call.
 func (s *Sender) sumScratch(b *Batch) {
 	if s.crc {
 		s.sum = updateCRC(s.sum, b.scratch[s.summed:b.used])

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// FrameHeaderLen is the length in octets of a Request or Reply without its Private Data.
+	// FrameHeaderLen is the length in bytes of a Request or Reply without its Private Data.
 	FrameHeaderLen = 20
-	// maxPrivateData is the most octets of Private Data.
+	// maxPrivateData is the maximum length in bytes of the Private Data.
 	// "The Private Data field MUST be between 0 and 512 octets in length." (RFC 5044 §7.1.1)
 	maxPrivateData = 512
-	// maxEnhancedPrivateData is what of them is left to the ULP in an enhanced frame.
+	// maxEnhancedPrivateData is the part of it that an enhanced frame leaves to the ULP.
 	maxEnhancedPrivateData = maxPrivateData - enhancedLen
 
 	// DepthULP as an IRD or ORD means "that automatic negotiation of the IRD or ORD is not desired,
@@ -22,14 +22,14 @@ const (
 	enhancedLen = 4 // the enhanced data at the beginning of the Private Data
 )
 
-// The keys tell Request and Reply apart, and MPA from everything else (RFC 5044 §7.1.1).
+// The keys distinguish a Request from a Reply, and MPA from other protocols (RFC 5044 §7.1.1).
 const (
 	requestKey = "MPA ID Req Frame"
 	replyKey   = "MPA ID Rep Frame"
 	keyLen     = len(requestKey)
 )
 
-// Flags in the octet behind the key; the rest of it is reserved.
+// Flags in the octet after the key. The other bits of the octet are reserved.
 const (
 	flagMarkers  = 0x80 // M
 	flagCRC      = 0x40 // C
@@ -37,7 +37,7 @@ const (
 	flagEnhanced = 0x10 // S, of revision 2
 )
 
-// Flags of the enhanced data, taken as one number of 32 bits.
+// Flags of the enhanced data, read as one number of 32 bits.
 const (
 	flagPeerToPeer = 1 << 31 // A
 	flagRTRSend    = 1 << 30 // B
@@ -46,20 +46,20 @@ const (
 	shiftIRD       = 16
 )
 
-// RTR is a set of kinds of Ready to Receive indication: the message without payload that a
-// peer-to-peer Initiator sends first, so that the Responder may send (RFC 6581 §9.2).
+// RTR is a set of kinds of Ready to Receive indication. The indication is a message without
+// payload. A peer-to-peer Initiator sends it first, so that the Responder may send (RFC 6581 §9.2).
 type RTR uint8
 
 // The kinds.
 const (
-	RTRSend  RTR = 1 << iota // a zero-length Send; it consumes a receive buffer of the Responder
+	RTRSend  RTR = 1 << iota // a zero-length Send, which uses one of the Responder's receive buffers
 	RTRWrite                 // a zero-length RDMA Write
-	RTRRead                  // a zero-length RDMA Read; it counts as one of the Initiator's ORD
+	RTRRead                  // a zero-length RDMA Read, which counts towards the Initiator's ORD
 
 	allRTR = RTRSend | RTRWrite | RTRRead
 )
 
-// String returns the kinds, "Send|Write|Read" for all of them.
+// String returns the names of the kinds, such as "Send|Write|Read".
 func (k RTR) String() string {
 	if k == 0 {
 		return "none"
@@ -90,22 +90,22 @@ func (k RTR) String() string {
 //	| the ULP's Private Data                                        |
 //	+---------------------------------------------------------------+
 type Frame struct {
-	Reply    bool  // a Reply; else a Request
+	Reply    bool  // a Reply; otherwise a Request
 	Markers  bool  // M: the sender of the frame wants Markers in what it receives
 	CRC      bool  // C: the sender of the frame wants CRC in both directions
-	Reject   bool  // R: the ULP does not want the connection; in a Reply only
-	Enhanced bool  // S: the fields below up to RTR are there; with Revision 2 only
+	Reject   bool  // R: the ULP does not want the connection; only in a Reply
+	Enhanced bool  // S: the frame has the fields from IRD to RTR; only with Revision 2
 	Revision uint8 // 1 or 2
 
-	IRD, ORD   uint16 // depths of the sender of the frame, 14 bits; DepthULP: left to the ULP
-	PeerToPeer bool   // A: the peer-to-peer model, else client-server
-	RTR        RTR    // B, C, D: with PeerToPeer only
+	IRD, ORD   uint16 // depths of the sender of the frame, 14 bits; DepthULP leaves them to the ULP
+	PeerToPeer bool   // A: the peer-to-peer model; otherwise client-server
+	RTR        RTR    // B, C, D: only with PeerToPeer
 
-	PrivateData []byte // the ULP's, at most maxPrivateData, or maxEnhancedPrivateData if Enhanced
+	PrivateData []byte // from the ULP; at most 512 bytes, or 508 if Enhanced
 }
 
-// Key returns the octets that a Reply, or else a Request, begins with. Octets that are different are
-// not MPA's.
+// Key returns the first bytes of a Reply, or of a Request if reply is false. A stream that begins
+// with other bytes is not MPA.
 func Key(reply bool) [keyLen]byte {
 	if reply {
 		return [keyLen]byte([]byte(replyKey))
@@ -113,8 +113,8 @@ func Key(reply bool) [keyLen]byte {
 	return [keyLen]byte([]byte(requestKey))
 }
 
-// AppendTo appends the octets of the frame to b. It panics if a field does not fit: Config's methods
-// make no such frame.
+// AppendTo appends the encoded frame to b. It panics if a field does not fit; the methods of
+// [Config] make no such frame.
 func (f Frame) AppendTo(b []byte) []byte {
 	n := len(f.PrivateData)
 	if f.Enhanced {
@@ -137,8 +137,9 @@ func (f Frame) AppendTo(b []byte) []byte {
 	return append(b, f.PrivateData...)
 }
 
-// flags returns the octet behind the key.
-// "Res: This field is reserved for future use. It MUST be set to zero when sending" (RFC 5044 §7.1.1)
+// flags returns the octet after the key.
+// "Res: This field is reserved for future use. It MUST be set to zero when sending" (RFC 5044
+// §7.1.1)
 func (f Frame) flags() (b byte) {
 	if f.Markers {
 		b |= flagMarkers
@@ -157,7 +158,7 @@ func (f Frame) flags() (b byte) {
 	return b
 }
 
-// enhanced returns the enhanced data as a number.
+// enhanced returns the enhanced data as one number.
 func (f Frame) enhanced() uint32 {
 	v := uint32(f.IRD)<<shiftIRD | uint32(f.ORD)
 	// "If Control Flag A is set to 0, then Control Flags B, C, and D MUST also be set to 0."
@@ -178,8 +179,9 @@ func (f Frame) enhanced() uint32 {
 	return v
 }
 
-// FrameLen returns, from the first FrameHeaderLen octets of a frame, how long it is in octets. It
-// judges nothing but PD_Length, so that nothing is read for a frame that is too long anyway.
+// FrameLen returns the length in bytes of a frame whose first FrameHeaderLen bytes are header. It
+// fails if PD_Length is too large, so that the caller need not read a frame that is too long.
+// FrameLen checks no other field.
 func FrameLen(header []byte) (int, error) {
 	if len(header) < FrameHeaderLen {
 		return 0, frameErrorf("%d octets, want at least %d", len(header), FrameHeaderLen)
@@ -193,9 +195,9 @@ func FrameLen(header []byte) (int, error) {
 	return FrameHeaderLen + n, nil
 }
 
-// ParseFrame parses b, which must be one whole frame. Its key says whether it is a Request or a Reply; that
-// it is the one of the two that an end waits for is checked by the methods of [Config]. Every error is an
-// [*Error] with CodeFrame. PrivateData aliases b.
+// ParseFrame parses b, which must be exactly one frame. The key of b determines Frame.Reply. The
+// methods of [Config] check that the frame is a Request or a Reply as the role requires. Every
+// error is an [*Error] with CodeFrame. PrivateData aliases b.
 func ParseFrame(b []byte) (Frame, error) {
 	n, err := FrameLen(b)
 	if err != nil {
@@ -219,7 +221,7 @@ func ParseFrame(b []byte) (Frame, error) {
 		return Frame{}, frameErrorf("PD_Length is %d, there are %d octets of Private Data", n-FrameHeaderLen, len(b)-FrameHeaderLen)
 	}
 	f.PrivateData = b[FrameHeaderLen:]
-	// In a frame of revision 1 the bit is a reserved one, "not checked on reception".
+	// In a frame of revision 1 the bit is reserved: "not checked on reception".
 	if f.Revision >= 2 && flags&flagEnhanced != 0 {
 		if len(f.PrivateData) < enhancedLen {
 			return Frame{}, frameErrorf("PD_Length is %d, enhanced data take %d", len(f.PrivateData), enhancedLen)
@@ -231,7 +233,7 @@ func ParseFrame(b []byte) (Frame, error) {
 	return f, nil
 }
 
-// setEnhanced is the reverse of enhanced.
+// setEnhanced sets the fields that enhanced encodes.
 func (f *Frame) setEnhanced(v uint32) {
 	f.IRD, f.ORD = uint16(v>>shiftIRD)&DepthULP, uint16(v)&DepthULP
 	// "On reception, if Control Flag A is set to 0, then Control Flags B, C, and D MUST be ignored."
@@ -251,9 +253,9 @@ func (f *Frame) setEnhanced(v uint32) {
 	}
 }
 
-// parseKey reports whether key is that of a Reply; else it is that of a Request.
-// "If a received "Key" does not match the expected value [...] the TCP/DDP connection MUST be closed,
-// and an error returned to the ULP." (RFC 5044 §7.1.2)
+// parseKey reports whether key is the key of a Reply (true) or of a Request (false).
+// "If a received "Key" does not match the expected value [...] the TCP/DDP connection MUST be
+// closed, and an error returned to the ULP." (RFC 5044 §7.1.2)
 func parseKey(key string) (reply bool, err error) {
 	switch key {
 	case requestKey:
@@ -264,9 +266,9 @@ func parseKey(key string) (reply bool, err error) {
 	return false, frameErrorf("key %q, want %q or %q", key, requestKey, replyKey)
 }
 
-// checkRole returns an error unless f is a Reply, or else a Request.
-// "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply Frame to
-// check for incorrect "Initiator/Initiator" startups." (RFC 5044 §7.1.2)
+// checkRole returns an error if f.Reply differs from reply.
+// "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply
+// Frame to check for incorrect "Initiator/Initiator" startups." (RFC 5044 §7.1.2)
 func (f Frame) checkRole(reply bool) error {
 	if f.Reply == reply {
 		return nil
@@ -275,7 +277,7 @@ func (f Frame) checkRole(reply bool) error {
 	return &Error{Code: CodeFrame, Reason: fmt.Sprintf("key %q", key[:]), Err: ErrSameRole}
 }
 
-// frameErrorf returns the error for a frame that is improperly formatted.
+// frameErrorf returns the error for an improperly formatted frame.
 func frameErrorf(format string, args ...any) error {
 	return &Error{Code: CodeFrame, Reason: fmt.Sprintf(format, args...)}
 }
