@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// Backend dials and listens with the operating system's TCP. The zero value
-// works; the fields are as in package net and must not change in use. Networks
+// Backend dials and listens with the operating system's TCP and unix sockets. The zero value works.
+// The fields are those of package net and must not change while the Backend is in use. The networks
 // are "tcp", "tcp4", "tcp6" and "unix".
 type Backend struct {
 	Dialer       net.Dialer
@@ -23,7 +23,8 @@ var (
 	_ toe.Listener = (*unixListener)(nil)
 )
 
-// Dial connects to address. The Stream is of type *Stream, or *UnixStream.
+// Dial connects to address. The Stream is of type *Stream, or of type *UnixStream for network
+// "unix".
 func (b *Backend) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
 	if !isKnown(network) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: net.UnknownNetworkError(network)}
@@ -38,8 +39,8 @@ func (b *Backend) Dial(ctx context.Context, network, address string) (toe.Stream
 	return New(c.(*net.TCPConn)), nil
 }
 
-// Listen listens at address. The Streams that Accept gives are of type *Stream,
-// or *UnixStream.
+// Listen listens at address. The Streams that Accept returns are of type *Stream, or of type
+// *UnixStream for network "unix".
 func (b *Backend) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
 	if !isKnown(network) {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: net.UnknownNetworkError(network)}
@@ -62,7 +63,7 @@ func isKnown(network string) bool {
 	return false
 }
 
-// listener gives Streams where a net.TCPListener gives net.Conns.
+// A listener is a net.TCPListener whose Accept returns Streams.
 type listener struct{ *net.TCPListener }
 
 func (l *listener) Accept() (toe.Stream, error) {
@@ -73,7 +74,7 @@ func (l *listener) Accept() (toe.Stream, error) {
 	return New(c), nil
 }
 
-// unixListener gives Streams where a net.UnixListener gives net.Conns.
+// A unixListener is a net.UnixListener whose Accept returns Streams.
 type unixListener struct{ *net.UnixListener }
 
 func (l *unixListener) Accept() (toe.Stream, error) {
@@ -84,13 +85,13 @@ func (l *unixListener) Accept() (toe.Stream, error) {
 	return NewUnix(c), nil
 }
 
-// New makes a Stream of c, which is the Stream's from now on, and switches
-// Nagle's algorithm off. The Stream is of type *Stream.
+// New makes a Stream of c and switches Nagle's algorithm off. The Stream owns c from now on. It is
+// of type *Stream.
 func New(c *net.TCPConn) toe.Stream {
-	c.SetNoDelay(true) // an error here is one of a dead connection and comes again
+	c.SetNoDelay(true) // an error means that the connection is dead, and later calls return it too
 	return newStream(c)
 }
 
-// NewUnix makes a Stream of c, which is the Stream's from now on and must be of
-// network "unix". The Stream is of type *UnixStream.
+// NewUnix makes a Stream of c, whose network must be "unix". The Stream owns c from now on. It is
+// of type *UnixStream.
 func NewUnix(c *net.UnixConn) toe.Stream { return newUnixStream(c) }

@@ -14,31 +14,31 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// emssEvery is after how many calls of EMSS the kernel is asked again. Asking
-// is a system call.
+// emssEvery is the number of calls of EMSS between two questions to the kernel. Each question is a
+// system call.
 const emssEvery = 64
 
-// Stream is a TCP connection of the operating system. The methods of net.TCPConn remain reachable;
-// SyscallConn and the socket options do no harm.
+// A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
+// reachable; SyscallConn and the socket options do no harm.
 type Stream struct {
 	*net.TCPConn
 	socket
 }
 
-// UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable, but
-// those that send or receive bypass the Stream and must not be used.
+// A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
+// but callers must not use those that send or receive, because they bypass the Stream.
 type UnixStream struct {
 	*net.UnixConn
 	socket
 }
 
-// sysConn is a net.Conn with a file descriptor.
+// A sysConn is a net.Conn with a file descriptor.
 type sysConn interface {
 	net.Conn
 	syscall.Conn
 }
 
-// socket is what a stream has beside the methods of its net.Conn, whatever the protocol.
+// A socket is what a stream has besides the methods of its net.Conn, whatever the protocol.
 type socket struct {
 	conn    sysConn
 	raw     syscall.RawConn // of the same connection
@@ -49,8 +49,8 @@ type socket struct {
 	readFunc, roomFunc    func(fd uintptr) bool
 	pendingFunc, emssFunc func(fd uintptr)
 
-	// Only the one reader uses these.
-	off          uint64        // bytes that ReadSegment has given
+	// Only the reader uses these. There is one reader at a time.
+	off          uint64        // bytes that ReadSegment has read
 	lender       toe.Lender    // for tryRead, during ReadSegment
 	patience     time.Duration // for tryRead
 	readN        int           // from tryRead
@@ -58,16 +58,16 @@ type socket struct {
 	pendingCount uint32        // from countPending
 	pendingErr   error         // from countPending
 
-	// Only the one writer uses these.
+	// Only the writer uses these. There is one writer at a time.
 	room    [1]unix.PollFd // for pollRoom
 	roomErr error          // from pollRoom
 
-	hasEMSS   bool // the kernel knows it: it is TCP
+	hasEMSS   bool // the kernel knows the EMSS, because the protocol is TCP
 	emss      atomic.Int32
 	emssCalls atomic.Uint32
 
-	// broken is the errno that ended the connection. Linux tells it to one system call only; later
-	// calls see a plain end of stream.
+	// broken is the errno that ended the connection. Linux reports it to one system call only;
+	// later calls see a plain end of stream.
 	broken atomic.Uint32
 }
 
@@ -75,7 +75,7 @@ func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
 	s.init(c, "tcp")
 	s.hasEMSS = true
-	s.raw.Control(s.emssFunc) // an error: the connection is closed and the guess will do
+	s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
 	return s
 }
 
@@ -102,7 +102,7 @@ func (s *socket) init(c sysConn, network string) {
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
 	s.lender, s.patience, s.readN, s.readErr = l, patience, 0, nil
-	err = s.raw.Read(s.readFunc) // an error here is the deadline or Close
+	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
 	if err != nil {
 		return 0, off, err
@@ -114,8 +114,8 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 	return s.readN, off, nil
 }
 
-// tryRead reads what is there. If nothing is there, and nothing comes while the reader is patient,
-// tryRead returns false. The reader is patient once in each ReadSegment.
+// tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
+// patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
 	p := s.lender.Lend()
 	patience, begin := s.patience, time.Time{}
@@ -124,8 +124,9 @@ func (s *socket) tryRead(fd uintptr) bool {
 		begin = time.Now()
 	}
 	for {
-		// This is the read of package net. That of package unix would tell the race detector of an
-		// order of its own, which does not follow the writes that net and raceRead tell it of.
+		// This read is the one that package net uses. The read of package unix would tell the race
+		// detector of another order, which does not follow the writes reported by package net and
+		// raceRead.
 		n, err := syscall.Read(int(fd), p)
 		switch {
 		case err == unix.EINTR:
@@ -146,8 +147,8 @@ func (s *socket) tryRead(fd uintptr) bool {
 	}
 }
 
-// remember remembers a failure of the connection. When the kernel shows a plain end of stream after
-// a failure, remember returns the failure again.
+// remember records a failure of the connection. When the kernel shows a plain end of stream after a
+// failure, remember returns the failure again.
 func (s *socket) remember(err error) error {
 	if err == io.EOF {
 		if errno := s.broken.Load(); errno != 0 {
@@ -159,8 +160,8 @@ func (s *socket) remember(err error) error {
 	return err
 }
 
-// breakWith remembers the errno in err, if the connection does not survive that errno and did not
-// cause it by its own CloseWrite.
+// breakWith records the errno in err, unless the errno is EPIPE, which our own CloseWrite may have
+// caused.
 func (s *socket) breakWith(err error) {
 	var errno syscall.Errno
 	if errors.As(err, &errno) && errno != unix.EPIPE {
@@ -168,9 +169,9 @@ func (s *socket) breakWith(err error) {
 	}
 }
 
-// WaitWritable polls the socket and waits as long as the kernel calls the send buffer full. For TCP
-// that is until a third of the buffer is free. WaitWritable returns nil for a failed connection too:
-// TryWriteBatch tells of the failure.
+// WaitWritable polls the socket and waits as long as the kernel calls the send buffer full. For
+// TCP, a third of the buffer must become free. WaitWritable returns nil for a failed connection
+// too; TryWriteBatch then reports the failure.
 func (s *socket) WaitWritable() error {
 	if err := s.raw.Write(s.roomFunc); err != nil { // the deadline or Close
 		return err
@@ -193,7 +194,7 @@ func (s *socket) pollRoom(fd uintptr) bool {
 	}
 }
 
-// Pending asks the kernel how much it has received in order (SIOCINQ).
+// Pending asks the kernel how many bytes it has received in order (SIOCINQ).
 func (s *socket) Pending() (int, error) {
 	if err := s.raw.Control(s.pendingFunc); err != nil {
 		return 0, err
@@ -208,9 +209,9 @@ func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS asks the kernel once in 64 calls if the socket is one of TCP:
-// "If the TCP implementation allows EMSS to be determined by MPA, that value
-// should be used" (RFC 5044 §5.1)
+// EMSS asks the kernel once in 64 calls, if the socket is a TCP socket.
+// "If the TCP implementation allows EMSS to be determined by MPA, that value should be used" (RFC
+// 5044 §5.1)
 func (s *socket) EMSS() int {
 	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 0 {
 		s.raw.Control(s.emssFunc)
@@ -218,8 +219,8 @@ func (s *socket) EMSS() int {
 	return int(s.emss.Load())
 }
 
-// askEMSS reads TCP_MAXSEG. For a connection that is the segment size in use now, with path MTU and
-// TCP options taken into account: the tcpi_snd_mss of TCP_INFO without the rest of it.
+// askEMSS reads TCP_MAXSEG. For a connection this is the segment size now in use, with path MTU and
+// TCP options taken into account. TCP_INFO reports the same number as tcpi_snd_mss.
 func (s *socket) askEMSS(fd uintptr) {
 	n, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err == nil && n > 0 {
@@ -227,30 +228,30 @@ func (s *socket) askEMSS(fd uintptr) {
 	}
 }
 
-// opError makes err a *net.OpError, as package net does.
+// opError wraps err in a *net.OpError, as package net does.
 func (s *socket) opError(op string, err error) error {
 	return &net.OpError{Op: op, Net: s.network, Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(), Err: err}
 }
 
-// Flush returns nil: the send buffer is the operating system's.
+// Flush returns nil, because the send buffer belongs to the operating system.
 func (s *socket) Flush(time.Duration) error { return nil }
 
-// Abort resets the connection: Close with SetLinger(0).
+// Abort resets the connection, by SetLinger(0) and Close.
 func (s *Stream) Abort() error {
-	s.SetLinger(0) // an error is that of a closed connection, and comes again
+	s.SetLinger(0) // an error means that the connection is closed, and Close returns it too
 	return s.Close()
 }
 
-// Abort closes the connection. A unix socket whose peer has unread bytes on their way here is
-// reset; there is no other reset.
+// Abort closes the connection. The kernel resets a unix socket only if this end has not read all
+// bytes; otherwise the peer sees an orderly end.
 func (s *UnixStream) Abort() error { return s.Close() }
 
-// Capabilities are those of a TCP socket.
+// Capabilities returns the capabilities of a TCP socket.
 func (s *Stream) Capabilities() toe.Capabilities {
 	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true}
 }
 
-// Capabilities are those of a unix socket, which has no reset.
+// Capabilities returns the capabilities of a unix socket, which has no reset.
 func (s *UnixStream) Capabilities() toe.Capabilities {
 	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true}
 }

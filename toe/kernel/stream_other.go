@@ -11,14 +11,15 @@ import (
 	"github.com/rddp/rddp/toe/netconn"
 )
 
-// Stream is a TCP connection of the operating system. The methods of net.TCPConn remain reachable.
+// A Stream is a TCP connection of the operating system. The methods of net.TCPConn remain
+// reachable.
 type Stream struct {
 	*net.TCPConn
 	socket
 }
 
-// UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable, but
-// those that send or receive bypass the Stream and must not be used.
+// A UnixStream is a connection over a unix socket. The methods of net.UnixConn remain reachable,
+// but callers must not use those that send or receive, because they bypass the Stream.
 type UnixStream struct {
 	*net.UnixConn
 	socket
@@ -44,12 +45,12 @@ func (s *UnixStream) SetDeadline(t time.Time) error      { return s.adapter.SetD
 func (s *UnixStream) SetReadDeadline(t time.Time) error  { return s.adapter.SetReadDeadline(t) }
 func (s *UnixStream) SetWriteDeadline(t time.Time) error { return s.adapter.SetWriteDeadline(t) }
 
-// WriteTo hides that of net.TCPConn, which does not know what the adapter has read ahead.
+// WriteTo replaces that of net.TCPConn, which does not know what the adapter has read ahead.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{s.adapter})
 }
 
-// socket is what a stream has beside the methods of its net.Conn, whatever the protocol.
+// A socket is what a stream has besides the methods of its net.Conn, whatever the protocol.
 type socket struct {
 	adapter toe.Stream // of the same connection
 }

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxIovecs is the most that one writev takes (UIO_MAXIOV).
+// maxIovecs is the maximum number of iovecs for one writev (UIO_MAXIOV).
 const maxIovecs = 1024
 
-// TryWriteBatch is one writev for every 1024 slices, until the send buffer is full.
+// TryWriteBatch makes one writev for every 1024 slices, until the send buffer is full.
 func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w := writers.Get().(*writer)
 	w.bufs = bufs
@@ -21,7 +21,7 @@ func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	return s.finish(w, err)
 }
 
-// finish puts w back into the pool and returns what became of its batch. err is the error of the
+// finish returns w to the pool and returns the result of its batch. err is the error of the
 // RawConn.
 func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	n, errno := w.n, w.errno
@@ -37,24 +37,24 @@ func (s *socket) finish(w *writer, err error) (n int, _ error) {
 // A writer writes one batch. It comes from a pool, so that an idle connection holds no iovecs, and
 // one call at a time uses it.
 type writer struct {
-	bufs   [][]byte // not yet in iovecs
+	bufs   [][]byte // the rest of the batch, not yet in iovecs
 	iovecs [maxIovecs]unix.Iovec
-	first  int // iovecs[first:end] are not written
+	first  int // iovecs[first:end] have not been written
 	end    int
 	n      int // bytes written
 	errno  syscall.Errno
 
-	writevFunc func(fd uintptr) // writev, made a function once so that passing it costs no allocation
+	writevFunc func(fd uintptr) // writev as a function value, made once so that passing it costs no allocation
 }
 
-// writers holds *writer.
+// writers is the pool of *writer.
 var writers = sync.Pool{New: func() any {
 	w := new(writer)
 	w.writevFunc = w.writev
 	return w
 }}
 
-// writev writes until the batch is done or has failed, or the send buffer is full.
+// writev writes until the batch is written, the send buffer is full, or an error occurs.
 func (w *writer) writev(fd uintptr) {
 	for w.fill() {
 		n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd,
@@ -73,8 +73,7 @@ func (w *writer) writev(fd uintptr) {
 	}
 }
 
-// fill makes iovecs of the next slices when none are left, and returns false if
-// there are no bytes either.
+// fill makes iovecs of the next slices if none are left. It returns false if no bytes are left.
 func (w *writer) fill() bool {
 	if w.first < w.end {
 		return true
@@ -94,7 +93,7 @@ func (w *writer) fill() bool {
 	return w.end > 0
 }
 
-// drop takes the first n bytes off the iovecs.
+// drop removes the first n bytes from the iovecs.
 func (w *writer) drop(n int) {
 	for n > 0 {
 		v := &w.iovecs[w.first]
@@ -109,7 +108,7 @@ func (w *writer) drop(n int) {
 	}
 }
 
-// reset forgets the batch: no pointer to the caller's memory stays in the pool.
+// reset clears w, so that the pool keeps no pointer to the caller's memory.
 func (w *writer) reset() {
 	clear(w.iovecs[w.first:w.end])
 	w.bufs, w.first, w.end, w.n, w.errno = nil, 0, 0, 0, 0

@@ -7,42 +7,40 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// defaultWindow is the Window of a Config that states none.
+// defaultWindow is the Window of a Config whose Window is 0.
 const defaultWindow = 256 << 10
 
-// Config says what becomes of the octets that one side of a connection sends.
-// The zero value is an orderly TCP: everything arrives at once and in order.
+// A Config describes how the network treats the bytes that one side of a connection sends. The zero
+// value is an orderly TCP: all bytes arrive at once and in order.
 type Config struct {
-	// Seed chooses the splits, the delays and the early runs.
+	// Seed determines the splits, the delays and the early runs.
 	Seed uint64
 
-	// MaxSegment is the largest run in octets: what one ReadSegment or Read
-	// gives at most. Zero means EMSS if Split or Early asks for runs, else no
-	// bound. 1 splits the stream at every octet.
+	// MaxSegment is the maximum length of a run in bytes, and so of the result of one ReadSegment
+	// or Read. Zero means EMSS if Split or Early is set, and otherwise no limit. 1 splits the
+	// stream at every byte.
 	MaxSegment int
-	// Split makes each run 1 to MaxSegment octets long, at random, instead of
-	// exactly MaxSegment.
+	// Split makes each run 1 to MaxSegment bytes long, at random. Without Split each run is exactly
+	// MaxSegment bytes long.
 	Split bool
 
-	// Delay is the longest time that a run travels; each takes a random time
-	// from 0 to Delay. Zero means that octets arrive as they are written. Runs
-	// do not overtake each other in order, but early runs are not delayed.
+	// Delay is the maximum time that a run travels. Each run takes a random time from 0 to Delay.
+	// Zero means that bytes arrive as soon as they are written. A delayed run never overtakes the
+	// run before it. Early runs are not delayed.
 	Delay time.Duration
 
-	// Early is the probability, 0 to 1, that a run is also shown early: out of
-	// order, with a gap before it.
+	// Early is the probability, from 0 to 1, that a run is also shown early, with a gap before it.
 	Early float64
 
-	// Window is how many octets are held between the sender's Write and the
-	// receiver's Read; a Write waits when there are more. Zero means 256 KiB.
+	// Window is the maximum number of bytes between the sender's Write and the receiver's Read. A
+	// Write waits while the window is full. Zero means 256 KiB.
 	Window int
 
-	// EMSS is what the sending side's EMSS returns. Zero means
-	// toe.DefaultEMSS.
+	// EMSS is the result of the sending side's EMSS method, in bytes. Zero means toe.DefaultEMSS.
 	EMSS int
 
-	// CutAfter is how many octets this side gets across before the connection
-	// is cut as CutHow says, counted from the beginning. Zero means never.
+	// CutAfter is the number of bytes, counted from the beginning, after which the connection is
+	// cut in the way that CutHow says. Zero means never.
 	CutAfter int64
 	CutHow   CutHow
 }
@@ -61,20 +59,18 @@ func (c Config) emss() int {
 	return toe.DefaultEMSS
 }
 
-// CutHow says what a cut looks like to the two sides.
+// CutHow is what the two sides see of a cut.
 type CutHow uint8
 
 const (
-	// FIN ends this direction: the receiver reads the CutAfter octets and then
-	// io.EOF, the sender's next octet fails with EPIPE. The other direction
-	// goes on.
+	// FIN ends this direction. The receiver reads the CutAfter bytes and then io.EOF; the sender's
+	// next write fails with EPIPE. The other direction goes on.
 	FIN CutHow = iota
-	// RST ends both directions: each side reads what was sent before, then
-	// ECONNRESET, and its writes fail with ECONNRESET.
+	// RST ends both directions. Each side reads what was sent before the cut and then gets
+	// ECONNRESET. All writes fail with ECONNRESET.
 	RST
-	// Silence swallows everything the sender sends from then on, its FIN
-	// included; its writes go on until Window octets are swallowed. The other
-	// direction goes on.
+	// Silence drops everything that the sender sends after the cut, including its FIN. The sender's
+	// writes succeed until Window bytes are dropped, and then wait. The other direction goes on.
 	Silence
 )
 

@@ -1,34 +1,33 @@
-// Package simtoe is a deterministic in-memory TCP for tests: a toe.Backend that
-// does from a seed what networks do by chance.
+// Package simtoe is a deterministic in-memory TCP for tests. It is a toe.Backend whose splits,
+// delays, early runs and cuts follow from a seed, where those of a network are a matter of chance.
 //
-// A connection has two halves, one for each direction, and each half does to
-// the octets what the [Config] of the sending side says: it splits them into
-// runs, delays them, shows some of them early, cuts the connection at an exact
-// octet. [Pair] makes one connection, [New] a network to dial and listen in.
+// A connection has two halves, one for each direction. The [Config] of the sending side describes
+// each half: how it splits the bytes into runs, delays them, shows some of them early, and cuts the
+// connection at an exact byte. [Pair] makes one connection. [New] makes a network in which programs
+// dial and listen.
 //
 // # Determinism
 //
-// Where runs begin and end, and which of them are shown early, depends on Seed
-// and on the position in the stream only: not on how the octets were written,
-// nor on time. A reader that finds half a run gets that half first, so the
-// sequence of ReadSegment results is the same for the same sequence of calls,
-// as one goroutine makes them.
+// The ends of the runs, and which runs are shown early, depend only on Seed and on the position in
+// the stream. They depend neither on how the bytes were written nor on time. If only part of a run
+// has arrived, a reader gets that part first. So if one goroutine makes the same sequence of calls,
+// it gets the same sequence of ReadSegment results.
 //
 // # Early runs
 //
-// With Config.Early, ReadSegment also shows runs from behind a gap, as an engine
-// does that sees TCP segments arrive out of order. The same octets come again in
-// order. Read and Pending know nothing of early runs.
+// With Config.Early, ReadSegment also shows runs that follow a gap, like an engine that sees TCP
+// segments arrive out of order. The same bytes arrive again in order. Read and Pending ignore early
+// runs.
 //
 // # Time
 //
-// A half starts no goroutine and waits only with sync.Cond and package time, so
-// connections work in a testing/synctest bubble, where delays and deadlines
-// cost nothing; make them inside the bubble. Outside, Delay is real time.
+// A half starts no goroutine and waits only with sync.Cond and package time. So connections work in
+// a testing/synctest bubble, where delays and deadlines take no real time. They must be made inside
+// the bubble. Outside a bubble, Delay is real time.
 //
 // # Limits
 //
-// There is one lock per connection. After the peer's Close a write fails at once
-// with EPIPE, where a real TCP would send it and be reset. A writer who waits
-// because the window is full goes on when half of it is free, as with sockets.
+// There is one lock per connection. After the peer's Close a write fails at once with EPIPE; a real
+// TCP would send the bytes and then be reset. A writer that waits because the window is full
+// continues when half of the window is free, as with sockets.
 package simtoe

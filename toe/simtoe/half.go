@@ -11,20 +11,20 @@ import (
 	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
-// A half is one direction of a connection: one side writes to it, the other
-// reads from it. The connection's lock is held in its methods; those that wait
-// give it up meanwhile.
+// A half is one direction of a connection: one side writes to it, and the other side reads from it.
+// Callers of its methods hold the connection's lock. Methods that wait release the lock while they
+// wait.
 type half struct {
 	cfg  Config
 	peer *half // the other direction
 
-	readable      sync.Cond // octets have arrived or will never
-	writable      sync.Cond // there is room or never will be
+	readable      sync.Cond // bytes have arrived, or none will ever arrive
+	writable      sync.Cond // there is room, or there will never be any
 	readDeadline  deadline.Deadline
 	writeDeadline deadline.Deadline
 
-	// The octets next to written are in held; those up to transit.arrived may
-	// be read.
+	// held contains the bytes from next to written. The receiver may read those below
+	// transit.arrived.
 	held    ring
 	next    uint64
 	written uint64
@@ -32,19 +32,19 @@ type half struct {
 	runs    runs // as the receiver sees them
 
 	segments bool   // ReadSegment has been called
-	base     uint64 // next at that time: its offset 0
+	base     uint64 // next at the first ReadSegment, whose offset 0 it is
 
-	writing bool // a write is under way: others wait, octets do not mix
+	writing bool // a write is under way; other writes wait, so that their bytes do not mix
 
-	// How it ends. The sender's side:
+	// The fields below say how the half ends. First those of the sender:
 	writeClosed bool // Close was called
 	shut        bool // Close or CloseWrite was called, or the cut was a FIN
-	// On the way:
-	fin    bool // the receiver is to see a FIN behind the last octet
-	silent bool // what is sent vanishes
-	lost   int  // octets that have vanished
+	// In the network:
+	fin    bool // the receiver sees a FIN after the last byte
+	silent bool // the network drops what the sender sends
+	lost   int  // bytes dropped
 	reset  bool
-	// The receiver's side:
+	// At the receiver:
 	readClosed bool // Close was called
 	gone       bool // Close was called and the sender knows
 }
@@ -55,7 +55,7 @@ func newHalf(c Config, side uint64, mu *locks.Mutex[locks.Simulator]) *half {
 	return h
 }
 
-// write writes bufs, waiting for its turn and for room if wait is set.
+// write writes bufs. If wait is set, it waits for its turn and for room.
 func (h *half) write(bufs [][]byte, wait bool) (n int, err error) {
 	for {
 		if err := h.writeErr(wait); err != nil {
@@ -92,7 +92,7 @@ func (h *half) write(bufs [][]byte, wait bool) (n int, err error) {
 	return n, nil
 }
 
-// waitWritable waits until write would take something or fail.
+// waitWritable waits until write would take at least one byte or would fail.
 func (h *half) waitWritable() error {
 	for {
 		if err := h.writeErr(true); err != nil || !h.writing && h.room() > 0 {
@@ -102,7 +102,7 @@ func (h *half) waitWritable() error {
 	}
 }
 
-// writeErr says why nothing can be written, whether there is room or not.
+// writeErr returns why the sender can no longer write, or nil. It ignores whether there is room.
 func (h *half) writeErr(obeyDeadline bool) error {
 	switch {
 	case h.writeClosed:
@@ -117,13 +117,13 @@ func (h *half) writeErr(obeyDeadline bool) error {
 	return nil
 }
 
-// room returns how many octets may be written now.
+// room returns how many bytes the sender may write now.
 func (h *half) room() int {
 	return h.cfg.window() - h.held.n - h.lost
 }
 
-// put writes as much of b as there is room for, up to the cut, and returns how
-// much that is.
+// put writes as much of b as there is room for, at most up to the cut, and returns the number of
+// bytes written.
 func (h *half) put(b []byte) int {
 	b = b[:min(len(b), h.room())]
 	if len(b) == 0 {
@@ -160,13 +160,13 @@ func (h *half) cut() {
 	h.peer.wake()
 }
 
-// wake wakes everyone who waits for this half: its state has changed.
+// wake wakes every goroutine that waits for this half, because the state of the half has changed.
 func (h *half) wake() {
 	h.readable.Broadcast()
 	h.writable.Broadcast()
 }
 
-// read waits for octets in order.
+// read waits until bytes have arrived in order, and reads them.
 func (h *half) read(p []byte) (n int, err error) {
 	for {
 		if err := h.readErr(); err != nil || len(p) == 0 {
@@ -182,15 +182,16 @@ func (h *half) read(p []byte) (n int, err error) {
 	}
 }
 
-// beginSegments notes that ReadSegment is called. The first call is at offset 0.
+// beginSegments is called for each ReadSegment. The first call sets base: ReadSegment begins there,
+// at offset 0.
 func (h *half) beginSegments() {
 	if !h.segments {
 		h.segments, h.base = true, h.next
 	}
 }
 
-// waitSegment waits until there is something for readSegment: bytes in order or early, or the end.
-// It returns why nothing can be read.
+// waitSegment waits until readSegment can return bytes, in order or early, or the stream has ended.
+// It returns why nothing can be read, or nil.
 func (h *half) waitSegment() error {
 	for !h.hasSegment() {
 		h.readable.Wait()
@@ -213,7 +214,7 @@ func (h *half) hasSegment() bool {
 	return r != nil
 }
 
-// readSegment gives bytes early or in order, without waiting. n is 0 if there are none.
+// readSegment reads bytes that are early or in order, without waiting. n is 0 if there are none.
 func (h *half) readSegment(p []byte) (n int, off uint64) {
 	off = h.next - h.base
 	if len(p) == 0 {
@@ -228,7 +229,8 @@ func (h *half) readSegment(p []byte) (n int, off uint64) {
 	return h.take(p), off
 }
 
-// readErr says why nothing can be read, whether octets are there or not.
+// readErr returns why the receiver can no longer read, or nil. It ignores whether bytes have
+// arrived.
 func (h *half) readErr() error {
 	switch {
 	case h.readClosed:
@@ -239,11 +241,12 @@ func (h *half) readErr() error {
 	return nil
 }
 
-// end says whether the stream ends here, behind the last octet.
+// end returns the error that ends the stream if the receiver has read everything, and nil
+// otherwise.
 func (h *half) end() error {
 	switch {
 	case h.next < h.written:
-		return nil // on the way
+		return nil // some bytes are not read
 	case h.reset:
 		return syscall.ECONNRESET
 	case h.fin:
@@ -252,12 +255,12 @@ func (h *half) end() error {
 	return nil
 }
 
-// pending returns how many octets have arrived in order and are not read.
+// pending returns how many bytes have arrived in order and have not been read.
 func (h *half) pending() int {
 	return int(h.transit.arrived - h.next)
 }
 
-// take reads what has arrived of the current run.
+// take reads the part of the current run that has arrived, as far as it fits p.
 func (h *half) take(p []byte) int {
 	h.runs.pass(h.next)
 	n := min(len(p), h.pending(), int(min(h.runs.at(0).end-h.next, uint64(h.held.n))))
@@ -267,14 +270,14 @@ func (h *half) take(p []byte) int {
 	h.held.peek(0, p[:n])
 	h.held.drop(n)
 	h.next += uint64(n)
-	if h.held.n <= h.room() { // not for every octet
+	if h.held.n <= h.room() { // at least half of the window is free, so not each read wakes the writer
 		h.writable.Broadcast()
 	}
 	return n
 }
 
-// earlyRun returns the run to be shown early now, if any, and the offset of its
-// first octet. It need not have been written to its end.
+// earlyRun returns the run to be shown early now, and the offset of its first byte. r is nil if
+// there is none. The run need not have been written to its end.
 func (h *half) earlyRun() (r *run, start uint64) {
 	if h.cfg.Early <= 0 {
 		return nil, 0
@@ -292,14 +295,14 @@ func (h *half) earlyRun() (r *run, start uint64) {
 	return nil, 0
 }
 
-// closeWrite is the sender's half-close.
+// closeWrite ends the half after the last byte, by the sender's CloseWrite or Close.
 func (h *half) closeWrite() {
 	h.shut = true
 	h.fin = h.fin || !h.silent
 	h.wake()
 }
 
-// closeRead is the receiver's Close. told is whether the sender gets to know.
+// closeRead ends the half by the receiver's Close. If told is set, the sender learns of it.
 func (h *half) closeRead(told bool) {
 	h.readClosed = true
 	h.gone = h.gone || told

@@ -12,12 +12,12 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// firstPort is the first port that the network chooses by itself.
+// firstPort is the first port that a Network chooses itself.
 const firstPort = 49152
 
-// A Network is a set of addresses to listen at and to dial. Every connection
-// in it goes, both ways, as one Config says, each with splits, delays and early
-// runs of its own. It implements toe.Backend.
+// A Network is a set of addresses at which programs listen and dial. It implements toe.Backend. One
+// Config applies to every connection in both directions, but each direction has its own splits,
+// delays and early runs.
 type Network struct {
 	cfg Config
 
@@ -25,21 +25,21 @@ type Network struct {
 	// +checklocks:mu
 	listeners map[string]*listener
 	// +checklocks:mu
-	connections uint64 // made so far
+	connections uint64 // number of connections made
 	// +checklocks:mu
-	port int // last one chosen
+	port int // the port chosen last
 }
 
 var _ toe.Backend = (*Network)(nil)
 
-// New returns a Network without listeners. Connections made one after the other
+// New returns a Network without listeners. If the same connections are made in the same order, they
 // behave the same in every Network with the same Config.
 func New(c Config) *Network {
 	return &Network{cfg: c, listeners: make(map[string]*listener), port: firstPort - 1}
 }
 
-// Listen begins to listen at address, which may be any string; port 0 chooses a
-// port. Of network only the addresses tell.
+// Listen listens at address, which may be any string. Listen chooses the port if address ends in
+// ":0". It uses network only for the addresses that it returns.
 func (n *Network) Listen(ctx context.Context, network, address string) (toe.Listener, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Addr: Addr{network, address}, Err: err}
@@ -58,9 +58,8 @@ func (n *Network) Listen(ctx context.Context, network, address string) (toe.List
 	return l, nil
 }
 
-// Dial connects to the listener at exactly address and does not wait for its
-// Accept.
-// Without a listener the error is ECONNREFUSED.
+// Dial connects to the listener whose address is exactly address. It does not wait for Accept. If
+// there is no listener, the error is ECONNREFUSED.
 func (n *Network) Dial(ctx context.Context, network, address string) (toe.Stream, error) {
 	remote := Addr{network, address}
 	if err := ctx.Err(); err != nil {
@@ -80,7 +79,7 @@ func (n *Network) Dial(ctx context.Context, network, address string) (toe.Stream
 	return client, nil
 }
 
-// choosePortLocked returns a port that was not chosen before.
+// choosePortLocked returns a port that the Network has not chosen before.
 //
 // +checklocks:n.mu
 func (n *Network) choosePortLocked() string {
@@ -88,12 +87,12 @@ func (n *Network) choosePortLocked() string {
 	return strconv.Itoa(n.port)
 }
 
-// listener is an address of a Network. The Network's lock guards it.
+// A listener is an address of a Network. The lock of the Network guards it.
 type listener struct {
 	network *Network
 	addr    Addr
 
-	changed sync.Cond // of backlog or closed
+	changed sync.Cond // backlog or closed has changed
 	// +checklocks:network.mu
 	backlog []*Stream // dialled and not accepted
 	// +checklocks:network.mu
@@ -114,8 +113,8 @@ func (l *listener) Accept() (toe.Stream, error) {
 	return s, nil
 }
 
-// Close frees the address and closes the connections that nobody accepted.
-// Closing again does nothing.
+// Close frees the address and closes the connections that have not been accepted. Further calls do
+// nothing.
 func (l *listener) Close() error {
 	l.network.mu.Lock()
 	defer l.network.mu.Unlock()

@@ -1,11 +1,10 @@
 package simtoe
 
-// ring holds octets first in, first out. It grows up to what is put into it;
-// the zero value is empty.
+// A ring holds bytes, first in, first out. It grows as needed. The zero value is empty.
 type ring struct {
 	b    []byte // len(b) is the capacity
-	head int    // index of the first octet
-	n    int    // octets held
+	head int    // index in b of the first byte
+	n    int    // number of bytes held
 }
 
 // put appends p.
@@ -24,8 +23,7 @@ func (r *ring) put(p []byte) {
 	r.n += len(p)
 }
 
-// peek copies len(p) octets to p, beginning i octets behind the first. They
-// must be there.
+// peek copies len(p) bytes to p, beginning with byte i of the ring. The ring must hold them.
 func (r *ring) peek(i int, p []byte) {
 	i += r.head
 	if i >= len(r.b) {
@@ -35,7 +33,7 @@ func (r *ring) peek(i int, p []byte) {
 	copy(p[n:], r.b)
 }
 
-// drop takes the first n octets away.
+// drop removes the first n bytes.
 func (r *ring) drop(n int) {
 	r.head += n
 	if r.head >= len(r.b) {

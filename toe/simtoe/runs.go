@@ -5,23 +5,23 @@ import (
 	"math/rand/v2"
 )
 
-// lookahead is how many runs, from the current one on, are known at a time: an
-// early run has a gap of at most lookahead-1 runs before it.
+// lookahead is the number of runs, including the current one, that are known at a time. So the gap
+// before an early run has at most lookahead-1 runs.
 const lookahead = 8
 
 // A run is one piece of the stream as the receiver sees it.
 type run struct {
-	end uint64 // stream offset behind its last octet; it starts where the run before ends
-	// lag says when the run is shown early: as soon as the reader is in one of
-	// the lag runs before it. Zero means never.
+	end uint64 // stream offset after its last byte; the run starts at the end of the run before
+	// lag says when the run is shown early: as soon as the reader is in one of the lag runs before
+	// it. Zero means never.
 	lag   int
 	shown bool // early
 }
 
-// runs is the sequence of runs of one half: a function of the seed alone.
+// runs is the sequence of runs of one half. It depends on the seed alone.
 type runs struct {
-	random *rand.Rand // nil: a single run without end
-	max    int        // octets in a run
+	random *rand.Rand // nil if the stream is a single run without end
+	max    int        // maximum length of a run in bytes
 	split  bool
 	early  float64
 
@@ -43,8 +43,8 @@ func newRuns(c Config, side uint64) runs {
 	return r
 }
 
-// at returns the i-th run counted from the current one, which is 0.
-// i < lookahead.
+// at returns run number i, counted from the current run, which is number 0. i must be less than
+// lookahead.
 func (r *runs) at(i int) *run {
 	for ; r.n <= i; r.n++ {
 		r.known[(r.head+r.n)%lookahead] = r.draw()
@@ -52,7 +52,7 @@ func (r *runs) at(i int) *run {
 	return &r.known[(r.head+i)%lookahead]
 }
 
-// pass makes the run that holds the octet at next the current one.
+// pass makes the run that contains offset next the current run.
 func (r *runs) pass(next uint64) {
 	for r.at(0).end <= next {
 		r.head = (r.head + 1) % lookahead
@@ -60,8 +60,8 @@ func (r *runs) pass(next uint64) {
 	}
 }
 
-// draw makes up the run behind the last known one. It draws the same numbers
-// whatever the settings are, so that they do not change where runs end.
+// draw makes the run after the last known run. It draws the same random numbers for all settings,
+// so that Early does not change where the runs end.
 func (r *runs) draw() run {
 	if r.random == nil {
 		return run{end: math.MaxUint64}

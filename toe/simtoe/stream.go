@@ -10,36 +10,36 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// Addr is the address of one side of a connection, or of a Listener.
+// An Addr is the address of one side of a connection, or of a Listener.
 type Addr struct{ Net, Address string }
 
 func (a Addr) Network() string { return a.Net }
 func (a Addr) String() string  { return a.Address }
 
-// Stream is one side of a connection. All of its methods may be called from any goroutine.
+// A Stream is one side of a connection. Any goroutine may call its methods.
 type Stream struct {
-	mu  *locks.Mutex[locks.Simulator] // of both sides; guards the halves
+	mu  *locks.Mutex[locks.Simulator] // of both sides of the connection; guards the halves
 	out *half
 	in  *half
 
 	local  Addr
 	remote Addr
 	emss   atomic.Int64
-	// Close is a reset
+	// Close resets the connection.
 	abortive bool // +checklocks:mu
 }
 
 var _ toe.Stream = (*Stream)(nil)
 
-// Pair returns the two sides of a new connection. What side a sends goes as a
-// says, what side b sends as b says; with the same Config the two directions
-// still differ. The Streams are of type *Stream.
+// Pair returns the two sides of a new connection. Config a applies to what the first side sends,
+// and b to what the second side sends. If a and b are equal, the two directions still differ in
+// their runs. The Streams are of type *Stream.
 func Pair(a, b Config) (toe.Stream, toe.Stream) {
 	x, y := newPair(a, b, 0, Addr{"sim", "a"}, Addr{"sim", "b"})
 	return x, y
 }
 
-// newPair makes the number-th connection of those with the same seeds.
+// newPair makes a connection. number distinguishes connections that have the same seeds.
 func newPair(a, b Config, number uint64, aAddr, bAddr Addr) (x, y *Stream) {
 	mu := new(locks.Mutex[locks.Simulator])
 	ab, ba := newHalf(a, 2*number, mu), newHalf(b, 2*number+1, mu)
@@ -51,7 +51,7 @@ func newPair(a, b Config, number uint64, aAddr, bAddr Addr) (x, y *Stream) {
 	return x, y
 }
 
-// Read gives octets in order, at most one run at a time.
+// Read reads bytes in order, at most one run at a time.
 func (s *Stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,9 +59,9 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, s.opError("read", err)
 }
 
-// ReadSegment gives one run, or what has arrived of it and fits the memory of l, in order or early.
-// An early run is given once; the part that does not fit is not given early. ReadSegment has no
-// patience: a goroutine that waits here costs nothing.
+// ReadSegment reads one run, early or in order, as far as it has arrived and fits the memory of l.
+// An early run is shown once; if it does not fit, the rest of it comes only in order. ReadSegment
+// ignores the patience, because a goroutine that waits in a simulator costs nothing.
 func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	for {
 		if off, err = s.waitSegment(l); err != nil {
@@ -77,8 +77,8 @@ func (s *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	}
 }
 
-// waitSegment waits until there is something to read, and has l take its memory back if that takes
-// time. off is the next offset in order.
+// waitSegment waits until there is something to read. Before it waits, it calls l.TakeBack. off is
+// the next offset in order.
 func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	return s.in.next - s.in.base, err
 }
 
-// Pending returns the number of octets that Read could give now.
+// Pending returns the number of bytes that Read could return now.
 func (s *Stream) Pending() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,15 +117,15 @@ func (s *Stream) TryWriteBatch(bufs [][]byte) (int, error) {
 	return n, s.opError("write", err)
 }
 
-// WaitWritable waits until the window has room, half of it when it was full, and
-// no write is under way.
+// WaitWritable waits until the window has room and no write is under way. A window that was full
+// has room when half of it is free.
 func (s *Stream) WaitWritable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.opError("write", s.out.waitWritable())
 }
 
-// CloseWrite sends a FIN behind what was written.
+// CloseWrite sends a FIN after what was written.
 func (s *Stream) CloseWrite() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,11 +136,11 @@ func (s *Stream) CloseWrite() error {
 	return nil
 }
 
-// Flush returns nil: what was written is in the network.
+// Flush returns nil, because everything written is in the network.
 func (s *Stream) Flush(time.Duration) error { return nil }
 
 // Close ends both directions. What was written before still arrives; what was not read is lost.
-// Closing again does nothing.
+// Further calls do nothing.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,8 +148,8 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Abort resets the connection. The peer still reads what was written before, and then sees the
-// reset. Abort of a Stream that is closed does nothing.
+// Abort resets the connection. The peer reads what was written before, and then sees the reset.
+// Abort of a closed Stream does nothing.
 func (s *Stream) Abort() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,8 @@ func (s *Stream) closeLocked() {
 	s.in.closeRead(!s.out.silent)
 }
 
-// SetLinger with 0 seconds makes Close a reset, as for a net.TCPConn. Other values undo that.
+// SetLinger(0) makes Close reset the connection, as it does for a net.TCPConn. Any other value
+// makes Close orderly again.
 func (s *Stream) SetLinger(seconds int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,17 +183,17 @@ func (s *Stream) SetLinger(seconds int) error {
 	return nil
 }
 
-// Capabilities are those of a TCP. EarlyRuns depends on the Config of the peer's side.
+// Capabilities returns the capabilities of TCP. EarlyRuns depends on the Config of the peer's side.
 func (s *Stream) Capabilities() toe.Capabilities {
 	return toe.Capabilities{
 		Deadlines: true, HalfClose: true, Reset: true, Pending: true, EarlyRuns: s.in.cfg.Early > 0,
 	}
 }
 
-// EMSS returns Config.EMSS or what SetEMSS set.
+// EMSS returns Config.EMSS, or the value of the last SetEMSS.
 func (s *Stream) EMSS() int { return int(s.emss.Load()) }
 
-// SetEMSS changes what EMSS returns, as a new path MTU does.
+// SetEMSS sets the result of EMSS, like a change of the path MTU.
 func (s *Stream) SetEMSS(n int) { s.emss.Store(int64(n)) }
 
 func (s *Stream) LocalAddr() net.Addr  { return s.local }
@@ -225,7 +226,7 @@ func (s *Stream) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// opError makes err a *net.OpError, as package net does for all but io.EOF.
+// opError wraps err in a *net.OpError, unless err is io.EOF. Package net does the same.
 func (s *Stream) opError(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// transit is what is on its way: runs that were written and have not arrived,
-// because of Config.Delay. The connection's lock is held in its methods, except
-// in land.
+// transit holds what is on its way: the runs that were written and, because of Config.Delay, have
+// not arrived. Callers of its methods hold the connection's lock, except callers of land.
 type transit struct {
-	delay  time.Duration // longest; zero: nothing is ever on its way
+	delay  time.Duration // the maximum; if zero, everything arrives at once
 	random *rand.Rand
-	runs   runs // as the sender sees them: the same sequence as the receiver's
+	runs   runs // as the sender sees them; the receiver has the same sequence
 
-	arrived uint64    // stream offset up to which octets have arrived
+	arrived uint64    // stream offset below which all bytes have arrived
 	flight  []arrival // in stream order
 	timer   *time.Timer
 }
 
-// An arrival is a run, or part of one, on its way.
+// An arrival is a run, or part of one, that is on its way.
 type arrival struct {
 	end uint64
-	at  time.Time // or when the arrival before it has arrived: TCP keeps the order
+	at  time.Time // but not before the previous arrival, because TCP keeps the order
 }
 
 func newTransit(c Config, side uint64) transit {
@@ -36,8 +35,8 @@ func newTransit(c Config, side uint64) transit {
 	}
 }
 
-// send sends the octets up to stream offset end on their way. When some
-// arrive it wakes those who wait on c.
+// send sends the bytes below stream offset end on their way. It wakes the goroutines that wait on c
+// when bytes arrive.
 func (t *transit) send(end uint64, c *sync.Cond) {
 	if t.delay == 0 {
 		t.arrived = end
@@ -59,8 +58,8 @@ func (t *transit) send(end uint64, c *sync.Cond) {
 	}
 }
 
-// land is the timer's and takes the lock: the first run arrives, and those that
-// are due as well.
+// land runs in the timer's goroutine and takes the lock. The first run arrives, together with all
+// others that are due.
 func (t *transit) land(c *sync.Cond) {
 	c.L.Lock()
 	defer c.L.Unlock()
@@ -80,7 +79,7 @@ func (t *transit) land(c *sync.Cond) {
 	t.timer.Reset(time.Until(t.flight[0].at))
 }
 
-// stop forgets what is on its way.
+// stop drops everything that is on its way.
 func (t *transit) stop() {
 	if t.timer != nil {
 		t.timer.Stop()
