@@ -1,9 +1,10 @@
-// Package requirements is the catalogue of what the RFCs require of an iWARP implementation, and the matrix that shows
-// which test holds rddp to which requirement.
+// Package requirements is the catalogue of what the RFCs require of an iWARP implementation. It
+// also makes the matrix that shows which tests cover each requirement.
 //
-// Each requirement is a row of a table here, with an id that names its RFC and section: MPA-5044-4.3-6 is the
-// sixth of RFC 5044 §4.3. A test covers it by giving the id in its doc comment, so that a reader gets from the
-// test to the RFC; [Matrix] is the way back. A row without a test says why there is none.
+// Each requirement is a row of a table here. Its id names its RFC and section: MPA-5044-4.3-6 is
+// the sixth requirement of RFC 5044 §4.3. A test covers a requirement by giving the id in its doc
+// comment, so readers find the RFC from the test. [Matrix] finds the tests from the requirement. A
+// row without a test says why there is none.
 package requirements
 
 import (

@@ -1,31 +1,37 @@
 // Package kvcache is an example: a cache whose GETs are one-sided reads.
 //
-// The server keeps a hash table of fixed size in registered memory. A client's SET is a message to the server,
-// which writes the entry. A GET is one RDMA Read of the bucket that the key is in: the server's program takes no
-// part in it, has no request to parse and no goroutine to wake, and does not even know.
+// The server keeps a hash table of fixed size in registered memory. A client's SET is a message to
+// the server, which writes the entry. A GET is one RDMA Read of the bucket that contains the key.
+// The server's program takes no part in a GET: it parses no request, wakes no goroutine, and does
+// not notice the GET.
 //
 // # What a one-sided read guarantees
 //
-// That the octets are right, each as it was at some time between the call and its return: CRC32C has been checked.
-// Not that they are of one and the same time. A Read is answered in segments, each copied out of the memory
-// by itself, and RFC 5040 says nothing of the order in which octets of the source are fetched. So each entry
-// says itself whether it is whole. It has its version at both ends and a checksum in between. The server makes
-// the first version odd, writes the rest, and makes the first version even again. A reader that finds an
-// odd version, two different ones or a wrong checksum has met a SET, and reads again.
+// An RDMA Read guarantees that each byte is right: CRC32C has been checked, and the byte had this
+// value at some time between the call and its return. It does not guarantee that all bytes had
+// their values at the same time. A Read is answered in segments, and each segment is copied out of
+// the memory separately. RFC 5040 does not say in which order the bytes of the source are fetched.
+// So each entry shows whether it is whole: it has its version at both ends and a checksum in
+// between. The server makes the first version odd, writes the rest, and makes the first version
+// even again. A reader that finds an odd version, two different versions or a wrong checksum has
+// met a SET, and reads again.
 //
-// The versions alone would do if octets were fetched in a known order; the checksum does in any order.
-// A torn slot passes as whole if its versions agree and its CRC32C happens to: by chance in one of 2^32 of those.
+// If the bytes were fetched in a known order, the versions alone would be enough; the checksum
+// works in any order. A torn entry passes as whole only if its versions agree and its CRC32C
+// matches by chance, which happens for one torn entry in 2^32.
 //
-// Within the server's process writes and reads meet in [ddp.Region.Store], which never copies at the same time as
-// the connection does, so this is free of data races in Go's sense as well. Between two rddp ends it
-// makes a write of what fits into one segment atomic, and a slot would need no more than one Store. A
-// reader must not rely on that: how long segments are is the business of the connection.
+// In the server's process, writes and reads meet in [ddp.Region.Store], which never copies at the
+// same time as the connection does. So the server has no data race in Go's sense. Between two rddp
+// ends this also makes a write atomic if it fits into one segment, and an entry would need only one
+// Store. A reader must not rely on that, because the connection decides how long segments are.
 //
-// From this follows: a GET gives a value that was the key's at some time while the GET ran, or says that
-// there was none. A GET that begins after the answer to a SET, anybody's, gives that value or a later one.
+// So a GET returns a value that the key had at some time during the GET, or reports that the key
+// had none. A GET that begins after the answer to a SET, by whichever client, returns that value or
+// a later one.
 //
-// What it does not: a GET leaves no trace at the server, so there are no statistics there and the oldest
-// entry of a full bucket makes way, not the least used. Whoever may GET may read the whole table.
+// A GET leaves no trace at the server. So the server has no statistics of GETs, and a full bucket
+// drops its oldest entry, not the least used one. Every client that may GET may read the whole
+// table.
 package kvcache
 
 import (

@@ -1,13 +1,13 @@
-// Package standin stands in for the part of package net that makes TCP connections: a program that
-// calls its functions instead of net's gets extended sockets. The tests of conformance/foreign put
-// it under the test suites of other projects.
+// Package standin replaces the part of package net that makes TCP connections. A program that calls
+// its functions instead of net's gets extended sockets. The tests of conformance/foreign run the
+// test suites of other projects over it.
 //
-// The names are net's and so are the types of their arguments, as far as Go allows: a Dialer has
-// the fields of net.Dialer, a *TCPConn is a *extsock.Conn. Networks other than TCP are left to
-// package net.
+// The names and the types of the arguments are those of package net, as far as Go allows: a Dialer
+// has the fields of net.Dialer, and a *TCPConn is an *extsock.Conn. Package net serves all networks
+// except TCP.
 //
 // The environment variable RDDP_FOREIGN selects how the connections begin; see Mode. In all modes
-// but ModeInBand the package only passes an extsock.Config on. In particular it never calls
+// except ModeInBand the package only passes on an extsock.Config. In particular it never calls
 // Handshake.
 package standin
 

@@ -1,8 +1,9 @@
-// Package slowpeer opens many connections that say little or nothing. The connections belong to another process, so that
-// the descriptors and the memory of the process under test are those of the connections it has accepted.
+// Package slowpeer opens many connections that say little or nothing. The connections belong to
+// another process. So the descriptors and the memory of the process under test are those of the
+// connections that it has accepted.
 //
-// The other process is the test binary itself. The TestMain of a package that starts slow peers therefore calls [Main]
-// first.
+// The other process is the test binary itself. So the TestMain of a package that starts slow peers
+// calls [Main] first.
 package slowpeer
 
 import (

@@ -1,11 +1,12 @@
 //go:build interop
 
-// Package wire is what the harness and the guest's agent say to each other: one TCP connection per
-// process in the guest, and on it frames of a kind, a length and that many octets.
+// Package wire is the protocol between the harness and the guest's agent. There is one TCP
+// connection for each process in the guest. The connection carries frames, each of which has a
+// kind, a length and that many bytes.
 //
-// The harness sends one [Request], then any number of [Stdin] frames, [CloseStdin] and [Signal]. The agent
-// sends [Stdout] and [Stderr] frames as the process writes, and one [Exit] last. When the harness closes
-// the connection, the agent kills the process and everything in its process group.
+// The harness sends one [Request], then any number of [Stdin] frames, [CloseStdin] and [Signal].
+// The agent sends [Stdout] and [Stderr] frames as the process writes, and one [Exit] last. When the
+// harness closes the connection, the agent kills the process and everything in its process group.
 package wire
 
 import (
