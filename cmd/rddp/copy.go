@@ -22,15 +22,15 @@ func serveCommand() *cli.Command {
 		Name:      "serve",
 		Usage:     "serve the files below a directory to `rddp cp`",
 		ArgsUsage: "DIR",
-		Description: "Whoever can connect can read all files below DIR, and with -w write there: there is no authentication\n" +
-			"and no encryption. Nothing outside DIR can be reached.",
+		Description: "Every host that can connect can read all files below DIR, and with -w write there. There is no authentication\n" +
+			"and no encryption. Clients cannot reach anything outside DIR.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Value: ":" + filecopy.DefaultPort, Usage: "listen at `ADDR:PORT`"},
 			&cli.BoolFlag{Name: "writable", Aliases: []string{"w"}, Usage: "let clients put files and make directories"},
-			&cli.IntFlag{Name: "connections", Value: filecopy.DefaultMaxConns, Usage: "take at most `N` connections at a time"},
-			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "end a connection that is silent for so long"},
+			&cli.IntFlag{Name: "connections", Value: filecopy.DefaultMaxConns, Usage: "serve at most `N` connections at a time"},
+			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "close a connection that is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the client wants it; SHA-256 is always compared"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell each connection and file on standard error"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log each connection and file to standard error"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			switch {
@@ -64,7 +64,7 @@ func serveCommand() *cli.Command {
 	}
 }
 
-// startupTimeout is how long cp waits for a server's part in MPA startup.
+// startupTimeout is how long cp waits for the server during MPA startup.
 const startupTimeout = 10 * time.Second
 
 func cpCommand() *cli.Command {
@@ -72,18 +72,18 @@ func cpCommand() *cli.Command {
 		Name:      "cp",
 		Usage:     "copy files to or from `rddp serve`, by RDMA",
 		ArgsUsage: "SRC... DST",
-		Description: "Remote names are rddp://HOST[:PORT]/PATH, PATH being relative to the directory served (port 7174 if none\n" +
-			"is given, IPv6 addresses in brackets, no percent-escapes). All other names are local. Either the sources\n" +
-			"or DST are remote, not both.\n\n" +
+		Description: "Remote names are rddp://HOST[:PORT]/PATH. PATH is relative to the served directory. The default port is\n" +
+			"7174; IPv6 addresses are in brackets; there are no percent-escapes. All other names are local. Either the\n" +
+			"sources or DST are remote, but not both.\n\n" +
 			"   rddp cp rddp://host/big.iso .            download a file\n" +
 			"   rddp cp -r photos rddp://[fe80::1]:9000/ upload a directory\n\n" +
-			"Permission bits and modification times are kept, contents compared by SHA-256. What is interrupted is\n" +
-			"kept as .NAME.rddp-part: the same command again goes on from there, and does not send again what is\n" +
-			"there already. With -r only regular files and directories are copied.",
+			"cp keeps permission bits and modification times, and compares contents by SHA-256. An interrupted copy is\n" +
+			"kept as .NAME.rddp-part. The same command then continues the copy, and does not send again what has\n" +
+			"arrived already. With -r, cp copies only regular files and directories.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories with all that is in them"},
-			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is no terminal"},
-			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "give up on a server that is silent for so long"},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r"}, Usage: "copy directories and everything in them"},
+			&cli.BoolFlag{Name: "progress", Usage: "show the progress even if standard error is not a terminal"},
+			&cli.DurationFlag{Name: "timeout", Value: filecopy.DefaultIdleTimeout, Usage: "give up if the server is silent for longer than this"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the server wants it; SHA-256 is always compared"},
 		},
 		Action: runCopy,
@@ -110,7 +110,8 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	var bar copyBar
 	cfg := &filecopy.Config{
 		Recursive: c.Bool("recursive"), IdleTimeout: c.Duration("timeout"),
-		// A server that is silent from the start is not waited for any longer than one that falls silent.
+		// The wait for a server that is silent from the start is not longer than for one that falls
+		// silent later.
 		Socket: extsock.Config{NoCRC: c.Bool("no-crc"), HandshakeTimeout: min(c.Duration("timeout"), startupTimeout)},
 		Failed: func(name string, err error) {
 			bar.clear()
@@ -118,7 +119,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 		},
 		Skipped: func(name string) {
 			bar.clear()
-			fmt.Fprintf(stderr, "rddp cp: %s: left out: neither a regular file nor a directory\n", name)
+			fmt.Fprintf(stderr, "rddp cp: %s: skipped: neither a regular file nor a directory\n", name)
 		},
 	}
 	if c.Bool("progress") || term.IsTerminal(int(os.Stderr.Fd())) {
@@ -128,7 +129,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 	bar.finish(stderr)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted; the same command goes on from here")
+		return errors.New("interrupted; the same command continues the copy")
 	case errors.Is(err, filecopy.ErrNames):
 		return usage("%w", err)
 	}
@@ -138,7 +139,7 @@ func runCopy(ctx context.Context, c *cli.Command) error {
 // A copyBar shows the progress of a copy. The zero value shows nothing yet.
 type copyBar struct{ bar *progressbar.ProgressBar }
 
-// show draws the bar. One that can't be drawn is no reason to stop.
+// show draws the bar. If that fails, the copy goes on.
 func (b *copyBar) show(w io.Writer, p filecopy.Progress) {
 	if b.bar == nil {
 		b.bar = progressbar.NewOptions64(max(p.TotalOctets, 1), progressbar.OptionSetWriter(w),
@@ -149,7 +150,7 @@ func (b *copyBar) show(w io.Writer, p filecopy.Progress) {
 	_ = b.bar.Set64(min(p.Octets, max(p.TotalOctets, 1)))
 }
 
-// shorten returns the end of a name that is too long for the bar.
+// shorten returns name, or its end if name is too long for the bar.
 func shorten(name string) string {
 	const most = 32
 	if r := []rune(name); len(r) > most {

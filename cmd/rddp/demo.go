@@ -16,10 +16,10 @@ func demoCommand() *cli.Command {
 		Name:  "demo",
 		Usage: "move a real file between two processes by RDMA over TCP, next to plain TCP",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "file", Usage: "the file to move (default: one of random octets is made)"},
-			&cli.Int64Flag{Name: "size", Usage: "MiB of the file that is made", Value: 256},
-			&cli.IntFlag{Name: "rounds", Usage: "how often it crosses", Value: 3},
-			&cli.StringFlag{Name: "capture", Usage: "name of the capture", Value: "rddp-demo.pcapng"},
+			&cli.StringFlag{Name: "file", Usage: "move this file (default: a new file of random bytes)"},
+			&cli.Int64Flag{Name: "size", Usage: "size of the new file in MiB", Value: 256},
+			&cli.IntFlag{Name: "rounds", Usage: "how often to move the file", Value: 3},
+			&cli.StringFlag{Name: "capture", Usage: "write the capture to this file", Value: "rddp-demo.pcapng"},
 			&cli.BoolFlag{Name: "server", Hidden: true},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -48,13 +48,13 @@ func demoCommand() *cli.Command {
 	}
 }
 
-// showProgress draws a bar of the octets that have crossed.
+// showProgress returns a function that draws a bar of the bytes moved.
 func showProgress() func(n, total int64) {
 	var bar *progressbar.ProgressBar
 	return func(n, total int64) {
 		if bar == nil {
 			bar = progressbar.DefaultBytes(total, "RDMA")
 		}
-		_ = bar.Add64(n) // a bar that can't be drawn is no reason to stop
+		_ = bar.Add64(n) // if the bar can't be drawn, the demo goes on
 	}
 }

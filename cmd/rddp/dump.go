@@ -19,14 +19,14 @@ func dumpCommand() *cli.Command {
 		Name:      "dump",
 		Usage:     "decode the iWARP connections in a capture",
 		ArgsUsage: "FILE",
-		Description: "Prints one line for each MPA frame and FPDU in FILE, a pcap or pcapng file; - is the standard input.\n" +
-			"What is wrong with one connection is a line too; a file that can't be read to its end is an error.",
+		Description: "Prints one line for each MPA frame and FPDU in FILE, a pcap or pcapng file. - means standard input.\n" +
+			"An error in one connection is a line too. If FILE can't be read to its end, the command fails.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object on each line"},
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.NArg() != 1 {
-				return usage("give one FILE, or - for the standard input")
+				return usage("give one FILE, or - for standard input")
 			}
 			in, err := openFile(c, c.Args().First())
 			if err != nil {
@@ -49,7 +49,7 @@ func dumpCommand() *cli.Command {
 	}
 }
 
-// openFile opens a file; "-" is the standard input.
+// openFile opens a file; "-" means standard input.
 func openFile(c *cli.Command, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(c.Root().Reader), nil

@@ -1,8 +1,9 @@
-// Command rddp shows and uses the stack of this module: it pings, copies files, carries TCP services and
-// decodes captures by RDMA over plain TCP. `rddp help` lists its commands.
+// Command rddp shows and uses the stack of this module: by RDMA over plain TCP it pings, copies
+// files, carries TCP services and tests peers, and it decodes captures. `rddp help` lists its
+// commands.
 //
-// The exit status is 0 if all went well, 1 after a failure, and 2 if the command line was wrong. A
-// failure is told once, on standard error.
+// The exit status is 0 on success, 1 after a failure, and 2 if the command line is wrong. The
+// command prints a failure once, on standard error.
 package main
 
 import (
@@ -25,12 +26,13 @@ const (
 	exitUsage
 )
 
-// sameInterrupt is how long after an interrupt another one still counts as the same.
+// sameInterrupt is the time after an interrupt in which another interrupt counts as the same one.
 const sameInterrupt = time.Second / 2
 
 func main() {
-	// The first interrupt ends the command in an orderly way, a second one at once. One that comes with
-	// the first is the same: timeout(1) and others signal a process both by itself and in its group.
+	// The first interrupt ends the command in order, and a second one ends it at once. Two
+	// interrupts that come together count as one: timeout(1) and others signal a process both
+	// directly and through its group.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameInterrupt, stop) })
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr, commands()))
@@ -53,7 +55,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, commands 
 	return exitFailure
 }
 
-// app makes the command line of commands. Its errors are *commandErrors, and run alone prints them.
+// app returns the root command for commands. Its errors are *commandErrors, and only run prints
+// them.
 func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	for _, c := range commands {
 		name, action := "rddp "+c.Name, c.Action
@@ -71,7 +74,7 @@ func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	return &cli.Command{
 		Name: "rddp", Usage: "RDMA over plain TCP: DDP (RFC 5041) in user space", Version: version(),
 		Commands: commands, Writer: stdout, ErrWriter: stderr,
-		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run does it
+		ExitErrHandler: func(context.Context, *cli.Command, error) {}, // run prints the error
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
 			return &commandError{"rddp", &usageError{err}}
 		},
@@ -85,7 +88,7 @@ func app(stdout, stderr io.Writer, commands []*cli.Command) *cli.Command {
 	}
 }
 
-// version is the module's as the build recorded it.
+// version returns the version of the module, as the build recorded it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -109,8 +112,8 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-// A usageError is a command line that makes no sense. As a cli.ExitCoder it asks for exit status 2; a
-// command may also return cli.Exit(message, 2).
+// A usageError means that the command line is wrong. As a cli.ExitCoder it asks for exit status 2.
+// A command may also return cli.Exit(message, 2).
 type usageError struct{ err error }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }

@@ -17,24 +17,24 @@ import (
 func pingCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "ping",
-		Usage: "ping with RDMA Read and RDMA Write; speaks rping's protocol, in both roles",
+		Usage: "ping with RDMA Read and RDMA Write, as rping does, in both roles",
 		UsageText: "rddp ping -s [options]            answer pings\n" +
 			"rddp ping -c -a ADDRESS [options] ping a server, this one or Linux's rping",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "answer pings"},
 			&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "send pings"},
-			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the server's `ADDRESS`; server: the own one (default: all)"},
+			&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the server's `ADDRESS`; server: the address to listen at (default: all)"},
 			&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7174, Usage: "TCP `PORT`"},
 			&cli.IntFlag{Name: "count", HideDefault: true, Aliases: []string{"C"}, Usage: "client: make `N` pings (default: until interrupted)"},
-			&cli.IntFlag{Name: "size", HideDefault: true, Aliases: []string{"S"}, Usage: "client: ping data of `N` octets (default: 64); server: the most it takes (default: 64 MiB)"},
+			&cli.IntFlag{Name: "size", HideDefault: true, Aliases: []string{"S"}, Usage: "client: ping data of `N` bytes (default: 64); server: the maximum that it accepts (default: 64 MiB)"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the ping data"},
-			&cli.BoolFlag{Name: "validate", Aliases: []string{"V"}, Usage: "client: compare what comes back with what was sent"},
-			&cli.BoolFlag{Name: "persistent", Aliases: []string{"P"}, Usage: "server: take connections until interrupted, several at a time"},
-			&cli.BoolFlag{Name: "debug", Aliases: []string{"d"}, Usage: "tell each step on standard error"},
-			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "longest wait for the peer"},
+			&cli.BoolFlag{Name: "validate", Aliases: []string{"V"}, Usage: "client: compare the data received with the data sent"},
+			&cli.BoolFlag{Name: "persistent", Aliases: []string{"P"}, Usage: "server: serve connections until interrupted, several at a time"},
+			&cli.BoolFlag{Name: "debug", Aliases: []string{"d"}, Usage: "log each step to standard error"},
+			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "wait for the peer at most this long"},
 			&cli.IntFlag{Name: "revision", HideDefault: true, Usage: "client: MPA revision `1 or 2` (default: 2, then 1 if there is no Reply)"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the peer wants it"},
-			&cli.BoolFlag{Name: "markers", Usage: "ask the peer for markers; Linux's siw refuses"},
+			&cli.BoolFlag{Name: "markers", Usage: "ask the peer for Markers; Linux's siw refuses"},
 			&cli.BoolFlag{Name: "p2p", Usage: "client: ask for the peer-to-peer model of RFC 6581"},
 			&cli.StringFlag{Name: "rtr", Usage: "kinds of RTR: `LIST` of send, write, read (default: client with --p2p write,read; server all)"},
 		},
@@ -63,7 +63,7 @@ func runPing(ctx context.Context, c *cli.Command) error {
 	return err
 }
 
-// pingConfig makes the configuration of the command line, whose errors are *usageErrors.
+// pingConfig returns the configuration that the command line asks for. Its errors are *usageErrors.
 func pingConfig(c *cli.Command) (*ping.Config, error) {
 	rtr, err := ping.ParseRTR(c.String("rtr"))
 	switch {
@@ -76,13 +76,13 @@ func pingConfig(c *cli.Command) (*ping.Config, error) {
 	case c.Bool("client") && c.String("address") == "":
 		return nil, usage("-c needs -a ADDRESS")
 	case c.IsSet("size") && (c.Int("size") < 1 || c.Int("size") > ping.MaxSize):
-		return nil, usage("-S %d: the size is 1 to %d octets", c.Int("size"), ping.MaxSize)
+		return nil, usage("-S %d: the size is 1 to %d bytes", c.Int("size"), ping.MaxSize)
 	case c.Int("count") < 0:
 		return nil, usage("-C %d: the count is negative", c.Int("count"))
 	case c.IsSet("revision") && c.Int("revision") != 1 && c.Int("revision") != 2:
 		return nil, usage("--revision %d: MPA has revisions 1 and 2", c.Int("revision"))
 	case c.Duration("timeout") <= 0:
-		return nil, usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+		return nil, usage("--timeout %v: must be more than zero", c.Duration("timeout"))
 	}
 	cfg := &ping.Config{
 		Size: c.Int("size"), Count: c.Int("count"), Validate: c.Bool("validate"), Verbose: c.Bool("verbose"),

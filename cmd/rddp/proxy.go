@@ -21,25 +21,25 @@ func proxyCommand() *cli.Command {
 		Usage: "carry any TCP service over DDP between two hosts, for programs that can't be changed",
 		UsageText: "rddp proxy --listen rddp://[HOST][:PORT] --to HOST:PORT   the exit, near the service\n" +
 			"rddp proxy --listen [HOST]:PORT --to rddp://HOST[:PORT]   the entrance, near the clients",
-		Description: "Clients connect to the entrance in plain TCP, it connects to the exit in DDP mode, and that to the\n" +
-			"service in plain TCP. The side that speaks DDP is the one with rddp:// (port 7174 if none is given); the\n" +
-			"plain one may also be a unix socket, unix:PATH.\n\n" +
+		Description: "Clients connect to the entrance in plain TCP. The entrance connects to the exit in DDP mode, and the exit\n" +
+			"connects to the service in plain TCP. The address of the side that speaks DDP begins with rddp:// (default\n" +
+			"port 7174). The plain side may also be a unix socket, unix:PATH.\n\n" +
 			"   far$  rddp proxy --listen rddp://:7174 --to 127.0.0.1:80\n" +
 			"   near$ rddp proxy --listen 127.0.0.1:8080 --to rddp://far\n" +
 			"   near$ curl http://127.0.0.1:8080/\n\n" +
-			"Half-close is carried on in both directions, and so is a reset. Whoever can connect to an exit reaches the\n" +
-			"service: there is no authentication and no encryption. An interrupt ends the proxy when its connections\n" +
-			"have ended, at the latest after --grace; a second one ends it at once.",
+			"The proxy passes on half-closes and resets in both directions. Every host that can connect to an exit\n" +
+			"reaches the service: there is no authentication and no encryption. After an interrupt the proxy ends when\n" +
+			"its connections have ended, or after --grace. A second interrupt ends it at once.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Usage: "listen at `ADDRESS`; port 0 is any that is free"},
+			&cli.StringFlag{Name: "listen", Aliases: []string{"l"}, Usage: "listen at `ADDRESS`; port 0 means any free port"},
 			&cli.StringFlag{Name: "to", Aliases: []string{"t"}, Usage: "connect to `ADDRESS` for each connection"},
-			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "longest time for connecting, and for MPA startup"},
-			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "end a connection on which nothing moves for so long (default: never)"},
-			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, let connections end for so long"},
-			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "take at most `N` connections at a time"},
+			&cli.DurationFlag{Name: "timeout", Value: proxy.DefaultTimeout, Usage: "maximum time for connecting, and for MPA startup"},
+			&cli.DurationFlag{Name: "idle", HideDefault: true, Usage: "close a connection that is idle for longer than this (default: never)"},
+			&cli.DurationFlag{Name: "grace", Value: proxy.DefaultGrace, Usage: "after an interrupt, give connections this much time to end"},
+			&cli.IntFlag{Name: "max-conns", Value: proxy.DefaultMaxConns, Usage: "serve at most `N` connections at a time"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "no CRC32C on FPDUs unless the other proxy wants it"},
-			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "tell the counts on standard error at this interval"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell each connection when it has ended, not only those that failed"},
+			&cli.DurationFlag{Name: "stats", HideDefault: true, Usage: "print the counters to standard error at this interval"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print a line for each connection that ends, not only for those that fail"},
 		},
 		Action: runProxy,
 	}
@@ -84,8 +84,8 @@ func runProxy(ctx context.Context, c *cli.Command) error {
 	return p.Serve(ctx)
 }
 
-// proxyAddresses gives the addresses of the command line, which is looked at as a whole. Errors are
-// *usageErrors.
+// proxyAddresses returns the addresses of the command line, after checking all of the command line.
+// Its errors are *usageErrors.
 func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 	var errs [2]error
 	if c.IsSet("listen") && c.IsSet("to") {
@@ -104,17 +104,17 @@ func proxyAddresses(c *cli.Command) (listen, to proxy.Address, err error) {
 	case c.Int("max-conns") < 1:
 		err = usage("--max-conns %d: at least 1", c.Int("max-conns"))
 	case c.Duration("timeout") <= 0:
-		err = usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+		err = usage("--timeout %v: must be more than zero", c.Duration("timeout"))
 	}
 	for _, name := range []string{"idle", "grace", "stats"} {
 		if err == nil && c.Duration(name) < 0 {
-			err = usage("--%s %v: it is negative", name, c.Duration(name))
+			err = usage("--%s %v: must not be negative", name, c.Duration(name))
 		}
 	}
 	return listen, to, err
 }
 
-// tellStats tells the counts every so often, until the function it returns is called.
+// tellStats prints the counters at each interval, until the returned function is called.
 func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
 	t := time.NewTicker(every)
 	over, done := make(chan struct{}), make(chan struct{})
@@ -136,7 +136,7 @@ func tellStats(p *proxy.Proxy, every time.Duration, w io.Writer) (stop func()) {
 	}
 }
 
-// A lockedWriter takes one Write at a time.
+// A lockedWriter makes one Write at a time.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer // +checklocks:mu

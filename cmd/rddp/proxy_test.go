@@ -17,10 +17,10 @@ func TestProxyUsage(t *testing.T) {
 		{"-l here -to rddp://far", `"here" is no address`},
 		{"-l :0 -to rddp://far/x", `"rddp://far/x" is no address`},
 		{"-l :0 -to rddp://far --max-conns 0", "--max-conns 0: at least 1"},
-		{"-l :0 -to rddp://far --timeout 0s", "--timeout 0s: it must be more than zero"},
-		{"-l :0 -to rddp://far --idle -1s", "--idle -1s: it is negative"},
-		{"-l :0 -to rddp://far --grace -1s", "--grace -1s: it is negative"},
-		{"-l :0 -to rddp://far --stats -1s", "--stats -1s: it is negative"},
+		{"-l :0 -to rddp://far --timeout 0s", "--timeout 0s: must be more than zero"},
+		{"-l :0 -to rddp://far --idle -1s", "--idle -1s: must not be negative"},
+		{"-l :0 -to rddp://far --grace -1s", "--grace -1s: must not be negative"},
+		{"-l :0 -to rddp://far --stats -1s", "--stats -1s: must not be negative"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

@@ -22,29 +22,29 @@ import (
 func specCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "spec",
-		Usage:     "put an iWARP peer to the test: exact octets out, exact answers back",
+		Usage:     "test an iWARP peer: send exact bytes and check the exact answers",
 		ArgsUsage: "ADDRESS",
 		UsageText: "rddp spec [options] ADDRESS                    the peer listens at ADDRESS; this end is the MPA Initiator\n" +
 			"rddp spec --listen [options] ADDRESS           the peer dials ADDRESS again and again; this end is the Responder\n" +
-			"rddp spec --peer listen|dial [options] ADDRESS be such a peer\n" +
-			"rddp spec --list                               the cases",
-		Description: "The peer has to keep a small contract, conformance/SPEC.md. The exit status is 1 when a case has failed that the\n" +
-			"profile does not know, or the run was interrupted, and 2 when there is no peer.",
+			"rddp spec --peer listen|dial [options] ADDRESS act as such a peer\n" +
+			"rddp spec --list                               list the cases",
+		Description: "The peer must follow a small contract, conformance/SPEC.md. The exit status is 1 if a case fails that is not a\n" +
+			"known deviation of the profile, or if the run is interrupted, and 2 if there is no peer.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "listen", Usage: "wait for the peer to dial"},
-			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, 5044 or 5044/7.1; may be repeated"},
+			&cli.StringSliceFlag{Name: "section", Usage: "only cases whose ID begins with `PREFIX`, such as 5044 or 5044/7.1; may be repeated"},
 			&cli.BoolFlag{Name: "list", Usage: "print the cases and what they require"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-			&cli.StringFlag{Name: "junit", Usage: "write a JUnit report to `FILE`, too"},
-			&cli.StringFlag{Name: "profile", Value: "rfc", Usage: "whose deviations are known: `rfc or siw`"},
-			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "longest time of a case"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "with --listen: how long the peer's first connection is waited for"},
-			&cli.StringFlag{Name: "peer", Usage: "be the peer: `listen or dial`"},
+			&cli.StringFlag{Name: "junit", Usage: "also write a JUnit report to `FILE`"},
+			&cli.StringFlag{Name: "profile", Value: "rfc", Usage: "the implementation whose deviations are known: `rfc or siw`"},
+			&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second, Usage: "maximum time of a case"},
+			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "with --listen: wait at most this long for the peer's first connection"},
+			&cli.StringFlag{Name: "peer", Usage: "act as the peer: `listen or dial`"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "peer: no CRC32C on FPDUs unless the other end wants it"},
-			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for markers"},
+			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for Markers"},
 			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialling"},
 			&cli.BoolFlag{Name: "no-extensions", Usage: "peer: neither atomics nor Immediate Data"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: tell why connections have ended"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: print why connections ended"},
 		},
 		Action: runSpec,
 	}
@@ -72,19 +72,19 @@ func runSpec(ctx context.Context, c *cli.Command) error {
 	return runCases(ctx, c, cfg)
 }
 
-// checkSpec judges the command line; its errors are *usageErrors.
+// checkSpec checks the command line. Its errors are *usageErrors.
 func checkSpec(c *cli.Command) error {
 	profiles := slices.Sorted(maps.Keys(spec.Profiles()))
 	peer := c.String("peer")
 	switch {
 	case peer != "" && peer != "listen" && peer != "dial":
-		return usage("--peer %s: it is listen or dial", peer)
+		return usage("--peer %s: must be listen or dial", peer)
 	case !slices.Contains(profiles, c.String("profile")):
-		return usage("--profile %s: there are %s", c.String("profile"), strings.Join(profiles, ", "))
+		return usage("--profile %s: must be one of %s", c.String("profile"), strings.Join(profiles, ", "))
 	case c.Duration("timeout") <= 0:
-		return usage("--timeout %v: it must be more than zero", c.Duration("timeout"))
+		return usage("--timeout %v: must be more than zero", c.Duration("timeout"))
 	case c.Duration("wait") <= 0:
-		return usage("--wait %v: it must be more than zero", c.Duration("wait"))
+		return usage("--wait %v: must be more than zero", c.Duration("wait"))
 	case len(spec.Select(0, c.StringSlice("section"))) == 0:
 		return usage("no case begins with %s", strings.Join(c.StringSlice("section"), " or "))
 	case !c.Bool("list") && peer == "" && len(spec.Select(specPart(c), c.StringSlice("section"))) == 0:
@@ -94,12 +94,12 @@ func checkSpec(c *cli.Command) error {
 	case !c.Bool("list") && c.NArg() != 1:
 		return usage("give one ADDRESS")
 	case peer != "" && (c.Bool("listen") || c.Bool("json") || c.IsSet("junit") || c.IsSet("section")):
-		return usage("--peer goes with none of --listen, --json, --junit and --section")
+		return usage("--peer cannot be combined with --listen, --json, --junit or --section")
 	}
 	return nil
 }
 
-// specPart is the part of the peer that is asked.
+// specPart returns the role of the peer that is asked.
 func specPart(c *cli.Command) spec.Part {
 	if c.Bool("listen") {
 		return spec.Initiator
@@ -107,8 +107,8 @@ func specPart(c *cli.Command) spec.Part {
 	return spec.Responder
 }
 
-// specOpen says where the connections come from. With --listen it waits for the first one: a person may have to start the
-// peer elsewhere.
+// specOpen sets cfg.Open. With --listen it waits for the first connection, because a person may
+// have to start the peer elsewhere.
 func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListener func(), err error) {
 	if !c.Bool("listen") {
 		cfg.Open = func(ctx context.Context) (net.Conn, error) {
@@ -132,7 +132,7 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 			return nil, context.Cause(ctx)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("nobody has dialled within %v", c.Duration("wait"))
+			err = fmt.Errorf("no connection within %v", c.Duration("wait"))
 		}
 		return nil, cli.Exit((&spec.NoPeerError{Err: err}).Error(), exitUsage)
 	}
@@ -153,10 +153,10 @@ func specOpen(ctx context.Context, c *cli.Command, cfg *spec.Config) (closeListe
 	}, nil
 }
 
-// runCases asks the peer and reports. A peer that is not there is an error with exit status 2.
+// runCases asks the peer and reports. If there is no peer, the exit status is 2.
 func runCases(ctx context.Context, c *cli.Command, cfg spec.Config) error {
 	var junit *os.File
-	if file := c.String("junit"); file != "" { // a run is long: that there is no place for its report is better known before
+	if file := c.String("junit"); file != "" { // before the run, which is long
 		var err error
 		if junit, err = os.Create(file); err != nil {
 			return cli.Exit(err.Error(), exitUsage)
@@ -195,7 +195,7 @@ func listCases(c *cli.Command) error {
 	return nil
 }
 
-// runPeer is the peer of the contract.
+// runPeer acts as the peer of the contract.
 func runPeer(ctx context.Context, c *cli.Command) error {
 	p := &specpeer.Peer{
 		Socket: extsock.Config{

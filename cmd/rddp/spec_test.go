@@ -19,10 +19,10 @@ func TestSpecUsage(t *testing.T) {
 		{"", "give one ADDRESS"},
 		{"a:1 b:2", "give one ADDRESS"},
 		{"--peer both a:1", "--peer both"},
-		{"--peer dial --json a:1", "--peer goes with none of"},
-		{"--profile tcp a:1", "there are rfc, siw"},
-		{"--timeout 0s a:1", "it must be more than zero"},
-		{"--wait 0s a:1", "--wait 0s: it must be more than zero"},
+		{"--peer dial --json a:1", "--peer cannot be combined with"},
+		{"--profile tcp a:1", "must be one of rfc, siw"},
+		{"--timeout 0s a:1", "must be more than zero"},
+		{"--wait 0s a:1", "--wait 0s: must be more than zero"},
 		{"--section 9999 a:1", "no case begins with 9999"},
 		{"--list a:1", "unexpected argument"},
 	} {
@@ -50,7 +50,7 @@ func TestSpecUsage(t *testing.T) {
 		{[]string{"spec", "--section", "5044/7.1.1/request-format", address}, "no case for a peer that is the responder"},
 		{[]string{"spec", "--listen", "--section", "5044/7.1.1/revision-1", "127.0.0.1:0"}, "no case for a peer that is the initiator"},
 		{[]string{"spec", address}, "no peer: "},
-		{[]string{"spec", "--listen", "--wait", "10ms", "127.0.0.1:0"}, "no peer: nobody has dialled within 10ms"},
+		{[]string{"spec", "--listen", "--wait", "10ms", "127.0.0.1:0"}, "no peer: no connection within 10ms"},
 		{[]string{"spec", "--listen", taken.Addr().String()}, "listen tcp "},
 		{[]string{"spec", "--junit", filepath.Join(t.TempDir(), "no", "folder"), address}, filepath.Join("no", "folder")},
 	} {
