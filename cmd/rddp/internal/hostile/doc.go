@@ -1,3 +1,3 @@
-// Package hostile holds no code: its tests put peers that say nothing in front of the command's servers. It is the sibling
-// of conformance/hostile, which does this to the extended socket.
+// Package hostile contains only tests, which connect silent peers to the command's servers.
+// conformance/hostile does the same to the extended socket.
 package hostile

@@ -1,4 +1,4 @@
-// Package tcptest has the plain TCP clients and services that tests put in front of a proxy and behind it.
+// Package tcptest contains the plain TCP clients and services that tests connect through a proxy.
 package tcptest
 
 import (
