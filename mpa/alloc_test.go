@@ -6,7 +6,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// noAllocs fails if f allocates. The race detector allocates on its own account.
+// noAllocs fails the test if f allocates. It does nothing under the race detector, which allocates
+// itself.
 func noAllocs(t *testing.T, desc string, f func()) {
 	t.Helper()
 	if testmode.Race {
@@ -35,7 +36,7 @@ func newPipe(crc, markers bool, n int) *pipe {
 	return p
 }
 
-// fill makes a batch of count FPDUs.
+// fill fills the batch with count FPDUs.
 func (p *pipe) fill(count int) {
 	p.b.Reset()
 	for range count {
@@ -43,7 +44,7 @@ func (p *pipe) fill(count int) {
 	}
 }
 
-// receive takes the batch, and returns how many ULPDUs came.
+// receive receives the batch and returns the number of ULPDUs.
 func (p *pipe) receive() (count int) {
 	for _, piece := range p.b.Bufs() {
 		for len(piece) > 0 {
@@ -82,7 +83,8 @@ func TestAllocsPerFPDU(t *testing.T) {
 	}
 }
 
-// TestAllocsEarly: early FPDUs cost nothing either, but for the first of a Receiver.
+// TestAllocsEarly checks that early FPDUs cost no allocation, except for the first early FPDU of a
+// Receiver.
 func TestAllocsEarly(t *testing.T) {
 	p := newPipe(true, true, 1442)
 	early := 0

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-const scratchLen = 512 << 10 // bytes: a large Batch
+const scratchLen = 512 << 10 // bytes of a large Batch
 
-// TestBatchJoinsNeighbours: what lies side by side in scratch is one entry of the vector.
+// TestBatchJoinsNeighbours checks that neighbouring bytes of scratch are one entry of the vector.
 func TestBatchJoinsNeighbours(t *testing.T) {
 	b, s := NewBatch(scratchLen), NewSender(Agreement{CRC: true})
 	for range 10 {
@@ -21,7 +21,8 @@ func TestBatchJoinsNeighbours(t *testing.T) {
 	for range 10 {
 		s.Append(b, false, figure5, long)
 	}
-	// The short ones have been handed out; then header, payload, trailer and header, payload, …
+	// First the short FPDUs, which Bufs has returned already; then header, payload, trailer and
+	// header, payload, …
 	if n := len(b.Bufs()); n != 1+2*10+1 {
 		t.Errorf("with 10 long FPDUs there are %d entries, want 22", n)
 	}
@@ -30,7 +31,8 @@ func TestBatchJoinsNeighbours(t *testing.T) {
 	}
 }
 
-// TestBatchFull: until Full says so, the worst FPDU fits, by octets and by entries.
+// TestBatchFull checks that the longest FPDU fits while Full returns false, both by bytes and by
+// entries.
 func TestBatchFull(t *testing.T) {
 	long := make([]byte, MaxULPDU)
 	pieces := make([][]byte, 0, 64)
@@ -43,7 +45,7 @@ func TestBatchFull(t *testing.T) {
 		desc              string
 		snapshot, markers bool
 		payload           [][]byte
-		least             int // octets
+		least             int // bytes
 	}{
 		{"short, copied", false, false, [][]byte{figure5}, scratchLen - 2*maxSent},
 		{"long, copied", true, false, [][]byte{long}, scratchLen - 2*maxSent},
@@ -82,8 +84,8 @@ func TestBatchFull(t *testing.T) {
 	}
 }
 
-// TestBatchFullByEntries: pieces of 8 KiB fill a mebibyte before they fill the vector, so the limit of
-// entries is shown by itself.
+// TestBatchFullByEntries checks the limit of entries by itself, with short pieces. Pieces of 8 KiB
+// reach the limit of a mebibyte before they fill the vector.
 func TestBatchFullByEntries(t *testing.T) {
 	b := NewBatch(scratchLen)
 	for !b.Full() {
@@ -94,7 +96,8 @@ func TestBatchFullByEntries(t *testing.T) {
 	}
 }
 
-// TestBatchOfLeastMemory: the longest FPDU fits, copied or referred to in the most pieces.
+// TestBatchOfLeastMemory checks that the longest FPDU fits a Batch of MinBuffer bytes, whether its
+// payload is copied or referred to in as many pieces as possible.
 func TestBatchOfLeastMemory(t *testing.T) {
 	long := make([]byte, MaxULPDU-1)
 	for _, snapshot := range []bool{false, true} {

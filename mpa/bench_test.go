@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// benchSizes are ULPDU lengths: a small message, a TCP segment on Ethernet, the longest.
+// benchSizes are ULPDU lengths: a small message, a TCP segment on Ethernet, and the maximum.
 var benchSizes = []struct {
 	name string
 	n    int
@@ -38,11 +38,12 @@ func BenchmarkSender(b *testing.B) {
 	})
 }
 
-// BenchmarkReceiver takes one ULPDU out of a buffer of 256 KiB that is filled with whole FPDUs at a
-// time. The copy that stands for the read is counted, too.
+// BenchmarkReceiver receives one ULPDU in each round, from a buffer of 256 KiB that is filled with
+// whole FPDUs. The figure includes the copy that replaces the read.
 func BenchmarkReceiver(b *testing.B) {
 	benchEach(b, func(b *testing.B, crc, markers bool, n int) {
-		// The stream repeats itself after so many octets: FPDUs at all phases, then at phase 0 again.
+		// The stream repeats itself after this many bytes: FPDUs begin at all phases, then at phase
+		// 0 again.
 		s, batch := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch(scratchLen)
 		ulpdu := counting(0, n)
 		var stream []byte
@@ -81,7 +82,7 @@ func BenchmarkReceiver(b *testing.B) {
 	})
 }
 
-// BenchmarkParseFrame takes an enhanced Request with 200 octets of Private Data.
+// BenchmarkParseFrame parses an enhanced Request with 200 bytes of Private Data.
 func BenchmarkParseFrame(b *testing.B) {
 	frame := Frame{CRC: true, Revision: 2, Enhanced: true, IRD: 16, ORD: 16, PrivateData: make([]byte, 200)}.AppendTo(nil)
 	b.ReportAllocs()

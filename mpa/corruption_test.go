@@ -11,18 +11,18 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// A corruption is an FPDU with a good one before it and plenty behind it, and a Receiver that gets all of it
-// again and again, each time with other bits flipped.
+// A corruption is an FPDU with a valid FPDU before it and many bytes after it. Its Receiver gets
+// the stream again and again, each time with other bits of the FPDU flipped.
 type corruption struct {
 	t      testing.TB
 	stream []byte
 	from   int // where the FPDU begins
 	size   int
 	buf    []byte
-	shown  int // ULPDUs that must not have been
+	shown  int // ULPDUs that the Receiver must not have returned
 }
 
-// newCorruption makes an FPDU of 1500 octets: ULPDU_Length, 1494 octets, CRC.
+// newCorruption makes an FPDU of 1500 bytes: ULPDU_Length, 1494 bytes of ULPDU, CRC.
 func newCorruption(t testing.TB) *corruption {
 	first, bad := counting(1, 40), counting(7, 1494)
 	c := &corruption{t: t, stream: refFPDU(first, 0, false, true), size: 1500}
@@ -31,7 +31,7 @@ func newCorruption(t testing.TB) *corruption {
 	if len(c.stream) != c.from+c.size {
 		t.Fatalf("FPDU of %d octets", len(c.stream)-c.from)
 	}
-	for len(c.stream) < c.from+70000 { // wherever a changed length points to there are octets
+	for len(c.stream) < c.from+70000 { // so that a changed length never points beyond the stream
 		c.stream = append(c.stream, refFPDU(counting(len(c.stream), 1000), len(c.stream), false, true)...)
 	}
 	c.buf = make([]byte, len(c.stream)+MinBuffer)
@@ -40,8 +40,8 @@ func newCorruption(t testing.TB) *corruption {
 
 func (c *corruption) flip(bit int) { c.stream[c.from+bit/8] ^= 1 << (bit % 8) }
 
-// caught has the Receiver judge the stream with these bits of the FPDU flipped, and puts them back. Only as much
-// of the stream is given to it as the FPDU has by its length.
+// caught reports whether the Receiver refuses the stream with these bits of the FPDU flipped, and
+// restores the bits. The Receiver gets only as many bytes as the FPDU has by its length.
 func (c *corruption) caught(bits ...int) bool {
 	for _, bit := range bits {
 		c.flip(bit)
@@ -64,8 +64,9 @@ func (c *corruption) caught(bits ...int) bool {
 	return ok
 }
 
-// syndromes returns what flipping each bit of the FPDU does to "CRC of the octets, xor the CRC field". CRC32C is
-// linear, so that flipping several does the xor of it; the length stays as it is.
+// syndromes returns how flipping each bit of the FPDU changes "CRC of the bytes, xor the CRC
+// field". CRC32C is linear, so flipping several bits changes it by the xor of their syndromes, as
+// long as the length stays the same.
 func (c *corruption) syndromes() []uint32 {
 	fpdu := bytes.Clone(c.stream[c.from : c.from+c.size])
 	body := c.size - crcLen
@@ -78,8 +79,8 @@ func (c *corruption) syndromes() []uint32 {
 	return all
 }
 
-// TestCorruptionOneBit flips each bit of an FPDU of 1500 octets: the Receiver refuses it, and shows neither
-// it nor anything behind it.
+// TestCorruptionOneBit flips each bit of an FPDU of 1500 bytes. The Receiver must refuse the FPDU,
+// and must return neither it nor anything after it.
 //
 // MPA-5044-4.4-19, MPA-5044-4.4-20, MPA-5044-6-1, MPA-5044-6-3
 func TestCorruptionOneBit(t *testing.T) {
@@ -95,7 +96,7 @@ func TestCorruptionOneBit(t *testing.T) {
 	t.Logf("%d of %d one-bit errors caught, 0 ULPDUs shown", 8*c.size-c.shown, 8*c.size)
 }
 
-// good reports whether the first two FPDUs are shown as they are.
+// good reports whether the Receiver returns the first two FPDUs unchanged.
 func (c *corruption) good(n int) bool {
 	r := Receiver{crc: true, buf: c.stream[:n], w: n}
 	shown := 0
@@ -105,9 +106,10 @@ func (c *corruption) good(n int) bool {
 	return shown == 2 && r.Err() == nil
 }
 
-// TestCorruptionTwoBits proves the same for every pair of bits: outside of ULPDU_Length by the linearity of
-// the CRC, since all syndromes differ and none is 0, with the Receiver's own verdict for a sample; where a bit
-// of ULPDU_Length is flipped the CRC is over other octets, and the Receiver judges all the pairs.
+// TestCorruptionTwoBits proves the same for every pair of bits. Outside ULPDU_Length it uses the
+// linearity of the CRC: all syndromes differ and none is 0. The Receiver itself judges a sample of
+// these pairs. If a bit of ULPDU_Length is flipped, the CRC covers other bytes, so the Receiver
+// judges all of these pairs.
 //
 // MPA-5044-4.4-19, MPA-5044-4.4-20, MPA-5044-6-1, MPA-5044-6-3
 func TestCorruptionTwoBits(t *testing.T) {
@@ -125,7 +127,8 @@ func TestCorruptionTwoBits(t *testing.T) {
 		}
 	}
 	rnd := seeded(t)
-	// The syndromes are those of the Receiver: a sample of pairs, all of which it has to refuse.
+	// A sample of pairs shows that the Receiver agrees with the syndromes: it must refuse each
+	// pair.
 	judged := 0
 	sample := testmode.Cases(5_000_000)
 	for range sample {
@@ -154,10 +157,11 @@ func TestCorruptionTwoBits(t *testing.T) {
 		pairs, len(all), judged, lengths)
 }
 
-// TestCorruptionWithMarkers does the one-bit errors where there are Markers: those are under the CRC as well.
+// TestCorruptionWithMarkers checks one-bit errors in an FPDU with Markers, which the CRC covers as
+// well.
 func TestCorruptionWithMarkers(t *testing.T) {
 	ulpdu := counting(7, 1460)
-	const begin = 480 // the first Marker stands 32 octets behind the beginning
+	const begin = 480 // the first Marker is 32 bytes after the beginning
 	fpdu := refFPDU(ulpdu, begin, true, true)
 	tail := make([]byte, 70000)
 	caught, step := 0, 1

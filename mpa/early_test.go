@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// show gives a run to the sink as an early one, and unreads each ULPDU that refuse is true for.
+// show gives the sink an early run, and calls Unread for each ULPDU for which refuse returns true.
 func (s *sink) show(off uint64, run []byte, refuse func() bool) {
 	s.Fill(off, copy(s.Free(), run))
 	for s.Next() {
@@ -23,8 +23,8 @@ func (s *sink) show(off uint64, run []byte, refuse func() bool) {
 
 func never() bool { return false }
 
-// TestEarlyRunsChangeNothing gives the same stream with and without early runs: the same ULPDUs come,
-// each once, and those in order in order.
+// TestEarlyRunsChangeNothing receives the same stream with and without early runs. The ULPDUs must
+// be the same, each once, and those that are not early must be in order.
 // MPA-5044-1.2-1, MPA-5044-3-9 to MPA-5044-3-12, MPA-5044-4.3-17, MPA-5044-4.3-18
 func TestEarlyRunsChangeNothing(t *testing.T) {
 	const seed = 3
@@ -69,7 +69,8 @@ func TestEarlyRunsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestEarlyFindsAll: behind a gap, all whole FPDUs are found from the first that a Marker points to.
+// TestEarlyFindsAll checks that, after a gap, the Receiver finds all whole FPDUs from the first one
+// that a Marker points to.
 // MPA-5044-6-4
 func TestEarlyFindsAll(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
@@ -105,7 +106,7 @@ func TestEarlyFindsAll(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("found %v, want %v", got, tt.want)
 			}
-			// Shown again, early or in order, they are passed.
+			// The Receiver skips them when they arrive again, early or in order.
 			s.got = nil
 			s.show(uint64(tt.from), stream[tt.from:tt.to], never)
 			s.feed(stream, 0)
@@ -116,7 +117,8 @@ func TestEarlyFindsAll(t *testing.T) {
 	}
 }
 
-// TestFirstValidOctetWins: what was shown early stays, whatever comes in its place later.
+// TestFirstValidOctetWins checks that later bytes at the same offsets do not replace what was shown
+// early.
 func TestFirstValidOctetWins(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	c, d := begins[2], begins[3]
@@ -135,7 +137,8 @@ func TestFirstValidOctetWins(t *testing.T) {
 	}
 }
 
-// TestEdgeWaitsForOrder: an FPDU that was shown early counts only when all its octets have come.
+// TestEdgeWaitsForOrder checks that Edge passes an FPDU that was shown early only when all its
+// bytes have arrived in order.
 func TestEdgeWaitsForOrder(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
@@ -152,8 +155,8 @@ func TestEdgeWaitsForOrder(t *testing.T) {
 	}
 }
 
-// TestBadHintsAreDropped: nothing that is wrong in an early run does harm, and without Markers or
-// without CRC there is no use of one.
+// TestBadHintsAreDropped checks that an invalid early run does no harm, and that the Receiver
+// ignores early runs without Markers or without CRC.
 func TestBadHintsAreDropped(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	change := func(f func(b []byte)) []byte {
@@ -190,7 +193,8 @@ func TestBadHintsAreDropped(t *testing.T) {
 	}
 }
 
-// TestEarlyIsBounded: maxShown FPDUs are remembered; the next is not shown, and comes in order.
+// TestEarlyIsBounded checks that the Receiver remembers maxShown FPDUs. It does not show the next
+// one early, but returns it in order.
 func TestEarlyIsBounded(t *testing.T) {
 	ulpdus := ofLengths(make([]int, 2*maxShown)...)
 	for i := range ulpdus {
@@ -232,7 +236,7 @@ func TestRFC5044_8_GapClosesOverAnotherFPDU(t *testing.T) {
 	wantCode(t, s.Err(), CodeMarker)
 }
 
-// TestOverlappingHints: of two early FPDUs that share octets the first stays.
+// TestOverlappingHints checks that the first of two overlapping early FPDUs remains.
 func TestOverlappingHints(t *testing.T) {
 	a, _ := refStream(ofLengths(600, 600, 600), true, true)
 	b, _ := refStream(ofLengths(700, 900), true, true)
@@ -247,7 +251,7 @@ func TestOverlappingHints(t *testing.T) {
 	}
 }
 
-// TestEarlyRunGrows: behind the FPDUs that an earlier run has shown, a longer one shows more.
+// TestEarlyRunGrows checks that a longer run shows the FPDUs that follow those of an earlier run.
 func TestEarlyRunGrows(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
@@ -259,14 +263,14 @@ func TestEarlyRunGrows(t *testing.T) {
 	}
 }
 
-// TestUnreadInOrder: what came in order has no second turn.
+// TestUnreadInOrder checks that Unread panics for a ULPDU that arrived in order.
 func TestUnreadInOrder(t *testing.T) {
 	s := newSink(true, true).feed(refFPDU(figure5, 0, true, true), 0)
 	wantPanic(t, s.Unread)
 }
 
-// TestEarlyRunEndsWithItsInput: the rest of a run that was not drained is given up, not mixed up with
-// what is read over it.
+// TestEarlyRunEndsWithItsInput checks that the Receiver drops the rest of a run that the caller has
+// not drained, and does not mix it with bytes read over it.
 func TestEarlyRunEndsWithItsInput(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
@@ -284,7 +288,8 @@ func TestEarlyRunEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// TestEarlyRunEndsWithTheStream: neither after an error nor without the buffer is a run looked at.
+// TestEarlyRunEndsWithTheStream checks that the Receiver ignores a run after an error or without a
+// buffer.
 func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	s := newSink(true, true)
@@ -295,7 +300,7 @@ func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	}
 	s.SetBuffer(make([]byte, MinBuffer))
 	stream[20] ^= 1
-	s.Fill(0, copy(s.Free(), stream[:begins[1]])) // and Next is not called
+	s.Fill(0, copy(s.Free(), stream[:begins[1]])) // without a call of Next
 	s.Fill(512, copy(s.Free(), stream[512:]))
 	if s.Next() {
 		t.Errorf("with an error before it there is %+v", s.ULPDU())
@@ -303,8 +308,8 @@ func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	wantCode(t, s.Err(), CodeCRC)
 }
 
-// TestEarlyIsVerified: of a run behind a gap nothing is shown whose CRC or Marker is wrong, or what is behind that. The
-// same octets are right when they come in order.
+// TestEarlyIsVerified checks that a run after a gap shows no FPDU with a wrong CRC or Marker, and
+// no FPDU after it. The same bytes, when correct, are returned in order.
 // MPA-5044-6-1, MPA-5044-6-3
 func TestEarlyIsVerified(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
@@ -312,7 +317,7 @@ func TestEarlyIsVerified(t *testing.T) {
 	for at := c; at < d; at++ {
 		for _, sealed := range []bool{false, true} {
 			if inMarker := at == c+2 || at == 1026; sealed && !inMarker {
-				continue // that is another FPDU, and a good one
+				continue // that is another FPDU, and a valid one
 			}
 			run := bytes.Clone(stream[c:])
 			run[at-c] ^= 0x80

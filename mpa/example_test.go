@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// Two ULPDUs go out in one write and come in.
+// One write sends two ULPDUs, and the other end receives them.
 func Example() {
 	tx := mpa.NewSender(mpa.Agreement{CRC: true})
 	batch := mpa.NewBatch(512 << 10)
@@ -17,7 +17,7 @@ func Example() {
 	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 256<<10))
 	var off uint64
-	for _, octets := range batch.Bufs() { // stands for a write and a read
+	for _, octets := range batch.Bufs() { // in place of a write and a read
 		n := copy(rx.Free(), octets)
 		rx.Fill(off, n)
 		off += uint64(n)
@@ -33,7 +33,7 @@ func Example() {
 	// edge 32 <nil>
 }
 
-// Startup: the Responder's ULP looks at the Private Data and decides.
+// The Responder's ULP looks at the Private Data and decides whether to accept.
 func Example_startup() {
 	initiator := mpa.Config{IRD: 4, ORD: 16, PrivateData: []byte("let me in")}
 	request, err := initiator.Request()

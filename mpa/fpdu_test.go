@@ -45,7 +45,8 @@ func TestRFC5044_3_MULPDURange(t *testing.T) {
 	}
 }
 
-// TestMULPDUFits: an FPDU as long as allowed fits one TCP segment wherever it begins.
+// TestMULPDUFits checks that an FPDU of the maximum length fits one TCP segment, wherever the FPDU
+// begins.
 func TestMULPDUFits(t *testing.T) {
 	for emss := 148; emss < 3000; emss++ {
 		if got := fpduLen(MULPDU(emss, false)); got > emss || got < emss-3 {
@@ -69,7 +70,7 @@ func TestFPDULen(t *testing.T) {
 	}
 }
 
-// TestLongestFPDU: what the buffers are made for is the longest there is, and it is reached.
+// TestLongestFPDU checks that the buffers are made for exactly the longest FPDU.
 // MPA-5044-A.5.2-1
 func TestLongestFPDU(t *testing.T) {
 	if got := fpduLen(128) + markerSize*markersIn(0, fpduLen(128)); got != 140 {
@@ -85,8 +86,9 @@ func TestLongestFPDU(t *testing.T) {
 	if sent != maxSent || received != maxReceived {
 		t.Errorf("longest FPDUs are %d and %d octets, want %d and %d", sent, received, maxSent, maxReceived)
 	}
-	// They begin with a Marker. A Receiver with the least buffer takes the one, and sees the end of the other, where
-	// the distance to the last Marker is more than a FPDUPTR can be.
+	// Both FPDUs begin with a Marker. A Receiver with a buffer of MinBuffer bytes accepts the first
+	// FPDU. It refuses the second one because the distance to the last Marker is more than FPDUPTR
+	// can express.
 	for n, want := range map[int]int{MaxULPDU: maxSent, maxLength: maxReceived} {
 		r, whole := NewReceiver(Agreement{CRC: true, RxMarkers: true}), refFPDU(counting(0, n), 0, true, true)
 		r.SetBuffer(make([]byte, MinBuffer))

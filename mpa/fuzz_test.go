@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParseFrame: whatever comes, a frame is refused with CodeFrame, or it says the same after it has
-// been sent again.
+// FuzzParseFrame checks that ParseFrame either refuses a frame with CodeFrame, or returns a Frame
+// that says the same after it has been encoded and parsed again.
 // MPA-6581-12-1, MPA-5044-7.1.2-24
 func FuzzParseFrame(f *testing.F) {
 	for _, tt := range frames {
@@ -27,7 +27,7 @@ func FuzzParseFrame(f *testing.F) {
 			t.Fatalf("ParseFrame(%x) = %+v, but FrameLen = %d, %v", b, got, n, lenErr)
 		}
 		again := got.AppendTo(nil)
-		// Nothing is lost but what is ignored: R of a Request, reserved bits, B, C and D without A.
+		// Only ignored bits are lost: R of a Request, reserved bits, and B, C and D without A.
 		if len(again) != len(b) || again[16]&^b[16] != 0 || !bytes.Equal(again[17:20], b[17:20]) {
 			t.Errorf("%x became %x", b, again)
 		}
@@ -42,8 +42,9 @@ func FuzzParseFrame(f *testing.F) {
 	})
 }
 
-// FuzzReceiver feeds octets that may be anything. With fix, each FPDU gets the right CRC first, so that
-// what comes behind the CRC is reached. cut says how the stream is split and what of it is shown early.
+// FuzzReceiver gives a Receiver arbitrary bytes. With fix, each FPDU gets the right CRC first, so
+// that the fuzzer reaches the code after the CRC check. cut determines how the stream is split and
+// which parts are shown early.
 func FuzzReceiver(f *testing.F) {
 	for _, markers := range []bool{false, true} {
 		stream, _ := refStream(ofLengths(42, 447, 3, 20, 0, 1), markers, true)
@@ -84,8 +85,9 @@ func fixCRCs(stream []byte, markers bool) {
 	}
 }
 
-// checkSame checks what came of a stream in one piece, and that the same comes of it in pieces, with
-// early runs. Where an error ends the stream, an FPDU behind it may have been shown early.
+// checkSame checks the result of a stream in one piece, and that the stream has the same result in
+// pieces and with early runs. If an error ends the stream, an FPDU after the error may have been
+// shown early.
 func checkSame(t *testing.T, whole, split *sink) {
 	t.Helper()
 	end := uint64(0)
@@ -124,9 +126,9 @@ func checkSame(t *testing.T, whole, split *sink) {
 	}
 }
 
-// FuzzRoundTrip: what is sent is received, whatever the lengths, the pieces and the splits, and is what
-// the tests' own encoder makes of it. Each two octets of lengths are the length of a ULPDU, and of a piece
-// that arrives.
+// FuzzRoundTrip checks that the Receiver returns what was sent, for any lengths, pieces and splits,
+// and that the sent bytes are those of the tests' own encoder. Each two bytes of lengths are the
+// length of a ULPDU, and of a piece that arrives.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte{0, 42, 1, 198, 1, 249, 5, 162, 0, 1, 0, 54, 0, 23}, true, true, true)
 	f.Add([]byte{0xfd, 0, 0x20, 0, 0x1f, 0xff}, false, true, false)

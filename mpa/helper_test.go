@@ -11,10 +11,10 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// The tests judge the package by an encoder of their own, which shares no code with it and which the
-// golden vectors check in turn.
+// The tests judge the package by their own encoder, which shares no code with the package. The
+// golden vectors check that encoder.
 
-// refTable is the CRC32C of each octet, made from the polynomial.
+// refTable is the CRC32C of each byte, computed from the polynomial.
 var refTable = func() (t [256]uint32) {
 	for i := range t {
 		c := uint32(i)
@@ -74,7 +74,7 @@ func refFPDU(ulpdu []byte, pos int, markers, crc bool) []byte {
 	return binary.LittleEndian.AppendUint32(body, refCRC(body))
 }
 
-// refStream returns the stream of all ulpdus, and where each FPDU begins.
+// refStream returns the stream of all ulpdus, and the offset at which each FPDU begins.
 func refStream(ulpdus [][]byte, markers, crc bool) (stream []byte, begins []uint64) {
 	for _, u := range ulpdus {
 		begins = append(begins, uint64(len(stream)))
@@ -83,21 +83,21 @@ func refStream(ulpdus [][]byte, markers, crc bool) (stream []byte, begins []uint
 	return stream, begins
 }
 
-// seal writes the right CRC to an FPDU that was changed.
+// seal writes the right CRC to an FPDU that a test has changed.
 func seal(fpdu []byte) []byte {
 	body := len(fpdu) - 4
 	binary.LittleEndian.PutUint32(fpdu[body:], refCRC(fpdu[:body]))
 	return fpdu
 }
 
-// figure5 is the ULPDU of RFC 5044 figure 5, figure6 that of figure 6.
+// figure5 and figure6 are the ULPDUs of those figures of RFC 5044.
 var (
 	figure5 = unhex("4143 00000000 00000000 00000001 00000000" + strings.Repeat("00", 24))
 	figure6 = unhex("4143 00000000 00000000 00000002 00000000" + strings.Repeat("00", 24))
 )
 
-// worked returns seven ULPDUs whose FPDUs show every place that a Marker can have: figure5, then octet
-// k of number i is 16i+k.
+// worked returns seven ULPDUs whose FPDUs have Markers in every possible place: first figure5; then
+// byte k of ULPDU i is 16i+k.
 func worked() [][]byte {
 	us := [][]byte{figure5}
 	for i, n := range []int{454, 505, 1442, 1, 54, 23} {
@@ -106,7 +106,7 @@ func worked() [][]byte {
 	return us
 }
 
-// counting returns n octets, the first of which is from.
+// counting returns n bytes that count up from from.
 func counting(from, n int) []byte {
 	b := make([]byte, n)
 	for k := range b {
@@ -115,7 +115,7 @@ func counting(from, n int) []byte {
 	return b
 }
 
-// ofLengths returns a ULPDU of each length, no two the same.
+// ofLengths returns a ULPDU of each length, all different.
 func ofLengths(lengths ...int) [][]byte {
 	var us [][]byte
 	for i, n := range lengths {
@@ -124,7 +124,7 @@ func ofLengths(lengths ...int) [][]byte {
 	return us
 }
 
-// randomULPDUs returns n ULPDUs of random octets and lengths up to limit.
+// randomULPDUs returns n ULPDUs of random bytes and random lengths up to limit.
 func randomULPDUs(rnd *rand.Rand, n, limit int) [][]byte {
 	us := make([][]byte, n)
 	for i := range us {
@@ -138,8 +138,8 @@ func randomULPDUs(rnd *rand.Rand, n, limit int) [][]byte {
 
 var unhex = prototest.Unhex
 
-// appendAll returns what a Sender makes of ulpdus, as one run of octets. They are given as DDP gives them: a header, and the
-// payload apart.
+// appendAll returns the bytes that a Sender makes of ulpdus. It passes each ULPDU as DDP does, with
+// the header apart from the payload.
 func appendAll(s *Sender, ulpdus ...[]byte) []byte {
 	var out []byte
 	b := NewBatch(scratchLen)
@@ -154,10 +154,10 @@ func appendAll(s *Sender, ulpdus ...[]byte) []byte {
 	return append(out, bytes.Join(b.Bufs(), nil)...)
 }
 
-// A sink is a Receiver and what has come out of it.
+// A sink is a Receiver and the ULPDUs that it has returned.
 type sink struct {
 	*Receiver
-	in  uint64 // octets given to it
+	in  uint64 // bytes given to it
 	got []ULPDU
 }
 
@@ -167,13 +167,13 @@ func newSink(crc, markers bool) *sink {
 	return s
 }
 
-// at makes the sink's stream begin at off, which is no real start, for the sake of Marker phases.
+// at makes the sink's stream begin at off. Real streams begin at 0; tests of Marker phases use at.
 func (s *sink) at(off uint64) *sink {
 	s.in, s.off = off, off
 	return s
 }
 
-// feed gives it octets in order, at most chunk of them at a time; 0 means as many as fit.
+// feed gives the sink bytes in order, at most chunk of them at a time; 0 means as many as fit.
 func (s *sink) feed(b []byte, chunk int) *sink {
 	for len(b) > 0 {
 		n := len(b)
@@ -189,7 +189,7 @@ func (s *sink) feed(b []byte, chunk int) *sink {
 	return s
 }
 
-// drain takes all ULPDUs that are there.
+// drain calls Next until there are no more ULPDUs.
 func (s *sink) drain() {
 	for s.Next() {
 		u := s.ULPDU()
@@ -198,7 +198,8 @@ func (s *sink) drain() {
 	}
 }
 
-// want checks that exactly these ULPDUs have come, at these offsets, none of them early.
+// want checks that the sink has received exactly these ULPDUs, at these offsets, none of them
+// early.
 func (s *sink) want(t *testing.T, ulpdus [][]byte, begins []uint64) {
 	t.Helper()
 	if len(s.got) != len(ulpdus) {
@@ -248,7 +249,7 @@ func wantPanic(t *testing.T, f func()) {
 	f()
 }
 
-// parseFrame parses the frame b for an end that waits for a Reply, or else for a Request.
+// parseFrame parses the frame b for an end that expects a Reply, or a Request if reply is false.
 func parseFrame(b []byte, reply bool) (Frame, error) {
 	f, err := ParseFrame(b)
 	if err == nil {

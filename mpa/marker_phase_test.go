@@ -8,14 +8,14 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// sizes returns the ULPDU lengths that a sweep of all Marker phases tries.
+// sizes returns the ULPDU lengths for a test of all Marker phases.
 func sizes() (all []int) {
 	for n := 1; n <= 1600; n++ {
 		if testmode.Full || n%127 < 2 || n < 8 || n%508 < 2 {
 			all = append(all, n)
 		}
 	}
-	return append(all, 4096, 16383, MaxULPDU) // beyond that FPDUPTR is too short
+	return append(all, 4096, 16383, MaxULPDU) // FPDUPTR is too short for longer ULPDUs
 }
 
 // phases lists the offsets, modulo 512, where an FPDU can begin.
@@ -26,8 +26,9 @@ func phases() (all []int) {
 	return all
 }
 
-// TestMarkersInEveryPhase has an FPDU of each length begin at each of the 128 places that it can have between two
-// Markers, in one piece and cut around a Marker. What is shown is what was sent, and so what comes without.
+// TestMarkersInEveryPhase lets an FPDU of each length begin at each of the 128 possible places
+// between two Markers, in one piece and cut around a Marker. The Receiver must return what was
+// sent, as it does without Markers.
 //
 // MPA-5044-4.3-6, MPA-5044-4.3-7, MPA-5044-4.3-17, MPA-5044-4.3-18
 func TestMarkersInEveryPhase(t *testing.T) {
@@ -61,7 +62,7 @@ func TestMarkersInEveryPhase(t *testing.T) {
 // toMarkerRef is the distance from a phase to the next Marker.
 func toMarkerRef(phase int) int { return (512 - phase) % 512 }
 
-// restart makes the sink a new one whose stream begins at off.
+// restart replaces the sink by a new one whose stream begins at off.
 func (s *sink) restart(off uint64) {
 	buf := s.buf
 	s.Receiver = NewReceiver(Agreement{CRC: s.crc, RxMarkers: s.markers})
@@ -70,7 +71,7 @@ func (s *sink) restart(off uint64) {
 	s.at(off)
 }
 
-// markersOf lists where the Markers of an FPDU stand that begins at phase.
+// markersOf returns the positions of the Markers in an FPDU that begins at phase.
 func markersOf(phase, n int) (all []int) {
 	for at := toMarkerRef(phase); at < n; at += 512 {
 		all = append(all, at)
@@ -78,9 +79,10 @@ func markersOf(phase, n int) (all []int) {
 	return all
 }
 
-// TestMarkersThatAreWrong changes each Marker of FPDUs in every phase, under a CRC that is right: a pointer to
-// anywhere else is code 3, and nothing is shown; the reserved bits, and the two low bits of the pointer, count
-// for nothing; a Marker that is missing, or one too many, is an error.
+// TestMarkersThatAreWrong changes each Marker of FPDUs in every phase, with a correct CRC. A
+// pointer to any other place is an error with code 3, and the Receiver returns nothing. The
+// reserved bits and the two low bits of the pointer do not matter. A missing Marker, and an
+// additional one, are errors.
 //
 // MPA-5044-4.2-3, MPA-5044-4.2-6, MPA-5044-4.3-8, MPA-5044-8-3, MPA-5044-8-6
 func TestMarkersThatAreWrong(t *testing.T) {
@@ -91,7 +93,7 @@ func TestMarkersThatAreWrong(t *testing.T) {
 		s.restart(uint64(phase))
 		s.feed(fpdu, 0)
 		if s.Err() == nil && len(s.got) == 0 {
-			s.feed(tail, 0) // the length asks for more
+			s.feed(tail, 0) // the length says that more must follow
 		}
 		return s.Err()
 	}
@@ -118,7 +120,7 @@ func TestMarkersThatAreWrong(t *testing.T) {
 					t.Fatalf("ULPDU of %d octets at %d with reserved bits in a Marker: %v", n, phase, err)
 				}
 				ignored++
-				// Without the Marker everything behind it is in the wrong place.
+				// Without the Marker, everything after it is in the wrong place.
 				without := append(bytes.Clone(fpdu[:at]), fpdu[at+4:]...)
 				if err := judge(seal(without), phase); err == nil || len(s.got) > 0 {
 					t.Fatalf("ULPDU of %d octets at %d without its Marker at %d: shown", n, phase, at)
@@ -130,8 +132,9 @@ func TestMarkersThatAreWrong(t *testing.T) {
 	t.Logf("%d wrong pointers: code 3 each; %d Markers with reserved bits: no difference; %d missing ones: refused", wrong, ignored, missing)
 }
 
-// TestMarkersMixed: streams of many FPDUs, some so small that several stand between two Markers, show the same with
-// and without Markers, whatever the pieces they come in.
+// TestMarkersMixed checks that a stream of many FPDUs gives the same ULPDUs with and without
+// Markers, in whatever pieces it arrives. Some FPDUs are so small that several lie between two
+// Markers.
 func TestMarkersMixed(t *testing.T) {
 	rnd := seeded(t)
 	streams := testmode.Cases(20_000)
@@ -158,9 +161,10 @@ func TestMarkersMixed(t *testing.T) {
 	t.Logf("%d streams of %d FPDUs: the same with and without Markers", streams, fpdus)
 }
 
-// TestEveryULPDULength has ULPDU_Length say 0..65535: the Receiver shows exactly that many octets, once they are
-// all there with the right CRC and no octet earlier. A length that lies, because the octets behind it are not
-// that FPDU's, is a CRC error when they have come, and shows nothing.
+// TestEveryULPDULength tries each ULPDU_Length from 0 to 65535. The Receiver must return exactly
+// that many bytes when they have all arrived with the right CRC, and not before. If the length is
+// wrong, so that the bytes after it belong to another FPDU, the Receiver reports a CRC error when
+// they have arrived, and returns nothing.
 //
 // MPA-5044-6-5, MPA-5044-4.4-20
 func TestEveryULPDULength(t *testing.T) {
@@ -170,7 +174,7 @@ func TestEveryULPDULength(t *testing.T) {
 		data[i] = byte(i) ^ byte(i>>8)
 	}
 	buf := make([]byte, MinBuffer)
-	real := refFPDU(data[:100], 0, false, true) // what a liar sends, with other lengths
+	real := refFPDU(data[:100], 0, false, true) // a test sends it with other lengths
 	judge := func(n int) (shown []byte, err error) {
 		r := Receiver{crc: true, buf: buf}
 		r.Fill(0, n-1)
@@ -217,8 +221,8 @@ func TestEveryULPDULength(t *testing.T) {
 	t.Logf("%d lengths as they are: shown exactly; %d lies: CRC error, 0 octets shown", truth, lies)
 }
 
-// TestBatchSendsNothingOld: a Batch that has held other connections' octets sends none of them: every octet of an FPDU
-// is its own, and pads and Markers are what they have to be.
+// TestBatchSendsNothingOld checks that a Batch does not send bytes that it held for another
+// connection. Every byte of an FPDU is its own, and pads and Markers are correct.
 //
 // MPA-5044-4.1-5
 func TestBatchSendsNothingOld(t *testing.T) {

@@ -21,7 +21,7 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 			t.Errorf("at %d: %d, at the octet behind %d, before %d", off, toMarker(off), toMarker(off+1), toMarker(off-1))
 		}
 	}
-	// And there they are sent: all else is octets of one kind.
+	// The Sender writes them there; all other bytes of the stream have the same value.
 	stream := appendAll(NewSender(Agreement{TxMarkers: true}), bytes.Repeat([]byte{0xff}, 2994))
 	for seq := seqStart; seq+4 <= seqStart+3000; seq += 4 {
 		at := stream[seq-seqStart:]
@@ -31,7 +31,7 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 	}
 }
 
-// TestMarkersIn counts them one by one.
+// TestMarkersIn compares markersIn with a count of each Marker.
 func TestMarkersIn(t *testing.T) {
 	for off := 0; off < markerInterval; off += 4 {
 		for n := 8; n < 3000; n += 4 {
@@ -50,7 +50,7 @@ func TestMarkersIn(t *testing.T) {
 	}
 }
 
-// TestLocate takes every run out of a stream and looks for an FPDU in it.
+// TestLocate calls locate for every run of a stream.
 func TestLocate(t *testing.T) {
 	stream, begins := refStream(append(worked(), worked()...), true, true)
 	isBegin := make(map[int]bool)
@@ -60,7 +60,8 @@ func TestLocate(t *testing.T) {
 	for from := range stream {
 		for _, n := range []int{3, 4, 100, 512, 515, 516, 2000, len(stream)} {
 			run := stream[from:min(from+n, len(stream))]
-			// The first FPDU that a Marker inside the run belongs to and that begins in the run.
+			// The wanted FPDU is the first one that begins in the run and that a Marker in the run
+			// points to.
 			want := -1
 			for m := (from + 511) / 512 * 512; m+4 <= from+len(run) && want < 0; m += 512 {
 				b := m

@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// A startup is one exchange of frames, over the wire.
+// A startup is one exchange of encoded frames.
 type startup struct {
 	req, reply Frame // as received
 	i, r       Agreement
 	iErr, rErr error
 }
 
-// start runs MPA startup between two ends. A Responder that fails sends no Reply, and the rest is zero.
+// start runs MPA startup between two ends. If the Responder fails, it sends no Reply, and the other
+// fields are zero.
 func start(t *testing.T, i, r Config) startup {
 	t.Helper()
 	req, err := i.Request()
@@ -32,7 +33,7 @@ func start(t *testing.T, i, r Config) startup {
 	return s
 }
 
-// overTheWire sends a frame and receives it.
+// overTheWire encodes a frame and parses it.
 func overTheWire(t *testing.T, f Frame) Frame {
 	t.Helper()
 	b := f.AppendTo(nil)
@@ -46,7 +47,7 @@ func overTheWire(t *testing.T, f Frame) Frame {
 	return f
 }
 
-// TestStartup is what a few pairs of ends agree on.
+// TestStartup checks what some pairs of ends agree on.
 func TestStartup(t *testing.T) {
 	tests := []struct {
 		desc string
@@ -94,7 +95,7 @@ func TestStartup(t *testing.T) {
 	}
 }
 
-// TestStartupProperties: whatever two ends want, what they agree on fits together.
+// TestStartupProperties checks that the results of the two ends fit together, for any two Configs.
 // MPA-6581-9.1-1 to MPA-6581-9.1-5, MPA-6581-9.1-9, MPA-6581-9.2-2
 func TestStartupProperties(t *testing.T) {
 	const seed = 5
@@ -128,7 +129,7 @@ func TestStartupProperties(t *testing.T) {
 		}
 		if s.iErr != nil {
 			useless++
-			// A Responder that keeps to the rules is never one whose ORD is too large.
+			// A Responder that follows the rules never has an ORD that is too large.
 			if e := (*Error)(nil); !errors.As(s.iErr, &e) || e.Code != CodeNoRTR {
 				t.Fatalf("%+v and %+v: %v", ic, rc, s.iErr)
 			}
@@ -141,21 +142,22 @@ func TestStartupProperties(t *testing.T) {
 		if int(s.req.IRD) != ic.IRD || int(s.req.ORD) < ic.ORD || int(s.req.ORD) > max(ic.ORD, 1) {
 			t.Fatalf("%+v: the Request states %d, %d", ic, s.req.IRD, s.req.ORD)
 		}
-		// The Reply states the Responder's own depths, unless the Initiator has left them to the ULP.
+		// The Reply states the Responder's own depths, unless the Initiator leaves them to the ULP.
 		own := func(v uint16, depth int, asked uint16) bool {
 			return v == DepthULP && asked == DepthULP || int(v) == depth
 		}
 		if !own(s.reply.IRD, r.IRD, s.req.ORD) || !own(s.reply.ORD, r.ORD, s.req.IRD) {
 			t.Fatalf("%+v and %+v: the Reply states %d, %d, the Responder has %d, %d", ic, rc, s.reply.IRD, s.reply.ORD, r.IRD, r.ORD)
 		}
-		// A depth that an end has left to the ULP is exempt.
+		// A depth that an end leaves to the ULP is exempt.
 		if i.ORD > r.IRD && s.reply.IRD != DepthULP || r.ORD > i.IRD && s.reply.ORD != DepthULP {
 			t.Fatalf("%+v and %+v: depths %+v, %+v", ic, rc, i, r)
 		}
 		if i.PeerToPeer != ic.PeerToPeer || r.PeerToPeer != ic.PeerToPeer || i.RTR&r.RTR != i.RTR || i.PeerToPeer != (i.RTR != 0) {
 			t.Fatalf("%+v and %+v: models %+v, %+v", ic, rc, i, r)
 		}
-		// A Responder has a buffer ready for an RTR Send, or no Send comes. A Read is within the depth.
+		// Either no RTR Send arrives, or the Responder has a buffer ready for it. A Read is within
+		// the depth.
 		if r.RTR&RTRSend != 0 && i.RTR != RTRSend || i.RTR == RTRRead && (i.ORD < 1 || r.IRD < 1) {
 			t.Fatalf("%+v and %+v: RTR %v of %v, ORD %d, IRD %d", ic, rc, i.RTR, r.RTR, i.ORD, r.IRD)
 		}
@@ -165,7 +167,7 @@ func TestStartupProperties(t *testing.T) {
 	}
 }
 
-// TestRequestErrors: what can't be asked for is refused before anything is sent.
+// TestRequestErrors checks that an invalid Config fails before anything is sent.
 // MPA-5044-7.1.1-31, MPA-6581-6-10, MPA-6581-7-4, MPA-6581-9-2
 func TestRequestErrors(t *testing.T) {
 	enhanced := Frame{Revision: 2, Enhanced: true}
@@ -208,7 +210,7 @@ func TestRequestErrors(t *testing.T) {
 	}
 }
 
-// TestReplyDoesNotFit: a Reply that is none to our Request is improperly formatted.
+// TestReplyDoesNotFit checks that a Reply that does not match our Request is improperly formatted.
 // MPA-5044-7.1.2-12
 func TestReplyDoesNotFit(t *testing.T) {
 	tests := []struct {
@@ -235,7 +237,7 @@ func TestReplyDoesNotFit(t *testing.T) {
 			}
 		})
 	}
-	// Without enhanced data a Reply of revision 1 is as good as one of revision 2.
+	// Without enhanced data, a Reply of revision 1 is as valid as one of revision 2.
 	c := Config{NoEnhanced: true}
 	req, _ := c.Request()
 	if a, err := c.HandleReply(req, Frame{Reply: true, Revision: 1}); err != nil || a.Revision != 1 {
@@ -243,7 +245,8 @@ func TestReplyDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestPrivateDataIsACopy: what an end learns stays when the frame's buffer is used again.
+// TestPrivateDataIsACopy checks that the Agreement does not change when the frame's buffer is
+// reused.
 func TestPrivateDataIsACopy(t *testing.T) {
 	b := Frame{Reply: true, Revision: 1, PrivateData: []byte("hello")}.AppendTo(nil)
 	for _, flags := range []byte{0, flagReject} {
@@ -264,7 +267,8 @@ func TestPrivateDataIsACopy(t *testing.T) {
 	}
 }
 
-// An end that gets a frame of its own role says so, whatever else is in the frame.
+// An end that receives a frame of its own role returns ErrSameRole, whatever else the frame
+// contains.
 func TestSameRole(t *testing.T) {
 	c := Config{}
 	request := Frame{Revision: 2, Enhanced: true}

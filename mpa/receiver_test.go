@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSplitAnywhere cuts a stream in two at every octet, and into single octets: the ULPDUs are the
-// same.
+// TestSplitAnywhere splits a stream in two at every byte, and into single bytes. The ULPDUs must be
+// the same.
 func TestSplitAnywhere(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, begins := refStream(worked(), markers, true)
@@ -20,10 +20,10 @@ func TestSplitAnywhere(t *testing.T) {
 	})
 }
 
-// TestEveryOctetCounts spoils each octet of a stream in turn: the FPDU it is in is refused, those
-// before it have been shown, and nothing comes after it.
+// TestEveryOctetCounts corrupts each byte of a stream in turn. The Receiver must return the FPDUs
+// before that byte, refuse the FPDU that contains it, and return nothing after it.
 func TestEveryOctetCounts(t *testing.T) {
-	// A length that has become greater is found out when as many octets have come.
+	// If the length has become greater, the error shows only when that many bytes have arrived.
 	filler := make([]byte, maxReceived)
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, begins := refStream(worked(), markers, true)
@@ -47,7 +47,8 @@ func TestEveryOctetCounts(t *testing.T) {
 	})
 }
 
-// wantDead checks that a sink that has failed stays so whatever comes, and gives its buffer back.
+// wantDead checks that a failed sink stays failed whatever arrives, and that it gives its buffer
+// back.
 func wantDead(t *testing.T, s *sink, markers bool) {
 	t.Helper()
 	before, err := len(s.got), s.Err()
@@ -62,8 +63,8 @@ func wantDead(t *testing.T, s *sink, markers bool) {
 	}
 }
 
-// TestAllLengths: FPDUs of all sizes come through buffers of the least and of a usual length, in
-// chunks of all sorts.
+// TestAllLengths sends FPDUs of all sizes through buffers of the minimum length and of a usual
+// length, in chunks of many lengths.
 func TestAllLengths(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 5044))
 	ulpdus := ofLengths(0, MaxULPDU, 1, 2, 3, 4, 0, 128, 65000, 65535-20000, 7, MaxULPDU, MaxULPDU)
@@ -83,8 +84,8 @@ func TestAllLengths(t *testing.T) {
 	})
 }
 
-// TestLongestULPDU: a Receiver takes the longest that ULPDU_Length can state where there are no
-// Markers; with them, FPDUPTR has not bits enough.
+// TestLongestULPDU checks that a Receiver accepts the longest ULPDU that ULPDU_Length can express,
+// if there are no Markers. With Markers, FPDUPTR has too few bits.
 func TestLongestULPDU(t *testing.T) {
 	ulpdus := ofLengths(maxLength, 1)
 	stream, begins := refStream(ulpdus, false, true)
@@ -93,12 +94,13 @@ func TestLongestULPDU(t *testing.T) {
 	marked, _ := refStream(ulpdus, true, true)
 	wantCode(t, newSink(true, true).feed(marked, 0).Err(), CodeMarker)
 
-	// The last length of which all FPDUPTRs fit, wherever the FPDU begins.
+	// This is the greatest length for which all FPDUPTRs fit, wherever the FPDU begins.
 	marked, begins = refStream(ofLengths(MaxULPDU, MaxULPDU, 1), true, true)
 	newSink(true, true).feed(marked, 0).want(t, ofLengths(MaxULPDU, MaxULPDU, 1), begins)
 }
 
-// TestDuplicates: octets that come again are skipped, whether all or some of them have been there.
+// TestDuplicates checks that the Receiver skips bytes that arrive again, whether all or some of
+// them have arrived before.
 func TestDuplicates(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	for _, back := range []int{1, 4, 100, 3000} {
@@ -107,7 +109,7 @@ func TestDuplicates(t *testing.T) {
 			from, to := max(0, at-back), min(at+77, len(stream))
 			s.Fill(uint64(from), copy(s.Free(), stream[from:to]))
 			s.drain()
-			s.Fill(0, copy(s.Free(), stream[:at/2])) // nothing new in it
+			s.Fill(0, copy(s.Free(), stream[:at/2])) // contains nothing new
 			s.drain()
 		}
 		s.want(t, worked(), begins)
@@ -185,8 +187,8 @@ func TestBufferIsLent(t *testing.T) {
 	}
 }
 
-// TestShortBuffer: what has come of an FPDU can wait in a buffer that just holds it, wherever it has been cut, and the ULPDUs are
-// the same.
+// TestShortBuffer checks that the beginning of an FPDU can wait in a buffer that is just long
+// enough, wherever the FPDU was cut, and that the ULPDUs are the same.
 func TestShortBuffer(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, begins := refStream(worked(), markers, true)
@@ -209,7 +211,8 @@ func TestShortBuffer(t *testing.T) {
 	wantPanic(t, func() { s.SetBuffer(make([]byte, 1)) })
 }
 
-// TestFreeIsNeverEmpty: an FPDU that has begun anywhere in the buffer can be read to its end.
+// TestFreeIsNeverEmpty checks that an FPDU that begins anywhere in the buffer can be read to its
+// end.
 func TestFreeIsNeverEmpty(t *testing.T) {
 	ulpdus := ofLengths(1, 60000, 60000, 60000, 60000)
 	stream, begins := refStream(ulpdus, false, true)
@@ -229,7 +232,8 @@ func TestFreeIsNeverEmpty(t *testing.T) {
 	s.want(t, ulpdus, begins)
 }
 
-// TestDataHasNoRoom: appending to a ULPDU does not write to what follows it in the buffer.
+// TestDataHasNoRoom checks that appending to a ULPDU does not overwrite the bytes after it in the
+// buffer.
 func TestDataHasNoRoom(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, _ := refStream(worked(), markers, true)

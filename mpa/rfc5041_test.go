@@ -51,7 +51,7 @@ func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	}
 	ulpdus := ofLengths(lengths...)
 	stream, begins := refStream(ulpdus, true, true)
-	order := map[uint64]int{} // from stream offset to place among the segments sent
+	order := map[uint64]int{} // from stream offset to index among the segments sent
 	for i, off := range begins {
 		order[off] = i
 	}
@@ -139,7 +139,7 @@ func TestRFC5041_3_Digest(t *testing.T) {
 func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 	fpdu := appendAll(NewSender(Agreement{CRC: true}), figure5)
 	bothWays(t, func(t *testing.T, markers bool) {
-		ulpdus := ofLengths(100, 500, 600) // with Markers inside and in front
+		ulpdus := ofLengths(100, 500, 600) // with Markers inside and at the beginning
 		stream, begins := refStream(ulpdus, markers, true)
 		for n := range len(stream) + 1 {
 			s := newSink(true, markers).feed(stream[:n], 0)
@@ -149,7 +149,7 @@ func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 			}
 		}
 	})
-	// What has failed before does not end gracefully.
+	// A direction that has failed before does not end gracefully.
 	bad := bytes.Clone(fpdu)
 	bad[len(bad)-1] ^= 1
 	wantCode(t, newSink(true, false).feed(bad, 0).EOF(), CodeCRC)
@@ -169,7 +169,7 @@ func TestRFC5041_3_NoDuplicates(t *testing.T) {
 				end = int(begins[i+1])
 			}
 			s.feed(stream[begins[i]:end], 0)
-			for j := range i + 1 { // all that have been passed come again, and the stream from each of them on
+			for j := range i + 1 { // the stream arrives again, from each FPDU that has been passed
 				for _, again := range []int{end, int(begins[j]) + 50} {
 					s.Fill(begins[j], copy(s.Free(), stream[begins[j]:again]))
 					s.drain()

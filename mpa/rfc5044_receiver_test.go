@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Requirements on what a Receiver takes.
+// This file tests the requirements on a Receiver.
 
 // "The pad data MUST be [...] ignored by the receiver (except for CRC checking)." "The Reserved field
 // MUST be [...] ignored on receive (except for CRC calculation)." "the receivers MUST always treat these
@@ -38,7 +38,7 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 			newSink(true, true).at(uint64(tt.off)).feed(seal(b), 0).want(t, [][]byte{tt.ulpdu}, []uint64{uint64(tt.off)})
 		})
 	}
-	for n := 1; n <= 4; n++ { // PAD of each length, without Markers and CRCs, too
+	for n := 1; n <= 4; n++ { // a PAD of each length, also without Markers and CRCs
 		ulpdu := counting(0, n)
 		bothWays(t, func(t *testing.T, markers bool) {
 			b := refFPDU(ulpdu, 4, markers, true)
@@ -49,7 +49,7 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 			newSink(true, markers).at(4).feed(seal(b), 0).want(t, [][]byte{ulpdu}, []uint64{4})
 		})
 	}
-	// Nor do they keep a receiver from finding an FPDU behind a gap by its Markers.
+	// They do not keep a Receiver from finding an FPDU after a gap by its Markers either.
 	stream, begins := refStream(worked(), true, true)
 	run := stream[begins[2]:begins[3]]
 	for _, at := range []int{0, 512} {
@@ -154,7 +154,7 @@ func TestRFC5044_6_EachBitCounts(t *testing.T) {
 			b := bytes.Clone(good)
 			b[bit/8] ^= 1 << (bit % 8)
 			s := newSink(true, true).at(uint64(off)).feed(b, 0)
-			if s.Err() == nil { // the length has become greater
+			if s.Err() == nil { // the length has become greater, so more bytes must arrive
 				s.feed(filler, 0)
 			}
 			wantCode(t, s.Err(), CodeCRC)
@@ -193,7 +193,7 @@ func TestRFC5044_8_NothingAfterAnError(t *testing.T) {
 		s := newSink(true, markers).feed(stream, 0)
 		s.want(t, worked()[:3], begins)
 		wantCode(t, s.Err(), CodeCRC)
-		// A run behind the gap has good FPDUs, too.
+		// A run after the gap also contains valid FPDUs.
 		if markers {
 			s.show(begins[4]+100, stream[begins[4]:], never)
 		}
@@ -216,7 +216,7 @@ func TestRFC5044_8_MarkerMismatch(t *testing.T) {
 		for _, octet := range []int{2, 3} {
 			for bit := range 8 {
 				if octet == 3 && bit < 2 {
-					continue // they don't count
+					continue // these bits do not matter
 				}
 				bad := bytes.Clone(stream)
 				bad[at+octet] ^= 1 << bit

@@ -6,17 +6,18 @@ import (
 	"testing"
 )
 
-// Requirements on what a Sender writes. The FPDUs and Markers of a stream are found here by a walk of
-// its own over the octets.
+// This file tests the requirements on a Sender. Its own parser finds the FPDUs and Markers of a
+// stream.
 
-// A sent is one FPDU found in a stream: plain without Markers, whole with them.
+// A sent is one FPDU found in a stream. plain is the FPDU without Markers, whole the FPDU with
+// them.
 type sent struct {
 	begin, header int
 	plain, whole  []byte
-	markers       map[int]int // place in the stream: FPDUPTR
+	markers       map[int]int // FPDUPTR by position in the stream
 }
 
-// walk takes a stream apart that begins at offset 0.
+// walk parses a stream that begins at offset 0.
 func walk(t *testing.T, stream []byte, markers bool) []sent {
 	t.Helper()
 	var all []sent

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Requirements of RFC 5044 §7.1 that frames and rules can meet by themselves. What belongs to reading,
-// writing and closing is the connection's part.
+// This file tests the requirements of RFC 5044 §7.1 that frames and a Config meet by themselves.
+// The tests of package extsock cover reading, writing and closing.
 
 // "Responder mode receivers MUST check this field for the same value, and close the connection and
 // report an error locally if any other value is detected." "Initiator mode receivers MUST check this
@@ -56,7 +56,7 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 			t.Errorf("%+v: octet 16 of the Request is %02x", c, b[16])
 		}
 		plain, _ := parseFrame(bytes.Clone(b), false)
-		b[16] |= reserved & 0x2f // S is no reserved bit in revision 2
+		b[16] |= reserved & 0x2f // S is not reserved in revision 2
 		if req.Revision == 1 {
 			b[16] |= 0x1f
 		}
@@ -68,7 +68,7 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 		if reply, _, err := (Config{}).Accept(got); err != nil || !bytes.Equal(reply.AppendTo(nil), want.AppendTo(nil)) {
 			t.Errorf("octet 16 is %02x: Reply %+v, %v, want %+v", b[16], reply, err, want)
 		}
-		// A Reply has R, and the rest is reserved as well.
+		// A Reply has R, and the other bits are reserved as well.
 		reserved &= 0x1f
 		b = want.AppendTo(nil)
 		if b[16]&reserved != 0 {
@@ -135,7 +135,7 @@ func TestRFC5044_7_1_1_CRCEither(t *testing.T) {
 				if s.i.CRC != want || s.r.CRC != want || s.req.CRC != ic || s.reply.CRC != want {
 					t.Errorf("C=%v, C=%v: Initiator %v, Responder %v, C of the Reply %v, want %v", ic, rc, s.i.CRC, s.r.CRC, s.reply.CRC, want)
 				}
-				// A Responder of another make, which states only its own wish in the Reply.
+				// A Responder of another implementation states only its own wish in the Reply.
 				s.reply.CRC = rc
 				a, err := Config{Revision: revision, NoCRC: !ic}.HandleReply(s.req, s.reply)
 				if err != nil || a.CRC != want {
@@ -195,7 +195,7 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 			}
 		}
 	}
-	// An end that is told to speak revision 1 cannot serve revision 2.
+	// An end that is limited to revision 1 cannot serve revision 2.
 	_, _, err := Config{Revision: 1}.Accept(Frame{Revision: 2})
 	wantCode(t, err, CodeFrame)
 }
@@ -219,7 +219,7 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 			if err != nil || !bytes.Equal(f.PrivateData, data) {
 				t.Errorf("%d octets of Private Data came as %d, %v", n, len(f.PrivateData), err)
 			}
-			if n < enhancedLen { // which count, too
+			if n < enhancedLen { // PD_Length includes the enhanced data
 				continue
 			}
 			b = Frame{Reply: reply, Revision: 2, Enhanced: true, PrivateData: data[enhancedLen:]}.AppendTo(nil)
@@ -231,13 +231,13 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 			for _, flags := range []byte{0, flagEnhanced} {
 				b := append(Frame{Reply: reply, Revision: 2}.AppendTo(nil), make([]byte, n)...)
 				b[16], b[18], b[19] = flags, byte(n>>8), byte(n)
-				_, err := FrameLen(b[:FrameHeaderLen]) // told from the first 20 octets
+				_, err := FrameLen(b[:FrameHeaderLen]) // reads only the first 20 bytes
 				wantCode(t, err, CodeFrame)
 				_, err = parseFrame(b, reply)
 				wantCode(t, err, CodeFrame)
 			}
 		}
-		for _, stated := range []byte{10, 5, 3, 0} { // 4 are there
+		for _, stated := range []byte{10, 5, 3, 0} { // but there are 4
 			b := append(Frame{Reply: reply, Revision: 1}.AppendTo(nil), 1, 2, 3, 4)
 			b[19] = stated
 			_, err := parseFrame(b, reply)

@@ -16,7 +16,7 @@ func ask(t *testing.T, c Config) Frame {
 	return overTheWire(t, req)
 }
 
-// accept returns the Reply to req and what the Responder agrees on.
+// accept returns the Reply to req and the Responder's Agreement.
 func accept(t *testing.T, c Config, req Frame) (Frame, Agreement) {
 	t.Helper()
 	reply, a, err := c.Accept(req)
@@ -155,7 +155,7 @@ func TestRFC6581_9_1_LeftToTheULP(t *testing.T) {
 	if got := reply.AppendTo(nil)[20:24]; !bytes.Equal(got, unhex("3fff3fff")) || a.IRD != 7 || a.ORD != 9 {
 		t.Errorf("Reply has depths %x; the Responder's are %d, %d, want 7, 9", got, a.IRD, a.ORD)
 	}
-	// One of them only.
+	// Only one of the two depths is left to the ULP.
 	if reply, a = accept(t, Config{IRD: 7, ORD: 9}, ask(t, Config{IRD: DepthULP, ORD: 3})); reply.IRD != 7 || reply.ORD != DepthULP || a.ORD != 9 {
 		t.Errorf("Reply %d, %d; ORD %d", reply.IRD, reply.ORD, a.ORD)
 	}
@@ -195,7 +195,7 @@ func TestRFC6581_9_2_Model(t *testing.T) {
 	if b := (Frame{Revision: 2, Enhanced: true, RTR: allRTR}).AppendTo(nil); !bytes.Equal(b[20:24], make([]byte, 4)) {
 		t.Errorf("with A=0 there are %x", b[20:24])
 	}
-	// B, C and D without A, in either frame.
+	// B, C and D are ignored without A, in either frame.
 	req, err := parseFrame(unhex(reqKey+"50020004 4004c004"), false)
 	if err != nil || req.PeerToPeer || req.RTR != 0 || req.IRD != 4 || req.ORD != 4 {
 		t.Errorf("Request = %+v, %v", req, err)
@@ -284,14 +284,14 @@ func TestRFC6581_9_2_InitiatorKind(t *testing.T) {
 	_, err := i.HandleReply(ask(t, i), Frame{Reply: true, Revision: 2, Enhanced: true, IRD: 1})
 	wantCode(t, err, CodeNoRTR) // A=0 in the Reply
 	_, err = Config{PeerToPeer: true, RTR: RTRRead}.HandleReply(ask(t, i), Frame{Reply: true, Revision: 2, Enhanced: true, PeerToPeer: true, RTR: RTRRead})
-	wantCode(t, err, CodeNoRTR) // a Read, but none may be in flight
-	// The depths come first.
+	wantCode(t, err, CodeNoRTR) // only a Read is left, and none may be in flight
+	// The depths are checked first.
 	_, err = i.HandleReply(ask(t, i), Frame{Reply: true, Revision: 2, Enhanced: true, PeerToPeer: true, ORD: 1})
 	wantCode(t, err, CodeInsufficientIRD)
 }
 
-// Four octets of the 512 are the enhanced data: 508 are all that there is room for, and so many there may be, in
-// each of the frames.
+// The enhanced data take four of the 512 bytes. The other 508 may be Private Data of the ULP, in
+// each frame.
 // MPA-6581-9-4
 func TestRFC6581_9_RoomForPrivateData(t *testing.T) {
 	req := ask(t, Config{})

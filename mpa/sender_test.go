@@ -10,7 +10,7 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// A vector is an FPDU octet for octet. What is behind off of the stream does not matter.
+// A vector is an FPDU at stream offset off, with all its bytes.
 type vector struct {
 	desc    string
 	off     uint64
@@ -44,7 +44,7 @@ func terminate(code byte) []byte {
 	return append(unhex("4147 00000000 00000002 00000001 00000000"), 0x20, code, 0, 0)
 }
 
-// octets returns the wire octets; a CRC that the source does not give is computed.
+// octets returns the bytes on the wire. It computes the CRC if the source does not state it.
 func (v vector) octets() []byte {
 	if s, ok := bytes.CutSuffix([]byte(v.wire), []byte("????????")); ok {
 		return seal(append(unhex(string(s)), 0, 0, 0, 0))
@@ -52,8 +52,8 @@ func (v vector) octets() []byte {
 	return unhex(v.wire)
 }
 
-// TestVectors goes both ways with every FPDU that is known octet for octet. Figures 5 and 6:
-// MPA-5044-4.4-12 to MPA-5044-4.4-14, MPA-5044-4.4-17, MPA-5044-4.4-21, MPA-5044-4.4-22, MPA-5044-4.3-23;
+// TestVectors sends and receives each FPDU whose bytes are known. Figures 5 and 6: MPA-5044-4.4-12
+// to MPA-5044-4.4-14, MPA-5044-4.4-17, MPA-5044-4.4-21, MPA-5044-4.4-22, MPA-5044-4.3-23;
 // Terminates: MPA-6581-9.1-15, MPA-6581-9.2-14; Ready to Receive: MPA-6581-1.1-1.
 func TestVectors(t *testing.T) {
 	for _, v := range vectors {
@@ -72,8 +72,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestWorkedStream compares seven FPDUs in a row with what is known of them: all octets by a digest,
-// and the telling ones. The same stream comes out of the Receiver as it went in.
+// TestWorkedStream compares seven consecutive FPDUs with known values: all bytes by a digest, and
+// the significant bytes one by one. The Receiver returns the ULPDUs that were sent.
 func TestWorkedStream(t *testing.T) {
 	tests := []struct {
 		markers bool
@@ -112,7 +112,7 @@ func TestWorkedStream(t *testing.T) {
 	}
 }
 
-// TestEveryPhase sends and receives a ULPDU of every length from every place between two Markers.
+// TestEveryPhase sends and receives a ULPDU of every length at every position between two Markers.
 // MPA-5044-4.1-11, MPA-5044-4.3-21, MPA-5044-5.2-1
 func TestEveryPhase(t *testing.T) {
 	step := 4
@@ -146,7 +146,8 @@ func TestEveryPhase(t *testing.T) {
 	}
 }
 
-// TestEmptyULPDU: a Sender sends none, but a Receiver shows one, at every phase, for DDP to refuse.
+// TestEmptyULPDU checks that a Sender sends no empty ULPDU, and that a Receiver returns one, at
+// every phase, so that DDP can refuse it.
 func TestEmptyULPDU(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		for off := 0; off < markerInterval; off += 4 {
@@ -156,7 +157,8 @@ func TestEmptyULPDU(t *testing.T) {
 	})
 }
 
-// TestGather: however the octets of a ULPDU are given, the same go out, and the CRC is theirs.
+// TestGather checks that the bytes and the CRC of an FPDU do not depend on how the ULPDU is split
+// into slices.
 func TestGather(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 5044))
 	bothWays(t, func(t *testing.T, markers bool) {
@@ -188,7 +190,8 @@ func TestGather(t *testing.T) {
 	})
 }
 
-// TestWhatIsCopied: long payload is referred to, and only then does a later change of it go out.
+// TestWhatIsCopied checks that a Sender refers to long payload only, so that later changes affect
+// only long payload.
 func TestWhatIsCopied(t *testing.T) {
 	tests := []struct {
 		desc              string

@@ -12,7 +12,7 @@ const (
 	repKey = "4d504120 49442052 65702046 72616d65"
 )
 
-// Frames octet for octet.
+// frames are Frames and their bytes on the wire.
 var frames = []struct {
 	desc  string
 	frame Frame
@@ -34,8 +34,8 @@ var frames = []struct {
 	{"enhanced Reply, rejected", Frame{Reply: true, CRC: true, Reject: true, Enhanced: true, Revision: 2, IRD: 8, ORD: 32}, repKey + "70 02 0004 0008 0020"},
 }
 
-// TestFrames goes both ways with frames that are known octet for octet. No part of one is taken for
-// the whole, nor is one with an octet more.
+// TestFrames encodes and parses frames whose bytes are known. ParseFrame refuses each part of a
+// frame, and a frame with one byte more.
 // MPA-5044-7.1.1-1, MPA-5044-7.1.1-2, MPA-5044-7.1.1-4, MPA-5044-7.1-5, MPA-6581-9-1, MPA-6581-9-4,
 // MPA-6581-6-11
 func TestFrames(t *testing.T) {
@@ -71,7 +71,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestFlags: each flag has its bit, alone and both ways, in a Request as in a Reply; R is the Reply's only.
+// TestFlags checks that each flag has its bit, alone and in both directions, in Requests and
+// Replies. Only a Reply has R.
 // MPA-5044-7.1.1-6, MPA-6581-6-1 to MPA-6581-6-4, MPA-6581-9-2, MPA-6581-9-3, MPA-6581-9-5
 func TestFlags(t *testing.T) {
 	enhanced := Frame{Reply: true, Revision: 2, Enhanced: true}
@@ -122,7 +123,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestBadFrames: a frame with one thing wrong is improperly formatted.
+// TestBadFrames checks that a frame with one error is improperly formatted.
 func TestBadFrames(t *testing.T) {
 	plain, enhanced := unhex(reqKey+"40 01 0000"), unhex(reqKey+"50 02 0004 0004 0004")
 	tests := []struct {
@@ -164,7 +165,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// TestFramesThatCannotBe are our own faults.
+// TestFramesThatCannotBe checks that AppendTo panics for frames that only a bug of ours can make.
 // MPA-6581-6-7, MPA-6581-7-4
 func TestFramesThatCannotBe(t *testing.T) {
 	tests := []struct {
