@@ -8,7 +8,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// Not with the race detector: under it sync.Pool forgets on purpose.
+// This file is not for the race detector, under which sync.Pool drops some of its values on
+// purpose.
 func TestAllocations(t *testing.T) {
 	t.Run("tcp", func(t *testing.T) {
 		x, y := pairOf(t, &Backend{})
@@ -76,7 +77,8 @@ func testAllocations(t *testing.T, x, y toe.Stream) {
 	}
 }
 
-// TestWaitingAllocations: WaitWritable waits for room and ReadSegment for bytes in each run.
+// TestWaitingAllocations counts allocations while WaitWritable waits for room and ReadSegment for
+// bytes, in each run.
 func TestWaitingAllocations(t *testing.T) {
 	t.Run("tcp", func(t *testing.T) {
 		x, y := pairOf(t, &Backend{})

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// fpdus returns the slices of a batch of n FPDUs as mpa makes them: scratch with
-// the trailer of one and the header of the next, and the payload.
+// fpdus returns the slices of a batch of n FPDUs as mpa makes them: scratch, which contains the
+// trailer of one FPDU and the header of the next, and payload.
 func fpdus(n, payload int) (bufs [][]byte, size int) {
 	scratch, data := make([]byte, 24), make([]byte, payload)
 	for range n {
@@ -45,8 +45,8 @@ func BenchmarkTryWriteBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkNetBuffers is BenchmarkTryWriteBatch with net.Buffers on the
-// *net.TCPConn: what it is to be compared with.
+// BenchmarkNetBuffers is BenchmarkTryWriteBatch with net.Buffers on the *net.TCPConn, for
+// comparison.
 func BenchmarkNetBuffers(b *testing.B) {
 	for _, batch := range batches {
 		bufs, size := fpdus(batch.n, batch.payload)
@@ -116,8 +116,7 @@ func BenchmarkReadSegment(b *testing.B) {
 	}
 }
 
-// BenchmarkPingPong sends one small batch each way: the half round trip is half
-// of what it says.
+// BenchmarkPingPong sends one small batch in each direction. Its time is that of a full round trip.
 func BenchmarkPingPong(b *testing.B) {
 	x, y := pair(b)
 	done := make(chan error, 1)

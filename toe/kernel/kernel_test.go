@@ -78,8 +78,7 @@ func TestNetConn(t *testing.T) {
 	}
 }
 
-// TestMethodsRemain: what net.TCPConn and net.UnixConn can do beside, a Stream
-// can.
+// TestMethodsRemain checks that a Stream has the other methods of net.TCPConn or net.UnixConn.
 func TestMethodsRemain(t *testing.T) {
 	type both interface {
 		SetReadBuffer(int) error
@@ -121,7 +120,7 @@ func TestBackendRefusesOtherNetworks(t *testing.T) {
 	}
 }
 
-// TestBackendErrors: a failure gives a nil interface, not a nil *Stream.
+// TestBackendErrors checks that a failed call returns a nil interface, not a nil *Stream.
 func TestBackendErrors(t *testing.T) {
 	var b kernel.Backend
 	ctx, cancel := context.WithCancel(context.Background())

@@ -111,8 +111,8 @@ func maxSeg(n int) func(string, string, syscall.RawConn) error {
 	}
 }
 
-// TestEMSSIsThatOfTCPInfo: EMSS is what TCP_INFO calls the sending MSS. It has a name of its own because qemu-user knows no
-// TCP_INFO, so `make machines` leaves it out there.
+// TestEMSSIsThatOfTCPInfo checks that EMSS is the sending MSS of TCP_INFO. It is a test of its own
+// because qemu-user does not know TCP_INFO, so `make machines` skips it there.
 // MPA-5044-2-1 MPA-5044-5.1-2
 func TestEMSSIsThatOfTCPInfo(t *testing.T) {
 	for _, test := range emssTests {
@@ -132,7 +132,7 @@ func TestEMSSIsThatOfTCPInfo(t *testing.T) {
 	}
 }
 
-// TestEMSSIsRefreshed: a new value shows after at most 64 calls.
+// TestEMSSIsRefreshed checks that a new value shows after at most 64 calls.
 // MPA-5044-2-1
 func TestEMSSIsRefreshed(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})
@@ -191,8 +191,8 @@ func resetByPeer(t *testing.T, x, y *Stream) {
 	})
 }
 
-// A reset connection must not look like one that has ended well, whichever call
-// the kernel tells of the reset.
+// A reset connection must not look like an orderly end, whichever call learns of the reset from the
+// kernel.
 func TestResetIsNeverEOF(t *testing.T) {
 	for _, test := range []struct {
 		desc  string
@@ -216,7 +216,7 @@ func TestResetIsNeverEOF(t *testing.T) {
 	}
 }
 
-// A unix socket whose peer closes with octets unread is reset, too.
+// A unix socket is reset, too, if its peer closes with unread bytes.
 func TestUnixResetIsNeverEOF(t *testing.T) {
 	x, y := unixPairOf(t)
 	if err := toetest.WriteBatch(x, [][]byte{{1}}); err != nil {
@@ -253,8 +253,8 @@ func TestWriteAfterCloseWriteLeavesEOF(t *testing.T) {
 	}
 }
 
-// TestWriteHappensBeforeRead is for the race detector: it must know that writev
-// on one side comes before the read on the other, as it does for net.Conn.
+// TestWriteHappensBeforeRead checks under the race detector that writev on one side comes before
+// the read on the other, as for a net.Conn.
 func TestWriteHappensBeforeRead(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	shared := 0
@@ -274,7 +274,7 @@ func TestWriteHappensBeforeRead(t *testing.T) {
 	}
 }
 
-// TestWriterForgets: the pool keeps no pointer to a caller's memory.
+// TestWriterForgets checks that the pool keeps no pointer to a caller's memory.
 func TestWriterForgets(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	w := writers.New().(*writer)
@@ -344,7 +344,7 @@ type late struct{ p []byte }
 func (l *late) Lend() []byte   { return l.p }
 func (l *late) TakeBack() bool { return false }
 
-// counted is a Lender that takes its memory back, and counts how often.
+// A counted is a Lender that takes its memory back, and counts how often it does.
 type counted struct {
 	late
 	waits  int
@@ -358,8 +358,8 @@ func (c *counted) TakeBack() bool {
 	return false
 }
 
-// TestPatience: ReadSegment reads bytes that come while it is patient without a wait, and bytes that
-// come later after one.
+// TestPatience checks that ReadSegment reads bytes without a wait if they arrive while it is
+// patient, and after a wait if they arrive later.
 func TestPatience(t *testing.T) {
 	for _, test := range []struct {
 		desc     string

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// TestTryWriteBatchOverSeveralWritevs: a batch of more slices than one writev takes, for which the
-// send buffer has no room at first, arrives whole and in order.
+// TestTryWriteBatchOverSeveralWritevs checks that a batch arrives complete and in order if it has
+// more slices than one writev takes and the send buffer has no room for it at first.
 func TestTryWriteBatchOverSeveralWritevs(t *testing.T) {
 	const size = 2 << 20
 	x, y := pairOf(t, &Backend{})

@@ -22,7 +22,7 @@ import (
 
 func pipe(*testing.T) (a, b net.Conn) { return net.Pipe() }
 
-// lateTLS returns both sides of a TLS connection that have not shaken hands.
+// lateTLS returns both sides of a TLS connection before their handshake.
 func lateTLS(t *testing.T) (a, b net.Conn) {
 	x, y := socketPair(t, "tcp", "127.0.0.1:0")
 	return tlsOver(t, x, y)
@@ -74,9 +74,8 @@ func TestNewBufferedOfStreamIsTheStream(t *testing.T) {
 	}
 }
 
-// overPipes runs f in a bubble, on a buffered side of a net.Pipe and on one of
-// TLS over a net.Pipe. y is a's peer, to be used with care: with TLS its
-// handshake has not run.
+// overPipes runs f in a bubble, on a buffered side of a net.Pipe, and on a side of TLS over a
+// net.Pipe. y is a's peer. With TLS, y has not run its handshake.
 func overPipes(t *testing.T, f func(t *testing.T, a toe.Stream, y net.Conn)) {
 	for _, overTLS := range []bool{false, true} {
 		t.Run(map[bool]string{false: "net.Pipe", true: "TLS"}[overTLS], func(t *testing.T) {
@@ -102,7 +101,7 @@ func readable(s toe.Stream) error {
 	return err
 }
 
-// numbers returns n octets, each n-th other than those around it.
+// numbers returns n bytes, none of which equals its neighbours.
 func numbers(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {
@@ -111,7 +110,7 @@ func numbers(n int) []byte {
 	return p
 }
 
-// mustRead reads what want is from c.
+// mustRead reads as many bytes as want has from c, and compares them with want.
 func mustRead(t *testing.T, c net.Conn, want []byte) {
 	t.Helper()
 	got := make([]byte, len(want))
@@ -120,8 +119,8 @@ func mustRead(t *testing.T, c net.Conn, want []byte) {
 	}
 }
 
-// TestBufferedWriteDeadline: a Write that its deadline ends has written the part
-// that it says, and the stream goes on behind it.
+// TestBufferedWriteDeadline checks that a Write whose deadline passes has written the part that it
+// reports, and that the stream continues after that part.
 func TestBufferedWriteDeadline(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 		data := numbers(2 * netconn.SendSize)
@@ -167,8 +166,8 @@ func TestBufferedTryWriteBatch(t *testing.T) {
 	})
 }
 
-// TestBufferedTryWriteBatchAmidWrite: while a Write waits for room, nothing gets
-// in between its octets.
+// TestBufferedTryWriteBatchAmidWrite checks that no other bytes come between the bytes of a Write
+// that waits for room.
 func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 		data := numbers(2 * netconn.SendSize)
@@ -190,8 +189,7 @@ func TestBufferedTryWriteBatchAmidWrite(t *testing.T) {
 	})
 }
 
-// TestBufferedCloseLetsOut: what was written before Close arrives, and the end
-// behind it.
+// TestBufferedCloseLetsOut checks that what was written before Close arrives, followed by the end.
 func TestBufferedCloseLetsOut(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 		data := numbers(netconn.SendSize)
@@ -213,7 +211,8 @@ func TestBufferedCloseLetsOut(t *testing.T) {
 	})
 }
 
-// TestBufferedFlush: behind Close or CloseWrite it returns when the peer's side has all, and not when its time is over.
+// TestBufferedFlush checks that, after Close or CloseWrite, Flush returns when the peer's side has
+// everything, and not at its timeout.
 func TestBufferedFlush(t *testing.T) {
 	for _, half := range []bool{false, true} {
 		overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
@@ -250,8 +249,8 @@ func TestBufferedFlush(t *testing.T) {
 	}
 }
 
-// TestBufferedCloseOfStuckPeer: a peer that does not read costs a goroutine for
-// 5 s; the end of the bubble finds one that stays.
+// TestBufferedCloseOfStuckPeer checks that a peer that does not read costs a goroutine for 5 s
+// only. The end of the bubble would find a goroutine that stays.
 func TestBufferedCloseOfStuckPeer(t *testing.T) {
 	for _, test := range []struct {
 		desc string
@@ -290,8 +289,8 @@ func TestBufferedCloseOfStuckPeer(t *testing.T) {
 	}
 }
 
-// TestBufferedBothClose: two ends that close with full buffers do not wait for
-// each other.
+// TestBufferedBothClose checks that two ends that close with full buffers do not wait for each
+// other.
 func TestBufferedBothClose(t *testing.T) {
 	overPipes(t, func(t *testing.T, a toe.Stream, y net.Conn) {
 		b := netconn.NewBuffered(y)
@@ -317,8 +316,8 @@ func TestBufferedBothClose(t *testing.T) {
 	})
 }
 
-// TestBufferedCloseEndsCalls: who waits, for octets, room or the handshake, hears
-// of Close.
+// TestBufferedCloseEndsCalls checks that Close ends calls that wait for bytes, for room or for the
+// handshake.
 func TestBufferedCloseEndsCalls(t *testing.T) {
 	for _, test := range []struct {
 		desc string
@@ -393,8 +392,8 @@ func TestBufferedErrorSticks(t *testing.T) {
 	})
 }
 
-// TestBufferedCloseWriteWaits: the half-close follows the last octet, however
-// long the peer takes; a *tls.Conn by itself gives up after 5 s.
+// TestBufferedCloseWriteWaits checks that the half-close follows the last byte, however long the
+// peer takes. A *tls.Conn itself gives up after 5 s.
 func TestBufferedCloseWriteWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -439,8 +438,8 @@ func TestBufferedCloseWriteWaits(t *testing.T) {
 	})
 }
 
-// TestHandshakeIsNotUnderDeadline: deadlines that pass during the handshake, on
-// both sides, end calls and nothing else.
+// TestHandshakeIsNotUnderDeadline checks that deadlines that pass during the handshake, on both
+// sides, end calls and nothing else.
 func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -469,7 +468,7 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 		s.SetDeadline(time.Time{})
 		mustRead(t, peer, numbers(2 * netconn.SendSize)[:netconn.SendSize])
 
-		// The read deadline set during the handshake is the one after it.
+		// A read deadline set during the handshake also applies after it.
 		s.SetReadDeadline(time.Now().Add(time.Second))
 		if err := readable(s); !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("ReadSegment = %v, want a timeout", err)
@@ -480,7 +479,7 @@ func TestHandshakeIsNotUnderDeadline(t *testing.T) {
 	})
 }
 
-// TestDeadlineSetDuringHandshake: it holds afterwards.
+// TestDeadlineSetDuringHandshake checks that such a deadline applies after the handshake.
 func TestDeadlineSetDuringHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -505,7 +504,7 @@ func TestDeadlineSetDuringHandshake(t *testing.T) {
 	})
 }
 
-// TestNoHandshake: what a silent peer and one that goes away come to.
+// TestNoHandshake checks the errors for a silent peer and for a peer that goes away.
 func TestNoHandshake(t *testing.T) {
 	for _, test := range []struct {
 		desc  string

@@ -2,11 +2,11 @@ package netconn
 
 import "github.com/rddp/rddp/toe"
 
-// SendSize is for tests: the size of a send buffer, in octets.
+// SendSize is the size of a send buffer in bytes, for tests.
 const SendSize = sendSize
 
-// Idle is for tests: it tells whether s, of NewBuffered, has neither a buffer
-// nor a goroutine.
+// Idle reports, for tests, whether s, a stream made by NewBuffered, has neither a buffer nor a
+// goroutine.
 func Idle(s toe.Stream) bool {
 	x := s.(*stream)
 	x.mu.Lock()

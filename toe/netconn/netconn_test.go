@@ -58,8 +58,7 @@ func unixPair(t *testing.T) (a, b net.Conn) {
 	return socketPair(t, "unix", filepath.Join(dir, "s"))
 }
 
-// tlsOver makes both sides of a TLS connection of x and y. They have not shaken
-// hands yet.
+// tlsOver makes both sides of a TLS connection over x and y, before their handshake.
 func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -88,7 +87,7 @@ func tlsOver(t *testing.T, x, y net.Conn) (a, b *tls.Conn) {
 		})
 }
 
-// tlsPair returns both sides of a TLS connection over loopback, shaken hands.
+// tlsPair returns both sides of a TLS connection over loopback, after their handshake.
 func tlsPair(t *testing.T) (a, b *tls.Conn) {
 	t.Helper()
 	x, y := socketPair(t, "tcp", "127.0.0.1:0")
@@ -158,7 +157,7 @@ func TestNewHalfCloseOfPipe(t *testing.T) {
 	}
 }
 
-// script is a net.Conn whose Read gives what is in it, one element a call.
+// A script is a net.Conn whose Read returns its elements, one for each call.
 type script struct {
 	net.Conn
 	reads []scriptRead
@@ -185,8 +184,8 @@ func (s *script) Read(p []byte) (int, error) {
 	return copy(p, r.data), r.err
 }
 
-// TestNewReadAhead reads with a Lender that takes its memory back and with one that does not: the
-// results are the same.
+// TestNewReadAhead reads with a Lender that takes its memory back and with a Lender that keeps it.
+// The results must be the same.
 func TestNewReadAhead(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
@@ -231,7 +230,8 @@ func TestNewReadAhead(t *testing.T) {
 	}
 }
 
-// TestNewReadAheadIsARun: what was read ahead comes in one piece, and Pending counts what is left.
+// TestNewReadAheadIsARun checks that bytes read ahead come in one piece, and that Pending counts
+// the rest.
 func TestNewReadAheadIsARun(t *testing.T) {
 	want := bytes.Repeat([]byte("run "), 500)
 	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
@@ -249,7 +249,7 @@ func TestNewReadAheadIsARun(t *testing.T) {
 	}
 }
 
-// TestNewReadsIntoMemoryKept: if the Lender keeps its memory, no byte is copied on its way there.
+// TestNewReadsIntoMemoryKept checks that bytes are not copied if the Lender keeps its memory.
 func TestNewReadsIntoMemoryKept(t *testing.T) {
 	want := bytes.Repeat([]byte("run "), 5000)
 	s := netconn.New(&script{reads: []scriptRead{{string(want), nil}}})
@@ -259,7 +259,7 @@ func TestNewReadsIntoMemoryKept(t *testing.T) {
 	}
 }
 
-// records is a net.Conn that remembers the length of each Write.
+// A records is a net.Conn that records the length of each Write.
 type records struct {
 	net.Conn
 	lens []int
@@ -272,7 +272,7 @@ func (r *records) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestNewGathers: a batch of FPDUs becomes few writes, not one for each slice.
+// TestNewGathers checks that a batch of FPDUs needs few writes, and not one for each slice.
 func TestNewGathers(t *testing.T) {
 	small, large := bytes.Repeat([]byte{1}, 24), bytes.Repeat([]byte{2}, 60_000)
 	for _, test := range []struct {
@@ -310,8 +310,8 @@ func TestNewGathers(t *testing.T) {
 	}
 }
 
-// TestNewWrite: a Write is one Write of the net.Conn below, behind what TryWriteBatch has taken, and
-// ends at its deadline without harm to either.
+// TestNewWrite checks that a Write is one Write of the net.Conn below, after the bytes of
+// TryWriteBatch, and that its deadline ends it without harm to either.
 func TestNewWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()
@@ -355,7 +355,7 @@ func TestNewWrite(t *testing.T) {
 	})
 }
 
-// TestNewCapabilities: what the net.Conn below can do.
+// TestNewCapabilities checks that the Capabilities are those of the net.Conn below.
 func TestNewCapabilities(t *testing.T) {
 	tcp, _ := socketPair(t, "tcp", "127.0.0.1:0")
 	x, y := net.Pipe()
@@ -383,14 +383,15 @@ func TestNewCapabilities(t *testing.T) {
 	x.Close()
 }
 
-// endless is a net.Conn without deadlines.
+// An endless is a net.Conn without deadlines.
 type endless struct{ net.Conn }
 
 func (endless) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
 func (endless) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
 func (endless) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
 
-// TestNewWaitsWithoutDeadlines: waiting for room obeys the deadline all the same.
+// TestNewWaitsWithoutDeadlines checks that waiting for room obeys the deadline even if the net.Conn
+// has none.
 func TestNewWaitsWithoutDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, y := net.Pipe()

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// BenchmarkTransfer writes and reads in one goroutine: the cost of the
-// simulator itself.
+// BenchmarkTransfer writes and reads in one goroutine. It measures the cost of the simulator
+// itself.
 func BenchmarkTransfer(b *testing.B) {
 	for _, cfg := range []simtoe.Config{
 		{},

@@ -54,8 +54,8 @@ func TestContractOfNetwork(t *testing.T) {
 	})
 }
 
-// TestTransferSeeds moves octets through many different networks; of a 1-octet
-// split few, as each octet is a read.
+// TestTransferSeeds moves bytes through many different networks. A network that splits at every
+// byte gets few bytes, because each byte is a read.
 func TestTransferSeeds(t *testing.T) {
 	for _, test := range []struct {
 		cfg  simtoe.Config

@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// cutAt writes three octets at a time until the connection is cut after 10, and
-// returns how many octets were taken and the error.
+// cutAt writes three bytes at a time until the connection is cut after 10. It returns how many
+// bytes were written, and the error.
 func cutAt(t *testing.T, a toe.Stream) (taken int, err error) {
 	t.Helper()
 	a.SetDeadline(time.Now().Add(time.Minute))
@@ -38,9 +38,9 @@ func TestCut(t *testing.T) {
 		how          simtoe.CutHow
 		taken        int
 		write        error // of the side that is cut, at the cut
-		read         error // of the receiver, behind the last octet
+		read         error // of the receiver, after the last byte
 		back         error // of the receiver's writes
-		backBuffered error // of the other side's reads, behind what was on its way back
+		backBuffered error // of the other side's reads, after what was on its way back
 	}{
 		{simtoe.FIN, 10, syscall.EPIPE, io.EOF, nil, os.ErrDeadlineExceeded},
 		{simtoe.RST, 10, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNRESET},
@@ -90,7 +90,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestCutAtEveryOctet: exactly as many octets arrive.
+// TestCutAtEveryOctet checks that exactly the bytes before the cut arrive.
 func TestCutAtEveryOctet(t *testing.T) {
 	data := octets(100)
 	for at := range int64(100) {
@@ -105,7 +105,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 	}
 }
 
-// TestSilenceHidesClose: a peer behind a dead path does not see a close.
+// TestSilenceHidesClose checks that a peer at the end of a dead path does not see a close.
 func TestSilenceHidesClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t, simtoe.Config{CutAfter: 1, CutHow: simtoe.Silence}, simtoe.Config{})
@@ -122,7 +122,8 @@ func TestSilenceHidesClose(t *testing.T) {
 	})
 }
 
-// TestLingerResets: after SetLinger(0) Close is a reset, which the peer sees behind what is on its way.
+// TestLingerResets checks that Close after SetLinger(0) is a reset, which the peer sees after the
+// bytes on their way.
 func TestLingerResets(t *testing.T) {
 	a, b := pair(t, simtoe.Config{}, simtoe.Config{})
 	mustWrite(t, a, []byte("last"))
@@ -141,7 +142,7 @@ func TestLingerResets(t *testing.T) {
 	}
 }
 
-// TestResetWakesWaiters on both sides.
+// TestResetWakesWaiters checks that a reset wakes the waiting goroutines of both sides.
 func TestResetWakesWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := pair(t, simtoe.Config{CutAfter: 1, CutHow: simtoe.RST}, simtoe.Config{})

@@ -8,7 +8,7 @@ import (
 	"github.com/rddp/rddp/toe/toetest"
 )
 
-// Two runs of five octets; the second is shown early as well.
+// The stream has two runs of five bytes, and the second run is also shown early.
 func ExamplePair() {
 	a, b := simtoe.Pair(simtoe.Config{MaxSegment: 5, Early: 1}, simtoe.Config{})
 	defer a.Close()
@@ -25,7 +25,7 @@ func ExamplePair() {
 	// "then!" at offset 5, <nil>
 }
 
-// A Network stands wherever a toe.Backend is wanted.
+// A Network can replace any other toe.Backend.
 func ExampleNetwork() {
 	ctx := context.Background()
 	network := simtoe.New(simtoe.Config{Seed: 1, Split: true})

@@ -99,7 +99,7 @@ func TestListenerClose(t *testing.T) {
 	})
 }
 
-// TestListenerCloseEndsBacklog: who was not accepted is not left waiting.
+// TestListenerCloseEndsBacklog checks that Close ends connections that were not accepted.
 func TestListenerCloseEndsBacklog(t *testing.T) {
 	n := simtoe.New(simtoe.Config{})
 	l := listen(t, n, "server:1")
@@ -114,8 +114,8 @@ func TestListenerCloseEndsBacklog(t *testing.T) {
 	}
 }
 
-// TestNetworkConnectionsDiffer: each has runs of its own, and the same ones in
-// another Network.
+// TestNetworkConnectionsDiffer checks that each connection has its own runs, and that another
+// Network repeats them.
 func TestNetworkConnectionsDiffer(t *testing.T) {
 	data := octets(5000)
 	connections := func() (runs [2][]shown) {

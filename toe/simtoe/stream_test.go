@@ -31,14 +31,14 @@ func pair(t testing.TB, a, b simtoe.Config) (x, y *simtoe.Stream) {
 	return xs.(*simtoe.Stream), ys.(*simtoe.Stream)
 }
 
-// octets returns n octets that repeat nowhere soon.
+// octets returns n bytes that do not repeat soon.
 func octets(n int) []byte {
 	p := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(p)
 	return p
 }
 
-// mustWrite writes p, which the window has room for.
+// mustWrite writes p, for which the window must have room.
 func mustWrite(t testing.TB, s toe.Stream, p []byte) {
 	t.Helper()
 	if n, err := s.Write(p); n != len(p) || err != nil {
@@ -46,15 +46,15 @@ func mustWrite(t testing.TB, s toe.Stream, p []byte) {
 	}
 }
 
-// a shown is what one ReadSegment gave.
+// A shown is the result of one ReadSegment.
 type shown struct {
 	off   uint64
 	n     int
 	early bool
 }
 
-// readAll reads size octets in order with one goroutine, checks every run
-// against data, and returns the runs.
+// readAll reads size bytes in order with one goroutine, compares every run with data, and returns
+// the runs.
 func readAll(t testing.TB, s toe.Stream, data []byte) (runs []shown) {
 	t.Helper()
 	p := make([]byte, len(data))
@@ -120,7 +120,7 @@ func TestRunLengths(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameRuns: the runs depend on the seed and not on the writes.
+// TestSameSeedSameRuns checks that the runs depend on the seed and not on the writes.
 func TestSameSeedSameRuns(t *testing.T) {
 	data := octets(20_000)
 	runs := func(seed uint64, side, piece int) []shown {
@@ -148,8 +148,8 @@ func TestSameSeedSameRuns(t *testing.T) {
 	}
 }
 
-// TestEarlyLeavesOrderAlone: the runs in order are the same with early ones
-// between them and without.
+// TestEarlyLeavesOrderAlone checks that the runs in order are the same with and without early runs
+// between them.
 func TestEarlyLeavesOrderAlone(t *testing.T) {
 	data := octets(50_000)
 	cfg := simtoe.Config{Seed: 3, MaxSegment: 300, Split: true}
@@ -176,7 +176,8 @@ func TestEarlyLeavesOrderAlone(t *testing.T) {
 	}
 }
 
-// TestEarlyRuns looks at each early run: behind a gap, once, and where a run is.
+// TestEarlyRuns checks that each early run comes after a gap, comes once, and is a run of the
+// stream.
 func TestEarlyRuns(t *testing.T) {
 	data := octets(50_000)
 	a, b := pair(t, simtoe.Config{Seed: 4, MaxSegment: 300, Split: true, Early: 0.5}, simtoe.Config{})
@@ -205,7 +206,7 @@ func TestEarlyRuns(t *testing.T) {
 	}
 }
 
-// TestEarlyRunIntoSmallBuffer: the rest of an early run is dropped.
+// TestEarlyRunIntoSmallBuffer checks that the rest of an early run is dropped.
 func TestEarlyRunIntoSmallBuffer(t *testing.T) {
 	data := octets(40)
 	a, b := pair(t, simtoe.Config{MaxSegment: 20, Early: 1}, simtoe.Config{})
@@ -219,8 +220,8 @@ func TestEarlyRunIntoSmallBuffer(t *testing.T) {
 	}
 }
 
-// TestReadKnowsNoEarlyRuns: neither Read nor Pending knows them, though early runs are there before
-// anything in order has arrived.
+// TestReadKnowsNoEarlyRuns checks that Read and Pending ignore early runs, even before anything has
+// arrived in order.
 func TestReadKnowsNoEarlyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := octets(10_000)
@@ -260,7 +261,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWritesDoNotMix: octets of concurrent Writes that wait for room.
+// TestWritesDoNotMix checks that the bytes of concurrent Writes that wait for room do not mix.
 func TestWritesDoNotMix(t *testing.T) {
 	const writers, size = 5, 1000
 	a, b := pair(t, simtoe.Config{Window: 10}, simtoe.Config{})
@@ -301,8 +302,8 @@ func TestEMSS(t *testing.T) {
 	}
 }
 
-// TestDelay: octets arrive after at most Delay, in order, not at once, and all
-// of them before the FIN.
+// TestDelay checks that bytes arrive after at most Delay, in order, not all at once, and all before
+// the FIN.
 func TestDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = time.Second
@@ -324,7 +325,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestDelayIsOfTheSeed: time repeats too.
+// TestDelayIsOfTheSeed checks that the same seed gives the same delays.
 func TestDelayIsOfTheSeed(t *testing.T) {
 	arrivals := func() (at []time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
@@ -348,7 +349,8 @@ func TestDelayIsOfTheSeed(t *testing.T) {
 	}
 }
 
-// TestDeadlines: waits end exactly then, and not at a deadline that was moved.
+// TestDeadlines checks that waits end exactly at their deadline, and not at an earlier one that was
+// moved.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := pair(t, simtoe.Config{Window: 1}, simtoe.Config{})
@@ -375,7 +377,8 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-// TestBubbleIsIdle: everyone who waits is durably blocked, and Close wakes them.
+// TestBubbleIsIdle checks that all waiting goroutines are durably blocked, and that Close wakes
+// them.
 func TestBubbleIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t, simtoe.Config{Window: 10}, simtoe.Config{})

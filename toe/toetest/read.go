@@ -88,8 +88,8 @@ func (l *strict) TakeBack() bool {
 	return false
 }
 
-// testLendsLate: a Stream that waits holds no memory of the caller's, and what it reads is in the
-// memory that it was lent last.
+// testLendsLate checks that a waiting Stream holds no memory of the caller, and that it reads into
+// the memory that it was lent last.
 func testLendsLate(t *testing.T, a, b toe.Stream) {
 	waits := make(chan struct{}, 1)
 	write := inBackground(func() error {
@@ -129,7 +129,8 @@ func testLendsLate(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testLenderKeeps: a Lender that keeps its memory while the Stream waits gets the bytes in it.
+// testLenderKeeps checks that a Lender that keeps its memory while the Stream waits gets the bytes
+// in that memory.
 func testLenderKeeps(t *testing.T, a, b toe.Stream) {
 	waits := make(chan struct{}, 1)
 	write := inBackground(func() error {
@@ -147,7 +148,8 @@ func testLenderKeeps(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
-// testPatience: whatever the patience, the bytes come, and the deadline holds once it is over.
+// testPatience checks that the bytes arrive with any patience, and that the deadline applies once
+// the patience is over.
 func testPatience(t *testing.T, a, b toe.Stream) {
 	write := inBackground(func() error { return WriteBatch(a, [][]byte{[]byte("x")}) })
 	l := &strict{t: t, size: 1}
@@ -212,8 +214,8 @@ func testPeerCloses(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testPeerAborts: who reads sees the end of an aborted stream, and no orderly one if the Stream
-// declares Reset. Bytes that were sent before may be lost.
+// testPeerAborts checks that a reader sees the end of an aborted stream, and no orderly end if the
+// Stream declares Reset. Bytes that were sent before may be lost.
 func testPeerAborts(t *testing.T, a, b toe.Stream) {
 	write := inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("unread")}) })
 	if got := readString(t, a, 0, 2); got != "un" {

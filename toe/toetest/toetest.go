@@ -4,8 +4,7 @@
 //		toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { … })
 //	}
 //
-// [ReadSegment] and [WriteBatch] are the two calls of a Stream that tests make most, in the plainest
-// form.
+// [ReadSegment] and [WriteBatch] are simple forms of the two calls of a Stream that tests need most.
 package toetest
 
 import (
@@ -20,18 +19,18 @@ import (
 )
 
 const (
-	// patience ends a test that hangs.
+	// patience is the time after which a hanging test fails.
 	patience = 20 * time.Second
-	// soon is a deadline that is meant to pass.
+	// soon is the time to a deadline that should pass.
 	soon = 10 * time.Millisecond
-	// tooMuch is more bytes than any stream buffers, on its way to a peer that does not read.
+	// tooMuch is more bytes than any stream buffers on the way to a peer that does not read.
 	tooMuch = 256 << 20
 )
 
-// TestStream runs every check of the contract on fresh connections. makePair returns the two sides
-// of one; TestStream closes them. A check of something that a Stream can do without, such as the
-// half-close, looks at Capabilities: a Stream that declares it must do it, and any other Stream must
-// refuse it as the contract says. A Stream without deadlines cannot be checked.
+// TestStream runs every check of the contract, each on a fresh connection. makePair returns the two
+// sides of a connection, and TestStream closes them. A Stream may lack some capabilities, such as
+// the half-close: a Stream that declares the capability must have it, and any other Stream must
+// refuse the call as the contract says. A Stream without deadlines cannot be checked.
 func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	for _, test := range []struct {
 		name string
@@ -83,8 +82,7 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 	}
 }
 
-// inBackground runs f in a goroutine and returns a function that waits for it
-// and gives its error.
+// inBackground runs f in a goroutine. It returns a function that waits for f and returns its error.
 func inBackground(f func() error) (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -99,7 +97,7 @@ func wantErr(t *testing.T, what string, err, want error) {
 	}
 }
 
-// memory is a Lender of fixed memory, which it never takes back.
+// A memory is a Lender of fixed memory, which it never takes back.
 type memory struct{ p []byte }
 
 func (m *memory) Lend() []byte   { return m.p }
@@ -113,8 +111,8 @@ func ReadSegment(s toe.Stream, p []byte) (n int, off uint64, err error) {
 	return s.ReadSegment(Into(p), 0)
 }
 
-// WriteBatch writes all bytes of bufs in order, as a driver does that has nothing else to do: it
-// waits while the send buffer is full. It does not change bufs.
+// WriteBatch writes all bytes of bufs in order, and waits while the send buffer is full. It does
+// not change bufs.
 func WriteBatch(s toe.Stream, bufs [][]byte) error {
 	bufs = append([][]byte(nil), bufs...)
 	for {
@@ -171,7 +169,7 @@ func readString(t *testing.T, s toe.Stream, off uint64, n int) string {
 	return string(p)
 }
 
-// overfill is a batch of tooMuch bytes in little memory.
+// overfill returns a batch of tooMuch bytes that needs little memory.
 func overfill() [][]byte {
 	piece := make([]byte, 1<<20)
 	bufs := make([][]byte, tooMuch/len(piece))
@@ -239,7 +237,7 @@ func testReadDeadline(t *testing.T, a, b toe.Stream) {
 		}
 	}
 
-	// A Lender that takes its memory back gets it back in this case too.
+	// A Lender that takes its memory back must get it back in this case too.
 	a.SetReadDeadline(time.Now().Add(soon))
 	l := &strict{t: t, size: 8}
 	_, _, err := a.ReadSegment(l, 0)
@@ -312,7 +310,7 @@ func testCloseWakesReaders(t *testing.T, a, b toe.Stream) {
 	peers := inBackground(func() error { _, _, err := ReadSegment(b, make([]byte, 8)); return err })
 	a.Close()
 	wantErr(t, "ReadSegment during Close", mine(), net.ErrClosed)
-	// At the other side it is the peer's close.
+	// The other side sees the peer's close.
 	wantErr(t, "ReadSegment during the peer's Close", peers(), io.EOF)
 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// broken is a Stream whose ReadSegment breaks the contract.
+// A broken is a Stream whose ReadSegment breaks the contract.
 type broken struct {
 	toe.Stream
 	how   func(p []byte, n int, off uint64, calls int) (int, uint64)
@@ -29,7 +29,7 @@ func (b *broken) ReadSegment(l toe.Lender, patience time.Duration) (int, uint64,
 	return n, off, err
 }
 
-// TestTransferFinds: a Stream that is not in order is found out.
+// TestTransferFinds checks that Transfer detects a Stream that breaks the contract.
 func TestTransferFinds(t *testing.T) {
 	const size = 1 << 20
 	const aLostByte = "a lost byte"

@@ -20,10 +20,10 @@ const transferSize = 16 << 20
 // past is a deadline that ends waits at once.
 var past = time.Unix(1, 0)
 
-// Transfer sends size bytes from a to b in batches of all shapes, closes a's
-// direction if it can, and checks every byte and offset that b gets. Early runs
-// must agree with what comes in order. seed chooses bytes and shapes. A
-// Transfer that fails leaves deadlines behind that have passed.
+// Transfer sends size bytes from a to b in batches of many shapes, closes a's direction if it can,
+// and checks every byte and offset that b reads. Early runs must agree with the bytes in order.
+// seed determines the bytes and the shapes. If Transfer fails, the deadlines of a and b have
+// passed.
 func Transfer(a, b toe.Stream, size int, seed uint64) error {
 	data := randomBytes(size, byte(seed))
 	sent := inBackground(func() error {
@@ -52,7 +52,7 @@ func Transfer(a, b toe.Stream, size int, seed uint64) error {
 	return nil
 }
 
-// send writes data in batches: small and large slices, empty ones, and now and then a Write.
+// send writes data in batches of small, large and empty slices, and sometimes with Write.
 func send(s toe.Stream, data []byte, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var bufs [][]byte
@@ -85,8 +85,8 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 	return nil
 }
 
-// period is after how many bytes those of randomBytes come again: a prime number, which no buffer and no batch is
-// as long as.
+// period is the number of bytes after which randomBytes repeats. It is a prime number, and no
+// buffer or batch has this length.
 const period = 1_000_003
 
 // randomBytes returns n bytes.
@@ -100,7 +100,7 @@ func randomBytes(n int, seed byte) []byte {
 	return b
 }
 
-// receive reads as many bytes as want has and compares them.
+// receive reads as many bytes as want has and compares them with want.
 func receive(s toe.Stream, want []byte) error {
 	p := make([]byte, 64<<10)
 	for in := 0; in < len(want); {
@@ -176,8 +176,8 @@ func testManyBuffers(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
-// testBatchKeepsOctets looks whether WriteBatch leaves the bytes alone and is
-// done with them when it returns.
+// testBatchKeepsOctets checks that WriteBatch does not change the bytes, and does not use them
+// after it returns.
 func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 	const rounds = 50
 	write := inBackground(func() error {
@@ -204,8 +204,8 @@ func testBatchKeepsOctets(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WriteBatch", write(), nil)
 }
 
-// testTryWriteBatch fills the send buffer without a reader, in pieces that do
-// not fit it evenly, and then looks what arrives.
+// testTryWriteBatch fills the send buffer without a reader, in pieces of uneven length, and then
+// checks what arrives.
 func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 	piece := randomBytes(30_011, 4)
 	bufs := make([][]byte, 1100)
@@ -231,7 +231,7 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 			t.Fatalf("TryWriteBatch took %d bytes without a reader", taken)
 		}
 	}
-	// The whole batches, and of the last one a beginning.
+	// All bytes of the whole batches must arrive, and the first bytes of the last batch.
 	batch := bytes.Repeat(piece, len(bufs))
 	for in := 0; in < taken; {
 		want := batch[in%len(batch):]
@@ -247,7 +247,8 @@ func testTryWriteBatch(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testTryWriteBatchDeadline: nothing waits, so no deadline counts.
+// testTryWriteBatchDeadline checks that TryWriteBatch ignores the deadline, because it does not
+// wait.
 func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
 	a.SetWriteDeadline(past)
 	if n, err := a.TryWriteBatch([][]byte{[]byte("la"), []byte("te")}); n != 4 || err != nil {
@@ -258,7 +259,8 @@ func testTryWriteBatchDeadline(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testTryWriteBatchThenWrite goes on with Write where TryWriteBatch stopped: the bytes stay in order.
+// testTryWriteBatchThenWrite calls Write after a TryWriteBatch that wrote a part, and checks that
+// the bytes are in order.
 func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
 	data := randomBytes(24<<20, 5)
 	write := inBackground(func() error {
@@ -275,8 +277,8 @@ func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "write", write(), nil)
 }
 
-// testWaitWritable fills the send buffer without a reader, until waiting for room
-// is in vain, and then lets the peer read.
+// testWaitWritable fills the send buffer without a reader, until WaitWritable would wait for ever,
+// and then lets the peer read.
 func testWaitWritable(t *testing.T, a, b toe.Stream) {
 	if err := a.WaitWritable(); err != nil {
 		t.Fatalf("WaitWritable of a new stream = %v", err)
@@ -318,8 +320,8 @@ func testWaitWritable(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "WaitWritable with room, behind the deadline", a.WaitWritable(), os.ErrDeadlineExceeded)
 }
 
-// transmit writes whenever there is room, until that fails. It returns when the
-// peer has got something.
+// transmit writes whenever there is room, until a call fails. It returns when the peer has read
+// something.
 func transmit(t *testing.T, a, peer toe.Stream) (wait func() error) {
 	bufs := overfill()[:16]
 	wait = inBackground(func() error {
@@ -338,7 +340,7 @@ func transmit(t *testing.T, a, peer toe.Stream) (wait func() error) {
 	return wait
 }
 
-// testWaitWritableEnds: a deadline that is moved and Close end the wait for room.
+// testWaitWritableEnds checks that a moved deadline, and Close, end the wait for room.
 func testWaitWritableEnds(t *testing.T, a, b toe.Stream) {
 	ends := transmit(t, a, b)
 	a.SetWriteDeadline(time.Now().Add(soon))
@@ -350,7 +352,7 @@ func testWaitWritableEnds(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "a transmitter during Close", ends(), net.ErrClosed)
 }
 
-// testWaitWritablePeerCloses: the peer's Close ends the wait for room.
+// testWaitWritablePeerCloses checks that the peer's Close ends the wait for room.
 func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
 	ends := transmit(t, a, b)
 	b.Close()
@@ -359,8 +361,8 @@ func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
 	}
 }
 
-// testFlush: what was written before Close has left when Flush returns, and Flush does not return
-// before its time if it cannot.
+// testFlush checks that everything written before Close has left when Flush returns. If the bytes
+// cannot leave, Flush must not return before its timeout.
 func testFlush(t *testing.T, a, b toe.Stream) {
 	data := randomBytes(100_000, 6)
 	received := inBackground(func() error { return receive(b, data) })
