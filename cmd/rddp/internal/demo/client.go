@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	chunk = 1 << 20 // octets of one RDMA Write or Read
-	depth = 16      // of them under way at once
+	chunk = 1 << 20 // bytes of one RDMA Write or Read
+	depth = 16      // RDMA Writes or Reads under way at once
 )
 
 // A session is the client's end of one connection.
@@ -45,7 +45,7 @@ func (s *session) ask(verb string, arg ...byte) ([]byte, error) {
 	return s.message[:n], err
 }
 
-// askHandle is ask where the answer is a handle.
+// askHandle is ask for an answer that is a handle.
 func (s *session) askHandle(verb string, arg ...byte) (rdmap.Handle, error) {
 	answer, err := s.ask(verb, arg...)
 	if err != nil {
@@ -55,13 +55,13 @@ func (s *session) askHandle(verb string, arg ...byte) (rdmap.Handle, error) {
 	return h, err
 }
 
-// offer has the server register n octets.
+// offer makes the server register n bytes.
 func (s *session) offer(n int) (rdmap.Handle, error) {
 	return s.askHandle(verbOffer, binary.BigEndian.AppendUint64(nil, uint64(n))...)
 }
 
-// move transfers all of p to or from the server's memory h, chunk by chunk with depth of them under
-// way, and returns when the last has completed.
+// move transfers all of p to or from the server's memory h, in chunks, depth of them at a time. It
+// returns when the last chunk has completed.
 func (s *session) move(ctx context.Context, op rdmap.WorkOp, h rdmap.Handle, p []byte, progress func(n int)) error {
 	var done [depth]rdmap.Completion
 	for sent, completed := 0, 0; completed < len(p); {
@@ -123,8 +123,8 @@ func (s *session) verbs(ctx context.Context, messages int) error {
 	return nil
 }
 
-// transfer is the main job: p to the server by RDMA Write, stored there in a file, and back by
-// RDMA Read. It returns how long each way took.
+// transfer is the main job. It moves p to the server by RDMA Write, where the server stores it in a
+// file, and back by RDMA Read. It returns the time of each direction.
 func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) (write, read time.Duration, err error) {
 	h, err := s.offer(len(p))
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) 
 	if err := s.move(ctx, rdmap.WorkWrite, h, p, progress); err != nil {
 		return 0, 0, err
 	}
-	// A Write completes when TCP has it. That all is placed is known from the answer to a message
-	// behind it: here an echo, so that hashing and storing are not timed.
+	// A Write completes when TCP has the data. The answer to a later message, here an echo, shows
+	// that all data are placed. So the time does not include hashing and storing.
 	if _, err := s.ask(verbEcho, []byte("all of it")...); err != nil {
 		return 0, 0, err
 	}
@@ -161,14 +161,14 @@ func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) 
 	return write, read, nil
 }
 
-// touch makes the kernel give the pages of p now, so that this is not timed.
+// touch makes the kernel allocate the pages of p now, so that the times do not include it.
 func touch(p []byte) {
 	for i := 0; i < len(p); i += 4096 {
 		p[i] = 0
 	}
 }
 
-// plainTCP moves p to the server and back by plain TCP and returns how long each way took.
+// plainTCP moves p to the server and back by plain TCP, and returns the time of each direction.
 func plainTCP(ctx context.Context, address string, p []byte) (write, read time.Duration, err error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", address)

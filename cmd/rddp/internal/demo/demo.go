@@ -18,16 +18,16 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Options say what to show. The zero value of each field has a default.
+// Options are the options of the demo. The zero value of each field means its default.
 type Options struct {
 	File    string   // the file to move; "" makes one of Size octets
-	Size    int64    // octets of the file that is made; 0 means 256 MiB
-	Rounds  int      // how often the file crosses, each time next to plain TCP; 0 means 3
+	Size    int64    // length in bytes of the file that Run makes; 0 means 256 MiB
+	Rounds  int      // how often the file is moved, each time next to plain TCP; 0 means 3
 	Dir     string   // where the files go; "" means a temporary directory that is removed at the end
 	Capture string   // name of the capture; "" means rddp-demo.pcapng
 	Server  []string // the command that runs Serve, which is run in Dir
-	// Progress is called as octets of the file cross by RDMA; total is how many will in all. It may
-	// be nil.
+	// Progress is called as bytes of the file are moved by RDMA; total is the number of bytes in
+	// all rounds. It may be nil.
 	Progress func(n, total int64)
 }
 
@@ -36,7 +36,7 @@ const (
 	defaultRounds = 3
 )
 
-// Run runs the demo and prints what it sees on out.
+// Run runs the demo and prints the results on out.
 func Run(ctx context.Context, o Options, out io.Writer) error {
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "rddp-demo-")
@@ -49,7 +49,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if o.Capture == "" {
 		o.Capture = "rddp-demo.pcapng"
 	}
-	capture, err := os.Create(o.Capture) // before all the work, in case it can't be
+	capture, err := os.Create(o.Capture) // before all the work, because it may fail
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	return captured(ctx, capture, s.rdma, out)
 }
 
-// file makes the file to move, unless one is given. Its octets are random: nothing on the way can
-// get them right by accident.
+// file makes the file to move, unless the options name one. Its bytes are random, so no fault on
+// the way can produce them by accident.
 func (o Options) file() (string, error) {
 	if o.File != "" {
 		return o.File, nil
@@ -143,7 +143,7 @@ func mainJob(ctx context.Context, o Options, s *server, content []byte, out io.W
 	return c.c.Close()
 }
 
-// compare words the medians of the durations that n octets took.
+// compare describes the medians of the durations for n bytes.
 func compare(n float64, rdma, plain []time.Duration) string {
 	a, b := n/median(rdma).Seconds()/1e9, n/median(plain).Seconds()/1e9
 	return fmt.Sprintf("%.2f GB/s with CRC, plain TCP %.2f GB/s: ratio %.2f (medians of %d)", a, b, a/b, len(rdma))
@@ -154,7 +154,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// captured runs a short connection and writes all its octets to a capture.
+// captured runs a short connection and writes all its bytes to a capture.
 func captured(ctx context.Context, f *os.File, address string, out io.Writer) error {
 	w, err := extsock.NewCapture(f)
 	if err != nil {

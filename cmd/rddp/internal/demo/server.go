@@ -61,12 +61,13 @@ func parseMessage(b []byte) (verb string, arg []byte, err error) {
 	return strings.TrimRight(string(b[:verbLen]), "\x00"), b[headLen : headLen+int(n)], nil
 }
 
-// maxOffer bounds what a client can make the server allocate, in octets. A slice on a 32-bit system is shorter still.
+// maxOffer is the maximum number of bytes that a client can make the server allocate. A slice on a
+// 32-bit system is shorter still.
 const maxOffer = min(4<<30-1, math.MaxInt)
 
-// Serve is the server process: it listens on a free port of the loopback interface, prints its two
-// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends. It writes one file, storedName
-// in the working directory.
+// Serve is the server process. It listens on a free port of the loopback interface, prints its two
+// addresses (extended sockets, plain TCP) as one line on out, and serves until in ends. It writes
+// one file, storedName in the working directory.
 func Serve(in io.Reader, out io.Writer) error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Messages: true})
 	if err != nil {
@@ -81,7 +82,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	go accept(l, serveRDMA)
 	go accept(plain, servePlain)
 	fmt.Fprintln(out, l.Addr(), plain.Addr())
-	_, err = io.Copy(io.Discard, in) // the client holds the other end for as long as it lives
+	_, err = io.Copy(io.Discard, in) // the client holds the other end as long as it runs
 	return err
 }
 
@@ -167,8 +168,8 @@ func store(memory []byte) ([]byte, error) {
 	return sum[:], nil
 }
 
-// servePlain is the yardstick: it reads size(8) and so many octets by plain TCP, and answers with
-// one octet; then it sends the same number back.
+// servePlain serves the comparison. It reads size(8) and that many bytes by plain TCP, answers with
+// one byte, and then sends the same number of bytes back.
 func servePlain(c net.Conn) error {
 	var size [8]byte
 	if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -188,7 +189,7 @@ func servePlain(c net.Conn) error {
 	return writeChunks(c, memory)
 }
 
-// writeChunks writes p in the same pieces as the RDMA Writes have.
+// writeChunks writes p in pieces of the same size as the RDMA Writes.
 func writeChunks(w io.Writer, p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), chunk)

@@ -18,9 +18,10 @@ type client struct {
 	source, sink         extsock.Region // of that memory
 }
 
-// Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns how
-// the pings went that were made, also with an error. When ctx is done before all are made, the error is
-// ErrInterrupted, or nil if Count is 0 and there was a ping. A nil cfg means the zero Config.
+// Client connects to the server at address ("host:port") and makes cfg.Count pings. It returns a
+// Summary of the pings made, also with an error. If ctx is done before all pings are made, the
+// error is ErrInterrupted, or nil if Count is 0 and there was a ping. A nil cfg means the zero
+// Config.
 func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -44,9 +45,9 @@ func Client(ctx context.Context, address string, cfg *Config) (Summary, error) {
 	return sum, s.close(err)
 }
 
-// dial connects and runs MPA startup.
-// "the initiator MAY attempt to establish an RDMA connection using the unenhanced MPA protocol as
-// defined in [RFC5044]" (RFC 6581 §10), if the peer has closed at the enhanced Request.
+// dial connects and runs MPA startup. If the peer closes in answer to the enhanced Request, dial
+// tries once more: "the initiator MAY attempt to establish an RDMA connection using the unenhanced
+// MPA protocol as defined in [RFC5044]" (RFC 6581 §10).
 func dial(ctx context.Context, address string, cfg *Config) (*session, error) {
 	socket := cfg.socket()
 	s, err := dialOnce(ctx, address, cfg, socket)
@@ -78,8 +79,8 @@ func dialOnce(ctx context.Context, address string, cfg *Config, socket *extsock.
 	return s, nil
 }
 
-// register makes the buffers. The peer gets no more rights than a ping needs: it reads the source and
-// writes the sink.
+// register registers the buffers. The peer gets only the rights that a ping needs: it reads the
+// source and writes the sink.
 func (c *client) register(size int) (err error) {
 	c.sourceData, c.sinkData = make([]byte, size), make([]byte, size)
 	if c.source, err = c.conn.Register(c.sourceData, ddp.RemoteRead); err != nil {
@@ -116,7 +117,7 @@ func (c *client) run(ctx context.Context, sum *Summary) error {
 	return nil
 }
 
-// interrupted gives the result of a client that made n pings until its context was done.
+// interrupted returns the result of a client that made n pings before its context was done.
 func (c *client) interrupted(n int) error {
 	switch {
 	case c.cfg.Count > 0:
@@ -132,7 +133,8 @@ func (c *client) ping(ctx context.Context) (time.Duration, error) {
 	fill(c.sourceData, c.n)
 	begin := time.Now()
 	if c.n == 0 {
-		// Before the Send: behind an RTR that is an RDMA Read it completes only when that is answered.
+		// Start the nudge before the Send. After an RTR that is an RDMA Read, the Send completes
+		// only when the Read is answered.
 		defer c.nudge().Stop()
 	}
 	if err := c.offer(ctx, "source", c.source); err != nil {
@@ -150,7 +152,7 @@ func (c *client) ping(ctx context.Context) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// offer tells the server where a buffer is.
+// offer sends the server the handle of a buffer.
 func (c *client) offer(ctx context.Context, name string, r extsock.Region) error {
 	h := r.Handle()
 	c.traceHandle(ctx, "offer the "+name, h)
@@ -160,7 +162,8 @@ func (c *client) offer(ctx context.Context, name string, r extsock.Region) error
 	return nil
 }
 
-// awaitGoAhead waits until the server has done its part. What the message holds does not matter.
+// awaitGoAhead waits until the server has done its part. The content of the message does not
+// matter.
 func (c *client) awaitGoAhead(ctx context.Context, after string) error {
 	if _, err := c.receive(ctx); err != nil {
 		return c.fail("waiting for the go-ahead after the "+after, err)
@@ -169,17 +172,19 @@ func (c *client) awaitGoAhead(ctx context.Context, after string) error {
 	return nil
 }
 
-// nudgeAfter is longer than any server takes for a first answer unless it is far away or very busy.
+// nudgeAfter is longer than a server takes for its first answer, unless the server is far away or
+// very busy.
 const nudgeAfter = 250 * time.Millisecond
 
-// nudge sends an RDMA Write of length 0, which no program sees, if the first answer does not come
-// soon. Linux's siw as a Responder may leave an FPDU unread that arrives in the first milliseconds
-// after its Reply, until more octets come; the client would wait for its server for ever. To every
-// other server it is harmless.
-// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041 §5.2)
+// nudge sends an RDMA Write of length 0, which no program notices, if the first answer does not
+// come soon. Linux's siw as a Responder may leave an FPDU unread that arrives in the first
+// milliseconds after its Reply, until more bytes arrive. Without the nudge the client would wait
+// for such a server for ever. It does no harm to other servers.
+// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
+// §5.2)
 func (c *client) nudge() *time.Timer {
 	return time.AfterFunc(nudgeAfter, func() {
-		// The error of a connection that has ended meanwhile is whatever the wait returns.
+		// If the connection has ended meanwhile, the wait returns its error.
 		_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
 	})
 }

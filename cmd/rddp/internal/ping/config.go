@@ -13,56 +13,58 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A Config says what a client or a server does. The zero value works, and nil stands for it. It must
-// not be changed once it is in use.
+// A Config configures a client or a server. The zero value works, and nil means the zero value. A
+// Config must not change while it is in use.
 type Config struct {
-	// Size is the length of a client's ping data in octets: 1 to MaxSize, zero means 64. A server
-	// takes pings up to this size; zero means 64 MiB. An rping server takes no more than its own -S
-	// says.
+	// Size is the length of a client's ping data in bytes: 1 to MaxSize; zero means 64. For a
+	// server it is the maximum length of ping data; zero means 64 MiB. An rping server accepts at
+	// most its own -S.
 	Size int
-	// Count is how many pings a client makes. Zero means until the context is done.
+	// Count is the number of pings that a client makes. Zero means pings until the context is done.
 	Count int
-	// Validate has a client compare what came back with what it sent, octet by octet.
+	// Validate makes a client compare the data that it received with the data that it sent.
 	Validate bool
 	// Verbose writes the data of each ping to Out, in rping's words.
 	Verbose bool
-	// Persistent has a server take connections, several at a time, until the context is done. Without
-	// it Serve ends when the first connection that got through MPA startup does.
+	// Persistent makes a server accept connections, several at a time, until the context is done.
+	// Without it, Serve ends when the first connection that completes MPA startup ends.
 	Persistent bool
-	// Timeout bounds the connecting, MPA startup and each wait for the peer. Zero means 10 s.
+	// Timeout bounds connecting, MPA startup and each wait for the peer. Zero means 10 s.
 	Timeout time.Duration
 
-	// Out gets the ping data if Verbose is set, with one Write for each ping. Nil discards them.
+	// Out receives the ping data if Verbose is set, with one Write for each ping. Nil discards
+	// them.
 	Out io.Writer
-	// Failed is told of each connection that failed while the server goes on. It may be called from
-	// several goroutines at a time. Nil ignores them.
+	// Failed is called for each connection that fails while the server goes on. Several goroutines
+	// may call it at a time. Nil ignores the failures.
 	Failed func(peer net.Addr, err error)
 	// Trace gets an event for each step. Nil is off.
 	Trace *slog.Logger
 
-	// Socket is how the connections are made. IRD and ORD of zero mean 1 here, as in rping. The
-	// capability record is always left out, Timeout is the HandshakeTimeout, and the completion
-	// queues are the connection's own.
+	// Socket configures the connections. IRD and ORD of zero mean 1 here, as in rping. The
+	// capability record is never sent, Timeout replaces HandshakeTimeout, and each connection has
+	// its own completion queues.
 	Socket extsock.Config
 }
 
 const (
-	// MaxSize is the largest Size, in octets.
+	// MaxSize is the maximum Size, in bytes.
 	MaxSize = 1 << 30
 
 	defaultSize    = 64
 	defaultLimit   = 64 << 20
 	defaultTimeout = 10 * time.Second
 
-	// maxClose bounds what the close waits for: nothing that matters is under way then.
+	// maxClose bounds the time of the close, which has nothing important to wait for.
 	maxClose = 2 * time.Second
-	// grace is what a ping under way has left when the context is done.
+	// grace is the time that the current ping has when the context is done.
 	grace = time.Second
-	// maxConns is the maximum number of a server's connections that have made a ping, and again of those that have
-	// got through MPA startup and not made one yet. Of the latter the oldest goes if there are more.
+	// maxConns is the maximum number of a server's connections that have made a ping. It is also
+	// the maximum number of connections that have completed MPA startup and made no ping yet. If
+	// there are more of those, the oldest is closed.
 	maxConns = 1024
-	// receives is how many buffers are posted. The protocol needs one; a second takes what a peer
-	// that is ahead of it sends.
+	// receives is the number of posted buffers. The protocol needs one. The second is for a peer
+	// that sends ahead.
 	receives = 2
 )
 
@@ -73,7 +75,7 @@ func (c *Config) size() int {
 	return c.Size
 }
 
-// limit is the longest ping data that a server takes.
+// limit returns the maximum length of ping data that a server accepts.
 func (c *Config) limit() int {
 	if c.Size == 0 {
 		return defaultLimit
@@ -101,7 +103,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// socket gives the configuration of the connections.
+// socket returns the configuration of the connections.
 func (c *Config) socket() *extsock.Config {
 	s := c.Socket
 	s.Startup = extsock.StartupOff
@@ -123,14 +125,14 @@ func (c *Config) socket() *extsock.Config {
 	return &s
 }
 
-// trace notes a step of ping n.
+// trace logs a step of ping n.
 func (c *Config) trace(ctx context.Context, step string, n int, args ...any) {
 	if c.Trace != nil {
 		c.Trace.DebugContext(ctx, "ping: "+step, append([]any{"ping", n}, args...)...)
 	}
 }
 
-// log is where a server's failures to accept go.
+// log returns the log for failures of Accept.
 func (c *Config) log() *slog.Logger {
 	if c.Trace == nil {
 		return slog.New(slog.DiscardHandler)
@@ -142,12 +144,12 @@ func (c *Config) log() *slog.Logger {
 func (c *Config) show(prefix string, data []byte) {
 	if c.Verbose && c.Out != nil {
 		line := append([]byte(prefix), text(data)...)
-		_, _ = c.Out.Write(append(line, '\n')) // a ping whose text can't be shown is still a ping
+		_, _ = c.Out.Write(append(line, '\n')) // if the text can't be printed, the ping still counts
 	}
 }
 
-// ParseRTR gives the set of Ready to Receive kinds (RFC 6581 §5) that a list such as "write,read"
-// names. The kinds are send, write and read; the empty list is the zero set.
+// ParseRTR returns the set of Ready to Receive kinds (RFC 6581 §5) that a list such as "write,read"
+// names. The kinds are send, write and read. The empty list means the zero set.
 func ParseRTR(list string) (mpa.RTR, error) {
 	var set mpa.RTR
 	for name := range strings.SplitSeq(list, ",") {

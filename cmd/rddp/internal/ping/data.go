@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// The printable octets that ping data run through, over and over.
+// Ping data repeat these printable bytes.
 const (
 	firstLetter = 'A'
 	lastLetter  = 'z'
 )
 
-// fill writes the data of ping n into p: "rdma-ping-", the number, ": ", then the octets from 'A' to
-// 'z' in turn, one further on with each ping, and a NUL at the end. It is a C string, which rping's
-// server relies on: it sends back what stands before the NUL, and the NUL.
+// fill writes the data of ping n into p: "rdma-ping-", the number, ": ", and then the bytes from
+// 'A' to 'z' in turn, which begin one further on with each ping. The last byte is NUL. rping's
+// server needs a C string, because it sends back only the bytes up to the NUL, and the NUL.
 func fill(p []byte, n int) {
 	const letters = lastLetter - firstLetter + 1
 	at := copy(p, fmt.Sprintf("rdma-ping-%d: ", n))

@@ -16,16 +16,17 @@ import (
 var (
 	// ErrInterrupted means that the context was done before all pings were made.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrNoReads means that the client lets nobody read from it: its IRD is 0. No ping works then.
+	// ErrNoReads means that the client's IRD is 0, so the server cannot read from it, and no ping
+	// works.
 	ErrNoReads = errors.New("the client allows no RDMA Read (its IRD is 0), and a ping needs one")
-	// ErrTooMany means that a server serves as many clients as it can at the moment.
+	// ErrTooMany means that a server serves its maximum number of clients.
 	ErrTooMany = errors.New("too many clients")
-	// ErrProtocol means that the peer's message is none of rping's.
+	// ErrProtocol means that the peer's message does not belong to rping's protocol.
 	ErrProtocol = errors.New("this is not rping's protocol")
 )
 
-// An Error says at what step a connection failed, in words for a person. Err is what failed:
-// errors.Is and errors.As see it.
+// An Error describes, for people, the step at which a connection failed. Err is the cause, for
+// errors.Is and errors.As.
 type Error struct {
 	Ping int    // counted from 0; -1 before the first
 	Step string // such as "waiting for the first go-ahead"
@@ -41,7 +42,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MismatchError is the first octet that came back other than it was sent.
+// A MismatchError describes the first byte that came back changed.
 type MismatchError struct {
 	Off       int // counted from 0
 	Got, Want byte
@@ -51,14 +52,14 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("octet %d came back as %#02x, but %#02x was sent", e.Off, e.Got, e.Want)
 }
 
-// A timeoutError is a wait for the peer that was too long.
+// A timeoutError means that a wait for the peer took too long.
 type timeoutError struct{ after time.Duration }
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("no answer within %v", e.after) }
 func (e *timeoutError) Timeout() bool { return true }
 func (e *timeoutError) Unwrap() error { return os.ErrDeadlineExceeded }
 
-// bounded gives the error of something that was to be over after so long.
+// bounded returns the error of an operation that had this much time.
 func bounded(err error, after time.Duration) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return &timeoutError{after}
@@ -66,7 +67,8 @@ func bounded(err error, after time.Duration) error {
 	return err
 }
 
-// words gives err without the addresses, which the step names where they help, and in one line.
+// words returns the text of err in one line and without addresses, because the step names them if
+// they help.
 func words(err error) string {
 	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
 		if len(e.PrivateData) == 0 {

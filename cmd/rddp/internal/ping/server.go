@@ -44,12 +44,13 @@ func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
 // Addr returns the address that the server listens at.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Close stops listening. Serve returns when the connections that are under way have ended.
+// Close stops listening. Serve returns when the connections under way have ended.
 func (s *Server) Close() error { return s.l.Close() }
 
-// Serve takes connections until ctx is done, or one that gets through MPA startup if the server is not
-// Persistent: then the error is that connection's. When Serve returns the server is closed, and so
-// are its connections. A ctx that is done, or a Close, is no error.
+// Serve accepts connections until ctx is done. If the server is not Persistent, Serve serves one
+// connection that completes MPA startup, and returns the error of that connection. When Serve
+// returns, the server and its connections are closed. It is not an error if ctx is done or Close is
+// called.
 func (s *Server) Serve(ctx context.Context) error {
 	serving, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
@@ -67,7 +68,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Go:     connections.Go, Log: s.cfg.log(),
 	}
 	stop := context.AfterFunc(serving, func() { s.l.Close() })
-	_ = l.Run(serving) // its only error is that the listener is closed
+	_ = l.Run(serving) // the only error means that the listener is closed
 	stop()
 	s.l.Close()
 	connections.Wait()
@@ -75,10 +76,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	return o.err
 }
 
-// only is which connection a server that is not Persistent serves.
+// An only selects the one connection that a server serves if it is not Persistent.
 type only struct {
 	taken atomic.Bool
-	stop  context.CancelFunc // ends the accepting, and the startup of the other connections
+	stop  context.CancelFunc // stops accepting, and ends the startup of the other connections
 	err   error              // of that connection; set before Serve has waited for its goroutine
 }
 
@@ -89,8 +90,9 @@ func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place
 	}
 }
 
-// serveOnly serves the connection to its end if it is the first to get through MPA startup. Silent peers do not hold up the
-// startup of the others. serving is done as soon as there is such a connection.
+// serveOnly serves the connection to its end if it is the first to complete MPA startup. Silent
+// peers do not delay the startup of the others. serving is done as soon as there is such a
+// connection.
 func (s *Server) serveOnly(ctx, serving context.Context, c *extsock.Conn, place *accept.Place, o *only) {
 	startup := func(_ context.Context, privateData []byte) error {
 		err := c.EnableDDP(serving, privateData)
@@ -117,10 +119,11 @@ func (s *Server) failed(conn *extsock.Conn, err error) {
 	}
 }
 
-// ServeRequest answers the pings of a connection that something else has accepted, on an address that serves
-// other protocols too, until the client closes it or ctx is done. req is the client's MPA Request, from
-// conn.ReceiveRequest, which is accepted here. A nil cfg means the zero Config; of its Socket nothing is used. When
-// ServeRequest returns, conn is closed. A ctx that is done is no error.
+// ServeRequest answers the pings of a connection that another server has accepted, for instance on
+// an address for several protocols, until the client closes it or ctx is done. req is the client's
+// MPA Request, from conn.ReceiveRequest; ServeRequest accepts it. A nil cfg means the zero Config;
+// cfg.Socket is ignored. When ServeRequest returns, conn is closed. It is not an error if ctx is
+// done.
 func ServeRequest(ctx context.Context, conn *extsock.Conn, req *extsock.Request, cfg *Config) error {
 	if cfg == nil {
 		cfg = &Config{}
@@ -133,11 +136,12 @@ func ServeRequest(ctx context.Context, conn *extsock.Conn, req *extsock.Request,
 	return err
 }
 
-// startup runs MPA startup: the connection's EnableDDP or the Accept of its Request.
+// A startup runs MPA startup: it is the connection's EnableDDP, or the Accept of its Request.
 type startup = func(ctx context.Context, privateData []byte) error
 
-// answerConn answers the pings of one connection until the client closes it or ctx is done. It reports
-// whether the connection got through MPA startup. A nil place counts nothing.
+// answerConn answers the pings of one connection until the client closes it or ctx is done. It
+// reports whether the connection completed MPA startup. With a nil place, the connection counts
+// towards no limit.
 func answerConn(
 	ctx context.Context, conn *extsock.Conn, startup startup, place *accept.Place, cfg *Config,
 ) (started bool, err error) {
@@ -167,7 +171,7 @@ func answerConn(
 type answerer struct {
 	*session
 	place *accept.Place // nil: none
-	data  []byte        // of the ping under way; grows to the longest
+	data  []byte        // data of the current ping; grows to the longest
 }
 
 func (a *answerer) run(ctx context.Context) error {
@@ -215,7 +219,7 @@ func (a *answerer) answer(ctx context.Context, source rdmap.Handle) error {
 	return nil
 }
 
-// read gets the ping data from the client's source buffer.
+// read reads the ping data from the client's source buffer.
 func (a *answerer) read(ctx context.Context, source rdmap.Handle) error {
 	const step = "RDMA Read of the source buffer"
 	a.traceHandle(ctx, step, source)
@@ -233,7 +237,7 @@ func (a *answerer) read(ctx context.Context, source rdmap.Handle) error {
 	return nil
 }
 
-// write puts the same octets into the client's sink buffer.
+// write writes the same bytes into the client's sink buffer.
 func (a *answerer) write(ctx context.Context, sink rdmap.Handle) error {
 	const step = "RDMA Write to the sink buffer"
 	a.traceHandle(ctx, step, sink)

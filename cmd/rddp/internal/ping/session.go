@@ -12,24 +12,24 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// messageLen is the length of every message, either way: a Handle, or a go-ahead.
+// messageLen is the length of every message in both directions: a Handle, or a go-ahead.
 const messageLen = 16
 
 // goAhead is the content of the server's messages.
 var goAhead [messageLen]byte
 
-// A session is one end of a connection: one operation at a time, each waited for. One goroutine uses
-// it.
+// A session is one end of a connection. It runs one operation at a time and waits for it. Only one
+// goroutine may use it.
 type session struct {
 	conn *extsock.Conn
 	cfg  *Config
-	n    int // the ping under way, counted from 0; -1 before the first
-	// recv are the posted buffers, by the ID of their Recv.
+	n    int // the current ping, counted from 0; -1 before the first
+	// recv holds the posted buffers, by the ID of their Recv.
 	recv [receives][messageLen]byte
 }
 
-// newSession posts the receive buffers: they must be there before the peer's first Send, so before the
-// switch to DDP mode. The session owns conn from now on, also after an error.
+// newSession posts the receive buffers. They must be posted before the peer's first Send, and so
+// before the switch to DDP mode. The session owns conn from now on, also after an error.
 func newSession(conn *extsock.Conn, cfg *Config) (*session, error) {
 	s := &session{conn: conn, cfg: cfg, n: -1}
 	for id := range s.recv {
@@ -56,13 +56,13 @@ func (s *session) start(ctx context.Context, startup func(ctx context.Context, p
 	return nil
 }
 
-// fail makes an *Error of what went wrong at a step.
+// fail returns an *Error for a failure at a step.
 func (s *session) fail(step string, err error) error {
 	return &Error{Ping: s.n, Step: step, Err: bounded(err, s.cfg.timeout())}
 }
 
-// receive waits for the peer's next message and returns its octets; its buffer is posted again.
-// An error that isClosed reports means that the peer has closed properly.
+// receive waits for the peer's next message, returns its bytes and posts its buffer again. If
+// isClosed reports true for the error, the peer has closed in order.
 func (s *session) receive(ctx context.Context) (message [messageLen]byte, err error) {
 	done, err := s.wait(ctx, s.conn.RecvCQ())
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *session) receive(ctx context.Context) (message [messageLen]byte, err er
 	return message, s.post(done.ID)
 }
 
-// receiveHandle is receive where the message is a Handle.
+// receiveHandle is receive for a message that is a Handle.
 func (s *session) receiveHandle(ctx context.Context) (rdmap.Handle, error) {
 	message, err := s.receive(ctx)
 	if err != nil {
@@ -94,12 +94,12 @@ func (s *session) do(ctx context.Context, wr rdmap.WorkRequest) error {
 	return err
 }
 
-// send sends a message. It returns when TCP has taken it.
+// send sends a message. It returns when TCP has accepted it.
 func (s *session) send(ctx context.Context, message []byte) error {
 	return s.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: message})
 }
 
-// wait waits for the next completion on cq, at most for Config.Timeout.
+// wait waits at most Config.Timeout for the next completion on cq.
 func (s *session) wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
@@ -113,14 +113,14 @@ func (s *session) wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Co
 	return done, nil
 }
 
-// traceHandle notes a step that is about the client's memory.
+// traceHandle logs a step that concerns the client's memory.
 func (s *session) traceHandle(ctx context.Context, step string, h rdmap.Handle) {
 	if s.cfg.Trace != nil {
 		s.cfg.trace(ctx, step, s.n, "stag", fmt.Sprintf("%#08x", uint32(h.STag)), "to", fmt.Sprintf("%#016x", h.TO), "len", h.Len)
 	}
 }
 
-// close ends the connection. A close after a failure has nothing to add to it.
+// close closes the connection. It ignores errors, because after a failure they say nothing new.
 func (s *session) close(err error) error {
 	if e := s.conn.Close(); err == nil && e != nil {
 		return s.fail("closing the connection", e)
@@ -128,7 +128,7 @@ func (s *session) close(err error) error {
 	return err
 }
 
-// graceful gives a context that is done a while after ctx is, so that a ping under way can end.
+// graceful returns a context that is done some time after ctx, so that the current ping can end.
 func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -138,7 +138,7 @@ func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	return late, func() { stop(); cancel() }
 }
 
-// isClosed reports whether err is the peer's proper close: a FIN that is not inside an FPDU.
+// isClosed reports whether err means an orderly close by the peer: a FIN between two FPDUs.
 func isClosed(err error) bool {
 	fin := (*mpa.Error)(nil)
 	return errors.Is(err, io.EOF) || errors.Is(err, rdmap.ErrPeerClosed) || errors.As(err, &fin) && fin.Graceful

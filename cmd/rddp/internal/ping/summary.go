@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Summary says how the pings of a client went. The zero value counts none.
+// A Summary counts the pings of a client. The zero value counts none.
 type Summary struct {
-	Pings, Size     int // how many were answered, and of how many octets each
+	Pings, Size     int // number of answered pings, and bytes of each
 	Min, Max, Total time.Duration
 }
 
@@ -20,7 +20,7 @@ func (s *Summary) add(rtt time.Duration) {
 	s.Pings++
 }
 
-// Avg is the mean time of a ping; zero if there was none.
+// Avg returns the mean time of a ping, or zero if there was none.
 func (s Summary) Avg() time.Duration {
 	if s.Pings == 0 {
 		return 0
@@ -28,7 +28,7 @@ func (s Summary) Avg() time.Duration {
 	return s.Total / time.Duration(s.Pings)
 }
 
-// String gives the summary as one line, with times in microseconds.
+// String returns the summary as one line, with times in microseconds.
 func (s Summary) String() string {
 	line := fmt.Sprintf("%d pings of %d octets", s.Pings, s.Size)
 	if s.Pings > 0 {

@@ -14,16 +14,16 @@ const (
 	unixScheme = "unix:"
 )
 
-// An Address is where a Proxy listens or what it dials.
+// An Address is an address at which a Proxy listens or which it dials.
 type Address struct {
-	DDP     bool   // DDP mode; else plain
+	DDP     bool   // DDP mode; otherwise plain
 	Network string // "tcp" or "unix"
 	Address string // as package net has it
 }
 
-// ParseAddress reads an address as a user writes it: HOST:PORT in plain TCP, unix:PATH for a unix socket, or
-// rddp://HOST[:PORT] for TCP in DDP mode. An empty HOST means every address of this machine, or the machine
-// itself where it is dialled.
+// ParseAddress parses an address that a user types: HOST:PORT for plain TCP, unix:PATH for a unix
+// socket, or rddp://HOST[:PORT] for TCP in DDP mode. An empty HOST means every address of this
+// machine, or this machine itself if the Proxy dials it.
 func ParseAddress(s string) (Address, error) {
 	if path, ok := strings.CutPrefix(s, unixScheme); ok {
 		if path == "" {

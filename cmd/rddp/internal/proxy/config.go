@@ -8,29 +8,30 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// A Config says how a Proxy behaves. The zero value works, and nil stands for it. It must not be changed
-// while the Proxy uses it.
+// A Config configures a Proxy. The zero value works, and nil means the zero value. A Config must
+// not change while the Proxy uses it.
 type Config struct {
-	// Timeout bounds each connecting, and MPA startup. Zero means DefaultTimeout.
+	// Timeout bounds each attempt to connect, and MPA startup. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Idle ends a connection on which no octet has moved for so long. Zero means never.
+	// Idle is the time after which a connection is closed if no byte moves. Zero means never.
 	Idle time.Duration
-	// Grace is what the connections under way have left when Serve is told to end. Zero means DefaultGrace,
+	// Grace is the time that connections have to end when Serve must end. Zero means DefaultGrace,
 	// negative means none.
 	Grace time.Duration
-	// MaxConns is the maximum number of connections at a time; each needs 128 KiB, and up to 3 MiB if a reader is
-	// slow. An exit counts a connection once the entrance's MPA Request is here. If there are more, the oldest
-	// connection ends of which the accepted side has sent nothing yet. If all of them have sent something, the
-	// newest is refused: an entrance resets it, an exit rejects it. Zero means DefaultMaxConns.
+	// MaxConns is the maximum number of connections at a time. Each needs 128 KiB, and up to 3 MiB
+	// if a reader is slow. An exit counts a connection once the entrance's MPA Request has arrived.
+	// If there are too many, the Proxy closes the oldest connection whose accepted side has sent
+	// nothing. If all of them have sent something, it refuses the newest: an entrance resets it,
+	// and an exit rejects it. Zero means DefaultMaxConns.
 	MaxConns int
 
-	// Ended is told of each connection when it has ended. It may be called from several goroutines at a
-	// time. Nil ignores them.
+	// Ended is called for each connection when it has ended. Several goroutines may call it at a
+	// time. Nil ignores the ends.
 	Ended func(Summary)
-	// Log gets an event for what concerns no connection, or none that was taken. Nil is off.
+	// Log receives events that do not concern an accepted connection. Nil is off.
 	Log *slog.Logger
-	// Socket says how the DDP connections behave. The Startup, Messages, completion queues and
-	// HandshakeTimeout are the Proxy's.
+	// Socket configures the DDP connections. The Proxy sets the Startup, Messages, completion
+	// queues and HandshakeTimeout itself.
 	Socket extsock.Config
 }
 
@@ -80,7 +81,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// socket gives the configuration of the DDP connections.
+// socket returns the configuration of the DDP connections.
 func (c *Config) socket() extsock.Config {
 	s := c.Socket
 	s.Startup = extsock.StartupRequire

@@ -12,19 +12,19 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An end is one of the two connections of a pipe. Each way of it has one user at a time; abort may be called
-// at any time, also more than once, and returns when the connection is closed.
+// An end is one of the two connections of a pipe. Each direction of an end has one user at a time.
+// abort may be called at any time and more than once; it returns when the connection is closed.
 type end interface {
 	net.Conn
 	CloseWrite() error
-	// orderly tells, after Read gave io.EOF, whether the peer has ended its direction, or whether the
-	// connection has failed.
+	// orderly reports, after Read has returned io.EOF, whether the peer has ended its direction in
+	// order, or whether the connection has failed.
 	orderly() bool
-	// abort ends the connection so that the peer does not take it for an orderly end.
+	// abort ends the connection in such a way that the peer does not see an orderly end.
 	abort()
 }
 
-// long is a time that is over: a deadline that interrupts.
+// long is a deadline that passed long ago, and so interrupts calls.
 var long = time.Unix(1, 0)
 
 // A plainEnd is a connection in plain TCP, or a unix socket.
@@ -37,7 +37,7 @@ type plainEnd struct {
 	failed bool // +checklocks:mu
 }
 
-// Write writes p. It is interrupted, and goes on, when orderly wants to know how it does.
+// Write writes p. orderly can interrupt a Write to learn its error; the Write then continues.
 func (e *plainEnd) Write(p []byte) (n int, err error) {
 	for {
 		m, err := e.writeOnce(p[n:])
@@ -58,9 +58,10 @@ func (e *plainEnd) writeOnce(p []byte) (int, error) {
 	return n, err
 }
 
-// orderly: systems tell of a reset once. If a Write was told, a Read after it sees nothing but an end.
+// orderly also looks at the Writes, because a system reports a reset only once: if a Write got the
+// error, a later Read sees only an end of stream.
 func (e *plainEnd) orderly() bool {
-	e.Conn.SetWriteDeadline(long) // a Write under way comes back, and says what it was told
+	e.Conn.SetWriteDeadline(long) // a Write under way returns, with the error that it got
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.Conn.SetWriteDeadline(time.Time{})
@@ -86,27 +87,29 @@ func (e *plainEnd) abort() {
 	})
 }
 
-// A ddpEnd is a connection in DDP mode, or one on its way there. stream is what it runs on, and is only closed.
+// A ddpEnd is a connection in DDP mode, or one that is about to be. stream is the Stream below it,
+// which ddpEnd only closes.
 type ddpEnd struct {
 	*extsock.Conn
 	stream io.Closer
 	once   sync.Once
 }
 
-// orderly: the byte stream in DDP mode has a mark for its end, and without it Read's error is
-// io.ErrUnexpectedEOF.
+// orderly returns true: the byte stream in DDP mode has a mark for its end, and without the mark
+// Read returns io.ErrUnexpectedEOF.
 func (e *ddpEnd) orderly() bool { return true }
 
-// flushTimeout bounds how long an abort waits for what was written before it.
+// flushTimeout bounds how long an abort waits for the data written before it.
 const flushTimeout = time.Second
 
-// abort closes the stream under the connection: Conn.Close would end the byte stream in an orderly way. What
-// was written goes out before.
+// abort closes the stream below the connection, because Conn.Close would end the byte stream in
+// order. It first waits until what was written has gone out.
 func (e *ddpEnd) abort() {
 	e.once.Do(func() {
 		if e.ConnectionState().DDPMode {
 			e.SetWriteDeadline(time.Now().Add(flushTimeout))
-			// Of length 0, so it does nothing at the peer: but it is over when all before it is.
+			// An operation of length 0 does nothing at the peer, but it completes only after
+			// everything before it.
 			_, _ = e.Remote(rdmap.Handle{}).WriteAt(nil, 0)
 		}
 		e.stream.Close()

@@ -15,16 +15,16 @@ import (
 var (
 	// ErrSides means that both addresses are plain, or both DDP.
 	ErrSides = errors.New("one of the two addresses must be DDP (rddp://HOST[:PORT]) and the other one plain")
-	// ErrIdle means that no octet has moved for Config.Idle.
+	// ErrIdle means that no byte has moved for Config.Idle.
 	ErrIdle = errors.New("idle for too long")
 	// ErrGrace means that the connection was still under way at the end of Config.Grace.
 	ErrGrace = errors.New("the proxy ends")
-	// ErrTooMany means that there are Config.MaxConns connections already.
+	// ErrTooMany means that there are already Config.MaxConns connections.
 	ErrTooMany = errors.New("too many connections")
 )
 
-// An Error says at what step a connection failed, in words for a person. Err is what failed: errors.Is and
-// errors.As see it.
+// An Error describes, for people, the step at which a connection failed. Err is the cause, for
+// errors.Is and errors.As.
 type Error struct {
 	Step string // such as "reading from the client"
 	Err  error
@@ -37,7 +37,7 @@ func fail(err error, step string, args ...any) error {
 	return &Error{Step: fmt.Sprintf(step, args...), Err: err}
 }
 
-// words gives err without the addresses, which are told besides, and in one line.
+// words returns the text of err in one line and without addresses, which are printed separately.
 func words(err error) string {
 	if e := (*mpa.RejectError)(nil); errors.As(err, &e) {
 		if len(e.PrivateData) == 0 {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// bufferSize is how many octets a pipe moves at a time, in each direction.
+// bufferSize is the number of bytes that a pipe moves at a time, in each direction.
 const bufferSize = 64 << 10
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// drainTimeout is how long a pipe goes on in one direction after the other one has failed.
+// drainTimeout is how long a pipe continues in one direction after the other direction has failed.
 const drainTimeout = 5 * time.Second
 
 // A pipe carries octets between two ends, in both directions.
@@ -31,36 +31,36 @@ type pipe struct {
 	there    direction      // from → to
 	back     direction      // to → from
 	total    *directions    // of all pipes
-	heard    func()         // called when something has come from from
+	heard    func()         // called when a byte has arrived from from
 	begin    time.Time      // of moved
-	moved    atomic.Int64   // when octets moved last, ns after begin
+	moved    atomic.Int64   // when bytes moved last, in ns after begin
 	stopping chan struct{}  // closed when one direction has failed
 	once     sync.Once      // closes it
-	ways     sync.WaitGroup // the directions under way
+	ways     sync.WaitGroup // directions that have not ended
 
 	mu sync.Mutex
 	// the first
 	err error // +checklocks:mu
 }
 
-// A side is an end and what it is called.
+// A side is an end and its name.
 type side struct {
 	end
 	name string
 }
 
-// A direction counts the octets that have been handed on.
+// A direction counts the bytes passed on.
 type direction struct{ octets atomic.Int64 }
 
-// directions are those of a pipe, or of all of them.
+// directions are the two directions of a pipe, or the sums of all pipes.
 type directions struct{ there, back direction }
 
 func newPipe(from, to side, total *directions, heard func()) *pipe {
 	return &pipe{from: from, to: to, total: total, heard: heard, begin: time.Now(), stopping: make(chan struct{})}
 }
 
-// run carries octets until both directions are over or ctx is done, and closes both ends. Its error is
-// the first that happened. A pipe on which nothing moves for idle ends; zero means it does not.
+// run moves bytes until both directions are over or ctx is done, and closes both ends. It returns
+// the first error. If no byte moves for idle, the pipe ends; an idle of zero means no limit.
 func (p *pipe) run(ctx context.Context, idle time.Duration) error {
 	over := make(chan struct{})
 	var watcher sync.WaitGroup
@@ -79,13 +79,14 @@ func (p *pipe) run(ctx context.Context, idle time.Duration) error {
 	return p.why()
 }
 
-// carry hands on what comes from src to dst, until the end of that direction. It calls heard when something has come.
+// carry passes on what arrives from src to dst, until the end of that direction. It calls heard
+// when a byte has arrived.
 func (p *pipe) carry(dst, src side, heard func(), counts ...*direction) {
 	b := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(b)
 	for {
 		n, err := src.Read(b[:])
-		if n > 0 || errors.Is(err, io.EOF) { // an empty message in DDP mode says nothing
+		if n > 0 || errors.Is(err, io.EOF) { // an empty message in DDP mode carries nothing
 			heard()
 		}
 		if n > 0 {
@@ -116,7 +117,7 @@ func (p *pipe) carry(dst, src side, heard func(), counts ...*direction) {
 	}
 }
 
-// stop ends one direction. The other one has drainTimeout left.
+// stop ends one direction. The other direction has drainTimeout left.
 func (p *pipe) stop(err error) {
 	p.note(err)
 	p.once.Do(func() { close(p.stopping) })
@@ -142,7 +143,8 @@ func (p *pipe) why() error {
 	return p.err
 }
 
-// abort ends both ends, so that neither peer takes it for an orderly end. They do not wait for one another.
+// abort ends both ends in such a way that neither peer sees an orderly end. The ends do not wait
+// for each other.
 func (p *pipe) abort() {
 	var other sync.WaitGroup
 	other.Go(p.to.abort)

@@ -32,8 +32,9 @@ type listener struct {
 	addr   func() net.Addr
 }
 
-// Listen listens at one address, for connections to the other one. One of them must be DDP. A nil cfg means
-// the zero Config. Serve then takes the connections; a Proxy that does not get there needs Close.
+// Listen listens at the address listen for connections to the address to. One of the two must be
+// DDP. A nil cfg means the zero Config. Serve then accepts the connections. If Serve is not called,
+// the caller must call Close.
 func Listen(ctx context.Context, listen, to Address, cfg *Config) (*Proxy, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -94,7 +95,7 @@ func (p *Proxy) Addr() Address {
 // Close stops listening. Serve returns when the connections under way have ended.
 func (p *Proxy) Close() error { return p.l.close() }
 
-// Stats returns the counts so far.
+// Stats returns the current counters.
 func (p *Proxy) Stats() Stats {
 	return Stats{
 		Open: int(p.open.Load()), Ended: p.ended.Load(), Failed: p.failed.Load(),
@@ -102,8 +103,8 @@ func (p *Proxy) Stats() Stats {
 	}
 }
 
-// Serve takes connections until ctx is done, gives those under way Config.Grace to end, ends the rest
-// with ErrGrace and returns nil. Any other end of the listener is an error.
+// Serve accepts connections until ctx is done. Then it gives the connections under way Config.Grace
+// to end, ends the rest with ErrGrace, and returns nil. Any other end of the listener is an error.
 func (p *Proxy) Serve(ctx context.Context) error {
 	var conns sync.WaitGroup
 	late, cancel := p.graceful(ctx)
@@ -124,7 +125,8 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	return l.Run(ctx)
 }
 
-// graceful gives a context that is done, because of ErrGrace, when ctx has been for the time of grace.
+// graceful returns a context that is done, because of ErrGrace, when ctx has been done for the time
+// grace.
 func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var timer *time.Timer
@@ -145,10 +147,11 @@ func (p *Proxy) graceful(ctx context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// refuse resets a connection that was accepted and is not served.
+// refuse resets an accepted connection that is not served.
 func refuse(c net.Conn) { (&plainEnd{Conn: c}).abort() }
 
-// peerOf names the peer of a connection that was accepted. Those of unix sockets have no address.
+// peerOf returns the name of the peer of an accepted connection. A peer at a unix socket has no
+// address.
 func peerOf(c net.Conn) string {
 	if a := c.RemoteAddr(); a != nil && a.String() != "" && a.String() != "@" {
 		return a.String()
@@ -189,8 +192,9 @@ func (p *Proxy) entrance(ctx context.Context, c net.Conn, place *accept.Place, s
 	return p.carry(ctx, side{from, "the client"}, side{to, "the exit"}, to.ConnectionState().DDPMode, place, s)
 }
 
-// exit serves an entrance. The service is dialled before the entrance gets its Reply. Until the entrance's MPA Request is
-// here, the Listener limits the number of such connections; from then on, place does.
+// exit serves an entrance. It dials the service before the entrance gets its Reply. Until the
+// entrance's MPA Request has arrived, the Listener limits the number of such connections; after
+// that, place does.
 func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, s *Summary) error {
 	from := &ddpEnd{Conn: c, stream: c}
 	if under := c.NetConn(); under != nil { // nil if the connection has failed already
@@ -216,24 +220,25 @@ func (p *Proxy) exit(ctx context.Context, c *extsock.Conn, place *accept.Place, 
 	return p.carry(ctx, side{from, "the entrance"}, side{to, "the service"}, from.ConnectionState().DDPMode, place, s)
 }
 
-// reject rejects a Request because of err, which it returns.
+// reject rejects a Request because of err, and returns err.
 func (p *Proxy) reject(ctx context.Context, from *ddpEnd, request *extsock.Request, err error) error {
-	// The entrance can tell its user why. If the entrance has gone, nobody needs to know.
+	// The entrance can report the reason to its user. If the entrance has gone, the error does not
+	// matter.
 	_ = request.Reject(ctx, shorten(err.Error()))
 	from.Close()
 	return err
 }
 
-// carry is the common part of entrance and exit.
+// carry is the part that entrance and exit share.
 func (p *Proxy) carry(ctx context.Context, from, to side, ddpMode bool, place *accept.Place, s *Summary) error {
 	s.Through, s.DDPMode = true, ddpMode
-	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room: it has entered
+	pipe := newPipe(from, to, &p.total, func() { place.Heard() }) // there is always room, because the connection has entered
 	err := pipe.run(ctx, p.cfg.Idle)
 	s.There, s.Back = pipe.there.octets.Load(), pipe.back.octets.Load()
 	return err
 }
 
-// cause puts the end of the proxy in the place of an error that is its consequence.
+// cause replaces an error that follows from the end of the proxy by the reason of that end.
 func (p *Proxy) cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -241,8 +246,8 @@ func (p *Proxy) cause(ctx context.Context, err error) error {
 	return err
 }
 
-// maxReason is how many octets of the reason for a rejection are sent: Linux shows no more than 231 octets of
-// private data.
+// maxReason is the maximum length in bytes of the reason for a rejection. Linux shows at most 231
+// bytes of private data.
 const maxReason = 160
 
 func shorten(s string) []byte { return []byte(s[:min(len(s), maxReason)]) }
@@ -271,8 +276,8 @@ func (p *Proxy) dialDDP(ctx context.Context) (*ddpEnd, error) {
 	return &ddpEnd{Conn: c, stream: streams.last}, nil
 }
 
-// A recorder is a Backend that keeps the last Stream it has made: that of the connection that a Dial
-// returns.
+// A recorder is a Backend that keeps the Stream that it made last, which is the Stream of the
+// connection that a Dial returns.
 type recorder struct {
 	toe.Backend
 	last toe.Stream

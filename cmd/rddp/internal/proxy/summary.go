@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A Summary is a connection that has ended.
+// A Summary describes a connection that has ended.
 type Summary struct {
 	From, To    string        // the peer that connected, and the address that was dialled
 	Through     bool          // both sides were connected
-	There, Back int64         // octets handed on from From to To, and from To to From
+	There, Back int64         // bytes passed on from From to To, and from To to From
 	DDPMode     bool          // the connection between the two proxies is in DDP mode
 	Duration    time.Duration // from the accept
 	Err         error         // nil after an orderly end in both directions
@@ -30,12 +30,12 @@ func (s Summary) String() string {
 	return text
 }
 
-// Stats are the counts of a Proxy since it began.
+// Stats are the counters of a Proxy since it began.
 type Stats struct {
 	Open        int   // connections under way
 	Ended       int64 // those that have ended
-	Failed      int64 // how many of them not in an orderly way
-	There, Back int64 // octets handed on, those of connections under way included
+	Failed      int64 // those of them that did not end in order
+	There, Back int64 // bytes passed on, including those of connections under way
 }
 
 func (s Stats) String() string {
