@@ -16,7 +16,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// limitMemory sets the process's limit for the test.
+// limitMemory sets the process's limit for the test, which has called alone.
 func limitMemory(t *testing.T, n int64) {
 	t.Helper()
 	before := extsock.SetMemoryLimit(n)
@@ -32,6 +32,7 @@ func limitMemory(t *testing.T, n int64) {
 // connection stalls, and is counted. A byte stream never does: its peer has no credits, and counts that. Either goes on when
 // its program reads; nothing is lost. With memory there is more, and no stall.
 func TestMemoryLimit(t *testing.T) {
+	alone(t)
 	for _, messages := range []bool{false, true} {
 		for _, limit := range []int64{0, 64 << 20} {
 			t.Run(fmt.Sprintf("messages %t, limit %d", messages, limit), func(t *testing.T) {
@@ -84,6 +85,7 @@ func TestMemoryLimit(t *testing.T) {
 // TestBegunFPDU: a peer that stops in the middle of an FPDU holds a whole buffer only for much of one, and the FPDU arrives
 // when its rest does. Kernel TCP borrows a buffer late, and the simulator early.
 func TestBegunFPDU(t *testing.T) {
+	alone(t)
 	const length = 60_000
 	u := untagged(rdmaphdr.OpSend, ddp.QNSend, 1, 0, length)
 	batch := mpa.NewBatch(512 << 10)
@@ -125,7 +127,7 @@ func TestBegunFPDU(t *testing.T) {
 			a, b := kernelStreams(t)
 			p, c := rawPairOver(t, a, b, extsock.Config{}, nil, nil)
 			within := func(reached func() bool) bool {
-				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 					if reached() {
 						return true
 					}
@@ -144,6 +146,7 @@ func TestBegunFPDU(t *testing.T) {
 
 // TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its end without one.
 func TestMemoryLimitClose(t *testing.T) {
+	alone(t)
 	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,6 +183,7 @@ func TestMemoryLimitClose(t *testing.T) {
 // TestMemoryLimitBothWrite: two ends that both write before they read, what fits the allowance, do not wait for each
 // other, though there is no memory beyond it.
 func TestMemoryLimitBothWrite(t *testing.T) {
+	alone(t)
 	synctest.Test(t, func(t *testing.T) {
 		limitMemory(t, 0)
 		s := side{cfg: extsock.Config{Crossover: -1}}

@@ -39,6 +39,7 @@ func (b *bomb) Closed() {}
 // TestPanicEndsOneConnection: a panic in the driver, on either way, in whichever goroutine, ends its connection with a
 // PanicError, is counted, and leaves the other connections alone.
 func TestPanicEndsOneConnection(t *testing.T) {
+	alone(t)
 	tests := []struct {
 		desc string
 		arm  func(b *bomb)

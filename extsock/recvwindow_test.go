@@ -23,6 +23,7 @@ func checkReserved(t *testing.T, limit int64) {
 // TestWindowsShareTheLimit: the first connections have the window that their Config asks for, later ones a smaller one, and
 // none less than eight messages. All windows together are within the limit, and given back when the connections end.
 func TestWindowsShareTheLimit(t *testing.T) {
+	alone(t)
 	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemory} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,6 +64,7 @@ func TestWindowsShareTheLimit(t *testing.T) {
 
 // TestNoWindow: a window that was reserved for startup is given back where there is no byte stream in the end.
 func TestNoWindow(t *testing.T) {
+	alone(t)
 	synctest.Test(t, func(t *testing.T) {
 		limitMemory(t, 64<<20)
 		for _, tt := range []struct {
@@ -132,6 +134,7 @@ func TestNoWindow(t *testing.T) {
 // TestFullWindows: peers send all that they have credits for, and nobody reads. What is held is the limit at most, beyond
 // the allowances.
 func TestFullWindows(t *testing.T) {
+	alone(t)
 	synctest.Test(t, func(t *testing.T) {
 		const limit, n = 64 << 20, 50
 		limitMemory(t, limit)
@@ -164,6 +167,7 @@ func TestFullWindows(t *testing.T) {
 
 // TestMemoryReturns: a connection that never empties gives the memory back to the budget as its program reads.
 func TestMemoryReturns(t *testing.T) {
+	alone(t)
 	for _, messages := range []bool{false, true} {
 		t.Run(fmt.Sprintf("messages %t", messages), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -204,6 +208,7 @@ func TestMemoryReturns(t *testing.T) {
 
 // TestMemoryReturnsAtTheAllowance: where exactly the allowance of message mode is unread, nothing of the budget is taken.
 func TestMemoryReturnsAtTheAllowance(t *testing.T) {
+	alone(t)
 	synctest.Test(t, func(t *testing.T) {
 		limitMemory(t, extsock.DefaultMemory)
 		s := side{cfg: extsock.Config{Messages: true}}
@@ -231,6 +236,7 @@ func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 // TestLimitLowered: a limit that is lowered takes the credits back that a byte stream's peer has, as the program reads, down
 // to eight messages; when it is raised again they come back. The stream goes on all the while.
 func TestLimitLowered(t *testing.T) {
+	alone(t)
 	for _, depth := range []int{8, 9, 10, 32, 100} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -286,6 +292,7 @@ func TestLimitLowered(t *testing.T) {
 // TestControlCreditsAreNotKept: with the limit lowered, an end keeps back the credits of data and not those of messages that
 // carry only credits: the peer has no more than two for these.
 func TestControlCreditsAreNotKept(t *testing.T) {
+	alone(t)
 	synctest.Test(t, func(t *testing.T) {
 		limitMemory(t, 1<<30)
 		p, c := rawStreamPair(t, extsock.Config{RecvDepth: 10, RecvSize: 1024}, 32)
@@ -325,6 +332,7 @@ func TestControlCreditsAreNotKept(t *testing.T) {
 // TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back, too, when reading keeps
 // back all that it frees. The peer has none left for data then.
 func TestKeptCreditsDoNotHideOwedOnes(t *testing.T) {
+	alone(t)
 	bubble(t, func(t *testing.T) {
 		limitMemory(t, 1<<30)
 		ci, cr := simPair(t, simtoe.Config{}, copied, copied)

@@ -175,6 +175,7 @@ func TestCloseReadInDDPMode(t *testing.T) {
 // TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read from TCP, what waits there
 // is thrown away after CloseRead, and what is behind it gets through. What was unread before can be read still.
 func TestCloseReadEmptiesTheWay(t *testing.T) {
+	alone(t)
 	for _, limit := range []int64{0, extsock.DefaultMemory} {
 		bubble(t, func(t *testing.T) {
 			limitMemory(t, limit)

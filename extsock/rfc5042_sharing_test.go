@@ -140,6 +140,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 //
 // SEC-5042-6.4.1-2
 func TestRFC5042_6_4_1_TooManyStreams(t *testing.T) {
+	alone(t)
 	const most = 2
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", nil)
 	if err != nil {

@@ -1,9 +1,7 @@
 package extsock_test
 
 import (
-	"runtime"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
@@ -13,6 +11,7 @@ import (
 // TestTotalsLetGo: a connection that has ended is not among the open ones any more, and so not in memory, whoever has
 // closed it first. Its counts stay, once.
 func TestTotalsLetGo(t *testing.T) {
+	alone(t)
 	ends := map[string]func(a, b *extsock.Conn){
 		"one":    func(a, b *extsock.Conn) { a.Close(); b.Close() },
 		"other":  func(a, b *extsock.Conn) { b.Close(); a.Close() },
@@ -24,35 +23,25 @@ func TestTotalsLetGo(t *testing.T) {
 			b.Close()
 		},
 	}
-	open := func(want uint64) uint64 {
-		deadline := time.Now().Add(20 * time.Second)
-		for extsock.TotalStats().Open != want && time.Now().Before(deadline) {
-			runtime.Gosched()
-		}
-		return extsock.TotalStats().Open
-	}
-	if n := open(0); n != 0 { // those of other tests may still wait for their peers' FINs
-		t.Fatalf("%d are open before there is one", n)
-	}
 	for desc, end := range ends {
-		before := extsock.TotalStats()
-		a, b := simPair(t, simtoe.Config{}, side{}, side{})
-		if _, err := a.Write([]byte("octets")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Read(make([]byte, 6)); err != nil {
-			t.Fatal(err)
-		}
-		if n := extsock.TotalStats().Open; n != 2 {
-			t.Errorf("%s: %d are open, want 2", desc, n)
-		}
-		end(a, b)
-		if n := open(0); n != 0 {
-			t.Errorf("%s: %d are open, want none", desc, n)
-		}
-		want := a.Stats().Received.FPDUs + b.Stats().Received.FPDUs
-		if got := extsock.TotalStats().Received.FPDUs - before.Received.FPDUs; got != want {
-			t.Errorf("%s: %d FPDUs counted, want %d", desc, got, want)
-		}
+		t.Run(desc, func(t *testing.T) {
+			before := extsock.TotalStats()
+			a, b := simPair(t, simtoe.Config{}, side{}, side{})
+			if _, err := a.Write([]byte("octets")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Read(make([]byte, 6)); err != nil {
+				t.Fatal(err)
+			}
+			if n := extsock.TotalStats().Open; n != 2 {
+				t.Errorf("%d are open, want 2", n)
+			}
+			end(a, b)
+			waitUntil(t, func() bool { return extsock.TotalStats().Open == 0 })
+			want := a.Stats().Received.FPDUs + b.Stats().Received.FPDUs
+			if got := extsock.TotalStats().Received.FPDUs - before.Received.FPDUs; got != want {
+				t.Errorf("%d FPDUs counted, want %d", got, want)
+			}
+		})
 	}
 }
