@@ -61,7 +61,7 @@ func TestCopy(t *testing.T) {
 			defer from.Close()
 			defer to.Close()
 			for _, c := range []*extsock.Conn{from, to} {
-				if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+				if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 					t.Fatal(err)
 				}
 			}

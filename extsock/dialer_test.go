@@ -47,7 +47,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{"an old client", (&net.Dialer{}).DialContext, "TCP"},
 		{"a new client that stays with TCP", (&extsock.Dialer{}).DialContext, "TCP"},
-		{"a new client", (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer}}).DialContext, "DDP"},
+		{"a new client", (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupPrefer, PreferTimeout: time.Minute}}).DialContext, "DDP"},
 	} {
 		client := &http.Client{Transport: &http.Transport{DialContext: tt.dial}}
 		for range 3 {
@@ -136,7 +136,7 @@ func TestTLSOption(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer silent.Close()
-			c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{TLS: client, Startup: tt.dials})
+			c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{TLS: client, Startup: tt.dials, PreferTimeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func TestTheClosedAreForgotten(t *testing.T) {
 			end(ci, cr)
 		}
 		open()
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for n := 0; n < 2; {
 			runtime.GC()
 			select {

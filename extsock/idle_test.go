@@ -102,7 +102,7 @@ func TestIdleKeepsNoMemory(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+				for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
 					runtime.GC()
 					kept := 0
 					for _, w := range memory {
@@ -421,7 +421,7 @@ func waitIdle(c net.Conn) {
 // figuresNow returns what this process has, after garbage collections such as an idle process has every
 // two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most goroutines are left.
 func figuresNow(most int64) (f idleFigures) {
-	for deadline := time.Now().Add(10 * time.Second); int64(runtime.NumGoroutine()) > most && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); int64(runtime.NumGoroutine()) > most && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	var m runtime.MemStats

@@ -196,35 +196,37 @@ func TestStreamMessageInSegments(t *testing.T) {
 // TestStreamWriterKeepsToCredits: without credits only the end goes out, and messages are no longer than announced.
 func TestStreamWriterKeepsToCredits(t *testing.T) {
 	for _, credits := range []uint16{6, 7, 32} {
-		p, c := rawStreamPair(t, extsock.Config{Crossover: -1}, credits)
-		p.segment(1, 0, true, 0, 0, 0, 0)
-		c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
-		n, err := c.Write(tapeAt(0, 1<<20))
-		if want := (int(credits) - 2) * 4092; n != want || err == nil {
-			t.Errorf("%d credits: Write = %d, %v, want %d octets", credits, n, err, want)
-		}
-		if err := c.CloseWrite(); err != nil {
-			t.Error(err)
-		}
-		for got := 0; ; {
-			u, err := p.next()
-			if err != nil {
-				t.Fatal(err)
+		bubble(t, func(t *testing.T) {
+			p, c := rawStreamPair(t, extsock.Config{Crossover: -1}, credits)
+			p.segment(1, 0, true, 0, 0, 0, 0)
+			c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+			n, err := c.Write(tapeAt(0, 1<<20))
+			if want := (int(credits) - 2) * 4092; n != want || err == nil {
+				t.Errorf("%d credits: Write = %d, %v, want %d octets", credits, n, err, want)
 			}
-			if ddp.IsTagged(u) {
-				continue
+			if err := c.CloseWrite(); err != nil {
+				t.Error(err)
 			}
-			h, payload, err := ddp.ParseUntagged(u)
-			if err != nil || !h.Last || len(payload) < 4 || len(payload) > 4096 || !bytes.Equal(payload[4:], tapeAt(got, len(payload)-4)) {
-				t.Fatalf("message of %d octets at %d: %v", len(payload), got, err)
-			}
-			got += len(payload) - 4
-			if payload[1] == 1 {
-				if got != n {
-					t.Errorf("the end is behind %d octets of %d", got, n)
+			for got := 0; ; {
+				u, err := p.next()
+				if err != nil {
+					t.Fatal(err)
 				}
-				break
+				if ddp.IsTagged(u) {
+					continue
+				}
+				h, payload, err := ddp.ParseUntagged(u)
+				if err != nil || !h.Last || len(payload) < 4 || len(payload) > 4096 || !bytes.Equal(payload[4:], tapeAt(got, len(payload)-4)) {
+					t.Fatalf("message of %d octets at %d: %v", len(payload), got, err)
+				}
+				got += len(payload) - 4
+				if payload[1] == 1 {
+					if got != n {
+						t.Errorf("the end is behind %d octets of %d", got, n)
+					}
+					break
+				}
 			}
-		}
+		})
 	}
 }
