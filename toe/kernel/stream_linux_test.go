@@ -333,7 +333,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 	for range 50 {
 		round()
 	}
-	if after := count(); after != before {
+	if after := count(); after > before { // fewer, if those of earlier tests are closed meanwhile
 		t.Errorf("%d descriptors, were %d", after, before)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	// patience is the time after which a hanging test fails.
-	patience = 20 * time.Second
+	patience = time.Minute
 	// soon is the time to a deadline that should pass.
 	soon = 10 * time.Millisecond
 	// tooMuch is more bytes than any stream buffers on the way to a peer that does not read.
