@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -119,12 +120,7 @@ func TestRefusals(t *testing.T) {
 
 // What is no server of ours is told apart, each kind with a hint.
 func TestDialErrors(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := l.Addr().String()
-	l.Close()
+	refused := tcptest.ClosedPort(t)
 	tests := []struct {
 		desc  string
 		serve func(*net.TCPConn) // nil: nobody listens
@@ -164,7 +160,11 @@ func TestDialErrors(t *testing.T) {
 					io.Copy(io.Discard, c) // until the client goes
 				}()
 			}
-			cfg := Config{Socket: extsock.Config{HandshakeTimeout: 300 * time.Millisecond}}
+			timeout := time.Minute
+			if tt.desc == "silent" {
+				timeout = 100 * time.Millisecond
+			}
+			cfg := Config{Socket: extsock.Config{HandshakeTimeout: timeout}}
 			o := cp(t, cfg, local(t.TempDir()), Name{Address: address, Path: "f"})
 			o.wantFailure(t, tt.want, tt.words, address)
 		})

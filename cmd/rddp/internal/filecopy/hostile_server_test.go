@@ -8,18 +8,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
 // A hostileServer accepts one connection and answers as a script says.
 func hostileServer(t *testing.T, script func(s *session) error) *serving {
 	t.Helper()
-	conf := socket(extsock.Config{}, 10*time.Second)
-	l, err := extsock.Listen("tcp", "127.0.0.1:0", &conf)
+	return hostileServerAt(t, "127.0.0.1:0", extsock.Config{}, script)
+}
+
+func hostileServerAt(t *testing.T, address string, cfg extsock.Config, script func(s *session) error) *serving {
+	t.Helper()
+	conf := socket(cfg, 10*time.Second)
+	l, err := extsock.Listen("tcp", address, &conf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,30 +301,34 @@ func TestHostileUpload(t *testing.T) {
 
 // A server that lets the client plan many files and is gone then does not make it wait for a time-out at each of them.
 func TestServerGivenUp(t *testing.T) {
-	const files = 2 * maxLost
-	v := hostileServer(t, func(s *session) error {
-		answers := []message{{kind: kindAttr, attr: attr{Type: typeDir, Perm: 0o750}}, {kind: kindEntries}}
-		for i := range files {
-			answers[1].entries = append(answers[1].entries, entry{fmt.Sprint("f", i), attr{Type: typeFile, Size: 1, Perm: 0o640}})
-		}
-		for _, m := range answers {
-			if _, err := s.receive(); err != nil {
-				return err
+	synctest.Test(t, func(t *testing.T) {
+		const files = 2 * maxLost
+		network := extsock.Config{Backend: simtoe.New(simtoe.Config{}), HandshakeTimeout: time.Second}
+		v := hostileServerAt(t, "v:1", network, func(s *session) error {
+			answers := []message{{kind: kindAttr, attr: attr{Type: typeDir, Perm: 0o750}}, {kind: kindEntries}}
+			for i := range files {
+				answers[1].entries = append(answers[1].entries, entry{fmt.Sprint("f", i), attr{Type: typeFile, Size: 1, Perm: 0o640}})
 			}
-			if err := s.send(m); err != nil {
-				return err
+			for _, m := range answers {
+				if _, err := s.receive(); err != nil {
+					return err
+				}
+				if err := s.send(m); err != nil {
+					return err
+				}
+			}
+			return io.EOF // it accepts no other connection
+		})
+		o := cp(t, Config{Recursive: true, Socket: network}, local(t.TempDir()), v.name("d"))
+		givenUp := 0
+		for _, err := range o.failures {
+			if errors.Is(err, ErrGivenUp) {
+				givenUp++
 			}
 		}
-		return io.EOF // it accepts no other connection
+		if len(o.failures) != files || givenUp != files-maxLost {
+			t.Errorf("%d files failed, %d of them were given up; want %d, %d", len(o.failures), givenUp, files, files-maxLost)
+		}
+		time.Sleep(time.Minute) // the connections wait for a FIN in the background
 	})
-	o := cp(t, Config{Recursive: true, Socket: extsock.Config{HandshakeTimeout: 100 * time.Millisecond}}, local(t.TempDir()), v.name("d"))
-	givenUp := 0
-	for _, err := range o.failures {
-		if errors.Is(err, ErrGivenUp) {
-			givenUp++
-		}
-	}
-	if len(o.failures) != files || givenUp != files-maxLost {
-		t.Errorf("%d files failed, %d of them were given up; want %d, %d", len(o.failures), givenUp, files, files-maxLost)
-	}
 }
