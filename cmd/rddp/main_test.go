@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/urfave/cli/v3"
@@ -16,6 +17,38 @@ func runs(t *testing.T, commands []*cli.Command, args ...string) (status int, st
 	var out, errs bytes.Buffer
 	status = run(t.Context(), append([]string{"rddp"}, args...), &out, &errs, commands)
 	return status, out.String(), errs.String()
+}
+
+// A listening is the stderr of a command that listens at a port which the system chooses.
+type listening struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	lines chan string // the first ones, as they come
+}
+
+func newListening() *listening { return &listening{lines: make(chan string, 16)} }
+
+// Write takes one line.
+func (l *listening) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.lines <- string(p):
+	default:
+	}
+	return l.text.Write(p)
+}
+
+// address returns where the command listens, from the line that says so.
+func (*listening) address(line string) string {
+	_, address, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "listening at ")
+	return address
+}
+
+func (l *listening) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 func TestExitStatus(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"regexp"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 )
 
 func TestPingUsage(t *testing.T) {
@@ -37,19 +38,7 @@ func TestPingUsage(t *testing.T) {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-}
-
 func TestPingBothRoles(t *testing.T) {
-	port := freePort(t)
 	type result struct {
 		status         int
 		stdout, stderr string
@@ -57,58 +46,61 @@ func TestPingBothRoles(t *testing.T) {
 	served := make(chan result, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	errs := newListening()
 	go func() {
-		var out, errs strings.Builder
-		status := run(ctx, strings.Fields("rddp ping -sv -a 127.0.0.1 -p "+port), &out, &errs, []*cli.Command{pingCommand()})
+		var out strings.Builder
+		status := run(ctx, strings.Fields("rddp ping -sv -a 127.0.0.1 -p 0"), &out, errs, []*cli.Command{pingCommand()})
 		served <- result{status, out.String(), errs.String()}
 	}()
-	awaitListener(t, port, served)
+	port := awaitListener(t, errs, served)
 	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, strings.Fields("ping -cvV -a 127.0.0.1 -p "+port+" -C 2 -S 20")...)
 	want := regexp.MustCompile(`^ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n2 pings of 20 octets, RTT min/avg/max [0-9.]+/[0-9.]+/[0-9.]+ µs\n$`)
 	if status != exitOK || !want.MatchString(stdout) || stderr != "" {
 		t.Errorf("client: status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
 	r := <-served
-	if want := "server ping data: rdma-ping-0: ABCDEF\nserver ping data: rdma-ping-1: BCDEFG\n"; r.status != exitOK || r.stdout != want || !isProbe(r.stderr, port, true) {
+	if want := "server ping data: rdma-ping-0: ABCDEF\nserver ping data: rdma-ping-1: BCDEFG\n"; r.status != exitOK || r.stdout != want || !isProbe(r.stderr, port) {
 		t.Errorf("server: status %d, stdout %q, stderr %q", r.status, r.stdout, r.stderr)
 	}
 }
 
-// awaitListener connects to the server until it listens. Each time the server tells of a connection that
-// ended without a Request, and goes on.
-func awaitListener[R any](t *testing.T, port string, served <-chan R) {
+// awaitListener waits until the server listens, and returns its port. It connects, too, and waits until the server has
+// told of a connection that ended without a Request: a client that is quicker would end the server.
+func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port string) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
-			c.Close()
-			return
-		}
+	line := func() string {
 		select {
+		case line := <-errs.lines:
+			return line
 		case r := <-served:
-			t.Fatalf("the server has ended: %+v", r)
-		case <-deadline:
-			t.Fatal("the server does not listen")
-		case <-tick.C:
+			t.Fatalf("the server has ended: %+v, %s", r, errs)
+		case <-time.After(tcptest.Patience):
+			t.Fatalf("the server says no more than %s", errs)
 		}
+		return ""
 	}
+	address := errs.address(line())
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcptest.Dial(t, address).Close()
+	line()
+	return port
 }
 
-// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection if it had time to, and
-// nothing else.
-func isProbe(stderr, port string, inTime bool) bool {
+// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection, and nothing else.
+func isProbe(stderr, port string) bool {
 	rest, ok := strings.CutPrefix(stderr, "rddp ping: listening at 127.0.0.1:"+port+"\n")
-	if rest == "" && !inTime {
-		return ok
-	}
 	return ok && strings.Count(rest, "\n") == 1 && strings.HasPrefix(rest, "rddp ping: connection from 127.0.0.1:") &&
 		strings.Contains(rest, "without an MPA Request")
 }
 
 func TestPingRefused(t *testing.T) {
-	port := freePort(t)
+	_, port, err := net.SplitHostPort(tcptest.ClosedPort(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, "ping", "-c", "-a", "127.0.0.1", "-p", port, "-C", "1")
 	if status != exitFailure || stdout != "" || !strings.HasPrefix(stderr, "rddp ping: connecting to 127.0.0.1:"+port+": ") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
@@ -117,16 +109,17 @@ func TestPingRefused(t *testing.T) {
 
 // An interrupt ends a waiting server in an orderly way.
 func TestPingInterrupted(t *testing.T) {
-	port := freePort(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	var out, errs strings.Builder
+	defer cancel()
+	var out strings.Builder
+	errs := newListening()
 	served := make(chan int, 1)
 	go func() {
-		served <- run(ctx, strings.Fields("rddp ping -sP -a 127.0.0.1 -p "+port), &out, &errs, []*cli.Command{pingCommand()})
+		served <- run(ctx, strings.Fields("rddp ping -sP -a 127.0.0.1 -p 0"), &out, errs, []*cli.Command{pingCommand()})
 	}()
-	awaitListener(t, port, served)
+	port := awaitListener(t, errs, served)
 	cancel()
-	if status := <-served; status != exitOK || out.Len() > 0 || !isProbe(errs.String(), port, false) {
+	if status := <-served; status != exitOK || out.Len() > 0 || !isProbe(errs.String(), port) {
 		t.Errorf("status %d, stdout %q, stderr %q", status, out.String(), errs.String())
 	}
 }

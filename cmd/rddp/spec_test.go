@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/conformance/specpeer"
 	"github.com/rddp/rddp/extsock"
 )
@@ -32,12 +33,7 @@ func TestSpecUsage(t *testing.T) {
 		}
 	}
 	// A section that has nothing for this part, and no peer.
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := tcptest.ClosedPort(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,20 +100,22 @@ func TestSpecRun(t *testing.T) {
 
 // TestSpecListen has rddp's own peer dial, by its command.
 func TestSpecListen(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	dialled := make(chan int, 1)
+	errs := newListening()
+	dialled, listened := make(chan int, 1), make(chan struct{})
 	go func() {
-		status, _, _ := runs(t, commands(), "spec", "--peer", "dial", address)
-		dialled <- status
+		select {
+		case line := <-errs.lines:
+			status, _, _ := runs(t, commands(), "spec", "--peer", "dial", errs.address(line))
+			dialled <- status
+		case <-listened:
+			dialled <- -1
+		}
 	}()
-	status, stdout, stderr := runs(t, commands(), "spec", "--listen", "--timeout", "20s", "--section", "5041/7.2", address)
-	if status != 0 || stderr != "rddp spec: listening at "+address+"\n" || !strings.Contains(stdout, " pass, 0 FAIL, 0 known, 0 skip\n") {
-		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout)
+	var stdout strings.Builder
+	status := run(t.Context(), strings.Fields("rddp spec --listen --timeout 20s --section 5041/7.2 127.0.0.1:0"), &stdout, errs, commands())
+	close(listened)
+	if stderr := errs.String(); status != 0 || !strings.HasPrefix(stderr, "rddp spec: listening at 127.0.0.1:") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stdout.String(), " pass, 0 FAIL, 0 known, 0 skip\n") {
+		t.Errorf("status %d, stderr %q\n%s", status, stderr, stdout.String())
 	}
 	if status := <-dialled; status != 0 {
 		t.Errorf("the peer's status is %d", status)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -195,13 +196,8 @@ func TestClientRefused(t *testing.T) {
 
 // Kernel TCP says the same in the words of the system.
 func TestClientRefusedByKernel(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	_, err = Client(t.Context(), address, &Config{Timeout: 5 * time.Second})
+	address := tcptest.ClosedPort(t)
+	_, err := Client(t.Context(), address, &Config{Timeout: tcptest.Patience})
 	checkFault(t, err, as[syscall.Errno], []string{"connecting to " + address + ": ", "refused"})
 }
 

@@ -44,7 +44,7 @@ func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr
 		select {
 		case err := <-result:
 			return err
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			s.Close()
 			return errors.New("Serve does not return")
 		}
@@ -86,7 +86,7 @@ func TestPingLargeInARow(t *testing.T) {
 		t.Run(network.name, func(t *testing.T) {
 			const count = 12
 			socket := extsock.Config{Backend: network.backend()}
-			cfg := &Config{Socket: socket, Timeout: 5 * time.Second}
+			cfg := &Config{Socket: socket, Timeout: time.Minute}
 			sum, clientErr, serverErr := exchange(t, network.address, cfg,
 				&Config{Socket: socket, Timeout: cfg.Timeout, Size: 1 << 20, Count: count, Validate: true})
 			if sum.Pings != count || clientErr != nil || serverErr != nil {
