@@ -166,7 +166,7 @@ func TestCloseAgainstPost(t *testing.T) {
 		if elapsed > time.Second { // a busy machine stops all that is under way for so long
 			slow.Add(1)
 		}
-		if elapsed > 5*time.Second { // what hangs does so for the close timeout, 10 s, at least
+		if elapsed > connRaceTimeout/2 { // what hangs does so for the close timeout at least
 			t.Errorf("round %d (%+v, %d): took %v", i, cuts[i], closers[i], elapsed)
 		}
 		accepted.Add(int64(a))
@@ -180,12 +180,15 @@ func TestCloseAgainstPost(t *testing.T) {
 	}
 }
 
+// connRaceTimeout is the close timeout of both ends in a connRace.
+const connRaceTimeout = time.Minute
+
 // connRace is one round: closers says who closes, the first, the second, both, or a cut does.
 func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	a, b := simtoe.Pair(cut, simtoe.Config{})
-	cfg := &extsock.Config{Messages: true, SendDepth: 16, RecvDepth: 64, CloseTimeout: 10 * time.Second}
+	cfg := &extsock.Config{Messages: true, SendDepth: 16, RecvDepth: 64, CloseTimeout: connRaceTimeout}
 	ends := [2]*extsock.Conn{extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)}
 	var handles [2]rdmap.Handle
 	var startup sync.WaitGroup

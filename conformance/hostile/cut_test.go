@@ -111,6 +111,10 @@ func TestCutAtEveryOctet(t *testing.T) {
 	var worst atomic.Int64
 	var cuts, missed, slow atomic.Int64
 	first, step := stride(t, 31)
+	late := time.Second
+	if !testmode.Full { // the machine may be busy; what waits for a reason does so for closeTimeout at least
+		late = closeTimeout - time.Second
+	}
 	for _, s := range sessions {
 		var lengths [2]int64
 		lengths[0], lengths[1] = s.lengths(t, pairs)
@@ -133,7 +137,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 						if err := o.check(&s); err != nil {
 							t.Errorf("%s: %v", desc, err)
 						}
-						if hit = [2]bool{p.there.hit, p.back.hit}[direction]; o.elapsed <= time.Second {
+						if hit = [2]bool{p.there.hit, p.back.hit}[direction]; o.elapsed <= late {
 							break
 						}
 						slow.Add(1)
@@ -145,7 +149,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 							t.Errorf("%s: not reached, and yet %v", desc, err)
 						}
 						return
-					case o.elapsed > time.Second:
+					case o.elapsed > late:
 						t.Errorf("%s: ended after %v (%v, %v)", desc, o.elapsed, o.errs[0], o.errs[1])
 					case how == rst && o.clean() == nil && at < length-64:
 						t.Errorf("%s: nobody has noticed", desc)
@@ -158,8 +162,8 @@ func TestCutAtEveryOctet(t *testing.T) {
 		}
 		t.Logf("%s: %d octets %s, %d %s", s.name, lengths[0], directions[0], lengths[1], directions[1])
 	}
-	t.Logf("%d cuts, %d not reached, the slowest session ended after %v, %d times one took more than a second",
-		cuts.Load(), missed.Load(), time.Duration(worst.Load()), slow.Load())
+	t.Logf("%d cuts, %d not reached, the slowest session ended after %v, %d times one took more than %v",
+		cuts.Load(), missed.Load(), time.Duration(worst.Load()), slow.Load(), late)
 	if cuts.Load() == 0 {
 		t.Error("nothing was cut")
 	}

@@ -50,7 +50,7 @@ func descriptors() int {
 // waitFor waits until f holds.
 func waitFor(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !f(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("timed out: %s", what)
 		}

@@ -84,6 +84,10 @@ func TestPeerIsKilled(t *testing.T) {
 	startChild(t, "none").cmd.Process.Kill() // what starts once in a process has started
 	goroutines := runtime.NumGoroutine()
 	slowest, late := time.Duration(0), 0
+	soon := time.Second
+	if !testmode.Full { // the machine may be busy for longer than that, not for as long as survive waits
+		soon = 30 * time.Second
+	}
 	kinds := map[string]int{}
 	for range kills {
 		peer := startChild(t, "doomed", addressEnv+"="+l.Addr().String())
@@ -102,7 +106,7 @@ func TestPeerIsKilled(t *testing.T) {
 		errs := survive(c)
 		elapsed := time.Since(<-killed)
 		slowest = max(slowest, elapsed)
-		if elapsed > time.Second {
+		if elapsed > soon {
 			late++
 			t.Logf("killed after %v: the calls returned after %v", after, elapsed)
 		}

@@ -67,7 +67,7 @@ func rssOf(t testing.TB, pid int) int64 {
 }
 
 // TestNothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
-// Regions return exactly to what they were, heap and resident memory do not grow with the number.
+// Regions return to what they were, heap and resident memory do not grow with the number.
 func TestNothingIsLeft(t *testing.T) {
 	n := testmode.Count(100_000, 600)
 	domain := new(ddp.Domain)
@@ -79,6 +79,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	waitFor(t, "the connections of earlier tests have ended", func() bool { return extsock.TotalStats().Open == 0 })
 	quiet := runtime.NumGoroutine() + 1 // and the one that accepts
 	var handles sync.Map
 	var serving sync.WaitGroup
@@ -108,20 +109,20 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	use(min(n, 2000)) // pools and the runtime have what they need
 	// Who is still about to end gives a buffer back to its pool.
-	waitQuiet := func() {
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && runtime.NumGoroutine() > quiet; {
+	waitQuiet := func(goroutines int) {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && runtime.NumGoroutine() > goroutines; {
 			runtime.Gosched()
 		}
 	}
-	waitQuiet()
+	waitQuiet(quiet)
 	before := footprintNow(t)
 	begin := time.Now()
 	use(n / 2)
-	waitQuiet()
+	waitQuiet(quiet)
 	middle := footprintNow(t)
 	use(n / 2)
 	elapsed := time.Since(begin)
-	waitQuiet()
+	waitQuiet(before.goroutines)
 	after := footprintNow(t)
 	left := 0
 	handles.Range(func(k, _ any) bool {
@@ -137,7 +138,7 @@ func TestNothingIsLeft(t *testing.T) {
 	t.Logf("%d connections in %v; before %+v, in the middle %+v, after %+v", n, elapsed, before, middle, after)
 	slope := float64(after.rss-middle.rss) / float64(n/2) * 1000
 	t.Logf("RSS grows by %.0f octets in 1,000 connections of the second half", slope)
-	if after.goroutines != before.goroutines || after.fds != before.fds || left > 0 {
+	if after.goroutines > before.goroutines || after.fds > before.fds || left > 0 { // what an earlier test has left may end meanwhile
 		t.Errorf("%d goroutines, %d file descriptors, %d Regions more than before",
 			after.goroutines-before.goroutines, after.fds-before.fds, left)
 	}

@@ -42,7 +42,7 @@ var seeded = prototest.Seeded
 // settled wants no more goroutines than there were, within what Close may wait for in the background.
 func settled(t testing.TB, goroutines int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			b := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines before, %d after\n%s", goroutines, runtime.NumGoroutine(), b[:runtime.Stack(b, true)])

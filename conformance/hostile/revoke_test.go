@@ -61,7 +61,7 @@ func TestRevokeOverLoopback(t *testing.T) {
 	if inUse.Load() < int64(len(took)) {
 		t.Error("the Regions were not in use")
 	}
-	if p99 := took[len(took)*99/100]; !testmode.Race && p99 > 10*time.Millisecond {
+	if p99 := took[len(took)*99/100]; testmode.Full && !testmode.Race && p99 > 10*time.Millisecond {
 		t.Errorf("Deregister took %v at p99", p99)
 	}
 }
@@ -81,7 +81,7 @@ func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used boo
 	h := r.Handle()
 	written := make(chan error, 1)
 	go func() { written <- writeOn(ci, h) }()
-	for end := time.Now().Add(10 * time.Second); cr.Stats().Received.Octets < 1<<20 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); cr.Stats().Received.Octets < 1<<20 && time.Now().Before(end); {
 		time.Sleep(20 * time.Microsecond)
 	}
 	time.Sleep(after)
