@@ -280,7 +280,7 @@ func runIdlePeer(env string) error {
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	f := figuresNow(begin.Goroutines + 2*job.N)
+	f := figuresNow(begin.Goroutines + 2*job.N + 1) // one is the Listener's
 	f.add(begin, -1)
 	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
 		return err
