@@ -203,12 +203,12 @@ func TestStreamCloseKeepsTheTail(t *testing.T) {
 	for range 50 {
 		ci, cr := tcpPair(t, side{}, side{})
 		bounded(t, ci, cr)
-		go func() {
-			if err := errors.Join(writeTape(ci, 0, 10_000, newLengths(1, 500)), ci.Close()); err != nil {
-				t.Error(err)
-			}
-		}()
+		closed := make(chan error, 1)
+		go func() { closed <- errors.Join(writeTape(ci, 0, 10_000, newLengths(1, 500)), ci.Close()) }()
 		wantEOF(t, cr, 0, 10_000)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
 		cr.Close()
 	}
 }
