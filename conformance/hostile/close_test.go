@@ -149,6 +149,10 @@ func TestCloseAgainstPost(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	rounds := testmode.Count(5_000, 500)
 	var accepted, flushed, slow atomic.Int64
+	late := 5 * time.Second
+	if !testmode.Full { // the machine may be busy
+		late = connRaceTimeout / 2
+	}
 	cuts := make([]simtoe.Config, rounds)
 	closers := make([]int, rounds)
 	for i := range cuts {
@@ -166,7 +170,7 @@ func TestCloseAgainstPost(t *testing.T) {
 		if elapsed > time.Second { // a busy machine stops all that is under way for so long
 			slow.Add(1)
 		}
-		if elapsed > connRaceTimeout/2 { // what hangs does so for the close timeout at least
+		if elapsed > late { // what hangs does so for the close timeout at least
 			t.Errorf("round %d (%+v, %d): took %v", i, cuts[i], closers[i], elapsed)
 		}
 		accepted.Add(int64(a))
