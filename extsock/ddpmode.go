@@ -291,7 +291,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	}
 	v.qp.Start(params)
 	cfg := driver.Config{
-		Stream: c.stream, Qp: v.qp, Agreement: a, Fenced: !c.initiator,
+		Stream: c.stream, QP: v.qp, Agreement: a, Fenced: !c.initiator, ExpectsRTR: params.ExpectRTRSend,
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
@@ -299,7 +299,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
 	}
 	if c.ownsReceives() {
-		cfg.Receive = &driver.ReceiveConfig{Cq: v.recvCQ, Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
+		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}
 		if isByteStream(peer) && !c.cfg.Messages {
 			cfg.Receive.Stream = c.streamConfig(peer, *w)
 			*w = driver.Window{}

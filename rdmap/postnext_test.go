@@ -151,9 +151,9 @@ func TestPostNextErrors(t *testing.T) {
 			if tt.prepare != nil {
 				tt.prepare(x)
 			}
-			given := len(x.a.qp.output.given)
+			given := givenOut(x.a.qp)
 			next, err := x.a.qp.PostNext(&tt.wr)
-			if next || !errors.Is(err, tt.want) || len(x.a.qp.output.given) != given {
+			if next || !errors.Is(err, tt.want) || givenOut(x.a.qp) != given {
 				t.Errorf("PostNext = %t, %v, want %v", next, err, tt.want)
 			}
 			if n := regions(x.a.domain); n != 0 {
@@ -242,4 +242,11 @@ func TestPostNextConcurrently(t *testing.T) {
 			t.Errorf("%d Completions of poster %d, want %d", n, p, rounds)
 		}
 	}
+}
+
+// givenOut returns how many messages are given out and not reported by Sent.
+func givenOut(q *QP) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.output.given)
 }

@@ -9,7 +9,6 @@ type rank uint8
 // The order in which a goroutine may lock, outermost first. DESIGN.md has the same list.
 const (
 	backlog rank = iota
-	reader
 	writer
 	conn
 	startup
@@ -44,7 +43,7 @@ const (
 )
 
 var names = [numRanks]string{
-	"Backlog", "Reader", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
+	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
 	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator",
@@ -57,7 +56,6 @@ type (
 	Backlog    struct{} // a Listener's backlog
 	Conn       struct{} // what a connection knows of its peer
 	Startup    struct{} // how a connection begins
-	Reader     struct{} // the one Read that looks at the inbox
 	Writer     struct{} // the one Write of a byte stream that is under way
 	Token      struct{} // the transmit token
 	Borrowed   struct{} // waiting for the transmit token to take a payload back
@@ -103,7 +101,6 @@ type (
 func (Backlog) rank() rank     { return backlog }
 func (Conn) rank() rank        { return conn }
 func (Startup) rank() rank     { return startup }
-func (Reader) rank() rank      { return reader }
 func (Writer) rank() rank      { return writer }
 func (Token) rank() rank       { return token }
 func (Borrowed) rank() rank    { return borrowed }

@@ -27,7 +27,7 @@ func TestRankNames(t *testing.T) {
 		r    Rank
 		want string
 	}{
-		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Startup{}, "Startup"}, {Reader{}, "Reader"}, {Writer{}, "Writer"}, {Token{}, "Token"},
+		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Startup{}, "Startup"}, {Writer{}, "Writer"}, {Token{}, "Token"},
 		{Borrowed{}, "Borrowed"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Life{}, "Life"}, {ReadBound{}, "ReadBound"}, {Regions{}, "Regions"},
 		{Door{}, "Door"}, {Idle{}, "Idle"}, {Memory{}, "Memory"}, {Live{}, "Live"}, {Crossovers{}, "Crossovers"},
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},

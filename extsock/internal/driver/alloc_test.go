@@ -17,7 +17,7 @@ import (
 func idlePump(s *script) (*Driver, *rdmap.QP) {
 	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
-	return New(Config{Stream: s, Qp: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp // a capture could start at any time
+	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp // a capture could start at any time
 }
 
 // TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.

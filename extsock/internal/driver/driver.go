@@ -58,13 +58,15 @@ type Driver struct {
 // A Config is what a driver is made of.
 type Config struct {
 	Stream    toe.Stream
-	Qp        *rdmap.QP     // in StateRTS
+	QP        *rdmap.QP     // in StateRTS
 	Agreement mpa.Agreement // what startup agreed on
 
 	MaxFPDU   int  // Config.MaxFPDU
 	LargeFPDU bool // the peer takes FPDUs longer than its segments
 	Fenced    bool // this end is the Responder: see tx.fenced
-	Shared    bool // the application's receive buffers come from a shared receive queue
+	// ExpectsRTR says that the peer's first Send is its Ready to Receive indication (RFC 6581 §9).
+	ExpectsRTR bool
+	Shared     bool // the application's receive buffers come from a shared receive queue
 
 	Receive *ReceiveConfig // how to receive for Read; nil if the application posts the buffers
 
@@ -84,7 +86,6 @@ type Config struct {
 
 // A ReceiveConfig says how a connection receives for Read.
 type ReceiveConfig struct {
-	Cq     *rdmap.CompletionQueue
 	Depth  int           // the maximum number of unread messages
 	Size   int           // the maximum length of a message, in bytes
 	Stream *StreamConfig // nil: message mode
@@ -92,16 +93,19 @@ type ReceiveConfig struct {
 
 // An rx is the way in, from the stream to messages.
 type rx struct {
-	mpa   *mpa.Receiver
-	ddp   *ddp.Receiver
-	queue *ddp.Queue // of the Sends
-	free  []byte     // where in the buffer to read to; nil while no buffer is out
-	loan  loan       // of that buffer
+	mpa  *mpa.Receiver
+	ddp  *ddp.Receiver
+	free []byte // where in the buffer to read to; nil while no buffer is out
+	loan loan   // of that buffer
 	// parked holds the FPDU that has only begun, in place of a whole buffer, while nothing comes; nil otherwise.
 	parked   *bufpool.Chunk
 	intake   intake
 	err      error // why the intake is over
 	patience patience
+	fault    error      // what a layer has found wrong in the stream, until the connection ends for it
+	result   readResult // of the Read that has the role, once its wait is over
+	// awaitsRTR says that the peer's first Send has not come, which is its Ready to Receive indication (RFC 6581 §9).
+	awaitsRTR bool
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
@@ -149,33 +153,35 @@ var (
 
 // New joins the layers of a connection as startup has agreed.
 func New(cfg Config) *Driver {
-	receiver := cfg.Qp.ReceiverConfig()
-	p := &Driver{
-		cfg: cfg, stream: cfg.Stream, qp: cfg.Qp,
+	receiver := cfg.QP.ReceiverConfig()
+	d := &Driver{
+		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
 		silent: make(chan struct{}), posted: make(chan struct{}, 1),
-		rx: rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver), queue: receiver.Queues[ddp.QNSend]},
+		rx: rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
 	}
-	p.tx.mpa, p.tx.finish = mpa.NewSender(cfg.Agreement), p.finish
-	p.tx.fenced.Store(cfg.Fenced)
-	p.life.init()
-	p.role.init(cfg.Stream.Capabilities().Deadlines)
+	d.tx.token.init()
+	d.tx.mpa, d.tx.finish = mpa.NewSender(cfg.Agreement), d.finish
+	d.tx.fenced.Store(cfg.Fenced)
+	d.life.init()
+	d.rx.awaitsRTR = cfg.ExpectsRTR
+	d.role.init(cfg.Stream.Capabilities().Deadlines)
 	if r := cfg.Receive; r != nil {
-		p.in = newInbox(cfg.Qp, r.Cq, r.Depth, r.Size)
+		d.in = newInbox(r.Depth, r.Size)
 		if r.Stream != nil {
-			p.in.setWindow(r.Stream.Window)
-			p.bytes = newByteStream(p, r.Stream)
-			p.writer = newStreamWriter(p)
+			d.in.setWindow(r.Stream.Window)
+			d.bytes = newByteStream(d, r.Stream)
+			d.writer = newStreamWriter(d)
 		}
-		p.cfg.Receive = nil // its values are in the inbox and the byte stream
+		d.cfg.Receive = nil // its values are in the inbox and the byte stream
 	}
 	// An error is that of a closed stream, and comes again, or of one without deadlines.
 	_ = cfg.Stream.SetReadDeadline(time.Time{})
-	p.writeLook = writeLook(&cfg)
+	d.writeLook = writeLook(&cfg)
 	if cfg.Cause != nil {
-		p.setReason(cfg.Cause)
-		p.qp.Fail(cfg.Cause)
+		d.setReason(cfg.Cause)
+		d.qp.Fail(cfg.Cause)
 	}
-	return p
+	return d
 }
 
 // Start begins to receive. The QP may have failed before: then the peer gets the Terminate, and the connection ends.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -208,7 +209,7 @@ func (d *Driver) shut() {
 	d.freed.Broadcast()
 	d.qp.Abort(d.why()) // has nothing left to flush, unless the end was not an orderly one
 	if d.in != nil {
-		d.in.shut()
+		d.in.giveBack()
 	}
 	d.TraceTerminate()
 	d.cfg.Trace.Debug("closed")
@@ -218,7 +219,7 @@ func (d *Driver) shut() {
 
 // wake lets receive see that the connection has ended, or that a buffer was posted.
 func (d *Driver) wake() {
-	Wake(d.posted)
+	wait.Wake(d.posted)
 	d.freed.Broadcast()
 }
 

@@ -11,69 +11,63 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An inbox is where messages wait for Read. No buffer is posted ahead: the driver asks for one when a
-// message begins (bind), so an idle connection holds none. It is the waiting reader's own memory if the
-// message fits there, so that its octets are not copied again, else memory of the pool. The depth bounds
-// how many messages there are: the peer of a byte stream knows it as its credits, every other one
-// is held back by TCP (see driver.place).
+// An inbox is where messages wait for Read. No buffer is posted in advance: the driver asks for one when
+// a message begins, so an idle connection holds none. The buffer is memory of the Read that waits, if
+// the message fits there: then its bytes are not copied again. Otherwise it is memory of the pool.
+//
+// The depth bounds the number of messages. The peer of a byte stream knows the depth as its credits.
+// TCP holds back the messages of every other peer.
+//
+// The methods in this file are for the goroutine with the receive role, apart from close and closeRead.
+// Those of a Read are in reader.go.
 type inbox struct {
-	framed bool // messages carry the header of the byte stream
-	size   int  // longest message, header included, in octets
-	qp     *rdmap.QP
-	cq     *rdmap.CompletionQueue
-	ready  chan struct{} // capacity 1: the waiting reader has something
-	lock   chan struct{} // capacity 1: held by the Read that looks
+	framed bool          // messages carry the header of the byte stream
+	size   int           // the maximum length of a message in bytes, with that header
+	ready  chan struct{} // capacity 1: the waiting Read has something
+	turn   chan struct{} // capacity 1: a Read is over, so the next one may begin
 
-	// placing says that a message is bound, and toReader that it goes to the memory of a Read. The receive role guards
-	// them, so most segments need no lock to know that nothing is to be done.
-	placing  bool
-	toReader bool
+	look   atomic.Uint64 // what other goroutines look at without the lock: see unlock
+	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
 
-	look atomic.Uint64 // what other goroutines look at without the lock: see unlock
+	placing placing // the receive role guards it
+	held    bool    // a Read with the receive role holds mu; the receive role guards it
 
-	head [bytestream.HeaderLen]byte // of the message being placed; the receive role guards it
-
-	mu locks.Mutex[locks.Inbox]
-	// most messages at a time
-	depth  int       // +checklocks:mu
+	mu     locks.Mutex[locks.Inbox]
 	placed sync.Cond // of mu: direct has become false
+	// the maximum number of messages
+	depth int // +checklocks:mu
 	// messages bound or unread
 	used int // +checklocks:mu
-	// the message that is being placed goes to want
+	// the message that is being placed goes to the reader's memory
 	direct bool // +checklocks:mu
-	// else it goes here
-	chunk *bufpool.Chunk // +checklocks:mu
-	// oldest first
+	// the oldest message first
 	unread []message // +checklocks:mu
-	// index of the oldest
-	first int // +checklocks:mu
-	// a reader waits
-	waiting bool // +checklocks:mu
-	// its memory
-	want []byte // +checklocks:mu
-	// octets in it
-	got int // +checklocks:mu
-	// it has got its message, or at least one octet of the stream
-	served bool // +checklocks:mu
-	// no more octets of the stream will come
+	// index of the oldest message
+	first  int    // +checklocks:mu
+	reader reader // +checklocks:mu
+	// no more bytes of the stream will come
 	eof bool // +checklocks:mu
-	// nobody will read what comes
+	// the program has closed the way in: what comes is thrown away
 	discard bool // +checklocks:mu
 	// something of the peer's was thrown away
 	dropped bool // +checklocks:mu
-	// to the peer, which has offered a long Write; nil: nothing
+	// memory that the peer may write to, because it has offered a long Write; nil: none
 	lent   *lent     // +checklocks:mu
 	memory allowance // +checklocks:mu
 	// the message at hand waits for memory, in message mode
-	short  bool         // +checklocks:mu
-	window atomic.Int64 // a copy of memory.window.now: how many credits of a byte stream's peer there are in all
+	short bool // +checklocks:mu
 }
 
-// joined is the maximum length in octets of the memory in which short messages of a byte stream wait together. It does
-// not grow with Config.RecvSize, so that two short messages never take more than this.
-const joined = 64 << 10
+// A placing is the message that is being placed.
+type placing struct {
+	bound  bool // there is one
+	direct bool // it goes to the reader's memory
+	head   [bytestream.HeaderLen]byte
+	body   []byte
+	chunk  *bufpool.Chunk // the memory of body; nil if that is the reader's
+}
 
-// A message is unread octets, in memory of the pool.
+// A message is bytes that no Read has taken, in memory of the pool.
 type message struct {
 	chunk *bufpool.Chunk
 	data  []byte // what has not been read
@@ -81,71 +75,120 @@ type message struct {
 	unbuffered bool
 }
 
-func newInbox(qp *rdmap.QP, cq *rdmap.CompletionQueue, depth, size int) *inbox {
-	in := &inbox{depth: depth, size: size, qp: qp, cq: cq, ready: make(chan struct{}, 1), lock: make(chan struct{}, 1)}
+// A lent is memory of a waiting Read, which the peer may write to.
+type lent struct {
+	region *ddp.Region
+	chunk  *bufpool.Chunk // what the peer writes to since the Read has returned; nil while it waits
+}
+
+// joined is the maximum length in bytes of the memory in which short messages of a byte stream wait
+// together. It does not grow with Config.RecvSize, so that two short messages never take more.
+const joined = 64 << 10
+
+func newInbox(depth, size int) *inbox {
+	in := &inbox{depth: depth, size: size, ready: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	in.placed.L = &in.mu
 	return in
 }
 
-// bind posts a buffer for a message that begins with a segment of this payload, its only one if last is set.
-// In message mode it reports false when there may be no more messages, or when there is no memory; a message that is read
-// makes room. The message of a byte stream never waits: its peer has a credit for it, and so it has memory.
-func (in *inbox) bind(payload []byte, last bool) bool {
+// hold locks mu for all that one read of the stream has brought. It is for a Read that has the receive
+// role: no other goroutine needs mu often then. For the connection's home goroutine each method locks mu
+// itself, so that a Read can take messages meanwhile.
+//
+// +checklocksignore: release unlocks
+func (in *inbox) hold() {
 	in.mu.Lock()
+	in.held = true
+}
+
+// release ends hold, if mu is held. If there is something for the Read by now, its wait is over, as by leave.
+//
+// +checklocksignore: hold has locked mu
+func (in *inbox) release() (result readResult) {
+	if !in.held {
+		return readResult{}
+	}
+	in.held = false
+	if in.hasLocked() {
+		result = in.leaveLocked()
+	}
+	in.unlock()
+	return result
+}
+
+// enter locks mu unless it is held.
+//
+// +checklocksacquire:in.mu
+// +checklocksignore: where it does not lock, hold has
+func (in *inbox) enter() {
+	if !in.held {
+		in.mu.Lock()
+	}
+}
+
+// exit ends enter.
+//
+// +checklocksrelease:in.mu
+// +checklocksignore: where it does not unlock, release will
+func (in *inbox) exit() {
+	if !in.held {
+		in.unlock()
+	}
+}
+
+// bind finds a buffer for a message that begins with a segment of this payload, its only one if last
+// is set: first head, which is for the header of a byte stream, and then body. ok is false if the
+// message gets none. Then it must wait if wait is set; a message that is read makes room for it. Only
+// a message in message mode waits: the peer of a byte stream has a credit for each message, for which there
+// is memory. A message without a credit finds no buffer in DDP, and ends the stream.
+func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bool) {
+	in.enter()
+	defer in.exit()
 	full := in.used >= in.depth && (in.framed || !in.discard) // a message that is thrown away needs no room
 	if in.framed && len(payload) > bytestream.HeaderLen {
 		full = in.used >= in.depth-bytestream.ExtraBuffers // those are for messages without data
 	}
 	if full {
-		in.mu.Unlock()
-		// A byte stream's peer has no credit for it: DDP finds no buffer and ends the stream.
-		return in.framed
+		return nil, nil, false, !in.framed
 	}
-	var head []byte
-	body, longest := len(payload), in.size
+	n, longest := len(payload), in.size
 	if in.framed {
-		head = in.head[:]
-		body, longest = max(body-bytestream.HeaderLen, 0), in.size-bytestream.HeaderLen
+		head = in.placing.head[:]
+		n, longest = max(n-bytestream.HeaderLen, 0), in.size-bytestream.HeaderLen
 	}
-	b, ok := in.bindLocked(body, longest, last, payload)
-	if in.short = !ok; in.short {
-		in.mu.Unlock()
-		return false
+	if in.short = !in.bindLocked(n, longest, last, payload); in.short {
+		return nil, nil, false, true
 	}
 	in.used++
-	in.placing, in.toReader = true, in.direct
-	in.mu.Unlock()
-	if err := in.qp.PostRecv(rdmap.RecvRequest{Head: head, Buf: b}); err != nil { // the stream has ended
-		in.mu.Lock()
-		in.dropLocked()
-		in.mu.Unlock()
-	}
-	return true
+	return head, in.placing.body, true, false
 }
 
-// bindLocked finds memory for a message of body octets, or more if this is not the last segment. In message mode it is
-// not ok if there is none.
+// bindLocked finds memory for a message of n bytes, or more if this is not the last segment. In message
+// mode it reports false if there is none.
 //
 // +checklocks:in.mu
-func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []byte, ok bool) {
-	room := in.want[in.got:]
-	fits := last && in.waiting && in.first == len(in.unread) && 0 < body && body <= len(room) && body <= longest
+func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
+	r := &in.reader
+	room := r.want[r.got:]
+	fits := last && r.waiting && in.first == len(in.unread) && 0 < n && n <= len(room) && n <= longest
 	if in.framed {
 		fits = fits && bytestream.IsData(payload)
 	} else {
-		fits = fits && !in.served
+		fits = fits && !r.served
 	}
+	p := &in.placing
 	if fits {
 		in.direct = true
-		return room[:body:body], true
+		p.bound, p.direct, p.body = true, true, room[:n:n]
+		return true
 	}
 	if !last {
-		body = longest
+		n = longest
 	}
-	body = min(body, longest)
-	size := body
-	if in.framed && in.first < len(in.unread) && body < bytestream.Combine && bytestream.IsData(payload) {
-		size = max(body, min(longest, joined)) // the reader is behind: there is room for what comes next
+	n = min(n, longest)
+	size := n
+	if in.framed && in.first < len(in.unread) && n < bytestream.Combine && bytestream.IsData(payload) {
+		size = max(n, min(longest, joined)) // the reader is behind: there is room for what comes next
 	}
 	c := bufpool.GetChunk(size)
 	switch {
@@ -155,161 +198,34 @@ func (in *inbox) bindLocked(body, longest int, last bool, payload []byte) (b []b
 		in.memory.held += int64(c.Size()) // until it is thrown away
 	case !in.memory.hold(c.Size()):
 		c.Put()
-		return nil, false
+		return false
 	}
-	in.chunk = c
-	in.chunk.B = in.chunk.B[:body:min(cap(in.chunk.B), longest)]
-	return in.chunk.B, true
+	c.B = c.B[:n:min(cap(c.B), longest)]
+	p.bound, p.chunk, p.body = true, c, c.B
+	return true
 }
 
-// settle tells whether the message that was bound is there, now that a Send has been delivered, and where it is: the header of
-// the byte stream in head, and the rest in body. A message that is shorter than the header is all in head.
-func (in *inbox) settle() (head, body []byte, there bool) {
-	if !in.placing {
-		return nil, nil, false
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	var done [1]rdmap.Completion
-	switch {
-	case in.cq.Poll(done[:]) == 0:
-		return nil, nil, false
-	case done[0].Status != rdmap.StatusOK:
-		in.dropLocked()
-		return nil, nil, false
-	}
-	n := int(done[0].Len)
+// received says where the message is whose receive has completed: the header of the byte stream in
+// head, and the rest in body. A message that is shorter than the header is all in head.
+func (in *inbox) received(c rdmap.Completion) (head, body []byte) {
+	n := int(c.Len)
 	if in.framed {
-		head = in.head[:min(n, len(in.head))]
+		head = in.placing.head[:min(n, bytestream.HeaderLen)]
 		n -= len(head)
 	}
-	if in.direct {
-		return head, in.want[in.got:][:n], true
-	}
-	return head, in.chunk.B[:n], true
+	return head, in.placing.body[:n]
 }
 
-// dropControl frees the buffer of a message that is not data, and returns for how many the peer gets its credits back.
-func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
-	in.mu.Lock()
-	defer in.unlock()
-	in.dropLocked()
-	return in.handBackLocked(1, b)
-}
-
-// lend registers the memory of the Read that waits for the n octets of an offer. The handle has no length if none does, or not
-// for enough.
-func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
-	in.mu.Lock()
-	defer in.unlock()
-	p := in.want[:min(n, len(in.want), bytestream.MaxGrant)]
-	if !in.waiting || in.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
-		return rdmap.Handle{}, nil
-	}
-	region, err := register(p)
-	if err != nil {
-		return rdmap.Handle{}, err
-	}
-	in.lent = &lent{region: region}
-	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
-}
-
-// takeLent takes in that the peer has placed n octets in the memory that was lent, and uses it no longer.
-func (in *inbox) takeLent(n int) {
-	in.mu.Lock()
-	defer in.unlock()
-	l := in.lent
-	if l == nil { // the connection has ended
-		return
-	}
-	in.lent = nil
-	l.region.Deregister() // this waits for nobody: only the caller's goroutine places
-	switch {
-	case l.chunk == nil: // the reader waits
-		in.got, in.served = n, true
-	case in.discard:
-		in.dropped = true
-		l.chunk.Put()
-	default:
-		in.pushLocked(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
-	}
-}
-
-// endLent takes back what was lent, if anything was: nothing comes of the offer.
-func (in *inbox) endLent() {
-	in.mu.Lock()
-	defer in.unlock()
-	in.endLentLocked()
-}
-
-// +checklocks:in.mu
-func (in *inbox) endLentLocked() {
-	l := in.lent
-	if l == nil {
-		return
-	}
-	in.lent = nil
-	l.region.Deregister()
-	if l.chunk != nil {
-		l.chunk.Put()
-	}
-}
-
-// shut takes back what was lent, and of the process's memory, when the connection has ended.
-func (in *inbox) shut() {
-	in.mu.Lock()
-	defer in.unlock()
-	in.memory.end()
-	in.endLentLocked()
-}
-
-// unbind gives the reader's memory back to it where the message that was to go there, of a single segment, has
-// come and was not accepted: the stream has ended.
-func (in *inbox) unbind() {
-	if !in.toReader {
-		return
-	}
-	in.mu.Lock()
-	defer in.unlock()
-	if in.direct {
-		in.dropLocked()
-	}
-}
-
-// dropLocked takes the buffer back that was bound.
-//
-// +checklocks:in.mu
-func (in *inbox) dropLocked() {
-	if in.chunk != nil {
-		in.putLocked(in.chunk)
-	}
-	in.releaseLocked()
-	in.used--
-}
-
-// releaseLocked ends the binding; the chunk is the caller's.
-//
-// +checklocks:in.mu
-func (in *inbox) releaseLocked() (c *bufpool.Chunk) {
-	c, in.chunk = in.chunk, nil
-	in.placing, in.toReader = false, false
-	if in.direct {
-		in.direct = false
-		in.placed.Broadcast()
-	}
-	return c
-}
-
-// accept takes in n octets of payload that have been placed as one message. It reports whether their buffer is free again,
-// and for how many buffers the peer of a byte stream gets its credits back by that.
+// accept takes in n bytes of payload that have been placed as one message. It reports whether their buffer
+// is free again, and for how many buffers the peer of a byte stream gets its credits back.
 func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
-	in.mu.Lock()
-	defer in.unlock()
+	in.enter()
+	defer in.exit()
 	if in.direct {
-		in.got += n
-		in.served = true
+		in.reader.got += n
+		in.reader.served = true
 	}
-	c := in.releaseLocked()
+	c := in.unbindLocked()
 	in.dropped = in.dropped || in.discard && c != nil && (n > 0 || !in.framed)
 	switch {
 	case c == nil:
@@ -323,7 +239,54 @@ func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	return true, in.handBackLocked(1, b)
 }
 
-// joinLocked puts short data of the stream behind the newest, if there is room, so that it takes up no buffer.
+// dropControl frees the buffer of a message that is not data, and returns for how many buffers the peer
+// gets its credits back.
+func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
+	in.enter()
+	defer in.exit()
+	in.dropLocked()
+	return in.handBackLocked(1, b)
+}
+
+// unbind takes the reader's memory back where the message that was to go there, of a single segment,
+// has come and was not accepted: the stream has ended.
+func (in *inbox) unbind() {
+	if in.placing.direct {
+		in.drop()
+	}
+}
+
+// drop takes back the buffer of a message that will not be placed.
+func (in *inbox) drop() {
+	in.enter()
+	defer in.exit()
+	in.dropLocked()
+}
+
+// +checklocks:in.mu
+func (in *inbox) dropLocked() {
+	if c := in.unbindLocked(); c != nil {
+		in.putLocked(c)
+	}
+	in.used--
+}
+
+// unbindLocked ends the placing of a message. The chunk is the caller's.
+//
+// +checklocks:in.mu
+func (in *inbox) unbindLocked() (c *bufpool.Chunk) {
+	p := &in.placing
+	c = p.chunk
+	p.bound, p.direct, p.body, p.chunk = false, false, nil, nil
+	if in.direct {
+		in.direct = false
+		in.placed.Broadcast()
+	}
+	return c
+}
+
+// joinLocked puts short data of the stream behind the newest, if there is room, so that it takes up no
+// buffer.
 //
 // +checklocks:in.mu
 func (in *inbox) joinLocked(data []byte) bool {
@@ -347,125 +310,77 @@ func (in *inbox) pushLocked(m message) {
 	in.unread = append(in.unread, m)
 }
 
-// take gives a reader what there is: as much of the stream as p holds, or as much of one message. freed is how many buffers
-// have become free, and back for how many the peer of a byte stream gets its credits back.
-func (in *inbox) take(p []byte) (n, freed, back int, ok bool) {
-	in.mu.Lock()
-	defer in.unlock()
-	for in.first < len(in.unread) {
-		m := &in.unread[in.first]
-		k := copy(p[n:], m.data)
-		m.data = m.data[k:]
-		n += k
-		ok = true
-		if len(m.data) > 0 {
-			break
-		}
-		freed += in.freeLocked(m)
-		in.popLocked()
-		if !in.framed {
-			break
-		}
+// lend registers the memory of the Read that waits for the n bytes of an offer. The handle has no length
+// if no Read waits, or none with enough memory.
+func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
+	in.enter()
+	defer in.exit()
+	r := &in.reader
+	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]
+	if !r.waiting || r.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
+		return rdmap.Handle{}, nil
 	}
-	return n, freed, in.handBackLocked(freed, bytestream.DataBuffer), ok
+	region, err := register(p)
+	if err != nil {
+		return rdmap.Handle{}, err
+	}
+	in.lent = &lent{region: region}
+	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
 }
 
-// popLocked removes the oldest message. An inbox that has been emptied keeps no memory of a long queue.
-//
-// +checklocks:in.mu
-func (in *inbox) popLocked() {
-	in.unread[in.first] = message{}
-	in.first++
-	if in.first == len(in.unread) {
-		in.unread, in.first = in.unread[:0], 0
+// takeLent takes in that the peer has placed n bytes in the memory that was lent, and uses it no longer.
+func (in *inbox) takeLent(n int) {
+	in.enter()
+	defer in.exit()
+	l := in.lent
+	if l == nil { // the connection has ended
+		return
+	}
+	in.lent = nil
+	l.region.Deregister() // this waits for nobody: only the caller's goroutine places
+	switch {
+	case l.chunk == nil: // the reader waits
+		in.reader.got, in.reader.served = n, true
+	case in.discard:
+		in.dropped = true
+		l.chunk.Put()
+	default:
+		in.pushLocked(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
 	}
 }
 
-// await registers a reader: what comes may go to p.
-func (in *inbox) await(p []byte) {
-	in.mu.Lock()
-	in.waiting, in.want, in.got, in.served = true, p, 0, false
-	in.unlock()
-}
-
-// leave ends await: p is the reader's again, with n octets in it if it was served.
-func (in *inbox) leave() (n int, served bool) {
-	in.mu.Lock()
-	defer in.unlock()
-	for in.direct { // a copy, no more
-		in.placed.Wait()
-	}
-	if l := in.lent; l != nil && l.chunk == nil {
-		l.chunk = bufpool.GetChunk(l.region.Len())
-		ddp.Redirect(l.region, l.chunk.B)
-	}
-	n, served = in.got, in.served
-	in.waiting, in.want, in.got, in.served = false, nil, 0, false
-	return n, served
+// endLent takes back what was lent, if anything was: nothing comes of the offer.
+func (in *inbox) endLent() {
+	in.enter()
+	defer in.exit()
+	in.endLentLocked()
 }
 
 // +checklocks:in.mu
-func (in *inbox) hasLocked() bool {
-	return in.served || in.first < len(in.unread) || in.eof || in.discard
-}
-
-// What other goroutines look at without the lock: bits of inbox.look. The bits above them are the number of bytes that the
-// waiting reader still has memory for.
-const (
-	lookHas     = 1 << iota // a reader has something to come back for
-	lookOver                // the stream has come to its end, or the way in is closed
-	lookWaiting             // a reader waits
-
-	lookRoom = 3 // where the number begins
-)
-
-// unlock notes what other goroutines look at without the lock, and releases mu.
-//
-// +checklocksrelease:in.mu
-func (in *inbox) unlock() {
-	look := uint64(len(in.want)-in.got) << lookRoom
-	if in.hasLocked() {
-		look |= lookHas
+func (in *inbox) endLentLocked() {
+	l := in.lent
+	if l == nil {
+		return
 	}
-	if in.eof || in.discard {
-		look |= lookOver
-	}
-	if in.waiting {
-		look |= lookWaiting
-	}
-	in.look.Store(look)
-	in.mu.Unlock()
-}
-
-// has reports whether a reader has something to come back for.
-func (in *inbox) has() bool { return in.look.Load()&lookHas != 0 }
-
-// over reports whether a Read waits in vain: the stream has come to its end, or the way in is closed.
-func (in *inbox) over() bool { return in.look.Load()&lookOver != 0 }
-
-// room returns how many bytes the waiting reader still has memory for.
-func (in *inbox) room() int { return int(in.look.Load() >> lookRoom) }
-
-// notify wakes the waiting reader if there is something for it. A reader looks after it has said that it waits, and the
-// inbox looks for a reader after it has got something; so one of the two sees the other.
-func (in *inbox) notify() {
-	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
-		Wake(in.ready)
+	in.lent = nil
+	l.region.Deregister()
+	if l.chunk != nil {
+		l.chunk.Put()
 	}
 }
 
-// end notes that the stream has come to its end.
-func (in *inbox) end() {
-	in.mu.Lock()
+// streamEnds notes that no more bytes of the stream will come.
+func (in *inbox) streamEnds() {
+	in.enter()
+	defer in.exit()
 	in.eof = true
-	in.unlock()
 }
 
-// ended reports whether the stream has come to its end.
-func (in *inbox) ended() bool {
-	in.mu.Lock()
-	defer in.unlock()
-	return in.eof
+// isShort reports whether a message waits for memory.
+func (in *inbox) isShort() bool {
+	in.enter()
+	defer in.exit()
+	return in.short
 }
 
 // closeRead throws away what comes from now on.
@@ -474,6 +389,28 @@ func (in *inbox) closeRead() {
 	in.discard = true
 	in.unlock()
 	in.notify()
+}
+
+// close throws away what is unread, and what comes from now on. It reports whether something of the
+// peer's is lost by that, or was before.
+func (in *inbox) close() (lost bool) {
+	in.mu.Lock()
+	defer in.unlock()
+	in.discard = true
+	in.dropped = in.dropped || in.first < len(in.unread)
+	for in.first < len(in.unread) {
+		in.freeLocked(&in.unread[in.first])
+		in.popLocked()
+	}
+	return in.dropped
+}
+
+// giveBack gives the memory that was lent back, and the budget's, when the connection has ended.
+func (in *inbox) giveBack() {
+	in.mu.Lock()
+	defer in.unlock()
+	in.memory.end()
+	in.endLentLocked()
 }
 
 // putLocked gives back the memory of a message.
@@ -497,23 +434,13 @@ func (in *inbox) freeLocked(m *message) int {
 	return 1
 }
 
-// isShort reports whether a message waits for memory.
-func (in *inbox) isShort() bool {
-	in.mu.Lock()
-	defer in.unlock()
-	return in.short
-}
-
-// close throws away what is unread, and what comes from now on. It reports whether something of the peer's is lost by
-// that, or was before.
-func (in *inbox) close() (lost bool) {
-	in.mu.Lock()
-	defer in.unlock()
-	in.discard = true
-	in.dropped = in.dropped || in.first < len(in.unread)
-	for in.first < len(in.unread) {
-		in.freeLocked(&in.unread[in.first])
-		in.popLocked()
+// popLocked removes the oldest message. An inbox that has been emptied keeps no memory of a long queue.
+//
+// +checklocks:in.mu
+func (in *inbox) popLocked() {
+	in.unread[in.first] = message{}
+	in.first++
+	if in.first == len(in.unread) {
+		in.unread, in.first = in.unread[:0], 0
 	}
-	return in.dropped
 }

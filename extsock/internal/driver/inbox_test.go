@@ -21,32 +21,24 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				in := newInbox(nil, nil, 6, 512)
-				in.await(make([]byte, 8))
-				in.mu.Lock()
-				in.used, in.placing, in.toReader = 1, true, true
-				if _, ok := in.bindLocked(4, 512, true, nil); !ok || !in.direct {
+				in := newInbox(6, 512)
+				if found, _ := in.begin(make([]byte, 8)); found != waits {
+					t.Fatalf("a Read of an empty inbox has found %d", found)
+				}
+				if _, _, ok, _ := in.bind(make([]byte, 4), true); !ok || !in.placing.direct {
 					t.Fatal("the message does not go to the reader's memory")
 				}
-				in.mu.Unlock()
-				type result struct {
-					n      int
-					served bool
-				}
-				left := make(chan result, 1)
-				go func() {
-					n, served := in.leave()
-					left <- result{n, served}
-				}()
+				left := make(chan readResult, 1)
+				go func() { left <- in.leave() }()
 				synctest.Wait()
 				select {
 				case r := <-left:
-					t.Fatalf("leave = %d, %t while a message is being placed", r.n, r.served)
+					t.Fatalf("leave = %+v while a message is being placed", r)
 				default:
 				}
 				tt.end(in)
-				if r := <-left; r.n != tt.n || r.served != tt.served {
-					t.Errorf("leave = %d, %t, want %d, %t", r.n, r.served, tt.n, tt.served)
+				if r := <-left; r.n != tt.n || r.ok != tt.served {
+					t.Errorf("leave = %+v, want %d, %t", r, tt.n, tt.served)
 				}
 			})
 		})

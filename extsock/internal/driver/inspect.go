@@ -18,7 +18,7 @@ func (d *Driver) Driving() bool { return d.role.driving.Load() }
 func (d *Driver) Waits() bool {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return d.in.waiting
+	return d.in.reader.waiting
 }
 
 // Unread returns how many bytes of memory unread messages have.

@@ -22,8 +22,8 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 		c := make(chan struct{})
 		const window, size = 32, 64 << 10
 		p := New(Config{
-			Stream: s, Qp: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
-			Receive: &ReceiveConfig{Cq: qp.Config().RecvCQ, Depth: window, Size: size, Stream: &StreamConfig{
+			Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
+			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: window, MaxMessage: size,
 				Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },
 			}},

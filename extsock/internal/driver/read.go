@@ -6,8 +6,6 @@ import (
 	"os"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-
-	"github.com/rddp/rddp/internal/locks"
 )
 
 // Read is Conn.Read in DDP mode. limit is its deadline.
@@ -20,52 +18,58 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	if wait.IsClosed(expired) {
 		return 0, os.ErrDeadlineExceeded
 	}
-	select {
-	case in.lock <- struct{}{}:
-		locks.Acquired[locks.Reader]()
-		defer func() { locks.Released[locks.Reader](); <-in.lock }()
-	case <-expired:
-		return 0, os.ErrDeadlineExceeded
-	}
 	for {
-		// Look whether it is over first and into the inbox second: nothing comes after the end.
-		silent, ended := wait.IsClosed(d.silent), in.over()
-		var n int
-		var ok bool
-		if in.has() {
-			n, ok = d.takeUnread(b)
+		// Look whether the way in is over first and into the inbox second: nothing comes after the end.
+		silent := wait.IsClosed(d.silent)
+		found, t := in.begin(b)
+		switch found {
+		case behind:
+			select {
+			case <-in.turn:
+				continue
+			case <-expired:
+				return 0, os.ErrDeadlineExceeded
+			}
+		case waits:
+			result, err := readResult{}, error(nil)
+			if silent {
+				in.leave()
+			} else {
+				result, err = d.await(limit, expired)
+			}
+			wait.Wake(in.turn)
+			switch {
+			case result.ok || err != nil:
+				return result.n, err
+			case !silent: // there may be something in the inbox
+				continue
+			}
+		case took:
+			d.count.readCopied(t.n)
+			d.roomFor(t.freed, t.back)
+			fallthrough
+		case ended:
+			wait.Wake(in.turn)
 		}
 		switch {
 		case wait.IsClosed(d.cfg.Closed):
-			return n, net.ErrClosed
-		case ok:
-			return n, nil
-		case ended:
+			return t.n, net.ErrClosed
+		case found == took:
+			return t.n, nil
+		case found == ended:
 			return 0, io.EOF
-		case silent:
-			return 0, d.readEnd()
 		}
-		if n, ok, err := d.await(b, limit, expired); ok || err != nil {
-			return n, err
-		}
+		return 0, d.readEnd()
 	}
 }
 
-// takeUnread gives a reader what there is in the inbox.
-func (d *Driver) takeUnread(b []byte) (n int, ok bool) {
-	n, freed, back, ok := d.in.take(b)
-	d.count.readCopied(n)
-	d.roomFor(freed, back)
-	return n, ok
-}
-
-// await waits until there is something in the inbox, or in b: then ok is set. It returns at the end, too.
-func (d *Driver) await(b []byte, limit *wait.Deadline, expired <-chan struct{}) (n int, ok bool, err error) {
+// await waits until there is something in the inbox, or in the Read's memory. It returns at the end, too.
+func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result readResult, err error) {
 	in := d.in
-	in.await(b)
 	d.role.wait(!limit.IsSet())
-	for err == nil && !in.has() && !wait.IsClosed(d.silent) && !wait.IsClosed(d.cfg.Closed) {
-		if d.drive(limit) {
+	for err == nil && !result.over && !in.has() && !wait.IsClosed(d.silent) && !wait.IsClosed(d.cfg.Closed) {
+		var drove bool
+		if drove, result = d.drive(limit); drove {
 			continue
 		}
 		select {
@@ -78,14 +82,18 @@ func (d *Driver) await(b []byte, limit *wait.Deadline, expired <-chan struct{}) 
 		}
 	}
 	d.role.served()
-	if n, ok = in.leave(); ok {
-		d.count.Direct.Add(uint64(n))
+	if !result.over {
+		result = in.leave()
+	}
+	if result.ok {
+		d.count.Direct.Add(uint64(result.n))
 		err = nil
 	}
-	return n, ok, err
+	return result, err
 }
 
-// roomFor notes that Read has freed so many buffers, for some of which the peer of a byte stream gets its credits back.
+// roomFor notes that Read has freed so many buffers, for some of which the peer of a byte stream gets its
+// credits back.
 func (d *Driver) roomFor(freed, back int) {
 	switch {
 	case freed == 0:
@@ -99,7 +107,7 @@ func (d *Driver) roomFor(freed, back int) {
 // readEnd says why nothing more comes. A byte stream that is in order has said so before TCP does.
 func (d *Driver) readEnd() error {
 	err := d.endError()
-	if err == io.EOF && d.bytes != nil { //nolint:errorlint // as ended returns it
+	if err == io.EOF && d.bytes != nil { //nolint:errorlint // as endError returns it
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -56,15 +56,13 @@ func (d *Driver) receiveOnce(reader bool) (over bool) {
 func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err is why it is over
 	defer func() { // the one recover of the way up
 		if value := recover(); value != nil {
+			d.release()
 			err, over = d.panicked(value), true
 		}
 	}()
 	defer d.giveBack()
-	if d.rx.intake == intakeStalled {
-		if !d.place(true) {
-			return nil, true
-		}
-		d.placed()
+	if d.rx.intake == intakeStalled && !d.process(reader) {
+		return nil, true
 	}
 	for {
 		serves := d.role.serves.Load()
@@ -76,22 +74,57 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 				d.count.Received.Octets.Add(uint64(n))
 			}
 			d.captureArrived(false)
-			if !d.place(!reader) {
+			if !d.process(reader) {
 				return nil, true
 			}
-			d.placed()
 		}
 		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && d.resume()
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case reader && (interrupted || d.rx.intake == intakeStalled || d.in.has()):
+		case reader && (interrupted || d.rx.intake == intakeStalled || d.rx.result.over || d.in.has()):
 			return nil, false
 		case !reader && d.yields(serves):
 			return nil, false
 		}
 		d.giveBack()
 	}
+}
+
+// process places what has come, has its messages handled, and sends what is due then. It reports whether the
+// stream is still sound.
+func (d *Driver) process(reader bool) (sound bool) {
+	if reader {
+		d.in.hold()
+	}
+	sound = d.place(!reader)
+	d.release()
+	if sound {
+		d.placed()
+	} else {
+		d.endUnsound()
+	}
+	return sound
+}
+
+// release releases the inbox if a Read holds it.
+func (d *Driver) release() {
+	if d.in != nil && d.in.held {
+		d.rx.result = d.in.release()
+	}
+}
+
+// endUnsound ends the connection whose stream is not sound: for the fault that a layer has found, or because
+// the queue pair has ended the stream.
+func (d *Driver) endUnsound() {
+	if err := d.rx.fault; err != nil {
+		d.rx.fault = nil
+		d.fail(err)
+		return
+	}
+	d.TraceTerminate()
+	d.setReason(d.qp.Err())
+	d.transmit()
 }
 
 // readSegment waits until something has come and reads it. While it waits it holds no buffer, unless much of
@@ -177,15 +210,16 @@ func (d *Driver) giveBack() {
 }
 
 // place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
-// the stream is still sound. Where it would have to wait, and may not, it is stalled afterwards.
-func (d *Driver) place(mayWait bool) bool {
+// the stream is still sound; rx.fault says why not, unless the queue pair does. Where it would have to wait,
+// and may not, it is stalled afterwards.
+func (d *Driver) place(mayWait bool) (sound bool) {
 	for d.rx.intake == intakeStalled || d.rx.mpa.Next() { // one verified ULPDU, each exactly once
 		u := d.rx.mpa.ULPDU()
 		if d.rx.intake == intakeOpen && !u.Early {
 			d.count.Received.FPDUs.Add(1)
 		}
 		// The way down may have ended the stream: "MUST NOT allow any further data transfer" (RFC 5040 §7)
-		if !d.sound() {
+		if !d.takesMessages() {
 			d.rx.intake = intakeOpen
 			return false
 		}
@@ -214,60 +248,57 @@ func (d *Driver) place(mayWait bool) bool {
 		return false
 	}
 	if err := d.rx.mpa.Err(); err != nil {
-		d.fail(err)
+		d.rx.fault = err
 		return false
 	}
 	return true
 }
 
-// deliver has the messages handled whose last octet lies below the edge. It reports whether the stream
+// deliver has the messages handled whose last byte lies below the edge. It reports whether the stream
 // is still sound.
-func (d *Driver) deliver() bool {
-	sound := d.handle()
+func (d *Driver) deliver() (sound bool) {
+	sound = d.handle()
 	if d.in != nil {
 		d.in.unbind()
 	}
 	return sound
 }
 
-func (d *Driver) handle() bool {
+func (d *Driver) handle() (sound bool) {
 	if d.rx.mpa.Edge() > 0 {
 		d.tx.fenced.Store(false)
 	}
 	for d.rx.ddp.Deliver(d.rx.mpa.Edge()) {
 		m := d.rx.ddp.Message()
 		d.count.Received.message(m.RsvdULP)
-		isSend := !m.Tagged && m.QN == ddp.QNSend
-		if !isSend {
+		if m.Bound {
+			if err := d.receiveMessage(m); err != nil {
+				d.rx.fault = err
+				return false
+			}
+			continue
+		}
+		if m.Tagged || m.QN != ddp.QNSend {
 			d.role.oneSided()
+		} else {
+			d.rx.awaitsRTR = false
 		}
 		if m.Tagged && m.Contiguous && d.bytes != nil {
 			d.bytes.rx.Placed(rdmap.Handle{STag: m.STag, TO: m.TO, Len: m.Len})
 		}
 		d.qp.Handle(m) // completions and responses, in stream order
-		if isSend && d.in != nil {
-			if err := d.settle(); err != nil {
-				d.fail(err)
-				return false
-			}
-		}
 	}
 	if err := d.rx.ddp.Err(); err != nil {
-		d.fail(err)
+		d.rx.fault = err
 		return false
 	}
-	return d.sound()
+	return d.takesMessages()
 }
 
-// sound reports whether the stream still takes messages. It has the end go its way where it does not.
-func (d *Driver) sound() bool {
-	if s := d.qp.State(); s == rdmap.StateRTS || s == rdmap.StateClosing {
-		return true
-	}
-	d.TraceTerminate()
-	d.setReason(d.qp.Err())
-	d.transmit()
-	return false
+// takesMessages reports whether the queue pair still takes messages of the peer.
+func (d *Driver) takesMessages() bool {
+	s := d.qp.State()
+	return s == rdmap.StateRTS || s == rdmap.StateClosing
 }
 
 // placed ends the placing of what one read has brought: it sends the answers, and wakes the goroutines that
@@ -281,7 +312,7 @@ func (d *Driver) placed() {
 	}
 }
 
-// bind has a buffer posted if the segment begins a Send, where it is the connection that posts them: in DDP
+// bind gives DDP a buffer if the segment begins a Send, where it is the connection that has the buffers: in DDP
 // mode it is the ULP whose job that is (RFC 5041 §7.2). It reports false if there is no room for one.
 func (d *Driver) bind(ulpdu []byte) bool {
 	if d.in == nil && !d.cfg.Shared || ddp.IsTagged(ulpdu) {
@@ -294,19 +325,25 @@ func (d *Driver) bind(ulpdu []byte) bool {
 	case d.cfg.Shared:
 		d.qp.TakeShared() // where it fails DDP finds no buffer
 		return true
-	case d.rx.queue.Len() > 0: // that one is for the peer's RTR
+	case d.rx.awaitsRTR: // the queue pair has a buffer for that one
 		return true
 	}
-	return d.in.bind(payload, h.Last)
+	head, body, ok, mustWait := d.in.bind(payload, h.Last)
+	if ok && !d.rx.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
+		d.in.drop()
+	}
+	return !mustWait
 }
 
-// settle hands a message that has come over to Read.
-func (d *Driver) settle() error {
-	head, body, there := d.in.settle()
-	switch {
-	case !there:
+// receiveMessage hands a message that has come over to Read.
+func (d *Driver) receiveMessage(m *ddp.Message) error {
+	c, ok := d.qp.Receive(m)
+	if !ok { // the stream has ended
+		d.in.drop()
 		return nil
-	case d.bytes != nil:
+	}
+	head, body := d.in.received(c)
+	if d.bytes != nil {
 		return d.arrived(head, body)
 	}
 	d.in.accept(len(body), bytestream.DataBuffer)

@@ -109,7 +109,7 @@ func (d *Driver) yields(serves int64) bool {
 // yield makes the role vacant for the waiter, who may be back already.
 func (r *role) yield() {
 	r.leave(false)
-	Wake(r.offer)
+	wait.Wake(r.offer)
 }
 
 // take takes the role if it is vacant.
@@ -136,15 +136,7 @@ func (r *role) look() {
 	}
 }
 
-func (r *role) callBack() { Wake(r.recall) }
-
-// Wake puts a value into a channel of capacity 1, unless one is there.
-func Wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (r *role) callBack() { wait.Wake(r.recall) }
 
 // standBy waits until the own goroutine is called back and has the role again.
 func (r *role) standBy() {
@@ -157,22 +149,23 @@ func (r *role) standBy() {
 }
 
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
-// interrupted. It reports whether it did.
-func (d *Driver) drive(limit *wait.Deadline) bool {
+// interrupted. It reports whether it did. If the wait of the Read is over, result says what the Read has got.
+func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	r := &d.role
 	if !r.lends || !r.take() {
-		return false
+		return false, readResult{}
 	}
 	r.driving.Store(true)
-	// A caller of interrupt sets one of these conditions before it loads driving, and drive stores driving
+	// A caller of Interrupt sets one of these conditions before it loads driving, and drive stores driving
 	// before it looks at the conditions. So one of the two sees the other.
 	if d.in.has() || d.closing() || wait.IsClosed(d.cfg.Closed) || limit.IsSet() || d.rx.intake != intakeOpen {
 		r.leave(true)
-		return false
+		return false, readResult{}
 	}
 	d.receiveOnce(true)
+	result, d.rx.result = d.rx.result, readResult{}
 	r.leave(d.rx.intake != intakeOpen)
-	return true
+	return true, result
 }
 
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
+	"github.com/rddp/rddp/extsock/internal/wait"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/mpa"
@@ -137,7 +137,7 @@ func (s *byteStream) reap() {
 	_, owns := s.tx.Write()
 	s.unlock()
 	if !owns { // else the writer waits for more
-		Wake(s.room)
+		wait.Wake(s.room)
 	}
 }
 
@@ -161,17 +161,16 @@ func (d *Driver) arrived(head, body []byte) error {
 		return err
 	}
 	var answer rdmap.Handle
-	freed, back := true, 1 // the message's buffer is free, and the peer gets its credit back
-	switch a.Kind {
-	case bytestream.Data:
+	freed, back := true, 0 // the message's buffer is free, and the peer gets its credits back
+	if a.Kind == bytestream.Data {
+		freed, back = in.accept(a.N, a.Buffer)
 		if a.N > 0 {
 			s.heard.Store(true)
 		}
-		freed, back = in.accept(a.N, a.Buffer)
 		if a.End {
-			in.end()
+			in.streamEnds()
 		}
-	default:
+	} else {
 		back = in.dropControl(a.Buffer)
 	}
 	switch a.Kind {
@@ -208,7 +207,7 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 		return err
 	}
 	if a.Credits > 0 || a.Kind == bytestream.Grant {
-		Wake(s.room)
+		wait.Wake(s.room)
 	}
 	return nil
 }
@@ -235,7 +234,7 @@ func (d *Driver) FinishStream(err error) {
 	}
 	s.tx.Finish()
 	s.unlock()
-	Wake(s.room)
+	wait.Wake(s.room)
 	d.transmit()
 }
 
@@ -259,10 +258,4 @@ func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
 			return false
 		}
 	}
-}
-
-// A lent is memory of a Read that waits, which the peer may write to.
-type lent struct {
-	region *ddp.Region
-	chunk  *bufpool.Chunk // what the peer writes to since the Read is over; nil while it is the Read's memory
 }

@@ -49,8 +49,8 @@ func (d *dialog) settle() {
 	if d.want == nil {
 		return
 	}
-	if n, served := d.p.in.leave(); served {
-		d.got = append(d.got, d.want[:n]...)
+	if r := d.p.in.leave(); r.ok {
+		d.got = append(d.got, d.want[:r.n]...)
 	}
 	d.want = nil
 }
@@ -62,19 +62,20 @@ func (d *dialog) look() {
 	}
 	n := int(d.calls[0])
 	d.calls = d.calls[1:]
-	if n > 0 && !d.take(4*n) {
+	if n > 0 {
 		d.want = make([]byte, 4*n)
-		d.p.in.await(d.want)
+		if d.take(d.want) != waits {
+			d.want = nil
+		}
 	}
 }
 
-// take reads what there is.
-func (d *dialog) take(most int) bool {
-	p := make([]byte, most)
-	n, freed, back, ok := d.p.in.take(p)
-	d.p.roomFor(freed, back)
-	d.got = append(d.got, p[:n]...)
-	return ok
+// take begins a Read, which has read what there is unless it waits.
+func (d *dialog) take(p []byte) outcome {
+	found, t := d.p.in.begin(p)
+	d.p.roomFor(t.freed, t.back)
+	d.got = append(d.got, p[:t.n]...)
+	return found
 }
 
 // FuzzByteStream feeds the receiving half with messages that have their length in front, each in an FPDU of its own or
@@ -115,14 +116,14 @@ func FuzzByteStream(f *testing.F) {
 		qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: window + bytestream.ExtraBuffers})
 		qp.Start(rdmap.StartParams{Extensions: true})
 		p := New(Config{
-			Stream: d, Qp: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
-			Receive: &ReceiveConfig{Cq: qp.Config().RecvCQ, Depth: window, Size: size, Stream: &StreamConfig{
+			Stream: d, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
+			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: granted, MaxMessage: size,
 			}},
 		})
 		d.p = p
 		p.receive()
-		for d.take(1000) {
+		for buf := make([]byte, 1000); d.take(buf) == took; {
 		}
 		for !p.tx.token.isFree() || p.wanted() { // a goroutine finishes what were too many batches for one turn
 			runtime.Gosched()
@@ -138,8 +139,8 @@ func FuzzByteStream(f *testing.F) {
 			t.Error("messages that break the rules were taken")
 		case why == io.EOF && !bytes.Equal(d.got, inOrder):
 			t.Errorf("read %d octets, want %d", len(d.got), len(inOrder))
-		case why == io.EOF && p.in.ended() != fin:
-			t.Errorf("the end of the stream: %t, want %t", p.in.ended(), fin)
+		case why == io.EOF && hasEnded(p.in) != fin:
+			t.Errorf("the end of the stream: %t, want %t", hasEnded(p.in), fin)
 		case why != io.EOF && !errors.Is(why, bytestream.ErrStream) && (!errors.As(why, &segment) || segment.Code == ddp.CodeULP):
 			t.Errorf("it ended with %v", why)
 		case why == io.EOF:
@@ -159,6 +160,13 @@ func FuzzByteStream(f *testing.F) {
 		p.Close()
 		checkOutput(t, d.out.Bytes())
 	})
+}
+
+// hasEnded reports whether the end of the stream has come.
+func hasEnded(in *inbox) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.eof
 }
 
 // newWindow returns a window of n messages that takes nothing from the budget.

@@ -24,7 +24,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	pumps := make([]*Driver, rounds)
 	silent := make(chan struct{})
 	for i := range rounds {
-		in := newInbox(nil, nil, 6, 512)
+		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
 		p := &Driver{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
 		p.role.held.Store(true)
@@ -43,10 +43,10 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 				over.Load()
 			}
 			in.mu.Lock()
-			in.used, in.placing, in.chunk = 1, true, c
+			in.used, in.placing.bound, in.placing.chunk = 1, true, c
 			in.mu.Unlock()
 			in.accept(1, bytestream.DataBuffer)
-			in.end()
+			in.streamEnds()
 			in.notify()
 			over.Store(i + 1)
 		}

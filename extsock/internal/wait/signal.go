@@ -36,3 +36,11 @@ func (s *Signal) Broadcast() {
 	}
 	s.waiting.Store(false)
 }
+
+// Wake puts a value into a channel of capacity 1, unless one is there.
+func Wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
