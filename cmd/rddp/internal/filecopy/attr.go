@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// A fileType is all that this package tells apart. Its values go over the wire.
+// A fileType is the type of a file, as far as this package distinguishes types. Its values go over
+// the wire.
 type fileType uint8
 
 const (
 	typeFile  fileType = iota + 1 // a regular file
 	typeDir                       // a directory
-	typeOther                     // a symbolic link, device, socket …; never copied
+	typeOther                     // a symbolic link, device, socket …, which is never copied
 )
 
-// An attr is what is kept of a file beside its content.
+// An attr holds what Copy keeps of a file besides its content.
 type attr struct {
 	Type fileType
 	Perm uint16 // permission bits, 0 to 0777
-	Size uint64 // octets, at most 2^63-1; 0 unless it is a regular file
+	Size uint64 // bytes, at most 2^63-1; 0 unless it is a regular file
 	Sec  int64  // modification time, seconds since 1970 UTC
 	Nsec uint32 // and nanoseconds, 0 to 999,999,999
 }
@@ -56,7 +57,7 @@ func parseAttr(b []byte) (a attr, rest []byte, err error) {
 	return a, b[attrLen:], nil
 }
 
-// attrOf returns what is kept of the file that info is about.
+// attrOf returns the attr of the file that info describes.
 func attrOf(info fs.FileInfo) attr {
 	m := info.ModTime()
 	a := attr{Type: typeOther, Perm: uint16(info.Mode().Perm()), Sec: m.Unix(), Nsec: uint32(m.Nanosecond())}
@@ -69,7 +70,8 @@ func attrOf(info fs.FileInfo) attr {
 	return a
 }
 
-// sameContent reports whether a and b can be of the same content: size and modification time are equal.
+// sameContent reports whether files with a and b may have the same content: size and modification
+// time are equal.
 func (a attr) sameContent(b attr) bool {
 	return a.Type == b.Type && a.Size == b.Size && a.Sec == b.Sec && a.Nsec == b.Nsec
 }

@@ -14,41 +14,41 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A Config says how Copy works. The zero value works, and nil stands for it.
+// A Config configures Copy. The zero value works, and nil means the zero value.
 type Config struct {
-	// Recursive copies directories with all that is in them.
+	// Recursive copies directories and everything in them.
 	Recursive bool
-	// IdleTimeout is how long the server may be silent. A server that is busy says four times in that time that it
-	// lives, or every 100 ms if that is less often. Zero means DefaultIdleTimeout.
+	// IdleTimeout is how long the server may be silent. A busy server reports four times in that
+	// time that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
-	// Socket says how the connections behave. What concerns messages and startup data is overridden.
+	// Socket configures the connections. Copy overrides its settings for messages and startup data.
 	Socket extsock.Config
 	// Progress, if not nil, is called after each chunk and each file, by the goroutine of Copy.
 	Progress func(Progress)
 	// Failed, if not nil, is called for each file or directory that could not be copied.
 	Failed func(name string, err error)
-	// Skipped, if not nil, is called for each name below a directory that is left out, since it is
+	// Skipped, if not nil, is called for each name below a directory that is skipped because it is
 	// neither a regular file nor a directory.
 	Skipped func(name string)
 
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
 }
 
-// A Progress says how far a Copy has come. The totals do not change; what fails keeps Octets below its
-// total.
+// A Progress says how far a Copy has come. The totals do not change. After a failure, Octets stays
+// below its total.
 type Progress struct {
 	Name                string // the file being copied
 	Files, TotalFiles   int
-	Octets, TotalOctets int64 // including what was there already
+	Octets, TotalOctets int64 // including bytes that were there already
 }
 
-// A Summary says what a Copy has done.
+// A Summary counts what a Copy has done.
 type Summary struct {
-	Files   int   // copied, or found to be there already
-	Failed  int   // files and directories that Failed was told of
-	Skipped int   // names that Skipped was told of
-	Octets  int64 // moved by RDMA, those of failed copies included
-	Resumed int64 // not moved because they were there already
+	Files   int   // copied, or there already
+	Failed  int   // files and directories passed to Failed
+	Skipped int   // names passed to Skipped
+	Octets  int64 // moved by RDMA, including those of failed copies
+	Resumed int64 // not moved, because they were there already
 }
 
 // Copy copies the sources to dst. Either all sources are remote and dst is local or the other way round;
@@ -94,23 +94,23 @@ func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, 
 	return c.summary, err
 }
 
-// A copier is one Copy under way.
+// A copier is a running Copy.
 type copier struct {
 	cfg      Config
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Copy
 	summary  Summary
 	progress Progress
 	names    names // of a download
-	entries  int   // of directories, that servers have told of
-	planned  int   // octets of their paths
+	entries  int   // entries of directories that servers have reported
+	planned  int   // bytes of their paths
 
 	*session        // with address; nil when there is none
 	address  string // the server's
-	copying  bool   // the session is in the middle of a file, so nothing else can be asked
+	copying  bool   // the session is in the middle of a file, so no other request can follow
 	buffers  [window][]byte
 }
 
-// dial makes sure that there is a session with the server.
+// dial ensures that there is a session with the server.
 func (c *copier) dial(address string) error {
 	if c.session != nil && c.address == address {
 		select {
@@ -137,7 +137,7 @@ func (c *copier) dial(address string) error {
 	return nil
 }
 
-// dialError says what a failed dial means to somebody who copies files.
+// dialError describes a failed dial for people who copy files.
 func dialError(address string, err error) error {
 	var rejected *mpa.RejectError
 	ne := net.Error(nil)
@@ -166,7 +166,7 @@ func (c *copier) hangUp() {
 	c.session, c.copying = nil, false
 }
 
-// after deals with the error of a request: it ends a session of which no other can be asked.
+// after handles the error of a request. It ends the session if no other request can follow.
 func (c *copier) after(err error) error {
 	if err != nil && (c.copying || isOver(err)) {
 		c.hangUp()
@@ -175,7 +175,7 @@ func (c *copier) after(err error) error {
 	return err
 }
 
-// fail counts and tells one failure, unless it is the end of it all.
+// fail counts and reports one failure, unless it ends the whole Copy.
 func (c *copier) fail(name string, err error) {
 	if c.ctx.Err() != nil {
 		return
@@ -201,7 +201,7 @@ func (c *copier) report(n int64) {
 	}
 }
 
-// buffer returns n octets for the chunk of this index.
+// buffer returns n bytes of memory for the chunk with this index.
 func (c *copier) buffer(index uint64, n int) []byte {
 	b := &c.buffers[index%window]
 	*b = resized(*b, n)
@@ -210,20 +210,20 @@ func (c *copier) buffer(index uint64, n int) []byte {
 
 // A job is one file of a plan.
 type job struct {
-	from, to string // as the two ends name it
-	shown    string // as the user sees the source
-	attr     attr   // the source's
+	from, to string // its names at the two ends
+	shown    string // the name of the source for the user
+	attr     attr   // the attributes of the source
 }
 
-// A plan is what there is to copy from or to one server.
+// A plan lists what to copy from or to one server.
 type plan struct {
 	address string
 	files   []job
-	dirs    []job // made by the plan; they get their attributes when the files are there
+	dirs    []job // directories made by the plan; they get their attributes after their files
 }
 
-// maxLost is after how many files in a row that have failed with their connection the client gives up the server. So a
-// server can't make it wait for a time-out at each of a million files.
+// maxLost is the number of files in a row that fail with their connection before the client gives
+// up the server. So a server can't make the client wait for a timeout at each of a million files.
 const maxLost = 5
 
 // run copies the files of the plan, one by one.
@@ -251,11 +251,11 @@ func (c *copier) run(p plan, file func(job) error) {
 			continue
 		}
 		c.summary.Files++
-		c.report(j.attr.size() - (c.progress.Octets - before)) // not 0 if the file is not as it was planned
+		c.report(j.attr.size() - (c.progress.Octets - before)) // not 0 if the file has changed since the plan
 	}
 }
 
-// copyOne copies one file, and reports whether the connection with the server was the reason of a failure.
+// copyOne copies one file, and reports whether a failure was due to the connection with the server.
 func (c *copier) copyOne(address string, j job, file func(job) error) (broken bool, err error) {
 	if err := c.dial(address); err != nil {
 		return true, err
@@ -264,7 +264,7 @@ func (c *copier) copyOne(address string, j job, file func(job) error) (broken bo
 	return isOver(err), err
 }
 
-// announce sets the totals that Progress tells.
+// announce sets the totals of Progress.
 func (c *copier) announce(plans []plan) {
 	for _, p := range plans {
 		c.progress.TotalFiles += len(p.files)
@@ -274,7 +274,7 @@ func (c *copier) announce(plans []plan) {
 	}
 }
 
-// isLocalDir reports whether there is a directory of that name.
+// isLocalDir reports whether name is a local directory.
 func isLocalDir(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()

@@ -11,8 +11,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// maxEntries and maxPlanned limit what servers can make the client ask for and keep of directories, in one copy: how many
-// entries, and how many octets of paths. They are variables for the tests.
+// maxEntries and maxPlanned limit what servers can make the client request and keep for directories
+// in one copy: the number of entries, and the bytes of their paths. They are variables for the
+// tests.
 var (
 	maxEntries = 1 << 20
 	maxPlanned = 1 << 30
@@ -36,14 +37,14 @@ func (c *copier) download(sources []Name, dst Name) error {
 		}
 		if err := c.planDownload(&p, root, src, to, dst.Directory && name != ""); err != nil {
 			c.fail(src.String(), err)
-			p.files = nil // of a tree with too many entries nothing is copied
+			p.files = nil // a tree with too many entries is not copied at all
 		}
 		plans = append(plans, p)
 	}
 	c.announce(plans)
 	for _, p := range plans {
 		c.run(p, func(j job) error { return c.downloadFile(root, j) })
-		for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first: a file in it would change its time
+		for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first, because a new file would change its time
 			if err := setDirAttr(root, p.dirs[i].to, p.dirs[i].attr); err != nil {
 				c.fail(p.dirs[i].to, err)
 			}
@@ -52,8 +53,8 @@ func (c *copier) download(sources []Name, dst Name) error {
 	return nil
 }
 
-// openDestination opens the directory that everything goes to. name is what the one source is called in
-// it, "" where each is called as it was.
+// openDestination opens the destination directory. name is the name of the single source in it, or
+// "" if each source keeps its own name.
 func openDestination(dst Name, several bool) (root *os.Root, name string, err error) {
 	dir := dst.Path
 	switch {
@@ -71,8 +72,8 @@ func openDestination(dst Name, several bool) (root *os.Root, name string, err er
 	return root, name, err
 }
 
-// planDownload finds out what src is, and for a directory makes those below root that are needed. to is its
-// name there, "" for root itself. dirOnly says that to can't be a file's.
+// planDownload finds out what src is. For a directory it makes the necessary directories below
+// root. to is the name there, "" for root itself. dirOnly says that to can't be the name of a file.
 func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOnly bool) error {
 	if err := c.dial(src.Address); err != nil {
 		return err
@@ -97,8 +98,8 @@ func (c *copier) planDownload(p *plan, root *os.Root, src Name, to string, dirOn
 	return nil
 }
 
-// planDownloadDir makes the directory and plans what is in it. Only the failure of the whole is an error;
-// others are told one by one.
+// planDownloadDir makes the directory and plans its contents. It returns an error only if all of it
+// fails, and reports the other failures one by one.
 func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -133,7 +134,7 @@ func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 			c.skip(j.shown)
 		}
 		if errors.Is(err, ErrTooManyEntries) {
-			return err // as the next directories would
+			return err // the next directories would fail in the same way
 		}
 		if err != nil {
 			c.fail(j.shown, err)
@@ -158,8 +159,8 @@ func makeDir(root *os.Root, name string) (made bool, err error) {
 	return false, err
 }
 
-// listRemote returns what the server's directory holds. A name that comes more than once counts once: a directory may
-// change while the server reads it.
+// listRemote returns the entries of the server's directory. A name that comes more than once counts
+// once, because a directory may change while the server reads it.
 func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 	if err := c.dial(address); err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (c *copier) listRemote(address, dir string) (entries []entry, err error) {
 		if !m.flag {
 			return entries, nil
 		}
-		if len(entries) == before { // else a server could make the client ask for ever
+		if len(entries) == before { // otherwise a server could make the client ask for ever
 			return nil, c.after(protocolError("no new entries, and a promise of more"))
 		}
 	}
@@ -196,7 +197,7 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 	if err != nil {
 		return err
 	}
-	defer func() { p.close() }() // the last of them
+	defer func() { p.close() }() // of the last attempt
 	here, err := p.prefix(c.over)
 	if err != nil {
 		return err
@@ -209,7 +210,7 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 	if m.attr.Type != typeFile || m.number != 0 && (m.number != uint64(p.off) || !m.attr.sameContent(j.attr)) {
 		return protocolError("file from offset %d, %d octets are here", m.number, p.off)
 	}
-	if !m.attr.sameContent(j.attr) { // another file since the plan was made: what is here is of the old one
+	if !m.attr.sameContent(j.attr) { // the file has changed since the plan, so the part belongs to the old one
 		p.close()
 		other, err := openPart(root, j.to, m.attr, disk{&c.names, c.cfg.limit})
 		if err != nil {
@@ -233,8 +234,8 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 	return nil
 }
 
-// fetch reads the rest of the file chunk by chunk and returns the sum that the server gives. The Reads of up
-// to window chunks are under way while one that has arrived is stored.
+// fetch reads the rest of the file chunk by chunk and returns the sum that the server reports. Up
+// to window Reads are under way while fetch stores an earlier chunk.
 func (c *copier) fetch(p *part) (sum, error) {
 	var posted, arrived uint64
 	var lengths [window]int
@@ -284,8 +285,8 @@ func (c *copier) announced(wait bool) (m message, ok bool, err error) {
 	return c.poll(kindChunk)
 }
 
-// checkChunk checks the chunk or grant m: the next one of this index, of which since is the oldest under
-// way, in a file of which rest octets are to come.
+// checkChunk checks that the chunk or grant m is the next one, with this index. since is the oldest
+// index under way, and rest is the number of bytes left.
 func checkChunk(m message, index, since uint64, rest int64) error {
 	n := int64(m.handle.Len)
 	if m.number != index || index-since >= window || n == 0 || n > maxChunk || n > rest {
@@ -295,7 +296,7 @@ func checkChunk(m message, index, since uint64, rest int64) error {
 	return nil
 }
 
-// resumable adds to an error in the middle of a copy that what is here is kept.
+// resumable adds to an error in the middle of a copy that the received bytes are kept.
 func resumable(err error, p *part) error {
 	if (errors.Is(err, ErrLost) || isDiskFull(err)) && p.off > 0 && p.attr.size() > resumeMin {
 		return fmt.Errorf("%w; the same command goes on after the %d octets that are here", err, p.off)

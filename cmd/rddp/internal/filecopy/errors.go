@@ -10,15 +10,15 @@ import (
 	"unicode"
 )
 
-// Errors that Copy tells of files, wrapped. Those of the server that stand for a system's error match
-// fs.ErrNotExist, fs.ErrPermission and syscall.ENOSPC.
+// Copy reports these errors for files, wrapped. Errors of the server that mean a system's error
+// match fs.ErrNotExist, fs.ErrPermission and syscall.ENOSPC.
 var (
-	// ErrReadOnly means that the server does not take files.
+	// ErrReadOnly means that the server does not accept files.
 	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
 	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the moment.
 	ErrTooManyClients = errors.New("too many clients at the moment")
-	// ErrTooManyEntries means that the directories to be downloaded hold more than 2^20 files and directories in
-	// all, or that the client would need more than 1 GiB for the paths of them.
+	// ErrTooManyEntries means that the directories to download contain more than 2^20 files and
+	// directories in all, or that the client would need more than 1 GiB for their paths.
 	ErrTooManyEntries = errors.New("too many entries in the directories")
 	// ErrIsDirectory means that a file was expected and a directory is there.
 	ErrIsDirectory = errors.New("is a directory")
@@ -29,13 +29,14 @@ var (
 	// ErrPath means that a path is not one that this package uses: it is empty, too long, or has
 	// elements such as "..".
 	ErrPath = errors.New("invalid path")
-	// ErrUnfinished means that the name is one of those that belong to unfinished copies.
+	// ErrUnfinished means that the name is reserved for unfinished copies.
 	ErrUnfinished = errors.New("is the name of an unfinished copy")
 	// ErrBusy means that another copy to the same name is under way.
 	ErrBusy = errors.New("another copy to this file is under way")
 	// ErrChanged means that the source was written to, cut or replaced while it was copied.
 	ErrChanged = errors.New("the source changed during the copy")
-	// ErrMismatch means that the SHA-256 of what arrived is not that of the source. The part is removed.
+	// ErrMismatch means that the SHA-256 of the received bytes differs from that of the source. The
+	// part is removed.
 	ErrMismatch = errors.New("what arrived is not what was sent: SHA-256 differs; nothing is kept")
 	// ErrLost means that the connection ended in the middle of a copy.
 	ErrLost = errors.New("connection lost")
@@ -47,7 +48,7 @@ var (
 	ErrNotServer = errors.New("the peer is not an rddp file server of this version")
 	// ErrFailed means that some of the files were not copied; each one's reason went to Config.Failed.
 	ErrFailed = errors.New("not everything was copied")
-	// ErrNames means that the sources and the destination make no sense together.
+	// ErrNames means that the sources do not fit the destination.
 	ErrNames = errors.New("bad source or destination")
 )
 
@@ -77,7 +78,7 @@ func codeOf(err error) code {
 	return codeOther
 }
 
-// sentinel returns the error that c stands for, nil for codeOther and codes of later versions.
+// sentinel returns the error for c. It returns nil for codeOther and for codes of later versions.
 func (c code) sentinel() error {
 	if c == codeOther || int(c) > len(codes) {
 		return nil
@@ -85,7 +86,7 @@ func (c code) sentinel() error {
 	return codes[c-1]
 }
 
-// What Windows calls some of the errors that package syscall has no names for there.
+// These are error numbers of Windows that package syscall does not name.
 const (
 	winHandleDiskFull syscall.Errno = 39
 	winDiskFull       syscall.Errno = 112
@@ -93,19 +94,19 @@ const (
 	wsaRefused        syscall.Errno = 10061
 )
 
-// isErrno reports whether err is the system's error unix, or on Windows windows.
+// isErrno reports whether err is the system's error unix or, on Windows, the error windows.
 func isErrno(err error, unix, windows syscall.Errno) bool {
 	var e syscall.Errno
 	return errors.As(err, &e) && (e == unix || runtime.GOOS == "windows" && e == windows)
 }
 
-// isDiskFull reports whether err means that there is no room, or no more for this user.
+// isDiskFull reports whether err means that the disk, or this user's share of it, is full.
 func isDiskFull(err error) bool {
 	return isErrno(err, syscall.ENOSPC, winDiskFull) || isErrno(err, syscall.EDQUOT, winHandleDiskFull)
 }
 
-// A RemoteError is an error that the server has told. It matches the error of this package or the system
-// that it stands for.
+// A RemoteError is an error that the server has reported. It matches the corresponding error of
+// this package or of the system.
 type RemoteError struct {
 	Text string // the server's words, printable
 	code code
@@ -113,15 +114,16 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return "server: " + e.Text }
 
-// Unwrap returns the error that the server's stands for, nil if it is none of the known ones.
+// Unwrap returns the error that corresponds to the server's error, or nil if this version does not
+// know it.
 func (e *RemoteError) Unwrap() error { return e.code.sentinel() }
 
-// protocolError is an ErrProtocol with its reason.
+// protocolError returns an ErrProtocol with its reason.
 func protocolError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
 }
 
-// printable returns s with everything that a terminal could take for a command replaced.
+// printable returns s with everything replaced that a terminal could take for a command.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

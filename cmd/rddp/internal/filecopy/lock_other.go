@@ -9,13 +9,13 @@ import (
 
 const openNonBlock = 0
 
-// locked holds the files that this process has locked: there is no flock(2).
+// locked contains the files that this process has locked. These systems have no flock(2).
 var locked struct {
 	mu    sync.Mutex
 	files []os.FileInfo
 }
 
-// lockFile locks f until unlock, or gives ErrBusy.
+// lockFile locks f until unlock. If f is locked, the error is ErrBusy.
 func lockFile(f *os.File) (unlock func(), err error) {
 	info, err := f.Stat()
 	if err != nil {

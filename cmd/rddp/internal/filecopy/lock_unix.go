@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// openNonBlock keeps the opening of what turns out to be a FIFO from waiting for its other end.
+// openNonBlock keeps an open of a FIFO from waiting for the other end of the FIFO.
 const openNonBlock = syscall.O_NONBLOCK
 
-// lockFile locks f until unlock, or gives ErrBusy. Closing f unlocks it too.
+// lockFile locks f until unlock. If f is locked, the error is ErrBusy. Closing f also unlocks it.
 func lockFile(f *os.File) (unlock func(), err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -26,7 +26,7 @@ func lockFile(f *os.File) (unlock func(), err error) {
 	case errors.Is(lockErr, syscall.EWOULDBLOCK):
 		return nil, ErrBusy
 	case errors.Is(lockErr, syscall.ENOTSUP), errors.Is(lockErr, syscall.ENOLCK):
-		return func() {}, nil // a file system without locks
+		return func() {}, nil // the file system has no locks
 	case lockErr != nil:
 		return nil, fmt.Errorf("flock: %w", lockErr)
 	}

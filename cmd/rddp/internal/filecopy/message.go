@@ -9,43 +9,44 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// maxMessage is the longest message in octets: what each posted receive buffer holds.
+// maxMessage is the maximum length of a message in bytes, which is the length of each posted
+// receive buffer.
 const maxMessage = 16 << 10
 
-// A kind says what a message is.
+// A kind is the kind of a message.
 type kind uint8
 
-// What the client sends.
+// These kinds come from the client.
 const (
-	kindStat    kind = iota + 1 // what is there under this path?
-	kindList                    // what is in this directory? The first entries, please
-	kindNext                    // the next entries of it
-	kindMkdir                   // make this directory, unless it is there
-	kindSetAttr                 // give this directory these permission bits and time
-	kindGet                     // send me this file; I have the first octets, with this sum
-	kindRelease                 // I have this chunk
-	kindPut                     // take this file
-	kindBegin                   // I send from this offset on, which is yours or 0
+	kindStat    kind = iota + 1 // asks for the attr of this path
+	kindList                    // asks for the first entries of this directory
+	kindNext                    // asks for the next entries of that directory
+	kindMkdir                   // makes this directory, unless it exists
+	kindSetAttr                 // gives this directory these permission bits and time
+	kindGet                     // asks for this file; the client has the bytes before the offset, with this sum
+	kindRelease                 // the client has read this chunk
+	kindPut                     // offers this file
+	kindBegin                   // the client sends from this offset on, which is that of ready, or 0
 	kindWritten                 // the memory granted for this chunk is filled
 )
 
-// What both send.
+// These kinds come from both ends.
 const (
 	kindEnd  kind = iota + 16 // the last chunk has been announced or written; the whole file's sum
-	kindBusy                  // I am still here
+	kindBusy                  // the sender is still alive
 )
 
-// What the server sends.
+// These kinds come from the server.
 const (
 	kindAttr    kind = iota + 32 // answers stat
 	kindEntries                  // answers list and next; the flag says that there are more
 	kindMade                     // answers mkdir and setattr; the flag says that mkdir has made it
-	kindFile                     // answers get: what the file is, and from which offset on it comes
+	kindFile                     // answers get: the file's attr, and the offset from which the server sends it
 	kindChunk                    // a chunk is ready to be read
-	kindReady                    // answers put: how many octets of it are here, and their sum
+	kindReady                    // answers put: the number of bytes that the server has, and their sum
 	kindGrant                    // memory for a chunk
-	kindDone                     // answers end: the file is whole and in its place
-	kindError                    // answers any request, or ends a copy and with it the connection
+	kindDone                     // answers end: the file is complete and has its name
+	kindError                    // answers any request, or ends a copy and so the connection
 )
 
 // A message is one Send. The first octet is its kind, whose fields follow in this order:
@@ -89,7 +90,7 @@ type message struct {
 	text    string // path, or words
 }
 
-// An entry is what a directory holds under one name.
+// An entry is one name of a directory.
 type entry struct {
 	name string
 	attr attr
@@ -173,8 +174,9 @@ func boolByte(f bool) byte {
 
 var errMessage = errors.New("malformed message")
 
-// parseMessage reads one whole message. Paths are checked where they are used, so that a wrong one gets
-// an answer. The names of entries are single elements, but may be such as this system can't have.
+// parseMessage parses one whole message. It does not check paths, which are checked where they are
+// used, so that the client gets an answer to an invalid path. The names of entries are single
+// elements, but this system may not allow them.
 func parseMessage(b []byte) (m message, err error) {
 	if len(b) == 0 {
 		return message{}, errMessage
@@ -206,7 +208,7 @@ func parseMessage(b []byte) (m message, err error) {
 	return m, nil
 }
 
-// parseFixed reads the fields between attr and entries or text.
+// parseFixed parses the fields between attr and entries or text.
 func (m *message) parseFixed(l layout, b []byte) (rest []byte, err error) {
 	if len(b) < l.fixedLen() {
 		return b, fmt.Errorf("%w: %v too short", errMessage, m.kind)
@@ -234,7 +236,7 @@ func (m *message) parseFixed(l layout, b []byte) (rest []byte, err error) {
 	return b, nil
 }
 
-// fixedLen is the length of number, handle, sum, flag and code as far as l has them.
+// fixedLen returns the length of those fields number, handle, sum, flag and code that l has.
 func (l layout) fixedLen() (n int) {
 	for _, f := range []struct {
 		field layout
@@ -247,7 +249,7 @@ func (l layout) fixedLen() (n int) {
 	return n
 }
 
-// handleLen is the length of a Handle on the wire, in octets.
+// handleLen is the length of a Handle on the wire, in bytes.
 const handleLen = 16
 
 func (e entry) appendTo(b []byte) []byte {
@@ -275,10 +277,10 @@ func parseEntries(b []byte) (entries []entry, err error) {
 	return entries, nil
 }
 
-// maxText is the longest text of an error message, in octets.
+// maxText is the maximum length of the text of an error message, in bytes.
 const maxText = 1000
 
-// errorMessage tells the client of err.
+// errorMessage returns the message that reports err to the client.
 func errorMessage(err error) message {
 	text := err.Error()
 	if len(text) > maxText {
@@ -287,5 +289,5 @@ func errorMessage(err error) message {
 	return message{kind: kindError, code: codeOf(err), text: text}
 }
 
-// remoteError is what an error message means.
+// remoteError returns the error that an error message reports.
 func (m message) remoteError() error { return &RemoteError{Text: printable(m.text), code: m.code} }

@@ -2,15 +2,15 @@ package filecopy
 
 import "os"
 
-// names are the directories below root that files have got their names in lately. What is in a file is
-// flushed to disk before the file gets its name; the names follow, for all files of a directory at once,
-// when a connection or a Copy ends.
+// names records the directories below root in which files have recently got their names. The
+// content of a file is flushed to disk before the file gets its name. The names are flushed when a
+// connection or a Copy ends, once for all files of a directory.
 type names struct {
 	root *os.Root
 	dirs map[string]bool
 }
 
-// maxUnflushed is the most directories that are noted before they are flushed.
+// maxUnflushed is the maximum number of recorded directories. When it is reached, they are flushed.
 const maxUnflushed = 64
 
 func (n *names) add(dir string) {
@@ -23,8 +23,8 @@ func (n *names) add(dir string) {
 	}
 }
 
-// flush flushes the directories, on systems and file systems that can. There is nothing to undo where they
-// refuse, and the files are whole in any case.
+// flush flushes the directories, on systems and file systems that support this. If a system
+// refuses, there is nothing to undo, and the files are complete in any case.
 func (n *names) flush() {
 	for dir := range n.dirs {
 		if d, err := n.root.Open(dir); err == nil {

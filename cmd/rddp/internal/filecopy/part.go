@@ -12,13 +12,13 @@ import (
 	"runtime"
 )
 
-// resumeMin is the size in octets up to which a file that was interrupted starts over: a note would
-// cost more than it saves.
+// resumeMin is the length in bytes up to which an interrupted file starts over, because a note
+// would cost more than it saves.
 const resumeMin = 1 << 20
 
-// A disk is what the parts of one root have in common.
+// A disk is what the parts of one root share.
 type disk struct {
-	names *names                    // where new names are noted
+	names *names                    // records new names
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
 }
 
@@ -29,21 +29,21 @@ type disk struct {
 // and close, at any point, leaves what is there for the next time.
 type part struct {
 	root       *os.Root
-	name       string // where it is to be, below root
-	part, note string // where it is until then, and what it is a part of
+	name       string // its final name, below root
+	part, note string // its name until then, and the name of the note about its source
 	attr       attr   // the source's
 	disk
 
-	f      *os.File // the part; nil while whole is looked at
+	f      *os.File // the part; nil if whole is set
 	w      io.Writer
 	unlock func()
-	whole  *os.File // the file in its place already, which has the source's size and time; else nil
+	whole  *os.File // the existing file, if it has the source's size and time; otherwise nil
 	sum    hash.Hash
-	off    int64 // octets that are there
+	off    int64 // bytes that are there
 }
 
-// openPart opens or makes the part of the file name, which is a copy of something with these attributes.
-// Then off says how many octets of it are there, if prefix shows them to be the right ones.
+// openPart opens or makes the part of the file name, a copy of a source with these attributes. Then
+// off is the number of bytes that are there, if prefix shows that they are the right ones.
 func openPart(root *os.Root, name string, a attr, d disk) (*part, error) {
 	p := &part{root: root, name: name, attr: a, disk: d, sum: sha256.New()}
 	p.part, p.note = partNames(name)
@@ -78,7 +78,7 @@ func (p *part) open() (err error) {
 	return nil
 }
 
-// lock makes sure that nobody else writes the part, and that what is open is what has its name.
+// lock ensures that no other copy writes the part, and that the open file is the one with its name.
 func (p *part) lock() (err error) {
 	if p.unlock, err = lockFile(p.f); err != nil {
 		return err
@@ -89,17 +89,17 @@ func (p *part) lock() (err error) {
 	}
 	named, err := p.root.Lstat(p.part)
 	if err != nil || !os.SameFile(opened, named) {
-		return ErrBusy // it was renamed to its place, or removed, just now
+		return ErrBusy // it has just been renamed or removed
 	}
 	return checkRegular(attrOf(opened))
 }
 
-// noteText is what the note says: it is compared and never taken apart.
+// noteText returns the text of the note, which is only compared and never parsed.
 func (p *part) noteText() string {
 	return fmt.Sprintf("rddp part 1: of %d octets, modified %d.%09d\n", p.attr.Size, p.attr.Sec, p.attr.Nsec)
 }
 
-// isNoted reports whether the note says that the part is one of the same source.
+// isNoted reports whether the note says that the part belongs to the same source.
 func (p *part) isNoted() bool {
 	f, err := p.root.OpenFile(p.note, os.O_RDONLY|openNonBlock, 0)
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *part) isNoted() bool {
 	return err == nil && string(b) == want
 }
 
-// prefix returns the sum of the off octets that are there.
+// prefix returns the sum of the off bytes that are there.
 func (p *part) prefix(stop <-chan struct{}) (sum, error) {
 	f := p.f
 	if p.whole != nil {
@@ -121,8 +121,8 @@ func (p *part) prefix(stop <-chan struct{}) (sum, error) {
 	return sum(p.sum.Sum(nil)), err
 }
 
-// begin makes the part ready for octets from off on: what prefix has looked at, or 0, where it
-// starts over.
+// begin prepares the part for bytes from off on. off is the length that prefix has checked, or 0 to
+// start over.
 func (p *part) begin(off int64) error {
 	if off == p.off && off > 0 {
 		p.startWriter()
@@ -137,7 +137,8 @@ func (p *part) begin(off int64) error {
 	}
 	p.sum.Reset()
 	p.off = 0
-	// The part first: its octets must never be taken for some of the source that the note names.
+	// Truncate the part first, so that its bytes are never taken for bytes of the source in the
+	// note.
 	if err := p.f.Truncate(0); err != nil {
 		return err
 	}
@@ -167,10 +168,11 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// rest returns how many octets are missing.
+// rest returns the number of missing bytes.
 func (p *part) rest() int64 { return p.attr.size() - p.off }
 
-// finish puts the file into its place if it has the source's sum. After that error nothing is left of it.
+// finish renames the file to its final name if it has the source's sum. Otherwise the error is
+// ErrMismatch, and finish removes the part.
 func (p *part) finish(want sum) error {
 	if got := sum(p.sum.Sum(nil)); p.rest() != 0 || got != want {
 		p.root.Remove(p.note)
@@ -204,8 +206,7 @@ func (p *part) finish(want sum) error {
 	return nil
 }
 
-// close lets go of the files, whatever state they are in. An empty part is not worth keeping. It may be
-// called more than once.
+// close closes the files, in any state, and removes an empty part. It may be called more than once.
 func (p *part) close() {
 	if p.whole != nil {
 		p.whole.Close()

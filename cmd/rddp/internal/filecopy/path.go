@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Longest names, in octets.
+// These are the maximum lengths of names in bytes.
 const (
 	maxPath = 4096
 	maxName = 255
 )
 
-// DefaultPort is the TCP port of a Name that states none.
+// DefaultPort is the TCP port of a Name without a port.
 const DefaultPort = "7174"
 
 // scheme begins every remote name.
@@ -25,16 +25,17 @@ const scheme = "rddp://"
 type Name struct {
 	// Address is the server's HOST:PORT; empty for a local name.
 	Address string
-	// Path of a remote name is slash-separated, relative to the directory served, "." for that
-	// directory itself. Of a local name it is the system's.
+	// Path is, for a remote name, slash-separated and relative to the served directory; "." means
+	// that directory. For a local name it is a path of the system.
 	Path string
-	// Directory says that the name ended with a slash: it can't be a file's.
+	// Directory says that the name ended with a slash, so it can't be the name of a file.
 	Directory bool
 }
 
-// ParseName reads a name as a user writes it. rddp://HOST[:PORT]/PATH is remote; an IPv6 address stands in
-// brackets, PATH is taken as it is, without percent-escapes, and may be empty for the directory that is
-// served. Everything else is local. The error is an ErrPath or that the host is missing or malformed.
+// ParseName parses a name that a user types. A name of the form rddp://HOST[:PORT]/PATH is remote.
+// An IPv6 address is in brackets. PATH has no percent-escapes; an empty PATH means the served
+// directory. Every other name is local. The error is an ErrPath, or says that the host is missing
+// or malformed.
 func ParseName(s string) (Name, error) {
 	rest, isRemote := strings.CutPrefix(s, scheme)
 	if !isRemote {
@@ -79,10 +80,10 @@ func parseAddress(authority string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// IsRemote reports whether the name is a server's.
+// IsRemote reports whether the name is a remote one.
 func (n Name) IsRemote() bool { return n.Address != "" }
 
-// String returns the name as ParseName reads it.
+// String returns the name in the form that ParseName parses.
 func (n Name) String() string {
 	if !n.IsRemote() {
 		return n.Path
@@ -93,7 +94,8 @@ func (n Name) String() string {
 	return scheme + n.Address + "/" + n.Path
 }
 
-// base returns the last element of the name, "" where it has none of its own, as ".", ".." and "/".
+// base returns the last element of the name, or "" if the name has no such element, as with ".",
+// ".." and "/".
 func (n Name) base() string {
 	b := path.Base(n.Path)
 	if !n.IsRemote() {
@@ -105,8 +107,8 @@ func (n Name) base() string {
 	return b
 }
 
-// checkPath checks a path as it goes over the wire: slash-separated and relative, without empty, "." and ".."
-// elements; "." alone is the directory that is served.
+// checkPath checks a path as it goes over the wire: slash-separated and relative, without empty,
+// "." and ".." elements. "." alone means the served directory.
 func checkPath(p string) error {
 	if p == "." {
 		return nil
@@ -120,7 +122,7 @@ func checkPath(p string) error {
 		}
 	}
 	if filepath.Separator != '/' {
-		// There are more names than these that reach elsewhere: C:x, a\b, NUL.
+		// Other names can also reach outside: C:x, a\b, NUL.
 		if _, err := filepath.Localize(p); err != nil {
 			return fmt.Errorf("%w: %q", ErrPath, p)
 		}
@@ -139,27 +141,28 @@ func checkName(e string) error {
 	return nil
 }
 
-// isElement reports whether e can be an element of a path and leads nowhere else.
+// isElement reports whether e can be an element of a path and does not lead outside.
 func isElement(e string) bool {
 	return e != "" && e != "." && e != ".." && len(e) <= maxName && !strings.ContainsAny(e, "/\x00")
 }
 
-// What the names of a part, and of the note that says what it is a part of, end in.
+// These are the suffixes of a part and of the note about its source.
 const (
 	partSuffix = ".rddp-part"
 	noteSuffix = ".rddp-part-of"
 )
 
-// partNames returns the names under which an unfinished copy of the file p is kept, in its directory.
+// partNames returns the names of an unfinished copy of the file p, and of its note, in its
+// directory.
 func partNames(p string) (part, note string) {
 	dir, base := path.Split(filepath.ToSlash(p))
-	if 1+len(base)+len(noteSuffix) > maxName { // it would be too long, so a hash stands for it
+	if 1+len(base)+len(noteSuffix) > maxName { // the name would be too long, so a hash replaces it
 		base = fmt.Sprintf("%x", sha256.Sum256([]byte(base)))
 	}
 	return dir + "." + base + partSuffix, dir + "." + base + noteSuffix
 }
 
-// isPartName reports whether a file of that name, without its directory, is an unfinished copy's.
+// isPartName reports whether a name without its directory belongs to an unfinished copy.
 func isPartName(base string) bool {
 	return strings.HasPrefix(base, ".") && (strings.HasSuffix(base, partSuffix) || strings.HasSuffix(base, noteSuffix))
 }

@@ -22,8 +22,8 @@ const DefaultMaxConns = 64
 // there are more, the oldest is closed. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
 const maxQuiet = 1024
 
-// A ServerConfig says how a Server behaves. The zero value works, and nil stands for it. It must not be
-// changed while the Server uses it.
+// A ServerConfig configures a Server. The zero value works, and nil means the zero value. A
+// ServerConfig must not change while the Server uses it.
 type ServerConfig struct {
 	// Writable lets clients put files and make directories.
 	Writable bool
@@ -31,20 +31,21 @@ type ServerConfig struct {
 	// to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to their requests, until another
 	// connection has ended. Zero means DefaultMaxConns.
 	MaxConns int
-	// IdleTimeout is how long a client may be silent. A client that is busy says four times in that time that it
-	// lives, or every 100 ms if that is less often. Zero means DefaultIdleTimeout.
+	// IdleTimeout is how long a client may be silent. A busy client reports four times in that time
+	// that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.
 	IdleTimeout time.Duration
-	// Log gets an event for each connection, file and failure. Nil is off.
+	// Log receives an event for each connection, file and failure. Nil is off.
 	Log *slog.Logger
-	// Socket says how the connections behave. What concerns messages and startup data is overridden.
+	// Socket configures the connections. The Server overrides its settings for messages and startup
+	// data.
 	Socket extsock.Config
 
 	limit func(io.Writer) io.Writer // stands before the disk; nil is none
-	chunk int                       // the longest chunk; zero means maxChunk
+	chunk int                       // the maximum length of a chunk; zero means maxChunk
 	quiet int                       // zero means maxQuiet
 }
 
-// A Server lends out the files below a directory.
+// A Server serves the files below a directory.
 type Server struct {
 	cfg  ServerConfig
 	root *os.Root
@@ -52,8 +53,8 @@ type Server struct {
 	conf extsock.Config
 }
 
-// Listen opens the directory dir and listens at address, as extsock.Listen does. Serve then takes the
-// connections; a Server that does not get there needs Close.
+// Listen opens the directory dir and listens at address, like extsock.Listen. Serve then accepts
+// the connections. If Serve is not called, the caller must call Close.
 func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Server, error) {
 	s := &Server{}
 	if cfg != nil {
@@ -75,7 +76,7 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 		s.cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s.conf = socket(s.cfg.Socket, s.cfg.IdleTimeout)
-	s.conf.Startup = extsock.StartupOff // serveConn looks at the Request first
+	s.conf.Startup = extsock.StartupOff // serveConn checks the Request first
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,8 @@ func Listen(ctx context.Context, address, dir string, cfg *ServerConfig) (*Serve
 	return s, nil
 }
 
-// socket returns the configuration of the connections on both ends. idle is the end's idle time-out.
+// socket returns the configuration of the connections of both ends. idle is the idle timeout of
+// this end.
 func socket(c extsock.Config, idle time.Duration) extsock.Config {
 	c.Messages, c.RecvSize, c.RecvDepth, c.SendDepth = true, maxMessage, 4*window, 0
 	c.SendCQ, c.RecvCQ, c.Domain = nil, nil, nil
@@ -123,7 +125,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // serveConn serves one connection to its end.
 func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.Place) {
-	log := s.cfg.Log.With("client", fmt.Sprint(c.RemoteAddr())) // nil where the backend knows none
+	log := s.cfg.Log.With("client", fmt.Sprint(c.RemoteAddr())) // nil if the backend has no addresses
 	defer c.Close()
 	peerIdle, err := s.startup(ctx, c, place)
 	if err != nil {
@@ -148,9 +150,9 @@ func (s *Server) serveConn(ctx context.Context, c *extsock.Conn, place *accept.P
 	}
 }
 
-// startup switches the connection to DDP mode if the client wants what this server does, and returns the client's idle
-// time-out. Until the client's MPA Request is here, the Listener limits the number of such connections; from then on,
-// place does.
+// startup switches the connection to DDP mode if the client speaks this protocol, and returns the
+// client's idle timeout. Until the client's MPA Request has arrived, the Listener limits the number
+// of such connections; after that, place does.
 func (s *Server) startup(ctx context.Context, c *extsock.Conn, place *accept.Place) (peerIdle time.Duration, err error) {
 	r, err := c.ReceiveRequest(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A serverConn is the server's end of a connection: it answers one request after the other.
+// A serverConn is the server's end of a connection. It answers one request after the other.
 type serverConn struct {
 	*Server
 	*session
@@ -25,7 +25,7 @@ type serverConn struct {
 	pace  pace
 	names names
 
-	list     *os.File // the directory that next goes on with; nil when there is none
+	list     *os.File // the directory that the next next request continues; nil if there is none
 	listPath string
 }
 
@@ -38,7 +38,7 @@ func (c *serverConn) close() {
 	c.names.flush()
 }
 
-// serve answers requests until the connection ends, and says why it did.
+// serve answers requests until the connection ends, and returns the reason.
 func (c *serverConn) serve() error {
 	for {
 		m, err := c.receive()
@@ -51,13 +51,13 @@ func (c *serverConn) serve() error {
 	}
 }
 
-// A refusal is an error that is the answer to a request. The connection is ready for the next one.
+// A refusal is an error that answers a request. The connection is then ready for the next request.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// answer answers one request. Its error ends the connection; if the fault is not the connection's own,
-// the client is told.
+// answer answers one request. An error that it returns ends the connection. Unless the connection
+// itself has failed, the client gets the error too.
 func (c *serverConn) answer(m message) error {
 	if m.kind != kindNext {
 		c.endList()
@@ -77,8 +77,9 @@ func (c *serverConn) answer(m message) error {
 	return err
 }
 
-// awaitEnd waits for the client to go, after an error in the middle of a copy. Until then the memory that
-// it may be writing to stays lent, or the stream would end before the client has read why.
+// awaitEnd waits until the client closes the connection, after an error in the middle of a copy.
+// Until then the memory that the client may be writing to stays registered. Otherwise the stream
+// would end before the client has read the reason.
 func (c *serverConn) awaitEnd() {
 	for {
 		if _, err := c.receive(); err != nil {
@@ -145,16 +146,16 @@ func (c *serverConn) startList(name string) error {
 	return c.sendEntries()
 }
 
-// entriesAtOnce is how many entries fit into one message, however long their names are.
+// entriesAtOnce is the number of entries that fit into one message, with names of any length.
 const entriesAtOnce = (maxMessage - 2) / (attrLen + 1 + maxName)
 
-// sendEntries sends the next entries of the directory that is being listed.
+// sendEntries sends the next entries of the current directory.
 func (c *serverConn) sendEntries() error {
 	if c.list == nil {
 		return protocolError("next without list")
 	}
 	answer := message{kind: kindEntries, flag: true}
-	for answer.flag && len(answer.entries) == 0 { // all names may be left out
+	for answer.flag && len(answer.entries) == 0 { // entries may have skipped all names
 		names, err := c.list.Readdirnames(entriesAtOnce)
 		if err != nil && !errors.Is(err, io.EOF) {
 			c.endList()
@@ -171,8 +172,8 @@ func (c *serverConn) sendEntries() error {
 	return c.send(answer)
 }
 
-// entries returns what is under the names in the directory that is being listed, without unfinished copies and names
-// that the protocol does not have. It fails when the connection has ended.
+// entries returns the entries for the names in the current directory, without unfinished copies and
+// names that the protocol does not allow. It fails if the connection has ended.
 func (c *serverConn) entries(names []string) (entries []entry, err error) {
 	select {
 	case <-c.over:
@@ -183,10 +184,10 @@ func (c *serverConn) entries(names []string) (entries []entry, err error) {
 		if !isElement(name) || isPartName(name) {
 			continue
 		}
-		// By way of root: the directory could have been moved or replaced since it was opened.
+		// Use root, because the directory could have been moved or replaced since it was opened.
 		info, err := c.root.Lstat(path.Join(c.listPath, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed just now
+			continue // it has just been removed
 		}
 		e := entry{name: name, attr: attr{Type: typeOther}}
 		if err == nil {
@@ -229,7 +230,7 @@ func (c *serverConn) setAttr(name string, a attr) error {
 	return c.send(message{kind: kindMade})
 }
 
-// setDirAttr gives a directory its permission bits and time, at the end of a copy into it.
+// setDirAttr sets the permission bits and the time of a directory, at the end of a copy into it.
 func setDirAttr(root *os.Root, name string, a attr) error {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -273,7 +274,8 @@ func (c *serverConn) get(m message) error {
 	return nil
 }
 
-// sendChunks announces the rest of the file chunk by chunk, then its sum, and waits until the client has it all.
+// sendChunks announces the rest of the file chunk by chunk, then its sum, and waits until the
+// client has read everything.
 func (c *serverConn) sendChunks(src *source) error {
 	var announced, released uint64
 	for src.rest() > 0 {
@@ -324,7 +326,7 @@ func (c *serverConn) awaitRelease(index uint64) error {
 	return nil
 }
 
-// settle takes a slot back whose chunk has crossed, and returns what is in it.
+// settle takes back a slot whose chunk has been moved, and returns the data in it.
 func (c *serverConn) settle(s *slot) []byte {
 	c.pace.took(len(s.buf), time.Since(s.since))
 	return s.takeBack()
@@ -368,7 +370,8 @@ func (c *serverConn) put(m message) error {
 	return c.send(message{kind: kindDone, sum: end.sum})
 }
 
-// takeChunks grants memory for the rest of the file chunk by chunk, and stores what the client writes to it.
+// takeChunks grants memory for the rest of the file chunk by chunk, and stores the data that the
+// client writes to it.
 func (c *serverConn) takeChunks(p *part) error {
 	var granted, written uint64
 	for ungranted := p.rest(); p.rest() > 0; {

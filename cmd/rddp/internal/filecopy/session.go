@@ -25,14 +25,15 @@ const (
 	greetingLen = len(greeting) + 1 + 4
 )
 
-// appendGreeting appends the private data of an end with this idle time-out. A longer one than fits is said to be 49 days.
+// appendGreeting appends the private data of an end with this idle timeout. If the timeout does not
+// fit, 49 days are sent.
 func appendGreeting(b []byte, idle time.Duration) []byte {
 	b = append(append(b, greeting...), version)
 	return binary.BigEndian.AppendUint32(b, uint32(min(max(idle.Milliseconds(), 0), math.MaxUint32)))
 }
 
-// parseGreeting returns the idle time-out that the peer's private data states. It reports false if the peer does not speak
-// this version of this protocol.
+// parseGreeting returns the idle timeout in the peer's private data. It reports false if the peer
+// does not speak this version of this protocol.
 func parseGreeting(b []byte) (idle time.Duration, ok bool) {
 	if len(b) != greetingLen || string(b[:len(greeting)]) != greeting || b[len(greeting)] != version {
 		return 0, false
@@ -40,28 +41,30 @@ func parseGreeting(b []byte) (idle time.Duration, ok bool) {
 	return time.Duration(binary.BigEndian.Uint32(b[len(greeting)+1:])) * time.Millisecond, true
 }
 
-// DefaultIdleTimeout is how long a silent peer is waited for.
+// DefaultIdleTimeout is the maximum time to wait for a silent peer.
 const DefaultIdleTimeout = 2 * time.Minute
 
-// minPeerIdle is the shortest idle time-out of the peer that is respected: a quarter of it is how often this end says that
-// it lives, and the peer should not choose that too freely.
+// minPeerIdle is the minimum for the peer's idle timeout. This end reports that it is alive in a
+// quarter of that time, and the peer must not make it do so too often.
 const minPeerIdle = 400 * time.Millisecond
 
-// A session is one end of a connection in DDP mode. One goroutine uses it; those of its own read the messages
-// as they come, so that the connection never waits for us, and send busy now and then.
+// A session is one end of a connection in DDP mode. One goroutine uses it. The session has two
+// goroutines of its own: one reads the messages as they arrive, so that the connection never waits
+// for us, and the other sends busy now and then.
 type session struct {
 	c     *extsock.Conn
 	idle  time.Duration // how long the peer may be silent
-	every time.Duration // how often this end says that it lives
-	in    chan message  // closed when no more come; longer than what an honest peer has under way
-	over  chan struct{} // closed together with in: whatever takes long may look
-	cause error         // why; set before in is closed
+	every time.Duration // how often this end reports that it is alive
+	in    chan message  // closed at the end of the messages; its capacity is more than an honest peer has under way
+	over  chan struct{} // closed together with in, for long work to check
+	cause error         // the reason; set before in is closed
 	done  chan struct{} // closed by close
 	tasks sync.WaitGroup
 }
 
-// newSession takes over c, which is in DDP mode. The connection ends when ctx is done, and when nothing has come for the
-// time of idle. The peer has said that peerIdle is the same for it.
+// newSession takes over c, which must be in DDP mode. The connection ends when ctx is done, and
+// when nothing has arrived for the time idle. peerIdle is the same time for the peer, as the peer
+// has stated it.
 func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Duration) *session {
 	s := &session{
 		c: c, idle: idle, every: max(min(idle, max(peerIdle, minPeerIdle))/4, time.Millisecond), in: make(chan message, 2*window), over: make(chan struct{}), done: make(chan struct{}),
@@ -72,7 +75,7 @@ func newSession(ctx context.Context, c *extsock.Conn, idle, peerIdle time.Durati
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), accept.ErrDisplaced) {
-				_ = s.c.SetLinger(0) // Close then waits for nothing, also where TCP does not have this setting
+				_ = s.c.SetLinger(0) // then Close does not wait, even if TCP does not have this setting
 			}
 			s.c.Close()
 		case <-s.done:
@@ -88,8 +91,8 @@ func (s *session) close() {
 	s.tasks.Wait()
 }
 
-// read passes the messages on until the connection ends, which it also brings about when the peer is silent
-// for too long or talks nonsense.
+// read passes the messages on until the connection ends. It ends the connection itself if the peer
+// is silent for too long or sends an invalid message.
 func (s *session) read() {
 	b := make([]byte, maxMessage)
 	for {
@@ -101,14 +104,14 @@ func (s *session) read() {
 			select {
 			case s.in <- m:
 				continue
-			default: // to wait for room would be to wait for ever, if the user waits for the peer
+			default: // waiting for room could last for ever, if the user waits for the peer
 				err = protocolError("%d messages that nothing has asked for", cap(s.in))
 			}
 		}
 		s.cause = err
 		close(s.over)
 		close(s.in)
-		s.c.Close() // what waits for a completion gets it now
+		s.c.Close() // calls that wait for a completion get it now
 		return
 	}
 }
@@ -129,7 +132,8 @@ func (s *session) next(b []byte) (message, error) {
 	return m, nil
 }
 
-// beat tells the peer now and then that this end lives, however long it is busy with its disk.
+// beat reports to the peer now and then that this end is alive, however long it is busy with its
+// disk.
 func (s *session) beat() {
 	t := time.NewTicker(s.every)
 	defer t.Stop()
@@ -137,7 +141,7 @@ func (s *session) beat() {
 		select {
 		case <-t.C:
 			if s.post(message{kind: kindBusy}) != nil {
-				return // read finds out as well
+				return // read gets the same error
 			}
 		case <-s.done:
 			return
@@ -145,8 +149,8 @@ func (s *session) beat() {
 	}
 }
 
-// send posts one message and does not wait: the protocol bounds how many are under way. Memory granted or
-// announced by it must be registered already.
+// send posts one message and does not wait, because the protocol bounds how many are under way.
+// Memory that the message grants or announces must be registered already.
 func (s *session) send(m message) error {
 	if err := s.post(m); err != nil {
 		return s.lost(err)
@@ -158,8 +162,8 @@ func (s *session) post(m message) error {
 	return s.c.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: m.appendTo(nil), Inline: true, Unsignaled: true})
 }
 
-// receive waits for the next message. An error message comes as its *RemoteError, the peer's proper end as
-// io.EOF.
+// receive waits for the next message. It returns an error message as a *RemoteError, and the peer's
+// orderly end as io.EOF.
 func (s *session) receive() (message, error) {
 	m, ok := <-s.in
 	switch {
@@ -173,7 +177,7 @@ func (s *session) receive() (message, error) {
 	return m, nil
 }
 
-// expect is receive in the middle of a copy, where only one kind of message is right.
+// expect is receive in the middle of a copy, where only one kind of message is allowed.
 func (s *session) expect(want kind) (message, error) {
 	m, err := s.receive()
 	if err == io.EOF { //nolint:errorlint // receive returns it as it is
@@ -188,7 +192,7 @@ func (s *session) expect(want kind) (message, error) {
 	return m, nil
 }
 
-// poll is expect that does not wait: without a message it reports false.
+// poll is expect without waiting. If there is no message, it reports false.
 func (s *session) poll(want kind) (m message, ok bool, err error) {
 	select {
 	case <-s.over:
@@ -201,7 +205,7 @@ func (s *session) poll(want kind) (m message, ok bool, err error) {
 	return m, true, err
 }
 
-// ask sends a request and waits for its answer, which is of kind want.
+// ask sends a request and waits for its answer, which must be of kind want.
 func (s *session) ask(request message, want kind) (message, error) {
 	if err := s.send(request); err != nil {
 		return message{}, err
@@ -209,7 +213,8 @@ func (s *session) ask(request message, want kind) (message, error) {
 	return s.expect(want)
 }
 
-// move posts an RDMA Read or Write of p from or to the front of h. p is the connection's until moved.
+// move posts an RDMA Read or Write of p, from or to the beginning of h. The connection uses p until
+// moved returns.
 func (s *session) move(op rdmap.WorkOp, h rdmap.Handle, p []byte) error {
 	if err := s.c.Post(&rdmap.WorkRequest{Op: op, Remote: h, Data: p}); err != nil {
 		return s.lost(err)
@@ -217,7 +222,7 @@ func (s *session) move(op rdmap.WorkOp, h rdmap.Handle, p []byte) error {
 	return nil
 }
 
-// moved waits until the oldest move is complete. A connection that ends completes them all.
+// moved waits until the oldest move is complete. The end of the connection completes all moves.
 func (s *session) moved() error {
 	d, err := s.c.SendCQ().Wait(context.Background())
 	if err != nil {
@@ -229,9 +234,10 @@ func (s *session) moved() error {
 	return nil
 }
 
-// lost says why the connection ended. If the server has said why before, that is the reason.
+// lost returns the reason for the end of the connection. If the server has sent a reason before,
+// lost returns that reason.
 func (s *session) lost(err error) error {
-	for range 2 * cap(s.in) { // and not until there are no more, which a peer could put off
+	for range 2 * cap(s.in) { // not all messages, because a peer could send more for ever
 		select {
 		case m, ok := <-s.in:
 			if ok && m.kind == kindError {
@@ -253,8 +259,8 @@ func (s *session) lost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// isOver reports whether err is about the connection, or leaves it at a point where no other request
-// can follow.
+// isOver reports whether err concerns the connection, or leaves the connection at a point where no
+// other request can follow.
 func isOver(err error) bool {
 	return errors.Is(err, ErrLost) || errors.Is(err, ErrProtocol) || errors.Is(err, io.EOF)
 }

@@ -10,12 +10,13 @@ import (
 	"os"
 )
 
-// A source is a file that is being copied from: read once from front to back, while its sum is computed.
+// A source is a file that is copied. It is read once from beginning to end, while its sum is
+// computed.
 type source struct {
 	f    *os.File
 	attr attr // as it was when the file was opened
 	sum  hash.Hash
-	off  int64 // octets read, and in sum
+	off  int64 // bytes read and added to sum
 }
 
 // openSource opens the regular file name below root.
@@ -23,13 +24,13 @@ func openSource(root *os.Root, name string) (*source, error) {
 	return openRegular(name, root.Stat, root.OpenFile)
 }
 
-// openLocalSource opens the regular file name of the whole file system.
+// openLocalSource opens the regular file name anywhere in the file system.
 func openLocalSource(name string) (*source, error) { return openRegular(name, os.Stat, os.OpenFile) }
 
 func openRegular(
 	name string, stat func(string) (fs.FileInfo, error), open func(string, int, fs.FileMode) (*os.File, error),
 ) (*source, error) {
-	info, err := stat(name) // before opening: opening a FIFO or device can have effects
+	info, err := stat(name) // before opening, because opening a FIFO or device can have effects
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func openRegular(
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = checkRegular(attrOf(info)) // it may be another file by now
+		err = checkRegular(attrOf(info)) // the name may belong to another file now
 	}
 	if err != nil {
 		f.Close()
@@ -62,8 +63,8 @@ func checkRegular(a attr) error {
 
 func (s *source) close() { s.f.Close() }
 
-// skip reads the first n octets and returns their sum; what follows is read next. A stop that closes ends
-// it early.
+// skip reads the first n bytes and returns their sum. The next read continues after them. If stop
+// is closed, skip ends early.
 func (s *source) skip(n int64, stop <-chan struct{}) (sum, error) {
 	if n > s.attr.size() {
 		return sum{}, ErrChanged
@@ -73,7 +74,7 @@ func (s *source) skip(n int64, stop <-chan struct{}) (sum, error) {
 	return sum(s.sum.Sum(nil)), err
 }
 
-// rewind goes back to the front of the file.
+// rewind returns to the beginning of the file.
 func (s *source) rewind() error {
 	s.sum.Reset()
 	s.off = 0
@@ -81,10 +82,11 @@ func (s *source) rewind() error {
 	return err
 }
 
-// rest returns how many octets are left to read.
+// rest returns the number of bytes left to read.
 func (s *source) rest() int64 { return s.attr.size() - s.off }
 
-// read fills p with the next octets. There are at least so many left unless the file has been cut.
+// read fills p with the next bytes. The caller asks for no more than are left, so read fails only
+// if the file has been cut.
 func (s *source) read(p []byte) error {
 	_, err := io.ReadFull(s.f, p)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -98,7 +100,7 @@ func (s *source) read(p []byte) error {
 	return nil
 }
 
-// end checks that the file is still as it was and returns the sum of all of it.
+// end checks that the file has not changed, and returns the sum of all of it.
 func (s *source) end() (sum, error) {
 	info, err := s.f.Stat()
 	if err != nil {
@@ -110,7 +112,7 @@ func (s *source) end() (sum, error) {
 	return sum(s.sum.Sum(nil)), nil
 }
 
-// hashPrefix adds the first n octets of f to h and leaves f behind them.
+// hashPrefix adds the first n bytes of f to h, and leaves the offset of f after them.
 func hashPrefix(h hash.Hash, f *os.File, n int64, stop <-chan struct{}) error {
 	h.Reset()
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

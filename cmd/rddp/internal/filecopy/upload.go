@@ -38,7 +38,7 @@ func (c *copier) upload(sources []Name, dst Name) error {
 	}
 	c.announce([]plan{p})
 	c.run(p, c.uploadFile)
-	for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first: a file in it would change its time
+	for i := len(p.dirs) - 1; i >= 0; i-- { // the innermost first, because a new file would change its time
 		err := c.dial(p.address)
 		if err == nil {
 			_, err = c.ask(message{kind: kindSetAttr, attr: p.dirs[i].attr, text: p.dirs[i].to}, kindMade)
@@ -51,8 +51,8 @@ func (c *copier) upload(sources []Name, dst Name) error {
 	return nil
 }
 
-// planUpload finds out what src is, and for a directory makes those on the server that are needed. dirOnly
-// says that to can't be a file's.
+// planUpload finds out what src is. For a directory it makes the necessary directories on the
+// server. dirOnly says that to can't be the name of a file.
 func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	info, err := os.Stat(src.Path)
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *copier) planUpload(p *plan, src Name, to string, dirOnly bool) error {
 	return nil
 }
 
-// planUploadDir makes the directory and plans what is in it. Only the failure of the whole is an error;
-// others are told one by one.
+// planUploadDir makes the directory and plans its contents. It returns an error only if all of it
+// fails, and reports the other failures one by one.
 func (c *copier) planUploadDir(p *plan, d job) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (c *copier) uploadFile(j job) error {
 	return nil
 }
 
-// push writes the rest of the file chunk by chunk. The Writes of up to window chunks are under way while the
-// next one is read from disk.
+// push writes the rest of the file chunk by chunk. Up to window Writes are under way while push
+// reads the next chunk from disk.
 func (c *copier) push(src *source) error {
 	var posted, gone uint64
 	for src.rest() > 0 {
@@ -177,7 +177,7 @@ func (c *copier) push(src *source) error {
 		if err != nil {
 			return err
 		}
-		if posted-gone == window { // its memory is needed again
+		if posted-gone == window { // its memory is needed now
 			if err := c.moved(); err != nil {
 				return err
 			}

@@ -9,29 +9,31 @@ import (
 )
 
 const (
-	// window is the most chunks of a file that are under way at a time.
+	// window is the maximum number of chunks of a file that are under way at a time.
 	window = 4
-	// Lengths of a chunk in octets. The last one of a file may be shorter than minChunk.
+	// These are the limits of a chunk's length in bytes. The last chunk of a file may be shorter
+	// than minChunk.
 	minChunk   = 64 << 10
 	firstChunk = 1 << 20
 	maxChunk   = 4 << 20
 )
 
-// How long a chunk may take from the server's announcement to the client's answer before the next ones are
-// made shorter, or should at least take before they are made longer.
+// These bound the time of a chunk from the server's announcement to the client's answer. If a chunk
+// takes longer than slowChunk, the next chunks are shorter. If it takes less than fastChunk, they
+// are longer.
 const (
 	slowChunk = 4 * time.Second
 	fastChunk = time.Second
 )
 
-// A pace is how long the server's chunks are: as long as they can be without one taking very long.
-// So messages, which queue up behind chunks, are not late on a slow link.
+// A pace chooses the length of the server's chunks: as long as possible while no chunk takes very
+// long. So messages, which queue up after chunks, are not late on a slow link.
 type pace struct {
 	n     int // the current length; 0 before the first
-	limit int // the longest
+	limit int // the maximum length
 }
 
-// next returns the length of the next chunk of a file of which rest octets, at least 1, are left.
+// next returns the length of the next chunk of a file that has rest bytes left. rest is at least 1.
 func (p *pace) next(rest int64) int {
 	if p.n == 0 {
 		p.n = min(firstChunk, p.limit)
@@ -39,12 +41,12 @@ func (p *pace) next(rest int64) int {
 	return int(min(int64(p.n), rest))
 }
 
-// took notes how long a chunk of n octets took.
+// took records how long a chunk of n bytes took.
 func (p *pace) took(n int, d time.Duration) {
 	switch {
 	case d > slowChunk:
 		p.n = max(p.n/2, min(minChunk, p.limit))
-	case d < fastChunk && n == p.n: // a chunk at the end of a file says nothing
+	case d < fastChunk && n == p.n: // a short chunk at the end of a file says nothing about the speed
 		p.n = min(p.n*2, p.limit)
 	}
 }
@@ -56,8 +58,8 @@ type slot struct {
 	since  time.Time
 }
 
-// lend registers the slot's memory, as long as the last call of memory has made it. What is in it is the
-// client's to read or write until takeBack.
+// lend registers the slot's memory, with the length of the last call of memory. The client may read
+// or write it until takeBack.
 func (s *slot) lend(c *extsock.Conn, a ddp.Access) (rdmap.Handle, error) {
 	r, err := c.Register(s.buf, a)
 	if err != nil {
@@ -67,21 +69,22 @@ func (s *slot) lend(c *extsock.Conn, a ddp.Access) (rdmap.Handle, error) {
 	return r.Handle(), nil
 }
 
-// takeBack ends the loan and returns the memory, which the client can't change any more.
+// takeBack ends the registration and returns the memory, which the client can't change any more.
 func (s *slot) takeBack() []byte {
 	s.region.Deregister()
 	s.region = extsock.Region{}
 	return s.buf
 }
 
-// memory returns the slot's memory with a length of n octets. It keeps what it has allocated.
+// memory returns the slot's memory with a length of n bytes. It reuses its allocation.
 func (s *slot) memory(n int) []byte {
 	s.buf = resized(s.buf, n)
 	return s.buf
 }
 
-// resized returns b, or new memory if b is too short, with a length of n octets. Whoever needs a long chunk
-// will soon need the longest.
+// resized returns b with a length of n bytes, or new memory if b is too short. If n is at least
+// firstChunk, new memory has the capacity maxChunk, because a caller with long chunks soon needs
+// it.
 func resized(b []byte, n int) []byte {
 	switch {
 	case cap(b) >= n:
