@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Gaps returns what is wrong between the rows and the tests: a row with neither test nor reason, one with both, an id
-// that is in no table or in two, a test that names an unknown one.
+// Gaps returns the errors in the rows and the tests: a row with neither test nor reason, a row with
+// both, an id that is in no table or in two, and a test that names an unknown id.
 func Gaps(rows []Requirement, tests []Test) (gaps []string) {
 	known := map[string]bool{}
 	covered := coverage(tests)
@@ -74,7 +74,7 @@ func Matrix(rows []Requirement, tests []Test) []byte {
 	return b.Bytes()
 }
 
-// summary writes how many rows there are of each RFC.
+// summary writes the number of rows for each RFC.
 func summary(b *bytes.Buffer, rows []Requirement, covered map[string][]Test) {
 	b.WriteString("| RFC | requirements | MUST, MUST NOT, IS | of these tested | not testable | others tested |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Count(rows, func(r Requirement) bool { return len(covered[r.ID]) > 0 }) {
@@ -95,7 +95,7 @@ func links(tests []Test, why string) string {
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// A Tally is how many requirements of an RFC there are.
+// A Tally counts the requirements of an RFC.
 type Tally struct {
 	RFC                                   string
 	Rows                                  int
@@ -103,7 +103,8 @@ type Tally struct {
 	OtherDone                             int
 }
 
-// Count counts the rows of each RFC, in the order in which the RFCs come; done says of which a test does its duty.
+// Count counts the rows of each RFC, in the order of the RFCs. done reports whether a test covers a
+// requirement as it should.
 func Count(rows []Requirement, done func(Requirement) bool) (all []Tally) {
 	at := map[string]int{}
 	for _, r := range rows {

@@ -21,18 +21,18 @@ var tables embed.FS
 // files are the tables, in the order of the matrix.
 var files = []string{"mpa.tsv", "ddp.tsv", "rdmap.tsv", "rdmap-ext.tsv", "security.tsv"}
 
-// A Requirement is one row.
+// A Requirement is one row of a table.
 type Requirement struct {
 	ID      string
 	RFC     string // its number
 	Section string
-	Level   string // MUST, MUST NOT, SHOULD, SHOULD NOT, MAY, or IS where the RFC states how it is
-	Role    string // whom it concerns
+	Level   string // MUST, MUST NOT, SHOULD, SHOULD NOT, MAY, or IS for a plain statement of the RFC
+	Role    string // the party that it concerns
 	Text    string // the requirement, in our words
 	Why     string // why there is no test; empty if there is one
 }
 
-// Binding reports whether an implementation that does otherwise breaks the RFC.
+// Binding reports whether an implementation violates the RFC if it does not meet the requirement.
 func (r *Requirement) Binding() bool {
 	return r.Level == "MUST" || r.Level == "MUST NOT" || r.Level == "IS"
 }

@@ -13,14 +13,15 @@ import (
 	"strings"
 )
 
-// A Test is a test or fuzz function that says which requirements it covers.
+// A Test is a test or fuzz function that covers requirements.
 type Test struct {
 	File string // relative to the module's root, with slashes
 	Name string
 	IDs  []string
 }
 
-// id is that of a requirement, or of several in one section: MPA-5044-4.3-2 to MPA-5044-4.3-6.
+// An id matches the id of a requirement, or of several in one section: MPA-5044-4.3-2 to
+// MPA-5044-4.3-6.
 var id = regexp.MustCompile(`((?:MPA|DDP|RDMAP|RDMAPX|SEC)-\d{4}-[0-9A-Za-z.]+-)(\d+)(?:\s+to\s+((?:MPA|DDP|RDMAP|RDMAPX|SEC)-\d{4}-[0-9A-Za-z.]+-)(\d+))?`)
 
 // Tests finds all tests below root, the module's root, that cover requirements.

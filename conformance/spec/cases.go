@@ -22,7 +22,7 @@ func Cases() []Case {
 	return list
 }
 
-// rank is where an RFC stands: from the wire up.
+// rank orders the RFCs, from the wire up.
 func rank(rfc string) int { return slices.Index([]string{"5044", "6581", "5041", "5040", "7306"}, rfc) }
 
 func compareSections(a, b string) int {
@@ -33,7 +33,8 @@ func compareSections(a, b string) int {
 	})
 }
 
-// question makes a case. id has the RFC, the section and the name; ids are those of the requirements, with blanks between.
+// question makes a case. id contains the RFC, the section and the name. ids are the ids of the
+// requirements, separated by blanks.
 func question(id string, part Part, needs Flags, ids, requirement string, run func(*session)) Case {
 	return Case{ID: id, Part: part, Requirement: requirement, IDs: strings.Fields(ids), needs: needs, run: run}
 }

@@ -19,7 +19,8 @@ var (
 	ddpUntaggedVersion = code{1, 2, 6}
 )
 
-// wrong sends one wrong segment, and a Send behind it that must not be delivered, and wants one of the codes.
+// wrong sends one incorrect segment, and after it a Send that must not be delivered. It expects one
+// of the codes.
 func wrong(make func(*session) segment, codes ...code) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -34,8 +35,9 @@ func wrong(make func(*session) segment, codes ...code) func(*session) {
 	}
 }
 
-// orHeld sends one segment that belongs to no message that can be delivered now. A receiver that places segments in
-// any order may hold it for ever; one that expects them in order says what is wrong. Neither delivers it.
+// orHeld sends one segment that belongs to no message that can be delivered now. A receiver that
+// places segments in any order may hold it for ever. A receiver that expects segments in order
+// reports the error. Neither delivers it.
 func orHeld(make func(*session) segment, codes ...code) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -181,8 +183,8 @@ func segments() []Case {
 	return list
 }
 
-// receiveSize is the length of the peer's receive buffers. A case that needs it is skipped when they are not known,
-// or so long that they would not be filled within its time.
+// receiveSize returns the length of the peer's receive buffers. It skips the case if the length is
+// not known, or so long that the case has no time to fill a buffer.
 func (s *session) receiveSize() int {
 	n := s.record.ReceiveSize
 	if s.err == nil && (!s.known || n > 1<<20) {
@@ -191,7 +193,7 @@ func (s *session) receiveSize() int {
 	return int(min(n, 1<<20))
 }
 
-// cut is the next Send, of n octets, in segments of 1024.
+// cut returns the next Send, of n bytes, in segments of 1024.
 func (s *session) cut(n int) []segment {
 	const size = 1024
 	var parts []string

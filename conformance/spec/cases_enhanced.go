@@ -12,7 +12,7 @@ func withWord(word uint32) func(*frame) {
 	return func(f *frame) { f.flags |= flagS; f.revision = 2; f.private = enhanced(word) }
 }
 
-// wantEnhanced judges that a Reply is enhanced.
+// wantEnhanced checks that a Reply is enhanced.
 func wantEnhanced(s *session, f frame) {
 	if !f.isEnhanced() {
 		s.fail("an enhanced Reply", "%v", f)
@@ -104,7 +104,7 @@ func enhancedResponder() []Case {
 	}
 }
 
-// wantKinds judges a Reply to a Request with A.
+// wantKinds checks a Reply to a Request with A.
 func wantKinds(s *session) {
 	if s.err == nil && (s.reply.word()&bitA == 0 || s.reply.word()&(bitB|bitC|bitD) == 0) {
 		s.fail("a Reply with A and at least one of B, C and D", "%v", s.reply)
@@ -116,7 +116,7 @@ func rtrCase(kind uint32) func(*session) {
 		s.startWith(withWord(depths(4, 4) | bitA | kind))
 		wantKinds(s)
 		if s.err == nil && s.reply.word()&kind == 0 {
-			// Never without an RTR: that is what the two ends have agreed on.
+			// The Initiator must send an RTR, because the two ends have agreed on one.
 			s.rtr(s.reply.word())
 			s.skip("the peer's Reply does not have this kind")
 		}
@@ -147,7 +147,7 @@ func (s *session) rtr(kinds uint32) {
 	s.alive()
 }
 
-// needEnhanced skips the case when the peer's Request is not enhanced.
+// needEnhanced skips the case if the peer's Request is not enhanced.
 func needEnhanced(s *session) {
 	s.open()
 	s.request, _ = s.readFrame(keyRequest, false)
@@ -156,8 +156,8 @@ func needEnhanced(s *session) {
 	}
 }
 
-// answerWith answers an enhanced Request with these enhanced data; judge says what is to come of it. need, if it is not
-// nil, may skip the case by the Request, before anything has been answered.
+// answerWith answers an enhanced Request with these enhanced data; judge checks the result. need,
+// if not nil, may skip the case because of the Request, before the answer.
 func answerWith(need func(*session), word func(req frame) uint32, judge func(*session)) func(*session) {
 	return func(s *session) {
 		needEnhanced(s)
@@ -179,7 +179,7 @@ func goesOn(s *session) {
 	s.alive()
 }
 
-// flagsOf are the flags that a Reply to req has to keep.
+// flagsOf returns the flags that a Reply to req must keep.
 func flagsOf(req frame) uint32 { return answer(req).word() & (bitA | bitB | bitC | bitD) }
 
 func enhancedInitiator() []Case {
@@ -230,7 +230,7 @@ func needA(s *session) {
 	}
 }
 
-// kindCase has the Initiator send one kind of RTR.
+// kindCase makes the Initiator send one kind of RTR.
 func kindCase(name string, kind uint32) Case {
 	return question("6581/9.2/sends-rtr-"+name, Initiator, 0, "MPA-6581-9.2-12 MPA-6581-5-2 MPA-6581-9.3-1",
 		"The first FPDU of a peer-to-peer Initiator is an RTR of the kind that the Reply has.",

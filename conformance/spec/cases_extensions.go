@@ -7,7 +7,7 @@ import (
 
 const all = 1<<64 - 1
 
-// swap is a CmpSwap that compares nothing: it sets the word.
+// swap returns a CmpSwap that compares nothing: it sets the word.
 func (s *session) swap(off, value uint64) atomic {
 	return atomic{op: cmpSwap, to: off, data: value, mask: all}
 }
@@ -16,7 +16,7 @@ func add(off, n, mask uint64) atomic {
 	return atomic{op: fetchAdd, to: off, data: n, mask: mask, compMask: all}
 }
 
-// atomically is the next Atomic Request, a.to counted from the start of the region.
+// atomically returns the next Atomic Request. a.to counts from the start of the region.
 func (s *session) atomically(a atomic) segment {
 	a.stag, a.to = s.record.Region.STag, s.record.Region.TO+a.to
 	msn := s.msn(qnRead)
@@ -24,7 +24,7 @@ func (s *session) atomically(a atomic) segment {
 	return untagged(opAtomicRequest, qnRead, msn, a.octets())
 }
 
-// wantOriginal reads the Atomic Response to a request of ours.
+// wantOriginal reads the Atomic Response to our request.
 func (s *session) wantOriginal(request segment, value uint64) {
 	m, ok := s.message()
 	if s.err != nil {
@@ -36,14 +36,14 @@ func (s *session) wantOriginal(request segment, value uint64) {
 	}
 }
 
-// does sends an Atomic Request and wants the word's value from before.
+// does sends an Atomic Request and expects the previous value of the word.
 func (s *session) does(a atomic, original uint64) {
 	g := s.atomically(a)
 	s.send(g)
 	s.wantOriginal(g, original)
 }
 
-// sets sets a word, whatever it is; then its value is known.
+// sets sets a word of unknown value, whose value is known afterwards.
 func (s *session) sets(off, value uint64) {
 	s.send(s.atomically(s.swap(off, value)))
 	if m, ok := s.message(); s.err == nil && (!ok || m.op() != opAtomicResponse) {
@@ -51,7 +51,8 @@ func (s *session) sets(off, value uint64) {
 	}
 }
 
-// steps are atomics on the word at offset 64, which begins as first and is last at the end.
+// steps are atomics on the word at offset 64, whose value is first at the beginning and last at the
+// end.
 func steps(first, last uint64, list ...func(*session)) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -68,7 +69,7 @@ func step(a atomic, original uint64) func(*session) {
 	return func(s *session) { s.does(a, original) }
 }
 
-// wrongAtomic sends an Atomic Request that must not be done.
+// wrongAtomic sends an Atomic Request that the peer must not carry out.
 func wrongAtomic(change func(*session, *atomic), codes ...code) func(*session) {
 	return wrong(func(s *session) segment {
 		msn := s.msn(qnRead)
@@ -161,7 +162,7 @@ func notOffered(flag Flags, make func(*session) segment) func(*session) {
 	}
 }
 
-// immediately is the next Immediate Data.
+// immediately returns the next Immediate Data.
 func (s *session) immediately(op byte, payload string) segment {
 	g := s.sends(payload)
 	g.rdmap = version<<6 | op

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// codes of MPA in a Terminate.
+// These are MPA's codes in a Terminate.
 var (
 	mpaCRC    = code{2, 0, 2}
 	mpaMarker = code{2, 0, 3}
 )
 
-// damaged sends an FPDU with one bit wrong in the octet at index i, counted from its end, and a good FPDU behind it.
-// The RFC leaves it to DDP's user how the stream ends: with a Terminate or without.
+// damaged sends an FPDU with one wrong bit in the byte at index i, counted from its end, and a
+// valid FPDU after it. The RFC leaves the end of the stream to DDP's user: with a Terminate or
+// without.
 func damaged(i int) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -138,7 +139,8 @@ func padOfZero(s *session) {
 	}
 }
 
-// tooShort sends a ULPDU that is shorter than its header. Neither DDP nor MPA has an error code for that.
+// tooShort sends a ULPDU that is shorter than its header. Neither DDP nor MPA has an error code for
+// this.
 func tooShort(ulpdu []byte) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -148,10 +150,11 @@ func tooShort(ulpdu []byte) func(*session) {
 	}
 }
 
-// withMarkers is a start in which the peer has to send Markers.
+// withMarkers is a start after which the peer must send Markers.
 func withMarkers(s *session) { s.startWith(func(f *frame) { f.flags |= flagM }) }
 
-// toMarkers is a start after which this end sends Markers; a peer that did not ask for them is not asked this.
+// toMarkers is a start after which this end sends Markers. It skips the case if the peer did not
+// ask for Markers.
 func toMarkers(s *session) {
 	s.start()
 	if s.err == nil && !s.txMarkers {
@@ -159,7 +162,7 @@ func toMarkers(s *session) {
 	}
 }
 
-// marked is a Send with Markers in it.
+// marked returns a Send with Markers in it.
 var marked = strings.Repeat("in the midst of it ", 40)
 
 func markers() []Case {

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// maxIRD is the greatest IRD that is tried: the answers to four times as many Reads stay below maxReceived.
+// maxIRD is the maximum IRD for these cases: the answers to four times as many Reads stay below
+// maxReceived.
 const maxIRD = 128
 
-// limits are the cases about what a peer has no more of: receive buffers, places for Reads, patience in startup.
+// limits are the cases about the peer's limits: receive buffers, RDMA Reads, and the time of
+// startup.
 func limits() []Case {
 	return []Case{
 		question("5041/7.1/no-buffer", both, 0, "DDP-5041-7.1-3 DDP-5041-7.1-5 DDP-5041-7.1-7 DDP-5041-7.2-9",
@@ -27,7 +29,8 @@ func limits() []Case {
 	}
 }
 
-// noBuffer sends many more messages than the contract asks buffers for, in one write, and listens only then.
+// noBuffer sends many more messages than the contract requires buffers for, in one write, and reads
+// only after that.
 func noBuffer(s *session) {
 	const n = 32 * MinReceives
 	text := func(i int) string { return fmt.Sprintf("message %d of more than there are buffers", i+1) }
@@ -43,8 +46,8 @@ func noBuffer(s *session) {
 	}, ddpNoBuffer, ddpMSNRange)
 }
 
-// readsBeyondIRD is the same with Reads. RFC 5040 §6.1 has no code for them: they are without a buffer on DDP's queue
-// 1, beyond the range of its MSNs, or a catastrophe of the stream.
+// readsBeyondIRD does the same with Reads. RFC 5040 §6.1 has no code for them: the peer may report
+// that DDP's queue 1 has no buffer, an MSN out of range, or a catastrophic error of the stream.
 func readsBeyondIRD(s *session) {
 	s.start()
 	ird := s.statedIRD()
@@ -61,8 +64,8 @@ func readsBeyondIRD(s *session) {
 	}, ddpNoBuffer, ddpMSNRange, rdmapCatastrophic)
 }
 
-// statedIRD is the IRD of the peer's frame. The case is skipped when it has none, or one that is too great to go
-// beyond it.
+// statedIRD returns the IRD of the peer's frame. It skips the case if there is none, or if it is
+// too large to exceed.
 func (s *session) statedIRD() int {
 	theirs := s.request
 	if s.initiator() {
@@ -75,8 +78,9 @@ func (s *session) statedIRD() int {
 	return n
 }
 
-// wantAllOrEnd reads the answers to n requests. The peer may also end the stream behind any number of them, with one of
-// the codes. A reset will do for that: requests that it has not read make TCP send one, which can destroy the Terminate.
+// wantAllOrEnd reads the answers to n requests. After any number of answers the peer may also end
+// the stream, with one of the codes. A reset is allowed too: if the peer has not read all requests,
+// its TCP sends a reset, which can destroy the Terminate.
 func (s *session) wantAllOrEnd(n int, what string, right func(i int, m message) bool, codes ...code) {
 	o := s.outcomeOf(n)
 	var or []string
@@ -104,8 +108,9 @@ func (s *session) wantAllOrEnd(n int, what string, right func(i int, m message) 
 	}
 }
 
-// impatient lets the peer wait in startup: for anything, or, with a key, for a frame of which an octet comes each
-// quarter of its time-out. The peer has to end the connection before twice its time-out is over.
+// impatient makes the peer wait in startup: for any byte or, with a key, for a frame that arrives
+// one byte in each quarter of the peer's timeout. The peer must end the connection before twice its
+// timeout.
 func impatient(key string) func(*session) {
 	return func(s *session) {
 		s.start()

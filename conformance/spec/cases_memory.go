@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// RDMAP's codes in a Terminate (RFC 5040 §4.8).
+// These are RDMAP's codes in a Terminate (RFC 5040 §4.8).
 var (
 	rdmapInvalidSTag  = code{0, 1, 0}
 	rdmapBounds       = code{0, 1, 1}
@@ -15,7 +15,7 @@ var (
 	rdmapCatastrophic = code{0, 2, 7}
 )
 
-// pattern is n octets that tell where they are from; none of the first ones is zero, as new memory is.
+// pattern returns n bytes that depend on from. The first bytes are not zero, unlike new memory.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -24,7 +24,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// otherSTag is an STag that the peer has not named.
+// otherSTag returns an STag that the peer has not named.
 func (s *session) otherSTag() uint32 {
 	other := s.record.Region.STag ^ 0x005A5A00
 	for other == s.record.Region.STag || other == s.record.ReadOnly.STag || other == s.record.WriteOnly.STag {
@@ -33,7 +33,8 @@ func (s *session) otherSTag() uint32 {
 	return other
 }
 
-// places writes p at offset off, once in one segment and once cut, and reads it back with what is around it.
+// places writes p at offset off, once in one segment and once in several, and reads it back with
+// the bytes around it.
 func places(offset func(Region) uint64, n int) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -53,7 +54,7 @@ func places(offset func(Region) uint64, n int) func(*session) {
 		want := append([]byte(nil), around...)
 		copy(want[off-from:], p)
 		s.wantMemory(from, want)
-		// The same in segments, the last of which has L.
+		// Write the same in segments, the last of which has L.
 		s.send(s.put(from, around))
 		for i := 0; i < n; i += 5 {
 			g := s.put(off+uint64(i), p[i:min(i+5, n)])
@@ -69,7 +70,7 @@ func places(offset func(Region) uint64, n int) func(*session) {
 
 func fromStart(Region) uint64 { return 0 }
 
-// wrongWrite sends a Write of 8 octets that must not be placed.
+// wrongWrite sends a Write of 8 bytes that the peer must not place.
 func wrongWrite(change func(*session, *segment), codes ...code) func(*session) {
 	return wrong(func(s *session) segment {
 		g := s.put(0, []byte("no place"))
@@ -78,8 +79,8 @@ func wrongWrite(change func(*session, *segment), codes ...code) func(*session) {
 	}, codes...)
 }
 
-// otherBit is a Write to an STag that is wrong in one bit. By chance the peer may have one there that it has not named, and
-// that grants nothing.
+// otherBit is a Write to an STag with one wrong bit. By chance the peer may have this STag, unnamed
+// and without rights.
 func otherBit(bit uint32) func(*session) {
 	return wrongWrite(func(s *session, g *segment) {
 		if g.stag ^= bit; g.stag == s.record.ReadOnly.STag || g.stag == s.record.WriteOnly.STag {
@@ -163,7 +164,7 @@ func placement() []Case {
 	}
 }
 
-// reading reads n octets from offset off of the region, to a sink that is only a name.
+// reading reads n bytes from offset off of the region, to a sink STag without memory.
 func reading(off uint64, n int, stag uint32, to uint64) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -175,7 +176,7 @@ func reading(off uint64, n int, stag uint32, to uint64) func(*session) {
 	}
 }
 
-// wrongRead sends a Read Request of 8 octets that must not be answered.
+// wrongRead sends a Read Request of 8 bytes that the peer must not answer.
 func wrongRead(change func(*session, *Region), codes ...code) func(*session) {
 	return wrong(func(s *session) segment {
 		source := s.record.Region
@@ -286,14 +287,14 @@ func reads() []Case {
 	return list
 }
 
-// filled writes n octets to the front of the region, and returns them.
+// filled writes n bytes to the beginning of the region, and returns them.
 func (s *session) filled(n int) []byte {
 	p := pattern(n)
 	s.send(s.put(0, p))
 	return p
 }
 
-// peerIRD is how many Reads the peer answers at a time, 1 where it has not said.
+// peerIRD returns how many Reads the peer answers at a time, or 1 if the peer has not stated it.
 func (s *session) peerIRD() int {
 	theirs := s.request
 	if s.initiator() {
@@ -305,7 +306,7 @@ func (s *session) peerIRD() int {
 	return 1
 }
 
-// endsWith sends one wrong segment for which no code is laid down.
+// endsWith sends one incorrect segment for which the RFCs define no code.
 func endsWith(make func(*session) segment) func(*session) {
 	return func(s *session) {
 		s.start()

@@ -93,7 +93,8 @@ func operations() []Case {
 	return list
 }
 
-// judged provokes an error by one segment, and has the Terminate's contents judged. codes are those it may have.
+// judged provokes an error with one segment, and checks the contents of the Terminate. codes are
+// the codes that it may have.
 func judged(make func(*session) segment, judge func(s *session, cause segment, o outcome), codes ...code) func(*session) {
 	return func(s *session) {
 		s.start()
@@ -110,7 +111,8 @@ func judged(make func(*session) segment, judge func(s *session, cause segment, o
 	}
 }
 
-// wantHeaders judges the headers in a Terminate: those of the segment at fault, R only for a Read Request.
+// wantHeaders checks the headers in a Terminate: they must be those of the incorrect segment, with
+// R only for a Read Request.
 func wantHeaders(s *session, cause segment, o outcome) {
 	b := cause.octets()
 	header, flags := b[:len(b)-len(cause.payload)], byte(termM|termD)
@@ -132,10 +134,10 @@ func wantHeaders(s *session, cause segment, o outcome) {
 
 func badQueue(s *session) segment { return untagged(opSend, 9, 1, []byte("no such queue")) }
 
-// terminate is a Terminate of ours.
+// terminate returns a Terminate of ours.
 func ourTerminate(payload ...byte) segment { return untagged(opTerminate, qnTerminate, 1, payload) }
 
-// hears sends a Terminate, and a Send behind it, to neither of which there is an answer.
+// hears sends a Terminate, and a Send after it. The peer must answer neither.
 func hears(payload ...byte) func(*session) {
 	return func(s *session) {
 		s.start()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// noReply is what a Responder has to say to a Request that is improperly formatted.
+// noReply is the expected answer of a Responder to an improperly formatted Request: none.
 const noReply = "the end of the connection without a Reply"
 
-// refused sends a Request, changed, that the Responder has to close for.
+// refused sends a changed Request, for which the Responder must close the connection.
 func refused(change func(*frame)) func(*session) {
 	return func(s *session) {
 		s.open()
@@ -20,8 +20,8 @@ func refused(change func(*frame)) func(*session) {
 	}
 }
 
-// accepted sends a Request, changed, that the Responder has to accept; judge looks at the Reply. Then a Send must come
-// back.
+// accepted sends a changed Request that the Responder must accept. judge checks the Reply. Then a
+// Send must come back.
 func accepted(change func(*frame), judge func(*session, frame)) func(*session) {
 	return func(s *session) {
 		s.startWith(change)
@@ -34,7 +34,7 @@ func accepted(change func(*frame), judge func(*session, frame)) func(*session) {
 
 func plain(f *frame) { f.flags, f.revision, f.private = flagC, 1, nil }
 
-// changedKey is the key with one octet of it changed.
+// changedKey returns the key with one changed octet.
 func changedKey(key string, i int) string {
 	b := []byte(key)
 	b[i] ^= 0x20
@@ -134,7 +134,8 @@ func revision0(s *session) {
 	}
 }
 
-// crcOff sends an FPDU whose CRC field is nonsense, which nobody must look at when no CRC was agreed on.
+// crcOff sends an FPDU with an arbitrary CRC field, which the peer must ignore if no CRC was agreed
+// on.
 func crcOff(s *session) {
 	if s.err == nil && s.crc {
 		s.skip("the peer wants CRCs")
@@ -161,7 +162,7 @@ func gluedRequest(s *session) {
 	s.write(append(s.request.octets(), s.octets(fpdu{ulpdu: s.sends("glued").octets()})...))
 	var ok bool
 	if s.reply, ok = s.readFrame(keyReply, true); !ok {
-		return // it has closed, or the case has failed
+		return // the peer has closed, or the case has failed
 	}
 	s.agree()
 	if s.txMarkers {
@@ -170,7 +171,8 @@ func gluedRequest(s *session) {
 	s.wantSend("glued")
 }
 
-// misanswered answers the peer's Request by a Reply, changed, for which the Initiator has to end the connection.
+// misanswered answers the peer's Request with a changed Reply, for which the Initiator must end the
+// connection.
 func misanswered(change func(*frame)) func(*session) {
 	return func(s *session) {
 		s.open()
@@ -182,7 +184,7 @@ func misanswered(change func(*frame)) func(*session) {
 	}
 }
 
-// answered answers by a Reply, changed, with which the Initiator has to go on.
+// answered answers with a changed Reply, after which the Initiator must continue.
 func answered(change func(*frame)) func(*session) {
 	return func(s *session) {
 		s.startWith(change)
@@ -190,7 +192,7 @@ func answered(change func(*frame)) func(*session) {
 	}
 }
 
-// fill fills the Private Data of a Reply to n octets, the enhanced data included.
+// fill extends the Private Data of a Reply to n bytes, including the enhanced data.
 func fill(n int) func(*frame) {
 	return func(f *frame) { f.private = append(f.private, strings.Repeat("p", n-len(f.private))...) }
 }

@@ -5,22 +5,24 @@ import (
 	"time"
 )
 
-// A Profile has the known deviations of one kind of peer: cases that fail with it, and why.
+// A Profile lists the known deviations of one kind of peer: the cases that fail with it, and the
+// reasons.
 type Profile struct {
 	Name string
-	// Deviations are by the ID of the case; behind a '@' the part, where it is only one:
-	// "5044/7.1.1/wrong-key@initiator".
+	// Deviations is indexed by the ID of the case. If a deviation concerns one role only, the role
+	// follows after '@': "5044/7.1.1/wrong-key@initiator".
 	Deviations map[string]Deviation
-	// Races are deviations that may come in any case, now and then; Got is the whole of Result.Got. They excuse nothing:
-	// a case that fails so is asked again, and fails when it has failed so maxTries times.
+	// Races are deviations that may appear in any case, now and then; Got is all of Result.Got. A
+	// case that fails so is asked again. If it fails so maxTries times, it fails.
 	Races []Deviation
-	// Harmful are cases that are not asked, for what they would do to the peer's machine; IDs as in Deviations.
+	// Harmful lists cases that are not asked because they would harm the peer's machine. The IDs
+	// are as in Deviations.
 	Harmful map[string]string
-	// Pause is between startup and the first FPDU of an Initiator.
+	// Pause is the time between startup and the first FPDU of an Initiator.
 	Pause time.Duration
 }
 
-// A Deviation is a case that fails, and how.
+// A Deviation describes a case that fails, and how it fails.
 type Deviation struct {
 	Sentence string // describes it
 	Got      string // is in Result.Got: with any other answer the case fails as it would without a profile
@@ -28,10 +30,10 @@ type Deviation struct {
 	Expected string // is in Result.Expected
 }
 
-// maxTries is how often a case is asked that fails in a race.
+// maxTries is the maximum number of times that a case is asked while it fails in a race.
 const maxTries = 5
 
-// Profiles returns all profiles, by name.
+// Profiles returns all profiles by name.
 func Profiles() map[string]*Profile {
 	return map[string]*Profile{"rfc": {Name: "rfc"}, "siw": siw()}
 }
@@ -50,7 +52,7 @@ func (p *Profile) pause() time.Duration {
 	return p.Pause
 }
 
-// known returns the sentence for a case that has failed in this way.
+// known returns the sentence for a case that has failed in a known way.
 func (p *Profile) known(id string, part Part, expected, got string) (sentence string, ok bool) {
 	if p == nil {
 		return "", false
@@ -65,7 +67,7 @@ func (p *Profile) known(id string, part Part, expected, got string) (sentence st
 	return d.Sentence, true
 }
 
-// race returns the sentence for a failure that may be gone when the case is asked again.
+// race returns the sentence for a failure that may disappear when the case is asked again.
 func (p *Profile) race(expected, got string) (sentence string, ok bool) {
 	if p == nil {
 		return "", false

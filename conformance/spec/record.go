@@ -16,7 +16,7 @@ import (
 type Record struct {
 	Flags       Flags
 	Region      Region        // for remote Read and Write, and atomics
-	ReceiveSize uint32        // octets of each receive buffer
+	ReceiveSize uint32        // bytes of each receive buffer
 	ReadOnly    Region        // with FlagReadOnly
 	WriteOnly   Region        // with FlagWriteOnly
 	Startup     time.Duration // with FlagStartup: whole milliseconds
@@ -29,18 +29,18 @@ type Region struct {
 	Len  uint32 // octets
 }
 
-// Flags say which parts of the contract the peer keeps.
+// Flags says which parts of the contract the peer keeps.
 type Flags uint32
 
-// The flags. Bits that have no name here are ignored.
+// The flags. Bits without a name here are ignored.
 const (
 	FlagMemory     Flags = 1 << iota // Region is there
-	FlagAtomic                       // and takes the atomics of RFC 7306; its first octet is at a multiple of 8
-	FlagImmediate                    // Immediate Data is answered by a Send of its 8 octets
+	FlagAtomic                       // Region accepts the atomics of RFC 7306; its first byte is at a multiple of 8
+	FlagImmediate                    // the peer answers Immediate Data with a Send of the same 8 bytes
 	FlagInvalidate                   // Send with Invalidate may end Region
-	FlagReadOnly                     // the region behind it grants remote Read only
-	FlagWriteOnly                    // the next one grants remote Write only
-	FlagStartup                      // Startup is there: the peer ends a startup that is not over after so long
+	FlagReadOnly                     // the region after it grants only remote Read
+	FlagWriteOnly                    // the next region grants only remote Write
+	FlagStartup                      // Startup is set: the peer ends a startup that takes longer
 )
 
 const (
@@ -49,9 +49,10 @@ const (
 	regionLen   = 16
 	startupLen  = 4
 
-	// MinRegion and MinReceive are the least octets of a region and of a receive buffer.
+	// MinRegion and MinReceive are the minimum lengths in bytes of a region and of a receive
+	// buffer.
 	MinRegion, MinReceive = 4096, 4096
-	// MinReceives is how many receive buffers the peer keeps posted at least.
+	// MinReceives is the minimum number of receive buffers that the peer keeps posted.
 	MinReceives = 8
 )
 
@@ -61,7 +62,8 @@ var (
 	ErrBadRecord = errors.New("spec: malformed record")
 )
 
-// AppendTo appends the record to b: 28 octets, 16 for each region that the flags announce, and 4 for Startup.
+// AppendTo appends the record to b: 28 bytes, 16 for each region that the flags announce, and 4 for
+// Startup.
 func (r Record) AppendTo(b []byte) []byte {
 	b = append(b, recordMagic...)
 	b = binary.BigEndian.AppendUint32(b, uint32(r.Flags))
@@ -79,8 +81,9 @@ func (r Record) AppendTo(b []byte) []byte {
 	return b
 }
 
-// ParseRecord reads a record from the front of b and returns what follows it, which aliases b. The error is
-// ErrNoRecord or an ErrBadRecord: cut off, or smaller than the contract allows.
+// ParseRecord parses a record at the beginning of b and returns the rest, which aliases b. The
+// error is ErrNoRecord, or an ErrBadRecord if the record is cut off or smaller than the contract
+// allows.
 func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 	if len(b) < len(recordMagic) || string(b[:len(recordMagic)]) != recordMagic {
 		return Record{}, b, ErrNoRecord

@@ -14,17 +14,18 @@ import (
 	"github.com/rddp/rddp/internal/dissect"
 )
 
-// A Report is what a peer has answered.
+// A Report contains the peer's answers.
 type Report struct {
-	Part    Part   // the peer's
+	Part    Part   // the peer's role
 	Address string // Config.Address
 	Profile string
 	Results []Result
-	// Selected is how many cases were to be asked. There are fewer Results when the run was interrupted, or lost its peer.
+	// Selected is the number of selected cases. There are fewer Results if the run was interrupted
+	// or lost its peer.
 	Selected int
 }
 
-// Count returns how many results have a status.
+// Count returns the number of results with this status.
 func (r *Report) Count(status Status) int {
 	n := 0
 	for i := range r.Results {
@@ -35,15 +36,15 @@ func (r *Report) Count(status Status) int {
 	return n
 }
 
-// Failed reports whether a case has failed that the profile does not know.
+// Failed reports whether a case has failed that is not a known deviation of the profile.
 func (r *Report) Failed() bool { return r.Count(StatusFail) > 0 }
 
-// rfcs are the titles that the text has.
+// rfcs are the titles of the RFCs in the text.
 var rfcs = map[string]string{
 	"5040": "RDMAP", "5041": "DDP", "5044": "MPA", "6581": "MPA, enhanced connection setup", "7306": "RDMA extensions",
 }
 
-// Summary is one line with the counts.
+// Summary returns one line with the counts.
 func (r *Report) Summary() string {
 	cases := fmt.Sprint(len(r.Results))
 	if r.Selected > len(r.Results) {
@@ -53,7 +54,8 @@ func (r *Report) Summary() string {
 		r.Count(StatusPass), r.Count(StatusFail), r.Count(StatusKnown), r.Count(StatusSkip))
 }
 
-// A Printer writes results as text, grouped by RFC and section, as they come. Its first error is that of Close.
+// A Printer writes results as text, grouped by RFC and section, as they come. Close returns its
+// first error.
 type Printer struct {
 	w            io.Writer
 	rfc, section string
@@ -92,7 +94,7 @@ func (p *Printer) Print(r Result) {
 	}
 }
 
-// tries says that a case was asked more than once.
+// tries returns a note if the case was asked more than once.
 func (r Result) tries() string {
 	if r.Tries == 0 {
 		return ""
@@ -127,7 +129,7 @@ func (p *Printer) Close(r *Report) error {
 	return p.err
 }
 
-// Octets returns what was sent and received on the case's last connection, 64 KiB at most of each.
+// Octets returns the bytes sent and received on the case's last connection, at most 64 KiB of each.
 func (r Result) Octets() (sent, received []byte) {
 	for _, e := range r.Log {
 		if e.sent {
@@ -139,8 +141,9 @@ func (r Result) Octets() (sent, received []byte) {
 	return sent, received
 }
 
-// Decoded returns what was sent ("> ") and received ("< ") on the case's last connection in words, as far as
-// package dissect can read it: octets that are no MPA frame begin nothing.
+// Decoded returns, in words, what was sent ("> ") and received ("< ") on the case's last
+// connection, as far as package dissect can decode it. A direction that does not begin with an MPA
+// frame cannot be decoded.
 func (r Result) Decoded() []string {
 	var file bytes.Buffer
 	w, err := dissect.NewWriter(&file)
@@ -166,9 +169,10 @@ func (r Result) Decoded() []string {
 		if rec.Src.Port() == uint16(ours.Port) {
 			direction = "> "
 		}
-		// Without the time and the addresses, which are made up.
+		// Remove the time and the addresses, which are made up.
 		if f := strings.SplitN(rec.String(), " ", 5); len(f) == 5 {
-			// That octets are missing need not mean that the connection has ended: the case may have seen enough.
+			// Missing bytes do not mean that the connection has ended: the case may have read
+			// enough.
 			lines = append(lines, direction+strings.Replace(f[4], "error: the capture ends", "error: the octets end", 1))
 		}
 		return nil
@@ -176,7 +180,7 @@ func (r Result) Decoded() []string {
 	return lines
 }
 
-// jsonResult is a result as JSON has it.
+// A jsonResult is the JSON form of a result.
 type jsonResult struct {
 	ID          string   `json:"id"`
 	RFC         string   `json:"rfc"`
@@ -250,7 +254,8 @@ type junitSuite struct {
 	Cases    []junitCase `xml:"testcase"`
 }
 
-// WriteJUnit writes the report as JUnit's XML, one suite for each RFC. A known deviation is a skipped test.
+// WriteJUnit writes the report as JUnit's XML, with one suite for each RFC. A known deviation is a
+// skipped test.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	var suites struct {
 		XMLName xml.Name     `xml:"testsuites"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Part is the part in MPA startup that the peer plays; this side plays the other one.
+// A Part is the peer's role in MPA startup. This end has the other role.
 type Part uint8
 
 // The parts.
@@ -29,24 +29,25 @@ func (p Part) String() string {
 	return "both"
 }
 
-// A Config says what Run does.
+// A Config configures Run.
 type Config struct {
-	// Part is the peer's.
+	// Part is the peer's role.
 	Part Part
-	// Open makes or accepts the next connection. The context has the deadline for it.
+	// Open dials or accepts the next connection, before the deadline of the context.
 	Open func(context.Context) (net.Conn, error)
-	// Address is what reports call the peer.
+	// Address is the peer's name in reports.
 	Address string
-	// Sections selects the cases whose ID begins with one of these, up to a point or slash: "5044", "5044/7.1". None
-	// selects all.
+	// Sections selects the cases whose ID begins with one of these prefixes, which end at a point
+	// or slash: "5044", "5044/7.1". An empty list selects all cases.
 	Sections []string
-	// Profile has the known deviations. Nil means ProfileRFC.
+	// Profile contains the known deviations. Nil means ProfileRFC.
 	Profile *Profile
-	// Timeout bounds a case, the opening of connections included. Zero means 5 s.
+	// Timeout bounds a case, including the opening of connections. Zero means 5 s.
 	Timeout time.Duration
-	// Quiet is how long a peer that must not send is listened to. Zero means a tenth of Timeout, 300 ms at most.
+	// Quiet is how long Run waits to see that a peer sends nothing. Zero means a tenth of Timeout,
+	// at most 300 ms.
 	Quiet time.Duration
-	// Done is called with each result as it is there; nil is fine.
+	// Done is called with each result when it is known. It may be nil.
 	Done func(Result)
 
 	plain bool // the peer is a Responder that serves revision 1 only
@@ -66,24 +67,25 @@ func (c *Config) quiet() time.Duration {
 	return c.Quiet
 }
 
-// A NoPeerError says that there is no peer to ask: no connection could be opened at the start, or for several cases in
-// a row.
+// A NoPeerError means that there is no peer to ask: no connection could be opened at the start, or
+// for several cases in a row.
 type NoPeerError struct {
 	Err error
 }
 
 func (e *NoPeerError) Error() string { return fmt.Sprintf("no peer: %v", e.Err) }
 
-// Unwrap returns why the last connection could not be opened.
+// Unwrap returns the reason why the last connection could not be opened.
 func (e *NoPeerError) Unwrap() error { return e.Err }
 
-// ErrNoCase means that no case has the part and the sections asked for.
+// ErrNoCase means that no case has the requested role and sections.
 var ErrNoCase = errors.New("spec: there is no such case")
 
-// maxUnopened is after how many cases in a row without a connection there is no peer any more.
+// maxUnopened is the number of cases in a row without a connection after which Run gives up the
+// peer.
 const maxUnopened = 3
 
-// openError is a connection that did not come about.
+// An openError means that a connection could not be opened.
 type openError struct{ err error }
 
 func (e *openError) Error() string { return "no connection: " + e.err.Error() }
@@ -92,7 +94,7 @@ func (e *openError) Unwrap() error { return e.err }
 // A Case is one question to a peer.
 type Case struct {
 	ID          string // RFC, section and name: "5044/7.1.1/wrong-key"
-	Part        Part   // the peers that it can be asked
+	Part        Part   // the roles of peers that it can be asked
 	Requirement string // one sentence
 	IDs         []string
 	needs       Flags
@@ -108,8 +110,8 @@ func (c Case) Section() string { return strings.SplitN(c.ID, "/", 3)[1] }
 // Name returns the case's name within its section.
 func (c Case) Name() string { return strings.SplitN(c.ID, "/", 3)[2] }
 
-// Select returns the cases for a part, 0 for all, that one of the sections selects, as Config.Sections says; in the
-// order in which Run asks them.
+// Select returns the cases for a role (0 means both) that one of the sections selects, as in
+// Config.Sections, in the order in which Run asks them.
 func Select(part Part, sections []string) []Case {
 	var list []Case
 	for _, c := range Cases() {
@@ -130,7 +132,7 @@ func selected(id string, sections []string) bool {
 	return len(sections) == 0
 }
 
-// A Status is how a case has ended.
+// A Status is the result of a case in one word.
 type Status string
 
 // The statuses. Only StatusFail makes a Report fail.
@@ -141,7 +143,7 @@ const (
 	StatusSkip  Status = "skip"  // could not be asked; Result.Reason says why
 )
 
-// A Result is the answer to one case.
+// A Result is the peer's answer to one case.
 type Result struct {
 	Case
 	Status        Status
@@ -149,11 +151,11 @@ type Result struct {
 	Expected, Got string // StatusFail and StatusKnown
 	Log           []exchange
 	Elapsed       time.Duration
-	Tries         int // how often it was asked, if that is more than once: the answers before were a race that the profile knows
+	Tries         int // how often it was asked, if more than once, because the earlier answers were a known race of the profile
 }
 
-// Run asks the peer all the selected cases, in order, and returns the report. The error is ErrNoCase, a *NoPeerError or
-// that of ctx; with the last two the report has the cases asked so far.
+// Run asks the peer all selected cases, in order, and returns the report. The error is ErrNoCase, a
+// *NoPeerError or the error of ctx. With the last two, the report contains the cases asked so far.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
 	report := &Report{Part: cfg.Part, Address: cfg.Address, Profile: cfg.Profile.name()}
 	cases := Select(cfg.Part, cfg.Sections)
@@ -189,8 +191,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	return report, nil
 }
 
-// probe opens a connection to see that there is a peer, and whether a Responder serves revision 2: one that knows
-// RFC 5044 alone closes for it, as it should, and is asked in revision 1 then.
+// probe opens a connection to see whether there is a peer, and whether a Responder serves revision
+// 2. A Responder that knows only RFC 5044 closes the connection, as it should; Run then asks it in
+// revision 1.
 func probe(ctx context.Context, cfg *Config) error {
 	end := time.Now().Add(cfg.timeout())
 	ctx, cancel := context.WithDeadline(ctx, end)
@@ -215,7 +218,7 @@ func probe(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// ask asks one case. The error tells that there was no connection to ask it on.
+// ask asks one case. An error means that there was no connection for it.
 func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
 	if sentence, ok := cfg.Profile.harmful(c.ID, cfg.Part); ok {
 		return Result{Case: c, Status: StatusSkip, Reason: "not asked: " + sentence}, nil

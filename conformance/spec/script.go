@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ourDepth is the IRD and ORD that this end states unless a case says otherwise.
+// ourDepth is the IRD and ORD of this end, unless a case states others.
 const ourDepth = 8
 
-// start opens a connection and runs MPA startup in a way that no peer has a reason to refuse. When it returns, this
-// end may send FPDUs: as the Responder it has read the peer's first Send.
+// start opens a connection and runs MPA startup in a way that every peer should accept. When it
+// returns, this end may send FPDUs: a Responder has read the peer's first Send.
 func (s *session) start() { s.startWith(nil) }
 
 // startWith is start with a change to the frame that this end sends.
@@ -23,7 +23,7 @@ func (s *session) startWith(change func(*frame)) {
 	s.first()
 }
 
-// shake exchanges the two frames.
+// shake exchanges the two startup frames.
 func (s *session) shake(change func(*frame)) {
 	s.open()
 	if s.err != nil {
@@ -58,7 +58,7 @@ func (s *session) shake(change func(*frame)) {
 	s.agree()
 }
 
-// answer is the Reply to a Request that accepts it as it is.
+// answer returns a Reply that accepts a Request as it is.
 func answer(req frame) frame {
 	f := frame{key: keyReply, flags: flagC, revision: req.revision}
 	if !req.isEnhanced() {
@@ -85,7 +85,7 @@ func answer(req frame) frame {
 	return f
 }
 
-// agree draws the conclusions from the two frames.
+// agree sets what the two frames agree on.
 func (s *session) agree() {
 	if s.err != nil {
 		return
@@ -115,7 +115,7 @@ var flagNames = []struct {
 	{FlagStartup, "a time-out of startup"},
 }
 
-// require skips the case when the peer lacks what it needs.
+// require skips the case if the peer lacks a part of the contract that the case needs.
 func (s *session) require() {
 	missing := s.needs &^ s.record.Flags
 	var names []string
@@ -129,8 +129,8 @@ func (s *session) require() {
 	}
 }
 
-// first sees to the first FPDU: as the Initiator this end pauses, as the profile says; as the Responder it waits for
-// the peer's RTR, if one was agreed on, and for its first Send.
+// first handles the first FPDU. As the Initiator this end pauses for the profile's Pause. As the
+// Responder it waits for the peer's RTR, if one was agreed on, and for the peer's first Send.
 func (s *session) first() {
 	if s.err != nil {
 		return
@@ -148,7 +148,7 @@ func (s *session) first() {
 	}
 }
 
-// readRTR reads the Ready to Receive indication of the kind that the Reply has named.
+// readRTR reads the Ready to Receive indication, of the kind in the Reply.
 func (s *session) readRTR() {
 	want := byte(opWrite)
 	switch {
@@ -170,7 +170,7 @@ func (s *session) readRTR() {
 	}
 }
 
-// came says what has come, for a failure.
+// came describes what has arrived, for a failure.
 func (s *session) came(m message, ok bool) string {
 	if !ok {
 		return s.silence(nil)
@@ -194,7 +194,7 @@ func (s *session) send(segments ...segment) {
 // sendFPDUs sends FPDUs in one write.
 func (s *session) sendFPDUs(list ...fpdu) { s.write(s.octets(list...)) }
 
-// octets makes the octets of FPDUs, as the next ones of the stream.
+// octets returns the bytes of FPDUs at the current offset of the stream.
 func (s *session) octets(list ...fpdu) []byte {
 	var b []byte
 	for _, f := range list {
@@ -205,18 +205,18 @@ func (s *session) octets(list ...fpdu) []byte {
 	return b
 }
 
-// next message numbers.
+// msn returns the next message number of a queue.
 func (s *session) msn(qn uint32) uint32 {
 	s.txMSN[qn]++
 	return s.txMSN[qn]
 }
 
-// sends is the next Send, in one segment.
+// sends returns the next Send, in one segment.
 func (s *session) sends(payload string) segment {
 	return untagged(opSend, qnSend, s.msn(qnSend), []byte(payload))
 }
 
-// pieces is the next Send, in segments of these payloads.
+// pieces returns the next Send, in segments with these payloads.
 func (s *session) pieces(payloads ...string) []segment {
 	var list []segment
 	msn, mo := s.msn(qnSend), 0
@@ -232,12 +232,12 @@ func (s *session) pieces(payloads ...string) []segment {
 	return list
 }
 
-// readOf is the next Read Request.
+// readOf returns the next Read Request.
 func (s *session) readOf(sinkSTag uint32, sinkTO uint64, n, stag uint32, to uint64) segment {
 	return untagged(opReadRequest, qnRead, s.msn(qnRead), readHeader(sinkSTag, sinkTO, n, stag, to))
 }
 
-// wantSend reads the next message, which must be a Send of these octets.
+// wantSend reads the next message, which must be a Send of these bytes.
 func (s *session) wantSend(payload string) {
 	m, ok := s.message()
 	if s.err != nil || ok && m.op() == opSend && string(m.payload) == payload {
@@ -251,16 +251,17 @@ func (s *session) wantSend(payload string) {
 	s.fail(want, "%s", s.came(m, ok))
 }
 
-// echo has a Send come back: the peer is there, and everything before it has been dealt with.
+// echo sends a Send that must come back. This shows that the peer is alive and has handled
+// everything before.
 func (s *session) echo(payload string) {
 	s.send(s.sends(payload))
 	s.wantSend(payload)
 }
 
-// alive is echo with a text of its own.
+// alive is echo with its own text.
 func (s *session) alive() { s.echo("still there?") }
 
-// wantResponse reads the next message, which must be the Read Response with these octets.
+// wantResponse reads the next message, which must be the Read Response with these bytes.
 func (s *session) wantResponse(sinkSTag uint32, sinkTO uint64, payload []byte) {
 	m, ok := s.message()
 	if s.err != nil {
@@ -287,7 +288,7 @@ func (s *session) put(off uint64, p []byte) segment {
 	return tagged(opWrite, s.record.Region.STag, s.record.Region.TO+off, p)
 }
 
-// wantNothing fails if the peer sends anything within the time in which it would have.
+// wantNothing fails if the peer sends anything within the time Quiet.
 func (s *session) wantNothing(expected string) {
 	if s.err != nil || s.ended != stillOpen {
 		return
@@ -302,7 +303,7 @@ func (s *session) wantNothing(expected string) {
 	}
 }
 
-// readUntil reads an octet, if one comes until then.
+// readUntil reads a byte, if one arrives until then.
 func (s *session) readUntil(end time.Time) []byte {
 	if s.err != nil || s.ended != stillOpen {
 		return nil
@@ -319,7 +320,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// wantClosed reads to the end, which must come without an octet before it.
+// wantClosed reads to the end, before which no byte may arrive.
 func (s *session) wantClosed(expected string) {
 	b := s.read(1)
 	if s.err == nil && (len(b) > 0 || s.ended == stillOpen) {
@@ -332,7 +333,7 @@ func (s *session) wantClosed(expected string) {
 	}
 }
 
-// finish sends a FIN behind what was sent.
+// finish sends a FIN after what was sent.
 func (s *session) finish() {
 	if s.err != nil {
 		return
@@ -344,7 +345,7 @@ func (s *session) finish() {
 	s.skip("this connection has no half close")
 }
 
-// reset ends the connection by a TCP reset.
+// reset resets the TCP connection.
 func (s *session) reset() {
 	if s.err != nil {
 		return
@@ -357,7 +358,7 @@ func (s *session) reset() {
 	s.skip("this connection cannot be reset")
 }
 
-// An outcome is what the peer says until its half of the stream ends, or the time is over.
+// An outcome is what the peer sends until its half of the stream ends, or until the time is over.
 type outcome struct {
 	messages []message // before a Terminate
 	term     *terminate
@@ -366,7 +367,7 @@ type outcome struct {
 
 func (s *session) outcome() outcome { return s.outcomeOf(-1) }
 
-// outcomeOf is outcome that ends with the n-th message, too.
+// outcomeOf is outcome that also ends with the n-th message.
 func (s *session) outcomeOf(n int) (o outcome) {
 	for s.err == nil && len(o.messages) != n {
 		m, ok := s.message()
@@ -388,7 +389,7 @@ func (s *session) outcomeOf(n int) (o outcome) {
 	return o
 }
 
-// brief is outcome for a peer that may stay silent: it listens as long as wantNothing does.
+// brief is outcome for a peer that may stay silent: it reads as long as wantNothing does.
 func (s *session) brief() outcome {
 	if s.err != nil {
 		return outcome{}
@@ -398,7 +399,7 @@ func (s *session) brief() outcome {
 	return s.outcome()
 }
 
-// octetsOf names a payload.
+// octetsOf describes a payload.
 func octetsOf(b []byte) string {
 	if len(b) == 0 {
 		return "no octets"
@@ -406,7 +407,7 @@ func octetsOf(b []byte) string {
 	return fmt.Sprintf("the %d octets %s", len(b), brief(b))
 }
 
-// brief shows octets, not too many of them.
+// brief returns bytes as text, but not too many.
 func brief(b []byte) string {
 	if len(b) > 24 {
 		return hex.EncodeToString(b[:24]) + "…"

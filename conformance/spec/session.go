@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Bounds of what a case takes from the peer and keeps for its report, in octets.
+// These bound, in bytes, what a case reads from the peer and keeps for its report.
 const (
 	maxReceived = 4 << 20
 	maxLogged   = 64 << 10
 )
 
-// A session is a case under way: its connection and what has happened on it. Like a bufio.Scanner it keeps its first
-// error, and does nothing after it, so a case reads as a script.
+// A session is a running case: its connection and everything that has happened on it. Like a
+// bufio.Scanner it keeps its first error and does nothing after it, so that a case reads like a
+// script.
 type session struct {
 	ctx   context.Context
 	cfg   *Config
@@ -31,12 +32,12 @@ type session struct {
 	stop   func() bool
 	err    error // a *Failure, a *skip, or an *openError
 	record Record
-	known  bool // record is there
+	known  bool // record is set
 
 	request, reply         frame
 	crc                    bool
 	txMarkers, rxMarkers   bool
-	txOff, rxOff, fpduFrom uint64               // offsets in the stream behind the startup frames
+	txOff, rxOff, fpduFrom uint64               // offsets in the stream after the startup frames
 	txMSN, rxMSN           [qnAtomic + 1]uint32 // the last ones used, by queue
 	ended                  ending               // how the peer's half of the stream has ended
 
@@ -45,13 +46,13 @@ type session struct {
 	received int
 }
 
-// An exchange is octets that went one way.
+// An exchange holds the bytes of one direction.
 type exchange struct {
 	sent   bool
 	octets []byte
 }
 
-// An ending is how the peer's half of a stream has ended.
+// An ending is the way in which the peer's half of a stream has ended.
 type ending int
 
 const (
@@ -65,7 +66,7 @@ func (e ending) String() string {
 	return [...]string{"the connection stays open", "FIN", "reset", "FIN in the middle of an FPDU or frame"}[e]
 }
 
-// A Failure is a requirement that the peer does not meet, as far as this case can see.
+// A Failure is a requirement that the peer does not meet, as far as this case can tell.
 type Failure struct {
 	Expected, Got string
 }
@@ -90,10 +91,10 @@ func (s *session) skip(format string, args ...any) {
 	}
 }
 
-// initiator says that this end is the Initiator.
+// initiator reports whether this end is the Initiator.
 func (s *session) initiator() bool { return s.cfg.Part == Responder }
 
-// open makes a new connection, in the place of the one there is.
+// open opens a new connection, which replaces the current one.
 func (s *session) open() {
 	if s.err != nil {
 		return
@@ -106,7 +107,7 @@ func (s *session) open() {
 	}
 	s.conn = conn
 	_ = conn.SetDeadline(s.end)
-	// When the whole run is ended from outside, so are the reads and writes that are under way.
+	// If the whole run is cancelled, reads and writes under way end too.
 	s.stop = context.AfterFunc(s.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	s.crc, s.txMarkers, s.rxMarkers = false, false, false
 	s.txOff, s.rxOff, s.ended, s.known = 0, 0, stillOpen, false
@@ -122,21 +123,21 @@ func (s *session) close() {
 	}
 }
 
-// write sends octets as they are, in one write.
+// write sends bytes unchanged, in one write.
 func (s *session) write(b []byte) {
 	if s.err != nil || len(b) == 0 {
 		return
 	}
 	s.note(true, b)
 	if _, err := s.conn.Write(b); err != nil && s.ended == stillOpen {
-		// A peer that has closed is found out by reading what it said last.
+		// If the peer has closed, reading shows what it sent last.
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			s.fail("the peer to take what is sent to it", "it takes nothing more within %v", s.cfg.timeout())
 		}
 	}
 }
 
-// trickle sends octets one by one, in a write each with a breath between them.
+// trickle sends bytes one by one, with a short pause after each write.
 func (s *session) trickle(b []byte) {
 	for i := range b {
 		s.write(b[i : i+1])
@@ -144,7 +145,8 @@ func (s *session) trickle(b []byte) {
 	}
 }
 
-// pause lets d pass. It is never needed for a result to be right: it makes it likely that writes come one by one.
+// pause waits for d. No result depends on the pause; it makes it likely that writes arrive one by
+// one.
 func (s *session) pause(d time.Duration) {
 	if s.err != nil || d <= 0 {
 		return
@@ -176,7 +178,8 @@ func (s *session) note(sent bool, b []byte) {
 	s.log = append(s.log, exchange{sent, append([]byte(nil), b...)})
 }
 
-// read reads n octets. It returns fewer when the stream ends or the case's time does; ended tells which.
+// read reads n bytes. It returns fewer bytes if the stream or the time of the case ends; ended says
+// which.
 func (s *session) read(n int) []byte {
 	if s.err != nil || s.ended != stillOpen {
 		return nil
@@ -200,8 +203,8 @@ func (s *session) read(n int) []byte {
 	return b[:got]
 }
 
-// readFrame reads the peer's startup frame and checks what a frame must be. ok is false when there is none; the case
-// has failed then, unless noneAllowed.
+// readFrame reads and checks the peer's startup frame. ok is false if there is none. The case has
+// then failed, unless noneAllowed is set.
 func (s *session) readFrame(key string, noneAllowed bool) (f frame, ok bool) {
 	want := fmt.Sprintf("an MPA frame with the key %q", key)
 	b := s.read(frameLen)
@@ -242,7 +245,7 @@ func (s *session) readFrame(key string, noneAllowed bool) (f frame, ok bool) {
 	return f, s.err == nil
 }
 
-// silence says what came instead of something.
+// silence describes what arrived instead of the expected message.
 func (s *session) silence(b []byte) string {
 	text := "nothing"
 	if len(b) > 0 {
@@ -254,7 +257,8 @@ func (s *session) silence(b []byte) string {
 	return fmt.Sprintf("%s, then %v", text, s.ended)
 }
 
-// take reads n octets of an FPDU, without the Markers in it, and appends all of them to raw for the CRC.
+// take reads n bytes of an FPDU, without the Markers among them, and appends all bytes to raw for
+// the CRC.
 func (s *session) take(n int, raw []byte) (b, all []byte) {
 	for n > 0 && s.err == nil && s.ended == stillOpen {
 		if s.rxMarkers && s.rxOff%markEvery == 0 {
@@ -281,7 +285,8 @@ func (s *session) take(n int, raw []byte) (b, all []byte) {
 	return b, raw
 }
 
-// checkMarker judges a Marker at rxOff (RFC 5044 §4.3). first: it stands before the ULPDU_Length of its FPDU.
+// checkMarker checks a Marker at rxOff (RFC 5044 §4.3). first means that the Marker is before the
+// ULPDU_Length of its FPDU.
 func (s *session) checkMarker(m []byte, first bool) {
 	want := uint16(0)
 	if first {
@@ -294,7 +299,8 @@ func (s *session) checkMarker(m []byte, first bool) {
 	}
 }
 
-// next reads one FPDU and checks it as any FPDU is. ok is false when the stream has ended or the time is over.
+// next reads one FPDU and makes the checks that apply to every FPDU. ok is false if the stream or
+// the time has ended.
 func (s *session) next() (g segment, ok bool) {
 	if s.err != nil || s.ended != stillOpen {
 		return g, false
@@ -342,7 +348,7 @@ func (s *session) next() (g segment, ok bool) {
 	return g, s.err == nil
 }
 
-// checkSegment judges what any segment must have.
+// checkSegment makes the checks that apply to every segment.
 func (s *session) checkSegment(g segment) {
 	op := g.op()
 	isTagged := op == opWrite || op == opReadResponse
@@ -363,9 +369,9 @@ func (s *session) checkSegment(g segment) {
 	}
 }
 
-// A message is a whole RDMA Message of the peer.
+// A message is a complete RDMA Message of the peer.
 type message struct {
-	segment  // the first one, with the payload of all
+	segment  // the first segment, with the payload of all segments
 	segments []segment
 }
 

@@ -2,7 +2,7 @@ package spec
 
 import "time"
 
-// What siw does differently, in the kernel 6.1.192 of Debian 12.
+// This file lists the deviations of siw in the kernel 6.1.192 of Debian 12.
 const (
 	siwBusy = "siw closes without its Terminate when it takes a message of its own to be in progress still."
 	siwBits = "siw lays out the Terminate Control in its host's bit order: on a little-endian machine layer and error type are exchanged, " +
@@ -23,7 +23,7 @@ const (
 		"warns of a use after free when it is closed."
 )
 
-// siw is Linux's software iWARP.
+// siw is the profile of Linux's software iWARP.
 func siw() *Profile {
 	d := map[string]Deviation{
 		"5044/4.1/pad-of-zero":                     {Sentence: "siw does not set its pad octets to zero.", Got: "a pad octet that is not"},
@@ -65,7 +65,8 @@ func siw() *Profile {
 		"5040/7.2/read-wraps":                      {Sentence: "siw closes without a Terminate for a Read whose source TO wraps.", Got: "nothing, then"},
 		"5040/7.2/no-right-to-read":                {Sentence: "siw answers a Read of memory that does not grant it.", Got: "RDMA Read Response"},
 	}
-	// All that is wrong with these is the order of bits: the first two octets of the Terminate Header.
+	// In these cases only the order of bits is wrong, in the first two octets of the Terminate
+	// Header.
 	for header, ids := range map[string][]string{
 		"0202": {"5044/4.4/crc-payload", "5044/4.4/crc-pad", "5044/4.4/crc-field", "5044/4.4/wrong-length"},
 		"1000": {"5040/4.8/header-of-read", "5040/5.3/send-with-se-and-invalidate", "5040/7.2/read-invalid-stag"},

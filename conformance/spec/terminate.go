@@ -7,18 +7,19 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A code is what a Terminate says: layer, error type and error code.
+// A code is the contents of a Terminate's first fields: layer, error type and error code.
 type code struct{ layer, etype, code byte }
 
 func (c code) String() string {
 	return fmt.Sprintf("%v (%#x/%#x/%#02x)", rdmap.TerminateCode(uint16(c.layer)<<12|uint16(c.etype)<<8|uint16(c.code)), c.layer, c.etype, c.code)
 }
 
-// wantTerminate reads to the end of the stream. One Terminate must come with one of the codes, any if there are none,
-// and nothing else before or after it. It returns it and its segment.
+// wantTerminate reads to the end of the stream. Exactly one Terminate must arrive, with one of the
+// codes, or with any code if there are none. wantTerminate returns the Terminate and its segment.
 func (s *session) wantTerminate(codes ...code) outcome { return s.ending(false, codes) }
 
-// wantEnd is wantTerminate where the peer may also just close: with no code the end alone counts.
+// wantEnd is wantTerminate for a peer that may also just close. If there are no codes, only the end
+// matters.
 func (s *session) wantEnd(codes ...code) outcome { return s.ending(true, codes) }
 
 func (s *session) ending(orClose bool, codes []code) outcome {
@@ -51,11 +52,11 @@ func (s *session) ending(orClose bool, codes []code) outcome {
 	return o
 }
 
-// A terminate is the Terminate Header (RFC 5040 §4.8), as it came.
+// A terminate is the Terminate Header (RFC 5040 §4.8), as it arrived.
 type terminate struct {
 	code
-	flags    byte // M, D, R in the three top bits
-	reserved bool // some bit of the others, or of the next octet, is set
+	flags    byte // M, D and R in the top three bits
+	reserved bool // one of the other bits, or of the bits of the next octet, is set
 	length   int  // DDP Segment Length
 	header   []byte
 	rdmap    []byte
@@ -68,8 +69,8 @@ const (
 	termR = 0x20
 )
 
-// parseTerminate returns nil when b ends inside the header. Figure 7 has a place for the DDP Segment Length whether
-// it is valid or not, when a header follows.
+// parseTerminate returns nil if b ends inside the header. If a header follows, Figure 7 has a place
+// for the DDP Segment Length, valid or not.
 func parseTerminate(b []byte) *terminate {
 	if len(b) < 4 {
 		return nil

@@ -10,16 +10,16 @@ import (
 const (
 	keyRequest = "MPA ID Req Frame"
 	keyReply   = "MPA ID Rep Frame"
-	frameLen   = 20  // octets without Private Data
-	maxPrivate = 512 // octets of Private Data
+	frameLen   = 20  // bytes without Private Data
+	maxPrivate = 512 // bytes of Private Data
 
 	flagM   = 0x80
 	flagC   = 0x40
 	flagR   = 0x20
 	flagS   = 0x10
-	flagRes = 0x0F // reserved with S; without it also flagS
+	flagRes = 0x0F // reserved with S; without S, flagS is reserved too
 
-	// The enhanced data: a 32-bit word.
+	// These are the flags of the enhanced data, read as one word of 32 bits.
 	bitA      = 0x80000000
 	bitB      = 0x40000000 // Send
 	bitC      = 0x00008000 // Write
@@ -28,13 +28,13 @@ const (
 	markEvery = 512
 )
 
-// A frame is a Request or a Reply, right or wrong.
+// A frame is a Request or a Reply, correct or not.
 type frame struct {
 	key      string
 	flags    byte
 	revision byte
-	private  []byte // with flagS the enhanced data comes first
-	length   int    // PD_Length where that is not the length of private; 0: it is
+	private  []byte // with flagS it begins with the enhanced data
+	length   int    // PD_Length; 0 means the length of private
 }
 
 func (f frame) octets() []byte {
@@ -48,7 +48,7 @@ func (f frame) octets() []byte {
 
 func (f frame) isEnhanced() bool { return f.revision >= 2 && f.flags&flagS != 0 && len(f.private) >= 4 }
 
-// word is the enhanced data; 0 without.
+// word returns the enhanced data, or 0 without them.
 func (f frame) word() uint32 {
 	if !f.isEnhanced() {
 		return 0
@@ -59,7 +59,7 @@ func (f frame) word() uint32 {
 func (f frame) ird() int { return int(f.word() >> 16 & depthULP) }
 func (f frame) ord() int { return int(f.word() & depthULP) }
 
-// ulp is the Private Data of the peer's program.
+// ulp returns the Private Data of the peer's program.
 func (f frame) ulp() []byte {
 	if f.isEnhanced() {
 		return f.private[4:]
@@ -77,22 +77,23 @@ func (f frame) String() string {
 
 func enhanced(word uint32) []byte { return binary.BigEndian.AppendUint32(nil, word) }
 
-// depths is the enhanced data without flags.
+// depths returns the enhanced data without flags.
 func depths(ird, ord int) uint32 { return uint32(ird)<<16 | uint32(ord) }
 
-// An fpdu is one FPDU to be sent, right or wrong.
+// An fpdu is an FPDU to send, correct or not.
 type fpdu struct {
 	ulpdu     []byte
-	length    int    // ULPDU_Length where it lies; 0: the length of ulpdu
-	pad       byte   // what the pad octets are
-	crcXor    uint32 // what the CRC field is wrong by
-	ptrXor    uint16 // what the FPDUPTR of Markers is wrong by
+	length    int    // ULPDU_Length; 0 means the length of ulpdu
+	pad       byte   // the value of the pad bytes
+	crcXor    uint32 // the error in the CRC field
+	ptrXor    uint16 // the error in the FPDUPTR of Markers
 	markerRes uint16 // the reserved octets of Markers
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// appendTo appends the FPDU that begins at offset off of the stream. With markers they are put in.
+// appendTo appends the FPDU that begins at offset off of the stream. With markers it inserts
+// Markers.
 func (f fpdu) appendTo(b []byte, off uint64, crc, markers bool) []byte {
 	n := len(f.ulpdu)
 	if f.length != 0 {
@@ -131,7 +132,7 @@ func (f fpdu) appendTo(b []byte, off uint64, crc, markers bool) []byte {
 	return binary.LittleEndian.AppendUint32(b, sum^f.crcXor)
 }
 
-// DDP's and RDMAP's control octets.
+// These are the control octets of DDP and RDMAP.
 const (
 	ddpTagged = 0x80
 	ddpLast   = 0x40
@@ -163,7 +164,7 @@ const (
 	untaggedLen = 18
 )
 
-// opNames are for what was expected and what came.
+// opNames are the opcodes' names for expected and actual answers.
 var opNames = map[byte]string{
 	opWrite: "RDMA Write", opReadRequest: "RDMA Read Request", opReadResponse: "RDMA Read Response", opSend: "Send",
 	opSendInv: "Send with Invalidate", opSendSE: "Send with Solicited Event", opSendSEInv: "Send with Solicited Event and Invalidate",
@@ -178,7 +179,7 @@ func opName(op byte) string {
 	return fmt.Sprintf("opcode %#x", op)
 }
 
-// A segment is one DDP segment, as it is sent or has come.
+// A segment is one DDP segment, sent or received.
 type segment struct {
 	ddp, rdmap byte   // the control octets
 	stag       uint32 // tagged
@@ -188,15 +189,15 @@ type segment struct {
 	mo         uint32
 	payload    []byte
 
-	size   int  // octets of the ULPDU it came in
-	padSet bool // a pad octet was not zero
+	size   int  // length in bytes of the received ULPDU
+	padSet bool // a pad byte was not zero
 }
 
 func (g segment) tagged() bool { return g.ddp&ddpTagged != 0 }
 func (g segment) last() bool   { return g.ddp&ddpLast != 0 }
 func (g segment) op() byte     { return g.rdmap & 0x0F }
 
-// octets is the ULPDU.
+// octets returns the ULPDU.
 func (g segment) octets() []byte {
 	b := []byte{g.ddp, g.rdmap}
 	if g.tagged() {
@@ -232,17 +233,17 @@ func (g segment) String() string {
 	return fmt.Sprintf("%s on QN %d, MSN %d, MO %d, %d octets, control octets %02x %02x", opName(g.op()), g.qn, g.msn, g.mo, len(g.payload), g.ddp, g.rdmap)
 }
 
-// tagged is a tagged message in one segment.
+// tagged returns a tagged message in one segment.
 func tagged(op byte, stag uint32, to uint64, payload []byte) segment {
 	return segment{ddp: ddpTagged | ddpLast | version, rdmap: version<<6 | op, stag: stag, to: to, payload: payload}
 }
 
-// untagged is an untagged message in one segment.
+// untagged returns an untagged message in one segment.
 func untagged(op byte, qn, msn uint32, payload []byte) segment {
 	return segment{ddp: ddpLast | version, rdmap: version<<6 | op, qn: qn, msn: msn, payload: payload}
 }
 
-// readHeader is the RDMA Read Request Header (RFC 5040 §4.4).
+// A readHeader is the RDMA Read Request Header (RFC 5040 §4.4).
 func readHeader(sinkSTag uint32, sinkTO uint64, n, stag uint32, to uint64) []byte {
 	b := binary.BigEndian.AppendUint32(nil, sinkSTag)
 	b = binary.BigEndian.AppendUint64(b, sinkTO)

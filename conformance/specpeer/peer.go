@@ -17,30 +17,31 @@ import (
 
 const (
 	receives    = 2 * spec.MinReceives // buffers posted
-	receiveSize = spec.MinReceive      // octets of each
-	regionSize  = spec.MinRegion       // octets of each region
+	receiveSize = spec.MinReceive      // bytes of each
+	regionSize  = spec.MinRegion       // bytes of each region
 	hello       = "hello"              // what the Initiator sends first
 	retry       = 50 * time.Millisecond
-	maxFailures = 3 // to dial, one after another
+	maxFailures = 3 // failed dials, one after another
 )
 
-// DefaultStartup is the time-out of MPA startup.
+// DefaultStartup is the default timeout of MPA startup.
 const DefaultStartup = 2 * time.Second
 
-// DefaultPatience is how long Dial tries for its first connection.
+// DefaultPatience is the default of Peer.Patience.
 const DefaultPatience = 10 * time.Second
 
 // A Peer keeps the contract of conformance/SPEC.md. The zero value works.
 type Peer struct {
-	// Socket is how connections behave. What the contract is about is set by this package: message mode, no
-	// capability record in front of the Private Data, the receive buffers. HandshakeTimeout is told to the other end; zero
-	// means DefaultStartup.
+	// Socket configures the connections. The package overrides the settings that the contract
+	// concerns: message mode, no capability record before the Private Data, and the receive
+	// buffers. The peer announces HandshakeTimeout to the other end; zero means DefaultStartup.
 	Socket extsock.Config
-	// NoExtensions does without atomics and Immediate Data.
+	// NoExtensions turns off atomics and Immediate Data.
 	NoExtensions bool
-	// Patience is how long Dial tries for its first connection. Zero means DefaultPatience.
+	// Patience is how long Dial tries to make its first connection. Zero means DefaultPatience.
 	Patience time.Duration
-	// Failed, if it is not nil, is told why a connection has ended; most of them are meant to fail.
+	// Failed, if not nil, is called with the reason for the end of a connection. Most connections
+	// are meant to fail.
 	Failed func(error)
 }
 
@@ -52,12 +53,13 @@ func (p *Peer) Config() *extsock.Config {
 	if c.HandshakeTimeout == 0 {
 		c.HandshakeTimeout = DefaultStartup
 	}
-	c.BadSTagDelay = -1 // wrong STags are what it is here for
+	c.BadSTagDelay = -1 // the tests use wrong STags on purpose
 	return &c
 }
 
-// Serve takes connections from l, a Listener of extsock whose Config must be p's, until ctx is done, and closes l. It returns when all
-// connections have ended. That ctx is done is no error.
+// Serve accepts connections from l until ctx is done, closes l, and returns when all connections
+// have ended. l must be a Listener of extsock with the Config of p. It is not an error if ctx is
+// done.
 func (p *Peer) Serve(ctx context.Context, l net.Listener) error {
 	var connections sync.WaitGroup
 	defer connections.Wait()
@@ -75,9 +77,9 @@ func (p *Peer) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// Dial dials address again and again, one connection at a time, until that has failed three times in a row (one alone may
-// be a reset that came at once) or ctx is done. Only a first connection that does not come about within Patience is
-// an error.
+// Dial dials address again and again, one connection at a time, until ctx is done or three dials in
+// a row fail. (A single failure may be an immediate reset.) It returns an error only if the first
+// connection cannot be made within Patience.
 func (p *Peer) Dial(ctx context.Context, address string) error {
 	patience := p.Patience
 	if patience == 0 {
@@ -123,7 +125,7 @@ func (p *Peer) serve(ctx context.Context, conn *extsock.Conn, initiator bool) {
 type connection struct {
 	conn      *extsock.Conn
 	initiator bool
-	startup   time.Duration // its time-out
+	startup   time.Duration // its timeout
 	buffers   [receives][receiveSize]byte
 }
 
@@ -152,7 +154,7 @@ func (c *connection) run(ctx context.Context, extensions bool) error {
 	}
 }
 
-// lend registers the regions and makes the record that names them.
+// lend registers the regions and returns the record that describes them.
 func (c *connection) lend(extensions bool) (r spec.Record, err error) {
 	r.Flags = spec.FlagMemory | spec.FlagInvalidate | spec.FlagReadOnly | spec.FlagWriteOnly | spec.FlagStartup
 	access := ddp.RemoteRead | ddp.RemoteWrite
@@ -198,7 +200,7 @@ func (c *connection) echo(ctx context.Context) error {
 	return c.post(done.ID)
 }
 
-// send sends one message, and returns when TCP has it.
+// send sends one message, and returns when TCP has accepted it.
 func (c *connection) send(ctx context.Context, message []byte) error {
 	if err := c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: message}); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Count runs every test that covers a requirement of the RFCs and prints, for each RFC, how many of its requirements have a
-// test that passes. It is run in the module's root and fails where a testable MUST, MUST NOT or IS has none.
+// Count runs every test that covers a requirement of the RFCs. For each RFC it prints how many
+// requirements have a test that passes. It must run in the module's root. It fails if a testable
+// MUST, MUST NOT or IS has no such test.
 package main
 
 import (
