@@ -54,7 +54,7 @@ func TestPingBothRoles(t *testing.T) {
 	}()
 	port := awaitListener(t, errs, served)
 	status, stdout, stderr := runs(t, []*cli.Command{pingCommand()}, strings.Fields("ping -cvV -a 127.0.0.1 -p "+port+" -C 2 -S 20")...)
-	want := regexp.MustCompile(`^ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n2 pings of 20 octets, RTT min/avg/max [0-9.]+/[0-9.]+/[0-9.]+ µs\n$`)
+	want := regexp.MustCompile(`^ping data: rdma-ping-0: ABCDEF\nping data: rdma-ping-1: BCDEFG\n2 pings of 20 bytes, RTT min/avg/max [0-9.]+/[0-9.]+/[0-9.]+ µs\n$`)
 	if status != exitOK || !want.MatchString(stdout) || stderr != "" {
 		t.Errorf("client: status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}

@@ -108,7 +108,7 @@ func TestProxyProcesses(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	const ended = `^rddp proxy: 127\.0\.0\.1:\d+ -> \S+: 1048576 octets there, 1048576 back, DDP, [0-9.]+m?s$`
+	const ended = `^rddp proxy: 127\.0\.0\.1:\d+ -> \S+: 1048576 bytes there, 1048576 back, DDP, [0-9.]+m?s$`
 	for range conns {
 		entrance.line(t, ended)
 		exit.line(t, ended)
@@ -147,7 +147,7 @@ func TestProxySecondInterrupt(t *testing.T) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		t.Fatal(err)
 	}
-	entrance.line(t, `^rddp proxy: connections: \d under way, 0 ended, 0 of them failed; octets: \d there, \d back$`)
+	entrance.line(t, `^rddp proxy: connections: \d under way, 0 ended, 0 of them failed; bytes: \d there, \d back$`)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	go func() { // one that comes with the first is the same, so it takes more than two

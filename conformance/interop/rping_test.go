@@ -100,7 +100,7 @@ func TestRddpPingToRping(t *testing.T) {
 		if got := strings.Count(out, "ping data: rdma-ping-"); got != iterations {
 			t.Errorf("rddp shows the data of %d pings, want %d", got, iterations)
 		}
-		if want := fmt.Sprintf("%d pings of %d octets", iterations, size); !strings.Contains(out, want) {
+		if want := fmt.Sprintf("%d pings of %d bytes", iterations, size); !strings.Contains(out, want) {
 			t.Errorf("rddp does not say %q:\n%.400s", want, out)
 		}
 		client.wantStartup(t, s.crc)

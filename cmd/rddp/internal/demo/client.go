@@ -196,7 +196,7 @@ func plainTCP(ctx context.Context, address string, p []byte) (write, read time.D
 	}
 	read = time.Since(begin)
 	if !bytes.Equal(back, p) {
-		return 0, 0, errors.New("plain TCP brought back other octets")
+		return 0, 0, errors.New("plain TCP brought back other bytes")
 	}
 	return write, read, nil
 }

@@ -52,11 +52,11 @@ func appendMessage(b []byte, verb string, arg []byte) []byte {
 
 func parseMessage(b []byte) (verb string, arg []byte, err error) {
 	if len(b) < headLen {
-		return "", nil, fmt.Errorf("a message of %d octets", len(b))
+		return "", nil, fmt.Errorf("a message of %d bytes", len(b))
 	}
 	n := binary.BigEndian.Uint32(b[verbLen:])
 	if uint64(n) > uint64(len(b)-headLen) {
-		return "", nil, errors.New("a message shorter than it says")
+		return "", nil, errors.New("a message shorter than its length field says")
 	}
 	return strings.TrimRight(string(b[:verbLen]), "\x00"), b[headLen : headLen+int(n)], nil
 }
@@ -140,11 +140,11 @@ func serveRDMA(nc net.Conn) error {
 // grant registers the memory that an offer asks for.
 func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
 	if len(arg) != 8 {
-		return nil, nil, errors.New("an offer has 8 octets")
+		return nil, nil, errors.New("an offer must have 8 bytes")
 	}
 	size := binary.BigEndian.Uint64(arg)
 	if size == 0 || size > maxOffer {
-		return nil, nil, fmt.Errorf("an offer of %d octets", size)
+		return nil, nil, fmt.Errorf("an offer of %d bytes", size)
 	}
 	memory = make([]byte, size)
 	handle, err = register(c, memory, ddp.RemoteRead|ddp.RemoteWrite)
@@ -177,7 +177,7 @@ func servePlain(c net.Conn) error {
 	}
 	n := binary.BigEndian.Uint64(size[:])
 	if n == 0 || n > maxOffer {
-		return fmt.Errorf("a plain transfer of %d octets", n)
+		return fmt.Errorf("a plain transfer of %d bytes", n)
 	}
 	memory := make([]byte, n)
 	if _, err := io.ReadFull(c, memory); err != nil {

@@ -122,7 +122,7 @@ func (c *copier) planDownloadDir(p *plan, root *os.Root, d job) error {
 		j.shown = Name{Address: p.address, Path: j.from}.String()
 		err := checkPath(j.from)
 		if c.planned += len(j.from) + len(j.to) + len(j.shown); c.planned > maxPlanned {
-			err = fmt.Errorf("%w: their paths have more than %d octets", ErrTooManyEntries, maxPlanned)
+			err = fmt.Errorf("%w: their paths have more than %d bytes", ErrTooManyEntries, maxPlanned)
 		}
 		switch {
 		case err != nil:
@@ -299,7 +299,7 @@ func checkChunk(m message, index, since uint64, rest int64) error {
 // resumable adds to an error in the middle of a copy that the received bytes are kept.
 func resumable(err error, p *part) error {
 	if (errors.Is(err, ErrLost) || isDiskFull(err)) && p.off > 0 && p.attr.size() > resumeMin {
-		return fmt.Errorf("%w; the same command goes on after the %d octets that are here", err, p.off)
+		return fmt.Errorf("%w; the same command continues after the %d bytes received", err, p.off)
 	}
 	return err
 }

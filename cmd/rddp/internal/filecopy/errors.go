@@ -14,7 +14,7 @@ import (
 // match fs.ErrNotExist, fs.ErrPermission and syscall.ENOSPC.
 var (
 	// ErrReadOnly means that the server does not accept files.
-	ErrReadOnly = errors.New("the server is read-only (it takes files if started with -w)")
+	ErrReadOnly = errors.New("the server is read-only (with -w it accepts files)")
 	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the moment.
 	ErrTooManyClients = errors.New("too many clients at the moment")
 	// ErrTooManyEntries means that the directories to download contain more than 2^20 files and
@@ -37,7 +37,7 @@ var (
 	ErrChanged = errors.New("the source changed during the copy")
 	// ErrMismatch means that the SHA-256 of the received bytes differs from that of the source. The
 	// part is removed.
-	ErrMismatch = errors.New("what arrived is not what was sent: SHA-256 differs; nothing is kept")
+	ErrMismatch = errors.New("the received file differs from the sent file (SHA-256); nothing is kept")
 	// ErrLost means that the connection ended in the middle of a copy.
 	ErrLost = errors.New("connection lost")
 	// ErrGivenUp means that the file was not tried, because the connection failed at each of the 5 files before it.

@@ -186,7 +186,7 @@ func TestSilence(t *testing.T) {
 			Progress: func(Progress) { last = time.Now() },
 			Failed:   func(name string, err error) { o.failures[name] = err },
 		})
-		o.wantFailure(t, ErrLost, "nothing heard", "the same command goes on")
+		o.wantFailure(t, ErrLost, "nothing heard", "the same command continues")
 		if took := last.Sub(begin); took < idle || took > 2*idle {
 			t.Errorf("given up after %v", took)
 		}

@@ -200,7 +200,7 @@ func parseMessage(b []byte) (m message, err error) {
 	case l&hasText != 0:
 		m.text = string(b)
 	case len(b) > 0:
-		err = fmt.Errorf("%w: %d octets behind %v", errMessage, len(b), m.kind)
+		err = fmt.Errorf("%w: %d bytes after %v", errMessage, len(b), m.kind)
 	}
 	if err != nil {
 		return message{}, err

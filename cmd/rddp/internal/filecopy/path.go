@@ -72,7 +72,7 @@ func parseAddress(authority string) (string, error) {
 	} else if inner, ok := strings.CutPrefix(authority, "["); ok && strings.IndexAny(inner, "[]") == len(inner)-1 && strings.HasSuffix(inner, "]") {
 		host = inner[:len(inner)-1]
 	} else if strings.ContainsAny(authority, ":[]") {
-		return "", fmt.Errorf("bad host %q (IPv6 addresses stand in brackets)", authority)
+		return "", fmt.Errorf("bad host %q (IPv6 addresses must be in brackets)", authority)
 	}
 	if host == "" || port == "" {
 		return "", fmt.Errorf("bad host %q", authority)
@@ -114,7 +114,7 @@ func checkPath(p string) error {
 		return nil
 	}
 	if len(p) > maxPath {
-		return fmt.Errorf("%w: %d octets, the most are %d", ErrPath, len(p), maxPath)
+		return fmt.Errorf("%w: %d bytes, the maximum is %d", ErrPath, len(p), maxPath)
 	}
 	for e := range strings.SplitSeq(p, "/") {
 		if err := checkName(e); err != nil {

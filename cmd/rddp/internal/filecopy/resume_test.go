@@ -62,7 +62,7 @@ func TestResumeAfterCut(t *testing.T) {
 				b := content(size, 7)
 				put(t, filepath.Join(from, "f"), b)
 				first := cp(t, Config{Socket: extsock.Config{Backend: cutting}}, dst, src)
-				first.wantFailure(t, ErrLost, "the same command goes on")
+				first.wantFailure(t, ErrLost, "the same command continues")
 				v.stop()
 				have := partLen(to)
 				if have < cut/4 || have > cut {
@@ -292,7 +292,7 @@ func TestDiskFull(t *testing.T) {
 				put(t, filepath.Join(from, "s", f), content(n, 1))
 			}
 			o := cp(t, Config{Recursive: true, limit: limit}, dst, src)
-			o.wantFailure(t, syscall.ENOSPC, "no space left", "the same command goes on")
+			o.wantFailure(t, syscall.ENOSPC, "no space left", "the same command continues")
 			if o.Files != 2 {
 				t.Errorf("%+v, want 2 files copied", o.Summary)
 			}
@@ -329,7 +329,7 @@ func TestServerKilled(t *testing.T) {
 					v.stop() // the second time it does nothing
 				}
 			}}, dst, src)
-			o.wantFailure(t, ErrLost, "the same command goes on")
+			o.wantFailure(t, ErrLost, "the same command continues")
 			have := partLen(to)
 			if have <= 0 {
 				t.Fatalf("the part has %d octets", have)

@@ -90,7 +90,7 @@ func (s *source) rest() int64 { return s.attr.size() - s.off }
 func (s *source) read(p []byte) error {
 	_, err := io.ReadFull(s.f, p)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: it has become shorter", ErrChanged)
+		return fmt.Errorf("%w: the file has become shorter", ErrChanged)
 	}
 	if err != nil {
 		return err

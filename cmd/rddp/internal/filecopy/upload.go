@@ -160,7 +160,7 @@ func (c *copier) uploadFile(j job) error {
 	c.report(src.off)
 	if err := c.push(src); err != nil {
 		if (errors.Is(err, ErrLost) || errors.Is(err, syscall.ENOSPC)) && src.attr.size() > resumeMin {
-			err = fmt.Errorf("%w; the same command goes on with what has arrived", err)
+			err = fmt.Errorf("%w; the same command continues the copy", err)
 		}
 		return err
 	}

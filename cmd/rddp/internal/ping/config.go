@@ -98,7 +98,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("count %d is negative", c.Count)
 	}
 	if c.Timeout < 0 {
-		return fmt.Errorf("time-out %v is negative", c.Timeout)
+		return fmt.Errorf("timeout %v is negative", c.Timeout)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func ParseRTR(list string) (mpa.RTR, error) {
 		case "read":
 			set |= mpa.RTRRead
 		default:
-			return 0, fmt.Errorf("%q is no RTR kind: they are send, write and read", name)
+			return 0, fmt.Errorf("%q is not an RTR kind; the kinds are send, write and read", name)
 		}
 	}
 	return set, nil

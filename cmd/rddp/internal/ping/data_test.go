@@ -51,13 +51,13 @@ func TestCompare(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	s := Summary{Size: 64}
-	if got, want := s.String(), "0 pings of 64 octets"; got != want {
+	if got, want := s.String(), "0 pings of 64 bytes"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
 	for _, d := range []time.Duration{1500, 500, 1000} {
 		s.add(d * time.Microsecond)
 	}
-	if got, want := s.String(), "3 pings of 64 octets, RTT min/avg/max 500.0/1000.0/1500.0 µs"; got != want {
+	if got, want := s.String(), "3 pings of 64 bytes, RTT min/avg/max 500.0/1000.0/1500.0 µs"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
 }

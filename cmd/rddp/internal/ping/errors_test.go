@@ -110,7 +110,7 @@ var clientFaults = []struct {
 		s.send(context.Background(), make([]byte, 8))
 		s.receive(context.Background())
 		s.conn.Close()
-	}, is(ErrProtocol), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ", "8 octets instead of 16"}},
+	}, is(ErrProtocol), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ", "8 bytes instead of 16"}},
 	{"a go-ahead that is too long", func(t *testing.T, stream toe.Stream) {
 		s := acceptOne(t, stream)
 		s.receive(context.Background())
@@ -235,11 +235,11 @@ var serverFaults = []struct {
 		c.register(1001)
 		c.offer(ctx, "source", c.source)
 		c.receive(ctx)
-	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "1001 octets", "1 to 1000"}},
+	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "1001 bytes", "1 to 1000"}},
 	{"a source of no octets", func(ctx context.Context, c *client) {
 		c.send(ctx, make([]byte, messageLen))
 		c.receive(ctx)
-	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "0 octets"}},
+	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "0 bytes"}},
 	{"a source that does not exist", func(ctx context.Context, c *client) {
 		h := c.source.Handle()
 		h.STag ^= 0x5500
@@ -257,7 +257,7 @@ var serverFaults = []struct {
 		h.Len--
 		c.send(ctx, h.AppendTo(nil))
 		c.receive(ctx)
-	}, is(ErrProtocol), []string{"ping 0: RDMA Write to the sink buffer: ", "it has 63 octets, the ping data 64"}},
+	}, is(ErrProtocol), []string{"ping 0: RDMA Write to the sink buffer: ", "its buffer has 63 bytes, the ping data 64"}},
 	{"a sink that may not be written", func(ctx context.Context, c *client) {
 		c.offer(ctx, "source", c.source)
 		c.receive(ctx)
@@ -268,7 +268,7 @@ var serverFaults = []struct {
 	{"a message that is no handle", func(ctx context.Context, c *client) {
 		c.send(ctx, []byte("hello"))
 		c.receive(ctx)
-	}, is(ErrProtocol), []string{"ping 0: waiting for the client's source buffer: ", "5 octets instead of 16"}},
+	}, is(ErrProtocol), []string{"ping 0: waiting for the client's source buffer: ", "5 bytes instead of 16"}},
 }
 
 func TestServerFaults(t *testing.T) {

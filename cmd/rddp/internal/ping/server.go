@@ -224,7 +224,7 @@ func (a *answerer) read(ctx context.Context, source rdmap.Handle) error {
 	const step = "RDMA Read of the source buffer"
 	a.traceHandle(ctx, step, source)
 	if source.Len == 0 || uint64(source.Len) > uint64(a.cfg.limit()) {
-		return a.fail(step, fmt.Errorf("the client's buffer has %d octets; this server takes 1 to %d", source.Len, a.cfg.limit()))
+		return a.fail(step, fmt.Errorf("the client's buffer has %d bytes; this server accepts 1 to %d", source.Len, a.cfg.limit()))
 	}
 	if n := int(source.Len); n > cap(a.data) {
 		a.data = make([]byte, n)
@@ -242,7 +242,7 @@ func (a *answerer) write(ctx context.Context, sink rdmap.Handle) error {
 	const step = "RDMA Write to the sink buffer"
 	a.traceHandle(ctx, step, sink)
 	if uint64(sink.Len) < uint64(len(a.data)) {
-		return a.fail(step, fmt.Errorf("%w: it has %d octets, the ping data %d", ErrProtocol, sink.Len, len(a.data)))
+		return a.fail(step, fmt.Errorf("%w: its buffer has %d bytes, the ping data %d", ErrProtocol, sink.Len, len(a.data)))
 	}
 	if err := a.do(ctx, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: a.data, Remote: sink}); err != nil {
 		return a.fail(step, err)

@@ -69,7 +69,7 @@ func (s *session) receive(ctx context.Context) (message [messageLen]byte, err er
 		return message, err
 	}
 	if done.Len != messageLen {
-		return message, fmt.Errorf("%w: a message of %d octets instead of %d", ErrProtocol, done.Len, messageLen)
+		return message, fmt.Errorf("%w: a message of %d bytes instead of %d", ErrProtocol, done.Len, messageLen)
 	}
 	message = s.recv[done.ID]
 	return message, s.post(done.ID)

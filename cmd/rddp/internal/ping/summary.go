@@ -30,7 +30,7 @@ func (s Summary) Avg() time.Duration {
 
 // String returns the summary as one line, with times in microseconds.
 func (s Summary) String() string {
-	line := fmt.Sprintf("%d pings of %d octets", s.Pings, s.Size)
+	line := fmt.Sprintf("%d pings of %d bytes", s.Pings, s.Size)
 	if s.Pings > 0 {
 		line += fmt.Sprintf(", RTT min/avg/max %.1f/%.1f/%.1f µs", micros(s.Min), micros(s.Avg()), micros(s.Max))
 	}

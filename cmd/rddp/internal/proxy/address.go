@@ -37,7 +37,7 @@ func ParseAddress(s string) (Address, error) {
 	}
 	_, port, err := net.SplitHostPort(address)
 	if err != nil || port == "" || strings.Contains(address, "/") {
-		return Address{}, fmt.Errorf("%q is no address: write HOST:PORT or unix:PATH, or rddp://HOST[:PORT] for DDP", s)
+		return Address{}, fmt.Errorf("%q is not an address: write HOST:PORT or unix:PATH, or rddp://HOST[:PORT] for DDP", s)
 	}
 	return Address{DDP: ddp, Network: "tcp", Address: address}, nil
 }

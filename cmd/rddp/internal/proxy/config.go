@@ -72,11 +72,11 @@ func (c *Config) log() *slog.Logger {
 func (c *Config) check() error {
 	switch {
 	case c.Timeout < 0:
-		return fmt.Errorf("time-out %v is negative", c.Timeout)
+		return fmt.Errorf("timeout %v is negative", c.Timeout)
 	case c.Idle < 0:
-		return fmt.Errorf("idle time-out %v is negative", c.Idle)
+		return fmt.Errorf("idle timeout %v is negative", c.Idle)
 	case c.MaxConns < 0:
-		return fmt.Errorf("%d connections are negative", c.MaxConns)
+		return fmt.Errorf("the maximum of %d connections is negative", c.MaxConns)
 	}
 	return nil
 }

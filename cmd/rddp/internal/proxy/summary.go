@@ -22,7 +22,7 @@ func (s Summary) String() string {
 		if s.DDPMode {
 			mode = "DDP"
 		}
-		text += fmt.Sprintf(": %d octets there, %d back, %s, %v", s.There, s.Back, mode, s.Duration.Round(time.Millisecond/10))
+		text += fmt.Sprintf(": %d bytes there, %d back, %s, %v", s.There, s.Back, mode, s.Duration.Round(time.Millisecond/10))
 	}
 	if s.Err != nil {
 		text += ": " + s.Err.Error()
@@ -39,5 +39,5 @@ type Stats struct {
 }
 
 func (s Stats) String() string {
-	return fmt.Sprintf("connections: %d under way, %d ended, %d of them failed; octets: %d there, %d back", s.Open, s.Ended, s.Failed, s.There, s.Back)
+	return fmt.Sprintf("connections: %d under way, %d ended, %d of them failed; bytes: %d there, %d back", s.Open, s.Ended, s.Failed, s.There, s.Back)
 }
