@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Capture records the TCP packets on an interface of the guest until stop is called, which writes them to the
-// pcap file. "eth0" is what passes between siw and the host, "lo" what passes within the guest.
+// Capture records the TCP packets on an interface of the guest until stop is called, which writes
+// them to the pcap file. "eth0" carries the traffic between siw and the host, "lo" the traffic
+// inside the guest.
 func (g *Guest) Capture(t testing.TB, iface, file string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -33,7 +34,8 @@ func (g *Guest) Capture(t testing.TB, iface, file string) (stop func()) {
 	go func() { pcap <- readUntilSentinel(p.Stdout, sentinel) }()
 	return func() {
 		t.Helper()
-		// A connection attempt to port 9, seen in the capture, tells that all before it is there.
+		// A connection attempt to port 9 in the capture shows that the capture contains everything
+		// before it.
 		to := GuestIP
 		if iface == "eth0" {
 			to = HostIP
@@ -54,7 +56,8 @@ func (g *Guest) Capture(t testing.TB, iface, file string) (stop func()) {
 	}
 }
 
-// awaitText waits until a process has written text to its standard error; false: it ended before.
+// awaitText waits until a process has written text to its standard error. It returns false if the
+// process ended before.
 func awaitText(p *Process, text string) (said string, ok bool) {
 	b := make([]byte, 512)
 	for !strings.Contains(said, text) {
@@ -67,7 +70,8 @@ func awaitText(p *Process, text string) (said string, ok bool) {
 	return said, true
 }
 
-// Lengths in a pcap file, and where TCP's destination port is in an Ethernet frame with IPv4.
+// These are lengths in a pcap file, and the position of TCP's destination port in an Ethernet frame
+// with IPv4.
 const (
 	pcapHeader   = 24
 	recordHeader = 16
@@ -75,8 +79,8 @@ const (
 	discardPort  = 9
 )
 
-// readUntilSentinel reads a pcap stream to its end and returns what precedes the first packet to port 9, at which
-// it closes found.
+// readUntilSentinel reads a pcap stream to its end and returns everything before the first packet
+// to port 9. It closes found at that packet.
 func readUntilSentinel(r io.Reader, found chan<- struct{}) []byte {
 	head := make([]byte, pcapHeader)
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// GuestIP is the guest's address. siw listens on it; connections from within the guest use it, too.
+	// GuestIP is the guest's address. siw listens on it, and connections inside the guest use it
+	// too.
 	GuestIP = "10.0.2.15"
 	// HostIP is the host's 127.0.0.1 as the guest sees it.
 	HostIP = "10.0.2.2"
 
-	bootLimit    = 90 * time.Second // longest wait for a guest to come up; 6 s are usual without KVM
-	commandLimit = 30 * time.Second // longest wait for a short command in the guest
+	bootLimit    = 90 * time.Second // maximum wait for a guest to boot; 6 s are usual without KVM
+	commandLimit = 30 * time.Second // maximum wait for a short command in the guest
 )
 
-// A Guest is one running Linux with siw0, an iWARP device on its network interface eth0. Its methods may
-// be called by several goroutines at a time, but for those that change siw's parameters.
+// A Guest is one running Linux with siw0, an iWARP device on its network interface eth0. Several
+// goroutines may call its methods at a time, except those that change siw's parameters.
 type Guest struct {
 	qemu     *qemu
 	agent    string   // the address on the host where the guest's agent answers
@@ -36,7 +37,7 @@ type Guest struct {
 	forwards map[int]string // guest port: address on the host
 }
 
-// Config says how [Boot] starts a guest. The zero value is what [Start] uses.
+// Config configures a guest for [Boot]. Start uses the zero value.
 type Config struct {
 	Siw []string // siw's module parameters, "name=value"; README.md lists them
 }
@@ -47,7 +48,8 @@ var shared struct {
 	guest *Guest
 }
 
-// Main runs the tests and ends the guest they shared: func TestMain(m *testing.M) { os.Exit(Main(m)) }.
+// Main runs the tests and ends the guest that they share: func TestMain(m *testing.M) {
+// os.Exit(Main(m)) }.
 func Main(m *testing.M) int {
 	code := m.Run()
 	shared.Lock()
@@ -62,8 +64,9 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start returns the guest of this test run. The first call builds and boots it; so does the first one
-// after its kernel has crashed. When t fails, the guest's kernel log of the time is logged.
+// Start returns the guest of this test run. The first call builds and boots it, and so does the
+// first call after its kernel has crashed. When t fails, Start logs the guest's kernel log of that
+// time.
 func Start(t testing.TB) *Guest {
 	t.Helper()
 	shared.Lock()
@@ -100,7 +103,7 @@ func Boot(t testing.TB, c Config) *Guest {
 	}
 	t.Logf("a guest of its own came up in %v", g.bootTime.Round(time.Millisecond))
 	t.Cleanup(func() {
-		// What a test does to a guest of its own, a kernel crash included, is for the test to judge.
+		// The test itself judges what happens to its own guest, including a kernel crash.
 		_ = g.end()
 	})
 	if err := g.mark(t); err != nil {
@@ -151,17 +154,20 @@ func (g *Guest) end() error {
 	return err
 }
 
-// BootTime is how long the guest took from the start of QEMU to the agent's first word.
+// BootTime returns the time from the start of QEMU to the agent's first message.
 func (g *Guest) BootTime() time.Duration { return g.bootTime }
 
-// Ended is closed when the guest has ended, by a crash of its kernel for example.
+// Ended returns a channel that is closed when the guest has ended, for example by a crash of its
+// kernel.
 func (g *Guest) Ended() <-chan struct{} { return g.qemu.done }
 
-// Crash tells how the guest's kernel crashed, from its console: nil while the guest runs.
+// Crash returns how the guest's kernel crashed, from its console. It returns nil while the guest
+// runs.
 func (g *Guest) Crash() error { return g.qemu.crash() }
 
-// Forward returns an address on the host's 127.0.0.1 from which TCP connections reach the guest's port.
-// QEMU accepts a connection before the guest does: with nobody listening in the guest it is closed then.
+// Forward returns an address on the host's 127.0.0.1 from which TCP connections reach the guest's
+// port. QEMU accepts a connection before the guest does. If no process in the guest listens, QEMU
+// then closes the connection.
 func (g *Guest) Forward(t testing.TB, port int) string {
 	t.Helper()
 	g.mu.Lock()
@@ -185,13 +191,13 @@ func (g *Guest) Forward(t testing.TB, port int) string {
 	return addr
 }
 
-// mark marks t's begin in the guest's kernel log, for Log.
+// mark marks the beginning of t in the guest's kernel log, for Log.
 func (g *Guest) mark(t testing.TB) error {
 	_, err := g.run(commandLimit, "sh", "-c", `echo "$0" >/dev/kmsg`, "rddp: begin "+t.Name())
 	return err
 }
 
-// logOnFailure logs what the guest's kernel said in the time of t, if t fails.
+// logOnFailure logs the guest's kernel log of the time of t, if t fails.
 func (g *Guest) logOnFailure(t testing.TB) {
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -205,8 +211,9 @@ func (g *Guest) logOnFailure(t testing.TB) {
 	})
 }
 
-// Log returns the guest's kernel log since Start or Boot was called for t. siw reports there what it does
-// with connections, each Terminate it prepares ("init TERM", "sent TERM") and gets ("got TERMINATE").
+// Log returns the guest's kernel log since Start or Boot was called for t. siw reports there how it
+// handles connections, and each Terminate that it prepares ("init TERM"), sends ("sent TERM") and
+// receives ("got TERMINATE").
 func (g *Guest) Log(t testing.TB) []string {
 	t.Helper()
 	out, err := g.run(commandLimit, "dmesg")
@@ -223,7 +230,7 @@ func (g *Guest) Log(t testing.TB) []string {
 	return lines
 }
 
-// AwaitListener waits until something in the guest listens on port: an own server, or siw for rdma_listen.
+// AwaitListener waits until a process in the guest listens on port, or siw does after rdma_listen.
 func (g *Guest) AwaitListener(t testing.TB, port int) {
 	t.Helper()
 	script := fmt.Sprintf(`n=0
@@ -235,8 +242,8 @@ func (g *Guest) AwaitListener(t testing.TB, port int) {
 	}
 }
 
-// SetSiw changes siw's parameters ("name=value") for connections made from now on, and sets them back
-// when t ends.
+// SetSiw changes siw's parameters ("name=value") for later connections, and resets them when t
+// ends.
 func (g *Guest) SetSiw(t testing.TB, params ...string) {
 	t.Helper()
 	for _, p := range params {
@@ -266,8 +273,8 @@ func (g *Guest) setSiw(name, value string) (old string, err error) {
 	return strings.TrimSpace(r.Stdout), err
 }
 
-// ReloadSiw unloads siw and loads it again with these parameters and no others: what a restart is for the
-// driver. No peer may be connected. When t ends, siw is loaded without parameters.
+// ReloadSiw unloads siw and loads it again with exactly these parameters, as if the driver had
+// restarted. No peer may be connected. When t ends, siw is loaded without parameters.
 func (g *Guest) ReloadSiw(t testing.TB, params ...string) {
 	t.Helper()
 	reload := func(params ...string) error {

@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// replyLimit is the longest wait for the answer to one command; siwpeer's own limits are shorter.
+// replyLimit is the maximum wait for the answer to one command. siwpeer's own limits are shorter.
 const replyLimit = 30 * time.Second
 
-// A Peer is a siwpeer in the guest: one verbs endpoint that carries out commands in order. Commands may be
-// sent ahead of the answers to earlier ones: [Peer.Send] several, then take the [Peer.Reply] of each.
-// A Peer belongs to one goroutine, the test's.
+// A Peer is a siwpeer in the guest: one verbs endpoint that carries out commands in order. A test
+// may send several commands with [Peer.Send] before it reads their answers, and then calls
+// [Peer.Reply] for each. Only the goroutine of the test may use a Peer.
 type Peer struct {
 	t       testing.TB
 	process *Process
 	cancel  context.CancelFunc
 	out     *bufio.Reader
-	sent    []string // commands not answered yet
+	sent    []string // commands without an answer yet
 }
 
 // A Line is one line that siwpeer printed: "kind key=value key=value ...".
@@ -34,7 +34,7 @@ type Line struct {
 	Fields map[string]string
 }
 
-// A Reply is what one command had to say: the lines before its last one, and that one.
+// A Reply is the answer to one command: its last line, and the lines before it.
 type Reply struct {
 	OK    bool
 	Last  Line
@@ -47,10 +47,10 @@ type Completion struct {
 	ID          uint32 // counted from 1 per queue
 	Op          string // "send", "write", "read" ...; "recv" for all of rq
 	Status      string // as in verbs, in lower case: "success", "wr_flush_err", "rem_access_err" ...
-	Len         int    // rq: octets received
+	Len         int    // rq: bytes received
 	CRC32       uint32 // rq: their CRC-32 (hash/crc32.ChecksumIEEE)
-	Data        []byte // rq: the octets, if they are 64 at most
-	Invalidated uint64 // rq: the STag that siw says it invalidated (its library never says so)
+	Data        []byte // rq: the bytes, if there are at most 64
+	Invalidated uint64 // rq: the STag that siw reports as invalidated (its library never reports one)
 }
 
 // A Region is registered memory of a peer.
@@ -77,7 +77,7 @@ func (g *Guest) Peer(t testing.TB) *Peer {
 	return p
 }
 
-// Kill ends the process, as a crash would: the kernel closes its connections.
+// Kill ends the process as a crash would: the kernel closes its connections.
 func (p *Peer) Kill() { p.process.Kill() }
 
 // Send sends a command, "verb key=value ...", and does not wait for its answer.
@@ -90,7 +90,7 @@ func (p *Peer) Send(format string, args ...any) {
 	}
 }
 
-// Reply waits for the answer to the oldest command that has not been answered.
+// Reply waits for the answer to the oldest command that has no answer yet.
 func (p *Peer) Reply() Reply {
 	p.t.Helper()
 	if len(p.sent) == 0 {
@@ -124,14 +124,14 @@ func (p *Peer) Try(format string, args ...any) Reply {
 	return p.Reply()
 }
 
-// Do carries out a command; when that fails, it ends the test.
+// Do carries out a command. If the command fails, Do ends the test.
 func (p *Peer) Do(format string, args ...any) Reply {
 	p.t.Helper()
 	p.Send(format, args...)
 	return p.MustReply()
 }
 
-// MustReply is Reply for a command that must not fail.
+// MustReply is Reply for a command that must succeed.
 func (p *Peer) MustReply() Reply {
 	p.t.Helper()
 	r := p.Reply()
@@ -141,13 +141,14 @@ func (p *Peer) MustReply() Reply {
 	return r
 }
 
-// Region registers n octets under a name. access holds "r" for remote Reads and "w" for remote Writes.
+// Region registers n bytes under a name. access contains "r" for remote Reads and "w" for remote
+// Writes.
 func (p *Peer) Region(name string, n int, access string) Region {
 	p.t.Helper()
 	return p.Do("mr name=%s len=%d access=%s", name, n, access).Region()
 }
 
-// Dump returns n octets of a region.
+// Dump returns n bytes of a region.
 func (p *Peer) Dump(name string, off, n int) []byte {
 	p.t.Helper()
 	return p.Do("dump mr=%s off=%d len=%d", name, off, n).Last.Bytes("hex")
@@ -163,7 +164,7 @@ func (p *Peer) Wait(queue string, n int) []Completion {
 	return c
 }
 
-// Pattern is what siwpeer's fill command makes of a region from its start on.
+// Pattern returns the bytes that siwpeer's fill command writes at the beginning of a region.
 func Pattern(seed, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -187,13 +188,13 @@ func parseLine(text string) Line {
 	return l
 }
 
-// Uint is a number of the line, in C's notation; 0 when the line has none of that name.
+// Uint returns a number of the line, in C's notation, or 0 if the line has none of that name.
 func (l Line) Uint(key string) uint64 {
 	n, _ := strconv.ParseUint(l.Fields[key], 0, 64)
 	return n
 }
 
-// Bytes are octets of the line that are printed in hex.
+// Bytes returns bytes of the line that are printed in hex.
 func (l Line) Bytes(key string) []byte {
 	b, _ := hex.DecodeString(l.Fields[key])
 	return b
@@ -208,12 +209,12 @@ func (r Reply) String() string {
 	return b.String()
 }
 
-// Region is what the mr command says.
+// Region returns the region that the answer to the mr command describes.
 func (r Reply) Region() Region {
 	return Region{STag: uint32(r.Last.Uint("stag")), TO: r.Last.Uint("to"), Len: int(r.Last.Uint("len"))}
 }
 
-// Completions are the entries of completion queues among the reply's lines.
+// Completions returns the entries of completion queues among the reply's lines.
 func (r Reply) Completions() []Completion {
 	var list []Completion
 	for _, l := range r.Lines {
@@ -229,8 +230,9 @@ func (r Reply) Completions() []Completion {
 	return list
 }
 
-// Event is the first event of that name among the reply's lines, from the connection manager ("established",
-// "disconnected", "rejected", "connect_request" ...) or the device ("qp_fatal", "qp_access_err" ...).
+// Event returns the first event of that name among the reply's lines, from the connection manager
+// ("established", "disconnected", "rejected", "connect_request" ...) or the device ("qp_fatal",
+// "qp_access_err" ...).
 func (r Reply) Event(name string) (l Line, ok bool) {
 	for _, l := range r.Lines {
 		if (l.Kind == "event" || l.Kind == "async") && l.Fields["name"] == name {

@@ -21,7 +21,7 @@ import (
 
 const dialLimit = 10 * time.Second
 
-// Result is how a process in the guest ended. Code is its exit status, 128+n after signal n.
+// A Result says how a process in the guest ended. Code is its exit status, or 128+n after signal n.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
@@ -41,8 +41,9 @@ type Process struct {
 	stop   func() bool
 }
 
-// Run runs a program of the guest to its end. An exit status other than 0 is no error; that it could not be
-// run, that ctx ended first (the process is killed then) or that the guest died is one.
+// Run runs a program of the guest to its end. An exit status other than 0 is not an error. There is
+// an error if the program could not be run, if ctx ended first (then the process is killed), or if
+// the guest died.
 func (g *Guest) Run(ctx context.Context, args ...string) (Result, error) {
 	p, err := g.StartProcess(ctx, args...)
 	if err != nil {
@@ -55,7 +56,8 @@ func (g *Guest) Run(ctx context.Context, args ...string) (Result, error) {
 	return Result{Code: code, Stdout: string(stdout), Stderr: string(stderr)}, err
 }
 
-// MustRun is Run with the harness's time limit for a short command; anything but exit status 0 ends t.
+// MustRun is Run with the harness's time limit for a short command. Every result except exit status
+// 0 ends t.
 func (g *Guest) MustRun(t testing.TB, args ...string) Result {
 	t.Helper()
 	r, err := g.run(commandLimit, args...)
@@ -65,8 +67,8 @@ func (g *Guest) MustRun(t testing.TB, args ...string) Result {
 	return r
 }
 
-// StartProcess starts a program in the guest. When ctx ends, the process is killed. Whoever starts a
-// process waits for it or ends ctx.
+// StartProcess starts a program in the guest. When ctx ends, the process is killed. The caller must
+// wait for the process or end ctx.
 func (g *Guest) StartProcess(ctx context.Context, args ...string) (*Process, error) {
 	request, err := json.Marshal(wire.Request{Args: args})
 	if err != nil {
@@ -101,7 +103,7 @@ func (g *Guest) StartProcess(ctx context.Context, args ...string) (*Process, err
 	return p, nil
 }
 
-// receive takes the agent's frames until the process has ended.
+// receive reads the agent's frames until the process has ended.
 func (p *Process) receive() (code int, err error) {
 	for {
 		kind, data, err := wire.ReadFrame(p.conn)
@@ -133,7 +135,7 @@ func (p *Process) Wait() (code int, err error) {
 	return p.code, p.err
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Write writes to the process's standard input.
@@ -146,7 +148,7 @@ func (p *Process) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// CloseStdin ends the process's standard input.
+// CloseStdin closes the process's standard input.
 func (p *Process) CloseStdin() { _ = p.frame(wire.CloseStdin, nil) }
 
 // Signal sends a signal to the process and the children of its process group.
@@ -164,7 +166,7 @@ func (p *Process) frame(k wire.Kind, data []byte) error {
 	return wire.WriteFrame(p.conn, k, data)
 }
 
-// Output is what a process has written so far; reading takes it away. io.EOF comes after its end.
+// An Output is the output of a process so far. Reading removes it. io.EOF comes after its end.
 type Output struct {
 	mu    sync.Mutex
 	cond  *sync.Cond
@@ -192,7 +194,7 @@ func (o *Output) end() {
 	o.cond.Broadcast()
 }
 
-// Read waits for at least one octet or the process's end.
+// Read waits for at least one byte, or for the end of the process.
 func (o *Output) Read(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,8 +204,9 @@ func (o *Output) Read(b []byte) (int, error) {
 	return o.buf.Read(b)
 }
 
-// Put writes a file into the guest, whose files are in memory: a statically linked program, for example
-// (CGO_ENABLED=0 go test -c), that then talks to siw at GuestIP without QEMU's address translation between.
+// Put writes a file into the guest, whose files are in memory. An example is a statically linked
+// program (CGO_ENABLED=0 go test -c) that then talks to siw at GuestIP without QEMU's address
+// translation.
 func (g *Guest) Put(t testing.TB, path string, data []byte, mode uint32) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)

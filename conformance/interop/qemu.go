@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	agentForward = "10.0.9.15:1" // what guest.sh forwards a port of the host to
+	agentForward = "10.0.9.15:1" // guest.sh forwards a port of the host to this port
 	endLimit     = 5 * time.Second
 	monitorLimit = 5 * time.Second
 	troubleLimit = time.Second
@@ -29,8 +29,8 @@ const (
 // script is the shell script that makes and boots guests, relative to this package's folder.
 const script = "guest/guest.sh"
 
-// build installs what is missing and makes the kernel and the initramfs, once per test run. With all of
-// it there, that takes 0.1 s.
+// build installs missing packages and makes the kernel and the initramfs, once per test run. If
+// everything exists, it takes 0.1 s.
 var build = sync.OnceValue(func() error {
 	for _, step := range []string{"install", "build"} {
 		cmd := exec.Command("./"+script, step)
@@ -49,7 +49,7 @@ type qemu struct {
 	dir      string
 	done     chan struct{} // closed when the process has ended
 	err      error         // how; valid then
-	stopping bool          // this side ended it, guarded by mu
+	stopping bool          // the harness ended it; guarded by mu
 	mu       sync.Mutex
 }
 
@@ -70,7 +70,8 @@ func startQEMU(env ...string) (*qemu, error) {
 	endWithParent(q.cmd)
 	started := make(chan error)
 	go func() {
-		// The kernel's death signal comes when the thread ends that started the child: keep it.
+		// The kernel sends the death signal when the thread that started the child ends, so keep
+		// that thread.
 		runtime.LockOSThread()
 		err := q.cmd.Start()
 		started <- err
@@ -124,7 +125,8 @@ func (q *qemu) ended() bool {
 	}
 }
 
-// trouble is what to say of an error on a connection into the guest: when QEMU is just about to end, that, too.
+// trouble returns the error for a failure on a connection into the guest. If QEMU is about to end,
+// the error includes that.
 func (q *qemu) trouble(err error) error {
 	select {
 	case <-q.done:
@@ -134,7 +136,7 @@ func (q *qemu) trouble(err error) error {
 	}
 }
 
-// crash is nil unless the guest has ended by itself; then it quotes the console.
+// crash returns nil unless the guest has ended by itself. Its error then quotes the console.
 func (q *qemu) crash() error {
 	if !q.ended() {
 		return nil
@@ -165,7 +167,7 @@ func (q *qemu) end() error {
 	return fmt.Errorf("QEMU (pid %d) does not end", q.cmd.Process.Pid)
 }
 
-// monitor gives QEMU's monitor one command and returns its answer.
+// monitor sends one command to QEMU's monitor and returns its answer.
 func (q *qemu) monitor(command string) (string, error) {
 	c, err := dialMonitor(q.dir)
 	if err != nil {
@@ -193,7 +195,7 @@ func (q *qemu) monitor(command string) (string, error) {
 			return "", err
 		}
 		last = answer{}
-		for last.Return == nil && last.Error == nil { // events come in between
+		for last.Return == nil && last.Error == nil { // skip events
 			if err := dec.Decode(&last); err != nil {
 				return "", err
 			}

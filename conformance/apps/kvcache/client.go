@@ -47,8 +47,8 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 	return c, nil
 }
 
-// bound closes the connection when ctx is done before the returned function is called: a request that is
-// given up in the middle leaves nothing that could be used.
+// bound closes the connection if ctx is done before the returned function is called. After a
+// request that is given up in the middle, the connection cannot be used.
 func (c *Client) bound(ctx context.Context) func() bool {
 	return context.AfterFunc(ctx, func() { c.conn.Close() })
 }
@@ -56,11 +56,11 @@ func (c *Client) bound(ctx context.Context) func() bool {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Again returns how many of the reads for Get had to be made once more because they met a SET.
+// Again returns how many reads Get had to repeat because they met a SET.
 func (c *Client) Again() int64 { return c.again.Load() }
 
-// Get returns the value of a key, or ErrNotFound. It is one RDMA Read, or some more when it meets SETs of the same
-// bucket, until ctx is done.
+// Get returns the value of a key, or ErrNotFound. It needs one RDMA Read, or more if it meets SETs
+// of the same bucket, until ctx is done.
 func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	bucket := make([]byte, bucketLen)
 	at := int64(bucketOf(key, int(c.table.Len)))
@@ -80,8 +80,8 @@ func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 }
 
-// Set has the server set the value of a key. When it has returned nil, every later Get, of any client, gives
-// that value or a later one. If ctx is done first the connection is closed.
+// Set makes the server set the value of a key. After Set has returned nil, every later Get of any
+// client returns that value or a later one. If ctx is done first, the connection is closed.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
 		return ErrTooLong

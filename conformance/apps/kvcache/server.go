@@ -55,15 +55,15 @@ type Server struct {
 
 	mu     sync.Mutex
 	region *ddp.Region
-	// nobody else writes it, and only through region
+	// written only through region
 	table []byte // +checklocks:mu
 	// the newest, even
 	version uint64 // +checklocks:mu
 
-	halfway func() // for tests: called when a slot is half written
+	halfway func() // called by tests when a slot is half written
 }
 
-// NewServer makes a server with an empty table of so many buckets of 4 entries.
+// NewServer makes a server with an empty table of the given number of buckets, each with 4 entries.
 func NewServer(buckets int) (*Server, error) {
 	s := &Server{table: make([]byte, buckets*bucketLen)}
 	domain := new(ddp.Domain)
@@ -95,7 +95,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		clients.Go(func() {
 			defer c.Close()
-			s.serve(c) // its error is the client's to notice
+			s.serve(c) // the client notices the error
 		})
 	}
 }
@@ -131,11 +131,12 @@ func (s *Server) serve(c net.Conn) error {
 	}
 }
 
-// ErrTooLong means that a key or a value has too many octets.
+// ErrTooLong means that a key or a value is too long.
 var ErrTooLong = errors.New("kvcache: key or value too long")
 
-// Set puts an entry into the table, in place of the one with the same key, or of the oldest in a full bucket.
-// value stays the caller's. When Set has returned, every later GET sees it or a later one.
+// Set puts an entry into the table. It replaces the entry with the same key, or the oldest entry of
+// a full bucket. The caller keeps value. When Set has returned, every later GET sees the entry or a
+// later one.
 func (s *Server) Set(key string, value []byte) error {
 	if len(key) > MaxKey || len(value) > MaxValue {
 		return ErrTooLong
@@ -148,7 +149,7 @@ func (s *Server) Set(key string, value []byte) error {
 	putSlot(slot[:], s.version, key, value)
 	var odd [8]byte
 	binary.BigEndian.PutUint64(odd[:], s.version-1)
-	// Whoever reads in between sees that the slot is not whole.
+	// A reader sees in between that the slot is not whole.
 	if err := s.region.Store(at, odd[:]); err != nil {
 		return fmt.Errorf("kvcache: %w", err)
 	}
@@ -164,7 +165,7 @@ func (s *Server) Set(key string, value []byte) error {
 	return nil
 }
 
-// placeLocked returns where in the table the slot for a key is.
+// placeLocked returns the position of the slot for a key in the table.
 //
 // +checklocks:s.mu
 func (s *Server) placeLocked(key string) int {
@@ -182,5 +183,5 @@ func (s *Server) placeLocked(key string) int {
 	return at
 }
 
-// Close takes the table back from all clients: their next GET ends their connection.
+// Close deregisters the table: the next GET of each client ends its connection.
 func (s *Server) Close() { s.region.Deregister() }

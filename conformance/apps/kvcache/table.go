@@ -26,21 +26,21 @@ const (
 	slots      = 4 // in a bucket
 	bucketLen  = slots * slotLen
 
-	// MaxKey and MaxValue are the most octets that a key and a value may have.
+	// MaxKey and MaxValue are the maximum lengths of a key and a value in bytes.
 	MaxKey   = valueAt - keyAt
 	MaxValue = tailAt - valueAt
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// bucketOf returns where in a table of n octets the bucket of a key begins.
+// bucketOf returns where the bucket of a key begins in a table of n bytes.
 func bucketOf(key string, n int) int {
 	h := fnv.New64a()
 	h.Write([]byte(key))
 	return int(h.Sum64()%uint64(n/bucketLen)) * bucketLen
 }
 
-// putSlot fills s, slotLen octets, with an entry.
+// putSlot fills s, which has slotLen bytes, with an entry.
 func putSlot(s []byte, version uint64, key string, value []byte) {
 	clear(s)
 	binary.BigEndian.PutUint64(s, version)
@@ -52,7 +52,8 @@ func putSlot(s []byte, version uint64, key string, value []byte) {
 	binary.BigEndian.PutUint32(s[checksumAt:], crc32.Checksum(s[lengthsAt:], castagnoli))
 }
 
-// getSlot returns the entry in s, which aliases it. It is not whole if it was being written while it was read.
+// getSlot returns the entry in s, which aliases s. whole is false if the slot was being written
+// while it was read.
 func getSlot(s []byte) (version uint64, key, value []byte, whole bool) {
 	version = binary.BigEndian.Uint64(s)
 	if version == 0 {
@@ -69,8 +70,8 @@ func getSlot(s []byte) (version uint64, key, value []byte, whole bool) {
 	return version, s[keyAt:][:k], s[valueAt:][:v], true
 }
 
-// find looks a key up in a bucket that was read. Where it is not in a slot that is whole, whole says whether the
-// others are, too: then it is in none.
+// find looks for a key in a bucket that was read. If no whole slot contains the key, whole says
+// whether all other slots are whole too; then the key is in none of them.
 func find(bucket []byte, key string) (value []byte, found, whole bool) {
 	whole = true
 	for s := bucket; len(s) > 0; s = s[slotLen:] {

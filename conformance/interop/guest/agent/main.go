@@ -1,8 +1,8 @@
 //go:build interop && linux
 
-// Command agent runs in the guest: it tells the host that the guest is up, and runs processes for it.
-// It ends, and the guest with it, when the connection on which it announced itself is closed: a guest
-// does not outlive the test run that booted it.
+// Command agent runs in the guest. It tells the host that the guest is up, and runs processes for
+// it. When the connection on which it announced itself is closed, the agent ends, and so does the
+// guest. So a guest does not outlive the test run that booted it.
 package main
 
 import (
@@ -20,7 +20,8 @@ import (
 	"github.com/rddp/rddp/conformance/interop/guest/wire"
 )
 
-// drain is how long a process's output may stay open after the process has ended (by a child of its).
+// drain is how long a process's output may stay open after the process has ended, because a child
+// may still hold it.
 const drain = time.Second
 
 func main() {
@@ -32,7 +33,7 @@ func main() {
 	}
 	go accept(l)
 	if len(os.Args) < 2 || os.Args[1] == "" {
-		select {} // booted by hand: nobody to announce it to
+		select {} // the guest was booted by hand, so there is no harness to tell
 	}
 	c, err := net.Dial("tcp", "10.0.2.2:"+os.Args[1])
 	if err != nil {
@@ -78,7 +79,7 @@ func serve(c net.Conn) {
 	_ = send(wire.Exit, result)
 }
 
-// run starts the process, feeds it from the connection and returns when it has ended.
+// run starts the process, passes it the input from the connection, and returns when it has ended.
 func run(c net.Conn, req wire.Request, send func(wire.Kind, []byte) error) wire.Result {
 	cmd := exec.Command(req.Args[0], req.Args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -113,7 +114,8 @@ func feed(c net.Conn, stdin io.WriteCloser, g *group) {
 		}
 		switch kind {
 		case wire.Stdin:
-			// The process may have closed its input; that is for its exit status to tell.
+			// The process may have closed its input; its exit status then tells whether that was an
+			// error.
 			_, _ = stdin.Write(data)
 		case wire.CloseStdin:
 			_ = stdin.Close()
@@ -125,7 +127,7 @@ func feed(c net.Conn, stdin io.WriteCloser, g *group) {
 	}
 }
 
-// group is a process group that may have ended: its id is not to be used any more then.
+// A group is a process group. Once it has ended, its id must not be used any more.
 type group struct {
 	mu    sync.Mutex
 	id    int
@@ -140,7 +142,7 @@ func (g *group) signal(s syscall.Signal) {
 	}
 }
 
-// end kills what the process left behind in its group.
+// end kills the processes that are left in the group.
 func (g *group) end() {
 	g.signal(syscall.SIGKILL)
 	g.mu.Lock()
@@ -148,7 +150,7 @@ func (g *group) end() {
 	g.ended = true
 }
 
-// output turns what a process writes into frames.
+// output sends what a process writes as frames.
 type output struct {
 	kind wire.Kind
 	send func(wire.Kind, []byte) error

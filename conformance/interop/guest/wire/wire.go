@@ -15,32 +15,33 @@ import (
 	"io"
 )
 
-// Kind says what a frame carries.
+// A Kind is the kind of a frame.
 type Kind byte
 
 // The kinds of frames.
 const (
 	Start      Kind = iota + 1 // a Request in JSON
-	Stdin                      // octets for the process's standard input
-	CloseStdin                 // no more of them
-	Signal                     // one octet: the number of a signal for the process group
-	Stdout                     // octets of the process's standard output
-	Stderr                     // octets of the process's standard error
+	Stdin                      // bytes for the process's standard input
+	CloseStdin                 // the end of the standard input
+	Signal                     // one byte: the number of a signal for the process group
+	Stdout                     // bytes of the process's standard output
+	Stderr                     // bytes of the process's standard error
 	Exit                       // a Result in JSON: the process has ended
 )
 
-// MaxData is the most that one frame may carry, in octets.
+// MaxData is the maximum length of one frame's data, in bytes.
 const MaxData = 1 << 20
 
 // AgentPort is the guest's TCP port on which its agent listens.
 const AgentPort = 1
 
-// Request says which process to run. Args[0] is looked up in the guest's PATH.
+// A Request describes the process to run. Args[0] is looked up in the guest's PATH.
 type Request struct {
 	Args []string
 }
 
-// Result says how a process ended: its exit status, 128+n for signal n, or why it could not be started.
+// A Result says how a process ended: its exit status, 128+n for signal n, or why it could not be
+// started.
 type Result struct {
 	Code int
 	Err  string
@@ -57,7 +58,7 @@ func WriteFrame(w io.Writer, k Kind, data []byte) error {
 	return err
 }
 
-// ReadFrame reads one frame. The data is the caller's.
+// ReadFrame reads one frame. The caller owns the data.
 func ReadFrame(r io.Reader) (Kind, []byte, error) {
 	var h [headerLen]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {
