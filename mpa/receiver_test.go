@@ -116,8 +116,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestBufferIsLent: it can be taken back when nothing in it is needed any more.
-// TestArrived: wherever the stream is split, each FPDU is whole after exactly one Fill.
+// TestArrived checks that each FPDU becomes whole with exactly one Fill, wherever the stream is
+// split.
 func TestArrived(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, _ := refStream(ofLengths(1, 18, 500, 3, 1400, 478, 40, 6000), markers, true)
@@ -149,6 +149,8 @@ func TestArrived(t *testing.T) {
 	}
 }
 
+// TestBufferIsLent checks that SetBuffer(nil) takes the buffer back when it contains no bytes that are
+// still needed.
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
 	r := NewReceiver(Agreement{CRC: true})

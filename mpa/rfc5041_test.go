@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// Tests of RFC 5041 §3: "Any protocol that can serve as an LLP to DDP MUST meet the following requirements."
+// This file tests RFC 5041 §3: "Any protocol that can serve as an LLP to DDP MUST meet the
+// following requirements."
 
-// "The LLP MUST preserve DDP Segment and Message boundaries at the Data Sink." "On receive, the LLP MUST provide the
-// length of the DDP Segment received." However TCP splits the stream, the same segments come, each with its length.
+// "The LLP MUST preserve DDP Segment and Message boundaries at the Data Sink." "On receive, the LLP
+// MUST provide the length of the DDP Segment received." However TCP splits the stream, the same
+// segments arrive, each with its length.
 // DDP-5041-3-5, DDP-5041-3-9
 func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 	const seed = 41
@@ -39,10 +41,10 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 	})
 }
 
-// "The LLP MAY provide the incoming segments out of order for Placement, but if it does, it MUST also provide information
-// that specifies what the sender-specified order was." The second half of the stream is shown before the first: its
-// segments come with the offsets that they will be known to have, and the edge tells what is complete. None comes once more
-// in its turn.
+// "The LLP MAY provide the incoming segments out of order for Placement, but if it does, it MUST
+// also provide information that specifies what the sender-specified order was." The Receiver gets
+// the second half of the stream before the first. It must return the segments with the offsets that
+// they have in order, and Edge says what is complete. It must return no segment twice.
 // DDP-5041-3-5, DDP-5041-3-6, DDP-5041-3-7, DDP-5041-3-9, DDP-5041-3-15
 func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	var lengths []int
@@ -81,9 +83,10 @@ func TestRFC5041_3_OutOfOrder(t *testing.T) {
 	}
 }
 
-// "LLP MUST provide a strong digest (at least equivalent to CRC32-C) to cover at least the DDP Segment." It is CRC32C
-// itself, of which each bit counts. Errors of up to three bits within the segment are found, and bursts of up to 32,
-// and what a plain checksum does not find: two words that have changed places, or one more here and one less there.
+// "LLP MUST provide a strong digest (at least equivalent to CRC32-C) to cover at least the DDP
+// Segment." The digest is CRC32C itself, and each of its bits counts. It finds errors of up to
+// three bits within the segment and bursts of up to 32 bits. It also finds what a plain checksum
+// does not: two exchanged words, or one word that is greater by as much as another one is smaller.
 // DDP-5041-3-8
 func TestRFC5041_3_Digest(t *testing.T) {
 	const seed = 42
@@ -132,9 +135,10 @@ func TestRFC5041_3_Digest(t *testing.T) {
 	}
 }
 
-// "For a specific LLP Stream, the LLP MUST provide a mechanism to indicate that the LLP Stream has been gracefully torn
-// down. For a specific LLP Connection, the LLP MUST provide a mechanism to indicate that the LLP Connection has been
-// gracefully torn down." With TCP both are the FIN between two FPDUs; within one it is nothing graceful.
+// "For a specific LLP Stream, the LLP MUST provide a mechanism to indicate that the LLP Stream has
+// been gracefully torn down. For a specific LLP Connection, the LLP MUST provide a mechanism to
+// indicate that the LLP Connection has been gracefully torn down." With TCP, both are a FIN between
+// two FPDUs. A FIN within an FPDU is not graceful.
 // DDP-5041-3-12, DDP-5041-3-13
 func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 	fpdu := appendAll(NewSender(Agreement{CRC: true}), figure5)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A receiver that passes on what came early SHOULD "Provide an indication to DDP that the TCP has closed or has begun to
-// close the connection (e.g., received a FIN)." What was shown early makes an end no more graceful: that is up to what has
-// come in order.
+// A receiver that returns early FPDUs SHOULD "Provide an indication to DDP that the TCP has closed
+// or has begun to close the connection (e.g., received a FIN)." Early FPDUs do not make an end
+// graceful; only the bytes in order do.
 // MPA-5044-3-13, MPA-5044-7.2-2
 func TestRFC5044_3_EndWithAGap(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)

@@ -62,8 +62,9 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 	}
 }
 
-// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify the beginning of the
-// next FPDU": behind one that is not valid none is shown early, though FPDUs begin where its length says.
+// "the ULPDU Length field in the current FPDU when FPDU has a valid CRC, can be used to identify
+// the beginning of the next FPDU": after an invalid FPDU the Receiver shows no early FPDU, although
+// FPDUs begin where its length says.
 // MPA-5044-6-4
 func TestRFC5044_6_LengthOfAnInvalidFPDU(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
@@ -201,8 +202,9 @@ func TestRFC5044_8_NothingAfterAnError(t *testing.T) {
 	})
 }
 
-// Error 3: "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length fields
-// do not agree on the start of an FPDU." It presupposes a valid CRC; one that is not used is valid.
+// Error 3: "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length
+// fields do not agree on the start of an FPDU." This requires a valid CRC. If CRCs are not used,
+// the CRC field counts as valid.
 // MPA-5044-5.2-2, MPA-5044-8-3, MPA-5044-8-6, MPA-5044-8-8, MPA-5044-8-15
 func TestRFC5044_8_MarkerMismatch(t *testing.T) {
 	ulpdus := worked()
@@ -235,7 +237,8 @@ func TestRFC5044_8_MarkerMismatch(t *testing.T) {
 	}
 }
 
-// "The default configuration for a connection MUST be to use CRCs." And a flipped bit is found with it.
+// "The default configuration for a connection MUST be to use CRCs." The CRC then detects a flipped
+// bit.
 // MPA-5044-1.2-2, MPA-5044-4.4-2, MPA-5044-4.4-4
 func TestRFC5044_4_4_DefaultIsCRC(t *testing.T) {
 	for _, ic := range []Config{{}, {Revision: 1}, {NoEnhanced: true}, {PeerToPeer: true}} {

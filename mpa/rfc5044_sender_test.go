@@ -131,8 +131,8 @@ func TestRFC5044_4_3_FirstMarker(t *testing.T) {
 	}
 }
 
-// TestMarkerComesWithTheNextFPDU: "the Marker is considered to be contained in the following FPDU", so
-// an FPDU that ends where one is due does not bring it.
+// TestMarkerComesWithTheNextFPDU: "the Marker is considered to be contained in the following FPDU",
+// so an FPDU that ends where a Marker is due does not contain that Marker.
 // MPA-5044-4.3-22
 func TestMarkerComesWithTheNextFPDU(t *testing.T) {
 	s := NewSender(Agreement{CRC: true, TxMarkers: true})

@@ -246,9 +246,9 @@ func TestRFC5044_7_1_1_PDLength(t *testing.T) {
 	}
 }
 
-// "In the MPA Reply Frame, this bit is the Rejected Connection bit" "the MPA Reply Frame MAY include
-// ULP-supplied Private Data; the implementation MUST exit MPA, leaving the TCP connection open." So it is
-// told apart from a frame that is improperly formatted.
+// "In the MPA Reply Frame, this bit is the Rejected Connection bit" "the MPA Reply Frame MAY
+// include ULP-supplied Private Data; the implementation MUST exit MPA, leaving the TCP connection
+// open." So a rejection differs from an improperly formatted frame.
 // MPA-5044-7.1.1-20, MPA-5044-7.1.2-5, MPA-5044-7.1.2-6, MPA-5044-7.1.2-8, MPA-5044-7.1.2-9,
 // MPA-5044-7.1.2-14, MPA-5044-7.1.2-19
 func TestRFC5044_7_1_2_Reject(t *testing.T) {

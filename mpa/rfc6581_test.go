@@ -142,9 +142,10 @@ func TestRFC6581_9_1_Depths(t *testing.T) {
 	}
 }
 
-// "The responder MUST respond to an initiator ORD value of 0x3FFF by leaving its local endpoint IRD value
-// unchanged and setting the IRD to 0x3FFF in its reply message. The initiator MUST leave its local
-// endpoint ORD value unchanged upon receiving a responder IRD value of 0x3FFF." And so for IRD and ORD.
+// "The responder MUST respond to an initiator ORD value of 0x3FFF by leaving its local endpoint IRD
+// value unchanged and setting the IRD to 0x3FFF in its reply message. The initiator MUST leave its
+// local endpoint ORD value unchanged upon receiving a responder IRD value of 0x3FFF." The same
+// holds for the initiator's IRD and the responder's ORD.
 // MPA-6581-9.1-17, MPA-6581-9.1-18, MPA-6581-9.1-19, MPA-6581-9.1-20, MPA-6581-9.1-21
 func TestRFC6581_9_1_LeftToTheULP(t *testing.T) {
 	req := ask(t, Config{IRD: DepthULP, ORD: DepthULP})
