@@ -182,18 +182,18 @@ func TestWaitSolicited(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := NewCompletionQueue(4)
-				got := make(chan uint64, 4)
-				for range 2 {
-					go func() {
-						for range 2 {
-							d, err := c.WaitSolicited(context.Background())
-							if err != nil {
-								return
-							}
-							got <- d.ID
+				got := make(chan uint64, 5)
+				wait := func(n int) {
+					for range n {
+						d, err := c.WaitSolicited(context.Background())
+						if err != nil {
+							return
 						}
-					}()
+						got <- d.ID
+					}
 				}
+				go wait(2)
+				go wait(2)
 				fill(t, c, 0, 2)
 				synctest.Wait()
 				if len(got) != 0 {
@@ -210,9 +210,17 @@ func TestWaitSolicited(t *testing.T) {
 				if len(got) != 3 {
 					t.Error("woke for the next one that is not solicited")
 				}
-				c.reserve()
-				c.complete(tt.wake) // the last one, which ends both goroutines' loops
+				go wait(1)
 				synctest.Wait()
+				if len(got) != 3 {
+					t.Error("took the next one that is not solicited")
+				}
+				c.reserve()
+				c.complete(tt.wake) // the last one, which ends all goroutines
+				synctest.Wait()
+				if len(got) != 5 {
+					t.Errorf("took %d of 5 Completions", len(got))
+				}
 			})
 		})
 	}

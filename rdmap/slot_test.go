@@ -3,7 +3,9 @@ package rdmap
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -106,6 +108,11 @@ func TestWaitSolicitedOfOne(t *testing.T) {
 		if len(got) != 0 {
 			t.Fatalf("WaitSolicited takes %v", <-got)
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if d, err := c.WaitSolicited(ctx); err != ctx.Err() {
+			t.Errorf("WaitSolicited = %v, %v", d, err)
+		}
 		if all := done(c); brief(all) != "1 success" {
 			t.Errorf("taken: %v", all)
 		}
@@ -115,6 +122,51 @@ func TestWaitSolicitedOfOne(t *testing.T) {
 			t.Errorf("WaitSolicited = %v", d)
 		}
 	})
+}
+
+// Of goroutines that poll at the same time, exactly one takes the Completion.
+func TestSlotTakenOnce(t *testing.T) {
+	const goroutines = 4
+	rounds := testmode.Count(100_000, 20_000)
+	c := NewCompletionQueue(1)
+	times := make([]atomic.Int64, rounds+1) // by ID
+	var taken atomic.Int64
+	var round atomic.Int64 // the goroutines poll once in each
+	var ready sync.WaitGroup
+	for range goroutines {
+		ready.Go(func() {
+			var dst [1]Completion
+			for last := int64(0); last < int64(rounds); {
+				now := round.Load()
+				if now == last {
+					runtime.Gosched()
+					continue
+				}
+				if c.Poll(dst[:]) == 1 {
+					if dst[0].Original != dst[0].ID*3 {
+						t.Errorf("torn in round %d: %+v", now, dst[0])
+					}
+					times[dst[0].ID].Add(1)
+					taken.Add(1)
+				}
+				last = now
+			}
+		})
+	}
+	for i := range int64(rounds) {
+		c.reserve()
+		c.complete(Completion{ID: uint64(i + 1), Original: uint64(i+1) * 3})
+		round.Store(i + 1)
+		for taken.Load() <= i {
+			runtime.Gosched()
+		}
+	}
+	ready.Wait()
+	for id := range times {
+		if n := times[id].Load(); n != int64(min(id, 1)) { // there is no 0
+			t.Fatalf("Completion %d is taken %d times", id, n)
+		}
+	}
 }
 
 // Goroutines of all kinds use a queue of depth 1 at once. Each Completion is taken exactly once and whole,
