@@ -117,9 +117,14 @@ func (r *Receiver) placeUntagged(s *segment) error {
 	}
 	if h.Last {
 		m.setSegment(s)
-		m.useBound()
+		if m.isBound {
+			m.useBound()
+		}
 		r.ready.push(delivery{off: s.off, message: m.Message, inMessage: m.inMessage, inline: m.inline})
-		m.begun, m.Len, m.Buffer = false, 0, nil
+		m.begun, m.Len = false, 0
+		if m.Bound {
+			m.Buffer = nil // so that the garbage collector may free it
+		}
 		m.MSN++ // "MUST wrap to 0 after a value of 0xFFFFFFFF" (RFC 5041 §4.3)
 	}
 	return nil
@@ -172,9 +177,6 @@ func (m *untaggedMessage) fill(b *buffer, s *segment, h UntaggedHeader) error {
 // useBound moves a bound buffer to the message, whose last segment has been placed in it. The next
 // message has none until the next Bind.
 func (m *untaggedMessage) useBound() {
-	if !m.isBound {
-		return
-	}
 	if !m.inMessage {
 		m.Buffer = m.bound.filled(m.Len)
 	}

@@ -178,7 +178,9 @@ func (r *Receiver) Deliver(edge uint64) bool {
 	for r.ready.due(edge) {
 		d := r.ready.pop()
 		r.message, r.inline = d.message, d.inline
-		d.message.Buffer = nil // for the same reason as below
+		if d.message.Bound {
+			d.message.Buffer = nil // for the same reason as below
+		}
 		if r.message.Tagged || r.fetchBuffer(d.inMessage) {
 			return true
 		}
@@ -195,21 +197,20 @@ func (r *Receiver) Deliver(edge uint64) bool {
 // back, and the message is not delivered.
 func (r *Receiver) fetchBuffer(inMessage bool) bool {
 	m := &r.message
-	var posted buffer
-	if !m.Bound {
-		var ok bool
-		if posted, ok = r.config.Queues[m.QN].take(); !ok {
-			return false
+	if m.Bound {
+		if inMessage {
+			m.Buffer = r.inline[:m.Len]
 		}
-		m.ID = posted.id
+		return true
 	}
-	switch {
-	case inMessage:
-		m.Buffer = r.inline[:m.Len]
-	case !m.Bound:
-		m.Buffer = posted.filled(m.Len)
+	b, ok := r.config.Queues[m.QN].take()
+	if inMessage {
+		b.head, b.b = nil, r.inline[:]
 	}
-	return true
+	if ok {
+		m.Buffer, m.ID = b.filled(m.Len), b.id
+	}
+	return ok
 }
 
 // Message returns what the last Deliver that returned true has delivered. It is good until the next
