@@ -260,7 +260,7 @@ func (c *Conn) CloseWrite() error {
 	case c.isClosed():
 		return c.opError("close", net.ErrClosed)
 	}
-	p.FinishStream(syscall.EPIPE)
+	p.CloseWrite(syscall.EPIPE)
 	return nil
 }
 

@@ -30,7 +30,7 @@ const (
 	regions
 	door
 	idle
-	memory
+	records
 	live
 	crossovers
 	capture
@@ -45,7 +45,7 @@ const (
 var names = [numRanks]string{
 	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
-	"Regions", "Door", "Idle", "Memory", "Live", "Crossovers", "Capture", "Signal", "Deadline",
+	"Regions", "Door", "Idle", "Records", "Live", "Crossovers", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator",
 }
 
@@ -66,7 +66,7 @@ type (
 	Regions    struct{} // the Regions that a connection has registered
 	Door       struct{} // a Listener's half-open connections
 	Idle       struct{} // the idle timeout of a connection
-	Memory     struct{} // what a Dialer remembers of fallbacks
+	Records    struct{} // what a Dialer remembers of fallbacks
 	Live       struct{} // the sums of all connections
 	Crossovers struct{} // what was measured of networks
 	Capture    struct{} // the captures of a connection
@@ -111,7 +111,7 @@ func (ReadBound) rank() rank   { return readBound }
 func (Regions) rank() rank     { return regions }
 func (Door) rank() rank        { return door }
 func (Idle) rank() rank        { return idle }
-func (Memory) rank() rank      { return memory }
+func (Records) rank() rank     { return records }
 func (Live) rank() rank        { return live }
 func (Crossovers) rank() rank  { return crossovers }
 func (Capture) rank() rank     { return capture }

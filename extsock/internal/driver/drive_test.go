@@ -72,7 +72,7 @@ func TestDriveAfterClose(t *testing.T) {
 		closed := make(chan error, 1)
 		go func() { closed <- end(ci) }()
 		synctest.Wait()
-		if ci.role.held.Load() {
+		if !ci.role.isVacant() {
 			t.Fatal("the role is not vacant")
 		}
 		ci.drive(&never)

@@ -42,8 +42,9 @@ type Driver struct {
 	in     *inbox        // where messages wait for Read; nil if the application posts the buffers
 	bytes  *byteStream   // nil in message mode
 	writer *streamWriter // nil in message mode
-	posted chan struct{} // capacity 1: the inbox has room, or the connection has ended
-	freed  wait.Signal   // Work Requests have completed, so a queue may have room
+	// recheck gets a value when the inbox has room, or the connection ends: whoever waits for room looks again.
+	recheck chan struct{} // capacity 1
+	freed   wait.Signal   // Work Requests have completed, so a queue may have room
 
 	idle  idle
 	count Counters
@@ -122,15 +123,15 @@ type tx struct {
 	fenced atomic.Bool
 	taken  atomic.Uint64 // bytes that TCP has taken
 
-	finish func() // Driver.finish, made a function once so that passing it costs no allocation
-	ddp    ddp.Sender
-	mpa    *mpa.Sender
-	batch  *mpa.Batch // lent by loan while the token is held and there is output
-	loan   batchLoan
-	middle bool     // ddp has begun a message that is not in the batch to its end
-	unsent bool     // the batch has FPDUs that TCP has not taken
-	left   [][]byte // what TCP has not taken yet of the batch
-	done   int      // messages that are in the batch to their end
+	sendRest func() // Driver.sendRest, made a function once so that passing it costs no allocation
+	ddp      ddp.Sender
+	mpa      *mpa.Sender
+	batch    *mpa.Batch // lent by loan while the token is held and there is output
+	loan     batchLoan
+	middle   bool     // ddp has begun a message that is not in the batch to its end
+	unsent   bool     // the batch has FPDUs that TCP has not taken
+	left     [][]byte // what TCP has not taken yet of the batch
+	done     int      // messages that are in the batch to their end
 }
 
 // An intake is how far receiving has come. It is apart from life, because it belongs to the goroutine that has the
@@ -156,11 +157,11 @@ func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
 		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
-		silent: make(chan struct{}), posted: make(chan struct{}, 1),
+		silent: make(chan struct{}), recheck: make(chan struct{}, 1),
 		rx: rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
 	}
 	d.tx.token.init()
-	d.tx.mpa, d.tx.finish = mpa.NewSender(cfg.Agreement), d.finish
+	d.tx.mpa, d.tx.sendRest = mpa.NewSender(cfg.Agreement), d.sendRest
 	d.tx.fenced.Store(cfg.Fenced)
 	d.life.init()
 	d.rx.awaitsRTR = cfg.ExpectsRTR

@@ -77,11 +77,11 @@ func (d *Driver) lost(err error) {
 	d.setReason(err)
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
 	d.life.lose()
-	d.wake()
+	d.wakeReceiver()
 }
 
-// ended is the end of the way up, while the connection was in use.
-func (d *Driver) ended(err error) {
+// peerEnded is the end of the way up, while the connection was in use.
+func (d *Driver) peerEnded(err error) {
 	if errors.Is(err, io.EOF) {
 		end := d.rx.mpa.EOF()
 		e := (*mpa.Error)(nil)
@@ -106,7 +106,7 @@ func (d *Driver) Kill(err error) {
 	d.setReason(err)
 	d.life.kill()
 	d.stream.Close()
-	d.wake()
+	d.wakeReceiver()
 	d.transmit()
 }
 
@@ -179,7 +179,7 @@ func (d *Driver) Close() error {
 	}
 	d.setReason(net.ErrClosed)
 	d.qp.Close()
-	d.wake()
+	d.wakeReceiver()
 	d.transmit()
 	d.Interrupt()
 	select {
@@ -217,9 +217,9 @@ func (d *Driver) shut() {
 	d.retire()
 }
 
-// wake lets receive see that the connection has ended, or that a buffer was posted.
-func (d *Driver) wake() {
-	wait.Wake(d.posted)
+// wakeReceiver lets receive see that the connection has ended, or that there is room in the inbox.
+func (d *Driver) wakeReceiver() {
+	wait.Wake(d.recheck)
 	d.freed.Broadcast()
 }
 

@@ -12,7 +12,7 @@ func (d *Driver) IsLive() bool {
 }
 
 // Driving reports whether a Read receives for itself.
-func (d *Driver) Driving() bool { return d.role.driving.Load() }
+func (d *Driver) Driving() bool { return d.role.isReaders() }
 
 // Waits reports whether a Read waits for bytes.
 func (d *Driver) Waits() bool {

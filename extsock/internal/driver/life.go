@@ -18,7 +18,7 @@ import (
 //	open ──▶ ending ──▶ lost ──▶ killed ── queues flushed ──▶ finished ──▶ closed
 //	            └───────────────────▲
 //
-// Each way comes to its end by itself. The way out is over from finished on. The way in is over when
+// Each way comes to its end by itself. The way out has ended from finished on. The way in has ended when
 // receive returns.
 type lifeState uint8
 
@@ -28,7 +28,7 @@ const (
 	lifeLost                      // TCP takes no more; what the peer sent before that is still read
 	lifeKilled                    // the stream is closed, and the holder of the transmit token is to flush the queues
 	lifeFinished                  // nothing goes out any more: the FIN has gone out, or never will
-	lifeClosed                    // both ways are over
+	lifeClosed                    // both ways have ended
 )
 
 var lifeNames = [...]string{"open", "ending", "lost", "killed", "finished", "closed"}
@@ -50,25 +50,24 @@ var lifeNext = [...][]lifeState{
 type life struct {
 	now atomic.Uint32 // a lifeState; mu is held by whoever changes it
 
-	// over and finished are how goroutines wait for a state: over is closed on the way to ending, finished
-	// on the way to lifeFinished.
-	over     chan struct{}
+	// ending and finished are how goroutines wait for a state: ending is closed on the way to lifeEnding,
+	// finished on the way to lifeFinished.
+	ending   chan struct{}
 	finished chan struct{}
 
 	mu locks.Mutex[locks.Life]
 	// why the connection ends; nil while it is open
 	reason error // +checklocks:mu
-	// ways counts the ways that still use the stream: the last one to end closes it. It is not a state,
-	// because either way can be the first to end, from several states.
-	ways int // +checklocks:mu
+	// deaf says that the way in has ended. It is not a state, because the way in can end first, from several
+	// states. The last of the two ways to end closes the stream.
+	deaf bool // +checklocks:mu
 }
 
 // init makes l open.
 //
 // +checklocksignore: no other goroutine has l yet
 func (l *life) init() {
-	l.over, l.finished = make(chan struct{}), make(chan struct{})
-	l.ways = 2
+	l.ending, l.finished = make(chan struct{}), make(chan struct{})
 }
 
 // state returns the present state.
@@ -77,7 +76,7 @@ func (l *life) state() lifeState { return lifeState(l.now.Load()) }
 // maySend reports whether TCP may be given more output.
 func (l *life) maySend() bool { return l.state() <= lifeEnding }
 
-// isFinished reports whether the way out is over.
+// isFinished reports whether the way out has ended.
 func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 
 // setState is the one place where the state changes.
@@ -90,7 +89,7 @@ func (l *life) setState(next lifeState) {
 	l.now.Store(uint32(next))
 	switch next {
 	case lifeEnding:
-		close(l.over)
+		close(l.ending)
 	case lifeFinished:
 		close(l.finished)
 	}
@@ -112,7 +111,7 @@ func (l *life) end(reason error) (first bool) {
 	return false
 }
 
-// lose moves an ending connection to lost. If the way in is over already, nobody would notice
+// lose moves an ending connection to lost. If the way in has ended already, nobody would notice
 // that, and the connection is killed.
 func (l *life) lose() {
 	l.mu.Lock()
@@ -120,7 +119,7 @@ func (l *life) lose() {
 	if l.state() == lifeEnding {
 		l.setState(lifeLost)
 	}
-	if l.state() == lifeLost && l.ways == 1 {
+	if l.state() == lifeLost && l.deaf {
 		l.setState(lifeKilled)
 	}
 }
@@ -139,7 +138,10 @@ func (l *life) finish() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.setState(lifeFinished)
-	return l.leaveLocked()
+	if l.deaf {
+		l.setState(lifeClosed)
+	}
+	return l.deaf
 }
 
 // deafen ends the way in. It reports whether the way out has ended before.
@@ -149,13 +151,8 @@ func (l *life) deafen() (last bool) {
 	if l.state() == lifeLost { // nobody is left to notice
 		l.setState(lifeKilled)
 	}
-	return l.leaveLocked()
-}
-
-// +checklocks:l.mu
-func (l *life) leaveLocked() (last bool) {
-	l.ways--
-	if l.ways > 0 {
+	l.deaf = true
+	if l.state() != lifeFinished {
 		return false
 	}
 	l.setState(lifeClosed)

@@ -80,7 +80,7 @@ func TestLifeEndsInAnyOrder(t *testing.T) {
 				if closes != last {
 					t.Errorf("step %q says that it is the last way: %t", step, closes)
 				}
-				if wait.IsClosed(l.over) != (l.state() >= lifeEnding) || wait.IsClosed(l.finished) != (l.state() >= lifeFinished) {
+				if wait.IsClosed(l.ending) != (l.state() >= lifeEnding) || wait.IsClosed(l.finished) != (l.state() >= lifeFinished) {
 					t.Errorf("after %q the channels do not fit %v", step, l.state())
 				}
 			}

@@ -66,7 +66,7 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 // await waits until there is something in the inbox, or in the Read's memory. It returns at the end, too.
 func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result readResult, err error) {
 	in := d.in
-	d.role.wait(!limit.IsSet())
+	d.role.beginWait(!limit.IsSet())
 	for err == nil && !result.over && !in.has() && !wait.IsClosed(d.silent) && !wait.IsClosed(d.cfg.Closed) {
 		var drove bool
 		if drove, result = d.drive(limit); drove {
@@ -81,7 +81,7 @@ func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result re
 			err = os.ErrDeadlineExceeded
 		}
 	}
-	d.role.served()
+	d.role.endWait()
 	if !result.over {
 		result = in.leave()
 	}
@@ -100,7 +100,7 @@ func (d *Driver) roomFor(freed, back int) {
 	case d.bytes != nil:
 		d.freedStream(back)
 	default:
-		d.wake()
+		d.wakeReceiver()
 	}
 }
 
@@ -117,5 +117,5 @@ func (d *Driver) readEnd() error {
 func (d *Driver) CloseRead() {
 	d.in.closeRead()
 	d.Interrupt()
-	d.wake() // data that waits for room can be discarded
+	d.wakeReceiver() // data that waits for room can be discarded
 }

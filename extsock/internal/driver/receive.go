@@ -27,7 +27,7 @@ func (d *Driver) receive() {
 		close(d.silent)
 		d.linger()
 	} else {
-		d.ended(d.rx.err)
+		d.peerEnded(d.rx.err)
 		close(d.silent)
 	}
 	d.captureArrived(true)
@@ -65,7 +65,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		return nil, true
 	}
 	for {
-		serves := d.role.serves.Load()
+		waits := d.role.waits.Load()
 		n, off, err := d.readSegment()
 		if n > 0 {
 			d.captureRun(off, d.rx.free[:n])
@@ -84,7 +84,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 			return err, true
 		case reader && (interrupted || d.rx.intake == intakeStalled || d.rx.result.over || d.in.has()):
 			return nil, false
-		case !reader && d.yields(serves):
+		case !reader && d.yields(waits):
 			return nil, false
 		}
 		d.giveBack()
@@ -131,7 +131,7 @@ func (d *Driver) endUnsound() {
 // an FPDU that has only begun is in one.
 func (d *Driver) readSegment() (n int, off uint64, err error) {
 	var patience time.Duration
-	if d.role.driving.Load() {
+	if d.role.isReaders() {
 		patience = d.rx.patience.begin()
 	}
 	n, off, err = d.stream.ReadSegment(d, patience)
@@ -167,7 +167,7 @@ func (d *Driver) TakeBack() (kept bool) {
 // bounded is b, or as much of it as a Read that receives for itself has use for: what is behind stays in TCP's
 // buffer until the next Read, and then goes to that one's memory with no copy in between.
 func (d *Driver) bounded(b []byte) []byte {
-	if d.bytes == nil || !d.role.driving.Load() {
+	if d.bytes == nil || !d.role.isReaders() {
 		return b
 	}
 	if room := d.in.room(); room >= boundedFrom {
@@ -358,7 +358,7 @@ func (d *Driver) awaitRoom(ulpdu []byte) bool {
 		d.cfg.Trace.Debug("memory limit")
 	}
 	for !d.bind(ulpdu) {
-		<-d.posted
+		<-d.recheck
 		if !d.life.maySend() || d.closing() {
 			d.rx.intake = intakeOpen
 			return false

@@ -7,63 +7,73 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
-// the connection's own, in receive. But a goroutine that waits in Conn.Read may take the role while it
-// waits, and then reads from the stream itself: a message reaches it without a hand-over between
-// goroutines, which costs more than all else in a short message.
+// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is the
+// connection's home goroutine, in receive. But a Read that waits may take the role while it waits. It then
+// reads from the stream itself, and a message reaches it without a hand-over between goroutines, which costs
+// more than everything else in a short message.
 //
-//	own goroutine ──a waiter was served, and is quick──▶ vacant ──waits again──▶ waiter
-//	      ▲                                                │ ▲                     │
-//	      └───────────────── sentinel ─────────────────────┘ └──── is served ──────┘
+//	home ──a Read was served, and is quick──▶ vacant ──it waits again──▶ reader
+//	  ▲                                        │ ▲                         │
+//	  └─────────────── sentinel ───────────────┘ └─────── is served ───────┘
 //
-// The own goroutine gives the role up only to one who comes back quickly, time after time, with nothing
-// but messages in between: on a connection with one-sided operations it keeps it, so that none of them
-// has to wait for the program. Whoever leaves the role vacant sets the sentinel, which gets the own
-// goroutine back if it stays so. The sentinel is slow on purpose: a timer that is due soon makes every
-// wait of the process's threads dearer.
+// The home goroutine gives the role up only to a Read that comes back quickly, several times in a row, with
+// nothing but messages in between. On a connection with one-sided operations it keeps the role, so that no
+// operation waits for the program. A goroutine that leaves the role vacant sets the sentinel, a timer, which calls
+// the home goroutine back if the role stays vacant. The sentinel is slow on purpose: a timer that is due soon
+// makes every wait of the process's threads more expensive.
 type role struct {
-	// lends says that a waiter may take the role: a deadline can end a read of this stream, so the waiter can be
+	// lends says that a Read may take the role. A deadline can end a read of this stream, so the Read can be
 	// interrupted.
-	lends   bool
-	held    atomic.Bool
-	driving atomic.Bool   // held, and by a waiter
-	recall  chan struct{} // capacity 1: the own goroutine is to look whether the role is vacant
-	offer   chan struct{} // capacity 1: the waiter is to look
+	lends  bool
+	holder atomic.Uint32 // vacant, home or reader
 
-	waiting atomic.Bool // somebody waits who may take the role
-	writing atomic.Bool // a Write waits for the peer's credits: the role is not to stay vacant
+	recall chan struct{} // capacity 1: the home goroutine looks whether the role is vacant
+	offer  chan struct{} // capacity 1: the waiting Read looks
+
+	waiting atomic.Bool // a Read waits that may take the role
+	writing atomic.Bool // a Write waits for the peer's credits: the role must not stay vacant
 
 	begin  time.Time
-	left   atomic.Int64 // when the waiter was last served, ns after begin
-	serves atomic.Int64 // how often it was served
-	streak atomic.Int32 // how often in a row it has come back quickly, and nothing one-sided has come
+	left   atomic.Int64 // when the last wait of a Read ended, in ns after begin
+	waits  atomic.Int64 // the number of waits that have ended
+	streak atomic.Int32 // how many waits in a row began quickly, with nothing one-sided in between
 
 	armed    atomic.Bool // the sentinel is set
 	sentinel *time.Timer
 }
 
+// The holders of the role.
 const (
-	quick      = 100 * time.Microsecond // a waiter who comes back so soon
-	quickTimes = 4                      // and so often, is to take the role
+	roleVacant uint32 = iota
+	roleHome          // the connection's home goroutine
+	roleReader        // a Read
+)
+
+const (
+	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
+	quickTimes = 4                      // after so many quick waits in a row a Read may take the role
 	sentinelIn = 20 * time.Millisecond
 )
 
-// init gives the role to the own goroutine.
+// init gives the role to the home goroutine.
 func (r *role) init(lends bool) {
 	r.lends = lends
-	r.held.Store(true)
+	r.holder.Store(roleHome)
 	r.recall, r.offer = make(chan struct{}, 1), make(chan struct{}, 1)
 	r.begin = time.Now()
 	r.sentinel = time.AfterFunc(time.Hour, r.look)
 	r.sentinel.Stop()
 }
 
-// wait begins a wait, of which there is one at a time. mayTake says whether the waiter is one to take the role.
-func (r *role) wait(mayTake bool) {
+// isVacant reports whether no goroutine has the role, and isReaders whether a Read has it.
+func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
+func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
+
+// beginWait begins the wait of a Read. One Read waits at a time. mayTake says whether it may take the role.
+func (r *role) beginWait(mayTake bool) {
 	r.waiting.Store(true)
 	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
 		r.streak.Add(1)
@@ -72,54 +82,53 @@ func (r *role) wait(mayTake bool) {
 	}
 }
 
-// oneSided notes that something else than a message has come, or is to come: the own goroutine is to have
-// the role.
-func (r *role) oneSided() {
-	r.streak.Store(0)
-	if !r.held.Load() {
-		r.callBack()
-	}
-}
-
-// awaitCredits begins and ends the wait of a Write, of which there is one at a time.
-func (r *role) awaitCredits(begins bool) {
-	r.writing.Store(begins)
-	if begins && !r.held.Load() {
-		r.callBack()
-	}
-}
-
-// served ends a wait.
-func (r *role) served() {
+// endWait ends the wait of a Read.
+func (r *role) endWait() {
 	r.left.Store(int64(time.Since(r.begin)))
-	r.serves.Add(1)
+	r.waits.Add(1)
 	r.waiting.Store(false)
 }
 
-// yields reports whether the own goroutine should give the role up: what it has received since serves
-// was the count served a waiter who is quick.
-func (d *Driver) yields(serves int64) bool {
+// oneSided notes that an operation has come, or will come, that the program takes no part in: the home goroutine
+// gets the role.
+func (r *role) oneSided() {
+	r.streak.Store(0)
+	if r.isVacant() {
+		r.callBack()
+	}
+}
+
+// setWriting notes whether a Write waits for the peer's credits. One Write waits at a time.
+func (r *role) setWriting(waits bool) {
+	r.writing.Store(waits)
+	if waits && r.isVacant() {
+		r.callBack()
+	}
+}
+
+// yields reports whether the home goroutine gives the role up: what it has received since waits was the number
+// of waits has served a Read that is quick.
+func (d *Driver) yields(waits int64) bool {
 	r := &d.role
 	if r.streak.Load() < quickTimes {
 		return false
 	}
-	return r.serves.Load() != serves || r.waiting.Load() && d.in.has()
+	return r.waits.Load() != waits || r.waiting.Load() && d.in.has()
 }
 
-// yield makes the role vacant for the waiter, who may be back already.
+// yield makes the role vacant for the Read, which may already wait again.
 func (r *role) yield() {
 	r.leave(false)
 	wait.Wake(r.offer)
 }
 
-// take takes the role if it is vacant.
-func (r *role) take() bool { return r.held.CompareAndSwap(false, true) }
+// take gives the role to holder if it is vacant.
+func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
 
-// leave makes the role vacant. If hurry is set, or one-sided operations are about, the own goroutine
-// takes it now.
+// leave makes the role vacant. If hurry is set, or one-sided operations are about, the home goroutine takes the
+// role now.
 func (r *role) leave(hurry bool) {
-	r.driving.Store(false)
-	r.held.Store(false)
+	r.holder.Store(roleVacant)
 	if hurry || r.streak.Load() == 0 || r.writing.Load() {
 		r.callBack()
 	} else if r.armed.CompareAndSwap(false, true) {
@@ -127,37 +136,37 @@ func (r *role) leave(hurry bool) {
 	}
 }
 
-// look is the sentinel's: a vacant role goes to the own goroutine. If a waiter has it, the sentinel is
-// set again when that one leaves.
+// look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has it, the
+// sentinel is set again when that Read leaves.
 func (r *role) look() {
 	r.armed.Store(false)
-	if !r.held.Load() {
+	if r.isVacant() {
 		r.callBack()
 	}
 }
 
 func (r *role) callBack() { wait.Wake(r.recall) }
 
-// standBy waits until the own goroutine is called back and has the role again.
+// standBy waits until the home goroutine is called back and has the role again.
 func (r *role) standBy() {
 	for {
 		<-r.recall
-		if r.take() {
+		if r.take(roleHome) {
 			return
 		}
 	}
 }
 
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
-// interrupted. It reports whether it did. If the wait of the Read is over, result says what the Read has got.
+// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says what the Read
+// has got.
 func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	r := &d.role
-	if !r.lends || !r.take() {
+	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the role, and
+	// drive takes the role before it looks at the conditions. So one of the two sees the other.
+	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
-	r.driving.Store(true)
-	// A caller of Interrupt sets one of these conditions before it loads driving, and drive stores driving
-	// before it looks at the conditions. So one of the two sees the other.
 	if d.in.has() || d.closing() || wait.IsClosed(d.cfg.Closed) || limit.IsSet() || d.rx.intake != intakeOpen {
 		r.leave(true)
 		return false, readResult{}
@@ -169,7 +178,7 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 }
 
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
-// waiter that receives. The interrupt is not a state of the connection's life, which goes on after it.
+// Read that receives. The interrupt is not a state of the connection's life, which goes on after it.
 type readBound struct {
 	mu locks.Mutex[locks.ReadBound]
 	// the deadline apart from interrupts
@@ -177,10 +186,10 @@ type readBound struct {
 	interrupted bool      // +checklocks:mu
 }
 
-// Interrupt gets a waiter that is receiving out of its read, because something has happened that does
-// not come with the stream.
+// Interrupt makes a Read that receives return from the stream, because something has happened that does not come
+// with the stream.
 func (d *Driver) Interrupt() {
-	if !d.role.driving.Load() {
+	if !d.role.isReaders() {
 		return
 	}
 	b := &d.bound
@@ -190,7 +199,7 @@ func (d *Driver) Interrupt() {
 	d.stream.SetReadDeadline(time.Unix(1, 0))
 }
 
-// resume undoes interrupt and reports whether there was one.
+// resume undoes Interrupt and reports whether there was one.
 func (d *Driver) resume() bool {
 	b := &d.bound
 	b.mu.Lock()

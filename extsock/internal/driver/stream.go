@@ -32,8 +32,8 @@ type byteStream struct {
 	mu locks.Mutex[locks.ByteStream]
 	tx *bytestream.Sender // +checklocks:mu
 	// why nothing can be written any more
-	ended   error             // +checklocks:mu
-	request rdmap.WorkRequest // +checklocks:mu
+	writeErr error             // +checklocks:mu
+	request  rdmap.WorkRequest // +checklocks:mu
 	// what count has of tx
 	counted bytestream.Counts // +checklocks:mu
 }
@@ -225,12 +225,12 @@ func (d *Driver) freedStream(back int) {
 	}
 }
 
-// FinishStream ends the stream behind what has been written. Later Writes, and the one under way, get err.
-func (d *Driver) FinishStream(err error) {
+// CloseWrite ends the stream behind what has been written. Later Writes, and the one under way, get err.
+func (d *Driver) CloseWrite(err error) {
 	s := d.bytes
 	s.mu.Lock()
-	if s.ended == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
-		s.ended = err
+	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
+		s.writeErr = err
 	}
 	s.tx.Finish()
 	s.unlock()
@@ -241,7 +241,7 @@ func (d *Driver) FinishStream(err error) {
 // closeStream is Close's part: the end of the stream is behind what was written. It waits until all that is posted,
 // and reports false when that takes too long.
 func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
-	d.FinishStream(net.ErrClosed)
+	d.CloseWrite(net.ErrClosed)
 	for {
 		looked := d.freed.Wait() // room is the Write's that may be under way
 		d.bytes.mu.Lock()
@@ -252,7 +252,7 @@ func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
 		}
 		select {
 		case <-looked:
-		case <-d.life.over:
+		case <-d.life.ending:
 			return true
 		case <-tooLong:
 			return false

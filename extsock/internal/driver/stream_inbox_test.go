@@ -27,7 +27,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
 		p := &Driver{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
-		p.role.held.Store(true)
+		p.role.holder.Store(roleHome)
 		inboxes[i] = in
 		pumps[i] = p
 	}

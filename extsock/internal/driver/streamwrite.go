@@ -165,12 +165,12 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 // await waits until the writer is to look again. At the end of the connection that is at once, unless what
 // it has posted will still be flushed.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
-	ended := w.p.life.over
+	ended := w.p.life.ending
 	if owns {
 		ended = nil
 	}
-	w.p.role.awaitCredits(true)
-	defer w.p.role.awaitCredits(false)
+	w.p.role.setWriting(true)
+	defer w.p.role.setWriting(false)
 	select {
 	case <-w.s.room:
 	case <-w.s.cq.Ready():
@@ -209,10 +209,10 @@ func (w *streamWriter) takeBack() (n int) {
 //
 // +checklocks:w.s.mu
 func (w *streamWriter) errLocked() error {
-	if w.s.ended != nil {
-		return w.s.ended
+	if w.s.writeErr != nil {
+		return w.s.writeErr
 	}
-	if wait.IsClosed(w.p.life.over) {
+	if wait.IsClosed(w.p.life.ending) {
 		return asWriteError(w.p.why())
 	}
 	return nil

@@ -62,11 +62,11 @@ func (d *Driver) cancelled() {
 // passOn gives the token to a goroutine that may wait for TCP.
 func (d *Driver) passOn() {
 	d.tx.token.handOver()
-	go d.tx.finish()
+	go d.tx.sendRest()
 }
 
-// finish goes on with the token where transmit would have had to wait.
-func (d *Driver) finish() {
+// sendRest goes on with the token where transmit would have had to wait.
+func (d *Driver) sendRest() {
 	d.tx.token.takeOver()
 	d.drain(true)
 	d.letGo()
@@ -153,7 +153,7 @@ func (d *Driver) fill() bool {
 		return false
 	}
 	mulpdu, tapped := d.mulpdu(), d.cfg.Taps.On()
-	for !d.tx.batch.Full() && (d.tx.middle || d.begin()) {
+	for !d.tx.batch.Full() && (d.tx.middle || d.startMessage()) {
 		if !d.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			d.tx.middle = false
 			d.qp.Fail(d.tx.ddp.Err())
@@ -180,8 +180,8 @@ func (d *Driver) fill() bool {
 	return true
 }
 
-// begin begins the next message, if there is one.
-func (d *Driver) begin() bool {
+// startMessage begins the next message, if there is one.
+func (d *Driver) startMessage() bool {
 	if !d.qp.NextMessage() {
 		return false
 	}

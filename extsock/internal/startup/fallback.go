@@ -81,7 +81,7 @@ const maxRecords = 1024
 
 // Records is what a Dialer remembers, for a while, of what the peers at addresses have said. The zero value is empty.
 type Records struct {
-	mu locks.Mutex[locks.Memory]
+	mu locks.Mutex[locks.Records]
 	m  map[Address]record // +checklocks:mu
 }
 
