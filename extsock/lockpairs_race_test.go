@@ -26,7 +26,7 @@ func TestLockPairsOfAnEcho(t *testing.T) {
 		most float64 // pairs at each end; more is a regression
 	}{
 		{"message mode", inMessages, 6},
-		{"byte stream", side{}, 12},
+		{"byte stream", side{}, 8},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

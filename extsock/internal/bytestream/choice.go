@@ -37,12 +37,10 @@ func (c *Choice) Took(offered bool, d time.Duration, n int) {
 	c.cost[i] += (cost - c.cost[i]) / 4
 }
 
-// A Burst finds out whether short Writes follow each other quickly. A writer in a burst is not kept from its next Write by
-// writing to TCP: another goroutine does that, and sends what has gathered meanwhile. The zero value works.
-type Burst struct {
-	wrote time.Duration // when the last short Write was over
-	count int           // how many in a row have come quickly
-}
+// A Burst finds out whether short Writes follow each other quickly. A writer in a burst does not write
+// to TCP itself: another goroutine does, and sends what the next Writes add meanwhile. The zero value
+// works.
+type Burst struct{ count int } // how many Writes in a row have come quickly
 
 // A writer is in a burst when it has come back within burstGap burstTimes in a row.
 const (
@@ -50,17 +48,17 @@ const (
 	burstTimes = 4
 )
 
-// IsQuick reports whether a short Write that begins at now belongs to a burst. Times count from any moment that is the same
-// for all. answers says that data has come from the peer since the last Write: then the Write is probably the answer to
-// that, and another one does not follow.
-func (b *Burst) IsQuick(now time.Duration, answers bool) bool {
-	if answers || now-b.wrote > burstGap {
+// IsQuick reports whether a short Write belongs to a burst. gap is the time since the end of the Write
+// before it. answers says that data has come from the peer since then: the Write is probably the answer
+// to that data, and another one does not follow.
+func (b *Burst) IsQuick(gap time.Duration, answers bool) bool {
+	if answers || gap > burstGap {
 		b.count = 0
 		return false
 	}
 	b.count++
-	return b.count >= burstTimes
+	return b.IsOn()
 }
 
-// Wrote notes that a short Write is over.
-func (b *Burst) Wrote(now time.Duration) { b.wrote = now }
+// IsOn returns what the last IsQuick has reported.
+func (b *Burst) IsOn() bool { return b.count >= burstTimes }

@@ -20,7 +20,8 @@ import (
 type byteStream struct {
 	rx       bytestream.Receiver // the receive role guards it
 	cq       *rdmap.CompletionQueue
-	room     chan struct{} // capacity 1: the writer is to look again
+	first    *rdmap.CompletionQueue // of depth 1, so it takes no lock
+	room     chan struct{}          // capacity 1: the writer is to look again
 	register func(p []byte) (*ddp.Region, error)
 	count    *Counters
 	trace    *observe.Trace
@@ -34,6 +35,11 @@ type byteStream struct {
 	// why nothing can be written any more
 	writeErr error             // +checklocks:mu
 	request  rdmap.WorkRequest // +checklocks:mu
+	// the ID of the last request that has the queue first
+	firstID uint64           // +checklocks:mu
+	burst   bytestream.Burst // +checklocks:mu
+	// a Write is under way: a long one, or one that waits
+	writing bool // +checklocks:mu
 	// what count has of tx
 	counted bytestream.Counts // +checklocks:mu
 }
@@ -50,7 +56,7 @@ type StreamConfig struct {
 func newByteStream(p *Driver, cfg *StreamConfig) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(p.in.window.Load()))
 	return &byteStream{
-		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), room: make(chan struct{}, 1),
+		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
 		register: cfg.Register, count: &p.count, trace: p.cfg.Trace,
 	}
 }
@@ -103,15 +109,24 @@ func (d *Driver) postStream() {
 	}
 	s.mu.Lock()
 	defer s.unlock()
-	s.postLocked(d.qp)
+	d.postLocked()
 }
 
-// +checklocks:s.mu
-func (s *byteStream) postLocked(qp *rdmap.QP) {
+// postLocked is postStream for a caller that has locked the byte stream, too. If nothing else is queued, the first
+// message is begun under the same lock of the queue pair.
+//
+// +checklocks:d.bytes.mu
+func (d *Driver) postLocked() {
+	s := d.bytes
 	w := &s.request
 	for s.tx.Next(w) {
-		w.CQ = s.cq
-		err := qp.PostSend(w)
+		w.CQ = s.queueLocked(w.ID)
+		next, err := false, error(nil)
+		if d.tx.middle {
+			err = d.qp.PostSend(w)
+		} else if next, err = d.qp.PostNext(w); next {
+			d.begun()
+		}
 		w.Data, w.Gather = nil, nil // an idle connection is to keep no chunk from the garbage collector
 		if err != nil {
 			s.tx.Full()
@@ -119,6 +134,18 @@ func (s *byteStream) postLocked(qp *rdmap.QP) {
 		}
 		s.tx.Posted()
 	}
+}
+
+// queueLocked returns the completion queue for the next request, whose ID is id: first if no other request is posted,
+// which is the common case when messages are short.
+//
+// +checklocks:s.mu
+func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
+	if s.tx.IsWaiting() {
+		return s.cq
+	}
+	s.firstID = id
+	return s.first
 }
 
 // reapStream takes note of what has completed. What a full send queue held back is tried again.
@@ -145,7 +172,8 @@ func (s *byteStream) reap() {
 func (s *byteStream) reapLocked() {
 	var done [16]rdmap.Completion
 	for {
-		n := s.cq.Poll(done[:])
+		n := s.first.Poll(done[:1])
+		n += s.cq.Poll(done[n:])
 		s.tx.Completed(done[:n])
 		if n < len(done) {
 			return

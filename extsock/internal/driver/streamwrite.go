@@ -2,6 +2,7 @@ package driver
 
 import (
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
@@ -12,39 +13,35 @@ import (
 
 // A streamWriter is Write on a byte stream: which way bytes go, and waiting for what a Write has to wait for.
 type streamWriter struct {
-	p *Driver
-	s *byteStream
+	d *Driver
 
-	lock   chan struct{} // capacity 1: held by the Write under way, which has the others
-	begin  time.Time
-	burst  bytestream.Burst
-	choice bytestream.Choice
+	turn   chan struct{} // capacity 1: a Write is over, so the next one may begin
+	began  time.Time
+	wrote  atomic.Int64      // when the last short Write was over, in ns after began
+	choice bytestream.Choice // the long Write under way owns it
 }
 
-func newStreamWriter(p *Driver) *streamWriter {
-	return &streamWriter{p: p, s: p.bytes, lock: make(chan struct{}, 1), begin: time.Now()}
+func newStreamWriter(d *Driver) *streamWriter {
+	return &streamWriter{d: d, turn: make(chan struct{}, 1), began: time.Now()}
 }
 
 // write is Write.
 func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) {
-	if wait.IsClosed(over) {
+	switch {
+	case wait.IsClosed(over):
 		return 0, os.ErrDeadlineExceeded
-	}
-	select {
-	case w.lock <- struct{}{}:
-		locks.Acquired[locks.Writer]()
-		defer func() { locks.Released[locks.Writer](); <-w.lock }()
-	case <-over:
-		return 0, os.ErrDeadlineExceeded
-	}
-	if len(p) < bytestream.Combine {
+	case len(p) < bytestream.Combine:
 		return w.writeShort(p, over)
 	}
+	if err := w.begin(over); err != nil {
+		return 0, err
+	}
+	defer w.end()
 	crossover, err := w.crossover(len(p), over)
 	if err != nil || crossover <= 0 || len(p) < crossover || !w.mayOffer() {
 		return w.writeLong(p, 0, over)
 	}
-	offered := w.p.cfg.Crossover > 0 || w.choice.Next()
+	offered := w.d.cfg.Crossover > 0 || w.choice.Next()
 	if !offered {
 		crossover = 0
 	}
@@ -56,13 +53,49 @@ func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) 
 	return n, err
 }
 
+// begin waits until no other Write is under way. This one is, until end.
+func (w *streamWriter) begin(over <-chan struct{}) error {
+	s := w.d.bytes
+	for {
+		s.mu.Lock()
+		busy := s.writing
+		s.writing = true
+		s.mu.Unlock()
+		if !busy {
+			locks.Acquired[locks.Writer]()
+			return nil
+		}
+		if err := w.awaitTurn(over); err != nil {
+			return err
+		}
+	}
+}
+
+// end ends begin, and wakes a Write that waits for its turn.
+func (w *streamWriter) end() {
+	locks.Released[locks.Writer]()
+	w.d.bytes.mu.Lock()
+	w.d.bytes.writing = false
+	w.d.bytes.mu.Unlock()
+	wait.Wake(w.turn)
+}
+
+func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
+	select {
+	case <-w.turn:
+		return nil
+	case <-over:
+		return os.ErrDeadlineExceeded
+	}
+}
+
 // crossover returns from which length on a Write may be offered, for one of n bytes. An error is that of the
 // measurement.
 func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := w.p.crossover(); v != 0 || n < measureFrom {
+	if v := w.d.crossover(); v != 0 || n < measureFrom {
 		return v, nil
 	}
-	return w.p.measureCrossover(over)
+	return w.d.measureCrossover(over)
 }
 
 // measureFrom is the length in bytes of a Write that is worth a measurement.
@@ -70,52 +103,90 @@ const measureFrom = 256 << 10
 
 // mayOffer reports whether rendezvous have not been given up.
 func (w *streamWriter) mayOffer() bool {
-	w.s.mu.Lock()
-	defer w.s.mu.Unlock()
-	return w.s.tx.MayOffer()
+	w.d.bytes.mu.Lock()
+	defer w.d.bytes.mu.Unlock()
+	return w.d.bytes.tx.MayOffer()
 }
 
-// writeShort copies p to what is pending.
+// writeShort copies p to the data that is pending. If there is no room for all of p, the Write is under way
+// from then on, as a long one is, and waits.
 func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
-	s := w.s
-	quick := w.burst.IsQuick(time.Since(w.begin), s.heard.Swap(false))
-	for {
-		held := !quick && w.p.tryToken() // then the message is posted under the same lock
-		s.mu.Lock()
-		err := w.errLocked()
-		if err == nil {
-			n += s.tx.Append(p[n:])
-			if held {
-				s.postLocked(w.p.qp)
-			}
+	gap := time.Since(w.began) - time.Duration(w.wrote.Load())
+	n, busy, err := w.append(p, gap, false)
+	if busy { // another Write is under way
+		defer wait.Wake(w.turn) // a third one may wait behind this one
+	}
+	for busy {
+		if err := w.awaitTurn(over); err != nil {
+			return 0, err
 		}
-		s.unlock()
-		switch {
-		case held:
-			w.p.transmitHeld()
-		case err != nil:
-		case quick:
-			w.p.transmitAside()
-		default:
-			w.p.transmit()
-		}
-		if err != nil {
-			return n, err
-		}
-		if n == len(p) {
-			w.burst.Wrote(time.Since(w.begin))
-			return n, nil
-		}
+		n, busy, err = w.append(p, gap, false)
+	}
+	if err == nil && n < len(p) {
+		n, err = w.appendRest(p, n, over)
+	}
+	if err == nil {
+		w.wrote.Store(int64(time.Since(w.began)))
+	}
+	return n, err
+}
+
+// appendRest goes on with a short Write that is under way, of which n bytes are taken.
+func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, error) {
+	locks.Acquired[locks.Writer]()
+	defer w.end()
+	for n < len(p) {
 		if err := w.await(over, false); err != nil {
 			return n, err
 		}
+		k, _, err := w.append(p[n:], 0, true)
+		n += k
+		if err != nil {
+			return n, err
+		}
 	}
+	return n, nil
+}
+
+// append copies as much of p to the pending data as there is room for, and sends that. gap is the time since the last
+// short Write. If append does not copy all of p, the Write is under way afterwards. If another Write is under way, append
+// does nothing, and busy is true. underWay says that this Write is under way.
+func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
+	s, d := w.d.bytes, w.d
+	held := d.tryToken() // then the message is posted under the same lock
+	s.mu.Lock()
+	quick := s.burst.IsOn()
+	if !underWay {
+		quick = s.burst.IsQuick(gap, s.heard.Swap(false))
+	}
+	busy = s.writing && !underWay
+	if !busy {
+		if err = w.errLocked(); err == nil {
+			n = s.tx.Append(p)
+			s.writing = underWay || n < len(p)
+		}
+	}
+	if held && !quick {
+		d.postLocked()
+	}
+	s.unlock()
+	switch {
+	case held && quick && d.wanted():
+		d.passOn()
+	case held:
+		d.transmitHeld()
+	case quick:
+		d.transmitAside()
+	default:
+		d.transmit()
+	}
+	return n, busy, err
 }
 
 // writeLong sends p from where it is, behind what is pending: by rendezvous as far as the reader goes along, if crossover is
 // not 0, and the rest as data.
 func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
-	s := w.s
+	s := w.d.bytes
 	s.mu.Lock()
 	if err := w.errLocked(); err != nil {
 		s.unlock()
@@ -124,17 +195,17 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 	s.tx.Post(p, crossover)
 	s.unlock()
 	for waited := false; ; waited = true {
-		w.p.transmit()
+		w.d.transmit()
 		ended, owns, n, err := w.look(waited)
 		if ended {
 			if err != nil {
-				w.p.transmit() // the end of the stream may have waited for this
+				w.d.transmit() // the end of the stream may have waited for this
 			}
 			return n, err
 		}
 		if err := w.await(over, owns); err != nil {
 			n := w.takeBack()
-			w.p.transmit() // so may it here
+			w.d.transmit() // so may it here
 			if n == len(p) {
 				return n, nil // TCP, too, would have taken it by now
 			}
@@ -146,7 +217,7 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 // look looks whether the long Write is over, and ends it then. n is how many of its bytes go out, owns whether requests
 // refer to its memory. A Write that has waited fails if the stream has ended meanwhile.
 func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
-	s := w.s
+	s := w.d.bytes
 	s.mu.Lock()
 	defer s.unlock()
 	ended, owns = s.tx.Write()
@@ -165,16 +236,18 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 // await waits until the writer is to look again. At the end of the connection that is at once, unless what
 // it has posted will still be flushed.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
-	ended := w.p.life.ending
+	ended := w.d.life.ending
 	if owns {
 		ended = nil
 	}
-	w.p.role.setWriting(true)
-	defer w.p.role.setWriting(false)
+	w.d.role.setWriting(true)
+	defer w.d.role.setWriting(false)
 	select {
-	case <-w.s.room:
-	case <-w.s.cq.Ready():
-		w.s.reap()
+	case <-w.d.bytes.room:
+	case <-w.d.bytes.cq.Ready():
+		w.d.bytes.reap()
+	case <-w.d.bytes.first.Ready():
+		w.d.bytes.reap()
 	case <-ended:
 	case <-over:
 		return os.ErrDeadlineExceeded
@@ -185,11 +258,16 @@ func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 // takeBack ends a long Write whose time is over: its memory is the caller's again. What has begun to go out, and all before
 // it, does so from a copy. It returns how many bytes that is.
 func (w *streamWriter) takeBack() (n int) {
-	s := w.s
+	s := w.d.bytes
 	s.mu.Lock()
 	s.tx.GiveUp()
+	firstID := s.firstID
 	for id := range s.tx.Posts() {
-		if !w.p.qp.Cancel(s.cq, id) {
+		cq := s.cq
+		if id == firstID {
+			cq = s.first
+		}
+		if !w.d.qp.Cancel(cq, id) {
 			break // and those before it have been given out, too
 		}
 	}
@@ -197,7 +275,7 @@ func (w *streamWriter) takeBack() (n int) {
 	_, owns := s.tx.Write()
 	s.unlock()
 	if owns {
-		w.p.detach(nil) // no message of the stream is too long for it
+		w.d.detach(nil) // no message of the stream is too long for it
 	}
 	s.mu.Lock()
 	defer s.unlock()
@@ -207,13 +285,13 @@ func (w *streamWriter) takeBack() (n int) {
 
 // errLocked says why nothing can be written any more.
 //
-// +checklocks:w.s.mu
+// +checklocks:w.d.bytes.mu
 func (w *streamWriter) errLocked() error {
-	if w.s.writeErr != nil {
-		return w.s.writeErr
+	if w.d.bytes.writeErr != nil {
+		return w.d.bytes.writeErr
 	}
-	if wait.IsClosed(w.p.life.ending) {
-		return asWriteError(w.p.why())
+	if wait.IsClosed(w.d.life.ending) {
+		return asWriteError(w.d.why())
 	}
 	return nil
 }

@@ -185,10 +185,15 @@ func (d *Driver) startMessage() bool {
 	if !d.qp.NextMessage() {
 		return false
 	}
+	d.begun()
+	return true
+}
+
+// begun notes that the queue pair has given a message out.
+func (d *Driver) begun() {
 	d.tx.ddp.Start(d.qp.Message())
 	d.count.Sent.message(d.qp.Message().RsvdULP)
 	d.tx.middle = true
-	return true
 }
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
