@@ -6,8 +6,9 @@ import (
 )
 
 var (
-	// ErrRsvdULPChanged means that a segment has another RsvdULP octet than the first segment of its message.
-	// The Receiver's error is then an [*Error] with [CodeULP] that wraps it.
+	// ErrRsvdULPChanged means that a segment has another RsvdULP byte than the first segment of its
+	// message. The Receiver's error is then an [*Error] with [CodeULP] that wraps
+	// ErrRsvdULPChanged.
 	ErrRsvdULPChanged = errors.New("ddp: RsvdULP changes inside a message")
 
 	// ErrMisaligned means that the address of a 64-bit word is not a multiple of 8.
@@ -18,22 +19,25 @@ var (
 	errNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")
 )
 
-// A Code is an error number of DDP: the Error Type in its high byte and the Error Code in its low byte.
-// "The following error numbers MUST be used when reporting errors to the ULP." (RFC 5041 §7.2)
+// A Code is an error number of DDP. The high byte is the Error Type and the low byte is the Error
+// Code. "The following error numbers MUST be used when reporting errors to the ULP." (RFC 5041
+// §7.2)
 type Code uint16
 
-// The codes that depend on what this end has registered and posted, and CodeULP. All other codes mean that
-// the peer breaks DDP itself, whatever this end does; they have no names here, but String knows them.
+// The codes that depend on what this end has registered and posted, and CodeULP. All other codes
+// mean that the peer breaks DDP itself, whatever this end does. Those codes have no exported names
+// here, but String knows them.
 const (
-	CodeInvalidSTag   Code = 0x100 // no such Region, or not any more, or it does not grant the access
-	CodeBounds        Code = 0x101 // not wholly inside the Region
-	CodeNotAssociated Code = 0x102 // a Region of another stream
+	CodeInvalidSTag   Code = 0x100 // there is no such Region, or it does not grant the access
+	CodeBounds        Code = 0x101 // the access is not wholly inside the Region
+	CodeNotAssociated Code = 0x102 // the Region belongs to another stream
 	CodeTOWrap        Code = 0x103 // TO and length add up to 2^64 or more
 	CodeNoBuffer      Code = 0x202 // no Untagged Buffer is posted for the message
 	CodeTooLong       Code = 0x205 // the message is longer than the Untagged Buffer
 
-	// CodeULP is not a number of the RFC's. It means that the segment is refused for a reason that has none:
-	// the error wraps [ErrRsvdULPChanged], or what [ReceiverConfig].Admit returned.
+	// CodeULP is not a number of the RFC. It means that DDP refused the segment for a reason that
+	// has no number. The error wraps [ErrRsvdULPChanged], or the error that [ReceiverConfig].Admit
+	// returned.
 	CodeULP Code = 0xFFFF
 
 	codeLocalCatastrophic Code = 0x000
@@ -77,16 +81,16 @@ func (c Code) String() string {
 	return fmt.Sprintf("error type 0x%X code 0x%02X", uint8(c>>8), uint8(c))
 }
 
-// An Error says that DDP refuses an inbound segment, and why. None of the segment's payload has been placed,
-// and the stream has ended.
+// An Error says that DDP refused an inbound segment, and why. None of the segment's payload has
+// been placed, and the stream has ended.
 type Error struct {
 	Code       Code
-	Header     []byte // the segment's DDP Header, a copy; nil if the segment is too short to have one
+	Header     []byte // a copy of the segment's DDP Header; nil if the segment is too short to have one
 	SegmentLen int    // bytes of the whole segment: header and payload
-	Err        error  // the cause, if more is known: an [*AccessError], or the one of [CodeULP]; else nil
+	Err        error  // the cause: an [*AccessError], the error that CodeULP stands for, or nil
 }
 
-// Error names the code, the segment and the cause.
+// Error returns a text that names the code, the segment and the cause.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("ddp: %v (segment of %d octets, header %x)", e.Code, e.SegmentLen, e.Header)
 	if e.Err != nil {
@@ -103,19 +107,19 @@ type AccessError struct {
 	// Code is the first check that failed, in this order: CodeInvalidSTag, CodeNotAssociated, Denied,
 	// CodeTOWrap, CodeBounds.
 	Code Code
-	// Denied means that the Region is there but does not grant all of Need. DDP has no number for that: a
-	// buffer that does not allow the access is not a valid one for this peer, so Code is CodeInvalidSTag
-	// (RFC 5041 §7.1, second check). RDMAP has a number of its own.
+	// Denied means that the Region exists but does not grant all of Need. DDP has no number for
+	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
+	// CodeInvalidSTag (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
 
 	STag   STag
 	TO     uint64
 	N      uint64 // bytes
 	Need   Access
-	Stream uint64 // the stream that tried
+	Stream uint64 // the stream that tried the access
 }
 
-// Error names the check that failed and the access.
+// Error returns a text that names the check that failed and the access.
 func (e *AccessError) Error() string {
 	what := e.Code.String()
 	if e.Denied {

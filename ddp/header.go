@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Lengths of the two DDP Headers, in octets.
+// Lengths of the two DDP Headers, in bytes.
 const (
 	TaggedHeaderLen   = 14 // RFC 5041 §4.2, Figure 4
 	UntaggedHeaderLen = 18 // RFC 5041 §4.3, Figure 5
 )
 
-// ddpVersion is the DDP Version (DV) of RFC 5041, the only one spoken here.
+// ddpVersion is the DDP Version (DV) of RFC 5041, the only version that this package supports.
 const ddpVersion = 1
 
-// The DDP Control Field, octet 0 of both headers (RFC 5041 §4.1). The four bits between L and DV
-// are reserved: zero when sent, not looked at when received.
+// The DDP Control Field is the first byte of both headers (RFC 5041 §4.1). The four bits between L
+// and DV are reserved. This package sends them as zero and ignores them in what it receives.
 //
 //	+---+---+-------------------+-------+
 //	| T | L |       Rsvd        |  DV   |
@@ -26,19 +26,19 @@ const (
 	maskVersion = 0x03 // DV
 )
 
-// An STag (Steering Tag) names a Tagged Buffer, here a [Region]. It is good on the streams that the
-// Region is associated with and means nothing anywhere else.
+// An STag (Steering Tag) names a Tagged Buffer, here a [Region]. The name is valid on the streams
+// that the Region is associated with, and means nothing on other streams.
 type STag uint32
 
 // String returns the STag in hexadecimal digits.
 func (s STag) String() string { return fmt.Sprintf("0x%08X", uint32(s)) }
 
-// A QN (Queue Number) names a queue of Untagged Buffers. Each has its own Message Sequence Numbers in
-// each direction.
+// A QN (Queue Number) names a queue of Untagged Buffers. Each queue has its own Message Sequence
+// Numbers in each direction.
 type QN uint32
 
-// The queues. DDP gives them no meaning; the names say what RDMAP uses them for (RFC 5040 §4.2,
-// RFC 7306 §4.1).
+// The queues. DDP gives them no meaning. The names say what RDMAP uses them for (RFC 5040 §4.2, RFC
+// 7306 §4.1).
 const (
 	QNSend           QN = 0 // Sends of all kinds and Immediate Data
 	QNReadRequest    QN = 1 // RDMA Read Requests and Atomic Requests
@@ -58,20 +58,20 @@ const (
 //	+--------+--------+-----------------+----------------------------------+---------+
 type TaggedHeader struct {
 	Last    bool
-	RsvdULP uint8 // the ULP's: RDMAP puts its control field there
+	RsvdULP uint8 // belongs to the ULP: RDMAP's control field
 	STag    STag
 	TO      uint64
 }
 
-// AppendTo appends the 14 octets of h to b.
+// AppendTo appends the 14 bytes of h to b.
 func (h TaggedHeader) AppendTo(b []byte) []byte {
 	b = append(b, flagTagged|control(h.Last), h.RsvdULP)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
 	return binary.BigEndian.AppendUint64(b, h.TO)
 }
 
-// ParseTagged parses the Tagged Header at the front of b; rest, the payload, aliases b. The error is
-// an [*Error], or another one when the T bit is not set.
+// ParseTagged parses the Tagged Header at the front of b. rest is the payload, a part of b. The
+// error is an [*Error], or another error if the T bit is not set.
 func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 	if len(b) < TaggedHeaderLen {
 		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
@@ -101,14 +101,14 @@ func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 // RsvdULP and RsvdULP32 together are the RFC's 40-bit RsvdULP field.
 type UntaggedHeader struct {
 	Last      bool
-	RsvdULP   uint8  // the ULP's: RDMAP puts its control field there
-	RsvdULP32 uint32 // the ULP's: RDMAP puts an STag to invalidate there
+	RsvdULP   uint8  // belongs to the ULP: RDMAP's control field
+	RsvdULP32 uint32 // belongs to the ULP: RDMAP's STag to invalidate
 	QN        QN
-	MSN       uint32 // number of the message in its queue; the first is 1, and 0 follows 2^32-1
-	MO        uint32 // where in the message the payload goes, octets
+	MSN       uint32 // number of the message in its queue; the first is 1, and 0 comes after 2^32-1
+	MO        uint32 // where in the message the payload goes, in bytes from its start
 }
 
-// AppendTo appends the 18 octets of h to b.
+// AppendTo appends the 18 bytes of h to b.
 func (h UntaggedHeader) AppendTo(b []byte) []byte {
 	b = append(b, control(h.Last), h.RsvdULP)
 	b = binary.BigEndian.AppendUint32(b, h.RsvdULP32)
@@ -117,8 +117,8 @@ func (h UntaggedHeader) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, h.MO)
 }
 
-// ParseUntagged parses the Untagged Header at the front of b; rest, the payload, aliases b. The error
-// is an [*Error], or another one when the T bit is set.
+// ParseUntagged parses the Untagged Header at the front of b. rest is the payload, a part of b. The
+// error is an [*Error], or another error if the T bit is set.
 func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 	if len(b) < UntaggedHeaderLen {
 		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
@@ -138,11 +138,11 @@ func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 	return h, b[UntaggedHeaderLen:], nil
 }
 
-// IsTagged reports whether ulpdu says, by its T bit, that it has a Tagged Header. It is false for an
-// empty one.
+// IsTagged reports whether the T bit of ulpdu says that ulpdu begins with a Tagged Header. It
+// returns false for an empty ulpdu.
 func IsTagged(ulpdu []byte) bool { return len(ulpdu) > 0 && ulpdu[0]&flagTagged != 0 }
 
-// headerLen returns how long the DDP Header of ulpdu is by its T bit.
+// headerLen returns the length of the DDP Header that the T bit of ulpdu announces.
 func headerLen(ulpdu []byte) int {
 	if IsTagged(ulpdu) {
 		return TaggedHeaderLen

@@ -6,19 +6,19 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Queue holds the Untagged Buffers of one QN of one stream. The buffer posted k-th receives the
-// message with the k-th MSN. Its methods may be called from any goroutine; the [Receiver] takes the
-// buffers out.
+// A Queue holds the Untagged Buffers of one QN of one stream. The k-th posted buffer receives the
+// message with the k-th MSN, not counting the messages that have a buffer of [Receiver.Bind]. Any
+// goroutine may call the methods. The [Receiver] takes the buffers out.
 //
-// A buffer belongs to the Queue from Post until the Message that names it is delivered, or until
+// A buffer belongs to the Queue from Post until the Message that used it is delivered, or until
 // Flush has returned.
 type Queue struct {
-	depth int // most buffers
+	depth int // the maximum number of buffers
 
 	mu locks.Mutex[locks.Queue]
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
-	// that wait to be delivered, the next is the one being filled.
-	// as long as was ever needed
+	// that wait for delivery. The next buffer is the one being filled. The ring is as long as was
+	// ever needed.
 	buffers []buffer // +checklocks:mu
 	head    int      // +checklocks:mu
 	count   int      // +checklocks:mu
@@ -33,13 +33,13 @@ type buffer struct {
 	id   uint64
 }
 
-// room returns how many octets the buffer takes.
+// room returns how many bytes the buffer can hold.
 func (b *buffer) room() uint64 { return uint64(len(b.head)) + uint64(len(b.b)) }
 
 // filled returns the part of b.b that a message of n bytes has written.
 func (b *buffer) filled(n uint32) []byte { return b.b[:max(int(n)-len(b.head), 0)] }
 
-// put copies payload to offset off of the buffer, where it fits.
+// put copies payload to offset off of the buffer. The caller has checked that the payload fits.
 func (b *buffer) put(off uint64, payload []byte) {
 	if head := uint64(len(b.head)); off < head {
 		payload = payload[copy(b.head[off:], payload):]
@@ -53,9 +53,10 @@ func (b *buffer) put(off uint64, payload []byte) {
 // NewQueue returns an empty Queue that holds at most depth buffers.
 func NewQueue(depth int) *Queue { return &Queue{depth: depth} }
 
-// Post appends a buffer: a message fills head first and then b, and either may be empty. id comes back with
-// the Message that fills the buffer, or from Flush. Post reports false, and does nothing, after a Flush. To
-// post more buffers than the Queue holds, or one of more than 2^32-1 bytes, is a bug of the caller.
+// Post appends a buffer. A message fills head first and then b, and either may be empty. The
+// Message that fills the buffer, or Flush, returns id. After a Flush, Post does nothing and returns
+// false. Posting more buffers than the Queue holds, or a buffer of more than 2^32-1 bytes, is a bug
+// of the caller.
 func (q *Queue) Post(head, b []byte, id uint64) bool {
 	if n := uint64(len(head)) + uint64(len(b)); n > maxMessageLen {
 		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
@@ -85,17 +86,17 @@ func (q *Queue) growLocked() {
 	q.buffers, q.head = longer, 0
 }
 
-// Len returns how many buffers can still receive octets: those that no message has been placed in
-// yet and the one being filled.
+// Len returns how many buffers can still receive bytes: the buffer being filled, and the buffers in
+// which no message has been placed yet.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.count - q.full
 }
 
-// Flush takes back all buffers and returns their IDs, oldest first, those included whose message has
-// not been delivered. When it returns no octet is copied into any of them any more. The Queue is
-// then closed: Post reports false, and the peer finds no buffer.
+// Flush takes back all buffers and returns their IDs, oldest first. That includes buffers whose
+// message has not been delivered. When Flush returns, no byte is copied into any of these buffers
+// any more. The Queue is then closed: Post returns false, and a message finds no posted buffer.
 func (q *Queue) Flush() []uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +109,7 @@ func (q *Queue) Flush() []uint64 {
 	return ids
 }
 
-// take removes the oldest buffer that holds a whole message. There is none after a Flush.
+// take removes the oldest buffer that holds a whole message. After a Flush there is none.
 func (q *Queue) take() (b buffer, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

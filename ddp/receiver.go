@@ -7,47 +7,52 @@ import (
 
 // A ReceiverConfig says what an inbound stream may reach.
 type ReceiverConfig struct {
-	// Domain holds the Regions, and Stream is the stream's number in it. Nil means no Regions.
+	// Domain holds the Regions, and Stream is the number of the stream in Domain. A nil Domain
+	// means that there are no Regions.
 	Domain *Domain
 	Stream uint64
 
-	// Queues holds the Untagged Buffers by QN; nil means that the QN is not valid on the stream.
+	// Queues holds the Untagged Buffers by QN. A nil Queue means that the QN is not valid on the
+	// stream.
 	Queues [numQueues]*Queue
 
-	// Admit says what the ULP thinks of a segment by its RsvdULP octet, before all else but the DDP
-	// version: for a tagged one the right that its Region must grant, and an error for one that it
-	// does not accept, at all or on this queue. qn counts only for an untagged segment; whether it is
-	// one of Queues is checked afterwards and no concern of Admit. Admit must be pure: the same
-	// arguments give the same answer.
-	// Nil admits everything, and RemoteWrite is then the right that is needed.
+	// Admit decides by a segment's RsvdULP byte whether the ULP accepts the segment. The Receiver
+	// calls it after it has checked the DDP version, and before all other checks. For a tagged
+	// segment Admit returns the right that the Region must grant. It returns an error for a segment
+	// that the ULP does not accept at all, or not on this queue. qn has a meaning only for an
+	// untagged segment. Admit must leave a qn that is not in Queues to the Receiver, which checks
+	// it afterwards. Admit must be pure: the same arguments give the same result. A nil Admit
+	// accepts everything and asks for RemoteWrite.
 	Admit func(tagged bool, rsvdULP uint8, qn QN) (need Access, err error)
 
-	// InMessage tells which untagged messages that Admit accepts bring their payload, at most 8
-	// octets, in the Message itself: Message.Buffer is then not the posted buffer, which the message
-	// uses up all the same and whose length does not matter (RFC 7306 §6: Immediate Data).
-	// Nil means none.
+	// InMessage reports whether an untagged message that Admit accepts brings its payload, of at
+	// most 8 bytes, in the Message itself. Message.Buffer is then not the message's buffer. Such a
+	// message uses up a buffer all the same, whose length does not matter (RFC 7306 §6: Immediate
+	// Data). A nil InMessage means that there are no such messages.
 	InMessage func(rsvdULP uint8, qn QN) bool
 }
 
-// A Receiver places the payload of one stream's inbound segments and delivers their messages. It is
-// used by one goroutine at a time.
+// A Receiver places the payload of one stream's inbound segments and delivers their messages. At
+// most one goroutine at a time may use a Receiver.
 //
-// Place and TryPlace are its inputs, Deliver, Message and Err its outputs. A segment is named by its
-// stream offset: where its FPDU begins. Drain Deliver after each input; until then messages pile up.
+// Bind, Place and TryPlace are its inputs. Deliver, Message and Err are its outputs. The stream
+// offset at which its FPDU begins identifies a segment. Call Deliver after each input until it
+// returns false; otherwise messages accumulate.
 //
-// Place never fails. The first segment that is not right ends the stream in its order: what was sent
-// before it is still delivered, then Err tells, and what follows it is dropped.
+// Place never fails. The first wrong segment ends the stream, in stream order: Deliver still
+// delivers the messages that ended before it. Then Err returns the error, and the Receiver drops
+// all later segments.
 type Receiver struct {
 	config ReceiverConfig
 
-	next     uint64 // stream offset: segments below it have been judged
+	next     uint64 // the segments below this stream offset have been checked
 	tagged   taggedMessage
 	untagged [numQueues]untaggedMessage
-	early    []earlySegment // placed before their turn; offsets rise, and all are ≥ next
+	early    []earlySegment // placed before their turn; their offsets rise and are at least next
 
 	ready  deliveries
 	failed failure
-	err    error // failed.err, once its turn has come
+	err    error // failed.err, once all messages before the failure are delivered
 
 	message Message
 	inline  [inMessageLen]byte // what Message.Buffer refers to if the payload came in the Message
@@ -55,22 +60,22 @@ type Receiver struct {
 
 // A failure is the segment that ended the stream.
 type failure struct {
-	err error // nil: none
+	err error // nil if no segment has failed
 	off uint64
 }
 
 // A segment is one inbound DDP Segment.
 type segment struct {
 	off     uint64
-	header  []byte // as many octets of a DDP Header as there are
-	payload []byte // nil if it has been placed early
-	length  int    // of the whole segment: header and payload
+	header  []byte // the bytes of a DDP Header that the segment has
+	payload []byte // nil if the payload has been placed early
+	length  int    // of header and payload together, in bytes
 }
 
-// n returns how many octets of payload the segment has.
+// n returns the length of the segment's payload in bytes.
 func (s *segment) n() uint64 { return uint64(s.length - len(s.header)) }
 
-// NewReceiver returns a Receiver for a new stream: the first MSN of each queue is 1.
+// NewReceiver returns a Receiver for a new stream. The first MSN of each queue is 1.
 func NewReceiver(c ReceiverConfig) *Receiver {
 	if c.Domain == nil {
 		c.Domain = new(Domain)
@@ -119,9 +124,9 @@ func (r *Receiver) Bind(qn QN, head, b []byte) bool {
 	return true
 }
 
-// Place places the payload of the segment at stream offset off, which is ulpdu, if all is well with
-// it. Offsets rise from call to call, except that a segment that was given before is skipped. Every
-// segment between the last offset and off must have been accepted by TryPlace.
+// Place checks ulpdu, the segment at stream offset off, and places its payload if the segment
+// passes all checks. Offsets rise from call to call. Place skips a segment that it was given
+// before. Every segment between the last offset and off must have been accepted by TryPlace.
 func (r *Receiver) Place(off uint64, ulpdu []byte) {
 	r.placeEarly(off + 1)
 	if off < r.next {
@@ -131,7 +136,7 @@ func (r *Receiver) Place(off uint64, ulpdu []byte) {
 	r.place(segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
 }
 
-// place judges the next segment of the stream, all of it before the first octet is placed.
+// place checks the next segment of the stream completely before it places the first byte.
 func (r *Receiver) place(s segment) {
 	r.next = s.off + 1
 	// "DDP MUST silently drop any subsequent incoming DDP Segments." (RFC 5041 §7.1)
@@ -149,8 +154,8 @@ func (r *Receiver) place(s segment) {
 	}
 }
 
-// segmentError adds to err the segment that it is about: "The DDP layer SHOULD include in the error
-// report the DDP Header, the type of error, and the length of the DDP segment, if available."
+// segmentError adds to err the segment that err is about. "The DDP layer SHOULD include in the
+// error report the DDP Header, the type of error, and the length of the DDP segment, if available."
 // (RFC 5041 §7.1)
 func segmentError(s *segment, err error) error {
 	e := &Error{Code: CodeULP, Header: bytes.Clone(s.header), SegmentLen: s.length, Err: err}
@@ -158,7 +163,7 @@ func segmentError(s *segment, err error) error {
 	case *Error:
 		e.Code, e.Err = err.Code, nil
 		if e.Code == codeLocalCatastrophic {
-			e.Header = nil // too short for one
+			e.Header = nil // the segment is too short to have one
 		}
 	case *AccessError:
 		e.Code = err.Code
@@ -167,8 +172,8 @@ func segmentError(s *segment, err error) error {
 }
 
 // Deliver goes on to the next message in stream order and reports whether there is one. edge is the
-// stream offset below which every segment has been given to Place or accepted by TryPlace: a message
-// is delivered when its last segment lies below it.
+// stream offset below which every segment has been given to Place or accepted by TryPlace. Deliver
+// delivers a message when the message's last segment is below edge.
 //
 // "At the Data Sink, DDP MUST Deliver a DDP Message if and only if all of the following are true"
 // (RFC 5041 §5.4): its last segment had the L bit, all its segments have been Placed, all preceding
@@ -185,7 +190,7 @@ func (r *Receiver) Deliver(edge uint64) bool {
 			return true
 		}
 	}
-	r.message.Buffer = nil // not to keep it from the garbage collector until the next message
+	r.message.Buffer = nil // so that the garbage collector may free the buffer
 	if r.failed.err != nil && r.failed.off < edge {
 		r.err = r.failed.err
 	}
@@ -213,17 +218,16 @@ func (r *Receiver) fetchBuffer(inMessage bool) bool {
 	return ok
 }
 
-// Message returns what the last Deliver that returned true has delivered. It is good until the next
-// call of Deliver; its Buffer, once delivered, is the caller's for good, unless the payload came in
-// the Message.
+// Message returns the message that Deliver has delivered. It is valid until the next call of
+// Deliver. Its Buffer belongs to the caller from now on, unless the payload came in the Message.
 func (r *Receiver) Message() *Message { return &r.message }
 
-// Err returns the [*Error] that has ended the stream, or nil. It tells only when
-// Deliver has returned false beyond the last message before the failing segment.
+// Err returns the [*Error] that has ended the stream, or nil. It returns the error only after
+// Deliver has returned false behind the last message before the wrong segment.
 func (r *Receiver) Err() error { return r.err }
 
-// Unfinished reports whether a message has begun whose last segment has not come in order. The end of the stream is then
-// no graceful one (RFC 5041 §6.2.1).
+// Unfinished reports whether a message has begun whose last segment has not arrived in order. If
+// so, the end of the stream is not graceful (RFC 5041 §6.2.1).
 func (r *Receiver) Unfinished() bool {
 	for i := range r.untagged {
 		if r.untagged[i].begun {
@@ -235,29 +239,29 @@ func (r *Receiver) Unfinished() bool {
 
 // A delivery is a message all of whose segments have been placed.
 type delivery struct {
-	off       uint64 // stream offset of its last segment
+	off       uint64 // stream offset of the last segment
 	message   Message
-	inMessage bool // the payload is inline
+	inMessage bool // the payload is in inline
 	inline    [inMessageLen]byte
 }
 
-// deliveries holds the messages that are to be delivered, in order.
+// deliveries holds the messages that wait for delivery, in order.
 type deliveries struct {
 	list []delivery
 	head int
 }
 
-// due reports whether the oldest delivery lies below stream offset edge.
+// due reports whether the oldest delivery is below stream offset edge.
 func (d *deliveries) due(edge uint64) bool { return d.head < len(d.list) && d.list[d.head].off < edge }
 
-// pop removes the oldest delivery. What it returns is good until the next push.
+// pop removes the oldest delivery. The result is valid until the next push.
 func (d *deliveries) pop() *delivery {
 	d.head++
 	return &d.list[d.head-1]
 }
 
 func (d *deliveries) push(v delivery) {
-	if d.head > 0 && len(d.list) == cap(d.list) { // use the room of those that are gone
+	if d.head > 0 && len(d.list) == cap(d.list) { // reuse the places of the deliveries that are gone
 		d.list = d.list[:copy(d.list, d.list[d.head:])]
 		d.head = 0
 	}

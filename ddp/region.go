@@ -7,7 +7,7 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// Access is what may be done to a Region through its STag: a set of rights.
+// Access is a set of rights: what a stream may do to a Region through its STag.
 type Access uint8
 
 // The rights.
@@ -15,7 +15,7 @@ const (
 	RemoteRead   Access = 1 << iota // source of an RDMA Read
 	RemoteWrite                     // target of an RDMA Write
 	RemoteAtomic                    // target of an Atomic Operation
-	ReadSink                        // target of RDMA Read Responses; no right of the peer's own
+	ReadSink                        // target of RDMA Read Responses; not a right of the peer
 )
 
 // String returns the rights, separated by "|".
@@ -33,47 +33,48 @@ func (a Access) String() string {
 	return strings.Join(set, "|")
 }
 
-// A Region is a Tagged Buffer: memory that a peer names by STag and TO. It is made by
-// [Domain.Register]. Its methods may be called from any goroutine.
+// A Region is a Tagged Buffer: memory that a peer names by STag and TO. [Domain.Register] makes
+// Regions. Any goroutine may call the methods.
 //
-// The memory belongs to the application, which may read and write it at any time; so may peers, as
-// far as access goes, until Deregister has returned. Nothing orders them, or two peers, but the
-// delivery of a later message: what overlaps before that is a race, which the race detector reports.
+// The memory belongs to the application, which may read and write it at any time. So may peers, as
+// far as the Region's access allows, until Deregister has returned. The only order between the
+// application and a peer, or between two peers, comes from the delivery of a later message.
+// Accesses that overlap before that are a race, which the race detector reports.
 type Region struct {
 	domain *Domain
 	stag   STag
-	base   uint64 // TO of the first octet; base + size < 2^63
+	base   uint64 // TO of the first byte; base + size < 2^63
 	size   int
 	access Access
-	stream uint64 // 0: every stream of the domain
+	stream uint64 // 0 means every stream of the domain
 
-	// mu is held for reading while octets are copied into or out of mem, so that Deregister and
-	// Redirect, which take it for writing, wait for them.
+	// A goroutine holds mu for reading while it copies bytes into or out of mem. Deregister and
+	// Redirect take mu for writing, so they wait for these copies.
 	mu sharedRWMutex
-	// nil: octets that come are thrown away
+	// nil means that the Region discards bytes that arrive
 	mem  []byte // +checklocks:mu
 	gone bool   // +checklocks:mu
 
-	of      *Region // the Region that this one is a window of; nil: of none
-	offset  uint64  // octets from the start of that one to this one's
+	of      *Region // the Region that this Region is a window of; nil if it is not a window
+	offset  uint64  // from the start of that Region to the start of this one, in bytes
 	windows windows
 }
 
 // STag returns the name of the Region on the wire.
 func (r *Region) STag() STag { return r.stag }
 
-// TO returns the Tagged Offset of the Region's first octet.
+// TO returns the Tagged Offset of the first byte of the Region.
 func (r *Region) TO() uint64 { return r.base }
 
-// Len returns the length of the Region in octets: 1 to 2^32-1.
+// Len returns the length of the Region in bytes: 1 to 2^32-1.
 func (r *Region) Len() int { return r.size }
 
-// Deregister ends all access through the STag. When it returns no copy into or out of the memory is
-// under way, and not one octet is changed by a peer ever after. The windows of the Region end with it.
-// It may be called more than once.
+// Deregister ends all access through the STag. When Deregister returns, no copy into or out of the
+// memory is in progress, and no peer changes a byte through the STag any more. The windows of the
+// Region end, too. A program may call Deregister more than once.
 //
-// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no
-// longer modify the buffer after the ULP revokes remote access rights for the specific STag."
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
+// no longer modify the buffer after the ULP revokes remote access rights for the specific STag."
 // (RFC 5042 §6.2.2)
 func (r *Region) Deregister() {
 	r.domain.remove(r.stag, r)
@@ -86,19 +87,20 @@ func (r *Region) Deregister() {
 	}
 }
 
-// Redirect moves r to other memory, and the windows of r with it. Memory to must be as long as r; the bytes
-// that have come are copied to it, and everything that still comes is placed there. If to is nil,
-// everything that still comes is thrown away. When Redirect returns, no copy into the old memory is under
-// way and none begins, so the old memory belongs to its owner alone again. Nothing may be read from r
-// through its STag, because r has no memory, or other memory, then.
+// Redirect moves r and the windows of r to other memory. to must be as long as r. Redirect copies
+// the bytes that have arrived to it, and everything that arrives later is placed there. If to is
+// nil, r discards everything that arrives later. When Redirect returns, no copy into the old memory
+// is in progress and none will begin, so the old memory belongs to its owner alone again.
+// Afterwards nothing may be read from r through its STag, because r has no memory, or other memory.
 //
-// Redirect is a function because it is for the layers above. Programs have Regions too, and a Region that
-// moves is not for them.
+// Redirect is a function because it is for the layers above. Programs have Regions too, and must
+// not move them.
 func Redirect(r *Region, to []byte) {
 	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
 	}
-	// With all these locks nothing is placed in the memory by any of its names, and no name is added.
+	// With all these locks held, nothing is placed in the memory by any of its names, and no name
+	// is added.
 	r.windows.mu.Lock()
 	defer r.windows.mu.Unlock()
 	r.mu.Lock()
@@ -109,8 +111,9 @@ func Redirect(r *Region, to []byte) {
 	r.unlockWindows()
 }
 
-// lockWindows locks the windows of r, theirs, and so on. The caller has locked r, and whoever locks two
-// windows comes from the Region that both are windows of: so nobody locks them in another order.
+// lockWindows locks the windows of r, the windows of these, and so on. The caller has locked r. A
+// goroutine that locks two windows has first locked the Region that both are windows of, so no two
+// goroutines lock them in different orders.
 //
 // +checklocksignore: it leaves them locked
 func (r *Region) lockWindows() {
@@ -121,7 +124,8 @@ func (r *Region) lockWindows() {
 	}
 }
 
-// moveTree makes to, or nothing where to is nil, the memory of r, and parts of it that of its windows.
+// moveTree gives r the memory to, and each window of r its part of that memory. If to is nil, r and
+// its windows have no memory afterwards.
 //
 // +checklocksignore: Redirect has locked them all
 func (r *Region) moveTree(to []byte) {
@@ -135,7 +139,7 @@ func (r *Region) moveTree(to []byte) {
 	}
 }
 
-// unlockWindows undoes lockWindows.
+// unlockWindows unlocks what lockWindows has locked.
 //
 // +checklocksignore: it finds them locked
 func (r *Region) unlockWindows() {
@@ -146,16 +150,17 @@ func (r *Region) unlockWindows() {
 	}
 }
 
-// part returns the n octets of b from off on, without capacity beyond them.
+// part returns the n bytes of b from off on, without capacity beyond them.
 func part(b []byte, off, n int) []byte { return b[off : off+n : off+n] }
 
-// Update64 replaces the 64-bit word at offset off, in bytes from the start of the Region, by f of it, and
-// returns what the word was before. This is atomic with regard to every other Update64, to the peers' Atomic
-// Operations and to sync/atomic. An f that returns its argument only reads the word. The word is in the byte
-// order of this machine. f may be called several times and must not use the Region.
+// Update64 replaces the 64-bit word at offset off, in bytes from the start of the Region, by the
+// result of calling f with it. It returns the word from before. This is atomic with regard to every
+// other Update64, to the peers' Atomic Operations and to sync/atomic. An f that returns its
+// argument only reads the word. The word is in the byte order of this machine. Update64 may call f
+// several times, and f must not use the Region.
 //
-// The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8, [ErrMisaligned].
-// Update64 does not look at rights and stream: see [Domain.Check].
+// The error is an [*AccessError] or, if the word's address in memory is not a multiple of 8,
+// [ErrMisaligned]. Update64 does not look at rights and stream: see [Domain.Check].
 func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error) {
 	mem, err := r.hold(r.base+uint64(off), 8, 0, r.stream)
 	if err != nil {
@@ -165,12 +170,13 @@ func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error
 	return updateWord(mem, f)
 }
 
-// hold returns the n octets at TO to and keeps them registered: when the error is nil r.mu is held
-// for reading, and the caller unlocks it. Of a Region that discards it returns nil. This is the one
-// place that decides whether memory may be
-// touched; an error is an *AccessError.
+// hold returns the n bytes at TO to and keeps them registered. If the error is nil, r.mu is held
+// for reading and the caller must unlock it. If the Region discards what arrives, hold returns nil
+// bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
+// *AccessError.
 //
-// The order is: valid, associated with the stream, right granted, no wrap, inside the bounds.
+// The order of the checks is: valid, associated with the stream, right granted, no wrap, inside the
+// bounds.
 //
 // +checklocksignore: the analyzer has no form for a lock that is held only if the error is nil
 func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) {
@@ -186,7 +192,7 @@ func (r *Region) hold(to, n uint64, need Access, stream uint64) ([]byte, error) 
 	return r.mem[start : start+n : start+n], nil
 }
 
-// judgeLocked returns the error of an access that is not allowed, or nil.
+// judgeLocked returns the error of an access that is not allowed, and nil for an access that is.
 //
 // +checklocksread:r.mu
 func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessError {
@@ -204,7 +210,8 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessEr
 		return err
 	}
 	// "A 64-bit unsigned sum of the DDP Segment payload length and the TO does not wrap."
-	// (RFC 5041 §7.1) A sum of exactly 2^64 does. Before the bounds, which every wrap breaks too.
+	// (RFC 5041 §7.1) A sum of exactly 2^64 wraps. This check comes before the bounds, because a sum
+	// that wraps is always out of bounds, too.
 	end, carry := bits.Add64(to, n, 0)
 	if carry != 0 {
 		return r.refuse(CodeTOWrap, to, n, need, stream)
@@ -218,7 +225,7 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessEr
 	return nil
 }
 
-// refuse returns the error of an access to r.
+// refuse returns an error about an access to r.
 func (r *Region) refuse(c Code, to, n uint64, need Access, stream uint64) *AccessError {
 	return &AccessError{Code: c, STag: r.stag, TO: to, N: n, Need: need, Stream: stream}
 }

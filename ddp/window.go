@@ -2,17 +2,20 @@ package ddp
 
 import "github.com/rddp/rddp/internal/locks"
 
-// Window returns a window of r: a Region that grants access to the n bytes of r from offset off on, and to
-// nothing else. A program can give a window away, and take it back, without touching r. The window has an
-// STag and a TO of its own, from which a peer cannot guess those of r, and is valid on r's stream.
+// Window returns a window of r: a Region that grants access to the n bytes of r from offset off on,
+// and to nothing else. A program can grant and revoke access through a window without touching r.
+// The window has its own STag and TO, from which a peer cannot guess those of r. It is valid on the
+// stream of r.
 //
-// The window ends with its own Deregister, when the peer invalidates its STag, or with r. In the first two
-// cases r stays. When the Deregister of r has returned, nothing reaches the memory through a window either.
-// [Redirect] of r moves the window along. A window can have windows, under the same rules.
+// The window ends when its own Deregister is called, when the peer invalidates its STag, or when r
+// ends. In the first two cases r stays. When the Deregister of r has returned, nothing reaches the
+// memory through a window either. [Redirect] of r moves the window along. A window can have
+// windows, under the same rules.
 //
-// A window has at least 1 byte, lies inside r and grants no right that r does not grant. A ReadSink, which
-// belongs to one Read alone, has no windows. Otherwise, and after the Deregister of r, the error is an
-// [*AccessError]; any other error is the random source's.
+// A window has at least 1 byte, lies inside r, and grants no right that r does not grant. A
+// ReadSink belongs to one Read alone, so it has no windows. If a window breaks these rules, or
+// after the Deregister of r, the error is an [*AccessError]. Other errors come from the random
+// source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	switch {
@@ -23,12 +26,13 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 		err.Denied = true
 		return nil, err
 	}
-	// Deregister sets gone, then ends the windows of r. So this window is either refused or among them.
-	// Redirect holds windows.mu too, so mem is still r's memory when the window is added.
+	// Deregister sets gone and then ends the windows of r. So this window is either refused or
+	// ended. Redirect holds windows.mu too, so mem is still the memory of r when the window is
+	// added.
 	r.windows.mu.Lock()
 	defer r.windows.mu.Unlock()
 	r.mu.RLock()
-	mem, gone := r.mem, r.gone || r.mem == nil // nil: it discards
+	mem, gone := r.mem, r.gone || r.mem == nil // nil: r discards what arrives
 	r.mu.RUnlock()
 	if gone {
 		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
@@ -42,8 +46,8 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	return w, err
 }
 
-// windows are the Regions that are windows of one Region. A window stays here until nothing is copied
-// through it any more, so that each of several who deregister the Region waits for that.
+// windows holds the windows of one Region. A window stays here until nothing is copied through it
+// any more. So if several goroutines deregister the Region, each of them waits for that.
 type windows struct {
 	mu  locks.Mutex[locks.Windows]
 	all map[*Region]struct{} // +checklocks:mu
@@ -63,7 +67,7 @@ func (w *windows) remove(r *Region) {
 	w.mu.Unlock()
 }
 
-// deregister ends all windows. No more are added.
+// deregister ends all windows. After it no window is added.
 func (w *windows) deregister() {
 	for _, r := range w.list() {
 		r.Deregister()

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// This file alone looks at registered memory as other than a []byte.
+// Only this file treats registered memory as anything but a []byte.
 
-const wordLen = 8 // octets of the words that Atomic Operations work on
+const wordLen = 8 // bytes of a word of an Atomic Operation
 
-// word returns the first 8 octets of b as a word that sync/atomic can work on. It must be aligned to
-// 8 octets, on 32-bit machines too, where a Go uint64 needs only 4.
+// word returns the first 8 bytes of b as a word for sync/atomic. The address must be a multiple of
+// 8, also on 32-bit machines, where Go aligns a uint64 to 4 only.
 func word(b []byte) (*uint64, error) {
 	if misalignment(b) != 0 {
 		return nil, ErrMisaligned
@@ -18,12 +18,13 @@ func word(b []byte) (*uint64, error) {
 	return (*uint64)(unsafe.Pointer(unsafe.SliceData(b[:wordLen]))), nil
 }
 
-// misalignment returns how many octets the address of b is beyond a multiple of 8.
+// misalignment returns the remainder of dividing the address of b by 8.
 func misalignment(b []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) % wordLen
 }
 
-// updateWord replaces the word at the front of b by f of it and returns what it was.
+// updateWord replaces the word at the front of b by the result of calling f with it, and returns
+// the word from before.
 func updateWord(b []byte, f func(uint64) uint64) (old uint64, err error) {
 	w, err := word(b)
 	if err != nil {
