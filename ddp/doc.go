@@ -10,7 +10,9 @@
 // A Tagged Buffer is a [Region] of a [Domain]: memory that the application has registered, named on
 // the wire by STag and TO. The peer chooses where in the Region a tagged message goes. An Untagged
 // Buffer is memory posted to a [Queue]. The MSN of a message is its number within its QN, and the
-// k-th message of a QN goes to the k-th buffer posted.
+// k-th message of a QN goes to the k-th buffer posted. Instead of posting buffers in advance, the
+// goroutine that receives can give each message its buffer when the message begins: see
+// [Receiver.Bind].
 //
 // # Sending
 //

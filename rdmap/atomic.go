@@ -2,17 +2,18 @@ package rdmap
 
 import "github.com/rddp/rddp/internal/rdmaphdr"
 
-// fetchAdd returns orig plus add, done field by field: each bit that is set in mask is the top bit of a
-// field. With mask 0 the one field is the whole word.
-// "causing any carry out of that bit position to be discarded" (RFC 7306 §5.1.1)
+// fetchAdd adds add to orig field by field and returns the result. The bits set in mask are the top
+// bits of the fields. With mask 0 the whole word is one field. "causing any carry out of that bit
+// position to be discarded" (RFC 7306 §5.1.1)
 func fetchAdd(orig, add, mask uint64) uint64 {
-	// Below the top bits a plain addition carries within the fields only, and into each top bit, which
-	// is zero in both terms. What the top bits themselves add up to is a sum without its carry.
+	// Both terms of the plain addition have zeros in the top bits. So its carries stay inside their
+	// fields: a carry goes at most into the top bit of its own field. The exclusive or then adds
+	// the top bits of orig and add themselves, and discards the carry out of each field.
 	return orig&^mask + add&^mask ^ (orig^add)&mask
 }
 
-// cmpSwap returns orig with the bits of smask replaced by those of swap, if orig equals compare in the
-// bits of cmask; else orig (RFC 7306 §5.1.2).
+// cmpSwap compares orig with compare in the bits of cmask. If they are equal, cmpSwap returns orig
+// with the bits of smask replaced by those of swap, else orig itself (RFC 7306 §5.1.2).
 func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	if (compare^orig)&cmask != 0 {
 		return orig
@@ -20,7 +21,7 @@ func cmpSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	return orig&^smask | swap&smask
 }
 
-// apply returns the word that an atomic request leaves where orig was.
+// apply returns the result of the atomic request for a word whose value is orig.
 func (a *response) apply(orig uint64) uint64 {
 	r := &a.atomic
 	if r.Op == rdmaphdr.AtomicFetchAdd {
@@ -31,7 +32,7 @@ func (a *response) apply(orig uint64) uint64 {
 
 const allBits = ^uint64(0)
 
-// atomicRequest returns the header that asks the peer for wr.
+// atomicRequest returns the header of the Atomic Request for wr.
 func atomicRequest(wr *WorkRequest) rdmaphdr.AtomicRequest {
 	r := rdmaphdr.AtomicRequest{STag: wr.Remote.STag, TO: wr.Remote.TO, Data: wr.Operand, Mask: wr.Mask, CompareMask: allBits}
 	switch wr.Op {

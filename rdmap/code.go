@@ -6,19 +6,20 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// A TerminateCode says why a stream ends: the Layer that found the fault, the Error Type and the Error
-// Code of RFC 5040 §4.8. It holds them as the first two octets of a Terminate do:
+// A TerminateCode is the reason why a stream ends: the Layer that found the error, the Error Type
+// and the Error Code of RFC 5040 §4.8. It has the layout of the first two bytes of a Terminate:
 //
 //	 15         12 11          8 7                   0
 //	+-------------+-------------+---------------------+
 //	|    Layer    | Error Type  |     Error Code      |
 //	+-------------+-------------+---------------------+
 //
-// Layer 0 is RDMAP, 1 is DDP and 2 is the LLP, which is MPA. RFC 5040 figure 9, RFC 5041 §7.2 and RFC
-// 5044 §8 list the codes, and RFC 6581 §8 and RFC 7306 §8 add to them. A peer can send any value.
+// Layer 0 is RDMAP, 1 is DDP and 2 is the LLP, which is MPA. RFC 5040 figure 9, RFC 5041 §7.2 and
+// RFC 5044 §8 list the codes, and RFC 6581 §8 and RFC 7306 §8 add to them. A peer can send any
+// value.
 type TerminateCode uint16
 
-// The codes that RDMAP finds itself (RFC 5040 figure 9).
+// The codes of errors that RDMAP itself finds (RFC 5040 figure 9).
 const (
 	// RDMA Remote Protection Error
 	codeInvalidSTag         TerminateCode = 0x0100
@@ -26,7 +27,7 @@ const (
 	codeAccess              TerminateCode = 0x0102
 	codeNotAssociated       TerminateCode = 0x0103
 	codeWrap                TerminateCode = 0x0104
-	codeProtectedInvalidate TerminateCode = 0x0109 // the STag that cannot be invalidated is another stream's
+	codeProtectedInvalidate TerminateCode = 0x0109 // the STag belongs to another stream
 
 	// RDMA Remote Operation Error
 	codeVersion      TerminateCode = 0x0205
@@ -42,7 +43,7 @@ const (
 	codeMPAFrame  TerminateCode = 0x2004 // startup failed
 )
 
-// makeCode puts a code together. An etype has 4 bits.
+// makeCode combines the three parts of a code. An etype has 4 bits.
 func makeCode(layer, etype, code uint8) TerminateCode {
 	return errorKind(layer<<4 | etype&0x0F).code(code)
 }
@@ -50,7 +51,8 @@ func makeCode(layer, etype, code uint8) TerminateCode {
 // layerDDP is the Layer of DDP's errors.
 const layerDDP = 1
 
-// codeOfDDP returns the code that a Terminate has for an error number of DDP. [ddp.CodeULP] is not one.
+// codeOfDDP returns the code of a Terminate for an error number of DDP. [ddp.CodeULP] is not such a
+// number.
 func codeOfDDP(c ddp.Code) TerminateCode { return makeCode(layerDDP, uint8(c>>8), uint8(c)) }
 
 // kind returns the Layer and the Error Type.
@@ -59,7 +61,7 @@ func (c TerminateCode) kind() errorKind { return errorKind(c >> 8) }
 // errorCode returns the Error Code.
 func (c TerminateCode) errorCode() uint8 { return uint8(c) }
 
-// An errorKind is a Layer and one of its Error Types: the first octet of a Terminate.
+// An errorKind is a Layer and one of its Error Types, that is, the first byte of a Terminate.
 type errorKind uint8
 
 const (
@@ -79,15 +81,15 @@ func (k errorKind) code(code uint8) TerminateCode { return TerminateCode(k)<<8 |
 // layer returns the Layer.
 func (k errorKind) layer() uint8 { return uint8(k >> 4) }
 
-// carriesHeaders reports whether a Terminate of this kind returns the DDP header (RFC 5040 figure 10;
-// "not present if the Terminate Error Type is a Local Catastrophic Error", §4.8).
+// carriesHeaders reports whether a Terminate of this kind contains the DDP header (RFC 5040 figure
+// 10; "not present if the Terminate Error Type is a Local Catastrophic Error", §4.8).
 func (k errorKind) carriesHeaders() bool {
 	return k.layer() <= layerDDP && k != localCatastrophic && k != ddpLocalCatastrophic
 }
 
 var errorKinds = map[errorKind]struct {
 	name  string
-	codes map[uint8]string // by Error Code; nil: the Error Code says nothing
+	codes map[uint8]string // by Error Code; nil means that the Error Code has no meaning
 }{
 	localCatastrophic: {"RDMA local catastrophic error", nil},
 	remoteProtection: {"RDMA remote protection error", map[uint8]string{
@@ -135,7 +137,7 @@ var errorKinds = map[errorKind]struct {
 	}},
 }
 
-// isRegistered reports whether an RFC has this error (RFC 6580 §3, RFC 6581 §8).
+// isRegistered reports whether an RFC defines this code (RFC 6580 §3, RFC 6581 §8).
 func (c TerminateCode) isRegistered() bool {
 	kind, ok := errorKinds[c.kind()]
 	if !ok || kind.codes == nil {
@@ -145,8 +147,8 @@ func (c TerminateCode) isRegistered() bool {
 	return ok
 }
 
-// String returns the Error Type and the Error Code in the words of the RFC that lists them, and as
-// numbers where no RFC does.
+// String returns the Error Type and the Error Code in the words of the RFC that lists them. If no
+// RFC does, String returns them as numbers.
 func (c TerminateCode) String() string {
 	kind, ok := errorKinds[c.kind()]
 	if !ok {
@@ -162,8 +164,8 @@ func (c TerminateCode) String() string {
 	return kind.name + ": " + text
 }
 
-// Words returns the Layer, the Error Type and the Error Code, each in words of RFC 5040 figure 9, and
-// as a number where the RFCs have no words.
+// Words returns the Layer, the Error Type and the Error Code in the words of RFC 5040 figure 9.
+// Parts for which the RFCs have no words are numbers.
 func (c TerminateCode) Words() (layer, etype, code string) {
 	layer = fmt.Sprintf("%#x", c.kind().layer())
 	if names := [...]string{"RDMAP", "DDP", "MPA"}; int(c.kind().layer()) < len(names) {

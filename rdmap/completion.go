@@ -12,16 +12,16 @@ import (
 // A Status says how a request ended.
 type Status uint8
 
-// The statuses. All but StatusOK come with a reason in Err.
+// The statuses. With every status but StatusOK, Err contains the reason.
 const (
 	StatusOK               Status = iota
-	StatusFlushed                 // the stream ended first, or Cancel took the request back
+	StatusFlushed                 // the stream ended first, or Cancel cancelled the request
 	StatusLocalLength             // the message was longer than this receive buffer
 	StatusLocalProtection         // the peer's Read Response did not fit this Read
 	StatusRemoteAccess            // the peer refused this Read's or atomic's STag or TO
 	StatusRemoteOperation         // the peer could not perform this operation
 	StatusRemoteInvalidate        // the message in this buffer named an STag that can't be invalidated
-	StatusGeneral                 // another fault of this very request
+	StatusGeneral                 // another error of this request
 )
 
 var statusNames = [...]string{
@@ -39,21 +39,21 @@ func (s Status) String() string {
 
 // A Completion is the one result of one request. Fields that the operation does not have are zero.
 type Completion struct {
-	ID             uint64 // the request's
+	ID             uint64 // ID of the request
 	QPNum          uint64 // Config.QPNum of the queue pair
 	Op             WorkOp // WorkRecv for a receive buffer
 	Status         Status
-	Err            error    // why; nil if and only if Status is StatusOK
-	Len            uint32   // octets sent, read, or received into the buffer
-	Solicited      bool     // received: the sender asked for an Event
-	HasInvalidated bool     // received: Invalidated is valid
-	Invalidated    ddp.STag // the local STag that the message has made invalid
-	HasImmediate   bool     // received: Immediate is valid
-	Immediate      uint64   // the 8 octets of Immediate Data, the first one highest
-	Original       uint64   // atomics: the word's value from before
+	Err            error    // the reason; nil if and only if Status is StatusOK
+	Len            uint32   // bytes sent, read, or received into the buffer
+	Solicited      bool     // of a receive: the sender asked for an Event
+	HasInvalidated bool     // of a receive: Invalidated is valid
+	Invalidated    ddp.STag // the local STag that the message has invalidated
+	HasImmediate   bool     // of a receive: Immediate is valid
+	Immediate      uint64   // the 8 bytes of Immediate Data, the first byte highest
+	Original       uint64   // of an atomic: the value of the word from before
 }
 
-// String returns the completion on one line.
+// String returns the Completion on one line.
 func (c Completion) String() string {
 	s := fmt.Sprintf("%v %d: %v", c.Op, c.ID, c.Status)
 	if c.Err != nil {
@@ -76,7 +76,7 @@ func (c Completion) String() string {
 	return s
 }
 
-// wakes reports whether the Completion ends a wait for solicited ones: those, and all failures.
+// wakes reports whether the Completion ends a WaitSolicited. Solicited Completions and failures do.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
 // A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share one,
@@ -84,17 +84,19 @@ func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 // posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves one
 // request at a time, takes no lock.
 type CompletionQueue struct {
-	ready     chan struct{} // capacity 1: a value means that entries may be there
-	solicited chan struct{} // capacity 1: the same of a Completion that wakes WaitSolicited
+	// Both channels have capacity 1. A value in ready means that the queue may hold Completions, and
+	// a value in solicited that it may hold one that ends a WaitSolicited.
+	ready     chan struct{}
+	solicited chan struct{}
 
 	depth int   // the maximum number of entries
 	slot  *slot // the only entry if depth is 1; otherwise nil, and the fields below hold the entries
 
-	// free is the number of entries that are neither in the ring nor promised to a posted request, so
-	// that a post needs no lock to reserve one.
+	// free is the number of entries that are neither in the ring nor reserved for a posted request.
+	// A post changes free to reserve an entry without a lock.
 	free atomic.Int64
-	// n is the number of entries in the ring. It changes only while mu is held. A consumer that finds
-	// an empty queue needs no lock.
+	// n is the number of entries in the ring. It changes only while mu is held. A consumer that
+	// finds an empty queue needs no lock.
 	n atomic.Int64
 
 	mu locks.Mutex[locks.Completions]
@@ -104,8 +106,7 @@ type CompletionQueue struct {
 	// head is the place of the oldest entry.
 	// +checklocks:mu
 	head int
-	// waking is the number of those entries that end a WaitSolicited.
-	// +checklocks:mu
+	// waking is the number of entries that end a WaitSolicited.
 	waking int
 }
 
@@ -123,7 +124,7 @@ func NewCompletionQueue(depth int) *CompletionQueue {
 	return c
 }
 
-// Len returns how many Completions are there to be taken.
+// Len returns the number of Completions in the queue.
 func (c *CompletionQueue) Len() int {
 	if c.slot != nil {
 		return c.slot.len()
@@ -131,24 +132,26 @@ func (c *CompletionQueue) Len() int {
 	return int(c.n.Load())
 }
 
-// Ready returns a channel that receives a value when the queue may hold Completions; Poll tells whether
-// it does. When Poll leaves some, the channel receives another value.
+// Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
+// find out. If Poll leaves some, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
 
-// Poll takes up to len(dst) Completions, the oldest first, and returns how many. It never waits.
+// Poll takes up to len(dst) Completions, the oldest first, and returns their number. It never
+// waits.
 func (c *CompletionQueue) Poll(dst []Completion) int { return c.take(dst, false) }
 
-// Wait takes the oldest Completion, and waits for one if there is none. It returns a Completion that is
-// in the queue already even if ctx is done. Its only error is ctx.Err().
+// Wait takes the oldest Completion. If there is none, it waits for one. Wait returns a Completion
+// that is already in the queue even if ctx is done. The only error is ctx.Err().
 func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
 	var one [1]Completion
 	_, err := c.wait(ctx, one[:], false)
 	return one[0], err
 }
 
-// WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. It waits for
-// one if there is none. It returns Completions that are in the queue already even if ctx is done. Its
-// only error is ctx.Err(), with 0 Completions. With an empty dst it does not wait.
+// WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. If there
+// is none, it waits for one. WaitBatch returns Completions that are already in the queue even if
+// ctx is done. The only error is ctx.Err(), with 0 Completions. With an empty dst WaitBatch does
+// not wait.
 func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int, error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -157,15 +160,16 @@ func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int,
 }
 
 // WaitSolicited is Wait for a consumer that sleeps until the peer wakes it. It takes the oldest
-// Completion as soon as the queue holds one that is solicited (RFC 5040 §5.3) or a failure.
+// Completion as soon as the queue holds a Completion that is solicited (RFC 5040 §5.3) or a
+// failure.
 func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
 	var one [1]Completion
 	_, err := c.wait(ctx, one[:], true)
 	return one[0], err
 }
 
-// wait takes as many Completions as dst, which is not empty, holds. It waits until there is one, or,
-// if solicited is true, until there is one that wakes.
+// wait takes as many Completions as dst holds; dst is not empty. If there is none, wait waits for
+// one. If solicited is true, wait waits until the queue holds a Completion that wakes.
 func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
 	wake := c.ready
 	if solicited {
@@ -183,8 +187,8 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited 
 	}
 }
 
-// take takes as many Completions as dst holds, without waiting. If solicited is true it takes none
-// unless one of those in the queue wakes. For Completions that it leaves, take wakes the next
+// take takes as many Completions as dst holds, without waiting. If solicited is true, and no
+// Completion in the queue wakes, take takes none. If take leaves Completions, it wakes the next
 // consumer.
 func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 	if c.Len() == 0 { // complete signals after it has changed Len, so a consumer misses nothing
@@ -212,7 +216,7 @@ func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 	return n
 }
 
-// pollLocked takes the oldest entries, as many as dst holds.
+// pollLocked takes the oldest entries, at most as many as dst holds.
 //
 // +checklocks:c.mu
 func (c *CompletionQueue) pollLocked(dst []Completion) int {
@@ -223,7 +227,7 @@ func (c *CompletionQueue) pollLocked(dst []Completion) int {
 	return n
 }
 
-// takeLocked takes the oldest entry out of the ring.
+// takeLocked takes the oldest entry.
 //
 // +checklocks:c.mu
 func (c *CompletionQueue) takeLocked() Completion {
@@ -241,7 +245,7 @@ func (c *CompletionQueue) takeLocked() Completion {
 	return done
 }
 
-// reserve promises an entry to a request, or reports that none is free.
+// reserve reserves an entry for a request. It returns false if no entry is free.
 func (c *CompletionQueue) reserve() bool {
 	if c.slot != nil {
 		return c.slot.reserve()
@@ -254,7 +258,7 @@ func (c *CompletionQueue) reserve() bool {
 	return false
 }
 
-// release gives a reserved entry back unused.
+// release gives back a reserved entry that is not needed.
 func (c *CompletionQueue) release() {
 	if c.slot != nil {
 		c.slot.release()
@@ -276,7 +280,7 @@ func (c *CompletionQueue) complete(done Completion) {
 	}
 }
 
-// push fills the next entry of the ring.
+// push appends an entry to the ring.
 func (c *CompletionQueue) push(done *Completion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,7 +302,7 @@ func (c *CompletionQueue) push(done *Completion) {
 	c.n.Store(n + 1)
 }
 
-// errNotReserved is a bug of this package.
+// errNotReserved is the panic value for a bug of this package.
 const errNotReserved = "BUG: Completion without a reserved entry"
 
 // growLocked makes the ring longer.
@@ -311,7 +315,7 @@ func (c *CompletionQueue) growLocked() {
 	c.entries, c.head = longer, 0
 }
 
-// signal puts a value into a channel of capacity 1 unless one is there.
+// signal sends a value on a channel of capacity 1 unless the channel already holds one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -7,38 +7,41 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several queue pairs. A queue pair that
-// has it in its Config posts no buffers of its own. The oldest buffer is bound to a queue pair only when a
-// Send begins to arrive there, and completes on the RecvCQ of that queue pair. So a server needs buffers
-// for the messages on their way, and not for each of its connections. Any goroutine may use the queue.
+// A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several queue pairs. A queue
+// pair that has it in its Config posts no buffers of its own. The oldest buffer is bound to a queue
+// pair only when a Send begins to arrive there. It completes on the RecvCQ of that queue pair. So a
+// server needs buffers for the messages on their way, and not for each of its connections. Any
+// goroutine may use the queue.
 //
-// The queue does not grow. A Send that finds it empty ends its stream (RFC 5041 §7.2), as does a Send for
-// which no buffer is posted. One peer can use up the buffers of all: with messages that come faster than
-// buffers are posted, but not with messages that it begins and does not finish, of which it has one. Arm
-// tells in time, and Completion.QPNum tells whose peer it is (RFC 5042 §6.4.3.1).
+// The queue has a fixed depth. A Send that finds it empty ends its stream (RFC 5041 §7.2), like a
+// Send for which no buffer is posted. One peer can use up the buffers of all queue pairs, if its
+// messages arrive faster than buffers are posted. It can't do so with messages that it begins and
+// does not finish, because it can have only one of these. Arm warns the program in time, and
+// Completion.QPNum says which peer used a buffer (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Arm
 
 	mu locks.Mutex[locks.SharedQueue]
-	// a ring
+	// buffers is a ring.
 	buffers []RecvRequest // +checklocks:mu
-	// the oldest buffer, and how many there are
+	// head is the place of the oldest buffer, and n is the number of buffers.
 	head int // +checklocks:mu
 	n    int // +checklocks:mu
-	// fewer than this are an event; 0: none is wanted
+	// An n below limit causes an event. 0 means that no event is wanted.
 	limit    int  // +checklocks:mu
 	isClosed bool // +checklocks:mu
 }
 
-// NewSharedReceiveQueue returns an empty queue with room for depth buffers, at least 1. Those that are
-// bound to a QP do not count.
+// NewSharedReceiveQueue returns an empty queue with room for depth buffers, at least 1. Buffers
+// that are bound to a QP do not count.
 func NewSharedReceiveQueue(depth int) *SharedReceiveQueue {
 	return &SharedReceiveQueue{event: make(chan struct{}, 1), buffers: make([]RecvRequest, max(depth, 1))}
 }
 
-// PostRecv puts a buffer at the end of the queue; any goroutine may call it. It never waits. r.Buf is the
-// queue's until its Completion, which comes exactly once, or until Close returns its ID. It returns
-// ErrQueueFull, ErrClosed, or ErrMessageTooLong for a buffer of more than 2^32-1 octets.
+// PostRecv appends a buffer to the queue. Any goroutine may call it, and it never waits. The memory
+// belongs to the queue until the Completion, which comes exactly once, or until Close returns the
+// ID. The error is ErrQueueFull, ErrClosed, or ErrMessageTooLong for a buffer of more than 2^32-1
+// bytes.
 func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,23 +58,24 @@ func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 	return nil
 }
 
-// Len returns how many buffers are posted and not bound to a QP.
+// Len returns the number of buffers that are posted and not bound to a QP.
 func (s *SharedReceiveQueue) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n
 }
 
-// Cap returns how many buffers the queue has room for.
+// Cap returns the number of buffers that the queue has room for.
 func (s *SharedReceiveQueue) Cap() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.buffers)
 }
 
-// Arm asks for one event when fewer than limit buffers are left, which may be now. After the event there is
-// none until Arm is called again. Arm takes back an event that nobody has received. A limit of 0 or less
-// asks for no event. The channel, on which each event is one value, is always the same.
+// Arm asks for one event when fewer than limit buffers are left, which may be the case already.
+// After the event there is no other until Arm is called again. Arm takes back an event that nobody
+// has received. With a limit of 0 or less there is no event. Each event is one value on the
+// channel, which is always the same.
 func (s *SharedReceiveQueue) Arm(limit int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,9 +98,9 @@ func (s *SharedReceiveQueue) watchLocked() {
 	}
 }
 
-// Close ends the queue and returns the IDs of the buffers that are not bound to a QP, oldest first: they
-// are the caller's again and have no Completion. From now on PostRecv fails, Sends find no buffer, and
-// there is no event.
+// Close closes the queue. It returns the IDs of the buffers that are not bound to a QP, oldest
+// first. These buffers belong to the caller again and have no Completion. From now on PostRecv
+// fails, Sends find no buffer, and there is no event.
 func (s *SharedReceiveQueue) Close() []uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,11 +133,12 @@ func (s *SharedReceiveQueue) takeLocked() RecvRequest {
 	return r
 }
 
-// TakeShared sees to it that a Send that begins finds a buffer: it binds the oldest one of the
-// SharedReceiveQueue to the QP, unless one that no message has filled is bound already. It reports false
-// where there is none, or no entry of the RecvCQ for it, or nothing more is received; DDP then finds no
-// buffer and the stream ends. The one goroutine that places segments calls it before it places the first
-// segment of a message for QN 0. A QP without such a queue has what is posted, and the answer is false.
+// TakeShared provides a buffer for a Send that begins to arrive. It binds the oldest buffer of the
+// SharedReceiveQueue to the QP, unless a buffer that no message has filled is bound already. It
+// returns false if the queue is empty, if the RecvCQ has no entry left, or if the QP receives
+// nothing more. DDP then finds no buffer, and the stream ends. The goroutine that places segments
+// calls TakeShared before it places the first segment of a message for QN 0. Without a
+// SharedReceiveQueue, TakeShared does nothing and returns false.
 func (q *QP) TakeShared() bool {
 	if q.cfg.SRQ == nil {
 		return false
@@ -151,7 +156,7 @@ func (q *QP) TakeShared() bool {
 	return ok
 }
 
-// bindShared moves a buffer to rq. From then on the end of the stream completes it.
+// bindShared moves a buffer to rq. From then on the end of the stream completes the buffer.
 func (q *QP) bindShared() (r RecvRequest, ok bool) {
 	q.mu.Lock()
 	defer q.unlock()

@@ -18,8 +18,8 @@ type slot struct {
 
 const (
 	slotEmpty    uint32 = iota
-	slotReserved        // promised to a request
-	slotChanging        // one goroutine writes the Completion, or takes it
+	slotReserved        // reserved for a request
+	slotChanging        // one goroutine writes or takes the Completion
 	slotFilled          // holds a Completion
 	slotWaking          // holds a Completion that ends a WaitSolicited
 )
@@ -32,7 +32,7 @@ func (s *slot) len() int {
 	return 0
 }
 
-// reserve promises the slot to a request, or reports that it is not empty.
+// reserve reserves the slot for a request. It returns false if the slot is not empty.
 func (s *slot) reserve() bool { return s.state.CompareAndSwap(slotEmpty, slotReserved) }
 
 // release empties a reserved slot.
@@ -55,8 +55,8 @@ func (s *slot) complete(done *Completion) {
 	s.state.Store(state)
 }
 
-// take moves the Completion to dst and returns 1. It returns 0 if there is none, or if solicited is
-// true and the Completion does not wake.
+// take moves the Completion to dst and returns 1. If there is no Completion, or if solicited is
+// true and the Completion does not wake, take returns 0.
 func (s *slot) take(dst *Completion, solicited bool) int {
 	state := s.state.Load()
 	if state < slotFilled || solicited && state != slotWaking || !s.state.CompareAndSwap(state, slotChanging) {

@@ -10,19 +10,19 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// A WorkOp is an operation that a Work Request asks for, or a Completion reports.
+// A WorkOp is the operation of a Work Request or a Completion.
 type WorkOp uint8
 
-// The operations. WorkRecv is only seen in Completions.
+// The operations. WorkRecv appears only in Completions.
 const (
-	WorkSend           WorkOp = iota + 1 // Data goes to a receive buffer of the peer
-	WorkSendInvalidate                   // the same, and the peer's STag Invalidate becomes invalid
-	WorkWrite                            // Data goes to the peer's memory at Remote
-	WorkRead                             // the peer's memory at Remote comes to Data
-	WorkFetchAdd                         // RFC 7306 §5.1.1: adds to a 64-bit word of the peer
-	WorkCmpSwap                          // RFC 7306 §5.1.2: compares it and swaps
-	WorkSwap                             // swaps it whatever it is: a CmpSwap that compares no bit
-	WorkImmediate                        // RFC 7306 §6: 8 octets to the peer's next Completion
+	WorkSend           WorkOp = iota + 1 // sends Data to a receive buffer of the peer
+	WorkSendInvalidate                   // the same, and invalidates the peer's STag Invalidate
+	WorkWrite                            // writes Data to the peer's memory at Remote
+	WorkRead                             // reads the peer's memory at Remote into Data
+	WorkFetchAdd                         // adds to a 64-bit word of the peer (RFC 7306 §5.1.1)
+	WorkCmpSwap                          // compares such a word and swaps it if equal (RFC 7306 §5.1.2)
+	WorkSwap                             // swaps such a word always: a CmpSwap that compares no bit
+	WorkImmediate                        // sends 8 bytes to the peer's next receive Completion (RFC 7306 §6)
 	WorkRecv                             // a receive buffer was filled
 )
 
@@ -39,7 +39,7 @@ func (o WorkOp) String() string {
 	return fmt.Sprintf("operation %d", uint8(o))
 }
 
-// workOpcodes gives the message that starts each operation.
+// workOpcodes contains the opcode of the message that starts each operation.
 var workOpcodes = [...]rdmaphdr.Opcode{
 	WorkSend:           rdmaphdr.OpSend,
 	WorkSendInvalidate: rdmaphdr.OpSendInvalidate,
@@ -51,14 +51,16 @@ var workOpcodes = [...]rdmaphdr.Opcode{
 	WorkImmediate:      rdmaphdr.OpImmediate,
 }
 
-// solicitedOpcodes gives the message that starts each operation with a Solicited Event. Zero means that there is none.
+// solicitedOpcodes contains the same for operations with a Solicited Event. Zero means that the
+// operation cannot have one.
 var solicitedOpcodes = [len(workOpcodes)]rdmaphdr.Opcode{
 	WorkSend:           rdmaphdr.OpSendSE,
 	WorkSendInvalidate: rdmaphdr.OpSendSEInvalidate,
 	WorkImmediate:      rdmaphdr.OpImmediateSE,
 }
 
-// opcode returns the message that starts the request; ok is false if wr cannot be posted.
+// opcode returns the opcode of the message that starts the request. ok is false if there is no such
+// operation.
 func (wr *WorkRequest) opcode() (op rdmaphdr.Opcode, ok bool) {
 	switch {
 	case wr.Op == 0 || int(wr.Op) >= len(workOpcodes):
@@ -70,60 +72,65 @@ func (wr *WorkRequest) opcode() (op rdmaphdr.Opcode, ok bool) {
 	return workOpcodes[wr.Op], true
 }
 
-// awaitsResponse reports whether the operation is done only when the peer has answered.
+// awaitsResponse reports whether the operation completes only when the response of the peer
+// arrives.
 func (o WorkOp) awaitsResponse() bool { return o == WorkRead || o.isAtomic() }
 
 func (o WorkOp) isAtomic() bool { return WorkFetchAdd <= o && o <= WorkSwap }
 
 func (o WorkOp) isImmediate() bool { return o == WorkImmediate }
 
-// A WorkRequest is one operation for a QP's send queue. The struct itself is only read by PostSend;
-// what its slices refer to is the QP's from an accepted post until the Completion.
+// A WorkRequest is one operation for the send queue of a QP. PostSend only reads the struct and
+// keeps no reference to it. The memory of its slices belongs to the QP from an accepted post until
+// the Completion.
 type WorkRequest struct {
-	ID uint64 // the caller's; comes back in the Completion
+	ID uint64 // any number; the Completion has the same ID
 	Op WorkOp
 
-	// Data is the payload of a Send or Write, and the sink of a Read, up to 2^32-1 octets. The
-	// others take none.
+	// Data is the payload of a Send or Write, and the sink of a Read, of at most 2^32-1 bytes.
+	// Other operations have no Data.
 	Data []byte
-	// Gather is the payload of a Send or Write in pieces, instead of Data. The list belongs to the QP
-	// as long as the pieces do.
+	// Gather is the payload of a Send or Write in pieces, instead of Data. The list itself belongs
+	// to the QP as long as the pieces do.
 	Gather [][]byte
-	// Remote is where a Write goes, a Read comes from and an atomic acts. Only its STag and TO count:
-	// the length is that of Data.
+	// Remote is the peer's memory that a Write writes, a Read reads or an atomic changes. Only STag
+	// and TO of the Handle are used; the length is that of the payload or sink.
 	Remote Handle
-	// Invalidate is the peer's STag that WorkSendInvalidate ends; it must not be 0.
+	// Invalidate is the STag of the peer that WorkSendInvalidate invalidates. It must not be 0.
 	Invalidate ddp.STag
 
-	// Operand is what WorkFetchAdd adds, and what WorkCmpSwap and WorkSwap store.
+	// Operand is the number that WorkFetchAdd adds, and the value that WorkCmpSwap and WorkSwap
+	// store.
 	Operand uint64
-	// Compare is what WorkCmpSwap expects to find.
+	// Compare is the value that WorkCmpSwap compares the word with.
 	Compare uint64
-	// Mask of WorkFetchAdd marks the top bit of each field that is added on its own: zero means one
-	// field of 64 bits. Mask of WorkCmpSwap and WorkSwap selects the bits that are stored: zero means
-	// all.
+	// For WorkFetchAdd, the bits set in Mask are the top bits of fields that are added separately;
+	// zero means one field of 64 bits. For WorkCmpSwap and WorkSwap, Mask selects the bits that are
+	// stored; zero means all bits.
 	Mask uint64
-	// CompareMask selects the bits that WorkCmpSwap compares. Zero means all.
+	// CompareMask selects the bits that WorkCmpSwap compares. Zero means all bits.
 	CompareMask uint64
-	// Immediate is what WorkImmediate carries, as 8 octets, the highest first.
+	// Immediate is the value that WorkImmediate sends as 8 bytes, the highest byte first.
 	Immediate uint64
 
-	// Solicited lets the peer raise an Event (RFC 5040 §5.3). It is for Sends and Immediate Data.
+	// Solicited asks the peer to raise an Event (RFC 5040 §5.3). Only Sends and Immediate Data may
+	// have it.
 	Solicited bool
-	// Fence holds the request, and so all after it, until every earlier Read and atomic is answered.
+	// Fence delays the request, and all requests after it, until the responses to all earlier Reads
+	// and atomics have arrived.
 	Fence bool
-	// Inline has the payload copied when it is posted: its memory is the caller's again at once. It
-	// is for Sends and Writes.
+	// Inline makes the post copy the payload, so that its memory belongs to the caller again at
+	// once. Only Sends and Writes may have it.
 	Inline bool
-	// Unsignaled leaves out the Completion if the request succeeds.
+	// Unsignaled means that a request that succeeds has no Completion.
 	Unsignaled bool
 
-	// CQ receives the Completion. Nil means the QP's send CQ.
+	// CQ receives the Completion. Nil means Config.SendCQ.
 	CQ *CompletionQueue
 }
 
-// payload returns the length of what wr sends or reads, in octets, and refuses a wr that makes no
-// sense whatever state the QP is in.
+// payload returns the length of the payload or sink in bytes. The error is for a wr that is wrong
+// whatever state the QP is in.
 func (wr *WorkRequest) payload() (n uint32, err error) {
 	op, ok := wr.opcode()
 	if !ok && wr.Solicited {
@@ -153,38 +160,39 @@ func (wr *WorkRequest) payload() (n uint32, err error) {
 	return uint32(total), nil
 }
 
-// A RecvRequest is one buffer for one inbound Send or Immediate Data. A message fills Head first and then
-// Buf. Both belong to the QP from an accepted post until the Completion. A Send longer than both ends the
-// stream (RFC 5041 §7.2). Immediate Data arrives in the Completion, so it fits any buffer. The octets of
-// that buffer are then indeterminate.
+// A RecvRequest is one buffer for one inbound Send or Immediate Data. A message fills Head first
+// and then Buf. Both belong to the QP from an accepted post until the Completion. A Send that is
+// longer than both together ends the stream (RFC 5041 §7.2). Immediate Data arrives in the
+// Completion, so it fits any buffer. The bytes of that buffer are then indeterminate.
 type RecvRequest struct {
-	ID   uint64 // the caller's; comes back in the Completion
-	Head []byte // where the first octets of the message go; may be empty
-	Buf  []byte // where the others go
+	ID   uint64 // any number; the Completion has the same ID
+	Head []byte // receives the first bytes of the message; may be empty
+	Buf  []byte // receives the other bytes
 }
 
-// HandleLen is the length of a Handle on the wire, in octets.
+// HandleLen is the length of a Handle on the wire, in bytes.
 const HandleLen = 16
 
-// A Handle names memory that somebody has registered: what a peer needs to use it. RFC 5040 leaves
-// open how it gets there (§1.2, "Advertisement"). On the wire it is as rping and others have it:
+// A Handle names registered memory. A peer needs it to use that memory. RFC 5040 leaves open how a
+// Handle reaches the peer (§1.2, "Advertisement"). On the wire a Handle has the layout that rping
+// and other programs use:
 //
-//	| TO (8 octets) | STag (4) | length (4) |
+//	| TO (8 bytes) | STag (4) | length (4) |
 type Handle struct {
 	STag ddp.STag
-	TO   uint64 // of the first octet
-	Len  uint32 // octets
+	TO   uint64 // of the first byte
+	Len  uint32 // in bytes
 }
 
-// AppendTo appends the handle's 16 octets to b.
+// AppendTo appends the 16 bytes of the Handle to b.
 func (h Handle) AppendTo(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, h.TO)
 	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
 	return binary.BigEndian.AppendUint32(b, h.Len)
 }
 
-// ParseHandle reads a handle from the front of b and returns what follows it. The only error is that
-// b is too short.
+// ParseHandle parses the Handle at the front of b and returns the rest of b. It returns an error
+// only if b is too short.
 func ParseHandle(b []byte) (h Handle, rest []byte, err error) {
 	if len(b) < HandleLen {
 		return Handle{}, b, fmt.Errorf("rdmap: handle of %d octets, want %d", len(b), HandleLen)
@@ -199,7 +207,8 @@ func ParseHandle(b []byte) (h Handle, rest []byte, err error) {
 
 var errRange = errors.New("rdmap: outside the handle's memory")
 
-// Slice returns the handle of n octets from offset off on. The error is that they are not all inside h.
+// Slice returns the Handle of n bytes of h from offset off on. It returns an error if these bytes
+// are not all inside h.
 func (h Handle) Slice(off int64, n int) (Handle, error) {
 	if off < 0 || n < 0 || off > int64(h.Len) || int64(n) > int64(h.Len)-off {
 		return Handle{}, fmt.Errorf("%w: %d octets at %d of %d", errRange, n, off, h.Len)
