@@ -112,7 +112,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		m.begun = true
 		m.inMessage = r.config.InMessage(h.RsvdULP, h.QN)
 	}
-	if err := m.put(r.config.Queues[h.QN], s, h); err != nil {
+	if err := m.put(r.config.Queues[h.QN], s, &h); err != nil {
 		return err
 	}
 	if h.Last {
@@ -132,7 +132,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 
 // put places the segment's payload in the buffer of the message. That is the bound buffer, or else
 // the first buffer of q that is not full. In the latter case a Flush waits meanwhile.
-func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
+func (m *untaggedMessage) put(q *Queue, s *segment, h *UntaggedHeader) error {
 	if m.isBound {
 		return m.fill(&m.bound, s, h)
 	}
@@ -154,7 +154,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h UntaggedHeader) error {
 }
 
 // fill places the segment's payload in b, or in the message itself if the payload belongs there.
-func (m *untaggedMessage) fill(b *buffer, s *segment, h UntaggedHeader) error {
+func (m *untaggedMessage) fill(b *buffer, s *segment, h *UntaggedHeader) error {
 	if m.inMessage {
 		b = &buffer{b: m.inline[:]}
 	}

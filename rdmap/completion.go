@@ -269,19 +269,20 @@ func (c *CompletionQueue) release() {
 
 // complete fills a reserved entry.
 func (c *CompletionQueue) complete(done Completion) {
+	wakes := done.wakes()
 	if c.slot != nil {
-		c.slot.complete(&done)
+		c.slot.complete(&done, wakes)
 	} else {
-		c.push(&done)
+		c.push(&done, wakes)
 	}
 	signal(c.ready)
-	if done.wakes() {
+	if wakes {
 		signal(c.solicited)
 	}
 }
 
-// push appends an entry to the ring.
-func (c *CompletionQueue) push(done *Completion) {
+// push appends an entry to the ring. wakes says whether the Completion ends a WaitSolicited.
+func (c *CompletionQueue) push(done *Completion, wakes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.n.Load()
@@ -296,7 +297,7 @@ func (c *CompletionQueue) push(done *Completion) {
 		i -= len(c.entries)
 	}
 	c.entries[i] = *done
-	if done.wakes() {
+	if wakes {
 		c.waking++
 	}
 	c.n.Store(n + 1)

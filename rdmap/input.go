@@ -58,7 +58,7 @@ func (q *QP) Receive(m *ddp.Message) (c Completion, ok bool) {
 		return Completion{}, false
 	}
 	op, _ := rdmaphdr.ParseControl(m.RsvdULP)
-	c, err := q.received(op, m)
+	err := q.received(&c, op, m)
 	q.heard = true
 	if err != nil {
 		q.Fail(segmentOf(m, err))
@@ -92,8 +92,8 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 	if m.Bound {
 		panic("BUG: Handle of a message whose buffer was bound")
 	}
-	c, err := q.received(op, m)
-	if err != nil {
+	var c Completion
+	if err := q.received(&c, op, m); err != nil {
 		return err
 	}
 	q.mu.Lock()
@@ -104,15 +104,15 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 	return nil
 }
 
-// received checks a Send or Immediate Data, and invalidates the STag that it names. It returns what
-// the message says about its receive's Completion.
-func (q *QP) received(op rdmaphdr.Opcode, m *ddp.Message) (Completion, error) {
-	c := Completion{QPNum: q.cfg.QPNum, Len: m.Len, Solicited: op.Solicits()}
+// received checks a Send or Immediate Data, and invalidates the STag that it names. It sets in c,
+// which is zero, what the message says about the Completion of its receive.
+func (q *QP) received(c *Completion, op rdmaphdr.Opcode, m *ddp.Message) error {
+	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.Solicits()
 	if op.IsImmediate() {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
 		// exactly 8 bytes of data" (RFC 7306 §6.3)
 		if m.Len != rdmaphdr.ImmediateLen {
-			return c, operationError(codeUnspecified, "%v of %d octets", op, m.Len)
+			return operationError(codeUnspecified, "%v of %d octets", op, m.Len)
 		}
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
 	}
@@ -121,10 +121,10 @@ func (q *QP) received(op rdmaphdr.Opcode, m *ddp.Message) (Completion, error) {
 		// Completion, because the STag must be invalid when the program sees the Completion.
 		c.HasInvalidated, c.Invalidated = true, ddp.STag(m.RsvdULP32)
 		if err := q.invalidate(c.Invalidated); err != nil {
-			return c, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // invalidate invalidates a local STag at the peer's request. RDMAP must "Invalidate the STag if it

@@ -42,14 +42,14 @@ func (s *slot) release() {
 	}
 }
 
-// complete fills a reserved slot.
-func (s *slot) complete(done *Completion) {
+// complete fills a reserved slot. wakes says whether the Completion ends a WaitSolicited.
+func (s *slot) complete(done *Completion, wakes bool) {
 	if !s.state.CompareAndSwap(slotReserved, slotChanging) {
 		panic(errNotReserved)
 	}
 	s.c = *done
 	state := slotFilled
-	if done.wakes() {
+	if wakes {
 		state = slotWaking
 	}
 	s.state.Store(state)
