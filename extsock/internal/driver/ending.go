@@ -14,41 +14,42 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// How a driver ends. Each direction comes to its end by itself, and the last of the two closes the
-// stream:
+// How a driver ends. Each direction ends by itself, and the last of the two closes the stream:
 //
-//	down  fin, called with the token: the FIN has followed the last FPDU
-//	up    receive returns: the peer's FIN, an error, or the deadline that fin has set
+//	way out  fin, called with the token: the FIN has followed the last FPDU
+//	way in   receive returns: the peer's FIN, an error, or the deadline that fin has set
 //
-// What sets it off is close (the application), fail (a fault in the stream), ended (the peer or the
-// network), or lost (TCP takes no more). kill is the impatient end of all of these.
+// Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
+// lost (TCP takes no more) begin the end. Kill ends both directions at once.
 
-// fin sends the FIN once the last FPDU of a connection that is closing has been written. The token
-// is held.
+// fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
+// the transmit token.
 func (d *Driver) fin() {
 	if d.abortDue() {
-		d.qp.Abort(d.why()) // nothing of a Work Request is being written now
+		d.qp.Abort(d.why()) // no bytes of a Work Request are being written now
 	}
 	if !d.finDue() {
 		return
 	}
-	d.setReason(d.qp.Err()) // where the QP has ended the stream and its caller has not come to say so
+	// The QP may have ended the stream before its caller has noted the reason.
+	d.setReason(d.qp.Err())
 	if d.life.maySend() {
 		if d.stream.Capabilities().HalfClose {
 			d.stream.CloseWrite()
 		} else {
-			d.stream.Close() // the peer's FIN would wait for ours
+			d.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
 		}
 	}
-	// The peer's FIN ends receive, and this deadline where it does not come.
+	// The peer's FIN ends receive. If it does not arrive, this deadline ends receive.
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
-	d.Interrupt() // who waits has been told by now
+	d.Interrupt() // a Read that receives passes the role to the home goroutine
 	if d.life.finish() {
 		d.shut()
 	}
 }
 
-// closing reports whether nothing new will be sent: the connection has been closed or has failed.
+// closing reports whether the connection has been closed or has failed, so that nothing new will be
+// sent.
 func (d *Driver) closing() bool {
 	switch d.qp.State() {
 	case rdmap.StateIdle, rdmap.StateRTS:
@@ -57,12 +58,12 @@ func (d *Driver) closing() bool {
 	return true
 }
 
-// fail ends the connection because of what a layer found wrong in the stream; the peer gets a
-// Terminate where the RFC allows one.
+// fail ends the connection because a layer found a fault in the stream. The peer gets a Terminate
+// if the RFC allows one.
 func (d *Driver) fail(err error) {
 	d.setReason(err)
 	if d.tx.fenced.Load() {
-		// Not one FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
+		// No FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
 		d.qp.Abort(err)
 	} else {
 		d.qp.Fail(err)
@@ -71,8 +72,8 @@ func (d *Driver) fail(err error) {
 	d.transmit()
 }
 
-// lost is the end of the way down: TCP takes no more. What the peer may have sent before, such as
-// the Terminate that says why, is still read.
+// lost ends the way out, because TCP takes no more. The driver still reads what the peer may have
+// sent before, such as the Terminate that says why.
 func (d *Driver) lost(err error) {
 	d.setReason(err)
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
@@ -80,7 +81,7 @@ func (d *Driver) lost(err error) {
 	d.wakeReceiver()
 }
 
-// peerEnded is the end of the way up, while the connection was in use.
+// peerEnded ends the way in of a connection that was in use.
 func (d *Driver) peerEnded(err error) {
 	if errors.Is(err, io.EOF) {
 		end := d.rx.mpa.EOF()
@@ -100,8 +101,8 @@ func (d *Driver) peerEnded(err error) {
 	d.Kill(err)
 }
 
-// Kill ends both ways at once: the stream is closed and, as soon as nobody is writing from them,
-// all Work Requests are flushed.
+// Kill ends both directions at once. It closes the stream, and the holder of the transmit token
+// flushes all Work Requests, so no goroutine is writing from their memory then.
 func (d *Driver) Kill(err error) {
 	d.setReason(err)
 	d.life.kill()
@@ -110,19 +111,19 @@ func (d *Driver) Kill(err error) {
 	d.transmit()
 }
 
-// sendReset is kill, and the peer learns that octets it has sent are lost.
+// sendReset is Kill with a reset, which tells the peer that bytes it has sent are lost.
 func (d *Driver) sendReset() {
 	d.stream.Abort()
 	d.Kill(net.ErrClosed)
 }
 
-// linger is the end of the way up of a connection that is closing or has failed: what is queued may still
-// go out and the peer's FIN come, within the close timeout.
+// linger ends the way in of a connection that is closing or has failed. Within the close timeout,
+// the queued output may still go out and the peer's FIN may still arrive.
 func (d *Driver) linger() {
 	until := time.Now().Add(d.cfg.CloseTimeout)
 	switch {
 	case errors.Is(d.rx.err, io.EOF):
-		d.qp.PeerClosed(nil) // what waits for the peer's answers waits in vain
+		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
 	case d.rx.err == nil:
 		d.setReadUntil(until)
 		d.discard()
@@ -137,11 +138,12 @@ func (d *Driver) linger() {
 	}
 }
 
-// discardSize is what a connection holds, in octets, while it waits for the peer's FIN.
+// discardSize is the size in bytes of the memory that a connection holds while it waits for the
+// peer's FIN.
 const discardSize = 16 << 10
 
-// discard reads what still comes, up to the peer's FIN. Closing the stream with octets unread
-// would make TCP send a reset, which can destroy our last FPDUs on their way.
+// discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
+// unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
 func (d *Driver) discard() {
 	c := bufpool.GetChunk(discardSize)
 	defer c.Put()
@@ -152,15 +154,16 @@ func (d *Driver) discard() {
 	}
 }
 
-// discarded is memory for bytes that nobody looks at. It is held while the stream waits, too.
+// A discarded is memory for bytes that nobody looks at. The connection holds it while the stream
+// waits, too.
 type discarded []byte
 
 func (d discarded) Lend() []byte   { return d }
 func (d discarded) TakeBack() bool { return true }
 
-// Close is the orderly end: what is queued goes out, then the FIN. It returns when that is done or
-// has failed, and after the close timeout with an error. Where the program has not read all of what the
-// peer has sent there is no orderly end.
+// Close ends the connection in an orderly way: the queued output goes out, then the FIN. Close
+// returns when that is done or has failed, and after the close timeout with an error. If the
+// program has not read all that the peer has sent, Close resets the connection instead.
 func (d *Driver) Close() error {
 	begin := time.Now()
 	if d.in != nil && d.in.close() {
@@ -170,7 +173,7 @@ func (d *Driver) Close() error {
 	t := time.NewTimer(d.cfg.CloseTimeout)
 	defer t.Stop()
 	if d.bytes != nil {
-		d.Interrupt() // who waits in Read does not wait for what was written
+		d.Interrupt() // a waiting Read returns now, not after the queued output
 		if !d.closeStream(t.C) {
 			d.setReason(net.ErrClosed)
 			d.Kill(errCloseTimeout)
@@ -191,8 +194,9 @@ func (d *Driver) Close() error {
 	}
 }
 
-// Flush waits until what was written has left the process: then it goes out even if the process ends.
-// That it cannot go out is no error, as it is none of TCP's Close.
+// Flush waits until the written bytes have left the process, so that they go out even if the
+// process ends. If they cannot go out, Flush returns no error, and neither does TCP's Close. The
+// only error is that of the timeout.
 func Flush(s toe.Stream, timeout time.Duration) error {
 	if errors.Is(s.Flush(timeout), os.ErrDeadlineExceeded) {
 		return errCloseTimeout
@@ -200,14 +204,15 @@ func Flush(s toe.Stream, timeout time.Duration) error {
 	return nil
 }
 
-// shut closes the stream and gives everything back. It is called once, by the way that ends last.
+// shut closes the stream and returns all borrowed memory. It is called once, by the direction that
+// ends last.
 func (d *Driver) shut() {
 	d.role.sentinel.Stop()
 	d.idle.stop()
 	d.stream.Close()
 	d.rx.loan.end()
 	d.freed.Broadcast()
-	d.qp.Abort(d.why()) // has nothing left to flush, unless the end was not an orderly one
+	d.qp.Abort(d.why()) // flushes nothing after an orderly end
 	if d.in != nil {
 		d.in.giveBack()
 	}
@@ -217,13 +222,13 @@ func (d *Driver) shut() {
 	d.retire()
 }
 
-// wakeReceiver lets receive see that the connection has ended, or that there is room in the inbox.
+// wakeReceiver makes receive look whether the connection has ended, or whether the inbox has room.
 func (d *Driver) wakeReceiver() {
 	wait.Wake(d.recheck)
 	d.freed.Broadcast()
 }
 
-// setReason notes why the connection ends. See life.end.
+// setReason notes why the connection ends, if no reason was noted before. See life.end.
 func (d *Driver) setReason(err error) {
 	if d.life.end(err) {
 		d.penalize(err)
@@ -231,5 +236,5 @@ func (d *Driver) setReason(err error) {
 	}
 }
 
-// why returns the reason that was noted, and nil while there is none.
+// why returns the reason that was noted. It returns nil if none was.
 func (d *Driver) why() error { return d.life.why() }

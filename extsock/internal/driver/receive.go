@@ -12,12 +12,13 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// This file is the driver's way up: from the stream to the queue pair.
+// This file is the driver's way in: from the stream to the queue pair.
 
-// receive is the way up: octets to FPDUs to segments to messages.
+// receive runs in the home goroutine until the way in has ended. The stream's bytes become FPDUs,
+// FPDUs become DDP segments, and segments become RDMAP messages.
 func (d *Driver) receive() {
 	for d.rx.intake != intakeOver {
-		if !d.receiveOnce(false) { // a waiter goes on
+		if !d.receiveOnce(false) { // the role goes to a Read
 			d.role.yield()
 			d.role.standBy()
 		}
@@ -31,7 +32,7 @@ func (d *Driver) receive() {
 		close(d.silent)
 	}
 	d.captureArrived(true)
-	if d.tx.fenced.Load() { // and will never open
+	if d.tx.fenced.Load() { // the fence will never open
 		d.Kill(d.why())
 	}
 	last := d.life.deafen()
@@ -41,7 +42,8 @@ func (d *Driver) receive() {
 	}
 }
 
-// receiveOnce is run for the goroutine that has the role. It notes the end.
+// receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake
+// receiveOnce records the error and the end.
 func (d *Driver) receiveOnce(reader bool) (over bool) {
 	err, over := d.run(reader)
 	if over {
@@ -50,11 +52,12 @@ func (d *Driver) receiveOnce(reader bool) (over bool) {
 	return over
 }
 
-// run receives until the stream ends, and says why, or until the protocol has: then it is over without
-// an error. It is not over if the role is to change hands: where the caller is a reader, as soon as the inbox
-// has something for it, else where a waiter is better off with it.
-func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err is why it is over
-	defer func() { // the one recover of the way up
+// run receives until the intake is over, or until the receive role must change hands. The intake is
+// over when the stream ends, and then err says why. It is also over when the queue pair takes no
+// more messages, and then err is nil. A Read gives the role up as soon as the inbox holds something
+// for the Read. The home goroutine gives the role up when a waiting Read would receive faster.
+func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err says why
+	defer func() { // the only recover of the way in
 		if value := recover(); value != nil {
 			d.release()
 			err, over = d.panicked(value), true
@@ -70,7 +73,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		if n > 0 {
 			d.captureRun(off, d.rx.free[:n])
 			d.rx.mpa.Fill(off, n)
-			if d.count.Received.Octets.Load() == off { // not early: that comes again
+			if d.count.Received.Octets.Load() == off { // early bytes arrive again
 				d.count.Received.Octets.Add(uint64(n))
 			}
 			d.captureArrived(false)
@@ -91,8 +94,8 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 	}
 }
 
-// process places what has come, has its messages handled, and sends what is due then. It reports whether the
-// stream is still sound.
+// process places the segments that have arrived, handles the messages that they complete, and sends
+// the answers. It reports whether the stream is still sound.
 func (d *Driver) process(reader bool) (sound bool) {
 	if reader {
 		d.in.hold()
@@ -107,15 +110,15 @@ func (d *Driver) process(reader bool) (sound bool) {
 	return sound
 }
 
-// release releases the inbox if a Read holds it.
+// release releases the inbox if a Read holds its lock.
 func (d *Driver) release() {
 	if d.in != nil && d.in.held {
 		d.rx.result = d.in.release()
 	}
 }
 
-// endUnsound ends the connection whose stream is not sound: for the fault that a layer has found, or because
-// the queue pair has ended the stream.
+// endUnsound ends a connection whose stream is not sound. Either a layer has found a fault in the
+// stream, or the queue pair has ended the RDMAP stream.
 func (d *Driver) endUnsound() {
 	if err := d.rx.fault; err != nil {
 		d.rx.fault = nil
@@ -127,8 +130,8 @@ func (d *Driver) endUnsound() {
 	d.transmit()
 }
 
-// readSegment waits until something has come and reads it. While it waits it holds no buffer, unless much of
-// an FPDU that has only begun is in one.
+// readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
+// no buffer, unless the buffer contains much of an FPDU that has only begun.
 func (d *Driver) readSegment() (n int, off uint64, err error) {
 	var patience time.Duration
 	if d.role.isReaders() {
@@ -141,11 +144,12 @@ func (d *Driver) readSegment() (n int, off uint64, err error) {
 
 var _ toe.Lender = (*Driver)(nil)
 
-// Lend borrows a buffer, unless one is out, and returns where in it to read to.
+// Lend returns the free part of the receive buffer, which the stream reads to. It borrows a buffer
+// first if the connection holds none.
 func (d *Driver) Lend() []byte {
 	if d.rx.free == nil {
 		b := d.rx.loan.get()
-		d.rx.mpa.SetBuffer(b) // takes over what is parked
+		d.rx.mpa.SetBuffer(b) // copies the parked bytes to b
 		if d.rx.parked != nil {
 			d.rx.parked.Put()
 			d.rx.parked = nil
@@ -155,8 +159,8 @@ func (d *Driver) Lend() []byte {
 	return d.rx.free
 }
 
-// TakeBack gives the buffer back before the stream waits. It reports whether the buffer stays out,
-// because much of an FPDU is in it.
+// TakeBack returns the buffer to the pool before the stream waits. It reports whether the
+// connection keeps the buffer because the buffer contains much of an FPDU.
 func (d *Driver) TakeBack() (kept bool) {
 	d.giveBack()
 	d.park()
@@ -164,8 +168,9 @@ func (d *Driver) TakeBack() (kept bool) {
 	return d.rx.free != nil
 }
 
-// bounded is b, or as much of it as a Read that receives for itself has use for: what is behind stays in TCP's
-// buffer until the next Read, and then goes to that one's memory with no copy in between.
+// bounded returns b, or a part of b if a Read holds the receive role. That part is hardly longer
+// than the memory of the Read. The bytes behind it stay in TCP's buffer until the next Read, and
+// then go to the memory of that Read without another copy.
 func (d *Driver) bounded(b []byte) []byte {
 	if d.bytes == nil || !d.role.isReaders() {
 		return b
@@ -176,14 +181,16 @@ func (d *Driver) bounded(b []byte) []byte {
 	return b
 }
 
-// boundedFrom is the length in octets of a Read that is worth a system call of its own.
+// boundedFrom is the length in bytes from which a Read is worth a system call of its own.
 const boundedFrom = 32 << 10
 
-// parkedMost is how many octets of an FPDU that has begun are worth two copies, so that a peer that stops in the middle
-// of one does not hold a whole buffer.
+// parkedMost is the maximum length in bytes of an incomplete FPDU that the driver copies to a
+// smaller buffer and back. The two copies prevent a peer that stops in the middle of an FPDU from
+// holding a whole buffer.
 const parkedMost = 16 << 10
 
-// park gives the buffer back where giveBack has not, if little of an FPDU is in it.
+// park returns the buffer to the pool when giveBack has not done so and the buffer contains little
+// of an FPDU.
 func (d *Driver) park() {
 	if d.rx.free == nil || d.rx.intake == intakeStalled {
 		return
@@ -195,7 +202,8 @@ func (d *Driver) park() {
 	}
 }
 
-// giveBack gives the buffer back, unless an FPDU that has only begun is in it, or one that waits.
+// giveBack returns the buffer to the pool, unless the buffer contains an incomplete FPDU, or an
+// FPDU that waits for memory.
 func (d *Driver) giveBack() {
 	if d.rx.intake == intakeStalled || d.rx.parked != nil {
 		return
@@ -209,23 +217,25 @@ func (d *Driver) giveBack() {
 	}
 }
 
-// place takes every ULPDU that is whole, in order, and has its messages handled. It reports whether
-// the stream is still sound; rx.fault says why not, unless the queue pair does. Where it would have to wait,
-// and may not, it is stalled afterwards.
+// place takes every complete ULPDU, in order, and handles the messages that become complete. It
+// reports whether the stream is still sound. If the stream is not sound, the reason is in rx.fault,
+// or else in the queue pair. If a ULPDU must wait for a buffer and mayWait is false, the intake is
+// stalled afterwards.
 func (d *Driver) place(mayWait bool) (sound bool) {
-	for d.rx.intake == intakeStalled || d.rx.mpa.Next() { // one verified ULPDU, each exactly once
+	for d.rx.intake == intakeStalled || d.rx.mpa.Next() { // each verified ULPDU exactly once
 		u := d.rx.mpa.ULPDU()
 		if d.rx.intake == intakeOpen && !u.Early {
 			d.count.Received.FPDUs.Add(1)
 		}
-		// The way down may have ended the stream: "MUST NOT allow any further data transfer" (RFC 5040 §7)
+		// The way out may have ended the stream: "MUST NOT allow any further data transfer" (RFC
+		// 5040 §7)
 		if !d.takesMessages() {
 			d.rx.intake = intakeOpen
 			return false
 		}
 		if u.Early {
 			if !d.rx.ddp.TryPlace(u.Off, u.Data) {
-				d.rx.mpa.Unread() // not placeable yet: it comes again in order
+				d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 			}
 			continue
 		}
@@ -244,7 +254,7 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			return false
 		}
 	}
-	if !d.deliver() { // the edge may have passed what was placed early
+	if !d.deliver() { // the edge may have passed a segment that was placed early
 		return false
 	}
 	if err := d.rx.mpa.Err(); err != nil {
@@ -254,7 +264,7 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 	return true
 }
 
-// deliver has the messages handled whose last byte lies below the edge. It reports whether the stream
+// deliver handles the messages whose last byte lies below the edge. It reports whether the stream
 // is still sound.
 func (d *Driver) deliver() (sound bool) {
 	sound = d.handle()
@@ -295,25 +305,26 @@ func (d *Driver) handle() (sound bool) {
 	return d.takesMessages()
 }
 
-// takesMessages reports whether the queue pair still takes messages of the peer.
+// takesMessages reports whether the queue pair still takes messages from the peer.
 func (d *Driver) takesMessages() bool {
 	s := d.qp.State()
 	return s == rdmap.StateRTS || s == rdmap.StateClosing
 }
 
-// placed ends the placing of what one read has brought: it sends the answers, and wakes the goroutines that
-// wait for Completions or messages.
+// placed follows the placing of all that one read has brought. It sends the answers, and wakes the
+// goroutines that wait for Completions or messages.
 func (d *Driver) placed() {
 	d.reapStream()
-	d.transmit() // Read Responses, and what the completions have let go
+	d.transmit() // Read Responses, and requests that waited for a Completion
 	d.freed.Broadcast()
 	if d.in != nil {
 		d.in.notify()
 	}
 }
 
-// bind gives DDP a buffer if the segment begins a Send, where it is the connection that has the buffers: in DDP
-// mode it is the ULP whose job that is (RFC 5041 §7.2). It reports false if there is no room for one.
+// bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
+// buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
+// bind reports false if there is no room for the message.
 func (d *Driver) bind(ulpdu []byte) bool {
 	if d.in == nil && !d.cfg.Shared || ddp.IsTagged(ulpdu) {
 		return true
@@ -323,9 +334,9 @@ func (d *Driver) bind(ulpdu []byte) bool {
 	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
 		return true
 	case d.cfg.Shared:
-		d.qp.TakeShared() // where it fails DDP finds no buffer
+		d.qp.TakeShared() // if it fails, DDP finds no buffer
 		return true
-	case d.rx.awaitsRTR: // the queue pair has a buffer for that one
+	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
 	}
 	head, body, ok, mustWait := d.in.bind(payload, h.Last)
@@ -335,7 +346,7 @@ func (d *Driver) bind(ulpdu []byte) bool {
 	return !mustWait
 }
 
-// receiveMessage hands a message that has come over to Read.
+// receiveMessage passes a message that has arrived in a bound buffer to the inbox.
 func (d *Driver) receiveMessage(m *ddp.Message) error {
 	c, ok := d.qp.Receive(m)
 	if !ok { // the stream has ended
@@ -350,9 +361,10 @@ func (d *Driver) receiveMessage(m *ddp.Message) error {
 	return nil
 }
 
-// awaitRoom waits until Read has made room for the message. It reports false when the connection ends meanwhile.
+// awaitRoom waits until Read has made room for the message. It reports false if the connection ends
+// first.
 func (d *Driver) awaitRoom(ulpdu []byte) bool {
-	d.placed() // nothing that is already due may wait with us
+	d.placed() // an answer that is due must not wait for the program
 	if d.in.isShort() {
 		d.count.MemoryStalls.Add(1)
 		d.cfg.Trace.Debug("memory limit")
