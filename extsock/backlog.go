@@ -7,9 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
 )
 

@@ -5,7 +5,6 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
-
 	"github.com/rddp/rddp/internal/dissect"
 )
 

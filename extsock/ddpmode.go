@@ -6,10 +6,9 @@ import (
 	"math"
 	"net"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
-
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"

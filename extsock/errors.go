@@ -9,11 +9,10 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
-	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
 // These are the errors of this package. Methods return them inside a *net.OpError, so programs test

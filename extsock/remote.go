@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/rdmap"
 )
 

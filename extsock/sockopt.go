@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/driver"
-
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 )

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe"
 )
 

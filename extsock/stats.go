@@ -4,7 +4,6 @@ import (
 	"iter"
 
 	"github.com/rddp/rddp/extsock/internal/driver"
-
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )

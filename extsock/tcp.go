@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe/kernel"
 )
 

@@ -4,9 +4,8 @@ import (
 	"net"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
-
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"

@@ -2,7 +2,6 @@ package rdmap
 
 import (
 	"github.com/rddp/rddp/ddp"
-
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/rddp/rddp/extsock/internal/observe"
-
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )

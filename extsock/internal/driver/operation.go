@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/rdmap"
 )
 

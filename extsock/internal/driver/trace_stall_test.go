@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/extsock/internal/observe"
-
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/extsock/internal/observe"
 )
 
 // TestTraceStall: a Write that finds no credits is an event of level debug, and none where the trace is off.

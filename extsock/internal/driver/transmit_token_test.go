@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
