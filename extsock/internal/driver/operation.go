@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Post adds wr to the send queue and has it sent.
+// Post adds wr to the send queue, and sends what is queued.
 func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	if err := d.qp.PostSend(wr); err != nil {
 		return asWriteError(d.postError(err))
@@ -21,8 +21,9 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// PostBatch posts wrs in order, as far as mayPost returns nil, and has all of them sent at once. It returns how many were
-// accepted, and the error of the first one that was not.
+// PostBatch posts wrs in order, and then sends them all. It stops at the first one for which
+// mayPost returns an error, or that the queue pair does not accept. It returns that error, and how
+// many were accepted.
 func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
 	d.role.oneSided() // some of them may be answered
 	defer d.transmit()
@@ -38,8 +39,7 @@ func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequ
 	return len(wrs), nil
 }
 
-// send transmits posted Work Requests. The answer to an operation that has one needs a goroutine
-// that receives.
+// send sends posted Work Requests. If op has an answer, a goroutine must receive it.
 func (d *Driver) send(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
@@ -57,13 +57,13 @@ func (d *Driver) Write(b []byte, over <-chan struct{}) (int, error) {
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)
 	}
-	return len(b), nil // TCP, too, would have taken some of it by now
+	return len(b), nil // over TCP, too, some of it would be on its way by now
 }
 
-// Do posts wr and waits for its Completion: a blocking call is an asynchronous one and a wait. If over, of a deadline, or
-// canceled, of a context, is closed first, do takes the Work Request back. Where that is not possible, because bytes of
-// its payload are on their way, they go out from a copy and the error is errDetached; if that is too much to copy, the
-// connection fails. canceled may be nil.
+// Do posts wr and waits for its Completion. over is the channel of a deadline, and canceled that of
+// a context, or nil. If one of them is closed first, Do takes the Work Request back. If bytes of
+// its payload have begun to go out, the rest goes out from a copy, and the error is errDetached. If
+// the rest is too long to copy, the connection ends.
 func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdmap.Completion, error) {
 	if wait.IsClosed(over) || wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
@@ -97,7 +97,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 		cancelled = true
 		if !d.qp.Cancel(cq, wr.ID) {
 			if d.detach(wr.Data) {
-				// Its completion queue is nobody's from now on.
+				// cq does not return to the pool, because its Completion is still to come.
 				return rdmap.Completion{}, errDetached
 			}
 			d.Kill(errAbandoned)
@@ -106,7 +106,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 	}
 }
 
-// waiter returns the completion queue of one blocking call.
+// waiter returns a completion queue for one blocking call.
 func (d *Driver) waiter() *rdmap.CompletionQueue {
 	if cq, ok := d.waiters.Get().(*rdmap.CompletionQueue); ok {
 		return cq
@@ -114,7 +114,7 @@ func (d *Driver) waiter() *rdmap.CompletionQueue {
 	return rdmap.NewCompletionQueue(1)
 }
 
-// postWhenRoom posts wr, waiting while the send queue is full.
+// postWhenRoom posts wr. It waits while the send queue is full.
 func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) error {
 	err := d.qp.PostSend(wr)
 	for isFull(err) {
@@ -160,8 +160,9 @@ func (d *Driver) completionError(done rdmap.Completion) error {
 	return done.Err
 }
 
-// endError says why the connection has ended: io.EOF after a proper close by the peer,
-// net.ErrClosed after our own, else the failure. It is nil while it has not.
+// endError returns why the connection has ended: io.EOF if the peer closed it in order,
+// net.ErrClosed if the program did, and otherwise the failure. It returns nil while the connection
+// has not ended.
 func (d *Driver) endError() error {
 	err := d.why()
 	if err == nil && wait.IsClosed(d.silent) {
@@ -173,7 +174,7 @@ func (d *Driver) endError() error {
 	return err
 }
 
-// asWriteError is what TCP says to a writer whose peer has gone.
+// asWriteError replaces io.EOF by the error that TCP gives to a Write when the peer has closed.
 func asWriteError(err error) error {
 	if err == io.EOF { //nolint:errorlint // as the driver notes it
 		return syscall.EPIPE
@@ -182,7 +183,7 @@ func asWriteError(err error) error {
 }
 
 var (
-	// errDetached is the error of an operation that outlives the call that started it.
+	// errDetached is the error of a call whose operation goes on after the call.
 	errDetached = fmt.Errorf("%w: the operation goes on", os.ErrDeadlineExceeded)
 
 	errCut          = fmt.Errorf("the peer's FIN inside an RDMA Message: %w", io.ErrUnexpectedEOF)

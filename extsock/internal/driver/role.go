@@ -10,23 +10,24 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is the
-// connection's home goroutine, in receive. But a Read that waits may take the role while it waits. It then
-// reads from the stream itself, and a message reaches it without a hand-over between goroutines, which costs
-// more than everything else in a short message.
+// A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
+// the connection's home goroutine, in receive. But a Read that waits may take the role while it
+// waits. It then reads from the stream itself, and a message reaches it without a hand-over between
+// goroutines, which costs more than everything else in a short message.
 //
 //	home ──a Read was served, and is quick──▶ vacant ──it waits again──▶ reader
 //	  ▲                                        │ ▲                         │
 //	  └─────────────── sentinel ───────────────┘ └─────── is served ───────┘
 //
-// The home goroutine gives the role up only to a Read that comes back quickly, several times in a row, with
-// nothing but messages in between. On a connection with one-sided operations it keeps the role, so that no
-// operation waits for the program. A goroutine that leaves the role vacant sets the sentinel, a timer, which calls
-// the home goroutine back if the role stays vacant. The sentinel is slow on purpose: a timer that is due soon
-// makes every wait of the process's threads more expensive.
+// The home goroutine gives the role up only to a Read that comes back quickly, several times in a
+// row, with nothing but messages in between. On a connection with one-sided operations it keeps the
+// role, so that no operation waits for the program. A goroutine that leaves the role vacant sets
+// the sentinel, a timer, which calls the home goroutine back if the role stays vacant. The sentinel
+// is slow on purpose: a timer that is due soon makes every wait of the process's threads more
+// expensive.
 type role struct {
-	// lends says that a Read may take the role. A deadline can end a read of this stream, so the Read can be
-	// interrupted.
+	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
+	// Read can be interrupted.
 	lends  bool
 	holder atomic.Uint32 // vacant, home or reader
 
@@ -72,7 +73,8 @@ func (r *role) init(lends bool) {
 func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
 func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 
-// beginWait begins the wait of a Read. One Read waits at a time. mayTake says whether it may take the role.
+// beginWait begins the wait of a Read. One Read waits at a time. mayTake says whether it may take
+// the role.
 func (r *role) beginWait(mayTake bool) {
 	r.waiting.Store(true)
 	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
@@ -89,8 +91,8 @@ func (r *role) endWait() {
 	r.waiting.Store(false)
 }
 
-// oneSided notes that an operation has come, or will come, that the program takes no part in: the home goroutine
-// gets the role.
+// oneSided notes that an operation has come, or will come, that the program takes no part in: the
+// home goroutine gets the role.
 func (r *role) oneSided() {
 	r.streak.Store(0)
 	if r.isVacant() {
@@ -106,8 +108,8 @@ func (r *role) setWriting(waits bool) {
 	}
 }
 
-// yields reports whether the home goroutine gives the role up: what it has received since waits was the number
-// of waits has served a Read that is quick.
+// yields reports whether the home goroutine gives the role up: what it has received since waits was
+// the number of waits has served a Read that is quick.
 func (d *Driver) yields(waits int64) bool {
 	r := &d.role
 	if r.streak.Load() < quickTimes {
@@ -125,8 +127,8 @@ func (r *role) yield() {
 // take gives the role to holder if it is vacant.
 func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
 
-// leave makes the role vacant. If hurry is set, or one-sided operations are about, the home goroutine takes the
-// role now.
+// leave makes the role vacant. If hurry is set, or one-sided operations are about, the home
+// goroutine takes the role now.
 func (r *role) leave(hurry bool) {
 	r.holder.Store(roleVacant)
 	if hurry || r.streak.Load() == 0 || r.writing.Load() {
@@ -136,8 +138,8 @@ func (r *role) leave(hurry bool) {
 	}
 }
 
-// look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has it, the
-// sentinel is set again when that Read leaves.
+// look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has
+// it, the sentinel is set again when that Read leaves.
 func (r *role) look() {
 	r.armed.Store(false)
 	if r.isVacant() {
@@ -158,12 +160,13 @@ func (r *role) standBy() {
 }
 
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
-// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says what the Read
-// has got.
+// interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
+// what the Read has got.
 func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	r := &d.role
-	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the role, and
-	// drive takes the role before it looks at the conditions. So one of the two sees the other.
+	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
+	// role, and drive takes the role before it looks at the conditions. So one of the two sees the
+	// other.
 	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
@@ -177,8 +180,9 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	return true, result
 }
 
-// A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the interrupt of a
-// Read that receives. The interrupt is not a state of the connection's life, which goes on after it.
+// A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the
+// interrupt of a Read that receives. The interrupt is not a state of the connection's life, which
+// goes on after it.
 type readBound struct {
 	mu locks.Mutex[locks.ReadBound]
 	// the deadline apart from interrupts
@@ -186,8 +190,8 @@ type readBound struct {
 	interrupted bool      // +checklocks:mu
 }
 
-// Interrupt makes a Read that receives return from the stream, because something has happened that does not come
-// with the stream.
+// Interrupt makes a Read that receives return from the stream, because something has happened that
+// does not come with the stream.
 func (d *Driver) Interrupt() {
 	if !d.role.isReaders() {
 		return
@@ -221,7 +225,8 @@ func (d *Driver) setReadUntil(t time.Time) {
 	if b.interrupted {
 		return
 	}
-	// A stream that is closed needs none, and a timer would keep all of the connection until it is due.
+	// A stream that is closed needs none, and a timer would keep all of the connection until it is
+	// due.
 	if err := d.stream.SetReadDeadline(t); err != nil && !errors.Is(err, net.ErrClosed) { // a stream without deadlines
 		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
 	}

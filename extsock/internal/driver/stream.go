@@ -14,13 +14,14 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A byteStream guards the two halves of a connection's byte stream, and remembers what the goroutines that share them look at
-// without a lock. The rules are in the package bytestream; this file is the driver's side of it, streamwrite.go the writer's.
+// A byteStream is the byte stream of a connection. Package bytestream has its rules: this type
+// guards the state of both directions, and keeps copies of it for goroutines that look without a
+// lock.
 type byteStream struct {
 	rx       bytestream.Receiver // the receive role guards it
 	cq       *rdmap.CompletionQueue
 	first    *rdmap.CompletionQueue // of depth 1, so it takes no lock
-	room     chan struct{}          // capacity 1: the writer is to look again
+	room     chan struct{}          // capacity 1: the Write under way looks again
 	register func(p []byte) (*ddp.Region, error)
 	count    *Counters
 	trace    *observe.Trace
@@ -51,16 +52,16 @@ type StreamConfig struct {
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
-// newByteStream begins the byte stream of p.
-func newByteStream(p *Driver, cfg *StreamConfig) *byteStream {
-	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(p.in.window.Load()))
+// newByteStream returns the byte stream of d.
+func newByteStream(d *Driver, cfg *StreamConfig) *byteStream {
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(d.in.window.Load()))
 	return &byteStream{
 		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
-		register: cfg.Register, count: &p.count, trace: p.cfg.Trace,
+		register: cfg.Register, count: &d.count, trace: d.cfg.Trace,
 	}
 }
 
-// unlock updates the flags that other goroutines read without mu, and then releases mu.
+// unlock updates the flags that other goroutines read without mu, and then unlocks mu.
 //
 // +checklocksrelease:s.mu
 func (s *byteStream) unlock() {
@@ -100,7 +101,7 @@ func (d *Driver) streamDue() bool {
 	return d.bytes != nil && d.bytes.due.Load() && d.qp.State() == rdmap.StateRTS
 }
 
-// postStream posts what the byte stream has to send. The transmit token is held.
+// postStream posts the requests that the byte stream has. The caller holds the transmit token.
 func (d *Driver) postStream() {
 	s := d.bytes
 	if s == nil || !s.due.Load() {
@@ -111,8 +112,8 @@ func (d *Driver) postStream() {
 	d.postLocked()
 }
 
-// postLocked is postStream for a caller that has locked the byte stream, too. If nothing else is queued, the first
-// message is begun under the same lock of the queue pair.
+// postLocked is postStream for a caller that also holds the byte stream's lock. If nothing else is
+// queued, postLocked begins the first message under the same lock of the queue pair.
 //
 // +checklocks:d.bytes.mu
 func (d *Driver) postLocked() {
@@ -126,7 +127,7 @@ func (d *Driver) postLocked() {
 		} else if next, err = d.qp.PostNext(w); next {
 			d.begun()
 		}
-		w.Data, w.Gather = nil, nil // an idle connection is to keep no chunk from the garbage collector
+		w.Data, w.Gather = nil, nil // so that an idle connection refers to no chunk
 		if err != nil {
 			s.tx.Full()
 			return
@@ -135,8 +136,8 @@ func (d *Driver) postLocked() {
 	}
 }
 
-// queueLocked returns the completion queue for the next request, whose ID is id: first if no other request is posted,
-// which is the common case when messages are short.
+// queueLocked returns the completion queue for the next request, whose ID is id. If no other
+// request is posted, that is the queue first. This is the common case when messages are short.
 //
 // +checklocks:s.mu
 func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
@@ -147,7 +148,8 @@ func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
 	return s.first
 }
 
-// reapStream takes note of what has completed. What a full send queue held back is tried again.
+// reapStream tells the byte stream which requests have completed. The byte stream then tries again
+// to post what a full send queue held back.
 func (d *Driver) reapStream() {
 	if d.bytes != nil {
 		d.bytes.reap()
@@ -162,7 +164,7 @@ func (s *byteStream) reap() {
 	s.reapLocked()
 	_, owns := s.tx.Write()
 	s.unlock()
-	if !owns { // else the writer waits for more
+	if !owns { // otherwise the Write waits for more Completions
 		wait.Wake(s.room)
 	}
 }
@@ -180,7 +182,7 @@ func (s *byteStream) reapLocked() {
 	}
 }
 
-// arrived takes in a message that has been placed, and carries out what it asks for. The receive role is held.
+// arrived acts on a message that has been placed. The caller has the receive role.
 func (d *Driver) arrived(head, body []byte) error {
 	s, in := d.bytes, d.in
 	a, err := s.rx.Arrived(head, body)
@@ -188,7 +190,7 @@ func (d *Driver) arrived(head, body []byte) error {
 		return err
 	}
 	var answer rdmap.Handle
-	freed, back := true, 0 // the message's buffer is free, and the peer gets its credits back
+	freed, back := true, 0 // the message's buffer is free, and the peer gets so many credits back
 	if a.Kind == bytestream.Data {
 		freed, back = in.accept(a.N, a.Buffer)
 		if a.N > 0 {
@@ -217,7 +219,7 @@ func (d *Driver) arrived(head, body []byte) error {
 	return s.tell(a, back, int(in.window.Load()), answer)
 }
 
-// tell tells the way out what a message of the peer's has brought for it.
+// tell passes to the Sender what a message of the peer says to it.
 func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.Handle) error {
 	s.mu.Lock()
 	defer s.unlock()
@@ -239,9 +241,9 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 	return nil
 }
 
-// freedStream notes that Read has freed buffers, for so many of which the peer gets its credits back, and tells the peer if
-// that is due. It may be due where all of these credits are kept back, too: the window is smaller then, and what was owed
-// before may be half of it now.
+// freedStream notes that Read has freed buffers. The peer gets back credits, as many as back says,
+// and freedStream sends them if that is due. It can be due even if back is 0: the window is smaller
+// then, and the credits that were owed before may now be half of it.
 func (d *Driver) freedStream(back int) {
 	s := d.bytes
 	s.mu.Lock()
@@ -252,7 +254,8 @@ func (d *Driver) freedStream(back int) {
 	}
 }
 
-// CloseWrite ends the stream behind what has been written. Later Writes, and the one under way, get err.
+// CloseWrite ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
 func (d *Driver) CloseWrite(err error) {
 	s := d.bytes
 	s.mu.Lock()
@@ -265,12 +268,12 @@ func (d *Driver) CloseWrite(err error) {
 	d.transmit()
 }
 
-// closeStream is Close's part: the end of the stream is behind what was written. It waits until all that is posted,
-// and reports false when that takes too long.
+// closeStream ends the stream for Close. It waits until everything that was written is posted, and
+// the end after it. It reports false if that takes too long.
 func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
 	d.CloseWrite(net.ErrClosed)
 	for {
-		looked := d.freed.Wait() // room is the Write's that may be under way
+		looked := d.freed.Wait() // not room, which is for the Write that may be under way
 		d.bytes.mu.Lock()
 		posted := d.bytes.tx.IsFinished()
 		d.bytes.mu.Unlock()

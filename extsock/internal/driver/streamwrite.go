@@ -10,13 +10,13 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A streamWriter is Write on a byte stream: which way bytes go, and waiting for what a Write has to wait for.
+// A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits.
 type streamWriter struct {
 	d *Driver
 
-	turn   chan struct{} // capacity 1: a Write is over, so the next one may begin
+	turn   chan struct{} // capacity 1: a Write has ended, so the next one may begin
 	began  time.Time
-	wrote  atomic.Int64      // when the last short Write was over, in ns after began
+	wrote  atomic.Int64      // when the last short Write ended, in ns after began
 	choice bytestream.Choice // the long Write under way owns it
 }
 
@@ -24,7 +24,7 @@ func newStreamWriter(d *Driver) *streamWriter {
 	return &streamWriter{d: d, turn: make(chan struct{}, 1), began: time.Now()}
 }
 
-// write is Write.
+// write is Driver.Write in stream mode.
 func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) {
 	switch {
 	case wait.IsClosed(over):
@@ -52,7 +52,7 @@ func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) 
 	return n, err
 }
 
-// begin waits until no other Write is under way. This one is, until end.
+// begin waits until no other Write is under way. The caller's Write is then under way, until end.
 func (w *streamWriter) begin(over <-chan struct{}) error {
 	s := w.d.bytes
 	for {
@@ -70,7 +70,7 @@ func (w *streamWriter) begin(over <-chan struct{}) error {
 	}
 }
 
-// end ends begin, and wakes a Write that waits for its turn.
+// end ends the Write that is under way, and wakes one that waits for its turn.
 func (w *streamWriter) end() {
 	locks.Released[locks.Writer]()
 	w.d.bytes.mu.Lock()
@@ -88,8 +88,8 @@ func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
 	}
 }
 
-// crossover returns from which length on a Write may be offered, for one of n bytes. An error is that of the
-// measurement.
+// crossover returns the length from which a Write may be offered to the peer. It measures that
+// length if n, the length of this Write, is worth it. The error is that of the measurement.
 func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
 	if v := w.d.crossover(); v != 0 || n < measureFrom {
 		return v, nil
@@ -100,15 +100,15 @@ func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
 // measureFrom is the length in bytes of a Write that is worth a measurement.
 const measureFrom = 256 << 10
 
-// mayOffer reports whether rendezvous have not been given up.
+// mayOffer reports whether the byte stream still makes offers.
 func (w *streamWriter) mayOffer() bool {
 	w.d.bytes.mu.Lock()
 	defer w.d.bytes.mu.Unlock()
 	return w.d.bytes.tx.MayOffer()
 }
 
-// writeShort copies p to the data that is pending. If there is no room for all of p, the Write is under way
-// from then on, as a long one is, and waits.
+// writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
+// under way from then on, as a long one is, and waits.
 func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
 	gap := time.Since(w.began) - time.Duration(w.wrote.Load())
 	n, busy, err := w.append(p, gap, false)
@@ -130,7 +130,7 @@ func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err er
 	return n, err
 }
 
-// appendRest goes on with a short Write that is under way, of which n bytes are taken.
+// appendRest writes the rest of a short Write that is under way. n bytes of it have been copied.
 func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, error) {
 	locks.Acquired[locks.Writer]()
 	defer w.end()
@@ -147,9 +147,10 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 	return n, nil
 }
 
-// append copies as much of p to the pending data as there is room for, and sends that. gap is the time since the last
-// short Write. If append does not copy all of p, the Write is under way afterwards. If another Write is under way, append
-// does nothing, and busy is true. underWay says that this Write is under way.
+// append copies as much of p to the pending data as there is room for, and sends the data. gap is
+// the time since the last short Write. If append does not copy all of p, the Write is under way
+// afterwards. If another Write is under way, append does nothing and busy is true. underWay says
+// that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
 	s, d := w.d.bytes, w.d
 	held := d.tryToken() // then the message is posted under the same lock
@@ -182,8 +183,8 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 	return n, busy, err
 }
 
-// writeLong sends p from where it is, behind what is pending: by rendezvous as far as the reader goes along, if crossover is
-// not 0, and the rest as data.
+// writeLong sends p from the caller's memory, after the pending data. If crossover is not 0, p goes
+// by rendezvous as far as the reader accepts that, and the rest as data.
 func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
 	s := w.d.bytes
 	s.mu.Lock()
@@ -213,8 +214,9 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 	}
 }
 
-// look looks whether the long Write is over, and ends it then. n is how many of its bytes go out, owns whether requests
-// refer to its memory. A Write that has waited fails if the stream has ended meanwhile.
+// look looks whether the long Write can end, and ends it in that case. n is then the number of its
+// bytes that go out. owns says whether requests refer to its memory. A Write that has waited fails
+// if the stream has ended meanwhile.
 func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 	s := w.d.bytes
 	s.mu.Lock()
@@ -232,8 +234,8 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 	return ended, owns, n, err
 }
 
-// await waits until the writer is to look again. At the end of the connection that is at once, unless what
-// it has posted will still be flushed.
+// await waits until something has changed for the Write under way. When the connection ends, await
+// returns at once, unless requests refer to the Write's memory: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 	ended := w.d.life.ending
 	if owns {
@@ -254,8 +256,9 @@ func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 	return nil
 }
 
-// takeBack ends a long Write whose time is over: its memory is the caller's again. What has begun to go out, and all before
-// it, does so from a copy. It returns how many bytes that is.
+// takeBack ends a long Write whose deadline has passed: its memory is the caller's again. The
+// message that has begun to go out, and all messages before it, go out from a copy. takeBack
+// returns the number of their bytes.
 func (w *streamWriter) takeBack() (n int) {
 	s := w.d.bytes
 	s.mu.Lock()
@@ -282,7 +285,7 @@ func (w *streamWriter) takeBack() (n int) {
 	return s.tx.End()
 }
 
-// errLocked says why nothing can be written any more.
+// errLocked returns why the stream takes no more data, or nil if it does.
 //
 // +checklocks:w.d.bytes.mu
 func (w *streamWriter) errLocked() error {

@@ -13,9 +13,10 @@ import (
 //	  ▲                │ ▲                │
 //	  └──────free──────┘ └─────pickUp─────┘
 //
-// The holder sets the token down while it waits: for TCP, or for a Tap. It refers to nobody's payload then. A goroutine that
-// wants a payload back can borrow the token when it is free or down. It does not wait long for that, because a holder that
-// does not wait soon has nothing left to send, or looks for borrowers between two batches.
+// The holder sets the token down while it waits: for TCP, or for a Tap. It refers to nobody's
+// payload then. A goroutine that wants a payload back can borrow the token when it is free or down.
+// It does not wait long for that, because a holder that does not wait soon has nothing left to
+// send, or looks for borrowers between two batches.
 type token struct {
 	state     atomic.Uint32
 	borrowers atomic.Int32 // goroutines that wait to borrow the token, or have borrowed it
@@ -44,7 +45,8 @@ func (k *token) tryTake() bool {
 	return true
 }
 
-// free gives the token back. Work may have been queued that its holder has not seen: the caller looks again.
+// free gives the token back. Work may have been queued that its holder has not seen: the caller
+// looks again.
 func (k *token) free() {
 	locks.Released[locks.Token]()
 	k.state.Store(tokenFree)
@@ -82,8 +84,8 @@ func (k *token) yield() {
 	}
 }
 
-// borrow takes the token from a holder that has set it down, or takes the free token. It waits until that is possible.
-// giveBack gets what it returns.
+// borrow takes the token from a holder that has set it down, or takes the free token. It waits
+// until that is possible. giveBack gets what it returns.
 func (k *token) borrow() (from uint32) {
 	k.borrowers.Add(1)
 	k.mu.Lock()
@@ -99,7 +101,8 @@ func (k *token) borrow() (from uint32) {
 	return from
 }
 
-// giveBack ends borrow. If the token was free, work may have been queued meanwhile: the caller looks.
+// giveBack ends borrow. If the token was free, work may have been queued meanwhile: the caller
+// looks.
 func (k *token) giveBack(from uint32) {
 	locks.Released[locks.Token]()
 	k.state.Store(from)

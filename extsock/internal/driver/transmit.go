@@ -10,18 +10,18 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file is the driver's way down: from the queue pair to TCP.
+// This file is the driver's way out: from the queue pair to TCP.
 
-// maxTurns is how many batches a poster, or receive, writes on behalf of others before a goroutine
-// takes over from it.
+// maxTurns is the number of batches that a goroutine writes for others after it has posted or
+// received. Then another goroutine takes the token over.
 const maxTurns = 4
 
-// transmit is the way down. It writes what the queue pair has to send, unless another goroutine is
-// already doing so, and never waits for TCP.
+// transmit writes what the queue pair has to send, unless another goroutine is already doing so. It
+// never waits for TCP.
 func (d *Driver) transmit() {
 	for d.wanted() {
 		if !d.tx.token.tryTake() {
-			return // the holder looks again after it has let go
+			return // the holder looks again after it has freed the token
 		}
 		if !d.drain(false) {
 			d.passOn()
@@ -31,19 +31,20 @@ func (d *Driver) transmit() {
 	}
 }
 
-// transmitAside is transmit by another goroutine.
+// transmitAside starts a goroutine that transmits.
 func (d *Driver) transmitAside() {
 	if d.wanted() && d.tx.token.tryTake() {
 		d.passOn()
 	}
 }
 
-// tryToken takes the transmit token if it is free and output may go out. Then the caller calls transmitHeld.
+// tryToken takes the transmit token if it is free and output may go out. The caller then calls
+// transmitHeld or passOn.
 func (d *Driver) tryToken() bool {
 	return !d.tx.fenced.Load() && d.life.maySend() && d.tx.token.tryTake()
 }
 
-// transmitHeld is transmit for a caller that has the token.
+// transmitHeld is transmit for a caller that holds the token.
 func (d *Driver) transmitHeld() {
 	if !d.drain(false) {
 		d.passOn()
@@ -52,34 +53,34 @@ func (d *Driver) transmitHeld() {
 	d.letGo()
 }
 
-// cancelled has what was queued behind a request that was taken back go on, or the end of the connection.
+// cancelled sends what waited behind a request that was taken back, which may be the FIN.
 func (d *Driver) cancelled() {
 	d.reapStream()
 	d.transmit()
 	d.freed.Broadcast()
 }
 
-// passOn gives the token to a goroutine that may wait for TCP.
+// passOn gives the token to a new goroutine, which may wait for TCP.
 func (d *Driver) passOn() {
 	d.tx.token.handOver()
 	go d.tx.sendRest()
 }
 
-// sendRest goes on with the token where transmit would have had to wait.
+// sendRest sends everything that is queued, and waits for TCP. passOn has handed it the token.
 func (d *Driver) sendRest() {
 	d.tx.token.takeOver()
 	d.drain(true)
 	d.letGo()
 }
 
-// letGo gives the token back and looks again: a goroutine that has posted meanwhile has found the token taken, and has
-// left its work to the holder.
+// letGo frees the token and looks again. A goroutine that posted meanwhile found the token taken,
+// and left its work to the holder.
 func (d *Driver) letGo() {
 	d.tx.token.free()
 	d.transmit()
 }
 
-// wanted reports whether there is something to write: output, or the FIN that follows it.
+// wanted reports whether there is something to send: output, or the FIN after it.
 func (d *Driver) wanted() bool {
 	if d.finDue() || d.abortDue() {
 		return true
@@ -87,7 +88,7 @@ func (d *Driver) wanted() bool {
 	return !d.tx.fenced.Load() && d.life.maySend() && (d.qp.HasOutput() || d.streamDue())
 }
 
-// abortDue reports whether kill waits for the token to flush the queues.
+// abortDue reports whether the holder of the token must flush the queues, because of Kill.
 func (d *Driver) abortDue() bool {
 	s := d.qp.State()
 	return d.life.state() == lifeKilled && s != rdmap.StateError && s != rdmap.StateClosed
@@ -97,10 +98,11 @@ func (d *Driver) finDue() bool {
 	return d.closing() && !d.life.isFinished() && (!d.life.maySend() || d.qp.Drained())
 }
 
-// drain writes batches until nothing is queued. With wait it waits for TCP, and always ends with nothing queued. Else it
-// writes at most maxTurns batches, and reports false when it had to stop.
+// drain writes batches until nothing is queued. If wait is set, drain waits for TCP, and nothing is
+// queued when it returns. Otherwise it writes at most maxTurns batches, and reports false if that
+// was not all.
 func (d *Driver) drain(wait bool) (over bool) {
-	defer func() { // the one recover of the way down
+	defer func() { // the one recover of the way out
 		if value := recover(); value != nil {
 			d.drainPanicked(value)
 			over = true
@@ -127,7 +129,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 		}
 		done := d.tx.done
 		d.tx.done = 0
-		d.qp.Sent(done) // the Work Requests wholly in that batch complete now
+		d.qp.Sent(done) // completes the Work Requests that end in that batch
 		d.reapStream()
 		d.freed.Broadcast()
 		d.tx.token.yield()
@@ -135,15 +137,15 @@ func (d *Driver) drain(wait bool) (over bool) {
 	return false
 }
 
-// empty takes everything out of the batch.
+// empty empties the batch.
 func (tx *tx) empty() {
 	tx.unsent, tx.left = false, nil
 	tx.batch.Reset()
 }
 
-// fill cuts messages into segments and segments into FPDUs until the batch is full or there is
-// nothing to send. It reports whether the batch holds anything. While a connection has a Tap, the batch
-// refers to nobody's payload.
+// fill cuts messages into segments, and makes FPDUs of the segments, until the batch is full or
+// nothing is left to send. It reports whether the batch holds anything. While the connection has a
+// Tap, the batch holds copies of the payload.
 func (d *Driver) fill() bool {
 	if !d.life.maySend() || d.tx.fenced.Load() {
 		return false
@@ -180,7 +182,7 @@ func (d *Driver) fill() bool {
 	return true
 }
 
-// startMessage begins the next message, if there is one.
+// startMessage begins the next message, and reports whether there is one.
 func (d *Driver) startMessage() bool {
 	if !d.qp.NextMessage() {
 		return false
@@ -189,7 +191,7 @@ func (d *Driver) startMessage() bool {
 	return true
 }
 
-// begun notes that the queue pair has given a message out.
+// begun begins the message that the queue pair has given out.
 func (d *Driver) begun() {
 	d.tx.ddp.Start(d.qp.Message())
 	d.count.Sent.message(d.qp.Message().RsvdULP)
@@ -207,8 +209,8 @@ func (d *Driver) mulpdu() int {
 	return mpa.MULPDU(d.stream.EMSS(), d.cfg.Agreement.TxMarkers)
 }
 
-// writeBatch hands what is left of the batch to TCP. Without wait it reports false when TCP did not take
-// all of it.
+// writeBatch gives the rest of the batch to TCP. If wait is not set, it reports false if TCP did
+// not take all of the batch.
 func (d *Driver) writeBatch(wait bool) (whole bool, err error) {
 	var since time.Time // when TCP has last taken something
 	for {
@@ -227,7 +229,8 @@ func (d *Driver) writeBatch(wait bool) (whole bool, err error) {
 	}
 }
 
-// awaitWritable waits until TCP may take more. Meanwhile detach can take payload away.
+// awaitWritable waits until TCP may take more. The token is down, so detach can copy payload
+// meanwhile.
 func (d *Driver) awaitWritable() error {
 	d.tx.token.setDown()
 	defer d.tx.token.pickUp()
@@ -235,7 +238,8 @@ func (d *Driver) awaitWritable() error {
 	return d.stream.WaitWritable()
 }
 
-// tryWrite gives TCP what it takes of the batch at once, and empties the batch if that was all.
+// tryWrite gives TCP as much of the batch as it takes at once. If that is all, tryWrite empties the
+// batch.
 func (d *Driver) tryWrite() (n int, whole bool, err error) {
 	n, err = d.stream.TryWriteBatch(d.tx.left)
 	d.tx.left = skip(d.tx.left, n)
@@ -246,9 +250,10 @@ func (d *Driver) tryWrite() (n int, whole bool, err error) {
 	return n, whole, err
 }
 
-// detach copies what is on its way to TCP and not the driver's own, so that the payload of a Send or Write that has been given
-// out is its owner's again. It reports false where that would be too much: the message that has only begun may be of any
-// length. If it is another one than data's, it is its owner's business.
+// detach copies the payload of messages that have been given out and that TCP has not taken, so
+// that the memory belongs to its owner again. A message that has begun can be of any length: if
+// that message is the one whose payload is data, and the rest is too long to copy, detach reports
+// false.
 func (d *Driver) detach(data []byte) bool {
 	from := d.tx.token.borrow()
 	ok := d.tx.detach(d.qp, data)
@@ -264,15 +269,15 @@ func (tx *tx) detach(qp *rdmap.QP, data []byte) bool {
 	return !tx.middle || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
 }
 
-// begins reports whether payload is data, the same memory.
+// begins reports whether payload begins with the memory of data.
 func begins(payload [][]byte, data []byte) bool {
 	return len(payload) > 0 && len(payload[0]) > 0 && len(data) > 0 && &payload[0][0] == &data[0]
 }
 
-// maxDetached bounds what detach copies of a message that has only begun, in octets.
+// maxDetached is the maximum number of bytes that detach copies of a message that has begun.
 const maxDetached = 4 << 20
 
-// skip takes n octets off the front of bufs.
+// skip removes the first n bytes of bufs.
 func skip(bufs [][]byte, n int) [][]byte {
 	for len(bufs) > 0 && n >= len(bufs[0]) {
 		n -= len(bufs[0])
