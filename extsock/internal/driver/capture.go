@@ -1,15 +1,16 @@
 package driver
 
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
-// own memory. The caller holds the transmit token, and has it set down while a slow Tap looks.
+// own memory. The caller holds the transmit token; captureSent sets the token down while a slow Tap
+// looks.
 func (d *Driver) captureSent() {
 	d.tx.token.setDown()
 	defer d.tx.token.pickUp()
 	d.cfg.Taps.Sent(d.tx.batch.Bufs(), d.tx.mpa.Off()-uint64(d.tx.batch.Len()), d.cfg.Agreement.TxMarkers)
 }
 
-// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early come
-// a second time, and captureRun skips them then.
+// captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early
+// arrive a second time, and captureRun skips them then.
 func (d *Driver) captureRun(off uint64, run []byte) {
 	if d.cfg.Taps != nil && off == d.rx.seen {
 		d.rx.seen += uint64(len(run))
@@ -18,8 +19,8 @@ func (d *Driver) captureRun(off uint64, run []byte) {
 }
 
 // captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
-// the middle of one. At the end of the connection captureArrived also records the last FPDU if only
-// a part of it has arrived.
+// the middle of an FPDU. At the end of the connection, captureArrived also records the last FPDU if
+// only a part of it has arrived.
 func (d *Driver) captureArrived(end bool) {
 	f := d.cfg.Taps.Capture()
 	if f == nil {
@@ -29,7 +30,7 @@ func (d *Driver) captureArrived(end bool) {
 	if end {
 		n = len(b)
 	}
-	// After a fault, FPDUs that are recorded already may still be here.
+	// After a fault, the buffer may still contain FPDUs that are recorded already.
 	from := max(d.rx.recorded, d.rx.mpa.Edge())
 	if skip := int(from - d.rx.mpa.Edge()); skip < n {
 		f.ReceivedFPDUs(b[skip:n], from, d.cfg.Agreement.RxMarkers)

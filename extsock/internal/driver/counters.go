@@ -7,23 +7,27 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Counters holds the counts of one connection, or of several. Any goroutine may read them. No count ever decreases.
+// Counters holds the counts of one connection, or of several. Any goroutine may read them. No count
+// ever decreases.
 type Counters struct {
 	Sent, Received Traffic
 
-	Copied, Direct            atomic.Uint64 // bytes that arrived before a Read waited for them, and those that a waiting Read got
-	Stalls, Combined          atomic.Uint64 // Writes that waited for credits, and short Writes that went with an earlier one
-	Offers, Rendezvous        atomic.Uint64 // rendezvous, and the bytes that they placed
-	MemoryStalls, Panics      atomic.Uint64
-	IdleTimeouts, WriteLimits atomic.Uint64 // connections that ended because of IdleTimeout and of WriteTimeout
+	// bytes that arrived before a Read waited for them, and bytes that a waiting Read got
+	Copied, Direct atomic.Uint64
+	// Writes that waited for credits, and short Writes that went out with an earlier Write
+	Stalls, Combined     atomic.Uint64
+	Offers, Rendezvous   atomic.Uint64 // rendezvous, and the bytes that they placed
+	MemoryStalls, Panics atomic.Uint64
+	// connections that ended because of IdleTimeout, and because of WriteTimeout
+	IdleTimeouts, WriteLimits atomic.Uint64
 
 	retired     atomic.Bool // the counts have been added to live.ended
-	copiedAtEnd uint64      // the part of copied that live.ended has; guarded by live.mu
+	copiedAtEnd uint64      // the part of Copied that live.ended has; guarded by live.mu
 }
 
-// Traffic counts what goes one way.
+// Traffic counts the traffic of one way.
 type Traffic struct {
-	FPDUs, Octets atomic.Uint64     // FPDUs, and their bytes
+	FPDUs, Octets atomic.Uint64     // FPDUs, and bytes of FPDUs
 	ops           [16]atomic.Uint64 // RDMA Messages, by opcode
 }
 
@@ -72,8 +76,8 @@ var live = struct {
 	ended   Counters             // +checklocks:mu
 }{drivers: make(map[*Driver]struct{})}
 
-// Totals adds the counts of all connections of the process to sum. begun is how many have ever been in DDP mode, and open
-// how many of them have not ended.
+// Totals adds the counts of all connections of the process to sum. begun is how many connections
+// have ever been in DDP mode, and open is how many of these have not ended.
 func Totals(sum *Counters) (begun, open uint64) {
 	live.mu.Lock()
 	defer live.mu.Unlock()

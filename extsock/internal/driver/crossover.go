@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// This file finds out from which length on a Write is worth a rendezvous: see bytestream.Sender.Post.
+// This file measures the crossover: the length from which a Write is worth a rendezvous. See
+// bytestream.Sender.Post.
 
 // crossovers holds what was measured, by the peer's host.
 var crossovers = struct {
@@ -25,17 +26,19 @@ const (
 	maxCrossover  = bytestream.MaxGrant
 )
 
-// CrossoverOf returns what was measured for the peer's host: the length in bytes from which a Write may be placed in the
-// reader's memory by a rendezvous. It weighs what copying costs here against a round trip to that host. It is 0 while
-// nothing has been measured, and negative for never.
+// CrossoverOf returns what was measured for the peer's host: the length in bytes from which a
+// rendezvous may place a Write in the reader's memory. The measurement compares the cost of copying
+// here with a round trip to that host. The result is 0 while nothing has been measured, and
+// negative if no length is worth it.
 func CrossoverOf(peer net.Addr) int {
 	crossovers.mu.Lock()
 	defer crossovers.mu.Unlock()
 	return crossovers.m[hostOf(peer)]
 }
 
-// crossover returns the crossover of this connection: the one of its configuration, or what was measured. A Write of that
-// length still goes the way that has been faster on this connection.
+// crossover returns the crossover of this connection: that of its configuration, or what was
+// measured. For a Write of that length or more, the writer still chooses the way that has been
+// faster on this connection.
 func (d *Driver) crossover() int {
 	if v := d.cfg.Crossover; v != 0 {
 		return v
@@ -43,7 +46,8 @@ func (d *Driver) crossover() int {
 	return CrossoverOf(d.stream.RemoteAddr())
 }
 
-// hostOf returns the host of an address, or "" for a connection that does not know its peer's.
+// hostOf returns the host of an address. It returns "" if the connection does not know its peer's
+// address.
 func hostOf(a net.Addr) string {
 	if a == nil {
 		return ""
@@ -55,8 +59,8 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// measureCrossover finds the crossover towards the peer's host: the octets that are copied in the time of a round
-// trip.
+// measureCrossover finds the crossover towards the peer's host: the number of bytes that this
+// machine copies in the time of a round trip.
 func (d *Driver) measureCrossover(over <-chan struct{}) (int, error) {
 	if d.cfg.Agreement.ORD == 0 {
 		return -1, nil
@@ -64,7 +68,7 @@ func (d *Driver) measureCrossover(over <-chan struct{}) (int, error) {
 	round := time.Duration(math.MaxInt64)
 	for range 3 {
 		begin := time.Now()
-		// A Read of nothing, which the peer answers without its program.
+		// The peer answers a Read of no bytes without its program.
 		if _, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, over, nil); err != nil {
 			return 0, err
 		}
@@ -81,7 +85,7 @@ func (d *Driver) measureCrossover(over <-chan struct{}) (int, error) {
 	return n, nil
 }
 
-// copySpeed is what this machine copies, in octets per nanosecond.
+// copySpeed returns how fast this machine copies, in bytes per nanosecond.
 var copySpeed = sync.OnceValue(func() float64 {
 	from, to := make([]byte, 1<<20), make([]byte, 1<<20)
 	best := time.Duration(math.MaxInt64)

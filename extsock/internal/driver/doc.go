@@ -1,8 +1,9 @@
-// Package driver runs a connection in DDP mode: it moves data between a Stream and a queue pair, and gives the program Read
-// and Write on top of messages. It is the one place that sees all the layers.
+// Package driver runs a connection in DDP mode: it moves data between a Stream and a queue pair,
+// and gives the program Read and Write on top of messages. It is the one place that sees all the
+// layers.
 //
-// A [Driver] is made from one [Config] and ends by itself. DESIGN.md §2 follows a byte through it in both directions, and
-// §3 has its locks. These are its parts:
+// A [Driver] is made from one [Config] and ends by itself. DESIGN.md §2 follows a byte through it
+// in both directions, and §3 has its locks. These are its parts:
 //
 //	driver.go    what a Driver consists of
 //	life.go      how far the connection has come: one state

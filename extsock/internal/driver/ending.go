@@ -14,13 +14,13 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// How a driver ends. Each direction ends by itself, and the last of the two closes the stream:
+// How a driver ends. Each way ends by itself, and the last of the two closes the stream:
 //
 //	way out  fin, called with the token: the FIN has followed the last FPDU
 //	way in   receive returns: the peer's FIN, an error, or the deadline that fin has set
 //
 // Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
-// lost (TCP takes no more) begin the end. Kill ends both directions at once.
+// lost (TCP takes no more) begin the end. Kill ends both ways at once.
 
 // fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
 // the transmit token.
@@ -101,7 +101,7 @@ func (d *Driver) peerEnded(err error) {
 	d.Kill(err)
 }
 
-// Kill ends both directions at once. It closes the stream, and the holder of the transmit token
+// Kill ends both ways at once. It closes the stream, and the holder of the transmit token
 // flushes all Work Requests, so no goroutine is writing from their memory then.
 func (d *Driver) Kill(err error) {
 	d.setReason(err)
@@ -204,7 +204,7 @@ func Flush(s toe.Stream, timeout time.Duration) error {
 	return nil
 }
 
-// shut closes the stream and returns all borrowed memory. It is called once, by the direction that
+// shut closes the stream and returns all borrowed memory. It is called once, by the way that
 // ends last.
 func (d *Driver) shut() {
 	d.role.sentinel.Stop()

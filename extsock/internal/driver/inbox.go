@@ -11,22 +11,23 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An inbox is where messages wait for Read. No buffer is posted in advance: the driver asks for one when
-// a message begins, so an idle connection holds none. The buffer is memory of the Read that waits, if
-// the message fits there: then its bytes are not copied again. Otherwise it is memory of the pool.
+// An inbox is where messages wait for Read. No buffer is posted in advance: the driver asks for a
+// buffer when a message begins, so an idle connection holds none. If the message fits in the memory
+// of the waiting Read, that memory is the buffer, and no goroutine copies the message again.
+// Otherwise the buffer is memory of the pool.
 //
-// The depth bounds the number of messages. The peer of a byte stream knows the depth as its credits.
-// TCP holds back the messages of every other peer.
+// The depth bounds the number of messages. The peer of a byte stream knows the depth as its
+// credits. TCP holds back the messages of every other peer.
 //
-// The methods in this file are for the goroutine with the receive role, apart from close and closeRead.
-// Those of a Read are in reader.go.
+// The methods in this file are for the goroutine with the receive role, except close and closeRead.
+// The methods of a Read are in reader.go.
 type inbox struct {
 	framed bool          // messages carry the header of the byte stream
 	size   int           // the maximum length of a message in bytes, with that header
 	ready  chan struct{} // capacity 1: the waiting Read has something
-	turn   chan struct{} // capacity 1: a Read is over, so the next one may begin
+	turn   chan struct{} // capacity 1: a Read has returned, so the next Read may begin
 
-	look   atomic.Uint64 // what other goroutines look at without the lock: see unlock
+	look   atomic.Uint64 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
 
 	placing placing // the receive role guards it
@@ -38,51 +39,52 @@ type inbox struct {
 	depth int // +checklocks:mu
 	// messages bound or unread
 	used int // +checklocks:mu
-	// the message that is being placed goes to the reader's memory
+	// the present message goes to the reader's memory
 	direct bool // +checklocks:mu
-	// the oldest message first
+	// unread[first] is the oldest message
 	unread []message // +checklocks:mu
 	// index of the oldest message
 	first  int    // +checklocks:mu
 	reader reader // +checklocks:mu
-	// no more bytes of the stream will come
+	// no more bytes of the stream will arrive
 	eof bool // +checklocks:mu
-	// the program has closed the way in: what comes is thrown away
+	// the program has closed the way in: arriving messages are thrown away
 	discard bool // +checklocks:mu
-	// something of the peer's was thrown away
+	// a message of the peer was thrown away
 	dropped bool // +checklocks:mu
-	// memory that the peer may write to, because it has offered a long Write; nil: none
+	// memory that the peer may write to, because the peer has offered a long Write; nil if there is
+	// none
 	lent   *lent     // +checklocks:mu
 	memory allowance // +checklocks:mu
-	// the message at hand waits for memory, in message mode
+	// the present message waits for memory, in message mode
 	short bool // +checklocks:mu
 }
 
-// A placing is the message that is being placed.
+// A placing is the present message: the message that DDP is placing.
 type placing struct {
-	bound  bool // there is one
-	direct bool // it goes to the reader's memory
+	bound  bool // there is such a message
+	direct bool // the message goes to the reader's memory
 	head   [bytestream.HeaderLen]byte
 	body   []byte
-	chunk  *bufpool.Chunk // the memory of body; nil if that is the reader's
+	chunk  *bufpool.Chunk // the memory of body; nil if body is the reader's memory
 }
 
-// A message is bytes that no Read has taken, in memory of the pool.
+// A message is bytes that no Read has taken yet, in memory of the pool.
 type message struct {
 	chunk *bufpool.Chunk
-	data  []byte // what has not been read
-	// unbuffered says that it uses none of the buffers that the peer knows of.
+	data  []byte // the unread part
+	// unbuffered says that the message uses none of the buffers that the peer knows of.
 	unbuffered bool
 }
 
-// A lent is memory of a waiting Read, which the peer may write to.
+// A lent is the memory of a waiting Read to which the peer may write.
 type lent struct {
 	region *ddp.Region
-	chunk  *bufpool.Chunk // what the peer writes to since the Read has returned; nil while it waits
+	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
 }
 
-// joined is the maximum length in bytes of the memory in which short messages of a byte stream wait
-// together. It does not grow with Config.RecvSize, so that two short messages never take more.
+// joined is the length in bytes of the memory in which short messages of a byte stream wait
+// together. Config.RecvSize does not change it, so two short messages never take more memory.
 const joined = 64 << 10
 
 func newInbox(depth, size int) *inbox {
@@ -91,9 +93,9 @@ func newInbox(depth, size int) *inbox {
 	return in
 }
 
-// hold locks mu for all that one read of the stream has brought. It is for a Read that has the receive
-// role: no other goroutine needs mu often then. For the connection's home goroutine each method locks mu
-// itself, so that a Read can take messages meanwhile.
+// hold locks mu for all messages that one read of the stream has brought. It is for a Read that
+// holds the receive role, because no other goroutine often needs mu then. If the home goroutine has
+// the role, each method locks mu itself, so a Read can take messages meanwhile.
 //
 // +checklocksignore: release unlocks
 func (in *inbox) hold() {
@@ -101,7 +103,8 @@ func (in *inbox) hold() {
 	in.held = true
 }
 
-// release ends hold, if mu is held. If there is something for the Read by now, its wait is over, as by leave.
+// release ends hold, if mu is held. If the inbox now has something for the Read, the wait of the
+// Read ends, as by leave.
 //
 // +checklocksignore: hold has locked mu
 func (in *inbox) release() (result readResult) {
@@ -116,7 +119,7 @@ func (in *inbox) release() (result readResult) {
 	return result
 }
 
-// enter locks mu unless it is held.
+// enter locks mu unless hold has locked it.
 //
 // +checklocksacquire:in.mu
 // +checklocksignore: where it does not lock, hold has
@@ -136,17 +139,21 @@ func (in *inbox) exit() {
 	}
 }
 
-// bind finds a buffer for a message that begins with a segment of this payload, its only one if last
-// is set: first head, which is for the header of a byte stream, and then body. ok is false if the
-// message gets none. Then it must wait if wait is set; a message that is read makes room for it. Only
-// a message in message mode waits: the peer of a byte stream has a credit for each message, for which there
-// is memory. A message without a credit finds no buffer in DDP, and ends the stream.
+// bind finds a buffer for a message that begins with a segment of this payload. The segment is the
+// only segment of the message if last is set. The buffer is head, for the header of a byte stream,
+// and then body.
+//
+// If the message gets no buffer, ok is false. If wait is also true, the message must wait until
+// Read has taken another message. Only a message in message mode waits. The peer of a byte stream
+// has a credit for each message, and each credit has memory. For a message without a credit DDP
+// finds no buffer, and the stream ends.
 func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bool) {
 	in.enter()
 	defer in.exit()
-	full := in.used >= in.depth && (in.framed || !in.discard) // a message that is thrown away needs no room
+	// A message that is thrown away needs no room.
+	full := in.used >= in.depth && (in.framed || !in.discard)
 	if in.framed && len(payload) > bytestream.HeaderLen {
-		full = in.used >= in.depth-bytestream.ExtraBuffers // those are for messages without data
+		full = in.used >= in.depth-bytestream.ExtraBuffers // the rest is for messages without data
 	}
 	if full {
 		return nil, nil, false, !in.framed
@@ -163,8 +170,8 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	return head, in.placing.body, true, false
 }
 
-// bindLocked finds memory for a message of n bytes, or more if this is not the last segment. In message
-// mode it reports false if there is none.
+// bindLocked finds memory for a message of n bytes, or of up to longest bytes if this segment is
+// not the last. In message mode it reports false if there is no memory.
 //
 // +checklocks:in.mu
 func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
@@ -188,14 +195,15 @@ func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
 	n = min(n, longest)
 	size := n
 	if in.framed && in.first < len(in.unread) && n < bytestream.Combine && bytestream.IsData(payload) {
-		size = max(n, min(longest, joined)) // the reader is behind: there is room for what comes next
+		// The reader is behind, so the chunk gets room for messages that follow.
+		size = max(n, min(longest, joined))
 	}
 	c := bufpool.GetChunk(size)
 	switch {
 	case in.framed:
 		in.memory.fill(c.Size())
 	case in.discard:
-		in.memory.held += int64(c.Size()) // until it is thrown away
+		in.memory.held += int64(c.Size()) // until accept throws the message away
 	case !in.memory.hold(c.Size()):
 		c.Put()
 		return false
@@ -205,8 +213,8 @@ func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
 	return true
 }
 
-// received says where the message is whose receive has completed: the header of the byte stream in
-// head, and the rest in body. A message that is shorter than the header is all in head.
+// received returns the memory of the message whose receive has completed: head is the header of the
+// byte stream, and body is the rest. If a message is shorter than the header, all of it is in head.
 func (in *inbox) received(c rdmap.Completion) (head, body []byte) {
 	n := int(c.Len)
 	if in.framed {
@@ -216,8 +224,9 @@ func (in *inbox) received(c rdmap.Completion) (head, body []byte) {
 	return head, in.placing.body[:n]
 }
 
-// accept takes in n bytes of payload that have been placed as one message. It reports whether their buffer
-// is free again, and for how many buffers the peer of a byte stream gets its credits back.
+// accept adds n bytes of payload, which DDP has placed as one message, to the unread data. It
+// reports whether their buffer is free again, and for how many buffers the peer of a byte stream
+// gets its credits back.
 func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.enter()
 	defer in.exit()
@@ -239,8 +248,8 @@ func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	return true, in.handBackLocked(1, b)
 }
 
-// dropControl frees the buffer of a message that is not data, and returns for how many buffers the peer
-// gets its credits back.
+// dropControl frees the buffer of a message that is not data. It returns for how many buffers the
+// peer gets its credits back.
 func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 	in.enter()
 	defer in.exit()
@@ -248,21 +257,23 @@ func (in *inbox) dropControl(b bytestream.Buffer) (back int) {
 	return in.handBackLocked(1, b)
 }
 
-// unbind takes the reader's memory back where the message that was to go there, of a single segment,
-// has come and was not accepted: the stream has ended.
+// unbind returns the reader's memory when the message meant for it, of a single segment, has
+// arrived but was not accepted because the stream had ended.
 func (in *inbox) unbind() {
 	if in.placing.direct {
 		in.drop()
 	}
 }
 
-// drop takes back the buffer of a message that will not be placed.
+// drop frees the buffer of a message that will not be placed.
 func (in *inbox) drop() {
 	in.enter()
 	defer in.exit()
 	in.dropLocked()
 }
 
+// dropLocked is drop for callers that hold mu.
+//
 // +checklocks:in.mu
 func (in *inbox) dropLocked() {
 	if c := in.unbindLocked(); c != nil {
@@ -271,7 +282,7 @@ func (in *inbox) dropLocked() {
 	in.used--
 }
 
-// unbindLocked ends the placing of a message. The chunk is the caller's.
+// unbindLocked ends the placing of a message. The caller owns the chunk.
 //
 // +checklocks:in.mu
 func (in *inbox) unbindLocked() (c *bufpool.Chunk) {
@@ -285,8 +296,8 @@ func (in *inbox) unbindLocked() (c *bufpool.Chunk) {
 	return c
 }
 
-// joinLocked puts short data of the stream behind the newest, if there is room, so that it takes up no
-// buffer.
+// joinLocked appends short data of the stream to the newest message, if there is room. The data
+// then takes up no buffer of its own.
 //
 // +checklocks:in.mu
 func (in *inbox) joinLocked(data []byte) bool {
@@ -301,6 +312,8 @@ func (in *inbox) joinLocked(data []byte) bool {
 	return true
 }
 
+// pushLocked adds the newest message.
+//
 // +checklocks:in.mu
 func (in *inbox) pushLocked(m message) {
 	if in.first > 0 && len(in.unread) == cap(in.unread) {
@@ -310,8 +323,8 @@ func (in *inbox) pushLocked(m message) {
 	in.unread = append(in.unread, m)
 }
 
-// lend registers the memory of the Read that waits for the n bytes of an offer. The handle has no length
-// if no Read waits, or none with enough memory.
+// lend registers the memory of the waiting Read for the n bytes of an offer. If no Read waits, or
+// its memory is too short, the handle has length 0.
 func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.enter()
 	defer in.exit()
@@ -328,7 +341,7 @@ func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdma
 	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
 }
 
-// takeLent takes in that the peer has placed n bytes in the memory that was lent, and uses it no longer.
+// takeLent notes that the peer has placed n bytes in the lent memory and no longer uses the memory.
 func (in *inbox) takeLent(n int) {
 	in.enter()
 	defer in.exit()
@@ -337,7 +350,7 @@ func (in *inbox) takeLent(n int) {
 		return
 	}
 	in.lent = nil
-	l.region.Deregister() // this waits for nobody: only the caller's goroutine places
+	l.region.Deregister() // this waits for no goroutine: only the caller places
 	switch {
 	case l.chunk == nil: // the reader waits
 		in.reader.got, in.reader.served = n, true
@@ -349,13 +362,15 @@ func (in *inbox) takeLent(n int) {
 	}
 }
 
-// endLent takes back what was lent, if anything was: nothing comes of the offer.
+// endLent takes the lent memory back, if there is any, because the peer will not use its offer.
 func (in *inbox) endLent() {
 	in.enter()
 	defer in.exit()
 	in.endLentLocked()
 }
 
+// endLentLocked is endLent for callers that hold mu.
+//
 // +checklocks:in.mu
 func (in *inbox) endLentLocked() {
 	l := in.lent
@@ -369,21 +384,21 @@ func (in *inbox) endLentLocked() {
 	}
 }
 
-// streamEnds notes that no more bytes of the stream will come.
+// streamEnds notes that no more bytes of the stream will arrive.
 func (in *inbox) streamEnds() {
 	in.enter()
 	defer in.exit()
 	in.eof = true
 }
 
-// isShort reports whether a message waits for memory.
+// isShort reports whether the present message waits for memory.
 func (in *inbox) isShort() bool {
 	in.enter()
 	defer in.exit()
 	return in.short
 }
 
-// closeRead throws away what comes from now on.
+// closeRead throws away all data that arrives from now on.
 func (in *inbox) closeRead() {
 	in.mu.Lock()
 	in.discard = true
@@ -391,8 +406,8 @@ func (in *inbox) closeRead() {
 	in.notify()
 }
 
-// close throws away what is unread, and what comes from now on. It reports whether something of the
-// peer's is lost by that, or was before.
+// close throws away the unread data, and all data that arrives from now on. It reports whether data
+// of the peer is lost by that, or was lost before.
 func (in *inbox) close() (lost bool) {
 	in.mu.Lock()
 	defer in.unlock()
@@ -405,7 +420,7 @@ func (in *inbox) close() (lost bool) {
 	return in.dropped
 }
 
-// giveBack gives the memory that was lent back, and the budget's, when the connection has ended.
+// giveBack returns the lent memory, and the budget's memory, when the connection has ended.
 func (in *inbox) giveBack() {
 	in.mu.Lock()
 	defer in.unlock()
@@ -413,7 +428,7 @@ func (in *inbox) giveBack() {
 	in.endLentLocked()
 }
 
-// putLocked gives back the memory of a message.
+// putLocked returns the memory of a message.
 //
 // +checklocks:in.mu
 func (in *inbox) putLocked(c *bufpool.Chunk) {
@@ -421,7 +436,8 @@ func (in *inbox) putLocked(c *bufpool.Chunk) {
 	c.Put()
 }
 
-// freeLocked gives back the memory of a message that is read, and returns how many buffers that frees.
+// freeLocked returns the memory of a message that has been read. Its result is the number of
+// buffers that are free again.
 //
 // +checklocks:in.mu
 func (in *inbox) freeLocked(m *message) int {
@@ -434,7 +450,7 @@ func (in *inbox) freeLocked(m *message) int {
 	return 1
 }
 
-// popLocked removes the oldest message. An inbox that has been emptied keeps no memory of a long queue.
+// popLocked removes the oldest message. An empty inbox keeps no memory of a long queue.
 //
 // +checklocks:in.mu
 func (in *inbox) popLocked() {

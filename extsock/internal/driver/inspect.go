@@ -1,9 +1,9 @@
 package driver
 
-// This file has what the tests of package extsock look at. Nothing else uses it.
+// This file contains what the tests of package extsock inspect. Nothing else uses it.
 
-// IsLive reports whether p has been started and has not ended. Totals say less: connections of other tests may end at any
-// time.
+// IsLive reports whether d has been started and has not ended. The Totals would not tell, because
+// connections of other tests may end at any time.
 func (d *Driver) IsLive() bool {
 	live.mu.Lock()
 	defer live.mu.Unlock()
@@ -11,7 +11,7 @@ func (d *Driver) IsLive() bool {
 	return ok
 }
 
-// Driving reports whether a Read receives for itself.
+// Driving reports whether a Read holds the receive role.
 func (d *Driver) Driving() bool { return d.role.isReaders() }
 
 // Waits reports whether a Read waits for bytes.
@@ -21,26 +21,26 @@ func (d *Driver) Waits() bool {
 	return d.in.reader.waiting
 }
 
-// Unread returns how many bytes of memory unread messages have.
+// Unread returns how many bytes of memory the unread messages take.
 func (d *Driver) Unread() int64 {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
 	return d.in.memory.held
 }
 
-// MemoryInUse returns how many bytes of the limit are in use, and memoryReserved how many nobody else can have: those in
-// use, and the windows.
+// MemoryInUse returns how many bytes of the limit are in use. MemoryReserved returns how many bytes
+// of the limit nobody else can have: those in use, and those of the windows.
 func MemoryInUse() int64    { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
 func MemoryReserved() int64 { return common.taken.Load() }
 
-// ForgetCrossovers has the crossovers measured anew.
+// ForgetCrossovers makes the next Writes measure the crossovers anew.
 func ForgetCrossovers() {
 	crossovers.mu.Lock()
 	defer crossovers.mu.Unlock()
 	clear(crossovers.m)
 }
 
-// ForgetPanics forgets the panics that a test has brought about on purpose.
+// ForgetPanics forgets the panics that a test has caused on purpose.
 func ForgetPanics() {
 	live.mu.Lock()
 	defer live.mu.Unlock()

@@ -18,16 +18,16 @@ import (
 //	open ──▶ ending ──▶ lost ──▶ killed ── queues flushed ──▶ finished ──▶ closed
 //	            └───────────────────▲
 //
-// Each way comes to its end by itself. The way out has ended from finished on. The way in has ended when
-// receive returns.
+// Each way ends by itself. The way out has ended in the states from finished on. The way in has
+// ended when receive returns.
 type lifeState uint8
 
 const (
 	lifeOpen     lifeState = iota // there is no reason to end
-	lifeEnding                    // a reason is noted: what is queued, or the Terminate, goes out, and then the FIN
-	lifeLost                      // TCP takes no more; what the peer sent before that is still read
-	lifeKilled                    // the stream is closed, and the holder of the transmit token is to flush the queues
-	lifeFinished                  // nothing goes out any more: the FIN has gone out, or never will
+	lifeEnding                    // the queue or the Terminate goes out, then the FIN
+	lifeLost                      // TCP takes no more; the driver still reads
+	lifeKilled                    // the stream is closed; the token's holder flushes the queues
+	lifeFinished                  // nothing more goes out: the FIN has gone out, or never will
 	lifeClosed                    // both ways have ended
 )
 
@@ -45,12 +45,12 @@ var lifeNext = [...][]lifeState{
 	lifeClosed:   {},
 }
 
-// A life is the state of a connection in DDP mode, and why it has come to its end. All its methods
-// may be called from any goroutine.
+// A life is the state of a connection in DDP mode, and why the connection has ended. Any goroutine
+// may call its methods.
 type life struct {
-	now atomic.Uint32 // a lifeState; mu is held by whoever changes it
+	now atomic.Uint32 // a lifeState; stores need mu
 
-	// ending and finished are how goroutines wait for a state: ending is closed on the way to lifeEnding,
+	// Goroutines wait for a state on these channels: ending is closed on the way to lifeEnding,
 	// finished on the way to lifeFinished.
 	ending   chan struct{}
 	finished chan struct{}
@@ -58,8 +58,8 @@ type life struct {
 	mu locks.Mutex[locks.Life]
 	// why the connection ends; nil while it is open
 	reason error // +checklocks:mu
-	// deaf says that the way in has ended. It is not a state, because the way in can end first, from several
-	// states. The last of the two ways to end closes the stream.
+	// deaf says that the way in has ended. It is not a state, because the way in can end first,
+	// from several states. The last of the two ways to end closes the stream.
 	deaf bool // +checklocks:mu
 }
 
@@ -73,13 +73,13 @@ func (l *life) init() {
 // state returns the present state.
 func (l *life) state() lifeState { return lifeState(l.now.Load()) }
 
-// maySend reports whether TCP may be given more output.
+// maySend reports whether the driver may give TCP more output.
 func (l *life) maySend() bool { return l.state() <= lifeEnding }
 
 // isFinished reports whether the way out has ended.
 func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 
-// setState is the one place where the state changes.
+// setState is the only place where the state changes.
 //
 // +checklocks:l.mu
 func (l *life) setState(next lifeState) {
@@ -96,7 +96,7 @@ func (l *life) setState(next lifeState) {
 }
 
 // end notes why the connection ends, and reports whether this is the first reason. The first reason
-// stays, with one exception: a reset says more than the EPIPE of a write that came after it.
+// stays, with one exception: a reset says more than the EPIPE of a write that came after the reset.
 func (l *life) end(reason error) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,8 +111,8 @@ func (l *life) end(reason error) (first bool) {
 	return false
 }
 
-// lose moves an ending connection to lost. If the way in has ended already, nobody would notice
-// that, and the connection is killed.
+// lose moves an ending connection to lost. If the way in has ended already, no goroutine would
+// notice the loss, and lose moves the connection to killed.
 func (l *life) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +133,7 @@ func (l *life) kill() {
 	}
 }
 
-// finish ends the way out. It reports whether the way in has ended before.
+// finish ends the way out. It reports whether the way in had ended before.
 func (l *life) finish() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,11 +144,11 @@ func (l *life) finish() (last bool) {
 	return l.deaf
 }
 
-// deafen ends the way in. It reports whether the way out has ended before.
+// deafen ends the way in. It reports whether the way out had ended before.
 func (l *life) deafen() (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state() == lifeLost { // nobody is left to notice
+	if l.state() == lifeLost { // no goroutine is left to notice the loss
 		l.setState(lifeKilled)
 	}
 	l.deaf = true
@@ -159,7 +159,7 @@ func (l *life) deafen() (last bool) {
 	return true
 }
 
-// why returns the reason that was noted, and nil while there is none.
+// why returns the reason that was noted. It returns nil if none was.
 func (l *life) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,37 +8,41 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// This file bounds what all peers together can make the process hold. Each connection has a fixed allowance, with
-// which it always makes progress. Everything beyond comes from one budget. When the budget is used up, nothing fails and
-// no connection waits for another one:
+// This file bounds the memory that all peers together can make the process hold. Each connection
+// has a fixed allowance, with which it always makes progress. All memory beyond the allowances
+// comes from one budget. When the budget is used up, nothing fails and no connection waits for
+// another one:
 //
-//   - A byte stream reserves its window at startup, before its peer gets the credits for it, and gets a smaller window
-//     when less is left. So a message that the peer has a credit for always finds memory, and the connection never stops
-//     reading from TCP, behind which everything else would wait. See window.
-//   - In message mode there are no credits. The connection stops reading from TCP until its program reads.
-//   - A receive buffer and an output batch have smaller stand-ins. See loan and batchLoan.
+//   - A byte stream reserves its window at startup, before its peer gets the credits for the
+//     window. If less
+// memory is left, the window is smaller. So a message that the peer has a credit for always finds
+// memory, and the connection never stops reading from TCP, which would hold up everything behind
+// that message. See Window.
+//   - In message mode there are no credits. The connection stops reading from TCP until its program
+//     reads.
+//   - A receive buffer and an output batch have smaller replacements. See loan and batchLoan.
 
-// DefaultMemoryLimit is the limit of SetMemoryLimit at the start, in octets.
+// DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
 const DefaultMemoryLimit = 128 << 20
 
 const (
-	// unreadAllowance is how many octets of unread messages a connection in message mode may always hold. A connection
-	// that holds less finds memory for one message more.
+	// unreadAllowance is how many bytes of unread messages a connection in message mode may always
+	// hold. A connection that holds fewer bytes always finds memory for one more message.
 	unreadAllowance = 64 << 10
-	unreadStep      = 64 << 10 // what is taken from the budget, and given back to it, at a time
+	unreadStep      = 64 << 10 // bytes that one step takes from the budget or gives back
 
 	batchCost = 512 << 10 // bytes of a batch
 )
 
-// A budget is memory that connections share, in octets.
+// A budget is memory that connections share, in bytes.
 type budget struct {
 	limit   atomic.Int64
 	taken   atomic.Int64 // lent, held in message mode, or reserved for windows
-	windows atomic.Int64 // part of taken: reserved for unread octets of byte streams
+	windows atomic.Int64 // part of taken: reserved for unread bytes of byte streams
 	filled  atomic.Int64 // part of windows: in use
 }
 
-// common is the process's.
+// common is the budget of the process.
 var common = newBudget(DefaultMemoryLimit)
 
 func newBudget(limit int64) *budget {
@@ -47,8 +51,9 @@ func newBudget(limit int64) *budget {
 	return b
 }
 
-// SetMemoryLimit sets the limit in bytes of what all connections of the process may hold beyond the fixed allowance of
-// each, and returns the previous limit. A negative n changes nothing.
+// SetMemoryLimit sets the maximum number of bytes that all connections of the process may hold
+// beyond the fixed allowance of each, and returns the previous maximum. A negative n changes
+// nothing.
 func SetMemoryLimit(n int64) (before int64) {
 	if n < 0 {
 		return common.limit.Load()
@@ -56,7 +61,7 @@ func SetMemoryLimit(n int64) (before int64) {
 	return common.limit.Swap(n)
 }
 
-// take takes n octets and reports whether there were as many.
+// take takes n bytes from the budget and reports whether the budget had them.
 func (b *budget) take(n int64) bool {
 	for {
 		taken := b.taken.Load()
@@ -73,13 +78,13 @@ func (b *budget) give(n int64) { b.taken.Add(-n) }
 
 // An allowance counts the memory of one connection's unread messages. The inbox's lock guards it.
 type allowance struct {
-	held   int64  // octets
-	taken  int64  // of the budget
-	over   bool   // the connection has ended: what is unread is the program's
-	window Window // of a byte stream
+	held   int64  // bytes
+	taken  int64  // bytes taken from the budget
+	over   bool   // the connection has ended; the unread messages belong to the program
+	window Window // open for a byte stream only
 }
 
-// hold adds n octets in message mode, or reports false if the budget does not have them.
+// hold adds n bytes in message mode. It reports false if the budget does not have them.
 func (a *allowance) hold(n int) bool {
 	if !a.over && a.held >= unreadAllowance && a.held+int64(n) > unreadAllowance+a.taken {
 		more := steps(int64(n))
@@ -92,14 +97,14 @@ func (a *allowance) hold(n int) bool {
 	return true
 }
 
-// fill adds n octets of a byte stream, for which the window has memory.
+// fill adds n bytes of a byte stream. The window has memory for them.
 func (a *allowance) fill(n int) {
 	a.held += int64(n)
 	a.settle()
 }
 
-// release takes n octets off. The budget gets them back in steps, so that it has back what a connection held at its
-// peak even if that one never empties.
+// release subtracts n bytes. It gives memory back to the budget in steps, so a connection that
+// never becomes empty still gives back the memory of its peak.
 func (a *allowance) release(n int) {
 	a.held -= int64(n)
 	if a.window.IsOpen() {
@@ -123,7 +128,7 @@ func (a *allowance) settle() {
 	}
 }
 
-// end gives everything back.
+// end gives all memory back to the budget.
 func (a *allowance) end() {
 	a.over = true
 	if a.window.IsOpen() {
@@ -135,7 +140,7 @@ func (a *allowance) end() {
 	a.taken = 0
 }
 
-// steps rounds n up to whole steps; it is 0 for a negative n.
+// steps rounds n up to whole steps. It returns 0 for a negative n.
 func steps(n int64) int64 { return (max(n, 0) + unreadStep - 1) / unreadStep * unreadStep }
 
 // small holds buffers for one FPDU each.
@@ -160,7 +165,7 @@ func (l *loan) put(b []byte) {
 	l.end()
 }
 
-// end gives back what was paid, where the buffer is dropped.
+// end gives the paid memory back to the budget. Its caller drops the buffer.
 func (l *loan) end() {
 	if l.paid {
 		l.paid = false
@@ -168,10 +173,11 @@ func (l *loan) end() {
 	}
 }
 
-// lean holds batches for few FPDUs.
+// lean holds batches for few FPDUs each.
 var lean = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }}
 
-// A batchLoan is the loan of an output batch: the memory in which FPDUs wait for TCP. The transmit token guards it.
+// A batchLoan is the loan of an output batch: the memory in which FPDUs wait for TCP. The holder of
+// the transmit token owns it.
 type batchLoan struct{ paid bool }
 
 func (k *batchLoan) get() *mpa.Batch {
@@ -190,7 +196,7 @@ func (k *batchLoan) put(b *mpa.Batch) {
 	k.end()
 }
 
-// end gives back what was paid.
+// end gives the paid memory back to the budget.
 func (k *batchLoan) end() {
 	if k.paid {
 		k.paid = false

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// maxPanics is how many panics of one connection are recovered. After more than that, its orderly
-// end cannot be reached.
+// maxPanics is the maximum number of panics of one connection that are recovered. A connection with
+// more panics cannot reach an orderly end.
 const maxPanics = 4
 
 // panicked counts a panic of the connection and returns it as an error.
@@ -22,7 +22,7 @@ func (d *Driver) panicked(value any) error {
 }
 
 // drainPanicked ends a connection that has panicked while it was sending. The caller holds the
-// transmit token. Data that was to be written is lost.
+// transmit token. The bytes of the batch are lost.
 func (d *Driver) drainPanicked(value any) {
 	err := d.panicked(value)
 	d.tx.batch, d.tx.unsent, d.tx.left, d.tx.middle, d.tx.done = nil, false, nil, false, 0

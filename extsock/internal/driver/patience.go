@@ -5,27 +5,30 @@ import (
 	"time"
 )
 
-// A patience lets the goroutine that receives look for octets, again and again, for a moment before it sleeps until it is
-// woken. The answer of a quick peer is there sooner than that, and then the runtime's poller, the futexes of its
-// threads and the kernel's wake-up have no part in it: of a short message there and back they are the dearest.
+// A patience lets a Read that holds the receive role poll for bytes for a moment before the Read
+// sleeps. The answer of a quick peer arrives within that moment. Then the runtime's poller, the
+// futexes of its threads and the kernel's wake-up have no part in the message. These wake-ups are
+// the largest part of a short round trip.
 //
-// It is for a waiter who has the role (see role) because quick messages come, for one goroutine of the
-// process at a time, and for a connection where it was worth it of late. The role guards it.
+// One goroutine of the process polls at a time, and only on a connection where polling was worth
+// its cost recently. The receive role guards it.
 type patience struct {
-	mine bool // this is the goroutine of the process
-	luck int  // how often it was rewarded of late, at most maxLuck; below 0 so many waits go without it
+	mine bool // this connection's Read is the one that polls
+	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
+	// many waits do not poll.
+	luck int
 }
 
 const (
 	patienceTime = 50 * time.Microsecond
 	maxLuck      = 4
-	unlucky      = 64 // waits go without after it was not rewarded
+	unlucky      = 64 // so many waits do not poll after polling was not rewarded
 )
 
-// patient says that a goroutine of this process looks for octets without sleeping.
+// patient says that a goroutine of this process polls.
 var patient atomic.Bool
 
-// begin returns for how long to look.
+// begin returns how long the Read may poll. 0 means that it must not.
 func (p *patience) begin() time.Duration {
 	if p.luck < 0 {
 		p.luck++
@@ -37,7 +40,8 @@ func (p *patience) begin() time.Duration {
 	return patienceTime
 }
 
-// end says that it is over, if it has begun: something has come, or the goroutine sleeps.
+// end ends the polling, if begin has allowed it. rewarded says that bytes have arrived. Otherwise
+// the goroutine sleeps now.
 func (p *patience) end(rewarded bool) {
 	if !p.mine {
 		return

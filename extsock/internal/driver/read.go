@@ -12,14 +12,15 @@ import (
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	in := d.in
 	if len(b) == 0 && in.framed {
-		return 0, nil // as TCP, whatever the deadline
+		return 0, nil // as TCP's Read, whatever the deadline
 	}
 	expired := limit.Done()
 	if wait.IsClosed(expired) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	for {
-		// Look whether the way in is over first and into the inbox second: nothing comes after the end.
+		// First look whether the way in has ended, then look into the inbox: nothing arrives after
+		// the end.
 		silent := wait.IsClosed(d.silent)
 		found, t := in.begin(b)
 		switch found {
@@ -41,7 +42,7 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 			switch {
 			case result.ok || err != nil:
 				return result.n, err
-			case !silent: // there may be something in the inbox
+			case !silent: // the inbox may have something
 				continue
 			}
 		case took:
@@ -63,7 +64,8 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	}
 }
 
-// await waits until there is something in the inbox, or in the Read's memory. It returns at the end, too.
+// await waits until the inbox has something, or the Read's memory. It also returns when the
+// connection ends.
 func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result readResult, err error) {
 	in := d.in
 	d.role.beginWait(!limit.IsSet())
@@ -92,8 +94,8 @@ func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result re
 	return result, err
 }
 
-// roomFor notes that Read has freed so many buffers, for some of which the peer of a byte stream gets its
-// credits back.
+// roomFor notes that Read has freed so many buffers, and that the peer of a byte stream gets its
+// credits back for some of them.
 func (d *Driver) roomFor(freed, back int) {
 	switch {
 	case freed == 0:
@@ -104,7 +106,8 @@ func (d *Driver) roomFor(freed, back int) {
 	}
 }
 
-// readEnd says why nothing more comes. A byte stream that is in order has said so before TCP does.
+// readEnd says why no more bytes will arrive. A byte stream that ends properly has said so before
+// TCP ends.
 func (d *Driver) readEnd() error {
 	err := d.endError()
 	if err == io.EOF && d.bytes != nil { //nolint:errorlint // as endError returns it
@@ -113,9 +116,9 @@ func (d *Driver) readEnd() error {
 	return err
 }
 
-// CloseRead throws away what comes from now on.
+// CloseRead throws away all data that arrives from now on.
 func (d *Driver) CloseRead() {
 	d.in.closeRead()
 	d.Interrupt()
-	d.wakeReceiver() // data that waits for room can be discarded
+	d.wakeReceiver() // receive can drop the data that waits for room
 }

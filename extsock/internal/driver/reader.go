@@ -7,29 +7,29 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// A reader is the Read that waits for messages, of which there is one at a time.
+// A reader is the Read that waits for messages. One Read waits at a time.
 type reader struct {
 	waiting bool
-	want    []byte // its memory: messages may go there
-	got     int    // bytes in it
-	served  bool   // it has got its message, or at least one byte of the stream
+	want    []byte // the Read's memory, where messages may go
+	got     int    // bytes in want
+	served  bool   // the Read has got its message, or at least one byte of the stream
 }
 
 // A readResult is what a Read has got while it waited.
 type readResult struct {
 	n    int
-	ok   bool // something, if only a message of length 0
+	ok   bool // the Read has got something, perhaps only a message of length 0
 	over bool // the wait is over: n and ok are final
 }
 
-// An outcome is how a Read finds the inbox.
+// An outcome says how a Read finds the inbox.
 type outcome uint8
 
 const (
-	waits  outcome = iota // it is the waiting Read now
-	took                  // it has got what was there
-	ended                 // nothing more will come
-	behind                // another Read waits: this one looks again when it gets its turn
+	waits  outcome = iota // the Read is the waiting Read now
+	took                  // the Read has got what was there
+	ended                 // nothing more will arrive
+	behind                // another Read waits; this Read looks again when it gets its turn
 )
 
 // A taking is what a Read took from the inbox.
@@ -39,8 +39,9 @@ type taking struct {
 	back  int // buffers for which the peer of a byte stream gets its credits back
 }
 
-// begin gives a Read what there is: as much of the stream as p holds, or as much of one message. If there
-// is nothing, the Read waits: what comes may go to p until leave.
+// begin gives a Read what the inbox holds: as much of the stream as p has room for, or as much of
+// one message. If the inbox holds nothing, the Read waits, and arriving bytes may go to p until
+// leave.
 func (in *inbox) begin(p []byte) (outcome, taking) {
 	in.mu.Lock()
 	defer in.unlock()
@@ -56,6 +57,8 @@ func (in *inbox) begin(p []byte) (outcome, taking) {
 	return waits, taking{}
 }
 
+// takeLocked moves bytes of unread messages to p.
+//
 // +checklocks:in.mu
 func (in *inbox) takeLocked(p []byte) (t taking) {
 	for in.first < len(in.unread) {
@@ -76,17 +79,19 @@ func (in *inbox) takeLocked(p []byte) (t taking) {
 	return t
 }
 
-// leave ends the wait of a Read: its memory is its own again.
+// leave ends the wait of a Read. After that, the driver no longer uses the Read's memory.
 func (in *inbox) leave() readResult {
 	in.mu.Lock()
 	defer in.unlock()
 	return in.leaveLocked()
 }
 
+// leaveLocked is leave for callers that hold mu.
+//
 // +checklocks:in.mu
 func (in *inbox) leaveLocked() readResult {
 	r := &in.reader
-	for in.direct { // a copy, no more
+	for in.direct { // a copy, no more: DDP is placing the message
 		in.placed.Wait()
 	}
 	if l := in.lent; l != nil && l.chunk == nil {
@@ -98,13 +103,15 @@ func (in *inbox) leaveLocked() readResult {
 	return result
 }
 
+// hasLocked is has for callers that hold mu.
+//
 // +checklocks:in.mu
 func (in *inbox) hasLocked() bool {
 	return in.reader.served || in.first < len(in.unread) || in.eof || in.discard
 }
 
-// What other goroutines look at without the lock: bits of inbox.look. The bits above them are the number
-// of bytes that the waiting Read still has memory for.
+// Other goroutines look at these bits of inbox.look without the lock. The bits above them are the
+// number of bytes that the waiting Read still has memory for.
 const (
 	lookHas     = 1 << iota // a Read has something to come back for
 	lookWaiting             // a Read waits
@@ -112,7 +119,7 @@ const (
 	lookRoom = 2 // where the number begins
 )
 
-// unlock notes what other goroutines look at without the lock, and releases mu.
+// unlock updates what other goroutines look at without the lock, and releases mu.
 //
 // +checklocksrelease:in.mu
 func (in *inbox) unlock() {
@@ -133,8 +140,9 @@ func (in *inbox) has() bool { return in.look.Load()&lookHas != 0 }
 // room returns how many bytes the waiting Read still has memory for.
 func (in *inbox) room() int { return int(in.look.Load() >> lookRoom) }
 
-// notify wakes the waiting Read if there is something for it. A Read looks after it has said that it
-// waits, and the inbox looks for a Read after it has got something; so one of the two sees the other.
+// notify wakes the waiting Read if the inbox has something for the Read. A Read looks at the inbox
+// after it has noted that it waits, and the inbox looks for a Read after a message has arrived. So
+// one of the two sees the other.
 func (in *inbox) notify() {
 	if in.look.Load()&(lookHas|lookWaiting) == lookHas|lookWaiting {
 		wait.Wake(in.ready)

@@ -9,20 +9,20 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// An idle ends a connection on which nothing happens. It looks at the counters from time to time, so that nothing is
-// done for it when octets come or go.
+// An idle ends a connection on which no bytes move. A timer compares the counters from time to
+// time, so that arriving and departing bytes cost nothing extra.
 type idle struct {
 	mu locks.Mutex[locks.Idle]
-	// nil: never, or no more
+	// nil before the start and after the end
 	timer   *time.Timer   // +checklocks:mu
 	timeout time.Duration // +checklocks:mu
-	// that had come and gone
+	// octets is how many bytes had moved, in both ways together
 	octets uint64 // +checklocks:mu
-	// when that was new
+	// since is when octets last changed
 	since time.Time // +checklocks:mu
 }
 
-// watchIdle begins.
+// watchIdle starts the timer, if there is a timeout.
 func (d *Driver) watchIdle() {
 	timeout := d.cfg.IdleTimeout
 	if timeout <= 0 {
@@ -35,7 +35,7 @@ func (d *Driver) watchIdle() {
 	i.timer = time.AfterFunc(idleLook(timeout), d.lookIdle)
 }
 
-// writeLook returns how often a write looks whether TCP takes something; 0 means never.
+// writeLook returns the interval between two looks whether TCP has taken something; 0 means never.
 func writeLook(cfg *Config) time.Duration {
 	look := max(cfg.WriteTimeout, 0)
 	if cfg.IdleTimeout > 0 && (look == 0 || idleLook(cfg.IdleTimeout) < look) {
@@ -44,7 +44,7 @@ func writeLook(cfg *Config) time.Duration {
 	return look
 }
 
-// idleLook is how often to look.
+// idleLook returns the interval between two looks at the counters.
 func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.Millisecond) }
 
 func (d *Driver) lookIdle() {
@@ -77,15 +77,16 @@ func (i *idle) stop() {
 	}
 }
 
-// boundWrite bounds how long the next write, or the wait for it, may take. 0 is for ever.
+// boundWrite bounds how long the next write, or the wait for it, may take. 0 means no bound.
 func (d *Driver) boundWrite(limit time.Duration) {
 	if limit > 0 {
-		// An error is that of a closed stream, and comes again, or of one without deadlines.
+		// The stream may be closed, and then the next call returns the same error. Or it has no
+		// deadlines.
 		_ = d.stream.SetWriteDeadline(time.Now().Add(limit))
 	}
 }
 
-// writeError says what an error of a bounded write means.
+// writeError returns the error that a Write reports for an error of a bounded write.
 func (d *Driver) writeError(err error) error {
 	if d.cfg.WriteTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		d.count.WriteLimits.Add(1)
@@ -94,15 +95,16 @@ func (d *Driver) writeError(err error) error {
 	return err
 }
 
-// penalize delays the peer's address if err, which is about to end the connection, shows that the peer tries STags.
+// penalize delays the peer's address if err, which is about to end the connection, shows that the
+// peer tries STags.
 func (d *Driver) penalize(err error) {
 	if d.cfg.BadSTag != nil && guessed(err) {
 		d.cfg.BadSTag()
 	}
 }
 
-// guessed reports whether err, which has ended a connection, says that the peer used memory that it does not have. A
-// peer that tries STags gives such errors.
+// guessed reports whether err, which has ended a connection, says that the peer used memory that
+// the peer does not have. A peer that tries STags causes such errors.
 func guessed(err error) bool {
 	var access *ddp.AccessError
 	return errors.As(err, &access)

@@ -7,16 +7,16 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A token is the transmit token. A goroutine that holds it owns the way out, tx.
+// A token is the transmit token. The goroutine that holds it owns the way out, tx.
 //
 //	free ──tryTake──▶ held ──setDown──▶ down
 //	  ▲                │ ▲                │
 //	  └──────free──────┘ └─────pickUp─────┘
 //
-// The holder sets the token down while it waits: for TCP, or for a Tap. It refers to nobody's
-// payload then. A goroutine that wants a payload back can borrow the token when it is free or down.
-// It does not wait long for that, because a holder that does not wait soon has nothing left to
-// send, or looks for borrowers between two batches.
+// The holder sets the token down while it waits for TCP or for a Tap. While the token is down, no
+// goroutine reads a payload. A goroutine that wants to take a payload back can borrow the token
+// when it is free or down. Borrowing never takes long: a holder that does not wait soon has nothing
+// left to send, or looks for borrowers between two batches.
 type token struct {
 	state     atomic.Uint32
 	borrowers atomic.Int32 // goroutines that wait to borrow the token, or have borrowed it
@@ -36,7 +36,7 @@ func (k *token) init() { k.moved.L = &k.mu }
 // isFree reports whether no goroutine holds the token.
 func (k *token) isFree() bool { return k.state.Load() == tokenFree }
 
-// tryTake takes the token if it is free.
+// tryTake takes the token if it is free, and reports whether it did.
 func (k *token) tryTake() bool {
 	if !k.state.CompareAndSwap(tokenFree, tokenHeld) {
 		return false
@@ -45,26 +45,26 @@ func (k *token) tryTake() bool {
 	return true
 }
 
-// free gives the token back. Work may have been queued that its holder has not seen: the caller
-// looks again.
+// free sets the token free. Another goroutine may have queued work that the holder has not seen, so
+// the caller must look again.
 func (k *token) free() {
 	locks.Released[locks.Token]()
 	k.state.Store(tokenFree)
 	k.tell()
 }
 
-// handOver ends the holder's part; another goroutine begins its own with takeOver.
+// handOver ends the holder's part. Another goroutine then begins its part with takeOver.
 func (k *token) handOver() { locks.Released[locks.Token]() }
 func (k *token) takeOver() { locks.Acquired[locks.Token]() }
 
-// setDown lets borrowers have the token until pickUp.
+// setDown sets the token down: borrowers may take it until pickUp.
 func (k *token) setDown() {
 	locks.Released[locks.Token]()
 	k.state.Store(tokenDown)
 	k.tell()
 }
 
-// pickUp takes up the token that its caller has set down. It waits for borrowers.
+// pickUp takes the token up after setDown. It waits while borrowers want the token or have it.
 func (k *token) pickUp() {
 	if k.borrowers.Load() > 0 || !k.state.CompareAndSwap(tokenDown, tokenHeld) {
 		k.mu.Lock()
@@ -76,7 +76,7 @@ func (k *token) pickUp() {
 	locks.Acquired[locks.Token]()
 }
 
-// yield lets borrowers have the token if there are any.
+// yield lets borrowers use the token if there are any.
 func (k *token) yield() {
 	if k.borrowers.Load() > 0 {
 		k.setDown()
@@ -84,8 +84,8 @@ func (k *token) yield() {
 	}
 }
 
-// borrow takes the token from a holder that has set it down, or takes the free token. It waits
-// until that is possible. giveBack gets what it returns.
+// borrow takes the token when it is free or down, and waits until then. The caller passes the
+// result to giveBack.
 func (k *token) borrow() (from uint32) {
 	k.borrowers.Add(1)
 	k.mu.Lock()
@@ -101,8 +101,8 @@ func (k *token) borrow() (from uint32) {
 	return from
 }
 
-// giveBack ends borrow. If the token was free, work may have been queued meanwhile: the caller
-// looks.
+// giveBack ends borrow. If the token was free, work may have been queued meanwhile, so the caller
+// must look.
 func (k *token) giveBack(from uint32) {
 	locks.Released[locks.Token]()
 	k.state.Store(from)

@@ -8,7 +8,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TraceTerminate writes the Terminate that ended the stream, if there was one. It does so once.
+// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
+// the first call writes it.
 func (d *Driver) TraceTerminate() {
 	if d.cfg.Trace == nil {
 		return
@@ -26,13 +27,13 @@ func (d *Driver) TraceTerminate() {
 	}
 }
 
-// traceEnd writes why the connection has ended.
+// traceEnd writes to the trace why the connection has ended.
 func (d *Driver) traceEnd(reason error) {
 	switch {
 	case d.cfg.Trace == nil:
 	case errors.Is(reason, net.ErrClosed):
 		d.cfg.Trace.Info("connection ends", "by", "local")
-	case reason == io.EOF: //nolint:errorlint // as ended sets it: the peer's orderly close
+	case reason == io.EOF: //nolint:errorlint // peerEnded notes io.EOF itself
 		d.cfg.Trace.Info("connection ends", "by", "peer")
 	default:
 		d.cfg.Trace.Warn("connection ends", "by", "failure", "err", reason)

@@ -5,31 +5,35 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 )
 
-// A Window is a bytestream.Window whose memory is reserved in the budget. Everything that the peer's messages could hold up is
-// behind them in the TCP stream: the credits for our own Writes, the answers to our RDMA Reads, the peer's Reads, and the end.
+// A Window is a bytestream.Window whose memory is reserved in the budget. If a message of the peer
+// had to wait for memory, everything behind it in the TCP stream would wait too: the credits for
+// our own Writes, the answers to our RDMA Reads, the peer's Reads, and the end.
 //
 // A window opens during startup, before the peer learns its credits.
 type Window struct{ bytestream.Window }
 
 const (
-	// leastWindow is the smallest window of a connection whose Config does not ask for less, in messages. Two of them are
-	// the reserve, so data can fill six: a program may rely on it that a few Writes are taken without a Read. With four,
-	// the least that a byte stream works with, a stream over loopback had half the throughput that it has with eight.
+	// leastWindow is the smallest window, in messages, of a connection whose Config does not ask
+	// for less. Two of the messages are the reserve, so data can fill six. A program may therefore
+	// rely on a few Writes without a Read. With a window of four, the minimum of a byte stream, a
+	// stream over loopback had half the throughput that it has with eight.
 	leastWindow = 8
-	// windowPart bounds what one window may take: that part of what is left. So the first connections leave some to
-	// later ones.
+	// One window may take at most 1/windowPart of the memory that is left for windows. So the first
+	// connections leave memory for later connections.
 	windowPart = 32
-	// Windows take windowShare of 4 parts of the limit. The rest is for what is lent.
+	// All windows together may take windowShare quarters of the limit. The rest is for loans and
+	// unread messages.
 	windowShare = 3
 )
 
-// room returns how many octets windows may take more. It is negative after the limit was lowered.
+// room returns how many more bytes windows may take. It is negative after the limit was lowered.
 func (b *budget) room() int64 {
 	limit := b.limit.Load()
 	return min(limit/4*windowShare-b.windows.Load(), limit-b.taken.Load())
 }
 
-// openWindow opens a window for as many messages of size octets as there is memory for, at most n.
+// openWindow opens a window for up to n messages of size bytes: the allowance, and as many more as
+// there is memory for.
 func (b *budget) openWindow(n, size int) Window {
 	w := Window{bytestream.Window{Least: min(n, leastWindow), Unit: int64(bufpool.ChunkSize(size - bytestream.HeaderLen))}}
 	more := max(b.room(), 0) / windowPart / w.Unit
@@ -40,10 +44,11 @@ func (b *budget) openWindow(n, size int) Window {
 	return w
 }
 
-// OpenWindow opens a window in the budget of the process.
+// OpenWindow opens a window in the budget of the process. The window has room for up to n messages
+// of size bytes: the allowance, and as many more as there is memory for.
 func OpenWindow(n, size int) Window { return common.openWindow(n, size) }
 
-// takeWindow is take for a window.
+// takeWindow is take for the memory of a window.
 func (b *budget) takeWindow(n int64) bool {
 	if !b.take(n) {
 		return false
@@ -65,8 +70,8 @@ func (w *Window) Close() {
 	*w = Window{}
 }
 
-// resize makes the window one message smaller if there is too little memory, or larger if there is enough again.
-// It returns by how much.
+// resize makes the window one message smaller if there is too little memory, or one message larger
+// if there is enough again. It returns the change in messages.
 func (w *Window) resize() int {
 	change := w.Change(common.room())
 	switch {
@@ -78,8 +83,8 @@ func (w *Window) resize() int {
 	return change
 }
 
-// handBackLocked takes in that n buffers of this kind are free again, and returns for how many the peer of a byte stream gets
-// its credits back.
+// handBackLocked notes that n buffers of this kind are free again. It returns for how many of them
+// the peer of a byte stream gets its credits back.
 //
 // +checklocks:in.mu
 func (in *inbox) handBackLocked(n int, b bytestream.Buffer) (back int) {
@@ -102,7 +107,7 @@ func (in *inbox) handBackLocked(n int, b bytestream.Buffer) (back int) {
 	return back
 }
 
-// setWindow makes the inbox that of a byte stream with w.
+// setWindow makes the inbox the inbox of a byte stream with window w.
 func (in *inbox) setWindow(w Window) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
