@@ -12,14 +12,16 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// idlePump is a started driver over s, whose receive loop the test runs by hand.
+// idlePump returns a driver over s that is not started: the test calls its methods itself.
 func idlePump(s *script) (*Driver, *rdmap.QP) {
 	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
-	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp // a capture could start at any time
+	// A connection with Taps can get a capture at any time.
+	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp
 }
 
-// TestAllocDown: from Post to the wire and the Completion, 100 FPDUs long, nothing is allocated.
+// TestAllocDown checks that nothing is allocated on the way from Post to the wire and the
+// Completion, for a Write of 100 FPDUs.
 func TestAllocDown(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
@@ -42,7 +44,8 @@ func TestAllocDown(t *testing.T) {
 	}
 }
 
-// TestAllocUp: from the wire to the posted buffer and its Completion, nothing is allocated.
+// TestAllocUp checks that nothing is allocated on the way from the wire to the posted buffer and
+// its Completion.
 func TestAllocUp(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
@@ -65,7 +68,7 @@ func TestAllocUp(t *testing.T) {
 	buf := make([]byte, 5000)
 	one := len(stream) / messages
 	var done [1]rdmap.Completion
-	if n := testing.AllocsPerRun(messages-1, func() { // and once to warm up
+	if n := testing.AllocsPerRun(messages-1, func() { // AllocsPerRun calls it once more to warm up
 		if err := qp.PostRecv(rdmap.RecvRequest{Buf: buf}); err != nil {
 			t.Fatal(err)
 		}

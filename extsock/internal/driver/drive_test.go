@@ -12,7 +12,7 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// standing is a connection that takes nothing once still is set.
+// standing is a Stream that reads nothing for a minute once still is set.
 type standing struct {
 	toe.Stream
 	still atomic.Bool
@@ -25,7 +25,8 @@ func (s *standing) ReadSegment(l toe.Lender, patience time.Duration) (n int, off
 	return s.Stream.ReadSegment(l, patience)
 }
 
-// TestDriveAfterClose: a Read that looked before Close, and takes the role behind it, does not wait for what Close waits for.
+// TestDriveAfterClose checks that a Read that looked before Close and takes the role after Close
+// does not wait for what Close waits for.
 func TestDriveAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})

@@ -15,15 +15,15 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A script is a Stream that gives fixed octets and takes all that is written.
+// A script is a Stream that delivers fixed bytes and accepts everything that is written.
 type script struct {
-	net.Conn // never used: nil
+	net.Conn // nil, because nothing calls its methods
 	in       []byte
 	off      uint64
 	out      bytes.Buffer
 }
 
-// ReadSegment is that of a stream that waits before each read.
+// ReadSegment takes the buffer back and lends it again, as a stream that waits before each read.
 func (s *script) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	l.TakeBack()
 	return s.give(l.Lend())
@@ -57,23 +57,21 @@ func (s *script) EMSS() int                         { return 1448 }
 func (s *script) SetReadDeadline(t time.Time) error { return nil }
 func (s *script) Close() error                      { return nil }
 
-// sameKeys is a random source that is none: every Domain gives its first Region the same STag and TO, so
-// that the fuzzer can learn them.
+// sameKeys is a random source with a fixed output: every Domain gives its first Region the same
+// STag and TO, so that the fuzzer can learn them.
 type sameKeys struct{}
 
 func (sameKeys) Read(p []byte) (int, error) {
 	for i := range p {
-		p[i] = byte(i%12) + 1 // one Region's key is 12 octets
+		p[i] = byte(i%12) + 1 // the key of one Region takes 12 bytes
 	}
 	return len(p), nil
 }
 
-// FuzzReceive feeds a whole connection with what a peer may send: the input is ULPDUs, each with its
-// length in front; they go out as FPDUs with good CRCs, or, if raw is set, the input is the stream
-// itself. Whatever comes, nothing panics, no octet outside the Region changes, every posted request
-// completes, and what is sent back is whole FPDUs of which a Terminate is the last.
-//
-// SEC-5042-6.4-1
+// FuzzReceive feeds a whole connection with what a peer may send. The input is ULPDUs, each after
+// its length. They go out as FPDUs with good CRCs. If raw is set, the input is the stream itself.
+// For every input, nothing panics, no byte outside the Region changes, and every posted request
+// completes. The output is whole FPDUs, and only the last of them may be a Terminate.
 func FuzzReceive(f *testing.F) {
 	r, err := (&ddp.Domain{Random: sameKeys{}}).Register(make([]byte, 64), ddp.RemoteWrite, 1)
 	if err != nil {
@@ -122,7 +120,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// frame makes FPDUs of ULPDUs that have their length in front.
+// frame makes FPDUs of ULPDUs that follow their lengths.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
 	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch(512<<10)
@@ -138,7 +136,7 @@ func frame(in []byte, markers bool) []byte {
 	return out
 }
 
-// checkOutput wants whole, good FPDUs and nothing behind a Terminate.
+// checkOutput checks that the output is whole, good FPDUs, and that nothing follows a Terminate.
 func checkOutput(t *testing.T, out []byte) {
 	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))

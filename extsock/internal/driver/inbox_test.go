@@ -7,8 +7,9 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 )
 
-// TestReaderWaitsForPlacement: a reader whose deadline passes while a message is being placed in its memory gets that memory
-// back only when the message is there, or has been dropped. Else octets would come into memory that is the program's again.
+// TestReaderWaitsForPlacement checks a reader whose deadline passes while DDP places a message in
+// its memory. The reader gets that memory back only when the message has been placed or dropped.
+// Otherwise bytes would arrive in memory that belongs to the program again.
 func TestReaderWaitsForPlacement(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string

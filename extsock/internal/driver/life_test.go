@@ -9,7 +9,8 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// TestLifeMovesForward: from each state only those that the drawing shows can follow, and everything else is a bug.
+// TestLifeMovesForward checks that each state can only be followed by the states that the drawing
+// shows, and that setState panics for all others.
 func TestLifeMovesForward(t *testing.T) {
 	want := map[lifeState][]lifeState{
 		lifeOpen:     {lifeEnding},
@@ -41,13 +42,13 @@ func TestLifeMovesForward(t *testing.T) {
 	}
 }
 
-// TestLifeEndsInAnyOrder: whichever way ends last closes the stream, and a connection that TCP takes nothing
-// more from is killed once nobody reads.
+// TestLifeEndsInAnyOrder checks that the way that ends last closes the stream. It also checks that
+// a connection is killed if TCP takes no more from it and no goroutine reads from it.
 func TestLifeEndsInAnyOrder(t *testing.T) {
 	for _, tt := range []struct {
 		desc  string
 		steps []string
-		want  lifeState // before the last step
+		want  lifeState // the state before the last step
 	}{
 		{"orderly", []string{"end", "finish", "deafen"}, lifeFinished},
 		{"the peer first", []string{"end", "deafen", "finish"}, lifeEnding},
@@ -91,7 +92,8 @@ func TestLifeEndsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestLifeKeepsItsFirstReason: only a reset replaces a reason, and only EPIPE.
+// TestLifeKeepsItsFirstReason checks that only a reset replaces a reason, and only the reason
+// EPIPE.
 func TestLifeKeepsItsFirstReason(t *testing.T) {
 	for _, tt := range []struct{ first, second, want error }{
 		{io.EOF, syscall.ECONNRESET, io.EOF},

@@ -12,7 +12,8 @@ import (
 // pairCloseTimeout is the close timeout of a streamPair.
 const pairCloseTimeout = 5 * time.Second
 
-// streamPair returns the two ends of a connection in stream mode. end closes an end as Conn.Close does.
+// streamPair returns the two ends of a connection in stream mode. end closes an end as Conn.Close
+// does.
 func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 	closed := make(map[*Driver]chan struct{})
 	start := func(s toe.Stream) *Driver {

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// TestPatience: one goroutine of the process at a time looks for octets, and not on a connection where that was in vain.
+// TestPatience checks that one goroutine of the process polls at a time, and that a connection
+// where polling was in vain does not poll.
 func TestPatience(t *testing.T) {
-	// The connections of earlier tests may have it until they have ended.
+	// The connections of earlier tests may poll until they have ended.
 	for end := time.Now().Add(time.Minute); openDrivers() > 0 || patient.Load(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("connections of earlier tests have not ended within a minute")
@@ -20,7 +21,7 @@ func TestPatience(t *testing.T) {
 	if b.begin() != 0 {
 		t.Error("two have it at once")
 	}
-	b.end(true) // it had none
+	b.end(true) // b did not poll
 	if b.luck != 0 || !patient.Load() {
 		t.Errorf("the end of nothing: luck %d, patient %v", b.luck, patient.Load())
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A chopped script gives its octets in pieces of the test's choice.
+// A chopped is a script that delivers its bytes in pieces of lengths that the test chooses.
 type chopped struct {
 	script
-	pieces []int // lengths of the next reads; when they are used up, all that is left
+	pieces []int // lengths of the next reads; after the last of them, a read gets all that is left
 }
 
 func (s *chopped) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
@@ -36,22 +36,24 @@ func (s *chopped) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64,
 
 const (
 	sessionGuard = 32
-	sessionSize  = 2048 // octets of the Region
-	sessionRecv  = 1600 // of each receive buffer
+	sessionSize  = 2048 // bytes of the Region
+	sessionRecv  = 1600 // bytes of each receive buffer
 	sessionRecvs = 8
 	sessionIRD   = 4 // Reads and atomics in flight
 )
 
-// A session is all that a stream of octets leads to on a whole connection that receives it.
+// A session is everything that a stream of bytes causes on a whole connection that receives the
+// stream.
 type session struct {
-	memory []byte // guard octets, the Region, guard octets
+	memory []byte // guard bytes, the Region, guard bytes
 	recvs  [][]byte
 	log    []string // Completions, in order
-	out    []byte   // what is sent back
+	out    []byte   // what the connection has sent back
 	err    error
 }
 
-// runSession has a connection receive in, in these pieces, to its end. The driver is the real one, without goroutines.
+// runSession makes a connection that receives in, in these pieces, to its end. The driver is the
+// real one, without goroutines.
 func runSession(t testing.TB, in []byte, pieces []int) session {
 	s := &chopped{script: script{in: in}, pieces: pieces}
 	var x session
@@ -74,7 +76,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	for qp.Config().RecvCQ.Poll(one[:]) == 1 {
 		c := one[0]
 		if c.Status != rdmap.StatusOK {
-			continue // flushed at the end
+			continue // a receive that was flushed at the end
 		}
 		x.log = append(x.log, fmt.Sprintf("%d: %d octets, immediate %t %x, solicited %t, %.8x", c.ID, c.Len, c.HasImmediate, c.Immediate, c.Solicited,
 			crc32.ChecksumIEEE(x.recvs[c.ID][sessionGuard:][:c.Len])))
@@ -83,7 +85,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	return x
 }
 
-// intact reports whether the guard octets are.
+// intact reports whether the guard bytes are unchanged.
 func (x *session) intact() bool {
 	ok := bytes.Count(x.memory[:sessionGuard], []byte{0xaa}) == sessionGuard &&
 		bytes.Count(x.memory[sessionGuard+sessionSize:], []byte{0xaa}) == sessionGuard
@@ -94,11 +96,11 @@ func (x *session) intact() bool {
 	return ok
 }
 
-// answers is where terminate reads.
+// answers is the buffer of terminate's Receiver.
 var answers [mpa.MinBuffer]byte
 
-// terminate returns the codes of the one Terminate in what was sent back, which is its end; ok is false where there
-// is none.
+// terminate returns the codes of the Terminate that the connection has sent back, and ok = false if
+// there is none. A Terminate must be the last message.
 func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
 	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(answers[:])
@@ -126,7 +128,8 @@ func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
 	return codes, ok
 }
 
-// twoKeys is a random source that is none: every Domain gives its first two Regions the same STags and TOs.
+// twoKeys is a random source with a fixed output: every Domain gives its first two Regions the same
+// STags and TOs.
 type twoKeys struct{}
 
 func (twoKeys) Read(p []byte) (int, error) {
@@ -136,7 +139,8 @@ func (twoKeys) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sessionRegions makes a Domain with the two Regions that every session has: mem, and one to be invalidated.
+// sessionRegions makes a Domain with the two Regions of every session: mem, and a Region that the
+// peer invalidates.
 func sessionRegions(t testing.TB, mem []byte) (d *ddp.Domain, whole, other *ddp.Region) {
 	d = &ddp.Domain{Random: twoKeys{}}
 	whole, err := d.Register(mem, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic, 1)
@@ -149,14 +153,14 @@ func sessionRegions(t testing.TB, mem []byte) (d *ddp.Domain, whole, other *ddp.
 	return d, whole, other
 }
 
-// sessionKey returns STag and TO of the Region of every session, and the STag of the other one.
+// sessionKey returns STag and TO of the Region of every session, and the STag of the other Region.
 func sessionKey(t testing.TB) (stag ddp.STag, to uint64, other ddp.STag) {
 	_, r, o := sessionRegions(t, make([]byte, sessionSize))
 	return r.STag(), r.TO(), o.STag()
 }
 
-// canonical is a session of all operations that a peer can begin, with every length of pad and messages of several
-// segments: the octets, and where each FPDU begins.
+// canonical returns a session of all operations that a peer can begin, with every length of pad and
+// with messages of several segments: its bytes, and where each FPDU begins.
 func canonical(t testing.TB) (stream []byte, begins []int) {
 	stag, to, other := sessionKey(t)
 	var ulpdus [][]byte
@@ -190,7 +194,7 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 		add(message(rdmaphdr.OpWrite, octets(40+n)), &s, 1000)
 		add(message(rdmaphdr.OpSend, octets(9+n)), &s, 1000)
 	}
-	add(message(rdmaphdr.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 octets
+	add(message(rdmaphdr.OpWrite, octets(1480)), &s, 1494) // an FPDU of 1500 bytes
 	add(message(rdmaphdr.OpWrite, nil), &s, 1000)
 	add(message(rdmaphdr.OpSendSE, octets(300)), &s, 128) // three segments
 	add(message(rdmaphdr.OpReadRequest, rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: 77, Size: 333, SourceSTag: stag, SourceTO: to + 3}.AppendTo(nil)), &s, 1000)
@@ -208,7 +212,7 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 	return stream, begins
 }
 
-// appendFPDU frames a ULPDU of up to 65535 octets.
+// appendFPDU appends the FPDU of a ULPDU of up to 65535 bytes.
 func appendFPDU(stream, ulpdu []byte) []byte {
 	begin := len(stream)
 	stream = binary.BigEndian.AppendUint16(stream, uint16(len(ulpdu)))
@@ -224,10 +228,9 @@ func (x *session) equal(y *session) bool {
 		slices.EqualFunc(x.recvs, y.recvs, bytes.Equal)
 }
 
-// TestSessionAnySplit has the canonical session arrive cut at every offset, octet by octet, and in random pieces: the
-// same Completions, memory and answers as in one piece.
-//
-// MPA-5044-6-5, MPA-5044-1.2-3, MPA-5044-3-9, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1
+// TestSessionAnySplit delivers the canonical session cut at every offset, byte by byte, and in
+// random pieces. The Completions, the memory and the answers must be those of the session in one
+// piece.
 func TestSessionAnySplit(t *testing.T) {
 	stream, begins := canonical(t)
 	whole := runSession(t, stream, nil)
@@ -267,17 +270,17 @@ func TestSessionAnySplit(t *testing.T) {
 	t.Logf("%d octets, %d FPDUs, %d splits: the same Completions, memory and answers", len(stream), len(begins), runs)
 }
 
-// TestSessionCorruption flips each bit of the canonical session, on a whole connection: what was before the bad FPDU
-// is delivered, not one octet of it is placed, nothing behind it is delivered, and the Terminate says CRC.
-//
-// MPA-5044-8-2, MPA-5044-8-12, MPA-5044-6-1
+// TestSessionCorruption flips each bit of the canonical session, on a whole connection. The
+// messages before the bad FPDU are delivered. No byte of the bad FPDU is placed, nothing behind it
+// is delivered, and the Terminate says CRC.
 func TestSessionCorruption(t *testing.T) {
 	stream, begins := canonical(t)
-	until := make([]session, len(begins)) // what there is when only the FPDUs before this one have come
+	// until[k] is the session that ends after the first k FPDUs.
+	until := make([]session, len(begins))
 	for i, begin := range begins {
 		until[i] = runSession(t, stream[:begin], nil)
 	}
-	tail := make([]byte, 66000) // so that an FPDU with a longer length is whole
+	tail := make([]byte, 66000) // so that an FPDU with a longer length is complete
 	step := 1
 	if !testmode.Full {
 		step = 41
@@ -292,15 +295,16 @@ func TestSessionCorruption(t *testing.T) {
 		bad[bit/8] ^= 1 << (bit % 8)
 		var pieces []int
 		if k > 0 {
-			pieces = []int{begins[k]} // what is good is answered before the bad FPDU comes
+			pieces = []int{begins[k]} // the good FPDUs are answered before the bad FPDU arrives
 		}
 		x := runSession(t, bad, pieces)
 		if !bytes.Equal(x.memory, until[k].memory) || !slices.Equal(x.log, until[k].log) || !slices.EqualFunc(x.recvs, until[k].recvs, bytes.Equal) {
 			t.Fatalf("bit %d of FPDU %d: octets placed or messages delivered: %q, want %q", bit, k, x.log, until[k].log)
 		}
 		codes, ok := x.terminate(t)
-		// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending any
-		// FPDUs" (RFC 5044 §7.1.2): the driver here is not fenced, so it tells of the first one as well.
+		// "MPA Responder mode implementations MUST receive and validate at least one FPDU before
+		// sending any FPDUs" (RFC 5044 §7.1.2): the driver here is not fenced, so it reports an
+		// error in the first FPDU, too.
 		if !ok || codes != [3]uint8{2, 0, 2} {
 			t.Fatalf("bit %d of FPDU %d: Terminate %v, %t, want an MPA CRC error", bit, k, codes, ok)
 		}
@@ -309,10 +313,8 @@ func TestSessionCorruption(t *testing.T) {
 	t.Logf("%d flips in %d octets, one for each session: a CRC error each, 0 octets of the bad FPDU placed", flips, len(stream))
 }
 
-// TestSessionULPDULength has a Write and a Send of every length arrive with a good CRC, as the first FPDU and behind
-// another, on a whole connection.
-//
-// DDP-5041-7.1-16, DDP-5041-7.1-20
+// TestSessionULPDULength delivers a Write and a Send of every length with a good CRC, as the first
+// FPDU and after another FPDU, on a whole connection.
 func TestSessionULPDULength(t *testing.T) {
 	stag, to, _ := sessionKey(t)
 	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
@@ -371,14 +373,14 @@ func TestSessionULPDULength(t *testing.T) {
 	t.Logf("%d connections: the right Terminate each, 0 octets outside", cases)
 }
 
-// TestSessionManyTerminates: a hundred thousand Terminates, whole and cut short, on one connection: it ends with the first,
-// and at most one Terminate goes back.
+// TestSessionManyTerminates delivers a hundred thousand Terminates, complete and cut short, on one
+// connection. The connection ends with the first, and at most one Terminate goes back.
 func TestSessionManyTerminates(t *testing.T) {
 	storm := 1000
 	if testmode.Full {
 		storm = 100_000
 	}
-	for n := range 8 { // octets of Terminate Header in the first one
+	for n := range 8 { // bytes of Terminate Header in the first of them
 		var stream []byte
 		for i := range storm {
 			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}

@@ -17,14 +17,14 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// A dialog is a Stream whose every read gives one FPDU. Between the reads it reads the inbox, as one who waits and as
-// one who doesn't.
+// A dialog is a Stream that delivers one FPDU in each read. Between the reads it also acts as the
+// program: it begins Reads of the inbox, which wait or do not wait.
 type dialog struct {
 	script
 	p      *Driver
 	frames [][]byte
-	calls  []byte // how long the reads of the inbox are; 0 for none
-	want   []byte // memory of the Read that waits
+	calls  []byte // lengths of the Reads in units of 4 bytes; 0 for no Read
+	want   []byte // memory of the waiting Read
 	got    []byte
 }
 
@@ -44,7 +44,7 @@ func (d *dialog) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 	return n, off, nil
 }
 
-// settle ends the Read that waits.
+// settle ends the waiting Read.
 func (d *dialog) settle() {
 	if d.want == nil {
 		return
@@ -70,7 +70,7 @@ func (d *dialog) look() {
 	}
 }
 
-// take begins a Read, which has read what there is unless it waits.
+// take begins a Read. Unless the Read waits, it has read what the inbox held.
 func (d *dialog) take(p []byte) outcome {
 	found, t := d.p.in.begin(p)
 	d.p.roomFor(t.freed, t.back)
@@ -78,9 +78,9 @@ func (d *dialog) take(p []byte) outcome {
 	return found
 }
 
-// FuzzByteStream feeds the receiving half with messages that have their length in front, each in an FPDU of its own or
-// in two. What is read is what a peer that keeps to the rules has sent up to the first message that breaks them, and
-// each message is accounted for by a credit.
+// FuzzByteStream feeds the receiving half with messages, each after its length, and each in an FPDU
+// of its own or in two. The program must read exactly what the peer has sent before the first
+// message that breaks the rules, and a credit must account for each message.
 func FuzzByteStream(f *testing.F) {
 	seed := func(messages ...string) []byte {
 		var b []byte
@@ -125,7 +125,8 @@ func FuzzByteStream(f *testing.F) {
 		p.receive()
 		for buf := make([]byte, 1000); d.take(buf) == took; {
 		}
-		for !p.tx.token.isFree() || p.wanted() { // a goroutine finishes what were too many batches for one turn
+		// A goroutine sends the batches that were too many for one turn.
+		for !p.tx.token.isFree() || p.wanted() {
 			runtime.Gosched()
 		}
 		inOrder, fin, sound := judge(messages, size)
@@ -149,7 +150,7 @@ func FuzzByteStream(f *testing.F) {
 			p.bytes.mu.Unlock()
 			want := 0
 			for _, m := range messages {
-				if len(m) > bytestream.HeaderLen || m[1]&flagFIN == 0 { // the end, if it comes alone, uses none
+				if len(m) > bytestream.HeaderLen || m[1]&flagFIN == 0 { // FIN without data uses no credit
 					want++
 				}
 			}
@@ -162,7 +163,7 @@ func FuzzByteStream(f *testing.F) {
 	})
 }
 
-// hasEnded reports whether the end of the stream has come.
+// hasEnded reports whether the end of the stream has arrived.
 func hasEnded(in *inbox) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -174,10 +175,10 @@ func newWindow(n int) Window {
 	return Window{bytestream.Window{Now: n, Most: n, Least: n, Unit: 1}}
 }
 
-// flagFIN is the header's flag that says that no data comes after the message.
+// flagFIN is the flag of the header that says that no data follows the message.
 const flagFIN = 1
 
-// inFPDUs makes one FPDU of each message with an even number, and two of the others.
+// inFPDUs makes one FPDU of each message with an even index, and two FPDUs of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
 	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
 	for i, m := range messages {
@@ -199,14 +200,15 @@ func inFPDUs(messages [][]byte) (frames [][]byte) {
 	return frames
 }
 
-// judge returns the data of the messages up to the first that breaks the rules, all of which are taken, and whether
-// the end of the stream is among them. The credits of a peer that we send nothing are all there, so it gives none back.
+// judge returns the data of the messages before the first message that breaks the rules, and
+// whether the end of the stream is among these messages. All of them are accepted. We send nothing
+// to this peer, so it has no credits to give back.
 func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 	for _, m := range messages {
 		if len(m) < bytestream.HeaderLen || len(m) > size {
 			return data, fin, false
 		}
-		// What is no data is not for Read.
+		// A message that is not data is not for Read.
 		if m[0] != byte(bytestream.Data) || m[1]&^flagFIN != 0 || fin && len(m) > bytestream.HeaderLen {
 			return data, fin, false
 		}
@@ -216,7 +218,7 @@ func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 	return data, fin, true
 }
 
-// announced adds up the credits in what was sent.
+// announced returns the sum of the credits in what was sent.
 func announced(t *testing.T, out []byte) (n int) {
 	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))

@@ -11,14 +11,14 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestStreamEndBehindTheLastOctet: a message and the end of the stream come at any moment of a Read. The octets are
-// read first.
+// TestStreamEndBehindTheLastOctet delivers a message and the end of the stream at any moment of a
+// Read. The Read must get the bytes first.
 func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	rounds := 20_000
 	if testmode.Slow() {
 		rounds = 2000
 	}
-	var round, over atomic.Int64 // the round begun, and the last one whose message has been given
+	var round, over atomic.Int64 // the present round, and the last whose message was delivered
 	inboxes := make([]*inbox, rounds)
 	pumps := make([]*Driver, rounds)
 	silent := make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTokenIsBorrowedWhileItIsDown: a borrower waits while the holder has the token in its hand, gets it when the holder sets it
-// down, and the holder picks it up when the borrower has given it back.
+// TestTokenIsBorrowedWhileItIsDown checks that a borrower waits while the token is held and gets it
+// when the holder sets it down. The holder picks the token up when the borrower has given it back.
 func TestTokenIsBorrowedWhileItIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k token
@@ -49,7 +49,8 @@ func TestTokenIsBorrowedWhileItIsDown(t *testing.T) {
 	})
 }
 
-// TestTokenYields: a holder that always has more to send lets borrowers have the token in between.
+// TestTokenYields checks that borrowers get the token between the batches of a holder that always
+// has more to send.
 func TestTokenYields(t *testing.T) {
 	var k token
 	k.init()

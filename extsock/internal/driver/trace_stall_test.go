@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/extsock/internal/observe"
 )
 
-// TestTraceStall: a Write that finds no credits is an event of level debug, and none where the trace is off.
+// TestTraceStall checks that a Write that finds no credits is an event of level debug, and no event
+// if the trace is off.
 func TestTraceStall(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
@@ -26,7 +27,7 @@ func TestTraceStall(t *testing.T) {
 	stall(nil)
 }
 
-// stall lets a byte stream write without credits.
+// stall makes a Write wait for credits.
 func stall(trace *observe.Trace) {
 	s := &byteStream{tx: bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
 	s.mu.Lock()

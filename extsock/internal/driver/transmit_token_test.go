@@ -8,8 +8,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTheHolderLooksAgain: what was queued while another goroutine had the transmit token, after that one had found
-// nothing more to send, goes out as soon as it lets go.
+// TestTheHolderLooksAgain queues a request while another goroutine holds the transmit token and has
+// found nothing more to send. The request must go out as soon as that goroutine sets the token
+// free.
 func TestTheHolderLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
