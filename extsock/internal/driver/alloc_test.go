@@ -12,22 +12,22 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// idlePump returns a driver over s that is not started: the test calls its methods itself.
-func idlePump(s *script) (*Driver, *rdmap.QP) {
+// idleDriver returns a driver over s that is not started: the test calls its methods itself.
+func idleDriver(s *script) (*Driver, *rdmap.QP) {
 	qp := rdmap.NewQP(rdmap.Config{QPNum: 1, Domain: new(ddp.Domain), IRD: 2, ORD: 2})
 	qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
 	// A connection with Taps can get a capture at any time.
 	return New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, Taps: &observe.Taps{}}), qp
 }
 
-// TestAllocDown checks that nothing is allocated on the way from Post to the wire and the
+// TestAllocWayOut checks that nothing is allocated on the way from Post to the wire and the
 // Completion, for a Write of 100 FPDUs.
-func TestAllocDown(t *testing.T) {
+func TestAllocWayOut(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
 	s := &script{}
-	p, qp := idlePump(s)
+	p, qp := idleDriver(s)
 	wr := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, 100*1400), Remote: rdmap.Handle{STag: 1}}
 	var done [1]rdmap.Completion
 	if n := testing.AllocsPerRun(100, func() {
@@ -44,9 +44,9 @@ func TestAllocDown(t *testing.T) {
 	}
 }
 
-// TestAllocUp checks that nothing is allocated on the way from the wire to the posted buffer and
+// TestAllocWayIn checks that nothing is allocated on the way from the wire to the posted buffer and
 // its Completion.
-func TestAllocUp(t *testing.T) {
+func TestAllocWayIn(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")
 	}
@@ -64,7 +64,7 @@ func TestAllocUp(t *testing.T) {
 		b.Reset()
 	}
 	s := &script{}
-	p, qp := idlePump(s)
+	p, qp := idleDriver(s)
 	buf := make([]byte, 5000)
 	one := len(stream) / messages
 	var done [1]rdmap.Completion

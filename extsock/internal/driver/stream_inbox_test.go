@@ -20,7 +20,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	}
 	var round, over atomic.Int64 // the present round, and the last whose message was delivered
 	inboxes := make([]*inbox, rounds)
-	pumps := make([]*Driver, rounds)
+	drivers := make([]*Driver, rounds)
 	silent := make(chan struct{})
 	for i := range rounds {
 		in := newInbox(6, 512)
@@ -28,7 +28,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 		p := &Driver{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
 		p.role.holder.Store(roleHome)
 		inboxes[i] = in
-		pumps[i] = p
+		drivers[i] = p
 	}
 	go func() {
 		for i := range int64(rounds) {
@@ -55,7 +55,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	var never wait.Deadline
 	for i := range int64(rounds) {
 		round.Store(i + 1)
-		if n, err := pumps[i].Read(p, &never); n != 1 || err != nil {
+		if n, err := drivers[i].Read(p, &never); n != 1 || err != nil {
 			t.Fatalf("round %d: Read = %d, %v in front of the last octet", i, n, err)
 		}
 		for over.Load() <= i {
