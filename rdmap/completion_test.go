@@ -487,16 +487,3 @@ func TestOneSignalWakesAll(t *testing.T) {
 		})
 	}
 }
-
-// promised returns the number of entries that posted requests have reserved.
-func (c *CompletionQueue) promised() int {
-	if c.slot != nil {
-		if c.slot.state.Load() == slotReserved {
-			return 1
-		}
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.depth - int(c.n.Load()) - int(c.free.Load())
-}
