@@ -135,7 +135,7 @@ var extsockFaults = []Fault{
 		Old: "IRD: a.IRD, ORD: a.ORD,", New: "IRD: a.IRD + 1, ORD: a.ORD,",
 		IDs: []string{"RDMAP-5040-6.1-4"}},
 	{Name: "a reader does not wait for the message that is being placed in its memory", File: "extsock/internal/driver/reader.go",
-		Old: "for in.direct { // a copy, no more", New: "for false {",
+		Old: "	for in.direct {", New: "	for false {",
 		Package: "extsock/internal/driver", Tests: "^TestReaderWaitsForPlacement$"},
 	{Name: "the holder of the token does not look again", File: "extsock/internal/driver/transmit.go",
 		Old: "	d.tx.token.free()\n	d.transmit()\n", New: "	d.tx.token.free()\n",
