@@ -20,9 +20,9 @@ type untaggedMessage struct {
 	Message
 	begun     bool
 	inMessage bool // the payload goes to inline, not to the buffer
+	isBound   bool // the message has a buffer of Bind's: bound
 	inline    [inMessageLen]byte
-	isBound   bool   // the message has a buffer of Bind's: bound
-	bound     buffer // the Receiver's alone, so no lock guards it
+	bound     *buffer // made by the first Bind; only the Receiver uses it, so no lock guards it
 }
 
 // placeTagged checks and places a segment for a Tagged Buffer.
@@ -134,7 +134,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 // the first buffer of q that is not full. In the latter case a Flush waits meanwhile.
 func (m *untaggedMessage) put(q *Queue, s *segment, h *UntaggedHeader) error {
 	if m.isBound {
-		return m.fill(&m.bound, s, h)
+		return m.fill(m.bound, s, h)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -180,5 +180,5 @@ func (m *untaggedMessage) useBound() {
 	if !m.inMessage {
 		m.Buffer = m.bound.filled(m.Len)
 	}
-	m.bound, m.isBound = buffer{}, false
+	*m.bound, m.isBound = buffer{}, false
 }

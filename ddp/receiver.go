@@ -120,7 +120,10 @@ func (r *Receiver) Bind(qn QN, head, b []byte) bool {
 	if m.begun || r.failed.err != nil || qn == QNSend && r.isEarly(m.MSN) {
 		return false
 	}
-	m.bound, m.isBound = bound, true
+	if m.bound == nil {
+		m.bound = new(buffer)
+	}
+	*m.bound, m.isBound = bound, true
 	return true
 }
 

@@ -168,7 +168,7 @@ var ddpFaults = []Fault{
 		New: "	if d.head+1 < len(d.list) && !d.list[d.head].message.Tagged {\n		d.list[d.head], d.list[d.head+1] = d.list[d.head+1], d.list[d.head]\n	}\n	d.head++\n",
 		IDs: []string{"DDP-5041-1.1-1"}},
 	{Name: "a bound buffer for every message", File: "ddp/placement.go",
-		Old:     "	m.bound, m.isBound = buffer{}, false\n",
+		Old:     "	*m.bound, m.isBound = buffer{}, false\n",
 		New:     "",
 		Package: "ddp", Tests: "^TestBindIsForOneMessage$"},
 	{Name: "another buffer in the middle of a message", File: "ddp/receiver.go",
