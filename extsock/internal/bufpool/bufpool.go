@@ -1,20 +1,21 @@
-// Package bufpool keeps the receive buffers that connections borrow while octets are arriving.
+// Package bufpool keeps the receive buffers that connections borrow while bytes are arriving.
 //
-// An idle connection holds none: it waits in toe.Stream.ReadSegment with no buffer, so ten thousand
-// idle connections cost ten thousand goroutines and nothing more.
+// An idle connection holds no buffer: it waits in toe.Stream.ReadSegment without one. So ten
+// thousand idle connections need ten thousand goroutines and no buffers.
 package bufpool
 
 import "sync"
 
-// Size is the length of every buffer, in octets. It must hold the longest FPDU, and several of them for
-// a read to be worth its system call. Between 256 KiB and 1 MiB no difference in throughput could be
-// told from the noise on loopback.
+// Size is the length of every buffer, in bytes. The longest FPDU must fit, and several of them make
+// a read worth its system call. Between 256 KiB and 1 MiB, the throughput over loopback did not
+// differ beyond the noise.
 const Size = 512 << 10
 
-// A Pool lends buffers of Size octets. The zero value works. Safe for concurrent use.
+// A Pool lends buffers of Size bytes. The zero value is ready to use. Any goroutine may call its
+// methods.
 type Pool struct{ p sync.Pool }
 
-// Get lends a buffer; its content is undefined. The caller gives it back with Put.
+// Get lends a buffer, whose content is undefined. The caller returns it with Put.
 func (p *Pool) Get() []byte {
 	if b, ok := p.p.Get().(*[Size]byte); ok {
 		return b[:]
@@ -25,7 +26,7 @@ func (p *Pool) Get() []byte {
 // Put takes back a buffer that Get lent. The caller must not use it any more.
 func (p *Pool) Put(b []byte) { p.p.Put((*[Size]byte)(b[:Size])) }
 
-// Chunk sizes are powers of two between these, in octets.
+// Chunk sizes are powers of two between these, in bytes.
 const (
 	minChunk = 512
 	maxChunk = 128 << 10
@@ -33,14 +34,14 @@ const (
 
 // A Chunk is memory that holds one message on its way to or from an application.
 type Chunk struct {
-	B     []byte // as long as was asked for
+	B     []byte // of the length that GetChunk was called with
 	whole []byte
 	class int // -1: not pooled
 }
 
-var chunks [9]sync.Pool // by class: minChunk << class octets
+var chunks [9]sync.Pool // by class: minChunk << class bytes
 
-// ChunkSize returns how much memory a chunk of n octets takes, in octets.
+// ChunkSize returns how many bytes of memory a chunk of n bytes takes.
 func ChunkSize(n int) int {
 	if n > maxChunk {
 		return n
@@ -48,7 +49,7 @@ func ChunkSize(n int) int {
 	return minChunk << classOf(n)
 }
 
-// classOf returns the class of a chunk of n octets, at most maxChunk.
+// classOf returns the class of a chunk of n bytes. n must be at most maxChunk.
 func classOf(n int) (class int) {
 	for minChunk<<class < n {
 		class++
@@ -56,8 +57,8 @@ func classOf(n int) (class int) {
 	return class
 }
 
-// GetChunk lends memory of n octets, whose content is undefined. Longer ones than 128 KiB are not
-// kept for the next.
+// GetChunk lends n bytes of memory, whose content is undefined. Chunks longer than 128 KiB are not
+// pooled.
 func GetChunk(n int) *Chunk {
 	if n > maxChunk {
 		whole := make([]byte, n)
@@ -72,7 +73,7 @@ func GetChunk(n int) *Chunk {
 	return c
 }
 
-// Size returns how much memory the chunk takes, in octets.
+// Size returns how many bytes of memory the chunk takes.
 func (c *Chunk) Size() int { return len(c.whole) }
 
 // Put takes back a chunk that GetChunk lent. The caller must not use it any more.

@@ -17,13 +17,13 @@ type tap interface {
 	Closed()
 }
 
-// Taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *taps.
+// Taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
 	fixed tap                          // from Config.Tap; nil: none
 	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Stores need mu
 
 	mu locks.Mutex[locks.Capture]
-	// the startup frames so far, Request first
+	// the startup frames so far, the Request first
 	frames []byte // +checklocks:mu
 	// bytes of the Request in frames
 	request int // +checklocks:mu
@@ -43,7 +43,8 @@ func (t *Taps) Init(tap tap) {
 // ErrCaptured says that the connection is in a capture already.
 var ErrCaptured = errors.New("captured already")
 
-// Start begins to show the connection to a flow of w, the startup frames first.
+// Start begins to show the connection to a new flow of w. The startup frames come first. The error
+// is net.ErrClosed when the connection has ended, ErrCaptured, or the error of w.
 func (t *Taps) Start(w *dissect.Writer, local, remote net.Addr, initiator bool) (*dissect.Flow, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,13 +64,14 @@ func (t *Taps) Start(w *dissect.Writer, local, remote net.Addr, initiator bool) 
 	return f, nil
 }
 
+// Stop ends the capture in flow f. It reports whether the connection was in that capture.
 func (t *Taps) Stop(f *dissect.Flow) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
 		return false
 	}
-	f.Stop() // between two batches, because one call records a batch
+	f.Stop() // no batch is shown in part, because one call records a batch
 	return true
 }
 
@@ -87,7 +89,8 @@ func show(tap tap, p []byte, sent bool) {
 // On reports whether the connection has a Tap.
 func (t *Taps) On() bool { return t != nil && (t.fixed != nil || t.flow.Load() != nil) }
 
-// Sent shows FPDUs that are about to be written, from stream offset off on. bufs is memory of the caller's own.
+// Sent shows FPDUs that are about to be written, beginning at stream offset off. Nobody changes
+// bufs during the call.
 func (t *Taps) Sent(bufs [][]byte, off uint64, markers bool) {
 	if t.fixed != nil {
 		for _, b := range bufs {

@@ -7,23 +7,23 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Deadline is a point in time that waiters can select on and that can be moved while they wait.
-// The zero value is no deadline. Only set and stop take its lock, so a Read or Write that looks
-// at its deadline takes none.
+// A Deadline is a point in time that goroutines can wait for with a select, and that can move while
+// they wait. The zero value is no deadline. A Read or Write that only looks at its deadline takes
+// no lock: Set and Stop take it, and Done takes it once.
 type Deadline struct {
-	// expired is closed when the deadline has passed, and replaced when it is moved after that. nil
-	// means that no waiter has asked for it yet.
+	// expired is closed when the deadline has passed, and replaced when the deadline moves after
+	// that. It is nil until a goroutine calls Done or Set.
 	expired atomic.Pointer[chan struct{}]
 	limited atomic.Bool // there is a deadline
 
 	mu locks.Mutex[locks.Deadline]
-	// timer closes expired. It is used again for as long as expired is open.
+	// timer closes expired. Set uses the same timer as long as expired is open.
 	timer *time.Timer // +checklocks:mu
 	// armed says that the timer runs, or has fired.
 	armed bool // +checklocks:mu
 }
 
-// Set moves the deadline; the zero time takes it away.
+// Set moves the deadline to t. The zero time removes the deadline.
 func (d *Deadline) Set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +59,8 @@ func closeAfter(c chan struct{}, wait time.Duration) *time.Timer {
 	return time.AfterFunc(wait, func() { close(c) })
 }
 
-// Stop gives the timer back: nothing is to wait any more, so the deadline need not pass.
+// Stop stops the timer. No goroutine may wait for the deadline any more, because the deadline may
+// never pass.
 func (d *Deadline) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,6 +80,8 @@ func (d *Deadline) Done() <-chan struct{} {
 	return d.expiredLocked()
 }
 
+// expiredLocked is Done for callers that hold mu.
+//
 // +checklocks:d.mu
 func (d *Deadline) expiredLocked() chan struct{} {
 	c := d.expired.Load()
@@ -90,9 +93,10 @@ func (d *Deadline) expiredLocked() chan struct{} {
 	return *c
 }
 
-// IsSet reports whether there is a deadline, passed or to come.
+// IsSet reports whether there is a deadline, in the past or in the future.
 func (d *Deadline) IsSet() bool { return d.limited.Load() }
 
+// IsClosed reports whether c is closed. Nothing may be sent to c.
 func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

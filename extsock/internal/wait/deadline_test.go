@@ -35,7 +35,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestDeadlineMovesUnderAWaiter: a waiter that took the channel before the deadline was set sees it.
+// TestDeadlineMovesUnderAWaiter checks that a waiter that took the channel before the deadline was
+// set sees the deadline pass.
 func TestDeadlineMovesUnderAWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Deadline
@@ -50,7 +51,8 @@ func TestDeadlineMovesUnderAWaiter(t *testing.T) {
 	})
 }
 
-// TestAllocDeadline: a deadline that is moved before it has passed, as one is before each Read, allocates nothing.
+// TestAllocDeadline checks that moving a deadline that has not passed, as a program does before
+// each Read, allocates nothing.
 func TestAllocDeadline(t *testing.T) {
 	if testmode.Race {
 		t.Skip("the race detector allocates")

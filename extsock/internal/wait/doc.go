@@ -1,2 +1,3 @@
-// Package wait has what goroutines wait for with a select: deadlines that can be moved, and conditions.
+// Package wait provides what goroutines wait for with a select: deadlines that can move, and
+// conditions.
 package wait

@@ -2,7 +2,8 @@ package wait
 
 import "os"
 
-// Timeout returns err as a timeout, as package net defines one. It also matches os.ErrDeadlineExceeded.
+// Timeout returns an error that wraps err and is a timeout as package net defines it. The error
+// also matches os.ErrDeadlineExceeded.
 func Timeout(err error) error { return &timeoutError{err} }
 
 type timeoutError struct{ err error }
