@@ -69,7 +69,7 @@ func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 		return nil, c.opError("capture", net.ErrClosed)
 	}
 	f, err := c.taps.Start(cp.w, c.LocalAddr(), c.RemoteAddr(), c.initiator)
-	if err == observe.ErrCaptured { //nolint:errorlint // as start returns it
+	if err == observe.ErrCaptured { //nolint:errorlint // as Taps.Start returns it
 		err = ErrBusy
 	}
 	if err != nil {

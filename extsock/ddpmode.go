@@ -307,7 +307,8 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	v.driver = driver.New(cfg)
 }
 
-// penalize delays later connections of the peer's address, because the peer used an STag that it does not have.
+// penalize delays later connections of the peer's address, because the peer used an STag that it
+// does not have.
 func (c *Conn) penalize() {
 	if c.door != nil {
 		c.door.Penalize(c.stream.RemoteAddr())

@@ -142,7 +142,7 @@ func (m *RemoteMemory) do(ctx context.Context, op string, wr *rdmap.WorkRequest,
 
 // unexpectedEOF keeps the peer's close apart from the end of the memory.
 func unexpectedEOF(err error) error {
-	if err == io.EOF { //nolint:errorlint // as ended returns it
+	if err == io.EOF { //nolint:errorlint // as Driver.Do returns it
 		return io.ErrUnexpectedEOF
 	}
 	return err

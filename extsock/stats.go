@@ -169,22 +169,33 @@ func trafficOf(t *driver.Traffic) Traffic {
 	}
 }
 
-// SetMemoryLimit sets how many octets all connections of the process together may hold for their peers beyond the
-// fixed allowance of each, and returns the previous limit, which is 128 MiB at
-// first. A negative n changes nothing. The limit covers:
+// SetMemoryLimit sets how many bytes all connections of the process together may hold for their
+// peers beyond the fixed allowance of each, and returns the previous limit. The initial limit is
+// 128 MiB. A negative n changes nothing. The limit covers:
 //
-//   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB by default. Eight of
-//     these messages, 512 KiB by default, are the allowance. A connection reserves the memory of the others at startup,
-//     at most a 32nd of what is left; all windows together get at most three quarters of the limit. The peer gets
-//     credits for as many messages as there is memory for.
-//   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the limit is reached, a
-//     connection whose program does not read stops reading from TCP.
-//   - The buffer that a connection receives to, 512 KiB, which it keeps while more than 16 KiB of an FPDU have come and
-//     not the rest. When the limit is reached, the buffer has 66 KiB.
-//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has 66 KiB.
+//   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB
+//     by default.
 //
-// A limit of 0 means the smallest possible memory; connections still work. If n is less than what the connections have
-// now, it takes effect as memory is released: a byte stream whose program reads does not give the peer all its credits
-// back, until windows are within the limit or have eight messages. The limit does not cover registered memory, the Region
-// of a granted Write among it, or the payload of the program's own operations.
+// Eight of these messages, 512 KiB by default, are the allowance. A connection reserves the memory
+// of the others at startup, at most a 32nd of what is left. All windows together get at most three
+// quarters of the limit. The peer gets credits for as many messages as there is memory for.
+//   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the
+//     limit is
+//
+// reached, a connection whose program does not read stops reading from TCP.
+//   - The buffer that a connection receives to, 512 KiB. The connection keeps it while more than 16
+//     KiB of an
+//
+// FPDU have arrived and the rest has not. When the limit is reached, the buffer has 66 KiB.
+//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has 66
+//     KiB.
+//
+// A limit of 0 means the smallest possible memory; connections still work.
+//
+// If n is below the present use, the limit takes effect as memory is released. A byte stream whose
+// program reads then returns only a part of its credits to the peer, until the windows are within
+// the limit or have eight messages.
+//
+// The limit does not cover registered memory, such as the Region of a granted Write, or the payload
+// of the program's own operations.
 func SetMemoryLimit(n int64) (before int64) { return driver.SetMemoryLimit(n) }

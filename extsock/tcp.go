@@ -259,7 +259,7 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 			n += int64(written)
 		}
 	}
-	if err == io.EOF { //nolint:errorlint // as readPlain has it
+	if err == io.EOF { //nolint:errorlint // as readPlain returns it
 		return n, nil
 	}
 	if err != nil {

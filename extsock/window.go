@@ -2,20 +2,21 @@ package extsock
 
 import "github.com/rddp/rddp/ddp"
 
-// Window makes a Region of a part of r: n octets from offset off. The window has an STag of its own and
-// grants the rights in access, which r must grant too. The peer cannot tell a window from any other
-// Region. There can be windows of windows.
+// Window makes a Region of a part of r: n bytes from offset off. The window has an STag of its own
+// and grants the rights in access, which r must grant too. The peer cannot tell a window from any
+// other Region. A window may itself have windows.
 //
 // A window ends with its own Deregister, which leaves r as it is, with a Send of the peer that
 // invalidates the window's STag, or with r.
 //
-// The error is a *ddp.AccessError. It is ddp.ErrMisaligned if access holds ddp.RemoteAtomic and the address of the window is not a multiple of 8.
+// The error is a *ddp.AccessError. It is ddp.ErrMisaligned if access holds ddp.RemoteAtomic and the
+// address of the window is not a multiple of 8.
 func (r Region) Window(off, n int, access ddp.Access) (Region, error) {
 	w, err := r.r.Window(off, n, access)
 	if err != nil {
 		return Region{}, err
 	}
-	if access&ddp.RemoteAtomic != 0 && w.TO()%8 != 0 { // the TO says what the address does
+	if access&ddp.RemoteAtomic != 0 && w.TO()%8 != 0 { // the TO is congruent to the address
 		w.Deregister()
 		return Region{}, ddp.ErrMisaligned
 	}
