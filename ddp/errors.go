@@ -92,7 +92,7 @@ type Error struct {
 
 // Error returns a text that names the code, the segment and the cause.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("ddp: %v (segment of %d octets, header %x)", e.Code, e.SegmentLen, e.Header)
+	s := fmt.Sprintf("ddp: %v (segment of %d bytes, header %x)", e.Code, e.SegmentLen, e.Header)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -125,5 +125,5 @@ func (e *AccessError) Error() string {
 	if e.Denied {
 		what = "access rights violation"
 	}
-	return fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d octets, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
+	return fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d bytes, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
 }

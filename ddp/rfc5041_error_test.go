@@ -404,14 +404,14 @@ func TestErrorStrings(t *testing.T) {
 		}
 	}
 	e := &Error{Code: CodeTooLong, Header: []byte{0x41}, SegmentLen: 27}
-	if want := "ddp: Untagged Buffer Error: DDP Message too long for available buffer (segment of 27 octets, header 41)"; e.Error() != want {
+	if want := "ddp: Untagged Buffer Error: DDP Message too long for available buffer (segment of 27 bytes, header 41)"; e.Error() != want {
 		t.Errorf("Error = %q, want %q", e, want)
 	}
 	if s := CodeULP.String(); s == "" || seen[s] {
 		t.Errorf("CodeULP is %q", s)
 	}
 	denied := &AccessError{Code: CodeInvalidSTag, Denied: true, STag: 1, TO: 2, N: 3, Need: RemoteRead, Stream: 4}
-	if want := "ddp: access rights violation: STag 0x00000001, TO 0x2, 3 octets, stream 4, for remote read"; denied.Error() != want {
+	if want := "ddp: access rights violation: STag 0x00000001, TO 0x2, 3 bytes, stream 4, for remote read"; denied.Error() != want {
 		t.Errorf("Error = %q, want %q", denied, want)
 	}
 	if got := (RemoteRead | ReadSink).String(); got != "remote read|read sink" {

@@ -46,7 +46,7 @@ func (s *Sender) Start(m *Message) {
 			n += uint64(len(p))
 		}
 		if n < uint64(m.Len) {
-			panic(fmt.Sprintf("BUG: DDP Message of %d octets with a payload of %d", m.Len, n))
+			panic(fmt.Sprintf("BUG: DDP Message of %d bytes with a payload of %d", m.Len, n))
 		}
 	}
 	if m.Tagged {
@@ -77,7 +77,7 @@ func (s *Sender) Next(mulpdu int) bool {
 		headerLen = TaggedHeaderLen
 	}
 	if mulpdu <= headerLen {
-		panic(fmt.Sprintf("BUG: MULPDU of %d octets", mulpdu))
+		panic(fmt.Sprintf("BUG: MULPDU of %d bytes", mulpdu))
 	}
 	n := min(uint64(mulpdu-headerLen), uint64(m.Len)-s.done)
 	if !s.cut(n) {

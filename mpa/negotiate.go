@@ -197,7 +197,7 @@ func (c Config) finish(f Frame) (Frame, error) {
 	case !isDepth(c.IRD) || !isDepth(c.ORD):
 		return Frame{}, errDepth
 	case len(c.PrivateData) > limit:
-		return Frame{}, fmt.Errorf("%w: %d octets, the limit is %d", errPrivateData, len(c.PrivateData), limit)
+		return Frame{}, fmt.Errorf("%w: %d bytes, the limit is %d", errPrivateData, len(c.PrivateData), limit)
 	}
 	// "The default configuration for a connection MUST be to use CRCs." (RFC 5044 §4.4)
 	f.CRC = !c.NoCRC

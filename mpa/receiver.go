@@ -82,7 +82,7 @@ func (r *Receiver) Free() []byte {
 // ULPDU.Early set, and skips them when they arrive again in order.
 func (r *Receiver) Fill(off uint64, n int) {
 	if n > len(r.buf)-r.w {
-		panic(fmt.Sprintf("BUG: Fill of %d octets where %d are free", n, len(r.buf)-r.w))
+		panic(fmt.Sprintf("BUG: Fill of %d bytes where %d are free", n, len(r.buf)-r.w))
 	}
 	if r.err != nil {
 		return
@@ -263,7 +263,7 @@ func (r *Receiver) EOF() error {
 	}
 	e := &Error{Code: CodeClosed, Off: r.off}
 	if n := r.w - r.r; n > 0 {
-		e.Reason = fmt.Sprintf("%d octets into the FPDU at stream offset %d", n, r.off)
+		e.Reason = fmt.Sprintf("%d bytes into the FPDU at stream offset %d", n, r.off)
 		e.Err = io.ErrUnexpectedEOF
 		return e
 	}

@@ -38,7 +38,7 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	}
 	// "The sending DDP MUST NOT post a ULPDU larger than 64768 octets to MPA." (RFC 5044 §3)
 	if n < 1 || n > MaxULPDU {
-		panic(fmt.Sprintf("BUG: ULPDU of %d octets", n))
+		panic(fmt.Sprintf("BUG: ULPDU of %d bytes", n))
 	}
 	if b.Full() {
 		panic("BUG: Append to a full Batch")

@@ -184,7 +184,7 @@ func (f Frame) enhanced() uint32 {
 // FrameLen checks no other field.
 func FrameLen(header []byte) (int, error) {
 	if len(header) < FrameHeaderLen {
-		return 0, frameErrorf("%d octets, want at least %d", len(header), FrameHeaderLen)
+		return 0, frameErrorf("%d bytes, want at least %d", len(header), FrameHeaderLen)
 	}
 	n := int(binary.BigEndian.Uint16(header[keyLen+2:]))
 	// "if the length of the Private Data field exceeds 512 octets, the receiver MUST close the
@@ -218,7 +218,7 @@ func ParseFrame(b []byte) (Frame, error) {
 	// "If the receiver detects that the PD_Length field does not match the length of the Private Data
 	// field [...] the receiver MUST close the connection" (RFC 5044 §7.1.1)
 	if n != len(b) {
-		return Frame{}, frameErrorf("PD_Length is %d, there are %d octets of Private Data", n-FrameHeaderLen, len(b)-FrameHeaderLen)
+		return Frame{}, frameErrorf("PD_Length is %d, there are %d bytes of Private Data", n-FrameHeaderLen, len(b)-FrameHeaderLen)
 	}
 	f.PrivateData = b[FrameHeaderLen:]
 	// In a frame of revision 1 the bit is reserved: "not checked on reception".

@@ -65,7 +65,7 @@ func (c Completion) String() string {
 	case c.Op.isAtomic():
 		s += fmt.Sprintf(", original %#x", c.Original)
 	case !c.Op.isImmediate():
-		s += fmt.Sprintf(", %d octets", c.Len)
+		s += fmt.Sprintf(", %d bytes", c.Len)
 	}
 	if c.HasInvalidated {
 		s += fmt.Sprintf(", invalidated STag %#08x", uint32(c.Invalidated))

@@ -231,14 +231,14 @@ func TestCompletionString(t *testing.T) {
 		c    Completion
 		want string
 	}{
-		{Completion{ID: 1, Op: WorkSend, Len: 5}, "Send 1: success, 5 octets"},
+		{Completion{ID: 1, Op: WorkSend, Len: 5}, "Send 1: success, 5 bytes"},
 		{Completion{ID: 2, Op: WorkRecv, Len: 5, Solicited: true, HasInvalidated: true, Invalidated: 0x12345601},
-			"Receive 2: success, 5 octets, invalidated STag 0x12345601, solicited"},
+			"Receive 2: success, 5 bytes, invalidated STag 0x12345601, solicited"},
 		{Completion{ID: 3, Op: WorkRecv, HasImmediate: true, Immediate: 0x1122}, "Receive 3: success, immediate 0x0000000000001122"},
 		{Completion{ID: 4, Op: WorkFetchAdd, Original: 41}, "FetchAdd 4: success, original 0x29"},
 		{Completion{ID: 5, Op: WorkImmediate}, "Immediate Data 5: success"},
 		{Completion{ID: 6, Op: WorkRead, Status: StatusRemoteAccess, Err: errTest}, "RDMA Read 6: remote access error: test error"},
-		{Completion{ID: 7, Op: 99, Status: 99}, "operation 99 7: status 99, 0 octets"},
+		{Completion{ID: 7, Op: 99, Status: 99}, "operation 99 7: status 99, 0 bytes"},
 	} {
 		if got := tt.c.String(); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

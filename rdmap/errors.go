@@ -23,7 +23,7 @@ var (
 	// from it.
 	ErrPeerClosed = errors.New("rdmap: closed by the peer")
 	// ErrMessageTooLong means that a request has more than 2^32-1 bytes.
-	ErrMessageTooLong = errors.New("rdmap: message longer than 2^32-1 octets")
+	ErrMessageTooLong = errors.New("rdmap: message longer than 2^32-1 bytes")
 	// ErrSharedQueue means that the QP takes its receive buffers from a SharedReceiveQueue. Post
 	// the buffers there.
 	ErrSharedQueue = errors.New("rdmap: receive buffers come from a shared receive queue")

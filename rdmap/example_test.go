@@ -72,9 +72,9 @@ func Example() {
 	fmt.Println(done)
 	fmt.Printf("%s, %s\n", message[:done.Len], memory)
 	// Output:
-	// RDMA Write 10: success, 5 octets
-	// Send 11: success, 7 octets
-	// Receive 1: success, 7 octets
+	// RDMA Write 10: success, 5 bytes
+	// Send 11: success, 7 bytes
+	// Receive 1: success, 7 bytes
 	// written, hello
 }
 

@@ -112,7 +112,7 @@ func (q *QP) received(c *Completion, op rdmaphdr.Opcode, m *ddp.Message) error {
 		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
 		// exactly 8 bytes of data" (RFC 7306 §6.3)
 		if m.Len != rdmaphdr.ImmediateLen {
-			return operationError(codeUnspecified, "%v of %d octets", op, m.Len)
+			return operationError(codeUnspecified, "%v of %d bytes", op, m.Len)
 		}
 		c.Len, c.HasImmediate, c.Immediate = 0, true, binary.BigEndian.Uint64(m.Buffer)
 	}
@@ -194,7 +194,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 		return headerError(err)
 	}
 	if len(rest) > 0 {
-		return operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpAtomicResponse, m.Len)
+		return operationError(codeUnspecified, "%v of %d bytes", rdmaphdr.OpAtomicResponse, m.Len)
 	}
 	q.mu.Lock()
 	defer q.unlock()

@@ -193,7 +193,7 @@ func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stre
 	case err != nil:
 		return headerError(err)
 	case len(rest) > 0:
-		return operationError(codeUnspecified, "%v of %d octets", op, len(m.Buffer))
+		return operationError(codeUnspecified, "%v of %d bytes", op, len(m.Buffer))
 	case a.isAtomic:
 		a.region, err = d.Check(a.atomic.STag, a.atomic.TO, 8, ddp.RemoteAtomic, stream)
 		if err == nil {

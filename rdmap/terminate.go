@@ -80,7 +80,7 @@ func (t Terminate) appendTo(b []byte) []byte {
 // has no such header. R is then false in the result.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < terminateControlLen {
-		return Terminate{}, operationError(codeUnspecified, "%v of %d octets", rdmaphdr.OpTerminate, len(b))
+		return Terminate{}, operationError(codeUnspecified, "%v of %d bytes", rdmaphdr.OpTerminate, len(b))
 	}
 	control := [3]byte(b)
 	host := hostOrder(control, b[3])

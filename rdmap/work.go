@@ -195,7 +195,7 @@ func (h Handle) AppendTo(b []byte) []byte {
 // only if b is too short.
 func ParseHandle(b []byte) (h Handle, rest []byte, err error) {
 	if len(b) < HandleLen {
-		return Handle{}, b, fmt.Errorf("rdmap: handle of %d octets, want %d", len(b), HandleLen)
+		return Handle{}, b, fmt.Errorf("rdmap: handle of %d bytes, want %d", len(b), HandleLen)
 	}
 	h = Handle{
 		TO:   binary.BigEndian.Uint64(b),
@@ -211,7 +211,7 @@ var errRange = errors.New("rdmap: outside the handle's memory")
 // are not all inside h.
 func (h Handle) Slice(off int64, n int) (Handle, error) {
 	if off < 0 || n < 0 || off > int64(h.Len) || int64(n) > int64(h.Len)-off {
-		return Handle{}, fmt.Errorf("%w: %d octets at %d of %d", errRange, n, off, h.Len)
+		return Handle{}, fmt.Errorf("%w: %d bytes at %d of %d", errRange, n, off, h.Len)
 	}
 	return Handle{STag: h.STag, TO: h.TO + uint64(off), Len: uint32(n)}, nil
 }

@@ -23,7 +23,7 @@ var ErrAtomicOp = errors.New("not an operation of RFC 7306")
 // checkLen refuses a header that is cut short.
 func checkLen(b []byte, op Opcode, n int) error {
 	if len(b) < n {
-		return fmt.Errorf("%v of %d octets, want %d", op, len(b), n)
+		return fmt.Errorf("%v of %d bytes, want %d", op, len(b), n)
 	}
 	return nil
 }

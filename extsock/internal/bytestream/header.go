@@ -100,7 +100,7 @@ func (h Header) AppendTo(b []byte) []byte {
 // short or that the peer does not keep to the format.
 func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	if len(b) < HeaderLen {
-		return Header{}, b, fmt.Errorf("%w: message of %d octets", ErrStream, len(b))
+		return Header{}, b, fmt.Errorf("%w: message of %d bytes", ErrStream, len(b))
 	}
 	h = Header{Kind: Kind(b[0]), FIN: b[1] == flagFIN, Credits: binary.BigEndian.Uint16(b[2:])}
 	if h.Kind > Cancel || b[1]&^flagFIN != 0 || h.FIN && h.Kind != Data {

@@ -64,7 +64,7 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 		return a, r.data(&a)
 	}
 	if len(body) != h.Kind.bodyLen() {
-		return Arrival{}, streamError("%v with %d octets", h.Kind, len(body))
+		return Arrival{}, streamError("%v with %d bytes", h.Kind, len(body))
 	}
 	switch h.Kind {
 	case Offer:
@@ -87,7 +87,7 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 func (r *Receiver) data(a *Arrival) error {
 	switch {
 	case a.N > 0 && r.eof: // a grant may well come behind the end, and credits
-		return streamError("%d octets after the end", a.N)
+		return streamError("%d bytes after the end", a.N)
 	case a.End && r.granted:
 		return streamError("its end inside an offer")
 	case a.N == 0 && a.End:
@@ -101,7 +101,7 @@ func (r *Receiver) data(a *Arrival) error {
 
 func (r *Receiver) offered(n int) error {
 	if r.granted || r.eof || n == 0 {
-		return streamError("offer of %d octets", n)
+		return streamError("offer of %d bytes", n)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (r *Receiver) Placed(h rdmap.Handle) {
 // was in the reader's memory before.
 func (r *Receiver) done(n int) error {
 	if !r.granted || n == 0 || uint64(n) > r.placed {
-		return streamError("%d octets placed by rendezvous", n)
+		return streamError("%d bytes placed by rendezvous", n)
 	}
 	r.granted = false
 	return nil

@@ -11,7 +11,7 @@ var (
 	ErrMode      = errors.New("wrong mode")
 	ErrSwitched  = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)
 	ErrBusy      = errors.New("a Read, a Write, a switch to DDP mode or a capture is under way")
-	ErrUnread    = errors.New("octets that came before the switch have not been read")
+	ErrUnread    = errors.New("bytes that came before the switch have not been read")
 	ErrNotMPA    = errors.New("the peer does not speak MPA: what it sent is no MPA frame")
 	ErrNoReply   = errors.New("the peer closed the connection without an MPA Reply")
 	ErrNoRequest = errors.New("the peer closed the connection without an MPA Request")

@@ -79,7 +79,7 @@ func frameError(err error, n int, reply bool) error {
 	if reply {
 		missing = ErrNoReply
 	}
-	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d octets of the frame", n), Err: err})
+	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d bytes of the frame", n), Err: err})
 }
 
 // bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout; the error then names

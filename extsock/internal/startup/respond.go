@@ -51,7 +51,7 @@ func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (
 // (RFC 5044 §7.1.2), so bytes behind the Request belong to a frame that is not properly formatted.
 func (h *Handshake) nothingBehind() error {
 	if n, err := h.stream.Pending(); err == nil && n > 0 {
-		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d octets follow the Request", n)}
+		return &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("%d bytes follow the Request", n)}
 	}
 	return nil
 }
