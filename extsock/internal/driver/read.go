@@ -19,49 +19,48 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	for {
-		// First look whether the way in has ended, then look into the inbox: nothing arrives after
-		// the end.
-		silent := wait.IsClosed(d.silent)
-		found, t := in.begin(b)
-		switch found {
-		case behind:
-			select {
-			case <-in.turn:
-				continue
-			case <-expired:
-				return 0, os.ErrDeadlineExceeded
-			}
-		case waits:
-			result, err := readResult{}, error(nil)
-			if silent {
-				in.leave()
-			} else {
-				result, err = d.await(limit, expired)
-			}
-			wait.Wake(in.turn)
-			switch {
-			case result.ok || err != nil:
-				return result.n, err
-			case !silent: // the inbox may have something
-				continue
-			}
-		case took:
-			d.count.readCopied(t.n)
-			d.roomFor(t.freed, t.back)
-			fallthrough
-		case ended:
-			wait.Wake(in.turn)
+		n, again, err := d.readOnce(b, limit, expired)
+		if !again {
+			return n, err
 		}
-		switch {
-		case wait.IsClosed(d.cfg.Closed):
-			return t.n, net.ErrClosed
-		case found == took:
-			return t.n, nil
-		case found == ended:
-			return 0, io.EOF
-		}
-		return 0, d.readEnd()
 	}
+}
+
+// readOnce looks into the inbox, and waits if it is empty. again says that Read must look again: another
+// Read was under way, or a message came that did not go to b.
+func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{}) (n int, again bool, err error) {
+	in := d.in
+	// Look whether the way in has ended first, and into the inbox second: nothing comes after the end.
+	silent := wait.IsClosed(d.silent)
+	found, t := in.begin(b)
+	if found == behind {
+		select {
+		case <-in.turn:
+			return 0, true, nil
+		case <-expired:
+			return 0, false, os.ErrDeadlineExceeded
+		}
+	}
+	defer wait.Wake(in.turn) // another Read may wait for its turn
+	switch {
+	case found == waits && silent:
+		in.leave()
+	case found == waits:
+		result, err := d.await(limit, expired)
+		return result.n, !result.ok && err == nil, err
+	case found == took:
+		d.count.readCopied(t.n)
+		d.roomFor(t.freed, t.back)
+	}
+	switch {
+	case wait.IsClosed(d.cfg.Closed):
+		return t.n, false, net.ErrClosed
+	case found == took:
+		return t.n, false, nil
+	case found == ended:
+		return 0, false, io.EOF
+	}
+	return 0, false, d.readEnd()
 }
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the
