@@ -1,5 +1,5 @@
 /*
- * Close against post: a queue pair and its pump while programs post, the connection ends in any way, and a
+ * Close against post: a queue pair and its driver while programs post, the connection ends in any way, and a
  * request is cancelled. Each section under QP.mu is one step. The README says what is checked, and what each
  * macro breaks.
  */
@@ -40,7 +40,7 @@ bool gone[W];
 bool discards[W];
 bool copying[W];
 
-/* pump */
+/* driver.Driver */
 bool token;
 bool left;        /* the batch holds what TCP has not taken */
 byte batched;     /* requests in it */
@@ -77,7 +77,7 @@ byte undone;    /* accepted, without Completion */
 
 #include "close_qp.pml"
 
-/* --- extsock: the way down --- */
+/* --- driver: the way out --- */
 
 #ifdef NO_ABORT_DUE
 #define abortDue false
@@ -305,7 +305,7 @@ proctype closer() {
 	fi
 }
 
-/* --- the way up --- */
+/* --- driver: the way in --- */
 
 proctype receiver() {
 	locals;

@@ -105,7 +105,7 @@ bool eof[2];      /* the FIN has come */
 /* What only the checks see. */
 byte carried[2]; /* sum of Credits in the messages that an end has sent and that are on their way */
 byte extra[2];   /* of those messages, the ones that use no credit */
-bool placed[2];  /* octets lie in memory granted by the peer, and it has not got the DONE */
+bool placed[2];  /* bytes lie in memory granted by the peer, and it has not got the DONE */
 
 #ifdef NEVER /* End 0 never reads. */
 #define LAZY

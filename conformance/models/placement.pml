@@ -1,6 +1,6 @@
 /*
- * Placement with duplicates and octets that come early: one direction of a stream of L octets, as mpa.Receiver,
- * ddp.Receiver and the pump take it. FPDUs are 1 or 2 octets long, and each brings one octet of payload. What they are is
+ * Placement with duplicates and bytes that come early: one direction of a stream of L bytes, as mpa.Receiver,
+ * ddp.Receiver and the driver take it. FPDUs are 1 or 2 bytes long, and each brings one byte of payload. What they are is
  * chosen each time they come, so a duplicate may differ from what came first. The README says what is checked,
  * and what each macro breaks.
  */
@@ -36,7 +36,7 @@ byte next;      /* segments below have been judged */
 byte early[L];  /* by offset: where a segment goes that was placed early and has not been judged */
 byte mark[L];   /* and what it brought */
 byte msn = 1;   /* of the message that is coming */
-byte filled;    /* octets of it that have been judged */
+byte filled;    /* bytes of it that have been judged */
 byte ready[3];  /* by MSN: one more than the offset of the last segment of a message to be delivered */
 byte length[3]; /* and its length */
 bool refused;   /* a segment was wrong, and nothing behind it counts */
@@ -142,7 +142,7 @@ inline anything() {
 }
 
 inline check() {
-	/* Each octet of the stream belongs to one FPDU, and each FPDU has been judged once. */
+	/* Each byte of the stream belongs to one FPDU, and each FPDU has been judged once. */
 	assert(over || refused || passed == judged);
 	/* Where nothing early is waiting memory is what it were without it; where something is, that. */
 	i = 0;
@@ -176,7 +176,7 @@ inline tryPlace() {
 #ifdef TWICE
 	:: false
 #else
-	:: accepts && early[off] != none -> again = true /* The octets that came first stay. */
+	:: accepts && early[off] != none -> again = true /* The bytes that came first stay. */
 #endif
 	:: else ->
 		if
@@ -214,7 +214,7 @@ inline tryPlace() {
 	fi
 }
 
-/* A run behind a gap: Receiver.nextEarly, and what the pump does with what that shows. */
+/* A run behind a gap: Receiver.nextEarly, and what the driver does with what that shows. */
 inline hint() {
 	select(off : 1 .. L - 1);
 	if :: size2 = 1 :: off < L - 1 -> size2 = 2 fi;
@@ -254,7 +254,7 @@ inline hint() {
 	deliver()
 }
 
-/* Octets in order: Receiver.nextInOrder, as long as there is one, and what the pump does with it. */
+/* Bytes in order: Receiver.nextInOrder, as long as there is one, and what the driver does with it. */
 inline inOrder() {
 	do
 	:: over || edge == arrived -> break

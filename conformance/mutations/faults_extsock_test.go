@@ -188,7 +188,7 @@ var extsockFaults = []Fault{
 	{Name: "what CloseRead throws away is not told", File: "extsock/internal/driver/inbox.go",
 		Old: "in.dropped = in.dropped || in.discard && c != nil", New: "in.dropped = in.dropped || false && c != nil",
 		Package: "extsock", Tests: "^TestCloseReadInDDPMode$"},
-	{Name: "errors of the pump's operation, not of the program's", File: "extsock/errors.go",
+	{Name: "errors of the driver's operation, not of the program's", File: "extsock/errors.go",
 		Old: "		if e.Op == op {\n", New: "		if true {\n",
 		Package: "extsock", Tests: "^TestErrorsNameTheCallersOperation$"},
 	{Name: "a Write is told of a reset again and again", File: "extsock/errors.go",
