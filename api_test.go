@@ -16,9 +16,9 @@ import (
 	"testing"
 )
 
-// mostNames states, for each package that programs import, how many exported names it may have. A name
-// is a constant, a variable, a function, a type, or a method of one of these types. A method that a
-// type gets by embedding another counts as well; a struct field does not.
+// mostNames states, for each package that programs import, how many exported names it may have. A
+// name is a constant, a variable, a function, a type, or a method of one of these types. A method
+// that a type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
 	"mpa":     60,
 	"ddp":     75,
@@ -44,8 +44,8 @@ func TestExportedNames(t *testing.T) {
 	}
 }
 
-// exportedNames returns the exported names of pkg, sorted. An alias of another package's type is one
-// name: the methods of the type are that package's names.
+// exportedNames returns the exported names of pkg, sorted. An alias of another package's type is
+// one name: the methods of the type are that package's names.
 func exportedNames(pkg *types.Package) (names []string) {
 	for _, name := range pkg.Scope().Names() {
 		obj := pkg.Scope().Lookup(name)

@@ -17,10 +17,11 @@ import (
 
 const module = "github.com/rddp/rddp"
 
-// mayImport states, for each package, which packages of ours it may import. The packages stand in the order of the
-// drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa, ddp and toe do not know one another. A "*"
-// stands for every package on the same floor or below. internal/locks is open to all layers: the order of locks is one
-// for all of them, and in a normal build that package is nothing but names for the mutexes of package sync.
+// mayImport states, for each package, which packages of ours it may import. The packages stand in
+// the order of the drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa,
+// ddp and toe do not know one another. A "*" stands for every package on the same floor or below.
+// internal/locks is open to all layers: the order of locks is one for all of them, and in a normal
+// build that package is nothing but names for the mutexes of package sync.
 var mayImport = map[string][]string{
 	"":                      {},
 	"toe":                   {},
@@ -84,11 +85,13 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/tcptest":  {},
 }
 
-// floor gives the floor of each top folder, from the wire up. A test imports from its own floor and those below. The folder
-// internal is open to every floor: what a package in there imports itself is stated in mayImport.
+// floor gives the floor of each top folder, from the wire up. A test imports from its own floor and
+// those below. The folder internal is open to every floor: what a package in there imports itself
+// is stated in mayImport.
 var floor = map[string]int{"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "conformance": 3, "cmd": 4}
 
-// door names the packages that may import a foreign module. Without a door nobody imports it, except in tests.
+// door names the packages that may import a foreign module. Without a door nobody imports it,
+// except in tests.
 var door = map[string][]string{
 	"github.com/google/gopacket":        {"internal/dissect"},
 	"golang.org/x/sys":                  {"toe/kernel"},
@@ -103,8 +106,8 @@ var (
 	forbidden = []string{"time", "net", "os"}
 )
 
-// durations are the pure packages that take durations as arguments: they may import time, but not read the clock.
-// TestPureReadsNoClock looks at what they use of it.
+// durations are the pure packages that take durations as arguments: they may import time, but not
+// read the clock. TestPureReadsNoClock looks at what they use of it.
 var durations = []string{"extsock/internal/bytestream"}
 
 func TestImportsOnlyPointDown(t *testing.T) {
@@ -135,8 +138,8 @@ func TestImportsOnlyPointDown(t *testing.T) {
 	}
 }
 
-// TestRowsAreOfPackages: each package in mayImport exists, and so does what it may import. Each door leads from a module
-// that go.mod requires to a package that imports it.
+// TestRowsAreOfPackages: each package in mayImport exists, and so does what it may import. Each
+// door leads from a module that go.mod requires to a package that imports it.
 func TestRowsAreOfPackages(t *testing.T) {
 	pkgs := make(map[string]pkg)
 	for _, p := range list(t) {
@@ -186,7 +189,8 @@ func moduleOf(imp string) string {
 	return ""
 }
 
-// TestPureReadsNoClock: a pure package that imports time uses the type Duration and its units, and starts no goroutine.
+// TestPureReadsNoClock: a pure package that imports time uses the type Duration and its units, and
+// starts no goroutine.
 func TestPureReadsNoClock(t *testing.T) {
 	allowed := []string{"Duration", "Nanosecond", "Microsecond", "Millisecond", "Second"}
 	for _, dir := range durations {
@@ -278,8 +282,8 @@ func decode[T any](t *testing.T, values *[]T, args ...string) {
 	}
 }
 
-// TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which may make a test shorter but
-// not skip it, or end it early.
+// TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which
+// may make a test shorter but not skip it, or end it early.
 func TestShortLeavesNothingOut(t *testing.T) {
 	for _, pattern := range []string{"mpa", "ddp", "rdmap", "extsock", "toe", "toe/*"} {
 		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))

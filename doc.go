@@ -13,6 +13,6 @@
 // with a single call. On the way up the stream's octets become verified ULPDUs, ULPDUs are placed
 // in their final memory, and messages are delivered in stream order.
 //
-// The layers do no I/O. The one place where all of them meet is extsock/internal/driver. Read DESIGN.md first,
-// then that file.
+// The layers do no I/O. The one place where all of them meet is extsock/internal/driver. Read
+// DESIGN.md first, then that file.
 package rddp

@@ -70,8 +70,8 @@ var opNames = map[string]string{
 	"send": "send", "send-se": "send_se", "terminate": "terminate",
 }
 
-// siwTerminates says in words what siw's Terminates mean. It sends their bits in host order: octet 0
-// holds the error type in its upper half and the layer in its lower half.
+// siwTerminates says in words what siw's Terminates mean. It sends their bits in host order: octet
+// 0 holds the error type in its upper half and the layer in its lower half.
 var siwTerminates = map[string]struct {
 	layer, errorType, code uint8
 	words                  string

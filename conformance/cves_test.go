@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCVETable checks that every test that cves.md names is there, and every test with a CVE in its name is listed.
+// TestCVETable checks that every test that cves.md names is there, and every test with a CVE in its
+// name is listed.
 func TestCVETable(t *testing.T) {
 	table, err := os.ReadFile("cves.md")
 	if err != nil {

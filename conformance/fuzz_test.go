@@ -19,7 +19,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// repeated is a random source that is none: every Domain gives its k-th Region the same STag and TO.
+// repeated is a random source that is none: every Domain gives its k-th Region the same STag and
+// TO.
 type repeated struct{}
 
 func (repeated) Read(p []byte) (int, error) {
@@ -29,11 +30,12 @@ func (repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// rddpRecord is the capability record of an rddp end: a byte stream, messages of 4096 octets, 32 credits.
+// rddpRecord is the capability record of an rddp end: a byte stream, messages of 4096 octets, 32
+// credits.
 var rddpRecord = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 0, 0x10, 0, 0, 32, 0, 0, 0x3e, 0x95, 0xbe, 0x9a}
 
-// byteStreams are messages of the byte stream: data and its end; an offer that is cancelled; one that is said to be done;
-// a grant of what was not offered.
+// byteStreams are messages of the byte stream: data and its end; an offer that is cancelled; one
+// that is said to be done; a grant of what was not offered.
 var byteStreams = [][]string{
 	{"\x00\x00\x00\x00hello", "\x00\x00\x00\x00", "\x00\x01\x00\x00world"},
 	{"\x01\x00\x00\x00\x00\x00\x10\x00", "\x04\x00\x00\x00", "\x00\x01\x00\x00x"},
@@ -44,11 +46,12 @@ var byteStreams = [][]string{
 // maxPeer bounds what a peer sends in one run, in octets.
 const maxPeer = 64 << 10
 
-// FuzzConnection feeds a whole connection, startup included, with what a peer may send: in is one direction of it, from
-// the first octet. initiator says which part this end plays. With fix each FPDU gets the CRC that it should have,
-// and what it says of memory becomes the Region's, so that what lies behind those checks is reached. Whatever
-// comes: no panic, no octet outside the Region changes, each accepted request completes exactly once, and Close ends it.
-// The seeds are the connections of Linux siw.
+// FuzzConnection feeds a whole connection, startup included, with what a peer may send: in is one
+// direction of it, from the first octet. initiator says which part this end plays. With fix each
+// FPDU gets the CRC that it should have, and what it says of memory becomes the Region's, so that
+// what lies behind those checks is reached. Whatever comes: no panic, no octet outside the Region
+// changes, each accepted request completes exactly once, and Close ends it. The seeds are the
+// connections of Linux siw.
 func FuzzConnection(f *testing.F) {
 	for _, in := range siwStreams(f) {
 		for _, fix := range []bool{false, true} {
@@ -76,7 +79,8 @@ func FuzzConnection(f *testing.F) {
 		if len(in) > maxPeer {
 			return
 		}
-		// What hangs is a fault, too, and the fuzzer keeps what it panics on. It takes milliseconds.
+		// What hangs is a fault, too, and the fuzzer keeps what it panics on. It takes
+		// milliseconds.
 		defer time.AfterFunc(20*time.Second, func() { panic("the connection has not ended") }).Stop()
 		const guard, size = 64, 4096
 		memory := bytes.Repeat([]byte{0xaa}, guard+size+guard)
@@ -135,7 +139,8 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// use does with a connection what a program does, until it ends, and returns how many requests were accepted.
+// use does with a connection what a program does, until it ends, and returns how many requests were
+// accepted.
 func use(t *testing.T, c *extsock.Conn) (accepted int) {
 	h := rdmap.Handle{STag: 1, TO: 4096, Len: 64}
 	for _, wr := range []rdmap.WorkRequest{
@@ -168,7 +173,8 @@ type stream struct {
 	fromResponder bool
 }
 
-// siwStreams returns the directions of the captured connections that are short enough, as MPA frames again.
+// siwStreams returns the directions of the captured connections that are short enough, as MPA
+// frames again.
 func siwStreams(f *testing.F) (streams []stream) {
 	files, err := filepath.Glob(filepath.Join(siwCaptures, "*.pcap"))
 	if err != nil || len(files) == 0 {
@@ -191,8 +197,9 @@ func siwStreams(f *testing.F) (streams []stream) {
 	return streams
 }
 
-// directions returns what the two ends of each connection in a capture have sent: classic pcap, Ethernet, IPv4, as
-// testdata/README.md has it. The end that sends the MPA Request is the Initiator.
+// directions returns what the two ends of each connection in a capture have sent: classic pcap,
+// Ethernet, IPv4, as testdata/README.md has it. The end that sends the MPA Request is the
+// Initiator.
 func directions(f *testing.F, file []byte) (streams []stream) {
 	type flow struct {
 		next   uint32 // sequence number
@@ -243,7 +250,8 @@ func fpdu(ulpdu []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// repair makes the FPDUs behind the startup frame name the Region h, where the STag is even, and gives each the right CRC.
+// repair makes the FPDUs behind the startup frame name the Region h, where the STag is even, and
+// gives each the right CRC.
 func repair(in []byte, h rdmap.Handle) {
 	at, err := mpa.FrameLen(in[:min(len(in), mpa.FrameHeaderLen)])
 	if err != nil || at > len(in) {
@@ -261,7 +269,8 @@ func repair(in []byte, h rdmap.Handle) {
 	}
 }
 
-// aim makes a segment name the Region h: a tagged one as its target, a Read or Atomic Request as what it is about.
+// aim makes a segment name the Region h: a tagged one as its target, a Read or Atomic Request as
+// what it is about.
 func aim(ulpdu []byte, h rdmap.Handle) {
 	at := 2
 	if !ddp.IsTagged(ulpdu) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A message in a bound buffer takes no lock of its Queue, whether its segments arrive in order or early.
-// Race builds alone count.
+// A message in a bound buffer takes no lock of its Queue, whether its segments arrive in order or
+// early. Race builds alone count.
 func TestBindTakesNoLock(t *testing.T) {
 	p := newPair(t)
 	buffer := make([]byte, 100)

@@ -275,7 +275,8 @@ func TestBindIsForgotten(t *testing.T) {
 	}
 }
 
-// Messages of random lengths in random segments, some early, go to bound and posted buffers in any order.
+// Messages of random lengths in random segments, some early, go to bound and posted buffers in any
+// order.
 func TestBindRandom(t *testing.T) {
 	r := seeded(t)
 	p := newPair(t)

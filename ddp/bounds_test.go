@@ -9,7 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// A boundsWorld is memory with guard octets, Regions of every kind in it, and a Receiver that writes to them.
+// A boundsWorld is memory with guard octets, Regions of every kind in it, and a Receiver that
+// writes to them.
 type boundsWorld struct {
 	*pair
 	regions []*Region // that the Domain has, with those that it had
@@ -58,7 +59,8 @@ func newBoundsWorld(t testing.TB, n int) *boundsWorld {
 	return w
 }
 
-// oracle is RFC 5041 §7.1 in numbers without limits: which check the access fails first. ok is true where none.
+// oracle is RFC 5041 §7.1 in numbers without limits: which check the access fails first. ok is true
+// where none.
 func (w *boundsWorld) oracle(s STag, to, n uint64, need Access, on uint64) (which int, kind accessCheck, ok bool) {
 	which = -1
 	for i, r := range w.regions {
@@ -176,7 +178,8 @@ func edges(base, n uint64) []uint64 {
 // TestBoundsTable has each STag, right and stream tried at every TO and length where a bounds check
 // can go wrong. The verdict is that of numbers without limits, and what is placed is inside.
 //
-// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
+// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2,
+// RDMAP-5040-8.1.1-4
 func TestBoundsTable(t *testing.T) {
 	const n = 64
 	w := newBoundsWorld(t, n)
@@ -212,7 +215,8 @@ func TestBoundsTable(t *testing.T) {
 
 // TestBoundsRandom does the same at random: half of the cases near an edge, half anywhere.
 //
-// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
+// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2,
+// RDMAP-5040-8.1.1-4
 func TestBoundsRandom(t *testing.T) {
 	const n = 200
 	w := newBoundsWorld(t, n)
@@ -267,8 +271,8 @@ func near(rnd *rand.Rand, base, n uint64) uint64 {
 	return base + rnd.Uint64N(n)
 }
 
-// TestBoundsOfManySegments has a message of several segments in which each alone may be judged inside: the
-// offset of each counts, and an outsider behind good ones is caught.
+// TestBoundsOfManySegments has a message of several segments in which each alone may be judged
+// inside: the offset of each counts, and an outsider behind good ones is caught.
 //
 // DDP-5041-7.1-16
 func TestBoundsOfManySegments(t *testing.T) {

@@ -11,10 +11,12 @@ import (
 	"testing"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists them all.
+// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
+// them all.
 
-// TestCVE_2021_47012_RegistrationFails: siw used a region again that its error path of the creation had freed. Here
-// a Register that fails half-way, because there is no randomness, leaves nothing in the table, and the next works.
+// TestCVE_2021_47012_RegistrationFails: siw used a region again that its error path of the creation
+// had freed. Here a Register that fails half-way, because there is no randomness, leaves nothing in
+// the table, and the next works.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2021_47012_RegistrationFails(t *testing.T) {
@@ -62,8 +64,9 @@ func (f *failOnce) Read([]byte) (int, error) {
 	return 0, errors.New("no randomness")
 }
 
-// TestCVE_2026_68417_PublishedWhole: siw let an object be found before it was initialised. Here the peer knows the
-// STag in advance and tries it while the Region is being registered: it finds none, or all of it.
+// TestCVE_2026_68417_PublishedWhole: siw let an object be found before it was initialised. Here the
+// peer knows the STag in advance and tries it while the Region is being registered: it finds none,
+// or all of it.
 func TestCVE_2026_68417_PublishedWhole(t *testing.T) {
 	keys := fixed{}
 	r := register(t, (&Domain{Random: keys}), make([]byte, 64), RemoteWrite, stream)
@@ -112,8 +115,8 @@ func (fixed) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestCVE_2016_8636_RangeOverflow: rxe, and siw, srpt and nvmet later, compared sums of offset and length that had
-// wrapped. Here no sum that wraps lets an access through, whatever check is asked.
+// TestCVE_2016_8636_RangeOverflow: rxe, and siw, srpt and nvmet later, compared sums of offset and
+// length that had wrapped. Here no sum that wraps lets an access through, whatever check is asked.
 func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 	w := newBoundsWorld(t, 64)
 	r := w.regions[0]
@@ -142,8 +145,9 @@ func TestCVE_2016_8636_RangeOverflow(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_52908_RightsDoNotWiden: rxe let a region that was registered again have more rights than were given.
-// Here rights are a Region's for life: another over the same memory, or a window, adds none to its STag.
+// TestCVE_2026_52908_RightsDoNotWiden: rxe let a region that was registered again have more rights
+// than were given. Here rights are a Region's for life: another over the same memory, or a window,
+// adds none to its STag.
 func TestCVE_2026_52908_RightsDoNotWiden(t *testing.T) {
 	d := new(Domain)
 	b := make([]byte, 64)
@@ -169,8 +173,9 @@ func TestCVE_2026_52908_RightsDoNotWiden(t *testing.T) {
 	}
 }
 
-// TestCVE_2024_40992_SendLongerThanItsBuffer: rxe did not compare what came with the buffer that it was for. Here
-// each segment is, with its offset: one octet too many ends the stream and none of that segment is placed.
+// TestCVE_2024_40992_SendLongerThanItsBuffer: rxe did not compare what came with the buffer that it
+// was for. Here each segment is, with its offset: one octet too many ends the stream and none of
+// that segment is placed.
 func TestCVE_2024_40992_SendLongerThanItsBuffer(t *testing.T) {
 	for room := range 40 {
 		for n := range 60 {

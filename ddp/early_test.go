@@ -27,8 +27,8 @@ const (
 	inMessage   = 0x48 // RsvdULP of messages that bring their payload themselves
 )
 
-// drawScript draws messages of all kinds, with Regions so small that Writes often overlap, and cuts them
-// into small segments.
+// drawScript draws messages of all kinds, with Regions so small that Writes often overlap, and cuts
+// them into small segments.
 func drawScript(t *rapid.T) (s script) {
 	var sender Sender
 	for range rapid.IntRange(1, 12).Draw(t, "messages") {
@@ -194,8 +194,8 @@ func TestTryPlaceChangesNothing(t *testing.T) {
 	}
 }
 
-// With faults in the stream the deliveries, their contents and the error are still the same, and no octet
-// outside the buffers changes. (What has been placed beyond the fault may differ.)
+// With faults in the stream the deliveries, their contents and the error are still the same, and no
+// octet outside the buffers changes. (What has been placed beyond the fault may differ.)
 func TestTryPlaceChangesNoFault(t *testing.T) {
 	for range rapidRounds() {
 		rapid.Check(t, func(rt *rapid.T) {

@@ -104,8 +104,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // An AccessError says that a Region does not allow an access, or that there is no such Region.
 type AccessError struct {
-	// Code is the first check that failed, in this order: CodeInvalidSTag, CodeNotAssociated, Denied,
-	// CodeTOWrap, CodeBounds.
+	// Code is the first check that failed, in this order: CodeInvalidSTag, CodeNotAssociated,
+	// Denied, CodeTOWrap, CodeBounds.
 	Code Code
 	// Denied means that the Region exists but does not grant all of Need. DDP has no number for
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is

@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// One message into the peer's registered memory and one into a buffer that it has posted. The LLP that
-// would carry the segments is left out: each goes straight from the Sender to the Receiver.
+// One message into the peer's registered memory and one into a buffer that it has posted. The LLP
+// that would carry the segments is left out: each goes straight from the Sender to the Receiver.
 func Example() {
 	// The Data Sink: a Region, a posted buffer, and a Receiver that may reach both.
 	domain := new(ddp.Domain)

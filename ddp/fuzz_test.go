@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever the octets: a parser takes them or refuses them with a typed error, and what it takes comes
-// out again, but for the reserved bits.
+// Whatever the octets: a parser takes them or refuses them with a typed error, and what it takes
+// comes out again, but for the reserved bits.
 func FuzzHeaders(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(unhex(v.hex))
@@ -39,8 +39,8 @@ func checkParsed(t *testing.T, b []byte, headerLen int, rightModel bool, again, 
 	}
 }
 
-// Whatever a peer sends, and in whatever order it is shown: no panic, no octet outside the buffers, each
-// buffer delivered once, and nothing after an error.
+// Whatever a peer sends, and in whatever order it is shown: no panic, no octet outside the buffers,
+// each buffer delivered once, and nothing after an error.
 //
 // The input is a list of steps: what to do, how many octets the segment has, the segment.
 func FuzzReceiver(f *testing.F) {

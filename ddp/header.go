@@ -89,8 +89,8 @@ func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 	return h, b[TaggedHeaderLen:], nil
 }
 
-// An UntaggedHeader is the DDP Header of a segment whose payload goes to an Untagged Buffer (RFC 5041
-// §4.3).
+// An UntaggedHeader is the DDP Header of a segment whose payload goes to an Untagged Buffer (RFC
+// 5041 §4.3).
 //
 //	 0        1        2           6           10          14          18
 //	+--------+--------+-----------+-----------+-----------+-----------+---------+

@@ -90,7 +90,8 @@ func wire(s *Sender) []byte {
 	return b
 }
 
-// place gives the Receiver a segment at the next offset, in a buffer that is then used for other things.
+// place gives the Receiver a segment at the next offset, in a buffer that is then used for other
+// things.
 func (p *pair) place(ulpdu []byte) {
 	p.scratch = append(p.scratch[:0], ulpdu...)
 	p.r.Place(p.off, p.scratch)
@@ -141,8 +142,8 @@ func (p *pair) wantIdle(desc string) {
 	}
 }
 
-// wantFailure checks that the stream has ended with the given error number, for the segment bad, and
-// that nothing more is delivered.
+// wantFailure checks that the stream has ended with the given error number, for the segment bad,
+// and that nothing more is delivered.
 func (p *pair) wantFailure(bad []byte, code Code) {
 	p.Helper()
 	if p.r.Deliver(p.off) {
@@ -205,7 +206,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-// An accessCheck is a check that an access to a Region can fail, in the order in which they are made.
+// An accessCheck is a check that an access to a Region can fail, in the order in which they are
+// made.
 type accessCheck uint8
 
 const (

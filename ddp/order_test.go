@@ -10,8 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// A slowQueue is an untagged queue as RFC 5041 describes it to a reader in no hurry: a list of buffers, of which
-// the k-th is for the k-th message, and a map of the octets that the message at hand has brought.
+// A slowQueue is an untagged queue as RFC 5041 describes it to a reader in no hurry: a list of
+// buffers, of which the k-th is for the k-th message, and a map of the octets that the message at
+// hand has brought.
 type slowQueue struct {
 	room      []uint64 // lengths of the buffers
 	delivered int      // messages with all their segments
@@ -19,7 +20,8 @@ type slowQueue struct {
 	length    uint64 // of the message at hand, as far as it has come
 }
 
-// A slowModel says what comes of a list of segments: RFC 5041 §7.1's checks, and §5.4's rules of delivery.
+// A slowModel says what comes of a list of segments: RFC 5041 §7.1's checks, and §5.4's rules of
+// delivery.
 type slowModel struct {
 	queues map[QN]*slowQueue
 	memory map[STag]map[uint64]byte // the octets of Regions, by TO
@@ -219,8 +221,9 @@ func permutations(n int, f func(order []int)) {
 	rec(nil)
 }
 
-// TestOrderAllPermutations gives four segments in every order: as if the peer had sent them so, where all but the
-// right orders are errors, and as hints, after which they come in order: that changes nothing.
+// TestOrderAllPermutations gives four segments in every order: as if the peer had sent them so,
+// where all but the right orders are errors, and as hints, after which they come in order: that
+// changes nothing.
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
 func TestOrderAllPermutations(t *testing.T) {
@@ -287,8 +290,9 @@ func TestOrderAllPermutations(t *testing.T) {
 	t.Logf("%d runs of 4 segments, of %d orders %d are right ones", cases, len(sets)*24, good)
 }
 
-// TestOrderRandomScripts gives random segments, most of which follow the rules, to the Receiver and to the model:
-// several queues and messages at a time, wrong numbers, buffers that run out, duplicates and hints.
+// TestOrderRandomScripts gives random segments, most of which follow the rules, to the Receiver and
+// to the model: several queues and messages at a time, wrong numbers, buffers that run out,
+// duplicates and hints.
 //
 // DDP-5041-7.1-1 to DDP-5041-7.1-3, DDP-5041-7.1-8, DDP-5041-7.1-10
 func TestOrderRandomScripts(t *testing.T) {
@@ -338,8 +342,8 @@ func TestOrderRandomScripts(t *testing.T) {
 	}
 }
 
-// sameDeliveries is same where the stream has failed: hints of what came after that may lie in memory, where
-// they were allowed to be.
+// sameDeliveries is same where the stream has failed: hints of what came after that may lie in
+// memory, where they were allowed to be.
 func (w *orderWorld) sameDeliveries(script [][]byte) bool {
 	for s, g := range w.regions {
 		for i, o := range g.mem {

@@ -42,7 +42,8 @@ func TestReceiverInterleaves(t *testing.T) {
 	}
 }
 
-// TestReceiverUnfinished: what has begun is told, of any queue and of none, until its last segment is here.
+// TestReceiverUnfinished: what has begun is told, of any queue and of none, until its last segment
+// is here.
 func TestReceiverUnfinished(t *testing.T) {
 	p := newPair(t)
 	r := p.register(make([]byte, 64), RemoteWrite)

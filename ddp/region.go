@@ -209,16 +209,16 @@ func (r *Region) judgeLocked(to, n uint64, need Access, stream uint64) *AccessEr
 		err.Denied = true
 		return err
 	}
-	// "A 64-bit unsigned sum of the DDP Segment payload length and the TO does not wrap."
-	// (RFC 5041 §7.1) A sum of exactly 2^64 wraps. This check comes before the bounds, because a sum
-	// that wraps is always out of bounds, too.
+	// "A 64-bit unsigned sum of the DDP Segment payload length and the TO does not wrap." (RFC 5041
+	// §7.1) A sum of exactly 2^64 wraps. This check comes before the bounds, because a sum that
+	// wraps is always out of bounds, too.
 	end, carry := bits.Add64(to, n, 0)
 	if carry != 0 {
 		return r.refuse(CodeTOWrap, to, n, need, stream)
 	}
 	// "The TO falls in the range of legal offsets registered for the STag." and "The sum of the DDP
-	// Segment payload length and the TO falls in the range of legal offsets registered for the STag."
-	// (RFC 5041 §7.1) The sum of base and length can't wrap.
+	// Segment payload length and the TO falls in the range of legal offsets registered for the
+	// STag." (RFC 5041 §7.1) The sum of base and length can't wrap.
 	if to < r.base || end > r.base+uint64(r.size) {
 		return r.refuse(CodeBounds, to, n, need, stream)
 	}

@@ -27,9 +27,10 @@ func oracle(base, length, to, n uint64) (accessCheck, bool) {
 	return 0, true
 }
 
-// "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer specified when
-// the STag was enabled for remote access." Check against an oracle, on all boundaries and at random.
-// DDP-5041-7.1-15 DDP-5041-7.1-16 DDP-5041-7.1-17 DDP-5041-8.1-1 DDP-5041-8.3.1-4 SEC-5042-6.2.1-2
+// "An RNIC MUST ensure that a Remote Peer is not able to access memory outside the buffer specified
+// when the STag was enabled for remote access." Check against an oracle, on all boundaries and at
+// random. DDP-5041-7.1-15 DDP-5041-7.1-16 DDP-5041-7.1-17 DDP-5041-8.1-1 DDP-5041-8.3.1-4
+// SEC-5042-6.2.1-2
 func TestRFC5041_8_3_1_CheckAgainstOracle(t *testing.T) {
 	rnd := seeded(t)
 	domain := new(Domain)
@@ -79,10 +80,11 @@ func TestRFC5041_8_3_1_CheckAgainstOracle(t *testing.T) {
 	}
 }
 
-// "An RNIC MUST ensure that a specific DDP Stream in a specific Protection Domain cannot access an STag in
-// a different Protection Domain." "An RNIC MUST ensure that if an STag is limited in scope to a single DDP
-// Stream, no other DDP Stream can use the STag." Every right, from every place.
-// DDP-5041-8.3-2 DDP-5041-8.3.1-2 DDP-5041-8.3.1-3 DDP-5041-8.3.1-6 SEC-5042-6.1.1-5 SEC-5042-6.1.1-6 SEC-5042-6.3.5-1
+// "An RNIC MUST ensure that a specific DDP Stream in a specific Protection Domain cannot access an
+// STag in a different Protection Domain." "An RNIC MUST ensure that if an STag is limited in scope
+// to a single DDP Stream, no other DDP Stream can use the STag." Every right, from every place.
+// DDP-5041-8.3-2 DDP-5041-8.3.1-2 DDP-5041-8.3.1-3 DDP-5041-8.3.1-6 SEC-5042-6.1.1-5
+// SEC-5042-6.1.1-6 SEC-5042-6.3.5-1
 func TestRFC5041_8_3_1_Rights(t *testing.T) {
 	rights := []Access{RemoteRead, RemoteWrite, RemoteAtomic, ReadSink}
 	mine, other := new(Domain), new(Domain)
@@ -178,10 +180,10 @@ func TestDeregister(t *testing.T) {
 	}
 }
 
-// "An RNIC MUST ensure that the network interface can no longer modify an Advertised Buffer after the ULP
-// revokes remote access rights for an STag." Peers write while the application deregisters and then uses
-// the memory itself: the race detector sees it if one octet comes late, and so does the application.
-// DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+// "An RNIC MUST ensure that the network interface can no longer modify an Advertised Buffer after
+// the ULP revokes remote access rights for an STag." Peers write while the application deregisters
+// and then uses the memory itself: the race detector sees it if one octet comes late, and so does
+// the application. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 func TestRFC5041_8_3_1_NoChangeAfterRevocation(t *testing.T) {
 	const rounds, streams = 200, 3
 	domain := new(Domain)

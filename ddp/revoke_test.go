@@ -52,12 +52,12 @@ func (p *placer) run(ad *atomic.Pointer[advertisement], stop *atomic.Bool, quart
 // revokedMemory is how many octets the largest Region of TestP4 has.
 const revokedMemory = 1 << 20
 
-// TestRevokeRaces has Regions revoked while four streams write to them: by Deregister, by the peer's
-// Invalidate, and by Deregister of the Region that they are windows of. The owner then writes the memory;
-// not one octet of that changes until the next Region is advertised.
+// TestRevokeRaces has Regions revoked while four streams write to them: by Deregister, by the
+// peer's Invalidate, and by Deregister of the Region that they are windows of. The owner then
+// writes the memory; not one octet of that changes until the next Region is advertised.
 //
-// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no longer
-// modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
+// no longer modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
 //
 // SEC-5042-6.2.2-2, RDMAP-5040-8.1.1-7
 func TestRevokeRaces(t *testing.T) {
@@ -117,8 +117,8 @@ func TestRevokeRaces(t *testing.T) {
 		} else {
 			r.Deregister()
 		}
-		// The owner's alone again. It writes the ends of what the streams write, where a copy that is still under
-		// way would come last, and gives late ones a moment.
+		// The owner's alone again. It writes the ends of what the streams write, where a copy that
+		// is still under way would come last, and gives late ones a moment.
 		for end := len(mem) / 4; end <= len(mem); end += len(mem) / 4 {
 			for k := end - 64; k < end; k++ {
 				mem[k] = guard

@@ -8,8 +8,8 @@ import (
 
 // Tests of RFC 5041 §1.2, §5.1, §5.2 and §8.2: where a message goes, and what names it.
 
-// "For the Tagged Buffer Model, a DDP Message can start at an arbitrary offset within the Tagged Buffer. For the
-// Untagged Buffer Model, a DDP Message can only start at offset 0."
+// "For the Tagged Buffer Model, a DDP Message can start at an arbitrary offset within the Tagged
+// Buffer. For the Untagged Buffer Model, a DDP Message can only start at offset 0."
 // DDP-5041-1.2-4
 func TestRFC5041_1_2_WhereAMessageStarts(t *testing.T) {
 	for off := range uint64(16) {
@@ -54,8 +54,8 @@ func TestRFC5041_5_1_1_WrittenAgain(t *testing.T) {
 	}
 }
 
-// "For an Untagged DDP Message, the combination of the QN and MSN uniquely identifies a DDP Message." The messages with
-// one MSN on four queues come mixed, segment by segment.
+// "For an Untagged DDP Message, the combination of the QN and MSN uniquely identifies a DDP
+// Message." The messages with one MSN on four queues come mixed, segment by segment.
 // DDP-5041-5.2-6
 func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 	p := newPair(t)
@@ -85,9 +85,9 @@ func TestRFC5041_5_2_QNAndMSN(t *testing.T) {
 	p.wantIdle("all are delivered")
 }
 
-// "For either Untagged or Tagged DDP Messages, the Data Sink is not required to verify that the entire ULP Message has
-// been received." An Untagged Message with a hole is refused all the same; a Tagged one is delivered, and what it says
-// of itself is that its octets are not all in one place.
+// "For either Untagged or Tagged DDP Messages, the Data Sink is not required to verify that the
+// entire ULP Message has been received." An Untagged Message with a hole is refused all the same; a
+// Tagged one is delivered, and what it says of itself is that its octets are not all in one place.
 // DDP-5041-5.2-15
 func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	p := newPair(t)
@@ -108,9 +108,10 @@ func TestRFC5041_5_2_MessageWithAHole(t *testing.T) {
 	}
 }
 
-// "Note that the PD ID is locally defined and cannot be directly manipulated by the Remote Peer." "Note that the DDP
-// Stream ID is locally defined and cannot be directly manipulated by the Remote Peer." Whatever else a segment says, the
-// Region of another stream, and that of another Domain, stay out of reach.
+// "Note that the PD ID is locally defined and cannot be directly manipulated by the Remote Peer."
+// "Note that the DDP Stream ID is locally defined and cannot be directly manipulated by the Remote
+// Peer." Whatever else a segment says, the Region of another stream, and that of another Domain,
+// stay out of reach.
 // DDP-5041-8.2-3
 func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 	for _, foreignDomain := range []bool{false, true} {
@@ -138,8 +139,8 @@ func TestRFC5041_8_2_LocallyDefined(t *testing.T) {
 	}
 }
 
-// "The following error numbers MUST be used when reporting errors to the ULP." "0x3 Reserved for the use by the LLP".
-// Segments of all sorts of octets bring out no other number.
+// "The following error numbers MUST be used when reporting errors to the ULP." "0x3 Reserved for
+// the use by the LLP". Segments of all sorts of octets bring out no other number.
 // DDP-5041-7.2-14, DDP-5041-7.2-1
 func TestRFC5041_7_2_NoOtherNumbers(t *testing.T) {
 	table := map[uint8][]uint8{0: {0}, 1: {0, 1, 2, 3, 4}, 2: {1, 2, 3, 4, 5, 6}}

@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// Tests of RFC 5041 §7 and §8: what is refused, with which number, and that nothing of it is placed.
+// Tests of RFC 5041 §7 and §8: what is refused, with which number, and that nothing of it is
+// placed.
 
-// A target is what a bad segment is thrown at: a Region of 64 octets, one without RemoteWrite, one of
-// another stream, one that is gone; on QN 0 two posted buffers of 32 octets, of which the first holds 10
-// octets of a message in progress; on QN 1 none; QN 3 is not valid.
+// A target is what a bad segment is thrown at: a Region of 64 octets, one without RemoteWrite, one
+// of another stream, one that is gone; on QN 0 two posted buffers of 32 octets, of which the first
+// holds 10 octets of a message in progress; on QN 1 none; QN 3 is not valid.
 type target struct {
 	*pair
 	memory         []guarded // all of the above, which must not change
@@ -151,17 +152,17 @@ func errorCases() []errorCase {
 }
 
 // "For non-zero-length Untagged DDP Segments, the DDP Segment MUST be validated before Placement by
-// verifying:" QN, MSN and buffer, MO, sum of length and MO, range of MSN. "For non-zero-length Tagged DDP
-// Segments, the segment MUST be validated before Placement by verifying:" STag, buffer, TO, sum of length
-// and TO, no wrap. "If the DDP layer detects any of the receive errors listed in this section, it MUST
-// cease placing the remainder of the DDP Segment and report the error(s) to the ULP. The DDP layer SHOULD
-// include in the error report the DDP Header, the type of error, and the length of the DDP segment, if
-// available." "The following error numbers MUST be used when reporting errors to the ULP."
-// DDP-5041-7.1-1 DDP-5041-7.1-2 DDP-5041-7.1-3 DDP-5041-7.1-8 DDP-5041-7.1-9 DDP-5041-7.1-10
-// DDP-5041-7.1-12 DDP-5041-7.1-13 DDP-5041-7.1-14 DDP-5041-7.1-15 DDP-5041-7.1-16 DDP-5041-7.1-17
-// DDP-5041-7.1-19 DDP-5041-7.1-20 DDP-5041-7.1-21 DDP-5041-7.2-1 DDP-5041-7.2-2 DDP-5041-7.2-3
-// DDP-5041-7.2-4 DDP-5041-7.2-5 DDP-5041-7.2-6 DDP-5041-7.2-7 DDP-5041-7.2-8 DDP-5041-7.2-9 DDP-5041-7.2-10
-// DDP-5041-7.2-11 DDP-5041-7.2-12 DDP-5041-7.2-13
+// verifying:" QN, MSN and buffer, MO, sum of length and MO, range of MSN. "For non-zero-length
+// Tagged DDP Segments, the segment MUST be validated before Placement by verifying:" STag, buffer,
+// TO, sum of length and TO, no wrap. "If the DDP layer detects any of the receive errors listed in
+// this section, it MUST cease placing the remainder of the DDP Segment and report the error(s) to
+// the ULP. The DDP layer SHOULD include in the error report the DDP Header, the type of error, and
+// the length of the DDP segment, if available." "The following error numbers MUST be used when
+// reporting errors to the ULP." DDP-5041-7.1-1 DDP-5041-7.1-2 DDP-5041-7.1-3 DDP-5041-7.1-8
+// DDP-5041-7.1-9 DDP-5041-7.1-10 DDP-5041-7.1-12 DDP-5041-7.1-13 DDP-5041-7.1-14 DDP-5041-7.1-15
+// DDP-5041-7.1-16 DDP-5041-7.1-17 DDP-5041-7.1-19 DDP-5041-7.1-20 DDP-5041-7.1-21 DDP-5041-7.2-1
+// DDP-5041-7.2-2 DDP-5041-7.2-3 DDP-5041-7.2-4 DDP-5041-7.2-5 DDP-5041-7.2-6 DDP-5041-7.2-7
+// DDP-5041-7.2-8 DDP-5041-7.2-9 DDP-5041-7.2-10 DDP-5041-7.2-11 DDP-5041-7.2-12 DDP-5041-7.2-13
 // DDP-5041-6.2.2-3 DDP-5041-4.1-19 DDP-5041-1.2-3 DDP-5041-8.1-1 DDP-5041-8.3.1-4 DDP-5041-8.3.1-5
 func TestRFC5041_7_1_ValidatedBeforePlacement(t *testing.T) {
 	for _, c := range errorCases() {
@@ -246,8 +247,8 @@ func TestRFC5041_7_1_DropsWhatFollows(t *testing.T) {
 	}
 }
 
-// The errors that the vectors of Terminates are about, as Layer, Error Type, Error Code, length and header.
-// DDP-5041-7.1-21 DDP-5041-7.2-1
+// The errors that the vectors of Terminates are about, as Layer, Error Type, Error Code, length and
+// header. DDP-5041-7.1-21 DDP-5041-7.2-1
 func TestRFC5041_7_2_TerminateVectors(t *testing.T) {
 	tests := []struct {
 		desc      string
@@ -297,15 +298,15 @@ func TestRFC5041_7_1_WholeRangeIsLegal(t *testing.T) {
 	}
 }
 
-// "if the PD ID of the DDP Stream is not the same as the PD ID of the STag targeted by the Tagged DDP
-// Message, then the DDP Segment is not Placed, and the DDP layer MUST surface a local error to the ULP."
-// "if the DDP Stream ID of the DDP Stream is not the same as the DDP Stream ID of the STag targeted by the
-// Tagged DDP Message, then the DDP Segment is not Placed and the DDP layer MUST surface a local error to
-// the ULP." "DDP MUST support Protection Domain association and DDP Stream association mechanisms for
-// associating an STag and a DDP Stream." "If an STag is not valid on a DDP Stream, DDP MUST pass the
-// invalid access attempt to the ULP."
-// DDP-5041-8.2-1 DDP-5041-8.2-2 DDP-5041-8.2-5 DDP-5041-8.3-3 DDP-5041-8.3-5 DDP-5041-8.3.1-2
-// DDP-5041-8.3.1-3 DDP-5041-2.3-4 SEC-5042-6.1.1-4 SEC-5042-6.1.1-5 SEC-5042-6.1.1-6
+// "if the PD ID of the DDP Stream is not the same as the PD ID of the STag targeted by the Tagged
+// DDP Message, then the DDP Segment is not Placed, and the DDP layer MUST surface a local error to
+// the ULP." "if the DDP Stream ID of the DDP Stream is not the same as the DDP Stream ID of the
+// STag targeted by the Tagged DDP Message, then the DDP Segment is not Placed and the DDP layer
+// MUST surface a local error to the ULP." "DDP MUST support Protection Domain association and DDP
+// Stream association mechanisms for associating an STag and a DDP Stream." "If an STag is not valid
+// on a DDP Stream, DDP MUST pass the invalid access attempt to the ULP." DDP-5041-8.2-1
+// DDP-5041-8.2-2 DDP-5041-8.2-5 DDP-5041-8.3-3 DDP-5041-8.3-5 DDP-5041-8.3.1-2 DDP-5041-8.3.1-3
+// DDP-5041-2.3-4 SEC-5042-6.1.1-4 SEC-5042-6.1.1-5 SEC-5042-6.1.1-6
 func TestRFC5041_8_2_Association(t *testing.T) {
 	tests := []struct {
 		desc   string
@@ -356,12 +357,13 @@ func TestRFC5041_8_2_Association(t *testing.T) {
 	}
 }
 
-// "DDP MUST provide a mechanism for the ULP to establish and revoke the TO range associated with the ULP
-// Buffer referenced by the STag." "DDP MUST provide a mechanism for the ULP to establish and revoke STag
-// validity." "An RNIC MUST provide a mechanism for the ULP to establish and revoke read, write, or read and
-// write access to the ULP Buffer referenced by an STag." "An RNIC MUST ensure that a Remote Peer is not able
-// to access memory outside the buffer specified when the STag was enabled for remote access."
-// DDP-5041-8.3-1 DDP-5041-8.3-2 DDP-5041-8.3.1-4 DDP-5041-8.3.1-5 DDP-5041-8.3.1-6 SEC-5042-6.2.1-2
+// "DDP MUST provide a mechanism for the ULP to establish and revoke the TO range associated with
+// the ULP Buffer referenced by the STag." "DDP MUST provide a mechanism for the ULP to establish
+// and revoke STag validity." "An RNIC MUST provide a mechanism for the ULP to establish and revoke
+// read, write, or read and write access to the ULP Buffer referenced by an STag." "An RNIC MUST
+// ensure that a Remote Peer is not able to access memory outside the buffer specified when the STag
+// was enabled for remote access." DDP-5041-8.3-1 DDP-5041-8.3-2 DDP-5041-8.3.1-4 DDP-5041-8.3.1-5
+// DDP-5041-8.3.1-6 SEC-5042-6.2.1-2
 // SEC-5042-6.3.5-1
 func TestRFC5041_8_3_EstablishAndRevoke(t *testing.T) {
 	for granted := range Access(16) {

@@ -16,9 +16,9 @@ type segmentCase struct {
 	segments [][]byte
 }
 
-// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, the Tagged ones out of a Region too, all with
-// MULPDU 128. One of those of 1 has no payload. Between them their RsvdULP has each bit set and not set, and they go to
-// all queues.
+// segmentCases cuts messages of 1, 2, 3 and 100 segments of both kinds, the Tagged ones out of a
+// Region too, all with MULPDU 128. One of those of 1 has no payload. Between them their RsvdULP has
+// each bit set and not set, and they go to all queues.
 func segmentCases(t testing.TB) (cases []segmentCase) {
 	data := randomBytes(seeded(t), 100*114)
 	source := register(t, new(Domain), data, RemoteRead, stream)
@@ -67,10 +67,10 @@ func TestRFC5041_4_1_TBitChoosesBuffer(t *testing.T) {
 }
 
 // "It MUST be set to one on the last DDP Segment of every DDP Message. It MUST NOT be set to one on
-// any other DDP Segment. The DDP Segment with the L bit set to 1 MUST be posted to the LLP after all
-// other DDP Segments of the associated DDP Message have been posted to the LLP. For an Untagged DDP
-// Message, the DDP Segment with the L bit set to 1 MUST carry the highest MO."
-// DDP-5041-4.1-3 DDP-5041-4.1-9 DDP-5041-4.1-10 DDP-5041-4.1-11 DDP-5041-4.1-12
+// any other DDP Segment. The DDP Segment with the L bit set to 1 MUST be posted to the LLP after
+// all other DDP Segments of the associated DDP Message have been posted to the LLP. For an Untagged
+// DDP Message, the DDP Segment with the L bit set to 1 MUST carry the highest MO." DDP-5041-4.1-3
+// DDP-5041-4.1-9 DDP-5041-4.1-10 DDP-5041-4.1-11 DDP-5041-4.1-12
 func TestRFC5041_4_1_LastBit(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {
@@ -87,10 +87,9 @@ func TestRFC5041_4_1_LastBit(t *testing.T) {
 	}
 }
 
-// "If the Last flag is set to one, the DDP Message payload MUST be Delivered to the ULP after: o Placement
-// of all DDP Segments of this DDP Message and all prior DDP Messages, and o Delivery of each prior DDP
-// Message."
-// DDP-5041-4.1-13 DDP-5041-4.1-14 DDP-5041-5.4-2
+// "If the Last flag is set to one, the DDP Message payload MUST be Delivered to the ULP after: o
+// Placement of all DDP Segments of this DDP Message and all prior DDP Messages, and o Delivery of
+// each prior DDP Message." DDP-5041-4.1-13 DDP-5041-4.1-14 DDP-5041-5.4-2
 func TestRFC5041_4_1_DeliveredWhenAllIsPlaced(t *testing.T) {
 	p := newPair(t)
 	r := p.register(make([]byte, 500), RemoteWrite)
@@ -117,9 +116,9 @@ func TestRFC5041_4_1_DeliveredWhenAllIsPlaced(t *testing.T) {
 }
 
 // "Reserved for future use by the DDP protocol. This field MUST be set to zero on transmit, and not
-// checked on receive." "The version of the DDP Protocol in use. This field MUST be set to one". "The
-// value of DV MUST be the same for all the DDP Segments transmitted or received on a DDP Stream."
-// DDP-5041-4.1-6 DDP-5041-4.1-15 DDP-5041-4.1-16 DDP-5041-4.1-17 DDP-5041-4.1-18
+// checked on receive." "The version of the DDP Protocol in use. This field MUST be set to one".
+// "The value of DV MUST be the same for all the DDP Segments transmitted or received on a DDP
+// Stream." DDP-5041-4.1-6 DDP-5041-4.1-15 DDP-5041-4.1-16 DDP-5041-4.1-17 DDP-5041-4.1-18
 func TestRFC5041_4_1_ControlField(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {
@@ -154,11 +153,11 @@ func TestRFC5041_4_1_ControlField(t *testing.T) {
 }
 
 // "Figure 4 shows the DDP Header format that MUST be used in all DDP Segments that target Tagged
-// Buffers." "At the Data Source, DDP MUST set RsvdULP Field to the value specified by the ULP." "Each
-// DDP Segment within a specific DDP Message MUST contain the same value for this field. The Data Source
-// MUST ensure that". So it is with the STag.
-// DDP-5041-4.2-1 DDP-5041-4.2-6 DDP-5041-4.2-9 DDP-5041-4.2-10 DDP-5041-4.2-12 DDP-5041-4.2-14
-// DDP-5041-4.2-15 DDP-5041-4.2-16 DDP-5041-4.4-1
+// Buffers." "At the Data Source, DDP MUST set RsvdULP Field to the value specified by the ULP."
+// "Each DDP Segment within a specific DDP Message MUST contain the same value for this field. The
+// Data Source MUST ensure that". So it is with the STag. DDP-5041-4.2-1 DDP-5041-4.2-6
+// DDP-5041-4.2-9 DDP-5041-4.2-10 DDP-5041-4.2-12 DDP-5041-4.2-14 DDP-5041-4.2-15 DDP-5041-4.2-16
+// DDP-5041-4.4-1
 func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {
@@ -178,9 +177,9 @@ func TestRFC5041_4_2_TaggedHeader(t *testing.T) {
 	}
 }
 
-// "At the Data Sink, DDP MUST provide the RsvdULP field to the ULP when the DDP Message is delivered."
-// "At the Data Sink, the DDP MUST provide the STag field when the ULP Message is delivered."
-// DDP-5041-4.2-7 DDP-5041-4.2-8 DDP-5041-4.2-13 DDP-5041-5.4-5
+// "At the Data Sink, DDP MUST provide the RsvdULP field to the ULP when the DDP Message is
+// delivered." "At the Data Sink, the DDP MUST provide the STag field when the ULP Message is
+// delivered." DDP-5041-4.2-7 DDP-5041-4.2-8 DDP-5041-4.2-13 DDP-5041-5.4-5
 func TestRFC5041_4_2_TaggedFieldsDelivered(t *testing.T) {
 	p := newPair(t)
 	r := p.register(make([]byte, 300), RemoteWrite)
@@ -227,11 +226,10 @@ func TestRFC5041_4_2_STagValid(t *testing.T) {
 }
 
 // "Figure 5 shows the DDP Header format that MUST be used in all DDP Segments that target Untagged
-// Buffers." RsvdULP, QN and MSN: "Each DDP segment within a specific DDP message MUST contain the same
-// value for this field". "The MO referencing the first octet of the DDP Message MUST be set to zero by
-// the DDP layer."
-// DDP-5041-4.3-1 DDP-5041-4.3-7 DDP-5041-4.3-9 DDP-5041-4.3-12 DDP-5041-4.3-13 DDP-5041-4.3-14
-// DDP-5041-4.3-19 DDP-5041-4.3-20 DDP-5041-4.3-22 DDP-5041-4.4-1
+// Buffers." RsvdULP, QN and MSN: "Each DDP segment within a specific DDP message MUST contain the
+// same value for this field". "The MO referencing the first octet of the DDP Message MUST be set to
+// zero by the DDP layer." DDP-5041-4.3-1 DDP-5041-4.3-7 DDP-5041-4.3-9 DDP-5041-4.3-12
+// DDP-5041-4.3-13 DDP-5041-4.3-14 DDP-5041-4.3-19 DDP-5041-4.3-20 DDP-5041-4.3-22 DDP-5041-4.4-1
 func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 	for _, c := range segmentCases(t) {
 		for i, s := range c.segments {
@@ -251,10 +249,10 @@ func TestRFC5041_4_3_UntaggedHeader(t *testing.T) {
 	}
 }
 
-// "At the Data Sink, DDP MUST provide RsvdULP field to the ULP when the ULP Message is Delivered." It "MAY
-// provide the value from any one of the received DDP Segment": here the first is taken, and a later one of
-// octets 2 to 5 is not looked at.
-// DDP-5041-4.3-8 DDP-5041-4.3-10 DDP-5041-4.3-11 DDP-5041-5.4-5
+// "At the Data Sink, DDP MUST provide RsvdULP field to the ULP when the ULP Message is Delivered."
+// It "MAY provide the value from any one of the received DDP Segment": here the first is taken, and
+// a later one of octets 2 to 5 is not looked at. DDP-5041-4.3-8 DDP-5041-4.3-10 DDP-5041-4.3-11
+// DDP-5041-5.4-5
 func TestRFC5041_4_3_RsvdULPDelivered(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 300, 1)
@@ -269,10 +267,10 @@ func TestRFC5041_4_3_RsvdULPDelivered(t *testing.T) {
 	}
 }
 
-// "The Message Sequence Number specifies a sequence number that MUST be increased by one (modulo 2^32)
-// with each DDP Message targeting the specific Queue Number on the DDP Stream associated with this DDP
-// Segment. The initial value for MSN MUST be one."
-// DDP-5041-4.3-15 DDP-5041-4.3-16 DDP-5041-4.3-17
+// "The Message Sequence Number specifies a sequence number that MUST be increased by one (modulo
+// 2^32) with each DDP Message targeting the specific Queue Number on the DDP Stream associated with
+// this DDP Segment. The initial value for MSN MUST be one." DDP-5041-4.3-15 DDP-5041-4.3-16
+// DDP-5041-4.3-17
 func TestRFC5041_4_3_MSNCounts(t *testing.T) {
 	rnd := seeded(t)
 	var s Sender

@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-// Tests of the figures of RFC 5041 §4, octet by octet, worked out by hand: no codec of this package is used to
-// say what is right.
+// Tests of the figures of RFC 5041 §4, octet by octet, worked out by hand: no codec of this package
+// is used to say what is right.
 
-// wantParts checks that a Sender makes these octets of m, and that a Receiver takes them for the same message.
+// wantParts checks that a Sender makes these octets of m, and that a Receiver takes them for the
+// same message.
 func wantParts(t *testing.T, p *pair, m Message, wire string) *Message {
 	t.Helper()
 	want := unhex(wire)
@@ -20,8 +21,8 @@ func wantParts(t *testing.T, p *pair, m Message, wire string) *Message {
 	return p.wantMessage("what was sent")
 }
 
-// Figure 4. "T is set to one." "RsvdULP [...] 8 bits", "STag - Steering Tag: 32 bits", "TO - Tagged Offset: 64 bits".
-// DDP-5041-4.2-2 to DDP-5041-4.2-5, DDP-5041-2.3-2
+// Figure 4. "T is set to one." "RsvdULP [...] 8 bits", "STag - Steering Tag: 32 bits", "TO - Tagged
+// Offset: 64 bits". DDP-5041-4.2-2 to DDP-5041-4.2-5, DDP-5041-2.3-2
 func TestRFC5041_4_2_Figure4(t *testing.T) {
 	p := newPair(t)
 	g := newGuarded(4)
@@ -33,11 +34,12 @@ func TestRFC5041_4_2_Figure4(t *testing.T) {
 	}
 }
 
-// Figure 5. "T is set to zero." "RsvdULP [...] 40 bits", of which 0 to 7 lie in the first word of the figure and 8 to 39
-// in the second; QN, MSN and MO of 32 bits each.
-// DDP-5041-4.3-2 to DDP-5041-4.3-6, DDP-5041-4.3-21, DDP-5041-2.3-2
+// Figure 5. "T is set to zero." "RsvdULP [...] 40 bits", of which 0 to 7 lie in the first word of
+// the figure and 8 to 39 in the second; QN, MSN and MO of 32 bits each. DDP-5041-4.3-2 to
+// DDP-5041-4.3-6, DDP-5041-4.3-21, DDP-5041-2.3-2
 func TestRFC5041_4_3_Figure5(t *testing.T) {
-	// A QN that this Receiver does not know says so, so its octets are told apart from their neighbours.
+	// A QN that this Receiver does not know says so, so its octets are told apart from their
+	// neighbours.
 	p := newPair(t)
 	bad := unhex("41" + "5e" + "a1b2c3d4" + "01020300" + "00000001" + "00000000")
 	p.place(bad)

@@ -29,12 +29,13 @@ func TestRFC5041_1_2_OneBufferPerMessage(t *testing.T) {
 	}
 }
 
-// "At the Data Source, the DDP layer MUST segment the data contained in a ULP message into a series of
-// DDP Segments, where each DDP Segment contains a DDP Header and ULP Payload, and MUST be no larger than
-// the MULPDU value Advertised by the LLP." "At the Data Source, the DDP layer MUST send all the data
-// contained in the ULP message. At the Data Sink, the DDP layer MUST Place the ULP Payload contained in
-// all valid incoming DDP Segments associated with a DDP Message into the ULP Buffer."
-// DDP-5041-5.2-1 DDP-5041-5.2-2 DDP-5041-5.2-4 DDP-5041-5.2-5 DDP-5041-5.2-11 DDP-5041-1.1-1
+// "At the Data Source, the DDP layer MUST segment the data contained in a ULP message into a series
+// of DDP Segments, where each DDP Segment contains a DDP Header and ULP Payload, and MUST be no
+// larger than the MULPDU value Advertised by the LLP." "At the Data Source, the DDP layer MUST send
+// all the data contained in the ULP message. At the Data Sink, the DDP layer MUST Place the ULP
+// Payload contained in all valid incoming DDP Segments associated with a DDP Message into the ULP
+// Buffer." DDP-5041-5.2-1 DDP-5041-5.2-2 DDP-5041-5.2-4 DDP-5041-5.2-5 DDP-5041-5.2-11
+// DDP-5041-1.1-1
 func TestRFC5041_5_2_AllOctetsArrive(t *testing.T) {
 	rnd := seeded(t)
 	for _, mulpdu := range []int{128, 1448, 64768} {
@@ -131,8 +132,8 @@ func TestRFC5041_5_2_MULPDUChanges(t *testing.T) {
 	}
 }
 
-// "the MO MUST be set to the octet offset from the first octet in the associated ULP Message (which is
-// defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment."
+// "the MO MUST be set to the octet offset from the first octet in the associated ULP Message (which
+// is defined to be zero) to the first octet in the ULP Payload contained in the DDP Segment."
 // DDP-5041-5.2-7 DDP-5041-5.2-8 DDP-5041-5.4-4
 func TestRFC5041_5_2_UntaggedExample(t *testing.T) {
 	var s Sender
@@ -156,9 +157,8 @@ func TestRFC5041_5_2_UntaggedExample(t *testing.T) {
 }
 
 // "the TO MUST be set to the octet offset from the first octet in the associated ULP Message to the
-// first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the first octet in
-// the associated ULP Message."
-// DDP-5041-5.2-9 DDP-5041-5.2-10 DDP-5041-5.2-11
+// first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the first
+// octet in the associated ULP Message." DDP-5041-5.2-9 DDP-5041-5.2-10 DDP-5041-5.2-11
 func TestRFC5041_5_2_TaggedExample(t *testing.T) {
 	var s Sender
 	m := Message{Tagged: true, STag: 0xA1B2C3D4, TO: 16384, Payload: [][]byte{make([]byte, 2048)}, Len: 2048}
@@ -176,10 +176,10 @@ func TestRFC5041_5_2_TaggedExample(t *testing.T) {
 	}
 }
 
-// "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. Only the DDP Control
-// and RsvdULP Fields MUST be valid for a zero-length Tagged DDP Segment. The STag and TO fields MUST NOT
-// be checked for a zero-length Tagged DDP Message."
-// DDP-5041-5.2-12 DDP-5041-5.2-13 DDP-5041-5.2-14 DDP-5041-4.4-2 DDP-5041-7.1-18
+// "A zero-length DDP Message is allowed and MUST consume exactly one DDP Segment. Only the DDP
+// Control and RsvdULP Fields MUST be valid for a zero-length Tagged DDP Segment. The STag and TO
+// fields MUST NOT be checked for a zero-length Tagged DDP Message." DDP-5041-5.2-12 DDP-5041-5.2-13
+// DDP-5041-5.2-14 DDP-5041-4.4-2 DDP-5041-7.1-18
 func TestRFC5041_5_2_ZeroLength(t *testing.T) {
 	p := newPair(t)
 	write := Message{Tagged: true, STag: 0xFFFFFFFF, TO: 0xFFFFFFFFFFFFFFFF, RsvdULP: 0x40}
@@ -223,11 +223,12 @@ func segmentsOf(t *testing.T, m Message) [][]byte {
 	return cut(&s, &m, 128)
 }
 
-// "MUST transmit DDP Messages in the order they were submitted to the DDP layer", "SHOULD transmit DDP
-// Segments within a DDP Message in increasing MO order for Untagged DDP Messages, and in increasing TO
-// order for Tagged DDP Messages." "MUST Deliver a DDP Message to the ULP at most once", "MUST Deliver DDP
-// Messages to the ULP in the order they were sent by the Data Source."
-// DDP-5041-1.1-1 DDP-5041-5.3-1 DDP-5041-5.3-2 DDP-5041-5.3-3 DDP-5041-5.3-5 DDP-5041-5.3-6 DDP-5041-5.3-7
+// "MUST transmit DDP Messages in the order they were submitted to the DDP layer", "SHOULD transmit
+// DDP Segments within a DDP Message in increasing MO order for Untagged DDP Messages, and in
+// increasing TO order for Tagged DDP Messages." "MUST Deliver a DDP Message to the ULP at most
+// once", "MUST Deliver DDP Messages to the ULP in the order they were sent by the Data Source."
+// DDP-5041-1.1-1 DDP-5041-5.3-1 DDP-5041-5.3-2 DDP-5041-5.3-3 DDP-5041-5.3-5 DDP-5041-5.3-6
+// DDP-5041-5.3-7
 func TestRFC5041_5_3_Order(t *testing.T) {
 	rnd := seeded(t)
 	p := newPair(t)
@@ -283,9 +284,8 @@ func (p *pair) replay(segments [][]byte) {
 	}
 }
 
-// "At the Data Sink, DDP MUST Deliver a DDP Message if and only if all of the following are true:" each
-// missing in turn.
-// DDP-5041-5.4-2 DDP-5041-5.3-4
+// "At the Data Sink, DDP MUST Deliver a DDP Message if and only if all of the following are true:"
+// each missing in turn. DDP-5041-5.4-2 DDP-5041-5.3-4
 func TestRFC5041_5_4_DeliveredIfAndOnlyIf(t *testing.T) {
 	p := newPair(t)
 	p.post(0, 300, 0)
@@ -313,9 +313,8 @@ func TestRFC5041_5_4_DeliveredIfAndOnlyIf(t *testing.T) {
 	p.wantIdle("both are delivered")
 }
 
-// "At the Data Sink, DDP MUST provide the ULP Message Length to the ULP when an Untagged DDP Message is
-// Delivered."
-// DDP-5041-5.4-3 DDP-5041-5.4-4
+// "At the Data Sink, DDP MUST provide the ULP Message Length to the ULP when an Untagged DDP
+// Message is Delivered." DDP-5041-5.4-3 DDP-5041-5.4-4
 func TestRFC5041_5_4_MessageLength(t *testing.T) {
 	p := newPair(t)
 	for n := range 500 {

@@ -9,11 +9,11 @@ import (
 
 // Tests of RFC 5042 where DDP alone answers for it: STags, and the memory behind them.
 
-// "it is the responsibility of the Privileged Resource Manager to ensure that no STag can be created that exposes
-// memory that the consumer had no authority to expose" (§2.2.2), "a base and bounds byte granularity access check must
-// be performed" (§6.2.1), and so the "ULP SHOULD set the base and bounds … to expose only the data to be retrieved"
-// (§6.3.4): every range of a few octets in and around a Region in the middle of an array, whose capacity goes on
-// behind it.
+// "it is the responsibility of the Privileged Resource Manager to ensure that no STag can be
+// created that exposes memory that the consumer had no authority to expose" (§2.2.2), "a base and
+// bounds byte granularity access check must be performed" (§6.2.1), and so the "ULP SHOULD set the
+// base and bounds … to expose only the data to be retrieved" (§6.3.4): every range of a few octets
+// in and around a Region in the middle of an array, whose capacity goes on behind it.
 //
 // SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, SEC-5042-6.3.4-1
 func TestRFC5042_6_2_1_EveryOctet(t *testing.T) {
@@ -48,11 +48,11 @@ func TestRFC5042_6_2_1_EveryOctet(t *testing.T) {
 	}
 }
 
-// "The local ULP can control whether a Data Buffer is exposed for local only, or local and remote access, and
-// assign specific access privileges (read, write, read and write) on a per Stream basis." "some Streams may have
-// read-only access, some may have remote read and write access, while on other Streams, only the local ULP/Local Peer
-// is allowed access." And "an RNIC implementation is not required to support STags that have both" (§6.3.5): here
-// they are.
+// "The local ULP can control whether a Data Buffer is exposed for local only, or local and remote
+// access, and assign specific access privileges (read, write, read and write) on a per Stream
+// basis." "some Streams may have read-only access, some may have remote read and write access,
+// while on other Streams, only the local ULP/Local Peer is allowed access." And "an RNIC
+// implementation is not required to support STags that have both" (§6.3.5): here they are.
 //
 // SEC-5042-2.2.2-1, SEC-5042-6.3.5-3
 func TestRFC5042_2_2_2_RightsPerStream(t *testing.T) {
@@ -82,10 +82,10 @@ func TestRFC5042_2_2_2_RightsPerStream(t *testing.T) {
 	}
 }
 
-// "Protection Domain scope. The STag is valid if used on any Stream within a specific Protection Domain, and is
-// invalid if used on any Stream that is not a member". "Single Stream scope. The STag is valid on a single Stream".
-// "Protection Domain membership is checked by the RNIC prior to taking any action": here placement, in order and
-// early, reading, atomics and invalidation.
+// "Protection Domain scope. The STag is valid if used on any Stream within a specific Protection
+// Domain, and is invalid if used on any Stream that is not a member". "Single Stream scope. The
+// STag is valid on a single Stream". "Protection Domain membership is checked by the RNIC prior to
+// taking any action": here placement, in order and early, reading, atomics and invalidation.
 //
 // SEC-5042-2.2.4-2, SEC-5042-2.2.5-2, SEC-5042-2.2.5-3, SEC-5042-6.1.1-4 to SEC-5042-6.1.1-6
 func TestRFC5042_2_2_5_Scopes(t *testing.T) {
@@ -142,11 +142,12 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 	}
 }
 
-// "an implementation should allocate STags in such a fashion that it is difficult to predict the next allocated STag
-// number, and also ensure that STags are reused at as slow a rate as possible. Any allocation method that would lead to
-// intentional or unintentional reuse of an STag by the peer should be avoided (e.g., a method that always starts with a
-// given STag and monotonically increases it …, or a method that always uses the same STag for each operation)". They are
-// drawn at random from 2^32: of those drawn so far, one in 2^32 comes again, freed or not.
+// "an implementation should allocate STags in such a fashion that it is difficult to predict the
+// next allocated STag number, and also ensure that STags are reused at as slow a rate as possible.
+// Any allocation method that would lead to intentional or unintentional reuse of an STag by the
+// peer should be avoided (e.g., a method that always starts with a given STag and monotonically
+// increases it …, or a method that always uses the same STag for each operation)". They are drawn
+// at random from 2^32: of those drawn so far, one in 2^32 comes again, freed or not.
 //
 // SEC-5042-5.1.1-2, SEC-5042-6.1.1-7 to SEC-5042-6.1.1-9
 func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
@@ -182,11 +183,11 @@ func TestRFC5042_6_1_1_STagsComeAgainByChanceOnly(t *testing.T) {
 	}
 }
 
-// TestRFC5042_6_2_2_FoundBeforeRevoked: who has found a Region before it is revoked, and checks it after that, is refused: a
-// placement, an atomic, the source of a Read Response and a window alike.
+// TestRFC5042_6_2_2_FoundBeforeRevoked: who has found a Region before it is revoked, and checks it
+// after that, is refused: a placement, an atomic, the source of a Read Response and a window alike.
 //
-// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no longer modify the buffer
-// after the ULP revokes remote access rights"
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
+// no longer modify the buffer after the ULP revokes remote access rights"
 // SEC-5042-6.2.2-1, SEC-5042-6.2.2-2
 func TestRFC5042_6_2_2_FoundBeforeRevoked(t *testing.T) {
 	r := register(t, new(Domain), make([]byte, 64), RemoteRead|RemoteWrite|RemoteAtomic, stream)

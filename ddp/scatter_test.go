@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A buffer in two pieces takes a message as one piece of the same length would, however it is cut, and one
-// octet more is too many.
+// A buffer in two pieces takes a message as one piece of the same length would, however it is cut,
+// and one octet more is too many.
 // DDP-5041-5.2-5
 func TestPostInTwoPieces(t *testing.T) {
 	const head, body = 4, 9
@@ -55,7 +55,8 @@ func TestPostInTwoPieces(t *testing.T) {
 	}
 }
 
-// Redirect gives the memory back to its owner: what came is kept in the new place, what comes goes there.
+// Redirect gives the memory back to its owner: what came is kept in the new place, what comes goes
+// there.
 func TestRedirect(t *testing.T) {
 	d := new(Domain)
 	old, other := []byte("abcdefgh"), make([]byte, 8)
@@ -78,8 +79,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// What comes through a window goes where the Region's memory is now, not where it was when the window
-// was made.
+// What comes through a window goes where the Region's memory is now, not where it was when the
+// window was made.
 func TestRedirectTakesWindowsAlong(t *testing.T) {
 	p := newPair(t)
 	old, other := []byte("abcdefgh"), make([]byte, 8)

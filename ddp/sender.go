@@ -55,9 +55,9 @@ func (s *Sender) Start(m *Message) {
 	if m.QN >= numQueues {
 		panic(fmt.Sprintf("BUG: DDP Message for QN %d", m.QN))
 	}
-	// "The Message Sequence Number specifies a sequence number that MUST be increased by one (modulo
-	// 2^32) with each DDP Message targeting the specific Queue Number" and "The initial value for MSN
-	// MUST be one." (RFC 5041 §4.3)
+	// "The Message Sequence Number specifies a sequence number that MUST be increased by one
+	// (modulo 2^32) with each DDP Message targeting the specific Queue Number" and "The initial
+	// value for MSN MUST be one." (RFC 5041 §4.3)
 	s.sent[m.QN]++
 	m.MSN = s.sent[m.QN]
 }
@@ -84,9 +84,9 @@ func (s *Sender) Next(mulpdu int) bool {
 		s.m = nil
 		return false
 	}
-	// "It MUST be set to one on the last DDP Segment of every DDP Message. It MUST NOT be set to one
-	// on any other DDP Segment." (RFC 5041 §4.1) And "A zero-length DDP Message is allowed and MUST
-	// consume exactly one DDP Segment." (RFC 5041 §5.2)
+	// "It MUST be set to one on the last DDP Segment of every DDP Message. It MUST NOT be set to
+	// one on any other DDP Segment." (RFC 5041 §4.1) And "A zero-length DDP Message is allowed and
+	// MUST consume exactly one DDP Segment." (RFC 5041 §5.2)
 	last := s.done+n == uint64(m.Len)
 	s.segment = Segment{Header: s.appendHeader(last), Payload: s.payload, Last: last, Snapshot: m.Source != nil}
 	s.done += n
@@ -180,9 +180,9 @@ func (s *Sender) cut(n uint64) bool {
 func (s *Sender) appendHeader(last bool) []byte {
 	m := s.m
 	if m.Tagged {
-		// "the TO MUST be set to the octet offset from the first octet in the associated ULP Message to
-		// the first octet in the ULP Payload contained in the DDP Segment, plus the TO assigned to the
-		// first octet in the associated ULP Message." (RFC 5041 §5.2)
+		// "the TO MUST be set to the octet offset from the first octet in the associated ULP
+		// Message to the first octet in the ULP Payload contained in the DDP Segment, plus the TO
+		// assigned to the first octet in the associated ULP Message." (RFC 5041 §5.2)
 		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: m.STag, TO: m.TO + s.done}.AppendTo(s.header[:0])
 	}
 	return UntaggedHeader{

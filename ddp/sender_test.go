@@ -187,9 +187,8 @@ func TestSenderBugs(t *testing.T) {
 	}
 }
 
-// "The ULP Message Length MUST be less than 2^32." A message of 2^32-1 octets, as a gather list that names
-// the same memory again and again.
-// DDP-5041-5.2-3 DDP-5041-1.2-1
+// "The ULP Message Length MUST be less than 2^32." A message of 2^32-1 octets, as a gather list
+// that names the same memory again and again. DDP-5041-5.2-3 DDP-5041-1.2-1
 func TestRFC5041_5_2_LongestMessage(t *testing.T) {
 	chunk := make([]byte, 1<<20)
 	var pieces [][]byte

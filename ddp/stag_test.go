@@ -11,15 +11,17 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is likelier
-// than another, no step from one to the next comes often, and one that was given back is not preferred.
+// TestSTagStatistics registers a million Regions: no STag is 0 or given twice, no octet of them is
+// likelier than another, no step from one to the next comes often, and one that was given back is
+// not preferred.
 //
 // RFC 5040 §8.1.1, requirement 8, asks for values that are hard to predict.
 //
 // SEC-5042-5.1.1-2, SEC-5042-6.1.1-7, SEC-5042-6.1.1-9, RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
 func TestSTagStatistics(t *testing.T) {
 	n := testmode.Cases(1_000_000)
-	// A good source is above the 0.1 % point of chi-square once in a thousand times: only three in a row count.
+	// A good source is above the 0.1 % point of chi-square once in a thousand times: only three in
+	// a row count.
 	for try := 1; ; try++ {
 		worst, values := drawn(t, n)
 		if worst < 330.5 { // 255 degrees of freedom
@@ -33,8 +35,8 @@ func TestSTagStatistics(t *testing.T) {
 	}
 }
 
-// drawn registers n Regions, none of which is deregistered, and n more after that. It returns the worst
-// chi-square of the four octets, and the first STags.
+// drawn registers n Regions, none of which is deregistered, and n more after that. It returns the
+// worst chi-square of the four octets, and the first STags.
 func drawn(t *testing.T, n int) (worst float64, values []STag) {
 	d := new(Domain)
 	b := make([]byte, 8)
@@ -82,8 +84,8 @@ func drawn(t *testing.T, n int) (worst float64, values []STag) {
 	return worst, values
 }
 
-// checkSteps: knowing one STag does not tell the next. "No difference between neighbours occurs > 4 times";
-// by chance five times in 10^11 runs.
+// checkSteps: knowing one STag does not tell the next. "No difference between neighbours occurs > 4
+// times"; by chance five times in 10^11 runs.
 func checkSteps(t *testing.T, values []STag) {
 	steps := make(map[STag]int, len(values))
 	most := 0
@@ -98,8 +100,8 @@ func checkSteps(t *testing.T, values []STag) {
 	t.Logf("the commonest step between neighbours occurs %d times", most)
 }
 
-// TestGuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt, and the
-// STags of other streams, which it may know, are as good as wrong ones.
+// TestGuessedSTags has a peer guess: each wrong STag ends its stream at once, the first attempt,
+// and the STags of other streams, which it may know, are as good as wrong ones.
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-3, SEC-5042-6.1.1-6
 func TestGuessedSTags(t *testing.T) {
@@ -166,9 +168,10 @@ func TestGuessedSTags(t *testing.T) {
 	t.Logf("%d streams, each over after 1 attempt; %d of them with STags of other streams or Domains: 0 hits, 0 octets changed", tries, foreigners)
 }
 
-// TestRegistration: a length of zero is no Region, so nothing can be reached by one (irdma's CVE-2023-25775
-// made it all of memory), and nor can a window be empty. Two Regions over the same memory are two names with
-// rights, streams and lives of their own: nothing widens one by the other.
+// TestRegistration: a length of zero is no Region, so nothing can be reached by one (irdma's
+// CVE-2023-25775 made it all of memory), and nor can a window be empty. Two Regions over the same
+// memory are two names with rights, streams and lives of their own: nothing widens one by the
+// other.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestRegistration(t *testing.T) {
@@ -210,8 +213,9 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// TestZeroLength: "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC
-// 5041 §5.2) Whatever they are the message is delivered, and the STag is not even looked up.
+// TestZeroLength: "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP
+// Message." (RFC 5041 §5.2) Whatever they are the message is delivered, and the STag is not even
+// looked up.
 //
 // DDP-5041-5.2-14, DDP-5041-7.1-18
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -240,10 +244,12 @@ func TestZeroLength(t *testing.T) {
 	t.Logf("%d Writes of length 0 with random STags: all delivered, 0 octets changed", n)
 }
 
-// TestRights tries every set of rights with every right that a segment can need, from the stream that the
-// Region is for, from another of its Domain, and from another Domain; and Invalidate from each.
+// TestRights tries every set of rights with every right that a segment can need, from the stream
+// that the Region is for, from another of its Domain, and from another Domain; and Invalidate from
+// each.
 //
-// SEC-5042-6.1.1-4 to SEC-5042-6.1.1-6, RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
+// SEC-5042-6.1.1-4 to SEC-5042-6.1.1-6, RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-8,
+// SEC-5042-6.4.5-2
 func TestRights(t *testing.T) {
 	cells := 0
 	for access := range Access(16) {

@@ -2,8 +2,8 @@ package ddp
 
 import "github.com/rddp/rddp/internal/prototest"
 
-// vectors are whole DDP Segments: header, then payload. They were made by an independent encoder and
-// decoded again by Wireshark. Those with the L bit are the only segment of their message.
+// vectors are whole DDP Segments: header, then payload. They were made by an independent encoder
+// and decoded again by Wireshark. Those with the L bit are the only segment of their message.
 var vectors = []struct {
 	desc     string
 	hex      string

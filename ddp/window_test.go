@@ -62,7 +62,8 @@ func TestWindowRange(t *testing.T) {
 	}
 }
 
-// A window has at most the rights of its Region, and those alone count for it, whatever the Region has.
+// A window has at most the rights of its Region, and those alone count for it, whatever the Region
+// has.
 //
 // SEC-5042-2.2.5-3, SEC-5042-6.1.1-4, SEC-5042-6.1.1-6
 func TestWindowRights(t *testing.T) {
@@ -100,8 +101,8 @@ func TestWindowRights(t *testing.T) {
 	}
 }
 
-// Every range at every bound, of the window by its STag and of the Region by its: what is not inside is
-// refused, and no octet outside the window changes. The names don't mix.
+// Every range at every bound, of the window by its STag and of the Region by its: what is not
+// inside is refused, and no octet outside the window changes. The names don't mix.
 //
 // SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.2-2
 func TestWindowBounds(t *testing.T) {
@@ -114,7 +115,8 @@ func TestWindowBounds(t *testing.T) {
 			w := window(t, r, off, n, RemoteWrite)
 			payload := bytes.Repeat([]byte{^byte(guard)}, length)
 			want := bytes.Clone(g.mem)
-			// The Write as the peer would have it: relative to the window's TO, which may be less than 0.
+			// The Write as the peer would have it: relative to the window's TO, which may be less
+			// than 0.
 			m := Message{Tagged: true, RsvdULP: 0x40, STag: w.STag(), TO: w.TO() + uint64(from-off), Payload: [][]byte{payload}, Len: uint32(length)}
 			ulpdu := cut(&p.s, &m, 1000)[0]
 			early := p.r.TryPlace(p.off+1000, ulpdu)
@@ -277,7 +279,8 @@ func TestWindowEnds(t *testing.T) {
 	}
 }
 
-// A peer can't invalidate the windows of a Region that is every stream's, nor those of another stream.
+// A peer can't invalidate the windows of a Region that is every stream's, nor those of another
+// stream.
 func TestWindowInvalidate(t *testing.T) {
 	d := new(Domain)
 	for _, tt := range []struct {
@@ -312,9 +315,8 @@ func TestWindowOfDiscarded(t *testing.T) {
 	}
 }
 
-// Deregister waits for a placement that is under way, in the Region itself, a window of it, or a window
-// of that; so does a second one at the same time.
-// DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+// Deregister waits for a placement that is under way, in the Region itself, a window of it, or a
+// window of that; so does a second one at the same time. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestDeregisterWaits(t *testing.T) {
@@ -375,9 +377,9 @@ func TestDeregisterWaits(t *testing.T) {
 	}
 }
 
-// Peers write through a window while the application revokes it, or the Region, and then uses the memory:
-// not one octet comes late. What a second window writes goes on when only the first is revoked.
-// DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
+// Peers write through a window while the application revokes it, or the Region, and then uses the
+// memory: not one octet comes late. What a second window writes goes on when only the first is
+// revoked. DDP-5041-8.3.1-7 SEC-5042-6.2.2-2
 func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 	const rounds, part = 48, 1024
 	revoke := []struct {
@@ -441,7 +443,8 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 				if otherLives && beside.Load() < besideBefore+2 {
 					t.Error("the other window has ended too")
 				}
-				// The last Write may have been placed before the window ended, and be counted after.
+				// The last Write may have been placed before the window ended, and be counted
+				// after.
 				if late := through.Load() - before; late > 1 {
 					t.Fatalf("%d Writes through the window after its end", late)
 				}
@@ -458,7 +461,8 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 
 func untouchedZero(b []byte) bool { return bytes.Equal(b, make([]byte, len(b))) }
 
-// Windows come and go in several goroutines while the Region ends: each is either refused or ends with it.
+// Windows come and go in several goroutines while the Region ends: each is either refused or ends
+// with it.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestWindowsRaceWithDeregister(t *testing.T) {

@@ -221,7 +221,8 @@ func beside(t *testing.T) (a, b *net.TCPConn) {
 	return x.(*net.TCPConn), y.(*net.TCPConn)
 }
 
-// TestErrorsAreThoseOfTCP does the same to a *net.TCPConn and to a Conn, in TCP mode and in DDP mode.
+// TestErrorsAreThoseOfTCP does the same to a *net.TCPConn and to a Conn, in TCP mode and in DDP
+// mode.
 func TestErrorsAreThoseOfTCP(t *testing.T) {
 	over := func(initiator bool, cfg *extsock.Config) func(t *testing.T) (c, peer tcpLike) {
 		return func(t *testing.T) (c, peer tcpLike) {

@@ -74,8 +74,9 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestCloseWaitsForTheSendBuffer: where TCP is below a send buffer of the process, Close returns when that is empty, in
-// either mode, or else a program that ends behind Close would lose what it has written.
+// TestCloseWaitsForTheSendBuffer: where TCP is below a send buffer of the process, Close returns
+// when that is empty, in either mode, or else a program that ends behind Close would lose what it
+// has written.
 func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	for _, ddp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("DDP mode %t", ddp), func(t *testing.T) {
@@ -123,8 +124,8 @@ func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWaitForNobody: after SetLinger(0) Close waits for no peer, and without it until CloseTimeout is over, and
-// says that octets are lost.
+// TestCloseDoesNotWaitForNobody: after SetLinger(0) Close waits for no peer, and without it until
+// CloseTimeout is over, and says that octets are lost.
 func TestCloseDoesNotWaitForNobody(t *testing.T) {
 	for _, abortive := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

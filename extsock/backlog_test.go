@@ -99,8 +99,8 @@ func TestAcceptDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestServerSpeaksFirst: with StartupPrefer, and no SniffTimeout, a server that writes first reaches a plain client that
-// waits for that, and then reads all of what the client says.
+// TestServerSpeaksFirst: with StartupPrefer, and no SniffTimeout, a server that writes first
+// reaches a plain client that waits for that, and then reads all of what the client says.
 func TestServerSpeaksFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
@@ -127,8 +127,8 @@ func TestServerSpeaksFirst(t *testing.T) {
 	})
 }
 
-// TestFailedStartupIsNotAccepted: the program never sees a connection of which startup has failed; if it has the
-// connection already, each call says what has failed.
+// TestFailedStartupIsNotAccepted: the program never sees a connection of which startup has failed;
+// if it has the connection already, each call says what has failed.
 func TestFailedStartupIsNotAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		startup extsock.Startup
@@ -185,8 +185,9 @@ func delayed(t *testing.T, cfg extsock.Config) (*extsock.Listener, *extsock.Conf
 	return l, &cfg
 }
 
-// TestAcceptAndClose: a connection that the server accepts and closes, before its peer's Request is there or after it, is
-// one that was accepted and closed for the peer, too: the one connection that it dials comes about, and ends.
+// TestAcceptAndClose: a connection that the server accepts and closes, before its peer's Request is
+// there or after it, is one that was accepted and closed for the peer, too: the one connection that
+// it dials comes about, and ends.
 func TestAcceptAndClose(t *testing.T) {
 	for _, s := range bySelf {
 		for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Minute} {
@@ -235,8 +236,8 @@ func TestAcceptAndClose(t *testing.T) {
 	}
 }
 
-// TestAcceptAndCloseOfAPlainPeer: the end reaches a peer that says nothing after a second, one that has said something at
-// once, and as a reset: what it has said was not read.
+// TestAcceptAndCloseOfAPlainPeer: the end reaches a peer that says nothing after a second, one that
+// has said something at once, and as a reset: what it has said was not read.
 func TestAcceptAndCloseOfAPlainPeer(t *testing.T) {
 	for _, sent := range []string{"", "GET /"} {
 		bubble(t, func(t *testing.T) {
@@ -259,8 +260,8 @@ func TestAcceptAndCloseOfAPlainPeer(t *testing.T) {
 	}
 }
 
-// TestListenerCloseResets: connections that nobody has accepted are reset, in whatever state they are, and none comes
-// out of Accept.
+// TestListenerCloseResets: connections that nobody has accepted are reset, in whatever state they
+// are, and none comes out of Accept.
 func TestListenerCloseResets(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		c, err := extsock.Dial("sim", "sim:1", cfg)
@@ -292,7 +293,8 @@ func TestListenerCloseResets(t *testing.T) {
 	})
 }
 
-// TestListenerDeadline: Accept obeys it, also if it is moved meanwhile; a passed one hides what has come, as TCP's.
+// TestListenerDeadline: Accept obeys it, also if it is moved meanwhile; a passed one hides what has
+// come, as TCP's.
 func TestListenerDeadline(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		begin := time.Now()
@@ -322,7 +324,8 @@ func TestListenerDeadline(t *testing.T) {
 	})
 }
 
-// TestListenerOfTheSystem: a Listener over the operating system's TCP has its socket, in either way of startup.
+// TestListenerOfTheSystem: a Listener over the operating system's TCP has its socket, in either way
+// of startup.
 func TestListenerOfTheSystem(t *testing.T) {
 	for _, s := range append(bySelf, extsock.StartupOff) {
 		l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: s})
@@ -365,8 +368,8 @@ func TestListenerOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestBacklogIsBounded: of many connections that nobody accepts so many are started up, and the others as soon as some have
-// been accepted.
+// TestBacklogIsBounded: of many connections that nobody accepts so many are started up, and the
+// others as soon as some have been accepted.
 func TestBacklogIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const more = 10
@@ -411,7 +414,8 @@ func (l *failing) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestAcceptSaysWhatFails below: each error once, and then what comes. A listener that is closed from below ends Accept.
+// TestAcceptSaysWhatFails below: each error once, and then what comes. A listener that is closed
+// from below ends Accept.
 func TestAcceptSaysWhatFails(t *testing.T) {
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -442,8 +446,8 @@ func TestAcceptSaysWhatFails(t *testing.T) {
 	}
 }
 
-// TestStartupIsTheProgramsOwn: with JudgeRequests, and where the program posts receive buffers to each connection, a Listener
-// starts nothing up.
+// TestStartupIsTheProgramsOwn: with JudgeRequests, and where the program posts receive buffers to
+// each connection, a Listener starts nothing up.
 func TestStartupIsTheProgramsOwn(t *testing.T) {
 	for desc, cfg := range map[string]extsock.Config{
 		"JudgeRequests": {JudgeRequests: true},
@@ -539,7 +543,8 @@ func TestDialRemembersNoMore(t *testing.T) {
 	})
 }
 
-// TestAcceptAfterClose says so, also where a deadline has passed: a server that polls with deadlines would never end.
+// TestAcceptAfterClose says so, also where a deadline has passed: a server that polls with
+// deadlines would never end.
 func TestAcceptAfterClose(t *testing.T) {
 	startups(t, func(t *testing.T, l *extsock.Listener, n *simtoe.Network, cfg *extsock.Config) {
 		l.SetDeadline(time.Now().Add(-time.Second))
@@ -550,7 +555,8 @@ func TestAcceptAfterClose(t *testing.T) {
 	})
 }
 
-// TestFailedStartupIsSaid by each call that needs the connection, until Close, and not that the connection is closed.
+// TestFailedStartupIsSaid by each call that needs the connection, until Close, and not that the
+// connection is closed.
 func TestFailedStartupIsSaid(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupRequire})

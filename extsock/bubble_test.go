@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// bubbleTime bounds a bubble in real time. One takes milliseconds, and much longer on a busy machine under the race
-// detector.
+// bubbleTime bounds a bubble in real time. One takes milliseconds, and much longer on a busy
+// machine under the race detector.
 const bubbleTime = 2 * time.Minute
 
-// bubble is synctest.Test with a bound. A goroutine that spins holds the bubble's clock, so no deadline in it ever comes; the
-// clock outside goes on. Nothing but a panic ends such a goroutine; it shows where all of them are.
+// bubble is synctest.Test with a bound. A goroutine that spins holds the bubble's clock, so no
+// deadline in it ever comes; the clock outside goes on. Nothing but a panic ends such a goroutine;
+// it shows where all of them are.
 func bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	name := t.Name()

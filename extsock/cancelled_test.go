@@ -14,8 +14,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// heldUpPair is a Conn that may have one Read outstanding, and has: its peer does not answer. A second one is queued
-// behind it, and its time is over a second from now; what ends with it comes from queued.
+// heldUpPair is a Conn that may have one Read outstanding, and has: its peer does not answer. A
+// second one is queued behind it, and its time is over a second from now; what ends with it comes
+// from queued.
 func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	t.Helper()
 	p, c = rawPair(t, extsock.Config{ORD: 1}, nil)
@@ -35,8 +36,8 @@ func heldUpPair(t *testing.T) (p *rawPeer, c *extsock.Conn, queued chan error) {
 	return p, c, queued
 }
 
-// TestCancelLetsTheNextGo: what is queued behind a Read that may not go out yet goes out as soon as that one's time is
-// over.
+// TestCancelLetsTheNextGo: what is queued behind a Read that may not go out yet goes out as soon as
+// that one's time is over.
 func TestCancelLetsTheNextGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
@@ -80,8 +81,9 @@ func TestCancelLetsCloseGo(t *testing.T) {
 	})
 }
 
-// TestDeadlineBesideALongWrite: the time of a short operation is over while its octets are on their way, and a long one of
-// another caller has begun behind it. Only what is the short one's is copied, and the connection lives on.
+// TestDeadlineBesideALongWrite: the time of a short operation is over while its octets are on their
+// way, and a long one of another caller has begun behind it. Only what is the short one's is
+// copied, and the connection lives on.
 func TestDeadlineBesideALongWrite(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c, queued := heldUpPair(t)
@@ -117,8 +119,9 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 	})
 }
 
-// TestCloseBehindAnUnansweredRead: what a long Write has sent is complete only behind a Read that the peer does not answer.
-// When the Write's time is over its end is not waited for, and Close sends the end of the stream.
+// TestCloseBehindAnUnansweredRead: what a long Write has sent is complete only behind a Read that
+// the peer does not answer. When the Write's time is over its end is not waited for, and Close
+// sends the end of the stream.
 func TestCloseBehindAnUnansweredRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

@@ -63,8 +63,9 @@ func decode(t testing.TB, file []byte, crc bool) captured {
 	return c
 }
 
-// decodeWithErrors decodes a capture and checks that every FPDU has a good CRC, if it has one, and that no segment
-// of a Send is missing between two others. An FPDU that is not whole gives an error.
+// decodeWithErrors decodes a capture and checks that every FPDU has a good CRC, if it has one, and
+// that no segment of a Send is missing between two others. An FPDU that is not whole gives an
+// error.
 func decodeWithErrors(t testing.TB, file []byte, crc bool) captured {
 	t.Helper()
 	c := captured{writes: map[string][]byte{}, sends: map[string][]byte{}}
@@ -130,7 +131,8 @@ func newTraffic(t testing.TB, ci, cr *extsock.Conn) *traffic {
 
 const trafficUnit = 64 << 10
 
-// write writes units in pieces of all kinds of lengths, and tells in the last octet whether more come.
+// write writes units in pieces of all kinds of lengths, and tells in the last octet whether more
+// come.
 func (f *traffic) write(i int) {
 	for n := 0; ; n++ {
 		unit := pattern(trafficUnit, byte(n))
@@ -593,8 +595,8 @@ func TestCaptureTimes(t *testing.T) {
 	})
 }
 
-// TestCaptureIsSwitchedByMany starts and stops captures from several goroutines, while the connection is
-// opened, used and closed.
+// TestCaptureIsSwitchedByMany starts and stops captures from several goroutines, while the
+// connection is opened, used and closed.
 func TestCaptureIsSwitchedByMany(t *testing.T) {
 	var file bytes.Buffer
 	cp := newCapture(t, &file)

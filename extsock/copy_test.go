@@ -47,8 +47,9 @@ var copyPairs = map[string]func(t *testing.T) (from, to *extsock.Conn){
 	},
 }
 
-// TestCopy: a file goes through io.Copy, and net.Buffers, into a connection and out of the other end
-// into a file, in each mode. In DDP mode package os must not find the socket and send the octets past DDP.
+// TestCopy: a file goes through io.Copy, and net.Buffers, into a connection and out of the other
+// end into a file, in each mode. In DDP mode package os must not find the socket and send the
+// octets past DDP.
 func TestCopy(t *testing.T) {
 	content := pattern(300_000, 1)
 	name := filepath.Join(t.TempDir(), "content")
@@ -122,8 +123,8 @@ func (c *copier) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, struct{ io.Reader }{c.Stream})
 }
 
-// TestCopyUsesTheStream: in TCP mode io.Copy reaches the stream's own ways, which may need no copy; with a
-// capture it does not, and what was read ahead comes first.
+// TestCopyUsesTheStream: in TCP mode io.Copy reaches the stream's own ways, which may need no copy;
+// with a capture it does not, and what was read ahead comes first.
 func TestCopyUsesTheStream(t *testing.T) {
 	for _, captured := range []bool{false, true} {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -157,7 +158,8 @@ func TestCopyUsesTheStream(t *testing.T) {
 	}
 }
 
-// TestConnectionBelow: NetConn, File, SyscallConn and the half-closes, in each mode and over what has none.
+// TestConnectionBelow: NetConn, File, SyscallConn and the half-closes, in each mode and over what
+// has none.
 func TestConnectionBelow(t *testing.T) {
 	a, b := kernelStreams(t)
 	plain := extsock.NewConn(a, true, nil)

@@ -20,7 +20,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists them all.
+// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
+// them all.
 
 // startupReply answers an Initiator's Request with b, in two pieces.
 func startupReply(t *testing.T, s net.Conn, first, second []byte) {
@@ -36,9 +37,9 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 	}
 }
 
-// TestCVE_2022_50136_ReplyInTwoSegments: siw told its user twice of an MPA Reply that came in two TCP segments, and
-// refused one that the first FPDU was glued to. Here the Reply is cut at every octet, with an FPDU behind it: startup
-// is over once, and the message arrives.
+// TestCVE_2022_50136_ReplyInTwoSegments: siw told its user twice of an MPA Reply that came in two
+// TCP segments, and refused one that the first FPDU was glued to. Here the Reply is cut at every
+// octet, with an FPDU behind it: startup is over once, and the message arrives.
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
 	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
@@ -90,10 +91,10 @@ func badRequests() (all [][]byte) {
 	return all
 }
 
-// TestCVE_2026_74345_MalformedRequest: siw dropped its last reference to a connection with a malformed MPA Request, and
-// then used it; CVE-2023-52513: it closed such a one and its listener was gone. Here a malformed Request ends the
-// switch with an error, whichever way it was asked for; the connection can be asked again, and closed, twice, with
-// the listener closed before.
+// TestCVE_2026_74345_MalformedRequest: siw dropped its last reference to a connection with a
+// malformed MPA Request, and then used it; CVE-2023-52513: it closed such a one and its listener
+// was gone. Here a malformed Request ends the switch with an error, whichever way it was asked for;
+// the connection can be asked again, and closed, twice, with the listener closed before.
 func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 	for i, bad := range badRequests() {
 		for _, ask := range []bool{false, true} {
@@ -135,8 +136,9 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 	}
 }
 
-// TestCVE_2022_48725_FailedStartupLeavesNothing: siw leaked references when it could not create a queue pair. Here a
-// startup that fails in every way leaves no Region in a shared Protection Domain, no goroutine and no request.
+// TestCVE_2022_48725_FailedStartupLeavesNothing: siw leaked references when it could not create a
+// queue pair. Here a startup that fails in every way leaves no Region in a shared Protection
+// Domain, no goroutine and no request.
 func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 	replies := map[string][]byte{
 		"no reply":        nil,
@@ -170,9 +172,9 @@ func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestCVE_2022_50666_PeerClosesDuringClose: siw used a queue pair after it was freed, where the peer closed while it
-// was being destroyed. Here both sides close at the same time, with work under way, in many rounds: each request
-// completes exactly once, and nothing is left.
+// TestCVE_2022_50666_PeerClosesDuringClose: siw used a queue pair after it was freed, where the
+// peer closed while it was being destroyed. Here both sides close at the same time, with work under
+// way, in many rounds: each request completes exactly once, and nothing is left.
 func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	rounds := 50
 	if testmode.Full {
@@ -213,8 +215,8 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_64321_BacklogIsFull: nvmet leaked what waited when the backlog was full, siw when the listener closed.
-// Here connections that nobody accepts end with the listener.
+// TestCVE_2026_64321_BacklogIsFull: nvmet leaked what waited when the backlog was full, siw when
+// the listener closed. Here connections that nobody accepts end with the listener.
 func TestCVE_2026_64321_BacklogIsFull(t *testing.T) {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
 	if err != nil {

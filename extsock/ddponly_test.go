@@ -18,7 +18,8 @@ import (
 
 var everyStartup = []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire}
 
-// TestDialDDPAndAcceptDDP: whatever Config.Startup says at either end, both return connections in DDP mode.
+// TestDialDDPAndAcceptDDP: whatever Config.Startup says at either end, both return connections in
+// DDP mode.
 func TestDialDDPAndAcceptDDP(t *testing.T) {
 	for _, here := range everyStartup {
 		for _, there := range everyStartup {
@@ -56,7 +57,8 @@ func TestDialDDPAndAcceptDDP(t *testing.T) {
 	}
 }
 
-// TestDialDDPNeverFallsBack: a peer that closes, or says something else, gives an error, each time it is dialled.
+// TestDialDDPNeverFallsBack: a peer that closes, or says something else, gives an error, each time
+// it is dialled.
 func TestDialDDPNeverFallsBack(t *testing.T) {
 	tests := []struct {
 		desc string
@@ -92,8 +94,8 @@ func TestDialDDPNeverFallsBack(t *testing.T) {
 	}
 }
 
-// TestAcceptDDPPassesOver: a silent peer, a plain one and one whose startup fails come first, and the connection in DDP
-// mode is returned at once all the same.
+// TestAcceptDDPPassesOver: a silent peer, a plain one and one whose startup fails come first, and
+// the connection in DDP mode is returned at once all the same.
 func TestAcceptDDPPassesOver(t *testing.T) {
 	for _, startup := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -143,7 +145,8 @@ func TestAcceptDDPPassesOver(t *testing.T) {
 	}
 }
 
-// TestAcceptDDPWithoutRoomForPrivateData: no connection could be switched, so AcceptDDP does not wait for one.
+// TestAcceptDDPWithoutRoomForPrivateData: no connection could be switched, so AcceptDDP does not
+// wait for one.
 func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
 	for _, startup := range everyStartup {
 		l, err := extsock.Listen("tcp", "rddp:1", &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: startup, PrivateData: make([]byte, 500)})
@@ -157,8 +160,8 @@ func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
 	}
 }
 
-// TestNothingPlainIsPromoted: a Dialer and a ListenConfig have no method of package net that makes a connection which is
-// no extended socket.
+// TestNothingPlainIsPromoted: a Dialer and a ListenConfig have no method of package net that makes
+// a connection which is no extended socket.
 func TestNothingPlainIsPromoted(t *testing.T) {
 	for typ, ours := range map[reflect.Type]string{
 		reflect.TypeFor[*extsock.Dialer]():       " Dial DialContext DialDDP ",

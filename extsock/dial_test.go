@@ -82,8 +82,8 @@ func plainEcho(s toe.Stream) {
 	}
 }
 
-// TestDialPrefersDDP: what plain peers do with an MPA Request, why Dial fell back, and that the address is
-// remembered.
+// TestDialPrefersDDP: what plain peers do with an MPA Request, why Dial fell back, and that the
+// address is remembered.
 func TestDialPrefersDDP(t *testing.T) {
 	tests := []struct {
 		desc        string
@@ -203,7 +203,8 @@ func TestDialPrefersDDP(t *testing.T) {
 	}
 }
 
-// TestDialForgets: after FallbackFor the peer is tried again, and with a negative one nothing is remembered.
+// TestDialForgets: after FallbackFor the peer is tried again, and with a negative one nothing is
+// remembered.
 func TestDialForgets(t *testing.T) {
 	for _, tt := range []struct {
 		keep, wait time.Duration
@@ -330,8 +331,8 @@ func TestDialDoesNotFallBack(t *testing.T) {
 	}
 }
 
-// TestDialKeepsAConnectionOnWhichThePeerSpoke: a server-first peer is known before anything is sent, and
-// the connection is as good as new.
+// TestDialKeepsAConnectionOnWhichThePeerSpoke: a server-first peer is known before anything is
+// sent, and the connection is as good as new.
 func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -357,8 +358,8 @@ func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
 	})
 }
 
-// TestFallenBackConnSwitchesLater: the program switches the same connection itself, and its Config bounds that, not the time
-// of the try.
+// TestFallenBackConnSwitchesLater: the program switches the same connection itself, and its Config
+// bounds that, not the time of the try.
 func TestFallenBackConnSwitchesLater(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -464,7 +465,8 @@ func TestDialPrefersDDPOfAPeerThatResets(t *testing.T) {
 	over.Wait()
 }
 
-// unreachable is a network to whose peers the way is lost after the first connection, as an ICMP message says it.
+// unreachable is a network to whose peers the way is lost after the first connection, as an ICMP
+// message says it.
 type unreachable struct {
 	*simtoe.Network
 	dials int

@@ -12,8 +12,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial for ever, whatever Config.Startup is and
-// without a context or Timeout of the program's: a TLS handshake has 10 s.
+// TestDialTLSSilentPeer: a server that accepts and says nothing does not keep Dial for ever,
+// whatever Config.Startup is and without a context or Timeout of the program's: a TLS handshake has
+// 10 s.
 func TestDialTLSSilentPeer(t *testing.T) {
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
 		synctest.Test(t, func(t *testing.T) {

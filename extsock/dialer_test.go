@@ -21,8 +21,8 @@ import (
 // modeKey is where TestHTTP's server puts the connection of a request.
 type modeKey struct{}
 
-// TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between old peers and
-// new ones, through one port.
+// TestHTTP: net/http runs over extended sockets as it does over TCP, in either mode, between old
+// peers and new ones, through one port.
 func TestHTTP(t *testing.T) {
 	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -252,7 +252,8 @@ func TestNewListener(t *testing.T) {
 	}
 }
 
-// TestDialerUsesNetDialer: the settings of net.Dialer and net.ListenConfig reach the operating system's TCP.
+// TestDialerUsesNetDialer: the settings of net.Dialer and net.ListenConfig reach the operating
+// system's TCP.
 func TestDialerUsesNetDialer(t *testing.T) {
 	asked := 0
 	control := func(network, address string, c syscall.RawConn) error { asked++; return nil }

@@ -24,11 +24,11 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// In a bubble a goroutine that spins makes the test hang, and one that waits for ever makes it panic:
-// these tests need no clock of their own.
+// In a bubble a goroutine that spins makes the test hang, and one that waits for ever makes it
+// panic: these tests need no clock of their own.
 
-// TestFencedResponderEnds: the Initiator never sends an FPDU. What the Responder has queued can't go
-// out, and is flushed when the peer goes away or Close has waited long enough.
+// TestFencedResponderEnds: the Initiator never sends an FPDU. What the Responder has queued can't
+// go out, and is flushed when the peer goes away or Close has waited long enough.
 func TestFencedResponderEnds(t *testing.T) {
 	for _, how := range []string{"our Close", "the peer's FIN", "reset"} {
 		t.Run(how, func(t *testing.T) {
@@ -60,7 +60,8 @@ func TestFencedResponderEnds(t *testing.T) {
 	}
 }
 
-// TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard yet.
+// TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard
+// yet.
 func TestPostAndCloseAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Delay: time.Millisecond}, simtoe.Config{})
@@ -89,7 +90,8 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 	})
 }
 
-// TestCloseWithReadsQueued: Reads beyond the ORD, and a Send behind them, all go out before the FIN.
+// TestCloseWithReadsQueued: Reads beyond the ORD, and a Send behind them, all go out before the
+// FIN.
 func TestCloseWithReadsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1, Messages: true}}, inMessages)
@@ -110,8 +112,8 @@ func TestCloseWithReadsQueued(t *testing.T) {
 	})
 }
 
-// TestPostAfterThePeersClose: what needs the peer's answer is refused after its close with a writer's error, in either
-// mode; io.EOF is what a reader gets.
+// TestPostAfterThePeersClose: what needs the peer's answer is refused after its close with a
+// writer's error, in either mode; io.EOF is what a reader gets.
 func TestPostAfterThePeersClose(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -162,7 +164,8 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 	})
 }
 
-// TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds that, too.
+// TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds that,
+// too.
 func TestFailedAndBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
@@ -184,7 +187,8 @@ func TestFailedAndBlocked(t *testing.T) {
 	})
 }
 
-// TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it goes on.
+// TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it
+// goes on.
 func TestAnswersAfterAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, RecvDepth: 1, RecvSize: 100}}, inMessages)
@@ -318,8 +322,9 @@ func TestUseAfterClose(t *testing.T) {
 	}
 }
 
-// TestAbandonedWrite: a Write whose time is over in the middle has its octets go out from a copy, each later one
-// takes nothing, and the connection lives on, over a stream that can be waited for and over one that can't.
+// TestAbandonedWrite: a Write whose time is over in the middle has its octets go out from a copy,
+// each later one takes nothing, and the connection lives on, over a stream that can be waited for
+// and over one that can't.
 func TestAbandonedWrite(t *testing.T) {
 	for _, mode := range []side{inMessages, {}} {
 		for _, hide := range []bool{false, true} {

@@ -13,9 +13,10 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// TestFINInsideAMessage: a FIN behind a segment that is not its message's last is no orderly end, or a program that reads
-// messages until io.EOF would take a cut conversation for a whole one. DDP Graceful Teardown is "The act of closing a DDP
-// Stream such that all in-progress and pending DDP Messages are allowed to complete successfully" (RFC 5041 §3.2).
+// TestFINInsideAMessage: a FIN behind a segment that is not its message's last is no orderly end,
+// or a program that reads messages until io.EOF would take a cut conversation for a whole one. DDP
+// Graceful Teardown is "The act of closing a DDP Stream such that all in-progress and pending DDP
+// Messages are allowed to complete successfully" (RFC 5041 §3.2).
 func TestFINInsideAMessage(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

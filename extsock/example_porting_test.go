@@ -169,8 +169,8 @@ const (
 	slotSize  = 1 << 10
 )
 
-// echoByRing serves a client that writes its questions into one ring of memory and reads the answers from
-// another. Only a slot's number and a length go by message: 1 octet and 2.
+// echoByRing serves a client that writes its questions into one ring of memory and reads the
+// answers from another. Only a slot's number and a length go by message: 1 octet and 2.
 func echoByRing(nc net.Conn) {
 	c := nc.(*extsock.Conn)
 	defer c.Close()

@@ -13,7 +13,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A server lends memory to its peer, which reads it one-sidedly: the server's program takes no part.
+// A server lends memory to its peer, which reads it one-sidedly: the server's program takes no
+// part.
 func Example() {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", nil)
 	if err != nil {
@@ -60,7 +61,8 @@ func Example() {
 	// Output: one-sided
 }
 
-// A connection is plain TCP until both programs switch it, at a point that their protocol agrees on.
+// A connection is plain TCP until both programs switch it, at a point that their protocol agrees
+// on.
 func ExampleConn_EnableDDP() {
 	a, b := net.Pipe()
 	client, server := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
@@ -125,12 +127,13 @@ func ExampleConn_Post() {
 	}
 	fmt.Printf("%s\n", back)
 	// Output:
-	// RDMA Write 0: success, 5 octets
-	// RDMA Read 1: success, 5 octets
+	// RDMA Write 0: success, 5 bytes
+	// RDMA Read 1: success, 5 bytes
 	// hello
 }
 
-// One port serves peers that speak MPA in DDP mode and all others in plain TCP; the program is the same for both.
+// One port serves peers that speak MPA in DDP mode and all others in plain TCP; the program is the
+// same for both.
 func ExampleDialer() {
 	lc := extsock.ListenConfig{Config: &extsock.Config{Startup: extsock.StartupPrefer}}
 	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -175,7 +178,8 @@ func ExampleDialer() {
 	// DDP: hello
 }
 
-// A connection that has been in use for a while is captured for a moment, for Wireshark or rddp dump.
+// A connection that has been in use for a while is captured for a moment, for Wireshark or rddp
+// dump.
 func ExampleConn_StartCapture() {
 	client, server := pipe(nil, nil)
 	defer client.Close()

@@ -128,7 +128,7 @@ func Example_waitBatch() {
 		left -= n
 	}
 	// Output:
-	// RDMA Write 0: success, 10 octets
-	// RDMA Write 1: success, 20 octets
-	// RDMA Write 2: success, 30 octets
+	// RDMA Write 0: success, 10 bytes
+	// RDMA Write 1: success, 20 bytes
+	// RDMA Write 2: success, 30 bytes
 }

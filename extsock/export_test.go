@@ -67,7 +67,8 @@ func MemoryTaken() int64 { return driver.MemoryInUse() }
 // Unread returns how many octets c holds of unread messages.
 func Unread(c *Conn) int64 { return c.verbs.driver.Unread() }
 
-// MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and the windows.
+// MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and
+// the windows.
 func MemoryReserved() int64 { return driver.MemoryReserved() }
 
 // Window returns for how many messages the peer of c has credits at most.

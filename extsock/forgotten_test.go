@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTheClosedAreForgotten: nothing keeps a connection in memory that is over, no timer either, however long the
-// close timeout and the deadlines are.
+// TestTheClosedAreForgotten: nothing keeps a connection in memory that is over, no timer either,
+// however long the close timeout and the deadlines are.
 func TestTheClosedAreForgotten(t *testing.T) {
 	ends := map[string]func(a, b *extsock.Conn){
 		"in order": func(a, b *extsock.Conn) { a.Close(); b.Close() },

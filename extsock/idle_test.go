@@ -22,9 +22,10 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// What an idle connection costs. For each kind of connection there are two processes of their own, so that
-// nothing else is measured: one dials, one accepts. Each connection exchanges messages, so that it has made
-// all that it makes at its first use, and then both programs wait for more in Read.
+// What an idle connection costs. For each kind of connection there are two processes of their own,
+// so that nothing else is measured: one dials, one accepts. Each connection exchanges messages, so
+// that it has made all that it makes at its first use, and then both programs wait for more in
+// Read.
 
 // An idleKind is a kind of connection.
 type idleKind string
@@ -33,19 +34,20 @@ const (
 	idleTCP      idleKind = "tcp"
 	idleStream   idleKind = "stream"
 	idleMessages idleKind = "messages"
-	// idleSparse is idleStream where all pools are emptied before each connection is used for the last time:
-	// as where messages come so rarely that a connection shares no memory with others that it keeps.
+	// idleSparse is idleStream where all pools are emptied before each connection is used for the
+	// last time: as where messages come so rarely that a connection shares no memory with others
+	// that it keeps.
 	idleSparse idleKind = "sparse"
 	// idleBurst is idleStream after Writes for which all queues were as long as they get.
 	idleBurst idleKind = "burst"
 )
 
-// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP: the heap's objects
-// and stacks.
+// maxIdleOctets is the most that an idle connection in DDP mode may take beyond one of TCP: the
+// heap's objects and stacks.
 const maxIdleOctets = 32 << 10
 
-// TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that waits in
-// Read, and little memory.
+// TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that
+// waits in Read, and little memory.
 func TestIdleConnections(t *testing.T) {
 	n, most := int64(200), int64(maxIdleOctets)
 	if testmode.Slow() {
@@ -75,7 +77,8 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// TestIdleKeepsNoMemory: an idle connection refers to no memory that a message was sent from or read into.
+// TestIdleKeepsNoMemory: an idle connection refers to no memory that a message was sent from or
+// read into.
 func TestIdleKeepsNoMemory(t *testing.T) {
 	for _, kind := range []idleKind{idleStream, idleMessages} {
 		for _, size := range []int{idleShort, idleLong} {
@@ -122,8 +125,8 @@ func TestIdleKeepsNoMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkIdle measures 10,000 connections. The metrics are per connection, of the process that dials
-// and of the one that accepts: octets that are resident, in use by the heap, by its live
+// BenchmarkIdle measures 10,000 connections. The metrics are per connection, of the process that
+// dials and of the one that accepts: octets that are resident, in use by the heap, by its live
 // objects and by stacks, and goroutines, the program's included.
 func BenchmarkIdle(b *testing.B) {
 	const n = 10_000
@@ -160,7 +163,8 @@ type idleFigures struct {
 	Goroutines  int64
 }
 
-// memory is what can be compared where connections are few: gaps in the heap differ from run to run.
+// memory is what can be compared where connections are few: gaps in the heap differ from run to
+// run.
 func (f idleFigures) memory() int64 { return f.Live + f.Stack }
 
 // add adds g to f, sign times.
@@ -172,7 +176,8 @@ func (f *idleFigures) add(g idleFigures, sign int64) {
 	f.Goroutines += sign * g.Goroutines
 }
 
-// measureIdle returns what n idle connections have added to the process that dials and to the one that accepts.
+// measureIdle returns what n idle connections have added to the process that dials and to the one
+// that accepts.
 func measureIdle(t testing.TB, kind idleKind, n int64) (figures [2]idleFigures) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), idleTimeout)
@@ -209,7 +214,8 @@ const idleTimeout = 3 * time.Minute
 
 const idlePeerEnv = "RDDP_IDLE_PEER"
 
-// emulatorEnv names the program that runs this test binary where .ci/machine does: what go test has after -exec.
+// emulatorEnv names the program that runs this test binary where .ci/machine does: what go test has
+// after -exec.
 const emulatorEnv = "RDDP_EMULATOR"
 
 // An idlePeer is one of the two processes.
@@ -289,7 +295,8 @@ func runIdlePeer(env string) error {
 	return err
 }
 
-// checkFileLimit says clearly that N connections can't be had. Go has raised the limit as far as the process may.
+// checkFileLimit says clearly that N connections can't be had. Go has raised the limit as far as
+// the process may.
 func (j idleJob) checkFileLimit() error {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
@@ -365,8 +372,8 @@ func (j idleJob) dial() error {
 	return nil
 }
 
-// The messages that every connection exchanges: a long one, and enough short ones for a waiting reader to
-// take the role of receiving.
+// The messages that every connection exchanges: a long one, and enough short ones for a waiting
+// reader to take the role of receiving.
 const (
 	idleRounds   = 8
 	idleShort    = 64
@@ -418,8 +425,9 @@ func waitIdle(c net.Conn) {
 	c.Read(make([]byte, idleShort))
 }
 
-// figuresNow returns what this process has, after garbage collections such as an idle process has every
-// two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most goroutines are left.
+// figuresNow returns what this process has, after garbage collections such as an idle process has
+// every two minutes: they empty pools and shrink stacks, by and by. Before them, no more than most
+// goroutines are left.
 func figuresNow(most int64) (f idleFigures) {
 	for deadline := time.Now().Add(time.Minute); int64(runtime.NumGoroutine()) > most && time.Now().Before(deadline); {
 		runtime.Gosched()
@@ -428,8 +436,8 @@ func figuresNow(most int64) (f idleFigures) {
 	for i := range 20 {
 		debug.FreeOSMemory() // a collection, too
 		before := m.StackInuse
-		// A pool keeps for two collections what was put into it, and the last Read puts its buffer there when it
-		// sleeps, not before.
+		// A pool keeps for two collections what was put into it, and the last Read puts its buffer
+		// there when it sleeps, not before.
 		if runtime.ReadMemStats(&m); m.StackInuse == before && i >= 4 {
 			break
 		}

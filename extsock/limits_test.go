@@ -49,8 +49,8 @@ func accept(t *testing.T, l *extsock.Listener, n *simtoe.Network) (peer net.Conn
 // request is an MPA Request without private data.
 func request() []byte { return mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil) }
 
-// TestHalfOpenLimit: beyond Config.MaxHalfOpen the oldest goes, with ErrHalfOpen, whatever way of startup; the newest
-// gets through. Who has sent its Request, or is plain TCP, does not count.
+// TestHalfOpenLimit: beyond Config.MaxHalfOpen the oldest goes, with ErrHalfOpen, whatever way of
+// startup; the newest gets through. Who has sent its Request, or is plain TCP, does not count.
 func TestHalfOpenLimit(t *testing.T) {
 	for _, start := range []struct {
 		desc    string
@@ -119,7 +119,8 @@ func TestHalfOpenLimit(t *testing.T) {
 	}
 }
 
-// TestHalfOpenSilentPreferNotCounted: of a connection that may well be plain TCP nothing is known before its first octet.
+// TestHalfOpenSilentPreferNotCounted: of a connection that may well be plain TCP nothing is known
+// before its first octet.
 func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, MaxHalfOpen: 1})
@@ -141,8 +142,9 @@ func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 	})
 }
 
-// TestHandshakeTimeoutIsOne: the time that a peer has for its Request is HandshakeTimeout, however slowly it comes and
-// however it is asked for; the octets do not prolong it, nor does the change from sniffing to startup.
+// TestHandshakeTimeoutIsOne: the time that a peer has for its Request is HandshakeTimeout, however
+// slowly it comes and however it is asked for; the octets do not prolong it, nor does the change
+// from sniffing to startup.
 //
 // MPA-5044-7.1.2-27
 func TestHandshakeTimeoutIsOne(t *testing.T) {
@@ -194,8 +196,8 @@ func TestHandshakeTimeoutIsOne(t *testing.T) {
 	}
 }
 
-// TestBadSTagDelay: after a bad STag the address waits before its next Request is answered, longer each time; other
-// faults, and plain TCP, do not wait.
+// TestBadSTagDelay: after a bad STag the address waits before its next Request is answered, longer
+// each time; other faults, and plain TCP, do not wait.
 func TestBadSTagDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
@@ -266,7 +268,8 @@ func TestBadSTagDelay(t *testing.T) {
 	})
 }
 
-// TestIdleTimeout: a connection on which nothing happens ends; one on which something does from time to time stays.
+// TestIdleTimeout: a connection on which nothing happens ends; one on which something does from
+// time to time stays.
 func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IdleTimeout: 10 * time.Second}}, side{})
@@ -295,7 +298,8 @@ func TestIdleTimeout(t *testing.T) {
 	})
 }
 
-// TestWriteTimeout: a peer whose TCP takes nothing ends the connection, be it Writes or answers to its Reads that wait.
+// TestWriteTimeout: a peer whose TCP takes nothing ends the connection, be it Writes or answers to
+// its Reads that wait.
 func TestWriteTimeout(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TCP that can't be waited for: %t", whole), func(t *testing.T) {

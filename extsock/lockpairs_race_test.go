@@ -16,9 +16,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestLockPairsOfAnEcho counts how often locks are locked and unlocked for an echo of 64 octets. Both ends do the same, a
-// Write and a Read, so half of the pairs are those of one end. The locks of the simulator stand for the operating system's
-// TCP and are left out. Race builds alone count.
+// TestLockPairsOfAnEcho counts how often locks are locked and unlocked for an echo of 64 octets.
+// Both ends do the same, a Write and a Read, so half of the pairs are those of one end. The locks
+// of the simulator stand for the operating system's TCP and are left out. Race builds alone count.
 func TestLockPairsOfAnEcho(t *testing.T) {
 	for _, tt := range []struct {
 		desc string

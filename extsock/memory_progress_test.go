@@ -20,8 +20,9 @@ import (
 // copied is a side whose Writes are data of the stream, and never a rendezvous.
 var copied = side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
 
-// TestCreditsNeedNoMemory: an end holds unread octets, as many as its peer has credits for, and there is no memory but the
-// fixed allowances. Its own Writes and one-sided operations go on, and so do the peer's one-sided operations.
+// TestCreditsNeedNoMemory: an end holds unread octets, as many as its peer has credits for, and
+// there is no memory but the fixed allowances. Its own Writes and one-sided operations go on, and
+// so do the peer's one-sided operations.
 func TestCreditsNeedNoMemory(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{extsock.DefaultMemory, 0} {
@@ -73,8 +74,8 @@ func TestCreditsNeedNoMemory(t *testing.T) {
 	}
 }
 
-// A duplex is two ends that write, read and use each other's memory without end, in rounds: in each of them one end
-// reads nothing before it has written its part and done its operations.
+// A duplex is two ends that write, read and use each other's memory without end, in rounds: in each
+// of them one end reads nothing before it has written its part and done its operations.
 type duplex struct {
 	conns   [2]*extsock.Conn
 	remotes [2]*extsock.RemoteMemory
@@ -146,9 +147,10 @@ func (d *duplex) round(r *rand.Rand, late int) error {
 	return <-errs
 }
 
-// TestNoMemory: with SetMemoryLimit(0), two ends that both write, both read, and read one-sided make progress for 60 s.
-// In each round one of them, in turn, does not read before all that it has written is taken, and its peer writes meanwhile
-// what the credits permit. Without the tag conformance it is one second.
+// TestNoMemory: with SetMemoryLimit(0), two ends that both write, both read, and read one-sided
+// make progress for 60 s. In each round one of them, in turn, does not read before all that it has
+// written is taken, and its peer writes meanwhile what the credits permit. Without the tag
+// conformance it is one second.
 func TestNoMemory(t *testing.T) {
 	alone(t)
 	duration := time.Second
@@ -201,8 +203,8 @@ func waitUntil(t *testing.T, reached func() bool) {
 	}
 }
 
-// TestMemoryIsUsedUpByOthers: other connections hold all the memory there is, unread. A connection that begins then, and
-// one that has begun before, are brought to no standstill.
+// TestMemoryIsUsedUpByOthers: other connections hold all the memory there is, unread. A connection
+// that begins then, and one that has begun before, are brought to no standstill.
 func TestMemoryIsUsedUpByOthers(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -28,9 +28,10 @@ func limitMemory(t *testing.T, n int64) {
 	})
 }
 
-// TestMemoryLimit: where there is no memory beyond the allowance, what is unread is bounded by that. In message mode the
-// connection stalls, and is counted. A byte stream never does: its peer has no credits, and counts that. Either goes on when
-// its program reads; nothing is lost. With memory there is more, and no stall.
+// TestMemoryLimit: where there is no memory beyond the allowance, what is unread is bounded by
+// that. In message mode the connection stalls, and is counted. A byte stream never does: its peer
+// has no credits, and counts that. Either goes on when its program reads; nothing is lost. With
+// memory there is more, and no stall.
 func TestMemoryLimit(t *testing.T) {
 	alone(t)
 	for _, messages := range []bool{false, true} {
@@ -82,8 +83,9 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestBegunFPDU: a peer that stops in the middle of an FPDU holds a whole buffer only for much of one, and the FPDU arrives
-// when its rest does. Kernel TCP borrows a buffer late, and the simulator early.
+// TestBegunFPDU: a peer that stops in the middle of an FPDU holds a whole buffer only for much of
+// one, and the FPDU arrives when its rest does. Kernel TCP borrows a buffer late, and the simulator
+// early.
 func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
@@ -144,7 +146,8 @@ func TestBegunFPDU(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its end without one.
+// TestMemoryLimitClose: what a connection has of the memory is given back by its Close, and by its
+// end without one.
 func TestMemoryLimitClose(t *testing.T) {
 	alone(t)
 	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
@@ -180,8 +183,8 @@ func TestMemoryLimitClose(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitBothWrite: two ends that both write before they read, what fits the allowance, do not wait for each
-// other, though there is no memory beyond it.
+// TestMemoryLimitBothWrite: two ends that both write before they read, what fits the allowance, do
+// not wait for each other, though there is no memory beyond it.
 func TestMemoryLimitBothWrite(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {

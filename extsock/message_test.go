@@ -72,7 +72,8 @@ func TestReadKeepsMessagesApart(t *testing.T) {
 	}
 }
 
-// TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it is.
+// TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it
+// is.
 // DDP-5041-7.1-5, DDP-5041-7.1-11
 func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,8 +125,9 @@ func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 	}
 }
 
-// TestDeadlines: Read and Write give up at their deadline, and the connection lives on. So an application has its
-// "reasonable timeout while waiting for FPDUs, ULPDUs, and application level messages" (RFC 5044 §7.1.2).
+// TestDeadlines: Read and Write give up at their deadline, and the connection lives on. So an
+// application has its "reasonable timeout while waiting for FPDUs, ULPDUs, and application level
+// messages" (RFC 5044 §7.1.2).
 // MPA-5044-7.1.2-28
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,10 +19,12 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestMovingMemory has a Region rewritten at full speed while Reads of it are answered: not one FPDU has a wrong
-// CRC, every Read succeeds, and no octet comes from beside the Region. A Read Response is a snapshot.
+// TestMovingMemory has a Region rewritten at full speed while Reads of it are answered: not one
+// FPDU has a wrong CRC, every Read succeeds, and no octet comes from beside the Region. A Read
+// Response is a snapshot.
 //
-// Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by plain stores.
+// Under the race detector the Region is rewritten by Store, which waits for copies; otherwise by
+// plain stores.
 func TestMovingMemory(t *testing.T) {
 	reads := 10_000
 	if testmode.Full {
@@ -113,8 +115,9 @@ func movingMemory(t *testing.T, size, reads int) {
 		reads, size, rounds.Load(), torn, stats.Received.FPDUs)
 }
 
-// TestMovingMemoryAnySplit runs one script of all operations between two connections over networks that chop the stream in
-// different ways. Completions, memory and what was read are the same, and nothing waits for time to pass.
+// TestMovingMemoryAnySplit runs one script of all operations between two connections over networks
+// that chop the stream in different ways. Completions, memory and what was read are the same, and
+// nothing waits for time to pass.
 func TestMovingMemoryAnySplit(t *testing.T) {
 	wires := []simtoe.Config{{}, {MaxSegment: 1}, {MaxSegment: 2}, {MaxSegment: 3}, {MaxSegment: 5}, {MaxSegment: 7}, {MaxSegment: 18}, {MaxSegment: 1499}}
 	seeds := uint64(4)

@@ -13,14 +13,15 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// noAddress is a net.Conn that does not know its addresses: "LocalAddr returns the local network address, if known."
+// noAddress is a net.Conn that does not know its addresses: "LocalAddr returns the local network
+// address, if known."
 type noAddress struct{ net.Conn }
 
 func (noAddress) LocalAddr() net.Addr  { return nil }
 func (noAddress) RemoteAddr() net.Addr { return nil }
 
-// TestNoAddress: a connection without addresses works like another one: short and long Writes, the measurement of the
-// crossover, operations, the trace, captures, and what it says of an error.
+// TestNoAddress: a connection without addresses works like another one: short and long Writes, the
+// measurement of the crossover, operations, the trace, captures, and what it says of an error.
 func TestNoAddress(t *testing.T) {
 	extsock.ForgetCrossovers()
 	var log, captured, tapped bytes.Buffer

@@ -27,8 +27,9 @@ func longMessage() int {
 	return 16<<20 + 1
 }
 
-// TestOperations runs every operation, in both directions, in all sizes, with markers on and off for
-// each direction, with and without CRC: what is different about that "MUST be invisible to the ULP" (RFC 5044 §4.4).
+// TestOperations runs every operation, in both directions, in all sizes, with markers on and off
+// for each direction, with and without CRC: what is different about that "MUST be invisible to the
+// ULP" (RFC 5044 §4.4).
 // MPA-5044-4.4-7
 func TestOperations(t *testing.T) {
 	for _, crc := range []bool{true, false} {

@@ -263,8 +263,9 @@ func asPlainConn(s toe.Stream) net.Conn { return plainConn{struct{ net.Conn }{s}
 // function of a bubble has returned.
 func settle() { time.Sleep(time.Minute) }
 
-// alone waits until the connections of the tests before this one have ended. Connections outside bubbles may take a while
-// after Close. What is counted for the whole process is this test's own from then on. The caller is outside any bubble.
+// alone waits until the connections of the tests before this one have ended. Connections outside
+// bubbles may take a while after Close. What is counted for the whole process is this test's own
+// from then on. The caller is outside any bubble.
 func alone(t *testing.T) {
 	t.Helper()
 	waitUntil(t, func() bool { return extsock.TotalStats().Open == 0 && extsock.MemoryReserved() == 0 })

@@ -36,8 +36,8 @@ func (b *bomb) Received([]byte) {
 
 func (b *bomb) Closed() {}
 
-// TestPanicEndsOneConnection: a panic in the driver, on either way, in whichever goroutine, ends its connection with a
-// PanicError, is counted, and leaves the other connections alone.
+// TestPanicEndsOneConnection: a panic in the driver, on either way, in whichever goroutine, ends
+// its connection with a PanicError, is counted, and leaves the other connections alone.
 func TestPanicEndsOneConnection(t *testing.T) {
 	alone(t)
 	tests := []struct {
@@ -152,8 +152,8 @@ func (h panics) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestPanicInAListener: what panics in the goroutines of a Listener, a Tap's maker or a trace handler, costs its connection
-// and not the program. The next one is accepted.
+// TestPanicInAListener: what panics in the goroutines of a Listener, a Tap's maker or a trace
+// handler, costs its connection and not the program. The next one is accepted.
 func TestPanicInAListener(t *testing.T) {
 	defer extsock.ResetPanics()
 	for _, at := range []string{"rddp: plain TCP", "rddp: DDP mode", "rddp: no DDP mode", "Tap"} {

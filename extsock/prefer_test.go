@@ -21,14 +21,16 @@ import (
 
 const mpaKey = "MPA ID Req Frame"
 
-// prefers makes the accepting side of a connection that looks at the first octets, and the peer's stream.
+// prefers makes the accepting side of a connection that looks at the first octets, and the peer's
+// stream.
 func prefers(cfg extsock.Config) (c *extsock.Conn, peer toe.Stream) {
 	cfg.Startup = extsock.StartupPrefer
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	return extsock.NewConn(b, false, &cfg), a
 }
 
-// splitStream writes the first octets by themselves, up to each of the positions in at, a while before the rest.
+// splitStream writes the first octets by themselves, up to each of the positions in at, a while
+// before the rest.
 type splitStream struct {
 	toe.Stream
 	at []int
@@ -67,8 +69,8 @@ func (r *recorder) Closed() { r.mu.Lock(); defer r.mu.Unlock(); r.closed++ }
 
 func (r *recorder) tap(local, remote net.Addr, initiator bool) extsock.Tap { return r }
 
-// TestPreferKnowsARequest: the accepting side goes on with startup, wherever the Request is split, and
-// both captures show each octet once.
+// TestPreferKnowsARequest: the accepting side goes on with startup, wherever the Request is split,
+// and both captures show each octet once.
 func TestPreferKnowsARequest(t *testing.T) {
 	splits := [][]int{nil, {3, 9, 15, 17}}
 	for at := 1; at <= 20; at++ {
@@ -106,8 +108,8 @@ func TestPreferKnowsARequest(t *testing.T) {
 	}
 }
 
-// TestPreferLeavesPlainOctets: whatever is not an MPA Request reaches the application unchanged, wherever it
-// differs from the key and however it is split.
+// TestPreferLeavesPlainOctets: whatever is not an MPA Request reaches the application unchanged,
+// wherever it differs from the key and however it is split.
 func TestPreferLeavesPlainOctets(t *testing.T) {
 	var protocols []string
 	for same := range len(mpaKey) {
@@ -191,7 +193,8 @@ func TestPreferDeadlines(t *testing.T) {
 	}
 }
 
-// TestPreferDeadlineDuringARequest: a Read whose deadline passes in the middle of the Request does not end startup.
+// TestPreferDeadlineDuringARequest: a Read whose deadline passes in the middle of the Request does
+// not end startup.
 func TestPreferDeadlineDuringARequest(t *testing.T) {
 	for at := 1; at <= 20; at++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -267,8 +270,8 @@ func TestPreferMovesDeadlines(t *testing.T) {
 	})
 }
 
-// TestSniffTimeout: in a server-first protocol the server gets to speak, after the timeout; and a peer that
-// has begun something gets longer, but not for ever.
+// TestSniffTimeout: in a server-first protocol the server gets to speak, after the timeout; and a
+// peer that has begun something gets longer, but not for ever.
 func TestSniffTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: 200 * time.Millisecond})
@@ -401,7 +404,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// TestPreferStartupFails: behind the key there is no way back to plain TCP, and every call says why.
+// TestPreferStartupFails: behind the key there is no way back to plain TCP, and every call says
+// why.
 func TestPreferStartupFails(t *testing.T) {
 	for _, tt := range []struct {
 		desc, rest string

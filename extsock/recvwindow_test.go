@@ -20,8 +20,9 @@ func checkReserved(t *testing.T, limit int64) {
 	}
 }
 
-// TestWindowsShareTheLimit: the first connections have the window that their Config asks for, later ones a smaller one, and
-// none less than eight messages. All windows together are within the limit, and given back when the connections end.
+// TestWindowsShareTheLimit: the first connections have the window that their Config asks for, later
+// ones a smaller one, and none less than eight messages. All windows together are within the limit,
+// and given back when the connections end.
 func TestWindowsShareTheLimit(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemory} {
@@ -62,7 +63,8 @@ func TestWindowsShareTheLimit(t *testing.T) {
 	}
 }
 
-// TestNoWindow: a window that was reserved for startup is given back where there is no byte stream in the end.
+// TestNoWindow: a window that was reserved for startup is given back where there is no byte stream
+// in the end.
 func TestNoWindow(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +133,8 @@ func TestNoWindow(t *testing.T) {
 	})
 }
 
-// TestFullWindows: peers send all that they have credits for, and nobody reads. What is held is the limit at most, beyond
-// the allowances.
+// TestFullWindows: peers send all that they have credits for, and nobody reads. What is held is the
+// limit at most, beyond the allowances.
 func TestFullWindows(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +167,8 @@ func TestFullWindows(t *testing.T) {
 	})
 }
 
-// TestMemoryReturns: a connection that never empties gives the memory back to the budget as its program reads.
+// TestMemoryReturns: a connection that never empties gives the memory back to the budget as its
+// program reads.
 func TestMemoryReturns(t *testing.T) {
 	alone(t)
 	for _, messages := range []bool{false, true} {
@@ -206,7 +209,8 @@ func TestMemoryReturns(t *testing.T) {
 	}
 }
 
-// TestMemoryReturnsAtTheAllowance: where exactly the allowance of message mode is unread, nothing of the budget is taken.
+// TestMemoryReturnsAtTheAllowance: where exactly the allowance of message mode is unread, nothing
+// of the budget is taken.
 func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -233,8 +237,9 @@ func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	})
 }
 
-// TestLimitLowered: a limit that is lowered takes the credits back that a byte stream's peer has, as the program reads, down
-// to eight messages; when it is raised again they come back. The stream goes on all the while.
+// TestLimitLowered: a limit that is lowered takes the credits back that a byte stream's peer has,
+// as the program reads, down to eight messages; when it is raised again they come back. The stream
+// goes on all the while.
 func TestLimitLowered(t *testing.T) {
 	alone(t)
 	for _, depth := range []int{8, 9, 10, 32, 100} {
@@ -271,7 +276,8 @@ func TestLimitLowered(t *testing.T) {
 					if n := extsock.Window(cr); n != 8 {
 						t.Errorf("with a limit of 0 the window has %d messages, want 8", n)
 					}
-					// The peer has no more credits than that: nobody reads, and it fills the window.
+					// The peer has no more credits than that: nobody reads, and it fills the
+					// window.
 					filled := fillUp(t, ci, 0, 60_000, 8*60_000)
 					if filled > 7*60_000 || filled < 5*60_000 {
 						t.Errorf("%d octets were taken with a window of 8 messages", filled)
@@ -289,8 +295,8 @@ func TestLimitLowered(t *testing.T) {
 	}
 }
 
-// TestControlCreditsAreNotKept: with the limit lowered, an end keeps back the credits of data and not those of messages that
-// carry only credits: the peer has no more than two for these.
+// TestControlCreditsAreNotKept: with the limit lowered, an end keeps back the credits of data and
+// not those of messages that carry only credits: the peer has no more than two for these.
 func TestControlCreditsAreNotKept(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -329,8 +335,8 @@ func TestControlCreditsAreNotKept(t *testing.T) {
 	})
 }
 
-// TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back, too, when reading keeps
-// back all that it frees. The peer has none left for data then.
+// TestKeptCreditsDoNotHideOwedOnes: credits that were owed before the limit was lowered come back,
+// too, when reading keeps back all that it frees. The peer has none left for data then.
 func TestKeptCreditsDoNotHideOwedOnes(t *testing.T) {
 	alone(t)
 	bubble(t, func(t *testing.T) {

@@ -146,8 +146,8 @@ func gatedPair(t *testing.T, cfg extsock.Config) (ci, cr *extsock.Conn, g *gate)
 	return ci, cr, g
 }
 
-// TestRemoteContextEndsTheWait: a call that waits for the peer's answer returns when its context ends. The
-// answer that comes later does no harm. (A Write waits for no answer; see below.)
+// TestRemoteContextEndsTheWait: a call that waits for the peer's answer returns when its context
+// ends. The answer that comes later does no harm. (A Write waits for no answer; see below.)
 func TestRemoteContextEndsTheWait(t *testing.T) {
 	for _, tt := range remoteCalls {
 		if tt.name == "Write" {
@@ -177,8 +177,8 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 	}
 }
 
-// TestRemoteContextCostsNoGoroutine: a call that waits is the caller's goroutine and no other, with a context that can
-// end and without one.
+// TestRemoteContextCostsNoGoroutine: a call that waits is the caller's goroutine and no other, with
+// a context that can end and without one.
 func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 	for _, tt := range remoteCalls {
 		if tt.name == "Write" {
@@ -217,8 +217,8 @@ func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 	}
 }
 
-// TestRemoteContextEndsTheWaitForRoom: a call that waits because the send queue is full does the same, and
-// what it would have done is not done.
+// TestRemoteContextEndsTheWaitForRoom: a call that waits because the send queue is full does the
+// same, and what it would have done is not done.
 func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 	for _, tt := range remoteCalls {
 		for _, how := range contexts {
@@ -254,8 +254,8 @@ func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 	}
 }
 
-// TestRemoteContextEndsAWrite: one that waits in the queue is taken back; one of which octets are out goes on
-// without its caller, whose memory is its own again.
+// TestRemoteContextEndsAWrite: one that waits in the queue is taken back; one of which octets are
+// out goes on without its caller, whose memory is its own again.
 func TestRemoteContextEndsAWrite(t *testing.T) {
 	for _, how := range contexts {
 		t.Run("queued, "+how.name, func(t *testing.T) {

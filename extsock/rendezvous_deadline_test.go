@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestRendezvousHasty: as TestStreamDeadlines, where Writes are offered and Reads grant their memory, and either is
-// over at any point of that.
+// TestRendezvousHasty: as TestStreamDeadlines, where Writes are offered and Reads grant their
+// memory, and either is over at any point of that.
 func TestRendezvousHasty(t *testing.T) {
 	rounds, calls := uint64(300), 12
 	if testmode.Slow() {
@@ -66,8 +66,9 @@ func TestRendezvousHasty(t *testing.T) {
 	}
 }
 
-// TestRendezvousTakenBackKeepsCredits: RDMA Writes use no credits, so those that are taken back when the time of their Write is over
-// give none back. One too many, and the peer's next message would look like a lie.
+// TestRendezvousTakenBackKeepsCredits: RDMA Writes use no credits, so those that are taken back
+// when the time of their Write is over give none back. One too many, and the peer's next message
+// would look like a lie.
 func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})

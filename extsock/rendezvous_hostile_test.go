@@ -15,8 +15,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestRendezvousHostilePeer: a peer that breaks the rules of offer, grant, done and cancel ends its connection, and the
-// Read that has lent its memory says so. Nothing outside what was granted changes.
+// TestRendezvousHostilePeer: a peer that breaks the rules of offer, grant, done and cancel ends its
+// connection, and the Read that has lent its memory says so. Nothing outside what was granted
+// changes.
 func TestRendezvousHostilePeer(t *testing.T) {
 	const n = 40_000
 	number := func(kind byte, n uint32) []byte {
@@ -74,9 +75,10 @@ func TestRendezvousHostilePeer(t *testing.T) {
 	}
 }
 
-// TestRendezvousDoneOfAHole: what Read returns has come from the peer, all of it. A peer that says that it has filled what
-// was granted, and has left out some, would else make the program take what was in its buffer before for the peer's: octets
-// of another connection, where the buffer is one of a pool.
+// TestRendezvousDoneOfAHole: what Read returns has come from the peer, all of it. A peer that says
+// that it has filled what was granted, and has left out some, would else make the program take what
+// was in its buffer before for the peer's: octets of another connection, where the buffer is one of
+// a pool.
 func TestRendezvousDoneOfAHole(t *testing.T) {
 	const n = 40_000
 	type write struct{ from, to int }

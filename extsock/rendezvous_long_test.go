@@ -12,8 +12,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestGrantIsBounded: a grant is no longer than 64 MiB, however long the offer and the Read's memory are. So what a Read's
-// deadline has to copy, and what the connection holds after it, is bounded.
+// TestGrantIsBounded: a grant is no longer than 64 MiB, however long the offer and the Read's
+// memory are. So what a Read's deadline has to copy, and what the connection holds after it, is
+// bounded.
 func TestGrantIsBounded(t *testing.T) {
 	const longest, length = 64 << 20, 80 << 20
 	a, b := kernelStreams(t)
@@ -51,7 +52,8 @@ func TestGrantIsBounded(t *testing.T) {
 	c.Close()
 }
 
-// TestWriteBeyondAGrant: a Write that is longer than the longest grant goes on with another offer, and arrives whole.
+// TestWriteBeyondAGrant: a Write that is longer than the longest grant goes on with another offer,
+// and arrives whole.
 func TestWriteBeyondAGrant(t *testing.T) {
 	const length = 64<<20 + 1<<20
 	s := side{cfg: extsock.Config{Crossover: 64 << 10, CloseTimeout: time.Second}}

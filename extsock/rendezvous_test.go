@@ -23,8 +23,8 @@ func alwaysOffers(depth int) side {
 	return side{cfg: extsock.Config{Crossover: 32 << 10, RecvDepth: depth}}
 }
 
-// TestRendezvousMixed: both ends write at once, short and long, offered and not, and each reads in another goroutine,
-// with any number of buffers.
+// TestRendezvousMixed: both ends write at once, short and long, offered and not, and each reads in
+// another goroutine, with any number of buffers.
 func TestRendezvousMixed(t *testing.T) {
 	total := 64 << 20
 	if testmode.Slow() {
@@ -90,7 +90,8 @@ func readMixed(c net.Conn, total int, seed uint64) error {
 	return nil
 }
 
-// TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory back and can go on.
+// TestRendezvousDeadlines: whoever gives up first, and whenever, gets exact counts, has its memory
+// back and can go on.
 func TestRendezvousDeadlines(t *testing.T) {
 	seeds := uint64(100)
 	if testmode.Slow() {
@@ -162,8 +163,8 @@ func TestRendezvousDeadlines(t *testing.T) {
 	}
 }
 
-// TestRendezvousInParts: the RDMA Writes of one rendezvous, of a mebibyte each, find room in the send queue by and by only, and
-// each goes behind those before it.
+// TestRendezvousInParts: the RDMA Writes of one rendezvous, of a mebibyte each, find room in the
+// send queue by and by only, and each goes behind those before it.
 func TestRendezvousInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := alwaysOffers(0)
@@ -221,8 +222,8 @@ func TestRendezvousAfterHalfClose(t *testing.T) {
 	})
 }
 
-// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, what Write has counted is what
-// Read gets before the end, and nobody waits.
+// TestRendezvousEnds: whichever call ends the stream in the middle of a rendezvous, what Write has
+// counted is what Read gets before the end, and nobody waits.
 func TestRendezvousEnds(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string

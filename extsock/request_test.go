@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestOnePortThreeKindsOfPeers: behind one address ReceiveRequest tells plain TCP, rddp and foreign iWARP apart
-// before anything is answered, and each gets its own server.
+// TestOnePortThreeKindsOfPeers: behind one address ReceiveRequest tells plain TCP, rddp and foreign
+// iWARP apart before anything is answered, and each gets its own server.
 func TestOnePortThreeKindsOfPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{Seed: 3, Split: true})
@@ -134,7 +134,8 @@ func answerByKind(ctx context.Context, c *extsock.Conn) error {
 	return err
 }
 
-// answerForeign has receive buffers of its own, posted when the Request has shown that they are needed.
+// answerForeign has receive buffers of its own, posted when the Request has shown that they are
+// needed.
 func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) error {
 	if string(req.PrivateData) != "who" {
 		return errors.New("private data " + string(req.PrivateData))
@@ -161,7 +162,8 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 	return err
 }
 
-// TestReceiveRequestLeavesPlainOctets: whatever is not a Request is the application's, however far it is like one.
+// TestReceiveRequestLeavesPlainOctets: whatever is not a Request is the application's, however far
+// it is like one.
 func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 	for same := range len(mpaKey) {
 		for _, sent := range []string{mpaKey[:same], mpaKey[:same] + "x and more"} {
@@ -186,8 +188,9 @@ func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 	}
 }
 
-// TestReceiveRequestIsInterrupted: a context that is done while nothing is known of the peer costs nothing, whatever
-// the peer turns out to speak; one that is done within the Request ends the connection.
+// TestReceiveRequestIsInterrupted: a context that is done while nothing is known of the peer costs
+// nothing, whatever the peer turns out to speak; one that is done within the Request ends the
+// connection.
 func TestReceiveRequestIsInterrupted(t *testing.T) {
 	request := string(mpa.Frame{Revision: 2, CRC: true}.AppendTo(nil))
 	for _, sent := range []string{"", "M", mpaKey[:15]} {
@@ -312,8 +315,8 @@ func TestReceiveRequestEnds(t *testing.T) {
 	})
 }
 
-// TestPostRecvForARequest: until the answer the application can take the receive queue, and not after it. What
-// it says of itself fits: an rddp peer is told that there is no byte stream.
+// TestPostRecvForARequest: until the answer the application can take the receive queue, and not
+// after it. What it says of itself fits: an rddp peer is told that there is no byte stream.
 func TestPostRecvForARequest(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -348,8 +351,8 @@ func TestPostRecvForARequest(t *testing.T) {
 	}
 }
 
-// TestRequestWaitsForItsJudge: with JudgeRequests a Request that comes while nobody waits for it is not answered, also where
-// a ReceiveRequest before it has given up. The next one gets it.
+// TestRequestWaitsForItsJudge: with JudgeRequests a Request that comes while nobody waits for it is
+// not answered, also where a ReceiveRequest before it has given up. The next one gets it.
 func TestRequestWaitsForItsJudge(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, JudgeRequests: true})

@@ -36,7 +36,8 @@ var resetPairs = map[string]func(t *testing.T) (a, b *extsock.Conn){
 	},
 }
 
-// TestCloseWithUnreadData resets the connection, as TCP's: the peer's program learns that what it has written is lost.
+// TestCloseWithUnreadData resets the connection, as TCP's: the peer's program learns that what it
+// has written is lost.
 func TestCloseWithUnreadData(t *testing.T) {
 	for desc, pair := range resetPairs {
 		t.Run(desc, func(t *testing.T) {
@@ -114,7 +115,8 @@ func TestCloseWithAllRead(t *testing.T) {
 	}
 }
 
-// TestCloseReadInDDPMode: Reads end, what comes then holds up no Write of the peer's, and Close tells it of its loss.
+// TestCloseReadInDDPMode: Reads end, what comes then holds up no Write of the peer's, and Close
+// tells it of its loss.
 func TestCloseReadInDDPMode(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		for _, waits := range []bool{false, true} {
@@ -172,8 +174,9 @@ func TestCloseReadInDDPMode(t *testing.T) {
 	}
 }
 
-// TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read from TCP, what waits there
-// is thrown away after CloseRead, and what is behind it gets through. What was unread before can be read still.
+// TestCloseReadEmptiesTheWay: in message mode, where so much is unread that nothing more is read
+// from TCP, what waits there is thrown away after CloseRead, and what is behind it gets through.
+// What was unread before can be read still.
 func TestCloseReadEmptiesTheWay(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, extsock.DefaultMemory} {
@@ -217,7 +220,8 @@ func TestCloseReadEmptiesTheWay(t *testing.T) {
 	}
 }
 
-// TestCloseReadOfAnotherOwner: where the application posts the receive buffers there is nothing that CloseRead could end.
+// TestCloseReadOfAnotherOwner: where the application posts the receive buffers there is nothing
+// that CloseRead could end.
 func TestCloseReadOfAnotherOwner(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, _ := simPair(t, simtoe.Config{}, postRecvs(extsock.Config{}, 1, 100), side{})
@@ -227,7 +231,8 @@ func TestCloseReadOfAnotherOwner(t *testing.T) {
 	})
 }
 
-// TestResetOverridesEPIPE: a Write that finds a reset connection before the reset is read does not hide it from Read.
+// TestResetOverridesEPIPE: a Write that finds a reset connection before the reset is read does not
+// hide it from Read.
 func TestResetOverridesEPIPE(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{})
@@ -244,7 +249,8 @@ func TestResetOverridesEPIPE(t *testing.T) {
 	})
 }
 
-// TestErrorsNameTheCallersOperation: what receiving has found is the error of a Write, and names that one.
+// TestErrorsNameTheCallersOperation: what receiving has found is the error of a Write, and names
+// that one.
 func TestErrorsNameTheCallersOperation(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simPair(t, simtoe.Config{}, side{}, side{})
@@ -262,8 +268,9 @@ func TestErrorsNameTheCallersOperation(t *testing.T) {
 	})
 }
 
-// TestListenerOfTLS: the connections of a Listener that NewListener has made of one of package tls are those of NewConn: they
-// have the settings of the TCP below, and Close with unread data resets it.
+// TestListenerOfTLS: the connections of a Listener that NewListener has made of one of package tls
+// are those of NewConn: they have the settings of the TCP below, and Close with unread data resets
+// it.
 func TestListenerOfTLS(t *testing.T) {
 	below, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

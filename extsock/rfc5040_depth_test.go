@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// The inbound Reads that the ULP has set (RFC 5040 §6.1) are what the stream takes: while an answer is stuck on its way, as
-// many requests may wait as the Config says, and one more ends the stream.
+// The inbound Reads that the ULP has set (RFC 5040 §6.1) are what the stream takes: while an answer
+// is stuck on its way, as many requests may wait as the Config says, and one more ends the stream.
 //
 // RDMAP-5040-6.1-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9
 func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// rawOver is rawPair over given streams: the raw peer has a and asks for what request says, in revision 1.
+// rawOver is rawPair over given streams: the raw peer has a and asks for what request says, in
+// revision 1.
 func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	c := extsock.NewConn(b, false, &cfg)
@@ -46,8 +47,9 @@ func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config)
 	return p, c
 }
 
-// The LLP "MUST NOT allow any further data transfer on that Stream after RDMAP requests the Stream to be torn down": not
-// even where the peer takes no octets, so that the Terminate can't go out and TCP can't be closed.
+// The LLP "MUST NOT allow any further data transfer on that Stream after RDMAP requests the Stream
+// to be torn down": not even where the peer takes no octets, so that the Terminate can't go out and
+// TCP can't be closed.
 //
 // RDMAP-5040-7-3
 func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
@@ -83,9 +85,10 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 	})
 }
 
-// "When a peer sends or receives a Terminate Message, it MAY immediately tear down the LLP Stream. The peer SHOULD perform a
-// graceful LLP teardown to ensure the Terminate Message is successfully Delivered" (RFC 5040 §6.2.1): the FIN follows the
-// Terminate, over a real TCP too, where what the peer goes on sending would make a plain close a reset.
+// "When a peer sends or receives a Terminate Message, it MAY immediately tear down the LLP Stream.
+// The peer SHOULD perform a graceful LLP teardown to ensure the Terminate Message is successfully
+// Delivered" (RFC 5040 §6.2.1): the FIN follows the Terminate, over a real TCP too, where what the
+// peer goes on sending would make a plain close a reset.
 //
 // RDMAP-5040-6.2.1-3, RDMAP-5040-6.2.1-4
 func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
@@ -105,9 +108,10 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 	}
 }
 
-// "For a specific LLP connection, when all Streams are either gracefully torn down or are labeled as erroneous Streams, the
-// LLP connection MUST be torn down" (RFC 5040 §7): with TCP it has one. After an error at either end the TCP connection is
-// closed, within the close timeout if the peer does not do its part.
+// "For a specific LLP connection, when all Streams are either gracefully torn down or are labeled
+// as erroneous Streams, the LLP connection MUST be torn down" (RFC 5040 §7): with TCP it has one.
+// After an error at either end the TCP connection is closed, within the close timeout if the peer
+// does not do its part.
 //
 // RDMAP-5040-7-4
 func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {

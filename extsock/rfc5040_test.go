@@ -19,8 +19,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// "Interoperability is dependent on MPA protocol version negotiation (e.g., MPA marker and MPA CRC)" (RFC 5040 §4.1): all
-// that rddp negotiates is the IETF's MPA, so RV is 01b with every outcome, and the RDMA Consortium's 00b with none.
+// "Interoperability is dependent on MPA protocol version negotiation (e.g., MPA marker and MPA
+// CRC)" (RFC 5040 §4.1): all that rddp negotiates is the IETF's MPA, so RV is 01b with every
+// outcome, and the RDMA Consortium's 00b with none.
 //
 // RDMAP-5040-4.1-17
 func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
@@ -61,8 +62,8 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 	})
 }
 
-// "The ULP is responsible for transitioning the LLP Stream into RDMA-enabled mode" (RFC 5040 §6.1): before it has, an FPDU
-// is octets like any others, and no operation can be posted.
+// "The ULP is responsible for transitioning the LLP Stream into RDMA-enabled mode" (RFC 5040 §6.1):
+// before it has, an FPDU is octets like any others, and no operation can be posted.
 //
 // RDMAP-5040-6.1-1
 func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
@@ -99,8 +100,8 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 	}
 }
 
-// relayed makes a connection by way of a relay, which keeps all octets of each direction. What relayed returns last waits
-// until both directions have ended, and gives them.
+// relayed makes a connection by way of a relay, which keeps all octets of each direction. What
+// relayed returns last waits until both directions have ended, and gives them.
 func relayed() (a, b net.Conn, kept func() (there, back []byte)) {
 	var there, back bytes.Buffer
 	var ended sync.WaitGroup
@@ -138,8 +139,9 @@ func ulpdus(t *testing.T, octets []byte) (all [][]byte, rest int) {
 	return all, len(octets) - int(rx.Edge())
 }
 
-// "Once in RDMA enabled mode, an implementation MUST send only RDMA Messages across the transport Stream until the RDMAP
-// Stream is torn down" (RFC 5040 §6.1): from the startup frame to the FIN there is nothing else, in a byte stream either.
+// "Once in RDMA enabled mode, an implementation MUST send only RDMA Messages across the transport
+// Stream until the RDMAP Stream is torn down" (RFC 5040 §6.1): from the startup frame to the FIN
+// there is nothing else, in a byte stream either.
 //
 // RDMAP-5040-6.1-2
 func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
@@ -189,7 +191,8 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 	}
 }
 
-// wantRDMAMessage checks that a ULPDU is a segment of an RDMA Message (RFC 5040 figure 4, RFC 7306 §4.1).
+// wantRDMAMessage checks that a ULPDU is a segment of an RDMA Message (RFC 5040 figure 4, RFC 7306
+// §4.1).
 func wantRDMAMessage(t *testing.T, u []byte) {
 	t.Helper()
 	op, rv := rdmaphdr.ParseControl(u[1])
@@ -208,9 +211,10 @@ func wantRDMAMessage(t *testing.T, u []byte) {
 	}
 }
 
-// "It is the ULP's responsibility to set the maximum number of outstanding, inbound RDMA Read Requests", and the outbound
-// ones (RFC 5040 §6.1): it does in the Config of each connection, and startup makes the two ends agree. "It is recommended
-// that the ULP set the maximum number of … inbound RDMA Read Requests equal to the maximum number of … outbound" ones.
+// "It is the ULP's responsibility to set the maximum number of outstanding, inbound RDMA Read
+// Requests", and the outbound ones (RFC 5040 §6.1): it does in the Config of each connection, and
+// startup makes the two ends agree. "It is recommended that the ULP set the maximum number of …
+// inbound RDMA Read Requests equal to the maximum number of … outbound" ones.
 //
 // RDMAP-5040-6.1-4, RDMAP-5040-6.1-7
 func TestRFC5040_6_1_TheULPSetsDepths(t *testing.T) {
@@ -235,9 +239,10 @@ func TestRFC5040_6_1_TheULPSetsDepths(t *testing.T) {
 	}
 }
 
-// "There are three methods for terminating an RDMAP Stream: ULP Graceful Termination, RDMAP Abortive Termination, and LLP
-// Abortive Termination" (RFC 5040 §6.2). After the first "either side of the Stream can initiate LLP Graceful
-// Termination"; the last comes "without an RDMAP Terminate Message". The program can tell which it was.
+// "There are three methods for terminating an RDMAP Stream: ULP Graceful Termination, RDMAP
+// Abortive Termination, and LLP Abortive Termination" (RFC 5040 §6.2). After the first "either side
+// of the Stream can initiate LLP Graceful Termination"; the last comes "without an RDMAP Terminate
+// Message". The program can tell which it was.
 //
 // RDMAP-5040-6.2-1 to RDMAP-5040-6.2-3
 func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 
 // Tests of RFC 5041 §6.2.2 and §7: what the ULP hears of a fatal error.
 
-// wantMPACode wants an MPA error with this code, and the same in its number, that is not a graceful end.
+// wantMPACode wants an MPA error with this code, and the same in its number, that is not a graceful
+// end.
 func wantMPACode(t *testing.T, desc string, err error, code mpa.Code) {
 	t.Helper()
 	var me *mpa.Error
@@ -45,11 +46,12 @@ func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
 	return b
 }
 
-// "any of the following fatal errors on a DDP Stream MUST cause DDP to indicate to the ULP that a fatal error has occurred:
-// Underlying LLP Connection or LLP Stream is lost. Underlying LLP reports a fatal error." "the DDP layer SHOULD report the
-// error to the ULP (see Section 7.2, DDP Error Numbers) and complete all outstanding ULP requests with an error." "All LLP
-// errors reported to DDP SHOULD be passed up to the ULP." Each error of MPA's has its number, and each request, sends and
-// receives, posted and under way, completes once, with it.
+// "any of the following fatal errors on a DDP Stream MUST cause DDP to indicate to the ULP that a
+// fatal error has occurred: Underlying LLP Connection or LLP Stream is lost. Underlying LLP reports
+// a fatal error." "the DDP layer SHOULD report the error to the ULP (see Section 7.2, DDP Error
+// Numbers) and complete all outstanding ULP requests with an error." "All LLP errors reported to
+// DDP SHOULD be passed up to the ULP." Each error of MPA's has its number, and each request, sends
+// and receives, posted and under way, completes once, with it.
 // DDP-5041-6.2.2-1, DDP-5041-6.2.2-2, DDP-5041-6.2.2-4, DDP-5041-6.2.2-5, DDP-5041-7-1
 func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 	good := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
@@ -138,7 +140,8 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 	})
 }
 
-// The same of a connection that TCP says is lost: there is no number of MPA's for it, but it is told, and as nothing else.
+// The same of a connection that TCP says is lost: there is no number of MPA's for it, but it is
+// told, and as nothing else.
 // DDP-5041-6.2.2-1, DDP-5041-6.2.2-5
 func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -177,9 +180,10 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 	})
 }
 
-// A DDP Stream whose queue is run over ends at once and for good: there is one Terminate, and buffers that are posted
-// behind it do not bring the stream back. "If there is not an associated buffer, DDP implementations MAY choose to disable
-// the stream for the reception and report an error to the ULP at the Data Sink."
+// A DDP Stream whose queue is run over ends at once and for good: there is one Terminate, and
+// buffers that are posted behind it do not bring the stream back. "If there is not an associated
+// buffer, DDP implementations MAY choose to disable the stream for the reception and report an
+// error to the ULP at the Data Sink."
 // DDP-5041-7.1-6, DDP-5041-7.1-7
 func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,9 +43,9 @@ func closeWatchPair(t *testing.T, wire simtoe.Config) (ci, cr *extsock.Conn, si,
 	return ci, cr, si, sr
 }
 
-// "The LLP MUST ensure that, if it accepts a DDP Segment, it will transfer it reliably to the receiver or return with an
-// error stating that the transfer failed to complete." The connection is reset at some octet: what did not arrive is not
-// left without an error.
+// "The LLP MUST ensure that, if it accepts a DDP Segment, it will transfer it reliably to the
+// receiver or return with an error stating that the transfer failed to complete." The connection is
+// reset at some octet: what did not arrive is not left without an error.
 // DDP-5041-3-4
 func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 	for after := int64(1000); after < 30_000; after += 1700 {
@@ -90,10 +90,11 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 	}
 }
 
-// "If an LLP does not support teardown of an LLP Stream independent of other LLP Streams, and a DDP error occurs on a
-// specific DDP Stream, then the LLP MUST label the associated LLP Stream as an erroneous LLP Stream and MUST NOT allow any
-// further data transfer on that LLP Stream after DDP requests the associated DDP Stream to be torn down."
-// "DDP Stream teardown disables DDP capabilities on both endpoints."
+// "If an LLP does not support teardown of an LLP Stream independent of other LLP Streams, and a DDP
+// error occurs on a specific DDP Stream, then the LLP MUST label the associated LLP Stream as an
+// erroneous LLP Stream and MUST NOT allow any further data transfer on that LLP Stream after DDP
+// requests the associated DDP Stream to be torn down." "DDP Stream teardown disables DDP
+// capabilities on both endpoints."
 // DDP-5041-3-10, DDP-5041-3-11, DDP-5041-6.2-2, DDP-5041-6.2.2-3, DDP-5041-8.3-5
 func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,9 +147,9 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 	})
 }
 
-// "For a specific LLP Connection, when all LLP Streams are either gracefully torn down or are labeled as erroneous LLP
-// Streams, the LLP Connection MUST be torn down." "For connection-oriented LLPs, DDP Stream teardown MAY result in
-// underlying LLP Connection teardown."
+// "For a specific LLP Connection, when all LLP Streams are either gracefully torn down or are
+// labeled as erroneous LLP Streams, the LLP Connection MUST be torn down." "For connection-oriented
+// LLPs, DDP Stream teardown MAY result in underlying LLP Connection teardown."
 // DDP-5041-3-14, DDP-5041-6.2-3
 func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 	for _, tt := range []struct {
@@ -196,8 +197,9 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 	}
 }
 
-// "the DDP layer on the Local Peer SHOULD ensure that all ULP data would be transferred before the underlying LLP Stream
-// and Connection are torn down, and any further data transfer requests by the Local Peer ULP MUST return an error."
+// "the DDP layer on the Local Peer SHOULD ensure that all ULP data would be transferred before the
+// underlying LLP Stream and Connection are torn down, and any further data transfer requests by the
+// Local Peer ULP MUST return an error."
 // DDP-5041-6.2.1-1, DDP-5041-6.2.1-2
 func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -243,12 +245,12 @@ func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
 	})
 }
 
-// "on the receipt of an LLP graceful teardown request of the DDP Stream, DDP SHOULD indicate the half-closed state to the
-// ULP, and continue to process outbound data transfer requests normally. Following this event, when the Local Peer ULP
-// requests graceful teardown, DDP MUST indicate to the LLP that it SHOULD perform a graceful close of the other half of
-// the LLP Stream." "For a specific LLP Stream, the LLP MUST provide a mechanism to indicate that the LLP Stream has been
-// gracefully torn down."
-// DDP-5041-6.2.1-4 to DDP-5041-6.2.1-7, DDP-5041-3-12, DDP-5041-3-13
+// "on the receipt of an LLP graceful teardown request of the DDP Stream, DDP SHOULD indicate the
+// half-closed state to the ULP, and continue to process outbound data transfer requests normally.
+// Following this event, when the Local Peer ULP requests graceful teardown, DDP MUST indicate to
+// the LLP that it SHOULD perform a graceful close of the other half of the LLP Stream." "For a
+// specific LLP Stream, the LLP MUST provide a mechanism to indicate that the LLP Stream has been
+// gracefully torn down." DDP-5041-6.2.1-4 to DDP-5041-6.2.1-7, DDP-5041-3-12, DDP-5041-3-13
 func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	a, b := kernelStreams(t) // where a reset would be told from a FIN
 	c := extsock.NewConn(a, false, &extsock.Config{NoCapabilities: true})
@@ -297,8 +299,8 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 	}
 }
 
-// "on the receipt of a ULP graceful half-closed teardown request of the DDP Stream, DDP SHOULD keep data reception enabled
-// on the other half of the LLP Stream."
+// "on the receipt of a ULP graceful half-closed teardown request of the DDP Stream, DDP SHOULD keep
+// data reception enabled on the other half of the LLP Stream."
 // DDP-5041-6.2.1-8
 func TestRFC5041_6_2_1_HalfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

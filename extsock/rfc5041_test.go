@@ -21,8 +21,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5041 that need a whole connection: what its segments look like on the wire, and what connections have to
-// do with each other. How connections end is in rfc5041_teardown_test.go.
+// Tests of RFC 5041 that need a whole connection: what its segments look like on the wire, and what
+// connections have to do with each other. How connections end is in rfc5041_teardown_test.go.
 
 // rawPeerOfInitiator switches a Conn, the Initiator, against a peer of plain octets.
 func rawPeerOfInitiator(t *testing.T, cfg extsock.Config) (*rawPeer, *extsock.Conn) {
@@ -60,8 +60,9 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 	return p, c
 }
 
-// "The first 8 bits of the DDP Header carry a DDP Control Field", "offset by 16 bits to accommodate the MPA header". A
-// DDP Segment is header and payload and nothing else: these are FPDUs worked out elsewhere, to the last octet.
+// "The first 8 bits of the DDP Header carry a DDP Control Field", "offset by 16 bits to accommodate
+// the MPA header". A DDP Segment is header and payload and nothing else: these are FPDUs worked out
+// elsewhere, to the last octet.
 // DDP-5041-4.1-1, DDP-5041-2.3-2, DDP-5041-2.3-3
 func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{NoCapabilities: true})
@@ -90,8 +91,9 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 	}
 }
 
-// "each DDP Stream is independent and maps to a single LLP Stream." "Note that DDP has no ordering guarantees between DDP
-// Streams." One stands still in the middle of a message; the other, which shares all with it that can be shared, goes on.
+// "each DDP Stream is independent and maps to a single LLP Stream." "Note that DDP has no ordering
+// guarantees between DDP Streams." One stands still in the middle of a message; the other, which
+// shares all with it that can be shared, goes on.
 // DDP-5041-1.2-5
 func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 	cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: rdmap.NewCompletionQueue(8)}
@@ -121,7 +123,8 @@ func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
 	}
 }
 
-// A DDP Stream over MPA is the TCP connection: there is no second one on it. The one that there is goes on counting.
+// A DDP Stream over MPA is the TCP connection: there is no second one on it. The one that there is
+// goes on counting.
 // DDP-5041-2.3-1
 func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
@@ -142,8 +145,9 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 	}
 }
 
-// "The ULP is required to enable both endpoints of an LLP Stream for DDP data transfer at the same time, in both
-// directions". What follows startup is FPDUs, both ways at once; what is none is taken for a fault, not for data.
+// "The ULP is required to enable both endpoints of an LLP Stream for DDP data transfer at the same
+// time, in both directions". What follows startup is FPDUs, both ways at once; what is none is
+// taken for a fault, not for data.
 // DDP-5041-6.1-1
 func TestRFC5041_6_1_BothDirections(t *testing.T) {
 	responder := func() (*rawPeer, *extsock.Conn) { return rawPair(t, extsock.Config{}, nil) }
@@ -180,9 +184,10 @@ type changingPath struct {
 
 func (c *changingPath) EMSS() int { return int(c.emss.Load()) }
 
-// "LLPs MUST expose MULPDU and MULPDU changes." The next message is cut to the MULPDU that there is then. "In the event of
-// a MULPDU change, DDP MUST NOT be required by the LLP to re-segment DDP Segments that have been previously posted to the
-// LLP." What TCP had before the change arrives as it was cut.
+// "LLPs MUST expose MULPDU and MULPDU changes." The next message is cut to the MULPDU that there is
+// then. "In the event of a MULPDU change, DDP MUST NOT be required by the LLP to re-segment DDP
+// Segments that have been previously posted to the LLP." What TCP had before the change arrives as
+// it was cut.
 // DDP-5041-3-2, DDP-5041-3-3
 func TestRFC5041_3_MULPDUChanges(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -213,7 +218,8 @@ func TestRFC5041_3_MULPDUChanges(t *testing.T) {
 	}
 }
 
-// "at the Data Source, completion of a DDP Message does not necessarily mean that the Data Sink has received the message."
+// "at the Data Source, completion of a DDP Message does not necessarily mean that the Data Sink has
+// received the message."
 // DDP-5041-5.4-1
 func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
 	p, c := rawPeerOfInitiator(t, extsock.Config{})
@@ -238,9 +244,10 @@ func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
 	}
 }
 
-// "A ULP SHOULD associate an STag with at least one DDP Stream." The extended socket does so: what it registers its own
-// peer can reach, and no other connection's. "The Privileged Resource Manager MUST NOT assume different ULPs share
-// Partial Mutual Trust": two connections have nothing in common that they were not given.
+// "A ULP SHOULD associate an STag with at least one DDP Stream." The extended socket does so: what
+// it registers its own peer can reach, and no other connection's. "The Privileged Resource Manager
+// MUST NOT assume different ULPs share Partial Mutual Trust": two connections have nothing in
+// common that they were not given.
 // DDP-5041-2.3-4, DDP-5041-8.2-1, DDP-5041-8.2-4, DDP-5041-8.2-5, DDP-5041-8.3-3, DDP-5041-8.3.1-2, DDP-5041-8.3.1-3,
 // DDP-5041-8.3.2-4
 func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {

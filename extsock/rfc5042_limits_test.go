@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Each kind of message that costs its receiver work, and ends nothing, is in the counts by which a program can tell
-// a peer that sends too many.
+// Each kind of message that costs its receiver work, and ends nothing, is in the counts by which a
+// program can tell a peer that sends too many.
 //
 // SEC-5042-6.4.4-1
 func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
@@ -42,8 +42,8 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 	})
 }
 
-// The completion queues that a connection makes hold the Completions of all that its own queues take, though
-// nobody takes one out.
+// The completion queues that a connection makes hold the Completions of all that its own queues
+// take, though nobody takes one out.
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultQueuesHoldAll(t *testing.T) {

@@ -18,16 +18,18 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5042 §5 and §6.4 on whole connections: what a program can do about peers, and about who listens in.
+// Tests of RFC 5042 §5 and §6.4 on whole connections: what a program can do about peers, and about
+// who listens in.
 
 func hostPart(c net.Conn) string {
 	host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 	return host
 }
 
-// "A general countermeasure for this style of attack is to monitor active RDMAP Streams and … to reap the resources from
-// RDMAP Streams that are not transferring data and possibly terminate the Stream." The counts of a connection tell whether
-// it is idle, and Close gives back all that it has: memory and buffers.
+// "A general countermeasure for this style of attack is to monitor active RDMAP Streams and … to
+// reap the resources from RDMAP Streams that are not transferring data and possibly terminate the
+// Stream." The counts of a connection tell whether it is idle, and Close gives back all that it
+// has: memory and buffers.
 //
 // SEC-5042-6.4.2-1
 func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
@@ -83,9 +85,10 @@ func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
 	})
 }
 
-// "If an RNIC implementation contains "slow paths" that do not result in the tear down of the Stream, it is recommended
-// that an implementation provide the ability to detect the above condition and allow an administrator to act": segments
-// of a few octets, and messages of none, show in the counts of the connection, which can be closed.
+// "If an RNIC implementation contains "slow paths" that do not result in the tear down of the
+// Stream, it is recommended that an implementation provide the ability to detect the above
+// condition and allow an administrator to act": segments of a few octets, and messages of none,
+// show in the counts of the connection, which can be closed.
 //
 // SEC-5042-6.4.4-1
 func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
@@ -128,9 +131,10 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 	}
 }
 
-// "The receipt of an IKE Phase 2 delete message MUST NOT be interpreted as a reason for tearing down a DDP/RDMA Stream.
-// Rather, it is preferable to leave the Stream up, and if additional traffic is sent on it, to bring up another IKE Phase 2
-// SA": all that the stream has of that is a silence, of any length.
+// "The receipt of an IKE Phase 2 delete message MUST NOT be interpreted as a reason for tearing
+// down a DDP/RDMA Stream. Rather, it is preferable to leave the Stream up, and if additional
+// traffic is sent on it, to bring up another IKE Phase 2 SA": all that the stream has of that is a
+// silence, of any length.
 //
 // SEC-5042-5.4.5-2
 func TestRFC5042_5_4_5_SilenceEndsNothing(t *testing.T) {
@@ -173,11 +177,11 @@ func (w *wiretap) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// "it is not RECOMMENDED that TLS be layered on top of RDMAP or DDP", where it "does not protect the RDMAP and/or DDP
-// headers". Config.TLS and a *tls.Conn lie below MPA, where "TCP must gather all out-of-order packets before TLS can
-// decrypt them", which kernel TCP does anyway: nobody sees payload, handles or startup (§5.3: "the read/written data must
-// be encrypted"), and the stream is "authenticated, integrity protected" (§5.4.1): nobody can change an octet, or be
-// somebody else.
+// "it is not RECOMMENDED that TLS be layered on top of RDMAP or DDP", where it "does not protect
+// the RDMAP and/or DDP headers". Config.TLS and a *tls.Conn lie below MPA, where "TCP must gather
+// all out-of-order packets before TLS can decrypt them", which kernel TCP does anyway: nobody sees
+// payload, handles or startup (§5.3: "the read/written data must be encrypted"), and the stream is
+// "authenticated, integrity protected" (§5.4.1): nobody can change an octet, or be somebody else.
 //
 // SEC-5042-5.3-1, SEC-5042-5.4.1-1, SEC-5042-5.4.2-1, SEC-5042-5.4.2-2
 func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {

@@ -16,14 +16,16 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Tests of RFC 5042 §2.2, §3 and §7 on whole connections: what they have in common, which is what the program says.
+// Tests of RFC 5042 §2.2, §3 and §7 on whole connections: what they have in common, which is what
+// the program says.
 
-// "If an implementation chooses not to share resources between Streams, it is recommended that each Stream be associated
-// with its own, unique Protection Domain." "The sharing of resources across Streams should be under the control of the
-// ULP", and the library "MUST NOT assume that different Streams share Partial Mutual Trust unless there is a mechanism":
-// "explicit notification from the ULP". "each Stream MUST either be in a separate Protection Domain or the scope of an STag
-// MUST be limited to a single Stream": both, by default. "an RNIC MUST NOT enable sharing a CQ across ULPs that do not share
-// Partial Mutual Trust". So nothing is shared and nobody trusted (appendix C).
+// "If an implementation chooses not to share resources between Streams, it is recommended that each
+// Stream be associated with its own, unique Protection Domain." "The sharing of resources across
+// Streams should be under the control of the ULP", and the library "MUST NOT assume that different
+// Streams share Partial Mutual Trust unless there is a mechanism": "explicit notification from the
+// ULP". "each Stream MUST either be in a separate Protection Domain or the scope of an STag MUST be
+// limited to a single Stream": both, by default. "an RNIC MUST NOT enable sharing a CQ across ULPs
+// that do not share Partial Mutual Trust". So nothing is shared and nobody trusted (appendix C).
 //
 // SEC-5042-2.2.4-3, SEC-5042-2.2.4-4, SEC-5042-3-3, SEC-5042-3-4, SEC-5042-6.1.1-3, SEC-5042-6.4.5-1, SEC-5042-7.1-1,
 // SEC-5042-C-1
@@ -77,9 +79,9 @@ func viaConn(c *extsock.Conn, b []byte) (*ddp.Region, error) {
 	return extsock.Buffer(r), err
 }
 
-// "access to interfaces that allocate RDMA Read Request Queue entries MUST be restricted to a trusted Local Peer": the
-// program's Config allocates them, once, in startup. What the peer asks for there makes no more of them, and what it sends
-// afterwards ends its stream.
+// "access to interfaces that allocate RDMA Read Request Queue entries MUST be restricted to a
+// trusted Local Peer": the program's Config allocates them, once, in startup. What the peer asks
+// for there makes no more of them, and what it sends afterwards ends its stream.
 //
 // SEC-5042-7.2-1
 func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
@@ -134,9 +136,10 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 	}
 }
 
-// "detect if a Remote Peer is attempting to launch a DOS attack by attempting to create an excessive number of Streams …
-// and take corrective action (such as refusing the request …)": the program sees who asks before anything is allocated for
-// the stream, how many there are, and may refuse.
+// "detect if a Remote Peer is attempting to launch a DOS attack by attempting to create an
+// excessive number of Streams … and take corrective action (such as refusing the request …)": the
+// program sees who asks before anything is allocated for the stream, how many there are, and may
+// refuse.
 //
 // SEC-5042-6.4.1-2
 func TestRFC5042_6_4_1_TooManyStreams(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Tests of RFC 5042 for the one ULP that is ours: the byte stream, which lends the memory of a Read that waits.
+// Tests of RFC 5042 for the one ULP that is ours: the byte stream, which lends the memory of a Read
+// that waits.
 
 // grantFor offers n octets to a byte stream and returns the handle that it grants.
 func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
@@ -31,11 +32,13 @@ func (p *rawPeer) grantFor(msn, n uint32) rdmap.Handle {
 	return h
 }
 
-// "Before the local ULP operates on a buffer that was written by the Remote Peer …, the local ULP MUST ensure the buffer
-// can no longer be modified by invalidating the STag for remote access" (appendix A): here, before Read returns. "a local
-// ULP MUST … ensure that no stale data is contained in a buffer before remote read access rights are granted": none are.
-// "The ULP must set the base and bounds … to expose only the data", "If a peer only intends a buffer to be exposed for
-// remote write access, it must set the access rights to the buffer to only enable remote write access."
+// "Before the local ULP operates on a buffer that was written by the Remote Peer …, the local ULP
+// MUST ensure the buffer can no longer be modified by invalidating the STag for remote access"
+// (appendix A): here, before Read returns. "a local ULP MUST … ensure that no stale data is
+// contained in a buffer before remote read access rights are granted": none are. "The ULP must set
+// the base and bounds … to expose only the data", "If a peer only intends a buffer to be exposed
+// for remote write access, it must set the access rights to the buffer to only enable remote write
+// access."
 //
 // SEC-5042-6.2.2-1, SEC-5042-6.3.2-1, SEC-5042-6.3.3-1, SEC-5042-6.3.4-1, SEC-5042-6.3.5-1, SEC-5042-A-1, SEC-5042-A-2
 func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// "the read/written data must be encrypted": with Config.TLS a connection that was dialled, and one that was accepted, shows
-// neither MPA nor what is written to whoever sits in between. Without it all is there, in both directions: the test can see
-// it.
+// "the read/written data must be encrypted": with Config.TLS a connection that was dialled, and one
+// that was accepted, shows neither MPA nor what is written to whoever sits in between. Without it
+// all is there, in both directions: the test can see it.
 //
 // SEC-5042-5.3-1
 func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {

@@ -17,12 +17,14 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 5044 §7.1.2 on what comes of a Request and a Reply that are properly formatted.
+// Requirements of RFC 5044 §7.1.2 on what comes of a Request and a Reply that are properly
+// formatted.
 
-// "the implementation SHOULD return an MPA Reply Frame with the Rejected Connection bit set to '1'; the MPA Reply Frame
-// MAY include ULP-supplied Private Data; the implementation MUST exit MPA, leaving the TCP connection open." "if the
-// Rejected Connection bit is set to '1', the implementation MUST exit MPA, leaving the TCP connection open." (That MPA
-// closes TCP then is only in an example, §7.1.4.2.)
+// "the implementation SHOULD return an MPA Reply Frame with the Rejected Connection bit set to '1';
+// the MPA Reply Frame MAY include ULP-supplied Private Data; the implementation MUST exit MPA,
+// leaving the TCP connection open." "if the Rejected Connection bit is set to '1', the
+// implementation MUST exit MPA, leaving the TCP connection open." (That MPA closes TCP then is only
+// in an example, §7.1.4.2.)
 // MPA-5044-7.1.1-20, MPA-5044-7.1.2-5, MPA-5044-7.1.2-6, MPA-5044-7.1.2-7, MPA-5044-7.1.2-14, MPA-5044-7.1.2-19, MPA-5044-7.1.4.2-1
 func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 	afterwards := func(c *extsock.Conn, far farEnd) {
@@ -83,9 +85,10 @@ func (s *afterWrite) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// "A DDP endpoint MUST be "bound" to the MPA connection at entry to this phase." "and the Responder SHOULD prepare to
-// interpret any data received as FPDUs and pass any received ULPDUs to DDP": the first FPDU is here before the call that
-// writes the Reply has come back, with a buffer posted before that.
+// "A DDP endpoint MUST be "bound" to the MPA connection at entry to this phase." "and the Responder
+// SHOULD prepare to interpret any data received as FPDUs and pass any received ULPDUs to DDP": the
+// first FPDU is here before the call that writes the Reply has come back, with a buffer posted
+// before that.
 // MPA-5044-7.1-6, MPA-5044-7.1.2-10
 func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +116,8 @@ func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
 	})
 }
 
-// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or Markers."
+// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending
+// any FPDUs or Markers."
 // MPA-5044-7.1.2-16
 func TestRFC5044_7_1_2_ResponderSendsSecond(t *testing.T) {
 	fpdu := octetsOf("0017 4143 00000000 00000000 00000001 00000000 68656c6c6f 000000 b990b10c") // a Send of "hello"
@@ -151,7 +155,8 @@ func TestRFC5044_7_1_2_ResponderSendsSecond(t *testing.T) {
 	}
 }
 
-// "The Initiator ULP MAY close the TCP/MPA/DDP connection as a result of validating the Private Data fields."
+// "The Initiator ULP MAY close the TCP/MPA/DDP connection as a result of validating the Private
+// Data fields."
 // MPA-5044-7.1.2-18
 func TestRFC5044_7_1_2_InitiatorsULPDeclines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,9 +175,9 @@ func TestRFC5044_7_1_2_InitiatorsULPDeclines(t *testing.T) {
 	})
 }
 
-// "Implementations SHOULD put a timeout on waiting for the MPA Request Frame when started in Responder mode, to detect
-// incorrect "Responder/Responder" startups." "MPA implementations SHOULD implement a reasonable timeout while waiting for
-// the entire set of startup frames".
+// "Implementations SHOULD put a timeout on waiting for the MPA Request Frame when started in
+// Responder mode, to detect incorrect "Responder/Responder" startups." "MPA implementations SHOULD
+// implement a reasonable timeout while waiting for the entire set of startup frames".
 // MPA-5044-7.1.2-22, MPA-5044-7.1.2-27
 func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 	wantTimeout := func(t *testing.T, err error, took, want time.Duration) {
@@ -230,9 +235,9 @@ func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 	}
 }
 
-// The version of DDP and RDMAP is 1 with either revision of MPA, and that of both ends is the same: "the DDP and RDMAP
-// version MUST be identical in the two directions" (appendix C.1). "MPA MUST provide the protocol version negotiated with
-// its peer to DDP", and the connection its program.
+// The version of DDP and RDMAP is 1 with either revision of MPA, and that of both ends is the same:
+// "the DDP and RDMAP version MUST be identical in the two directions" (appendix C.1). "MPA MUST
+// provide the protocol version negotiated with its peer to DDP", and the connection its program.
 // MPA-5044-3-14, MPA-5044-3-15, MPA-5044-C.1-2
 func TestRFC5044_3_VersionsAreOne(t *testing.T) {
 	for _, revision := range []int{1, 2} {

@@ -12,16 +12,18 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated and checked by both
-// endpoints." "The default configuration for a connection MUST be to use CRCs". "M: [...] When this bit is '1' in an MPA
-// Request Frame, the Initiator declares that Markers are REQUIRED in FPDUs sent from the Responder. When set to '1' in an
-// MPA Reply Frame, this bit declares that Markers are REQUIRED in FPDUs sent from the Initiator."
+// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated
+// and checked by both endpoints." "The default configuration for a connection MUST be to use CRCs".
+// "M: [...] When this bit is '1' in an MPA Request Frame, the Initiator declares that Markers are
+// REQUIRED in FPDUs sent from the Responder. When set to '1' in an MPA Reply Frame, this bit
+// declares that Markers are REQUIRED in FPDUs sent from the Initiator."
 //
-// From what the Config and the peer's frame say to the octets of FPDUs, as either end: a Send of "hello" comes and one
-// goes, then one comes whose CRC field holds zeros.
+// From what the Config and the peer's frame say to the octets of FPDUs, as either end: a Send of
+// "hello" comes and one goes, then one comes whose CRC field holds zeros.
 // MPA-5044-1.2-2, MPA-5044-4.4-2, MPA-5044-4.4-4, MPA-5044-4.4-5, MPA-5044-4.4-8, MPA-5044-4.4-9, MPA-5044-7.1.1-12,
 // MPA-5044-7.1.1-14, MPA-5044-7.1.1-15, MPA-5044-7.1.1-16, MPA-5044-C.1-3, DDP-5041-3-8,
-// MPA-5044-4.3-1, MPA-5044-7.1.1-7 to MPA-5044-7.1.1-11, MPA-5044-4.1-9, MPA-5044-4.1-10, MPA-5044-7.1.1-17,
+// MPA-5044-4.3-1, MPA-5044-7.1.1-7 to MPA-5044-7.1.1-11, MPA-5044-4.1-9, MPA-5044-4.1-10,
+// MPA-5044-7.1.1-17,
 // MPA-5044-4.3-10, MPA-5044-4.3-12, MPA-5044-7.1.2-20, MPA-5044-7.1-5, MPA-5044-7.1.1-1, MPA-5044-7.1.1-2,
 // MPA-5044-7.1.1-4, MPA-5044-7.1.1-23, MPA-5044-7.1.1-28, MPA-5044-7.1-2
 func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
@@ -95,8 +97,9 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 	}
 }
 
-// "the amount of Private Data MUST not exceed the PD_Length or the application buffer", which has room for all that a frame
-// can have, 512 octets: in a Request for its program, in a Reply for the one that has asked.
+// "the amount of Private Data MUST not exceed the PD_Length or the application buffer", which has
+// room for all that a frame can have, 512 octets: in a Request for its program, in a Reply for the
+// one that has asked.
 // MPA-5044-7.1.1-31, MPA-5044-7.1.2-24
 func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
 	data := pattern(512, 1)

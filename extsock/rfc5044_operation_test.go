@@ -24,8 +24,8 @@ import (
 
 // Requirements of RFC 5044 on Full Operation that show on a connection.
 
-// foreignResponder lets c, an Initiator of plainInitiator's kind, begin Full Operation and returns a peer that is not
-// rddp and wants Markers or not.
+// foreignResponder lets c, an Initiator of plainInitiator's kind, begin Full Operation and returns
+// a peer that is not rddp and wants Markers or not.
 func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *rawPeer {
 	t.Helper()
 	far := make([]byte, 20)
@@ -62,13 +62,14 @@ func (p *rawPeer) message() (lengths []int) {
 // noEMSS hides what TCP's EMSS is.
 type noEMSS struct{ net.Conn }
 
-// "MPA MUST provide information to DDP on the current maximum size of the record that is acceptable to send (MULPDU). DDP
-// SHOULD limit each record size to MULPDU." "DDP SHOULD provide ULPDUs that are as large as possible, but less than or
-// equal to MULPDU." "If the transmit side TCP implementation is not able to report the EMSS, MPA SHOULD use the current
-// MTU value to establish a likely FPDU size, taking into account the various expected header sizes": that of Ethernet,
-// 1500, less 40 of IPv4 and TCP and 12 of timestamps. With an EMSS below 128 octets the sender "is not required to follow
-// the segmentation rules".
-// MPA-5044-3-2 to MPA-5044-3-5, MPA-5044-4.5-5, MPA-5044-4.5-7 to MPA-5044-4.5-9, MPA-5044-5.1-2,
+// "MPA MUST provide information to DDP on the current maximum size of the record that is acceptable
+// to send (MULPDU). DDP SHOULD limit each record size to MULPDU." "DDP SHOULD provide ULPDUs that
+// are as large as possible, but less than or equal to MULPDU." "If the transmit side TCP
+// implementation is not able to report the EMSS, MPA SHOULD use the current MTU value to establish
+// a likely FPDU size, taking into account the various expected header sizes": that of Ethernet,
+// 1500, less 40 of IPv4 and TCP and 12 of timestamps. With an EMSS below 128 octets the sender "is
+// not required to follow the segmentation rules". MPA-5044-3-2 to MPA-5044-3-5, MPA-5044-4.5-5,
+// MPA-5044-4.5-7 to MPA-5044-4.5-9, MPA-5044-5.1-2,
 // MPA-5044-5.1-3
 func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 	tests := []struct {
@@ -112,8 +113,9 @@ func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 	}
 }
 
-// "an MPA implementation MAY dynamically adjust the MULPDU" "If the TCP implementation needs to adjust EMSS to support MTU
-// changes or changing TCP options, the MULPDU value is changed accordingly."
+// "an MPA implementation MAY dynamically adjust the MULPDU" "If the TCP implementation needs to
+// adjust EMSS to support MTU changes or changing TCP options, the MULPDU value is changed
+// accordingly."
 // MPA-5044-3-2, MPA-5044-4.5-3, MPA-5044-4.5-6
 func TestRFC5044_4_5_EMSSChanges(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -149,9 +151,10 @@ func (s *recordedBatches) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	return n, err
 }
 
-// "MPA transmitters SHOULD also use whatever facilities the TCP stack presents to cause the TCP transmitter to start TCP
-// segments at FPDU boundaries", such as "passing FPDU buffers sized to the current EMSS to the TCP socket": whole FPDUs in
-// each write, and where there is enough to send FPDUs that fill the EMSS.
+// "MPA transmitters SHOULD also use whatever facilities the TCP stack presents to cause the TCP
+// transmitter to start TCP segments at FPDU boundaries", such as "passing FPDU buffers sized to the
+// current EMSS to the TCP socket": whole FPDUs in each write, and where there is enough to send
+// FPDUs that fill the EMSS.
 // MPA-5044-5.1-4, MPA-5044-5.1-5
 func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 	const emss = 536
@@ -229,10 +232,11 @@ func TestRFC5044_7_2_HalfConnections(t *testing.T) {
 	})
 }
 
-// "For Error codes 2 and 3, MPA MUST NOT close the TCP connection following a reported error. Closing the connection is
-// the responsibility of DDP's ULP." "This may not occur until after one or more last messages are transmitted on the
-// opposite half connection. This allows a diagnostic error message to be sent." "Once MPA delivers an error of any type,
-// it MUST NOT pass or deliver any additional FPDUs on that half connection."
+// "For Error codes 2 and 3, MPA MUST NOT close the TCP connection following a reported error.
+// Closing the connection is the responsibility of DDP's ULP." "This may not occur until after one
+// or more last messages are transmitted on the opposite half connection. This allows a diagnostic
+// error message to be sent." "Once MPA delivers an error of any type, it MUST NOT pass or deliver
+// any additional FPDUs on that half connection."
 // MPA-5044-8-2, MPA-5044-8-3, MPA-5044-8-12, MPA-5044-8-13, MPA-5044-8-14, MPA-5044-9.1-1, MPA-6580-3.3-1,
 // MPA-6580-3.3-2, RDMAP-6580-3.3-1
 func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
@@ -286,8 +290,8 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 	}
 }
 
-// Error 1: "TCP connection closed, terminated, or lost. This includes lost by timeout, too many retries, RST received, or
-// FIN received."
+// Error 1: "TCP connection closed, terminated, or lost. This includes lost by timeout, too many
+// retries, RST received, or FIN received."
 // MPA-5044-8-1
 func TestRFC5044_8_ConnectionLost(t *testing.T) {
 	send := octetsOf("0017 4143 00000000 00000000 00000001 00000000 68656c6c6f 000000 b990b10c")

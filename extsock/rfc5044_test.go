@@ -21,8 +21,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// Requirements of RFC 5044 §7.1, startup, that show on a connection: what is read and written, when, and what is
-// closed. The far end is plain octets. All but the first test are bubbles, so an hour without an octet takes no time.
+// Requirements of RFC 5044 §7.1, startup, that show on a connection: what is read and written,
+// when, and what is closed. The far end is plain octets. All but the first test are bubbles, so an
+// hour without an octet takes no time.
 
 // The keys as RFC 5044 §7.1.1 has them in hexadecimal.
 const (
@@ -111,9 +112,10 @@ func octetsOf(s string) []byte {
 	return b
 }
 
-// "The Initiator is the side that sends first in the MPA startup sequence" "This is quite arbitrary and is NOT related
-// to the TCP startup" "The ULP is responsible for determining which side is Initiator or Responder." "DDP's ULP MAY
-// require DDP on MPA startup immediately after TCP connection setup."
+// "The Initiator is the side that sends first in the MPA startup sequence" "This is quite arbitrary
+// and is NOT related to the TCP startup" "The ULP is responsible for determining which side is
+// Initiator or Responder." "DDP's ULP MAY require DDP on MPA startup immediately after TCP
+// connection setup."
 // MPA-5044-2-3, MPA-5044-7.1-3, MPA-5044-7.1-7
 func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
 	for _, desc := range []string{"who dialled", "who accepted"} {
@@ -142,13 +144,14 @@ func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
 	}
 }
 
-// "The protocol includes a method of detecting these active/active startup attempts so that they can be rejected and
-// an error reported." "MPA implementations MUST use the difference between the MPA Request Frame and the MPA Reply
-// Frame to check for incorrect "Initiator/Initiator" startups."
+// "The protocol includes a method of detecting these active/active startup attempts so that they
+// can be rejected and an error reported." "MPA implementations MUST use the difference between the
+// MPA Request Frame and the MPA Reply Frame to check for incorrect "Initiator/Initiator" startups."
 // MPA-5044-7.1-9, MPA-5044-7.1.2-21
 func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Where one Request is there before the other end begins, that end does not begin: ErrUnread.
+		// Where one Request is there before the other end begins, that end does not begin:
+		// ErrUnread.
 		wire := simtoe.Config{Seed: 1, Delay: time.Second}
 		a, b := simtoe.Pair(wire, wire)
 		begin := time.Now()
@@ -166,9 +169,9 @@ func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 	})
 }
 
-// "the ULP is responsible for interpreting that data, and then placing MPA into Full Operation." "When MPA is started in
-// the Responder mode, the MPA implementation MUST wait until an MPA Request Frame is received and validated before
-// entering Full MPA/DDP Operation."
+// "the ULP is responsible for interpreting that data, and then placing MPA into Full Operation."
+// "When MPA is started in the Responder mode, the MPA implementation MUST wait until an MPA Request
+// Frame is received and validated before entering Full MPA/DDP Operation."
 // MPA-5044-7.1-8, MPA-5044-7.1.2-3, MPA-5044-7.1.2-25
 func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -207,10 +210,11 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 	})
 }
 
-// "MPA, and any TCP enhancements for MPA, [MUST be activated] on a TCP half connection at the same location in the octet
-// stream at both the sender and the receiver." "MPA [...] are enabled by the ULP in both directions at once" "DDP's ULP
-// MAY negotiate the start of DDP on MPA sometime after a normal TCP startup, using TCP streaming data exchanges on the
-// same connection." The first Marker "begins at octet sequence number SeqStart", right behind the startup frame.
+// "MPA, and any TCP enhancements for MPA, [MUST be activated] on a TCP half connection at the same
+// location in the octet stream at both the sender and the receiver." "MPA [...] are enabled by the
+// ULP in both directions at once" "DDP's ULP MAY negotiate the start of DDP on MPA sometime after a
+// normal TCP startup, using TCP streaming data exchanges on the same connection." The first Marker
+// "begins at octet sequence number SeqStart", right behind the startup frame.
 // MPA-5044-7.1-1, MPA-5044-7.1-2, MPA-5044-7.1-4, MPA-5044-4.3-12
 func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +267,8 @@ func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
 	})
 }
 
-// "When MPA is started in the Initiator mode, the MPA implementation MUST send a valid MPA Request Frame. The MPA
-// Request Frame MAY include ULP-supplied Private Data."
+// "When MPA is started in the Initiator mode, the MPA implementation MUST send a valid MPA Request
+// Frame. The MPA Request Frame MAY include ULP-supplied Private Data."
 // MPA-5044-7.1.2-1, MPA-5044-7.1.2-2, MPA-5044-7.1.1-1, MPA-5044-7.1.1-18
 func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 	tests := []struct {
@@ -292,9 +296,10 @@ func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 	}
 }
 
-// "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame." "sending FPDUs before this occurs
-// is not possible." "If the MPA Reply Frame is properly formatted [...] the implementation SHOULD enter Full MPA/DDP
-// Operation Phase; interpreting any received data as FPDUs and sending DDP ULPDUs as FPDUs."
+// "MPA Initiator mode implementations MUST receive and validate an MPA Reply Frame." "sending FPDUs
+// before this occurs is not possible." "If the MPA Reply Frame is properly formatted [...] the
+// implementation SHOULD enter Full MPA/DDP Operation Phase; interpreting any received data as FPDUs
+// and sending DDP ULPDUs as FPDUs."
 // MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15, MPA-5044-7.1.2-25, MPA-5044-7.1-6
 func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -331,10 +336,11 @@ func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
 	})
 }
 
-// "If the MPA Request Frame is improperly formatted, the implementation MUST close the TCP connection and exit MPA." The
-// same of the Reply. "If the initial TCP data was not a properly formatted MPA Request Frame, MPA will close or reset the
-// TCP connection immediately." Error 4: "the TCP connection MUST be immediately closed. DDP and other ULPs should treat
-// this similar to code 1".
+// "If the MPA Request Frame is improperly formatted, the implementation MUST close the TCP
+// connection and exit MPA." The same of the Reply. "If the initial TCP data was not a properly
+// formatted MPA Request Frame, MPA will close or reset the TCP connection immediately." Error 4:
+// "the TCP connection MUST be immediately closed. DDP and other ULPs should treat this similar to
+// code 1".
 // MPA-5044-7.1.2-4, MPA-5044-7.1.2-13, MPA-5044-7.1.3-1, MPA-5044-8-4, MPA-5044-8-9, MPA-5044-8-10,
 // MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-17, MPA-5044-7.1.2-26,
 // MPA-5044-C.1-1, MPA-5044-C.2.1-1, MPA-5044-C.2.2-1

@@ -12,11 +12,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// IRD is "The maximum number of simultaneous RDMA Read Requests that can be received". "The responder MUST respond to an
-// initiator ORD value of 0x3FFF by leaving its local endpoint IRD value unchanged", and so for the other depth and for the
-// Initiator. "the initiator MUST set its IRD at least to the responder ORD". While a long message is under way as many Read
-// Requests as IRD says are taken; then as many are sent as ORD says.
-// MPA-6581-3-1, MPA-6581-9.1-12, MPA-6581-9.1-17 to MPA-6581-9.1-21
+// IRD is "The maximum number of simultaneous RDMA Read Requests that can be received". "The
+// responder MUST respond to an initiator ORD value of 0x3FFF by leaving its local endpoint IRD
+// value unchanged", and so for the other depth and for the Initiator. "the initiator MUST set its
+// IRD at least to the responder ORD". While a long message is under way as many Read Requests as
+// IRD says are taken; then as many are sent as ORD says. MPA-6581-3-1, MPA-6581-9.1-12,
+// MPA-6581-9.1-17 to MPA-6581-9.1-21
 func TestRFC6581_9_1_DepthsOnTheWire(t *testing.T) {
 	for _, initiator := range []bool{true, false} {
 		for _, tt := range []struct {
@@ -97,8 +98,8 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	far.close(c)
 }
 
-// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function codes when no enhanced
-// functionality is desired." Nor does it want them in the Reply.
+// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function codes
+// when no enhanced functionality is desired." Nor does it want them in the Reply.
 // MPA-6581-10-4
 func TestRFC6581_10_PlainRequest(t *testing.T) {
 	for octets, cfg := range map[string]extsock.Config{"40 01 0000": {Revision: 1}, "40 02 0000": {NoEnhanced: true}} {

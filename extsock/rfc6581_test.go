@@ -19,8 +19,9 @@ import (
 
 // Requirements of RFC 6581 and of RFC 6580 §3.3 that show on a connection.
 
-// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" "The initiator MUST pass
-// the responder provided IRD and ORD to the ULP for both MPA Accept and Reject messages."
+// "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" "The
+// initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept and Reject
+// messages."
 // MPA-6581-9.1-6, MPA-6581-9.1-16
 func TestRFC6581_9_1_TheULPLearnsThePeersDepths(t *testing.T) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -79,9 +80,10 @@ func octets20(kind mpa.RTR) string {
 	return map[mpa.RTR]string{mpa.RTRSend: "c0010001", mpa.RTRWrite: "80018001", mpa.RTRRead: "80014001"}[kind]
 }
 
-// "RTR indications are optional and are carried by existing RDMA message types, specifically a zero-length FULPDU Send
-// message, a zero-length RDMA Read message, or a zero-length RDMA write message." "the initiator MUST generate one of the
-// negotiated RTR indications", before anything else that it sends.
+// "RTR indications are optional and are carried by existing RDMA message types, specifically a
+// zero-length FULPDU Send message, a zero-length RDMA Read message, or a zero-length RDMA write
+// message." "the initiator MUST generate one of the negotiated RTR indications", before anything
+// else that it sends.
 // MPA-6581-1.1-1, MPA-6581-5-1, MPA-6581-5-2, MPA-6581-9.2-3, MPA-6581-9.2-12, MPA-6581-9.3-1
 func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 	for kind, rtr := range rtrOnTheWire {
@@ -141,9 +143,9 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 	}
 }
 
-// ORD is "The maximum number of simultaneous RDMA Read Requests that can be issued for the RDMA connection." "the initiator
-// MUST set [...] its ORD at most to the responder IRD."
-// "The responder MUST set its ORD at most to the initiator IRD." Of five Reads two are in flight.
+// ORD is "The maximum number of simultaneous RDMA Read Requests that can be issued for the RDMA
+// connection." "the initiator MUST set [...] its ORD at most to the responder IRD." "The responder
+// MUST set its ORD at most to the initiator IRD." Of five Reads two are in flight.
 // MPA-6581-3-1, MPA-6581-9.1-5, MPA-6581-9.1-6, MPA-6581-9.1-9, MPA-6581-9.1-13
 func TestRFC6581_9_1_ORDOnTheWire(t *testing.T) {
 	for _, initiator := range []bool{true, false} {
@@ -215,11 +217,13 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 	far.close(c)
 }
 
-// "If the initiator does not have sufficient resources for the required IRD, it MUST send a TERM message to the responder
-// indicating insufficient resources and terminate the connection" "If the initiator is not able to generate any of the
-// responder-supported RTR indications, then it MUST send a TERM message to the responder indicating failure to negotiate
-// a mutually compatible connection model or RTR option, and terminate the connection." It comes instead of the indication.
-// "The ULP can negotiate a ULP-level RTR indication when a Provider-level RTR indication cannot be negotiated."
+// "If the initiator does not have sufficient resources for the required IRD, it MUST send a TERM
+// message to the responder indicating insufficient resources and terminate the connection" "If the
+// initiator is not able to generate any of the responder-supported RTR indications, then it MUST
+// send a TERM message to the responder indicating failure to negotiate a mutually compatible
+// connection model or RTR option, and terminate the connection." It comes instead of the
+// indication. "The ULP can negotiate a ULP-level RTR indication when a Provider-level RTR
+// indication cannot be negotiated."
 // MPA-6581-8-1, MPA-6581-8-3, MPA-6581-8-4, MPA-6581-9.1-14, MPA-6581-9.1-15, MPA-6581-9.2-13, MPA-6581-9.2-14,
 // MPA-6581-9.2-15, MPA-6581-9.3-2, MPA-6581-11-1
 func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
@@ -269,9 +273,9 @@ func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
 	}
 }
 
-// "If the responder receives an enhanced MPA message and it does not support enhanced RDMA connection establishment, it
-// MUST close the TCP connection and exit MPA." "Thus, both the initiator and responder report TCP connection termination
-// to an application locally."
+// "If the responder receives an enhanced MPA message and it does not support enhanced RDMA
+// connection establishment, it MUST close the TCP connection and exit MPA." "Thus, both the
+// initiator and responder report TCP connection termination to an application locally."
 // MPA-6581-10-2, MPA-6581-10-9, MPA-6581-10-10
 func TestRFC6581_10_UnenhancedResponder(t *testing.T) {
 	for desc, cfg := range map[string]extsock.Config{"revision 1": {Revision: 1}, "not enhanced": {NoEnhanced: true}} {
@@ -304,10 +308,10 @@ func TestRFC6581_10_UnenhancedResponder(t *testing.T) {
 	}
 }
 
-// "All combinations not listed above that combine 0x2 as the Layer with an Error Type and Error Code are Unassigned": they
-// are reported as they come. There are peers that send the codes with type 3. Linux siw, whose bit
-// fields are the other way round, sends 2/0 and 2/1 for errors 0/2 of RDMAP and 1/2 of DDP; the codes that only these have
-// are taken for theirs.
+// "All combinations not listed above that combine 0x2 as the Layer with an Error Type and Error
+// Code are Unassigned": they are reported as they come. There are peers that send the codes with
+// type 3. Linux siw, whose bit fields are the other way round, sends 2/0 and 2/1 for errors 0/2 of
+// RDMAP and 1/2 of DDP; the codes that only these have are taken for theirs.
 // MPA-6580-3.3-3
 func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 	for etype := range uint8(16) {

@@ -17,8 +17,8 @@ import (
 
 // Tests of RFC 7306 on whole connections.
 
-// The four messages as FPDUs: the ULPDU_Length is that of the DDP header and what §4 says, 8, 52 and 12 octets. Only
-// the STag and the TO are not known before.
+// The four messages as FPDUs: the ULPDU_Length is that of the DDP header and what §4 says, 8, 52
+// and 12 octets. Only the STag and the TO are not known before.
 //
 // RDMAPX-7306-4-1 to RDMAPX-7306-4-3, RDMAPX-7306-4.1-1
 func TestRFC7306_4_FPDUs(t *testing.T) {
@@ -65,8 +65,9 @@ func TestRFC7306_4_FPDUs(t *testing.T) {
 	}
 }
 
-// "existing applications and/or ULPs should not assume that these extensions are supported": towards a peer that has not
-// announced them they are refused, unless the program insists; and what such a peer sends "will be reported".
+// "existing applications and/or ULPs should not assume that these extensions are supported":
+// towards a peer that has not announced them they are refused, unless the program insists; and what
+// such a peer sends "will be reported".
 //
 // RDMAPX-7306-1.1-2, RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5
 func TestRFC7306_1_1_UnknownPeer(t *testing.T) {

@@ -22,7 +22,8 @@ func (m *moved) SetReadDeadline(t time.Time) error {
 	return m.Stream.SetReadDeadline(t)
 }
 
-// TestWriteDeadlineLeavesTheReader: a write deadline is nothing to a Read that receives for itself, so that one is not woken.
+// TestWriteDeadlineLeavesTheReader: a write deadline is nothing to a Read that receives for itself,
+// so that one is not woken.
 func TestWriteDeadlineLeavesTheReader(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

@@ -8,8 +8,9 @@ import (
 	"github.com/rddp/rddp/extsock"
 )
 
-// TestCloseWhileAReadReceives: Close, while a Read has the receive role, interrupts that Read. The bound on what receives
-// afterwards stays: the connection is gone after CloseTimeout, although the peer never sends its FIN.
+// TestCloseWhileAReadReceives: Close, while a Read has the receive role, interrupts that Read. The
+// bound on what receives afterwards stays: the connection is gone after CloseTimeout, although the
+// peer never sends its FIN.
 func TestCloseWhileAReadReceives(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const closeTimeout = time.Second

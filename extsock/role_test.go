@@ -49,8 +49,8 @@ func pingPong(c *extsock.Conn, count int) error {
 	return nil
 }
 
-// TestWaitersReceive: quick messages, one-sided operations of the peer in the middle of them, and many
-// who wait at once, on one connection.
+// TestWaitersReceive: quick messages, one-sided operations of the peer in the middle of them, and
+// many who wait at once, on one connection.
 func TestWaitersReceive(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	memory := pattern(1<<16, 1)
@@ -98,8 +98,8 @@ func TestOneSidedWhileNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestInterruptedWaiter: a waiter that receives for itself obeys a deadline that is set meanwhile, and
-// Close, and the connection is as good as before.
+// TestInterruptedWaiter: a waiter that receives for itself obeys a deadline that is set meanwhile,
+// and Close, and the connection is as good as before.
 func TestInterruptedWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
@@ -162,8 +162,8 @@ func TestWaiterSeesTheEnd(t *testing.T) {
 	}
 }
 
-// TestStalledWaiter: a waiter that receives for itself does not wait for the buffers that only it could
-// post.
+// TestStalledWaiter: a waiter that receives for itself does not wait for the buffers that only it
+// could post.
 func TestStalledWaiter(t *testing.T) {
 	ci, cr := tcpPair(t, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 100}}, side{})
 	go echo(cr)

@@ -101,8 +101,8 @@ func hastyReads(c *extsock.Conn, total int, r *rand.Rand, most int, unit time.Du
 	}
 }
 
-// hastyRemote reads from one Region of the peer's and writes to another until done is closed. (To one and the same would be a
-// race of the program's: a Write whose time is over goes on.)
+// hastyRemote reads from one Region of the peer's and writes to another until done is closed. (To
+// one and the same would be a race of the program's: a Write whose time is over goes on.)
 func hastyRemote(c *extsock.Conn, from, to rdmap.Handle, r *rand.Rand, unit time.Duration, q *quarantine, done <-chan struct{}) error {
 	for range 40 {
 		select {
@@ -148,8 +148,8 @@ func drawConfig(t *rapid.T, name string) extsock.Config {
 	}
 }
 
-// TestAnySchedule: whatever the wire, the depths and the deadlines, each octet arrives once, memory that was given back is left
-// alone, and both ends close in order.
+// TestAnySchedule: whatever the wire, the depths and the deadlines, each octet arrives once, memory
+// that was given back is left alone, and both ends close in order.
 func TestAnySchedule(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		wires := [2]simtoe.Config{drawWire(rt, "a"), drawWire(rt, "b")}

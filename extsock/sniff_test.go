@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// lateStream is a stream in a process that was stopped for a while: a Read of which the time is over does not see
-// what has come meanwhile.
+// lateStream is a stream in a process that was stopped for a while: a Read of which the time is
+// over does not see what has come meanwhile.
 type lateStream struct {
 	toe.Stream
 	before  int // Reads that are as always
@@ -32,7 +32,8 @@ func (s *lateStream) Read(p []byte) (int, error) {
 	return s.Stream.Read(p)
 }
 
-// TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the connection is no plain TCP.
+// TestSniffTimeoutIsThePeers: where this process was late, and not the peer's Request, the
+// connection is no plain TCP.
 func TestSniffTimeoutIsThePeers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -53,7 +54,8 @@ func TestSniffTimeoutIsThePeers(t *testing.T) {
 	})
 }
 
-// TestSniffIsGrantedOnce: an octet that waits where the time of a Request is over buys no more of it.
+// TestSniffIsGrantedOnce: an octet that waits where the time of a Request is over buys no more of
+// it.
 func TestSniffIsGrantedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

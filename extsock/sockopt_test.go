@@ -17,8 +17,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// options has for each option its value by default, one to set, some that it can't have, and its value in
-// DDP mode when the Initiator has set the one and the Responder nothing.
+// options has for each option its value by default, one to set, some that it can't have, and its
+// value in DDP mode when the Initiator has set the one and the Responder nothing.
 var options = []struct {
 	name            string
 	opt             int
@@ -184,9 +184,10 @@ func TestSwitchTwice(t *testing.T) {
 	}
 }
 
-// TestSwitchWithUnreadOctets: octets of the application's that came before the switch are not taken for
-// frames. The Initiator notices before it has sent anything, so all is as before; the Responder says what it
-// found. "Enabling the DDP/MPA stack SHOULD be done only when no incoming stream data is expected." (RFC 5044 §7.1.5)
+// TestSwitchWithUnreadOctets: octets of the application's that came before the switch are not taken
+// for frames. The Initiator notices before it has sent anything, so all is as before; the Responder
+// says what it found. "Enabling the DDP/MPA stack SHOULD be done only when no incoming stream data
+// is expected." (RFC 5044 §7.1.5)
 // MPA-5044-7.1.5-1
 func TestSwitchWithUnreadOctets(t *testing.T) {
 	for desc, streams := range map[string]func() (a, b net.Conn){

@@ -58,8 +58,8 @@ func (p *sharedPool) wantAll(t testing.TB) {
 	}
 }
 
-// TestSharedReceives: connections take their buffers from one queue, fewer than there are connections, and
-// every message arrives as it was sent, over all kinds of wires.
+// TestSharedReceives: connections take their buffers from one queue, fewer than there are
+// connections, and every message arrives as it was sent, over all kinds of wires.
 func TestSharedReceives(t *testing.T) {
 	wires := map[string]simtoe.Config{
 		"plain": {}, "one octet at a time": {MaxSegment: 1}, "small window": {Window: 500},
@@ -121,8 +121,8 @@ func TestSharedReceives(t *testing.T) {
 	}
 }
 
-// TestSharedReceivesEnd: a connection that ends in the middle of a message gives its one buffer back,
-// once, and the others go on.
+// TestSharedReceivesEnd: a connection that ends in the middle of a message gives its one buffer
+// back, once, and the others go on.
 func TestSharedReceivesEnd(t *testing.T) {
 	half := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
 	half[0] &^= 0x40 // there is more to come
@@ -141,7 +141,8 @@ func TestSharedReceivesEnd(t *testing.T) {
 			ci, lives := simPair(t, simtoe.Config{}, side{}, pool.side())
 			p, ends := rawPair(t, pool.side().cfg, nil)
 			p.send(half...)
-			// When this is answered the half message is placed. The sink and the source do not matter.
+			// When this is answered the half message is placed. The sink and the source do not
+			// matter.
 			p.send(readRequest(9, 9, 0)...)
 			if u, err := p.next(); err != nil {
 				t.Fatalf("no answer: %x, %v", u, err)
@@ -175,8 +176,8 @@ func TestSharedReceivesEnd(t *testing.T) {
 	}
 }
 
-// TestSharedReceivesRunOut: a Send that finds no buffer ends its connection as RFC 5041 §7.2 says, and
-// only its own.
+// TestSharedReceivesRunOut: a Send that finds no buffer ends its connection as RFC 5041 §7.2 says,
+// and only its own.
 func TestSharedReceivesRunOut(t *testing.T) {
 	pool := newSharedPool(t, 2, 64)
 	a, _ := simPair(t, simtoe.Config{}, side{}, pool.side())

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestCloseAsSniffBegins: whether octets are unread is looked at while sniff gets itself room for them. The race detector
-// judges.
+// TestCloseAsSniffBegins: whether octets are unread is looked at while sniff gets itself room for
+// them. The race detector judges.
 func TestCloseAsSniffBegins(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -34,8 +34,8 @@ func TestCloseAsSniffBegins(t *testing.T) {
 	}
 }
 
-// TestCloseDuringStartupRevokes: when Close of a connection that its Listener is still starting up has returned, the peer
-// cannot use what was registered, though startup goes on.
+// TestCloseDuringStartupRevokes: when Close of a connection that its Listener is still starting up
+// has returned, the peer cannot use what was registered, though startup goes on.
 func TestCloseDuringStartupRevokes(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l, cfg := delayed(t, extsock.Config{Startup: extsock.StartupRequire})
@@ -95,8 +95,8 @@ type netListener struct{ toe.Listener }
 
 func (l netListener) Accept() (net.Conn, error) { return l.Listener.Accept() }
 
-// TestCloseWithoutDeadlines: over a stream that has no deadlines a silent peer cannot keep a connection open that was accepted
-// and closed.
+// TestCloseWithoutDeadlines: over a stream that has no deadlines a silent peer cannot keep a
+// connection open that was accepted and closed.
 func TestCloseWithoutDeadlines(t *testing.T) {
 	for _, s := range bySelf {
 		bubble(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ func (h atFailure) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestFailedStartupClosesOnce: a Close, or another EnableDDP, as startup has failed finds the connection closed. The Tap is
-// told once.
+// TestFailedStartupClosesOnce: a Close, or another EnableDDP, as startup has failed finds the
+// connection closed. The Tap is told once.
 func TestFailedStartupClosesOnce(t *testing.T) {
 	for _, s := range []extsock.Startup{extsock.StartupOff, extsock.StartupRequire} {
 		bubble(t, func(t *testing.T) {

@@ -250,8 +250,8 @@ func TestSwitchWhileReading(t *testing.T) {
 }
 
 // TestDialFallsBackToRevision1: a Responder that closes at a revision 2 Request is tried again with
-// revision 1, on a new connection (RFC 6581 §10), if Config.RetryRevision1 says so. From then on the Dialer asks
-// that address for revision 1.
+// revision 1, on a new connection (RFC 6581 §10), if Config.RetryRevision1 says so. From then on
+// the Dialer asks that address for revision 1.
 // MPA-6581-10-11
 func TestDialFallsBackToRevision1(t *testing.T) {
 	network := simtoe.New(simtoe.Config{})

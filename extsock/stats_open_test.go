@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestTotalsLetGo: a connection that has ended is not among the open ones any more, and so not in memory, whoever has
-// closed it first. Its counts stay, once.
+// TestTotalsLetGo: a connection that has ended is not among the open ones any more, and so not in
+// memory, whoever has closed it first. Its counts stay, once.
 func TestTotalsLetGo(t *testing.T) {
 	alone(t)
 	ends := map[string]func(a, b *extsock.Conn){

@@ -133,7 +133,8 @@ func ExampleStats_All() {
 	// Output: rddp_received_sends_total 0
 }
 
-// TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, have been received once.
+// TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, have been
+// received once.
 func TestStatsOfEarlyRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wire := simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: 0.5}

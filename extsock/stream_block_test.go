@@ -12,7 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// fillUp writes pieces of a length until one is not taken within a second, and returns how many octets were.
+// fillUp writes pieces of a length until one is not taken within a second, and returns how many
+// octets were.
 func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 	t.Helper()
 	for sent := 0; ; {
@@ -34,8 +35,8 @@ func fillUp(t *testing.T, c *extsock.Conn, pos, length, most int) int {
 	}
 }
 
-// TestStreamWithoutReaders: neither end reads. What is taken is bounded, a Write says exactly how much that is, and
-// all goes on when reading begins.
+// TestStreamWithoutReaders: neither end reads. What is taken is bounded, a Write says exactly how
+// much that is, and all goes on when reading begins.
 func TestStreamWithoutReaders(t *testing.T) {
 	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 4096}, {8, 1000}, {32, 33_000}, {32, 512}, {32, 65536}, {64, 4096}} {
 		for _, length := range []int{1, 64, 3000, 8 << 10, 100_000, 1 << 20} {
@@ -81,8 +82,8 @@ func TestStreamWithoutReaders(t *testing.T) {
 	}
 }
 
-// TestStreamTimedOutWriteIsTheCallers: the memory of a Write whose time is over may be changed at once, and what was
-// counted arrives as it was.
+// TestStreamTimedOutWriteIsTheCallers: the memory of a Write whose time is over may be changed at
+// once, and what was counted arrives as it was.
 func TestStreamTimedOutWriteIsTheCallers(t *testing.T) {
 	for _, window := range []int{1000, 100_000, 1 << 20} {
 		for _, length := range []int{100, 10_000, 200_000, 4 << 20} {

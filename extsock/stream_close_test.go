@@ -39,7 +39,8 @@ func wantPipe(t *testing.T, c *extsock.Conn) {
 	}
 }
 
-// TestStreamHalfClose ends one way and then the other, in both orders, with data still flowing the other way.
+// TestStreamHalfClose ends one way and then the other, in both orders, with data still flowing the
+// other way.
 func TestStreamHalfClose(t *testing.T) {
 	for _, first := range []string{"Initiator", "Responder", "both"} {
 		for _, before := range []int{0, 1, 3000, 300_000} {
@@ -99,8 +100,8 @@ func TestStreamHalfClose(t *testing.T) {
 	}
 }
 
-// TestStreamCloseWriteWithoutCredits: the peer does not read and all credits are used. CloseWrite does not wait, and
-// the end comes behind what was written.
+// TestStreamCloseWriteWithoutCredits: the peer does not read and all credits are used. CloseWrite
+// does not wait, and the end comes behind what was written.
 func TestStreamCloseWriteWithoutCredits(t *testing.T) {
 	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 512}, {32, 512}, {6, 65536}} {
 		for _, length := range []int{64, 500, 20_000} {
@@ -131,7 +132,8 @@ func TestStreamCloseWriteWithoutCredits(t *testing.T) {
 	}
 }
 
-// TestStreamCloseWriteDuringWrite: the Write under way ends with EPIPE, and what it has counted arrives.
+// TestStreamCloseWriteDuringWrite: the Write under way ends with EPIPE, and what it has counted
+// arrives.
 func TestStreamCloseWriteDuringWrite(t *testing.T) {
 	for _, length := range []int{100, 5000, 4 << 20} {
 		for _, window := range []int{0, 2000} {
@@ -176,7 +178,8 @@ func TestStreamCloseWriteDuringWrite(t *testing.T) {
 	}
 }
 
-// TestStreamCloseKeepsTheTail: what was written arrives though Close follows at once, and then io.EOF.
+// TestStreamCloseKeepsTheTail: what was written arrives though Close follows at once, and then
+// io.EOF.
 func TestStreamCloseKeepsTheTail(t *testing.T) {
 	for _, wire := range []simtoe.Config{{}, {Window: 500, Delay: time.Millisecond}, {Delay: time.Second}, {Split: true, MaxSegment: 9, Early: 0.5}} {
 		for _, writes := range []int{0, 1, 3, 5, 100, 1500} {
@@ -237,7 +240,8 @@ func TestStreamBothClose(t *testing.T) {
 	}
 }
 
-// TestStreamCloseWhileThePeerWrites: the peer's Writes end as TCP's would, and its Read with io.EOF.
+// TestStreamCloseWhileThePeerWrites: the peer's Writes end as TCP's would, and its Read with
+// io.EOF.
 func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 	resets := 0
 	for _, length := range []int{64, 3000, 100_000} {
@@ -343,8 +347,8 @@ func TestStreamCloseUnblocks(t *testing.T) {
 	}
 }
 
-// TestStreamClosesWhileBlocked: Close at any moment of Writes that a slow reader holds back takes no time-out, and
-// what was counted and not cut short arrives.
+// TestStreamClosesWhileBlocked: Close at any moment of Writes that a slow reader holds back takes
+// no time-out, and what was counted and not cut short arrives.
 func TestStreamClosesWhileBlocked(t *testing.T) {
 	for i := range 100 {
 		synctest.Test(t, func(t *testing.T) {
@@ -398,8 +402,8 @@ func TestStreamClosesWhileBlocked(t *testing.T) {
 	}
 }
 
-// TestStreamPeerVanishes cuts the way to the reader at every octet: what has arrived whole is read, and then comes an
-// error that is not io.EOF, unless the end of the stream had come.
+// TestStreamPeerVanishes cuts the way to the reader at every octet: what has arrived whole is read,
+// and then comes an error that is not io.EOF, unless the end of the stream had come.
 func TestStreamPeerVanishes(t *testing.T) {
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		for after := int64(60); after < 700; after += 3 {
@@ -435,7 +439,8 @@ func TestStreamPeerVanishes(t *testing.T) {
 	}
 }
 
-// TestStreamCloseTimeout: a peer that takes nothing holds Close up for CloseTimeout, and every call ends.
+// TestStreamCloseTimeout: a peer that takes nothing holds Close up for CloseTimeout, and every call
+// ends.
 func TestStreamCloseTimeout(t *testing.T) {
 	for _, length := range []int{1000, 100_000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -466,7 +471,8 @@ func TestStreamCloseTimeout(t *testing.T) {
 	}
 }
 
-// TestStreamCloseWithVerbsQueued: RDMA Writes that were posted go out before Close returns, though the peer sends.
+// TestStreamCloseWithVerbsQueued: RDMA Writes that were posted go out before Close returns, though
+// the peer sends.
 func TestStreamCloseWithVerbsQueued(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// writeHasty writes calls times under deadlines that often strike, and returns how many octets were counted.
+// writeHasty writes calls times under deadlines that often strike, and returns how many octets were
+// counted.
 func writeHasty(t *testing.T, c *extsock.Conn, pos, calls int, s *lengths) int {
 	sent := 0
 	for range calls {
@@ -39,7 +40,8 @@ func writeHasty(t *testing.T, c *extsock.Conn, pos, calls int, s *lengths) int {
 	return sent
 }
 
-// readHasty reads to the end under deadlines that often strike, and returns how many octets have come.
+// readHasty reads to the end under deadlines that often strike, and returns how many octets have
+// come.
 func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 	p := make([]byte, s.most)
 	for got := 0; ; {
@@ -67,8 +69,8 @@ func readHasty(t *testing.T, c *extsock.Conn, pos int, s *lengths) int {
 	}
 }
 
-// TestStreamDeadlines: whatever calls end at a deadline, the octets that were counted as written are read, in order and
-// no others, both ways.
+// TestStreamDeadlines: whatever calls end at a deadline, the octets that were counted as written
+// are read, in order and no others, both ways.
 func TestStreamDeadlines(t *testing.T) {
 	rounds, calls := uint64(120), 60
 	if testmode.Slow() {

@@ -15,7 +15,8 @@ import (
 // tapeLen is the period of the tape in octets: odd and no multiple of any buffer.
 const tapeLen = 1<<20 + 7
 
-// tape is a long run of random octets, twice: which of them is at a place of a stream tells where that is.
+// tape is a long run of random octets, twice: which of them is at a place of a stream tells where
+// that is.
 var tape = sync.OnceValue(func() []byte {
 	b := make([]byte, tapeLen, 2*tapeLen)
 	rand.NewChaCha8([32]byte{1}).Read(b)
@@ -53,8 +54,8 @@ func writeTape(c *extsock.Conn, pos, total int, s *lengths) error {
 	return nil
 }
 
-// readTape reads octets until it has total, or to the end if total is negative, and compares them with the
-// tape from place pos on. It returns how many have come.
+// readTape reads octets until it has total, or to the end if total is negative, and compares them
+// with the tape from place pos on. It returns how many have come.
 func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) {
 	p := make([]byte, s.most)
 	for total < 0 || got < total {
@@ -76,8 +77,8 @@ func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) 
 	return got, nil
 }
 
-// bounded closes the connections if the test takes too long, so that nothing in it waits for ever. (A deadline
-// would change who receives.)
+// bounded closes the connections if the test takes too long, so that nothing in it waits for ever.
+// (A deadline would change who receives.)
 func bounded(t testing.TB, conns ...*extsock.Conn) {
 	watch := time.AfterFunc(time.Minute, func() {
 		for _, c := range conns {

@@ -16,7 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// rawStreamPair switches a Conn against a peer of plain octets that announces a byte stream with so many credits.
+// rawStreamPair switches a Conn against a peer of plain octets that announces a byte stream with so
+// many credits.
 func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, *extsock.Conn) {
 	t.Helper()
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -54,8 +55,8 @@ func (p *rawPeer) wantStreamEnd() {
 // data is a message with n octets of data.
 func data(n int) []byte { return append(make([]byte, 4), bytes.Repeat([]byte{'d'}, n)...) }
 
-// TestStreamHostilePeer: each breach of the rules ends the connection with an error that says so, behind what was in
-// order before it.
+// TestStreamHostilePeer: each breach of the rules ends the connection with an error that says so,
+// behind what was in order before it.
 func TestStreamHostilePeer(t *testing.T) {
 	tests := []struct {
 		desc     string
@@ -160,8 +161,8 @@ func TestStreamCreditsOfTheUsed(t *testing.T) {
 	}
 }
 
-// TestStreamMessageInSegments: a message may come in many segments, to a reader that waits and to none. One that
-// becomes too long ends the stream.
+// TestStreamMessageInSegments: a message may come in many segments, to a reader that waits and to
+// none. One that becomes too long ends the stream.
 func TestStreamMessageInSegments(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		p, c := rawStreamPair(t, extsock.Config{RecvDepth: 6, RecvSize: 1024}, 32)
@@ -193,7 +194,8 @@ func TestStreamMessageInSegments(t *testing.T) {
 	}
 }
 
-// TestStreamWriterKeepsToCredits: without credits only the end goes out, and messages are no longer than announced.
+// TestStreamWriterKeepsToCredits: without credits only the end goes out, and messages are no longer
+// than announced.
 func TestStreamWriterKeepsToCredits(t *testing.T) {
 	for _, credits := range []uint16{6, 7, 32} {
 		bubble(t, func(t *testing.T) {

@@ -48,7 +48,8 @@ func ofDepth(depth, size int) side {
 	return side{cfg: extsock.Config{RecvDepth: depth, RecvSize: size}}
 }
 
-// TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of all lengths.
+// TestStreamBothWays: both ends write and read at once, whatever buffers they have, with calls of
+// all lengths.
 func TestStreamBothWays(t *testing.T) {
 	scale := 1
 	if testmode.Slow() {
@@ -269,7 +270,8 @@ func TestStreamShortWriteAtOnce(t *testing.T) {
 	}
 }
 
-// TestStreamAfterTCP: the octets of TCP mode, the switch, then those of the stream, whoever writes first.
+// TestStreamAfterTCP: the octets of TCP mode, the switch, then those of the stream, whoever writes
+// first.
 func TestStreamAfterTCP(t *testing.T) {
 	for _, serverFirst := range []bool{false, true} {
 		t.Run(fmt.Sprintf("server first: %t", serverFirst), func(t *testing.T) {
@@ -301,7 +303,8 @@ func TestStreamAfterTCP(t *testing.T) {
 				}
 			}
 			both(func() error { return talk(ci, 0, 7, !serverFirst) }, func() error { return talk(cr, 7, 0, serverFirst) })
-			// The switch, and both ways at once behind it: what follows the startup frames is not mixed up with them.
+			// The switch, and both ways at once behind it: what follows the startup frames is not
+			// mixed up with them.
 			both(func() error {
 				if err := ci.EnableDDP(timeLimit(t), nil); err != nil {
 					return err
@@ -323,7 +326,8 @@ func TestStreamAfterTCP(t *testing.T) {
 	}
 }
 
-// TestStreamBesideVerbs: RDMA operations of both ends while the stream is busy both ways. Sends are refused.
+// TestStreamBesideVerbs: RDMA operations of both ends while the stream is busy both ways. Sends are
+// refused.
 func TestStreamBesideVerbs(t *testing.T) {
 	ci, cr := tcpPair(t, side{}, side{})
 	bounded(t, ci, cr)

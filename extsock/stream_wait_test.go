@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestStreamWriteBehindReads: the send queue is full of Reads when a long Write begins. It goes on when they are
-// answered.
+// TestStreamWriteBehindReads: the send queue is full of Reads when a long Write begins. It goes on
+// when they are answered.
 func TestStreamWriteBehindReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{cfg: extsock.Config{SendDepth: 4}})
@@ -34,8 +34,9 @@ func TestStreamWriteBehindReads(t *testing.T) {
 	})
 }
 
-// TestStreamEndBehindReads: Sends complete behind the Reads that were posted before them, so all the places for
-// messages are taken when the end of the stream is due. It goes out when the Reads are answered.
+// TestStreamEndBehindReads: Sends complete behind the Reads that were posted before them, so all
+// the places for messages are taken when the end of the stream is due. It goes out when the Reads
+// are answered.
 func TestStreamEndBehindReads(t *testing.T) {
 	for writes := range 14 {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,8 +89,8 @@ func echoFirst(c *extsock.Conn, count int) error {
 	return nil
 }
 
-// TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role vacant, and its program begins a
-// long Write. The credits it needs are received at once.
+// TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role vacant, and
+// its program begins a long Write. The credits it needs are received at once.
 func TestStreamWriteInAVacantRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 10 << 20

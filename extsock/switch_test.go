@@ -45,8 +45,8 @@ func converse(rnd *rand.Rand) conversation {
 	if rnd.IntN(4) == 0 { // what looks like startup is not
 		c.before = append(c.before, turn{true, []byte(mpaKey)}, turn{false, []byte("MPA ID Rep Frame")})
 	}
-	// What the Responder says last before the switch the Initiator has to have read. What the Initiator says
-	// last may be on its way still, with the Request right behind it.
+	// What the Responder says last before the switch the Initiator has to have read. What the
+	// Initiator says last may be on its way still, with the Request right behind it.
 	if rnd.IntN(2) == 0 {
 		c.before = append(c.before, turn{true, []byte("START DDP")})
 	}
@@ -101,8 +101,8 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 	return nil
 }
 
-// TestSwitchInAConversation switches in the middle of conversations that the wire splits at random: no octet is
-// lost, none is invented, none comes on the wrong side of the switch.
+// TestSwitchInAConversation switches in the middle of conversations that the wire splits at random:
+// no octet is lost, none is invented, none comes on the wrong side of the switch.
 // MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
 	conversations := 10_000

@@ -26,8 +26,8 @@ func (s *slowTap) Sent([]byte) {
 func (s *slowTap) Received([]byte) {}
 func (s *slowTap) Closed()         {}
 
-// TestSlowTapAndDeadline: a Tap keeps the goroutine that goes on with a Write. The Write returns at its deadline all the
-// same, and its memory is the caller's again.
+// TestSlowTapAndDeadline: a Tap keeps the goroutine that goes on with a Write. The Write returns at
+// its deadline all the same, and its memory is the caller's again.
 func TestSlowTapAndDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		tap := &slowTap{gone: make(chan struct{})}

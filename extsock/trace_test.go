@@ -16,7 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// An eventLog is a slog.Handler that keeps what it gets: "LEVEL message key=value …" without local and peer.
+// An eventLog is a slog.Handler that keeps what it gets: "LEVEL message key=value …" without local
+// and peer.
 type eventLog struct {
 	attrs  []slog.Attr
 	events *events
@@ -126,7 +127,8 @@ func TestTraceOfATerminate(t *testing.T) {
 	})
 }
 
-// TestTraceOfStartups that fail, one because the peer does not speak MPA, one because its program does not want to.
+// TestTraceOfStartups that fail, one because the peer does not speak MPA, one because its program
+// does not want to.
 func TestTraceOfStartups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newEventLog()

@@ -25,7 +25,8 @@ func window(t testing.TB, r extsock.Region, off, n int, access ddp.Access) extso
 	return w
 }
 
-// TestWindow: a peer uses a window as any memory, until it is taken back by either end; the Region stays.
+// TestWindow: a peer uses a window as any memory, until it is taken back by either end; the Region
+// stays.
 func TestWindow(t *testing.T) {
 	for _, depth := range []int{1, 3} { // windows of windows
 		for _, how := range []string{"Deregister", "Send with Invalidate"} {
@@ -114,8 +115,9 @@ func TestWindowErrors(t *testing.T) {
 	}
 }
 
-// TestHostileWindowUse: a peer that has the STags and TOs of a window and its Region gets no further with
-// one than it says, whatever it knows of the other: the right Terminate comes, and nothing is placed.
+// TestHostileWindowUse: a peer that has the STags and TOs of a window and its Region gets no
+// further with one than it says, whatever it knows of the other: the right Terminate comes, and
+// nothing is placed.
 func TestHostileWindowUse(t *testing.T) {
 	const off, n = 16, 24 // of 64
 	type names struct{ r, w, readable extsock.Region }
@@ -196,9 +198,9 @@ func TestCloseTakesWindowsBack(t *testing.T) {
 	}
 }
 
-// TestRevocationRacesPlacement: the peer writes through a window, one Write after the other, while it is
-// revoked. When Deregister has returned the memory is the application's alone: it reads and writes it, and
-// not one octet is changed, as the race detector agrees.
+// TestRevocationRacesPlacement: the peer writes through a window, one Write after the other, while
+// it is revoked. When Deregister has returned the memory is the application's alone: it reads and
+// writes it, and not one octet is changed, as the race detector agrees.
 func TestRevocationRacesPlacement(t *testing.T) {
 	for _, tt := range []struct {
 		desc   string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// "the CRC field in the MPA FPDU MUST be computed using the CRC32c polynomial in the manner described
-// in the iSCSI Protocol [iSCSI] document for Header and Data Digests."
+// "the CRC field in the MPA FPDU MUST be computed using the CRC32c polynomial in the manner
+// described in the iSCSI Protocol [iSCSI] document for Header and Data Digests."
 // MPA-5044-4.4-12, MPA-5044-4.4-13, MPA-5044-4.4-14, MPA-5044-4.4-18
 func TestRFC5044_4_4_CRC32C(t *testing.T) {
 	down := make([]byte, 32)
@@ -47,8 +47,8 @@ func TestRFC5044_4_4_CRC32C(t *testing.T) {
 					t.Errorf("in two parts of %d octets and the rest: %08x, want %08x", i, got, tt.value)
 				}
 			}
-			// "After calculating the CRC-32c, the resultant value is placed into the CRC field": the
-			// CRC of an FPDU with its CRC field is a constant.
+			// "After calculating the CRC-32c, the resultant value is placed into the CRC field":
+			// the CRC of an FPDU with its CRC field is a constant.
 			if got := updateCRC(0, append(bytes.Clone(tt.input), wire[:]...)); got != 0x48674BC7 {
 				t.Errorf("over input and field: %08x, want 48674bc7", got)
 			}

@@ -216,9 +216,10 @@ func TestEarlyIsBounded(t *testing.T) {
 	s.want(t, ulpdus, begins)
 }
 
-// "If the FPDU start determined from previous ULPDU Length fields does not match with the MPA Marker
-// position, MPA SHOULD deliver an error to DDP. [...] the check SHOULD be made when a gap creating an
-// out-of-order sequence is closed and any time a Marker points to an already identified FPDU."
+// "If the FPDU start determined from previous ULPDU Length fields does not match with the MPA
+// Marker position, MPA SHOULD deliver an error to DDP. [...] the check SHOULD be made when a gap
+// creating an out-of-order sequence is closed and any time a Marker points to an already identified
+// FPDU."
 // MPA-5044-8-7
 func TestRFC5044_8_GapClosesOverAnotherFPDU(t *testing.T) {
 	first, _ := refStream(ofLengths(600, 600), true, true)

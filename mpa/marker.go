@@ -27,9 +27,9 @@ const (
 )
 
 // toMarker returns the distance in bytes from off to the next Marker; 0 if there is a Marker at
-// off.
-// "Markers are inserted such that the first octet of the Marker is at octet sequence number SeqNum if
-// the remainder of (SeqNum - SeqStart) mod 512 is zero. Note that SeqNum can wrap." (RFC 5044 §4.3)
+// off. "Markers are inserted such that the first octet of the Marker is at octet sequence number
+// SeqNum if the remainder of (SeqNum - SeqStart) mod 512 is zero. Note that SeqNum can wrap." (RFC
+// 5044 §4.3)
 func toMarker(off uint64) int { return int(-off % markerInterval) }
 
 // markersIn returns the number of Markers in an FPDU that begins at off and has n bytes besides

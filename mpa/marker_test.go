@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// "If the MPA connection is started at TCP sequence number 11, then the 1st Marker will begin at 11,
-// and subsequent Markers will begin at 523, 1035, etc." "Note that SeqNum can wrap."
+// "If the MPA connection is started at TCP sequence number 11, then the 1st Marker will begin at
+// 11, and subsequent Markers will begin at 523, 1035, etc." "Note that SeqNum can wrap."
 // MPA-5044-4.3-11, MPA-5044-4.3-13, MPA-5044-4.3-24
 func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 	const seqStart = uint32(11)

@@ -65,16 +65,17 @@ type Agreement struct {
 
 // Request returns the frame that an Initiator sends. It fails if the Config is invalid.
 func (c Config) Request() (Frame, error) {
-	// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function codes
-	// when no enhanced functionality is desired." (RFC 6581 §10)
+	// "The initiator MUST NOT use the enhanced RDMA connection establishment formats or function
+	// codes when no enhanced functionality is desired." (RFC 6581 §10)
 	f := Frame{Revision: c.revision(), Enhanced: !c.unenhanced()}
 	if c.PeerToPeer && !f.Enhanced {
 		return Frame{}, errPeerToPeer
 	}
 	if f.Enhanced {
 		f.IRD, f.ORD = uint16(c.IRD), uint16(c.initiatorORD())
-		// "The initiator MUST set Control Flag A to 1 for the peer-to-peer model. The initiator MUST
-		// set each Control Flag B, C, and D to 1 for each of the options it supports" (RFC 6581 §9.2)
+		// "The initiator MUST set Control Flag A to 1 for the peer-to-peer model. The initiator
+		// MUST set each Control Flag B, C, and D to 1 for each of the options it supports" (RFC
+		// 6581 §9.2)
 		if c.PeerToPeer {
 			f.PeerToPeer, f.RTR = true, c.rtr()
 		}
@@ -99,8 +100,8 @@ func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 			reply.Revision, reply.Enhanced, req.Revision, req.Enhanced)
 	}
 	if reply.Reject {
-		// "The initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept
-		// and Reject messages." (RFC 6581 §9.1)
+		// "The initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA
+		// Accept and Reject messages." (RFC 6581 §9.1)
 		return Agreement{}, &RejectError{
 			PrivateData: bytes.Clone(reply.PrivateData), Enhanced: reply.Enhanced, IRD: int(reply.IRD), ORD: int(reply.ORD),
 		}
@@ -119,8 +120,8 @@ func (c Config) HandleReply(req, reply Frame) (Agreement, error) {
 		return a, nil
 	}
 	a.PeerToPeer, a.RTR = true, choose(req.RTR&reply.RTR, a.ORD)
-	// "If the initiator is not able to generate any of the responder-supported RTR indications, then
-	// it MUST send a TERM message" (RFC 6581 §9.2)
+	// "If the initiator is not able to generate any of the responder-supported RTR indications,
+	// then it MUST send a TERM message" (RFC 6581 §9.2)
 	if a.RTR == 0 {
 		return a, &Error{Code: CodeNoRTR, Reason: fmt.Sprintf("ours are %v, the Responder's %v", req.RTR, reply.RTR)}
 	}
@@ -170,8 +171,8 @@ func (c Config) reply(req Frame) (Frame, error) {
 	// message." (RFC 6581 §10) The reverse holds too.
 	f := Frame{Reply: true, Revision: req.Revision, Enhanced: req.Enhanced}
 	if req.Enhanced {
-		// "the responder MUST set Control Flag A to 1", "MUST set Control Flag A to 0 if Control Flag
-		// A is 0 in the request" (RFC 6581 §9.2)
+		// "the responder MUST set Control Flag A to 1", "MUST set Control Flag A to 0 if Control
+		// Flag A is 0 in the request" (RFC 6581 §9.2)
 		f.PeerToPeer = req.PeerToPeer
 		if req.PeerToPeer {
 			f.RTR = c.offer(req.RTR)
@@ -235,9 +236,9 @@ func (c Config) agree(request, reply, peer Frame) Agreement {
 // offer returns the kinds of indication that a Responder answers with when an Initiator supports
 // wanted. These are the kinds that both support or, if there are none, the kinds that the Responder
 // supports. RTRSend is offered only alone, so that the Responder knows whether the Initiator's
-// first message consumes a receive buffer.
-// "If the responder does not support any of the initiator-specified RTR indication options, then the
-// responder MUST set at least one RTR indication type option it supports." (RFC 6581 §9.2)
+// first message consumes a receive buffer. "If the responder does not support any of the
+// initiator-specified RTR indication options, then the responder MUST set at least one RTR
+// indication type option it supports." (RFC 6581 §9.2)
 func (c Config) offer(wanted RTR) RTR {
 	kinds := c.rtr() & wanted
 	if kinds == 0 {

@@ -140,8 +140,8 @@ func (r *Receiver) nextInOrder() bool {
 	}
 	b := r.buf[r.r:r.w]
 	f, ok := parseFPDU(b, r.off, r.markers)
-	// "The ULPDU Length field (see Section 4) MUST be used to determine if the entire FPDU is present
-	// before forwarding the ULPDU to DDP." (RFC 5044 §6)
+	// "The ULPDU Length field (see Section 4) MUST be used to determine if the entire FPDU is
+	// present before forwarding the ULPDU to DDP." (RFC 5044 §6)
 	if !ok || len(b) < f.size {
 		return false
 	}
@@ -196,17 +196,17 @@ func (r *Receiver) nextEarly() bool {
 // verify checks the CRC of the FPDU b, then its Markers.
 func (r *Receiver) verify(f fpdu, b []byte) *Error {
 	if r.crc {
-		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found in
-		// the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU."
-		// (RFC 5044 §4.4)
+		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found
+		// in the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU." (RFC
+		// 5044 §4.4)
 		body := f.size - crcLen
 		if got, want := getCRC(b[body:]), updateCRC(0, b[:body]); got != want {
 			return &Error{Code: CodeCRC, Off: f.off, Reason: fmt.Sprintf("received %08x, calculated %08x", got, want)}
 		}
 	}
 	if r.markers {
-		// "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length fields
-		// do not agree on the start of an FPDU." (RFC 5044 §8)
+		// "In the event that the CRC is valid, received MPA Marker (if enabled) and ULPDU Length
+		// fields do not agree on the start of an FPDU." (RFC 5044 §8)
 		if at, want, ok := f.badMarker(b); ok {
 			reason := fmt.Sprintf("Marker at %d has FPDUPTR %d, want %d", f.off+uint64(at), fpduptr(b[at:]), want)
 			return &Error{Code: CodeMarker, Off: f.off, Reason: reason}

@@ -149,8 +149,8 @@ func TestArrived(t *testing.T) {
 	}
 }
 
-// TestBufferIsLent checks that SetBuffer(nil) takes the buffer back when it contains no bytes that are
-// still needed.
+// TestBufferIsLent checks that SetBuffer(nil) takes the buffer back when it contains no bytes that
+// are still needed.
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
 	r := NewReceiver(Agreement{CRC: true})
@@ -254,9 +254,9 @@ func TestDataHasNoRoom(t *testing.T) {
 	})
 }
 
-// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of the
-// TCP connection has been received by the TCP (e.g., FIN is received)."
-// MPA-5044-7.2-2, MPA-5044-8-1 (FIN)
+// "A mechanism SHOULD be provided by MPA to DDP for DDP to be made aware that a graceful close of
+// the TCP connection has been received by the TCP (e.g., FIN is received)." MPA-5044-7.2-2,
+// MPA-5044-8-1 (FIN)
 func TestRFC5044_7_2_EOF(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, true, true)
 	for n := range len(fpdu) + 1 {

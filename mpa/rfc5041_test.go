@@ -159,8 +159,9 @@ func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 	wantCode(t, newSink(true, false).feed(bad, 0).EOF(), CodeCRC)
 }
 
-// "The LLP MUST NOT pass a duplicate DDP Segment to the DDP layer after it has passed all the previous DDP Segments to
-// the DDP layer and the associated ordering information for the previous DDP Segments and the current DDP Segment."
+// "The LLP MUST NOT pass a duplicate DDP Segment to the DDP layer after it has passed all the
+// previous DDP Segments to the DDP layer and the associated ordering information for the previous
+// DDP Segments and the current DDP Segment."
 // DDP-5041-3-15
 func TestRFC5041_3_NoDuplicates(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {

@@ -8,9 +8,9 @@ import (
 
 // This file tests the requirements on a Receiver.
 
-// "The pad data MUST be [...] ignored by the receiver (except for CRC checking)." "The Reserved field
-// MUST be [...] ignored on receive (except for CRC calculation)." "the receivers MUST always treat these
-// as zero for calculations"
+// "The pad data MUST be [...] ignored by the receiver (except for CRC checking)." "The Reserved
+// field MUST be [...] ignored on receive (except for CRC calculation)." "the receivers MUST always
+// treat these as zero for calculations"
 // MPA-5044-4.1-6, MPA-5044-4.2-3, MPA-5044-4.2-6, MPA-5044-4.3-8
 func TestRFC5044_4_Ignored(t *testing.T) {
 	tests := []struct {
@@ -97,10 +97,10 @@ func TestRFC5044_4_1_CRCNotChecked(t *testing.T) {
 }
 
 // "On receive, MPA MUST pass each ULPDU with its length to DDP when it has been validated." "MPA
-// Receivers MUST preserve ULPDU boundaries when passing data to DDP. MPA Receivers MUST pass the ULPDU
-// data and the ULPDU Length to DDP and not the Markers, headers, and CRC." "MPA receivers are REQUIRED
-// to be able to operate correctly even if alignment is lost" "The receivers MUST identify FPDU
-// boundaries by using the ULPDU_LENGTH field"
+// Receivers MUST preserve ULPDU boundaries when passing data to DDP. MPA Receivers MUST pass the
+// ULPDU data and the ULPDU Length to DDP and not the Markers, headers, and CRC." "MPA receivers are
+// REQUIRED to be able to operate correctly even if alignment is lost" "The receivers MUST identify
+// FPDU boundaries by using the ULPDU_LENGTH field"
 // MPA-5044-3-9, MPA-5044-4.3-17, MPA-5044-4.3-18, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1,
 // MPA-5044-1.2-3, MPA-5044-5.1-5
 func TestRFC5044_5_1_AnyAlignment(t *testing.T) {
@@ -143,8 +143,8 @@ func TestRFC5044_6_WholeFPDU(t *testing.T) {
 	})
 }
 
-// "An MPA receiver MUST first verify the FPDU before passing the ULPDU to DDP." "verify its CRC (if CRC
-// checking is enabled)" "If not, the receiver MUST treat the FPDU as an invalid FPDU." Error 2:
+// "An MPA receiver MUST first verify the FPDU before passing the ULPDU to DDP." "verify its CRC (if
+// CRC checking is enabled)" "If not, the receiver MUST treat the FPDU as an invalid FPDU." Error 2:
 // "Received MPA CRC does not match the calculated value for the FPDU."
 // MPA-5044-4.4-1, MPA-5044-4.4-19, MPA-5044-4.4-20, MPA-5044-6-1, MPA-5044-6-3, MPA-5044-8-2
 func TestRFC5044_6_EachBitCounts(t *testing.T) {
@@ -184,8 +184,8 @@ func TestRFC5044_6_ShiftedStream(t *testing.T) {
 	})
 }
 
-// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on that half
-// connection."
+// "Once MPA delivers an error of any type, it MUST NOT pass or deliver any additional FPDUs on that
+// half connection."
 // MPA-5044-8-12, MPA-5044-6-4
 func TestRFC5044_8_NothingAfterAnError(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {

@@ -53,8 +53,8 @@ func walk(t *testing.T, stream []byte, markers bool) []sent {
 }
 
 // "MPA MUST encapsulate the ULPDU such that there is exactly one ULPDU contained in one FPDU." "The
-// format of an FPDU shown below MUST be used for all MPA FPDUs." "The pad data MUST be set to zero by
-// the sender" "When sending an FPDU, the sender MUST include a CRC field."
+// format of an FPDU shown below MUST be used for all MPA FPDUs." "The pad data MUST be set to zero
+// by the sender" "When sending an FPDU, the sender MUST include a CRC field."
 // MPA-5044-3-1, MPA-5044-4.1-1, MPA-5044-4.1-2, MPA-5044-4.1-3, MPA-5044-4.1-4, MPA-5044-4.1-5,
 // MPA-5044-4.1-7, MPA-5044-4.1-8, MPA-5044-4.4-11, MPA-5044-3-6, MPA-5044-4.4-18, MPA-5044-7.1.1-13,
 // MPA-5044-4.4-1, MPA-5044-4.4-12, MPA-5044-4.4-15
@@ -86,11 +86,12 @@ func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 }
 
 // "When Markers are enabled, MPA senders MUST insert a Marker into the data stream at a 512-octet
-// periodic interval" "FPDUPTR MUST contain the number of octets in the TCP stream from the beginning of
-// the ULPDU Length field to the first octet of the Marker, unless the Marker falls between FPDUs." "The
-// least significant two bits MUST always be set to zero at the transmitter" "they MUST all point to the
-// same point" "the Marker MUST point to the start of the ULPDU Length field for the FPDU containing the
-// Marker unless the Marker falls between FPDUs, in which case the Marker MUST be zero."
+// periodic interval" "FPDUPTR MUST contain the number of octets in the TCP stream from the
+// beginning of the ULPDU Length field to the first octet of the Marker, unless the Marker falls
+// between FPDUs." "The least significant two bits MUST always be set to zero at the transmitter"
+// "they MUST all point to the same point" "the Marker MUST point to the start of the ULPDU Length
+// field for the FPDU containing the Marker unless the Marker falls between FPDUs, in which case the
+// Marker MUST be zero."
 // MPA-5044-2-2, MPA-5044-4.2-1, MPA-5044-4.2-2, MPA-5044-4.2-4, MPA-5044-4.2-5, MPA-5044-4.3-1,
 // MPA-5044-4.3-2, MPA-5044-4.3-3, MPA-5044-4.3-4, MPA-5044-4.3-6, MPA-5044-4.3-9, MPA-5044-4.3-14, MPA-5044-4.3-15,
 // MPA-5044-4.3-16
@@ -118,9 +119,9 @@ func TestRFC5044_4_3_MarkerEvery512(t *testing.T) {
 	}
 }
 
-// "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU" "the MPA
-// Markers MUST be inserted immediately preceding the first FPDU of Full Operation Phase, and at every
-// 512th octet of the TCP octet stream thereafter."
+// "the first octets sent are the special Marker 0x00000000, followed by the start of the FPDU" "the
+// MPA Markers MUST be inserted immediately preceding the first FPDU of Full Operation Phase, and at
+// every 512th octet of the TCP octet stream thereafter."
 // MPA-5044-4.3-9, MPA-5044-4.3-10, MPA-5044-7.1.1-9, MPA-5044-7.1.1-10, MPA-5044-7.1.2-20
 func TestRFC5044_4_3_FirstMarker(t *testing.T) {
 	if got := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), figure5); !bytes.Equal(got[:6], unhex("00000000 002a")) {
@@ -144,11 +145,12 @@ func TestMarkerComesWithTheNextFPDU(t *testing.T) {
 	}
 }
 
-// "1) If a Marker does not immediately precede the ULPDU Length field, the CRC-32c is calculated from
-// the first octet of the ULPDU Length field [...] If there is a Marker immediately following the PAD,
-// the Marker is included in the CRC calculation for this FPDU. 2) If a Marker immediately precedes the
-// first octet of the ULPDU Length field of the FPDU [...] the CRC-32c is calculated from the first octet
-// of the Marker" "the Marker MUST be included in the CRC calculation of the FPDU following the Marker"
+// "1) If a Marker does not immediately precede the ULPDU Length field, the CRC-32c is calculated
+// from the first octet of the ULPDU Length field [...] If there is a Marker immediately following
+// the PAD, the Marker is included in the CRC calculation for this FPDU. 2) If a Marker immediately
+// precedes the first octet of the ULPDU Length field of the FPDU [...] the CRC-32c is calculated
+// from the first octet of the Marker" "the Marker MUST be included in the CRC calculation of the
+// FPDU following the Marker"
 // MPA-5044-4.4-15, MPA-5044-4.4-16, MPA-5044-4.4-17, MPA-5044-4.3-7, MPA-5044-4.3-19
 func TestRFC5044_4_4_CRCCoverage(t *testing.T) {
 	stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), worked()...)
@@ -183,8 +185,8 @@ func TestRFC5044_4_4_CRCCoverage(t *testing.T) {
 	}
 }
 
-// "The sending DDP MUST NOT post a ULPDU larger than 64768 octets to MPA. DDP MAY post a ULPDU of any
-// size between one and 64768 octets"
+// "The sending DDP MUST NOT post a ULPDU larger than 64768 octets to MPA. DDP MAY post a ULPDU of
+// any size between one and 64768 octets"
 // MPA-5044-3-5, MPA-5044-3-6, MPA-5044-3-7, MPA-5044-3-8
 func TestRFC5044_3_ULPDULimits(t *testing.T) {
 	for _, n := range []int{0, MaxULPDU + 1, maxLength + 1} {
@@ -208,9 +210,9 @@ func TestRFC5044_3_ULPDULimits(t *testing.T) {
 	}
 }
 
-// "Note that this computation MUST take into account that the TCP sequence number could have wrapped
-// between the Marker and the header." Offsets have 64 bits here and do not wrap; where 32 bits would is
-// a place like any other.
+// "Note that this computation MUST take into account that the TCP sequence number could have
+// wrapped between the Marker and the header." Offsets have 64 bits here and do not wrap; where 32
+// bits would is a place like any other.
 // MPA-5044-4.3-5, MPA-5044-4.3-13
 func TestRFC5044_4_3_SequenceNumberWraps(t *testing.T) {
 	want, _ := refStream(worked(), true, true)

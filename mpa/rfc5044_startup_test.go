@@ -12,9 +12,9 @@ import (
 // The tests of package extsock cover reading, writing and closing.
 
 // "Responder mode receivers MUST check this field for the same value, and close the connection and
-// report an error locally if any other value is detected." "Initiator mode receivers MUST check this
-// field for the same value" "MPA implementations MUST use the difference between the MPA Request Frame
-// and the MPA Reply Frame to check for incorrect "Initiator/Initiator" startups."
+// report an error locally if any other value is detected." "Initiator mode receivers MUST check
+// this field for the same value" "MPA implementations MUST use the difference between the MPA
+// Request Frame and the MPA Reply Frame to check for incorrect "Initiator/Initiator" startups."
 // MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.2-17, MPA-5044-7.1.2-21, MPA-5044-8-4
 func TestRFC5044_7_1_1_Key(t *testing.T) {
 	for _, reply := range []bool{false, true} {
@@ -37,8 +37,9 @@ func TestRFC5044_7_1_1_Key(t *testing.T) {
 	}
 }
 
-// "Res: This field is reserved for future use. It MUST be set to zero when sending, and not checked on
-// reception." "R: This bit is set to zero, and not checked on reception in the MPA Request Frame."
+// "Res: This field is reserved for future use. It MUST be set to zero when sending, and not checked
+// on reception." "R: This bit is set to zero, and not checked on reception in the MPA Request
+// Frame."
 // MPA-5044-7.1.1-18, MPA-5044-7.1.1-19, MPA-5044-7.1.1-21, MPA-5044-7.1.1-22, MPA-6581-6-4,
 // MPA-6581-6-5
 func TestRFC5044_7_1_1_Reserved(t *testing.T) {
@@ -89,9 +90,9 @@ func TestRFC5044_7_1_1_Reserved(t *testing.T) {
 }
 
 // "M: [...] When this bit is '1' in an MPA Request Frame, the Initiator declares that Markers are
-// REQUIRED in FPDUs sent from the Responder. When set to '1' in an MPA Reply Frame, this bit declares
-// that Markers are REQUIRED in FPDUs sent from the Initiator." "when [...] the value is '0', Markers
-// MUST NOT be added to the data stream by that endpoint."
+// REQUIRED in FPDUs sent from the Responder. When set to '1' in an MPA Reply Frame, this bit
+// declares that Markers are REQUIRED in FPDUs sent from the Initiator." "when [...] the value is
+// '0', Markers MUST NOT be added to the data stream by that endpoint."
 // MPA-5044-7.1.1-7, MPA-5044-7.1.1-8, MPA-5044-7.1.1-9, MPA-5044-7.1.1-10, MPA-5044-7.1.1-11,
 // MPA-5044-4.3-1, MPA-5044-4.3-20, MPA-6581-6-3
 func TestRFC5044_7_1_1_MarkersEachWay(t *testing.T) {
@@ -119,11 +120,12 @@ func TestRFC5044_7_1_1_MarkersEachWay(t *testing.T) {
 	}
 }
 
-// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated and
-// checked by both endpoints." "disable CRC checking (and possibly generation) if both the local and
-// remote endpoints indicate preference not to use CRCs" "an MPA instance MUST continue generating and
-// checking CRCs until the connection terminates" "MUST turn off CRC checking immediately after receipt
-// of an MPA mode declaration indicating that its peer also does not require CRCs"
+// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated
+// and checked by both endpoints." "disable CRC checking (and possibly generation) if both the local
+// and remote endpoints indicate preference not to use CRCs" "an MPA instance MUST continue
+// generating and checking CRCs until the connection terminates" "MUST turn off CRC checking
+// immediately after receipt of an MPA mode declaration indicating that its peer also does not
+// require CRCs"
 // MPA-5044-4.4-5, MPA-5044-4.4-8, MPA-5044-4.4-9, MPA-5044-7.1.1-12, MPA-5044-7.1.1-14,
 // MPA-5044-7.1.1-15, MPA-5044-7.1.1-16, MPA-5044-C.1-3
 func TestRFC5044_7_1_1_CRCEither(t *testing.T) {
@@ -162,11 +164,11 @@ func TestRFC5044_7_1_1_CRCEither(t *testing.T) {
 	}
 }
 
-// "senders MUST set this field to one" (in a frame without what RFC 6581 adds). "MPA receivers compliant
-// with this version of the specification MUST check this field. If the MPA receiver cannot interoperate
-// with the received version, then it MUST close the connection and report an error locally. Otherwise,
-// the MPA receiver should report the received version to the ULP." "MPA MUST provide the protocol
-// version negotiated with its peer to DDP."
+// "senders MUST set this field to one" (in a frame without what RFC 6581 adds). "MPA receivers
+// compliant with this version of the specification MUST check this field. If the MPA receiver
+// cannot interoperate with the received version, then it MUST close the connection and report an
+// error locally. Otherwise, the MPA receiver should report the received version to the ULP." "MPA
+// MUST provide the protocol version negotiated with its peer to DDP."
 // MPA-5044-3-14, MPA-5044-7.1.1-23, MPA-5044-7.1.1-24, MPA-5044-7.1.1-25, MPA-5044-7.1.1-26,
 // MPA-5044-C.1-1, MPA-5044-C.2.2-1, MPA-6581-6-8, MPA-6581-6-9, MPA-6581-10-5
 func TestRFC5044_7_1_1_Rev(t *testing.T) {
@@ -200,11 +202,11 @@ func TestRFC5044_7_1_1_Rev(t *testing.T) {
 	wantCode(t, err, CodeFrame)
 }
 
-// "PD_Length: This field MUST contain the length in octets of the Private Data field." "If the receiver
-// detects that the PD_Length field does not match the length of the Private Data field, or if the length
-// of the Private Data field exceeds 512 octets, the receiver MUST close the connection" "the amount of
-// Private Data MUST not exceed the PD_Length or the application buffer. If any of the above fails, the
-// startup frame MUST be considered improperly formatted."
+// "PD_Length: This field MUST contain the length in octets of the Private Data field." "If the
+// receiver detects that the PD_Length field does not match the length of the Private Data field, or
+// if the length of the Private Data field exceeds 512 octets, the receiver MUST close the
+// connection" "the amount of Private Data MUST not exceed the PD_Length or the application buffer.
+// If any of the above fails, the startup frame MUST be considered improperly formatted."
 // MPA-5044-7.1.1-27, MPA-5044-7.1.1-28, MPA-5044-7.1.1-29, MPA-5044-7.1.1-30, MPA-5044-7.1.1-31,
 // MPA-5044-7.1.2-23, MPA-5044-7.1.2-24, MPA-5044-7.1.2-25, MPA-5044-7.1.2-26, MPA-6581-6-10, MPA-6581-7-4
 func TestRFC5044_7_1_1_PDLength(t *testing.T) {

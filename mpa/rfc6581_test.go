@@ -26,10 +26,11 @@ func accept(t *testing.T, c Config, req Frame) (Frame, Agreement) {
 	return overTheWire(t, reply), a
 }
 
-// "If the responder receives an enhanced MPA message, it MUST respond with an enhanced MPA message." "If
-// the responder receives an unenhanced MPA message ('S' is set to 0), it MUST respond with an unenhanced
-// MPA message." "To use any enhanced connection establishment feature, this MUST be set to two or
-// higher." "A host accepting MPA connections MUST continue to accept MPA Requests with version one"
+// "If the responder receives an enhanced MPA message, it MUST respond with an enhanced MPA
+// message." "If the responder receives an unenhanced MPA message ('S' is set to 0), it MUST respond
+// with an unenhanced MPA message." "To use any enhanced connection establishment feature, this MUST
+// be set to two or higher." "A host accepting MPA connections MUST continue to accept MPA Requests
+// with version one"
 // MPA-6581-6-6, MPA-6581-6-7, MPA-6581-6-9, MPA-6581-10-1, MPA-6581-10-3, MPA-6581-10-5,
 // MPA-6581-10-6, MPA-6581-10-7, MPA-6581-10-8
 func TestRFC6581_10_ReplyLikeRequest(t *testing.T) {
@@ -67,10 +68,10 @@ func TestRFC6581_10_ReplyLikeRequest(t *testing.T) {
 	}
 }
 
-// "If the responder receives an enhanced MPA message and it does not support enhanced RDMA connection
-// establishment, it MUST close the TCP connection and exit MPA." "The initiator MUST NOT use the
-// enhanced RDMA connection establishment formats or function codes when no enhanced functionality is
-// desired."
+// "If the responder receives an enhanced MPA message and it does not support enhanced RDMA
+// connection establishment, it MUST close the TCP connection and exit MPA." "The initiator MUST NOT
+// use the enhanced RDMA connection establishment formats or function codes when no enhanced
+// functionality is desired."
 // MPA-6581-10-2, MPA-6581-10-4, MPA-6581-10-9
 func TestRFC6581_10_NotEnhanced(t *testing.T) {
 	for _, c := range []Config{{NoEnhanced: true}, {Revision: 1}, {Revision: 1, IRD: 3, ORD: 3}} {
@@ -87,8 +88,9 @@ func TestRFC6581_10_NotEnhanced(t *testing.T) {
 
 // "The responder and initiator MUST pass the peer's provided IRD and ORD values to the ULP" "The
 // initiator MUST pass the responder provided IRD and ORD to the ULP for both MPA Accept and Reject
-// messages." "The responder MAY reject the connection request if the initiator IRD is not sufficient for
-// the ULP-required ORD and specify the required ORD in the MPA Reject Frame responder ORD."
+// messages." "The responder MAY reject the connection request if the initiator IRD is not
+// sufficient for the ULP-required ORD and specify the required ORD in the MPA Reject Frame
+// responder ORD."
 // MPA-6581-9.1-1, MPA-6581-9.1-2, MPA-6581-9.1-6, MPA-6581-9.1-10, MPA-6581-9.1-11, MPA-6581-9.1-16
 func TestRFC6581_9_1_PeerDepths(t *testing.T) {
 	i, r := Config{IRD: 4, ORD: 30}, Config{IRD: 7, ORD: 32}
@@ -110,10 +112,10 @@ func TestRFC6581_9_1_PeerDepths(t *testing.T) {
 	}
 }
 
-// "The responder MUST set its ORD at most to the initiator IRD." "the initiator MUST set its IRD at least
-// to the responder ORD and its ORD at most to the responder IRD. If the initiator does not have
-// sufficient resources for the required IRD, it MUST send a TERM message [...] the TERM message MUST
-// contain Layer 2, Error Type 0, Error Code 6."
+// "The responder MUST set its ORD at most to the initiator IRD." "the initiator MUST set its IRD at
+// least to the responder ORD and its ORD at most to the responder IRD. If the initiator does not
+// have sufficient resources for the required IRD, it MUST send a TERM message [...] the TERM
+// message MUST contain Layer 2, Error Type 0, Error Code 6."
 // MPA-6581-9.1-7, MPA-6581-9.1-9, MPA-6581-9.1-11, MPA-6581-9.1-12, MPA-6581-9.1-13, MPA-6581-9.1-14,
 // MPA-6581-9.1-15
 func TestRFC6581_9_1_Depths(t *testing.T) {
@@ -170,11 +172,12 @@ func TestRFC6581_9_1_LeftToTheULP(t *testing.T) {
 	}
 }
 
-// "The initiator MUST set Control Flag A to 1 for the peer-to-peer model. The initiator MUST set each
-// Control Flag B, C, and D to 1 for each of the options it supports" "The initiator MUST set Control Flag
-// A to 0 for the client-server model. The responder MUST set Control Flag A to 0 if Control Flag A is 0
-// in the request. If Control Flag A is set to 0, then Control Flags B, C, and D MUST also be set to 0. On
-// reception, if Control Flag A is set to 0, then Control Flags B, C, and D MUST be ignored."
+// "The initiator MUST set Control Flag A to 1 for the peer-to-peer model. The initiator MUST set
+// each Control Flag B, C, and D to 1 for each of the options it supports" "The initiator MUST set
+// Control Flag A to 0 for the client-server model. The responder MUST set Control Flag A to 0 if
+// Control Flag A is 0 in the request. If Control Flag A is set to 0, then Control Flags B, C, and D
+// MUST also be set to 0. On reception, if Control Flag A is set to 0, then Control Flags B, C, and
+// D MUST be ignored."
 // MPA-6581-5-1, MPA-6581-9.2-1, MPA-6581-9.2-3, MPA-6581-9.2-4, MPA-6581-9.2-16, MPA-6581-9.2-17,
 // MPA-6581-9.2-18, MPA-6581-9.2-19
 func TestRFC6581_9_2_Model(t *testing.T) {
@@ -218,12 +221,13 @@ func TestRFC6581_9_2_Model(t *testing.T) {
 	}
 }
 
-// "If Control Flag A is 1 in the MPA Request message, then the responder MUST set Control Flag A to 1 in
-// the MPA reply message. For each initiator-supported RTR indication option, the responder SHOULD set the
-// corresponding Control Flag" "The responder MUST set at least one RTR indication option if it supports
-// more than one initiator-specified RTR indication option." "If the responder does not support any of the
-// initiator-specified RTR indication options, then the responder MUST set at least one RTR indication
-// type option it supports." "The responder MUST support at least one RTR indication option"
+// "If Control Flag A is 1 in the MPA Request message, then the responder MUST set Control Flag A to
+// 1 in the MPA reply message. For each initiator-supported RTR indication option, the responder
+// SHOULD set the corresponding Control Flag" "The responder MUST set at least one RTR indication
+// option if it supports more than one initiator-specified RTR indication option." "If the responder
+// does not support any of the initiator-specified RTR indication options, then the responder MUST
+// set at least one RTR indication type option it supports." "The responder MUST support at least
+// one RTR indication option"
 // MPA-6581-9.2-5, MPA-6581-9.2-6, MPA-6581-9.2-7, MPA-6581-9.2-8, MPA-6581-9.2-9, MPA-6581-9.2-11,
 // MPA-6581-9.1-8
 func TestRFC6581_9_2_ResponderKinds(t *testing.T) {
@@ -256,10 +260,10 @@ func TestRFC6581_9_2_ResponderKinds(t *testing.T) {
 	}
 }
 
-// "Upon receiving the MPA Accept Frame with Control Flag A set to 1, the initiator MUST generate one of
-// the negotiated RTR indications. If the initiator is not able to generate any of the responder-supported
-// RTR indications, then it MUST send a TERM message [...] the TERM message MUST contain Layer 2, Error
-// Type 0, Error Code 7."
+// "Upon receiving the MPA Accept Frame with Control Flag A set to 1, the initiator MUST generate
+// one of the negotiated RTR indications. If the initiator is not able to generate any of the
+// responder-supported RTR indications, then it MUST send a TERM message [...] the TERM message MUST
+// contain Layer 2, Error Type 0, Error Code 7."
 // MPA-6581-1.1-2, MPA-6581-9.2-10, MPA-6581-9.2-12, MPA-6581-9.2-13, MPA-6581-9.2-14, MPA-6581-9.3-1,
 // MPA-6581-9.3-2
 func TestRFC6581_9_2_InitiatorKind(t *testing.T) {

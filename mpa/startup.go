@@ -215,8 +215,8 @@ func ParseFrame(b []byte) (Frame, error) {
 	if f.Revision != 1 && f.Revision != 2 {
 		return Frame{}, frameErrorf("revision %d", f.Revision)
 	}
-	// "If the receiver detects that the PD_Length field does not match the length of the Private Data
-	// field [...] the receiver MUST close the connection" (RFC 5044 §7.1.1)
+	// "If the receiver detects that the PD_Length field does not match the length of the Private
+	// Data field [...] the receiver MUST close the connection" (RFC 5044 §7.1.1)
 	if n != len(b) {
 		return Frame{}, frameErrorf("PD_Length is %d, there are %d bytes of Private Data", n-FrameHeaderLen, len(b)-FrameHeaderLen)
 	}
@@ -236,8 +236,8 @@ func ParseFrame(b []byte) (Frame, error) {
 // setEnhanced sets the fields that enhanced encodes.
 func (f *Frame) setEnhanced(v uint32) {
 	f.IRD, f.ORD = uint16(v>>shiftIRD)&DepthULP, uint16(v)&DepthULP
-	// "On reception, if Control Flag A is set to 0, then Control Flags B, C, and D MUST be ignored."
-	// (RFC 6581 §9.2)
+	// "On reception, if Control Flag A is set to 0, then Control Flags B, C, and D MUST be
+	// ignored." (RFC 6581 §9.2)
 	if v&flagPeerToPeer == 0 {
 		return
 	}

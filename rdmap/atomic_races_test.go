@@ -13,8 +13,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestFetchAdd has four streams add to one word at the same time: the sum is exact, and each value in between
-// was seen by exactly one of them, by each stream in rising order.
+// TestFetchAdd has four streams add to one word at the same time: the sum is exact, and each value
+// in between was seen by exactly one of them, by each stream in rising order.
 //
 // "Atomic Operations are atomic with regard to each other": RFC 7306 §5.
 func TestFetchAdd(t *testing.T) {
@@ -71,9 +71,10 @@ type swap struct {
 	back     int64
 }
 
-// TestCmpSwapHistory has four streams compare and swap one word, each from the value that it saw last to one
-// that nobody else stores. There is one order of all of them that explains what each has found and in which none
-// comes before one that was over before it began: the history is linearizable.
+// TestCmpSwapHistory has four streams compare and swap one word, each from the value that it saw
+// last to one that nobody else stores. There is one order of all of them that explains what each
+// has found and in which none comes before one that was over before it began: the history is
+// linearizable.
 func TestCmpSwapHistory(t *testing.T) {
 	const streams = 4
 	each := testmode.Cases(200_000)
@@ -134,8 +135,8 @@ type stored struct {
 	last uint64
 }
 
-// linearize looks for an order. As no value is stored twice, those that stored are a chain; one that found another
-// value than it expected stands behind the one that stored that.
+// linearize looks for an order. As no value is stored twice, those that stored are a chain; one
+// that found another value than it expected stands behind the one that stored that.
 func linearize(all []swap) (s stored, problem string) {
 	next := map[uint64]swap{}    // by the value that it replaced
 	finds := map[uint64][]swap{} // those that stored nothing, by what they found
@@ -183,8 +184,9 @@ func linearize(all []swap) (s stored, problem string) {
 	return s, ""
 }
 
-// TestOddAtomics: an atomic that is not aligned, not wholly inside, or whose request is not 52 octets long ends
-// the stream with the right Terminate, and not one octet of memory changes (RFC 7306 §8.2).
+// TestOddAtomics: an atomic that is not aligned, not wholly inside, or whose request is not 52
+// octets long ends the stream with the right Terminate, and not one octet of memory changes (RFC
+// 7306 §8.2).
 func TestOddAtomics(t *testing.T) {
 	m := &targetMemory{domain: new(ddp.Domain), buf: make([]byte, targetRoom+128)}
 	mem := aligned(64)

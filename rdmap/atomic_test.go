@@ -71,8 +71,9 @@ func bitwiseSwap(orig, compare, cmask, swap, smask uint64) uint64 {
 	return result
 }
 
-// "the remote data Buffer MUST contain the "Original Remote Data Value" (if comparison did not match) or
-// the masked "Swap Data" (if the comparison did match)" RDMAPX-7306-5.1.2-1 to RDMAPX-7306-5.1.2-3, RDMAPX-7306-5.1.2-5
+// "the remote data Buffer MUST contain the "Original Remote Data Value" (if comparison did not
+// match) or the masked "Swap Data" (if the comparison did match)" RDMAPX-7306-5.1.2-1 to
+// RDMAPX-7306-5.1.2-3, RDMAPX-7306-5.1.2-5
 func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 	const all = ^uint64(0)
 	for _, tt := range []struct {
@@ -103,10 +104,11 @@ func TestRFC7306_5_1_2_CmpSwap(t *testing.T) {
 	})
 }
 
-// "FetchAdd Atomic Operations that target ULP Buffer addresses that are not 64-bit aligned MUST be surfaced as
-// errors, and the Responder's memory MUST NOT be modified in such cases. Additionally, an error MUST be
-// surfaced and a terminate message MUST be generated"; for CmpSwap "The operation MUST NOT be performed". It is
-// the address that counts: "MUST represent a ULP Buffer address that is 64-bit aligned".
+// "FetchAdd Atomic Operations that target ULP Buffer addresses that are not 64-bit aligned MUST be
+// surfaced as errors, and the Responder's memory MUST NOT be modified in such cases. Additionally,
+// an error MUST be surfaced and a terminate message MUST be generated"; for CmpSwap "The operation
+// MUST NOT be performed". It is the address that counts: "MUST represent a ULP Buffer address that
+// is 64-bit aligned".
 //
 // RDMAPX-7306-5.1.1-5 to RDMAPX-7306-5.1.1-9, RDMAPX-7306-5.1.2-6 to RDMAPX-7306-5.1.2-10,
 // RDMAPX-7306-5.2.1-14, RDMAPX-7306-8.2-5 to RDMAPX-7306-8.2-7
@@ -165,13 +167,15 @@ func TestMisalignedVector(t *testing.T) {
 	}
 }
 
-// "The Responder's RDMAP layer MUST process an Atomic Operation Request Message", "MUST respond with a valid
-// Atomic Operation Response Message" and none of it is "delivered to the Responder's ULP". The response "MUST
-// consume an Untagged Buffer" of queue 3, "a sufficient number" of which there must be, and "The RDMAP layer
-// MUST Deliver the Atomic Operation Response Message to the ULP". The word is in the target's byte order. What the two
-// functions above make of it is what the memory has afterwards, and what was there before comes back.
+// "The Responder's RDMAP layer MUST process an Atomic Operation Request Message", "MUST respond
+// with a valid Atomic Operation Response Message" and none of it is "delivered to the Responder's
+// ULP". The response "MUST consume an Untagged Buffer" of queue 3, "a sufficient number" of which
+// there must be, and "The RDMAP layer MUST Deliver the Atomic Operation Response Message to the
+// ULP". The word is in the target's byte order. What the two functions above make of it is what the
+// memory has afterwards, and what was there before comes back.
 //
-// RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4, RDMAPX-7306-5.1.2-1 to RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10,
+// RDMAPX-7306-5-4, RDMAPX-7306-5.1.1-1 to RDMAPX-7306-5.1.1-4, RDMAPX-7306-5.1.2-1 to
+// RDMAPX-7306-5.1.2-5, RDMAPX-7306-5.2.1-10,
 // RDMAPX-7306-5.2.1-20, RDMAPX-7306-5.2.1-21, RDMAPX-7306-5.2.1-27, RDMAPX-7306-5.2.2-4, RDMAPX-7306-5.2.2-9,
 // RDMAPX-7306-5.2.2-10, RDMAPX-7306-5.1.1-10, RDMAPX-7306-5.2.1-11, RDMAPX-7306-5-1
 func TestRFC7306_5_2_Atomics(t *testing.T) {
@@ -229,7 +233,8 @@ func TestRFC7306_5_2_Atomics(t *testing.T) {
 	}
 }
 
-// "FetchAdd … Compare Data field is set to zero on transmit and ignored by the receiver", Compare Mask all ones.
+// "FetchAdd … Compare Data field is set to zero on transmit and ignored by the receiver", Compare
+// Mask all ones.
 // RDMAPX-7306-5.2.1-15
 func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 	x := newPair(t, params{})
@@ -248,9 +253,9 @@ func TestRFC7306_5_2_1_FetchAddIgnoresCompare(t *testing.T) {
 	}
 }
 
-// "Atomicity of the Read-Modify-Write (RMW) on the Responder's node by the Atomic Operation MUST be assured in
-// the context of concurrent atomic accesses by other RDMAP Streams on the same RNIC", here also of other
-// domains and STags for the same memory, and of local atomic accesses.
+// "Atomicity of the Read-Modify-Write (RMW) on the Responder's node by the Atomic Operation MUST be
+// assured in the context of concurrent atomic accesses by other RDMAP Streams on the same RNIC",
+// here also of other domains and STags for the same memory, and of local atomic accesses.
 //
 // RDMAPX-7306-5-2, RDMAPX-7306-5-3, RDMAPX-7306-5.3-1, RDMAPX-7306-5.4-2, RDMAPX-7306-5.4-3
 func TestRFC7306_5_3_Atomicity(t *testing.T) {
@@ -292,7 +297,8 @@ func TestRFC7306_5_3_Atomicity(t *testing.T) {
 	if got, err := load64(local, 0); err != nil || got != want {
 		t.Errorf("the word is %d (%v), want %d", got, err, want)
 	}
-	// And by design, between the reading and the writing of a local one: f may be called again, but not in vain.
+	// And by design, between the reading and the writing of a local one: f may be called again, but
+	// not in vain.
 	x := newPair(t, params{domain: domains[0]})
 	r, err := x.b.domain.Register(memory, ddp.RemoteAtomic, 0)
 	if err != nil {

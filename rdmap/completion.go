@@ -79,13 +79,13 @@ func (c Completion) String() string {
 // wakes reports whether the Completion ends a WaitSolicited. Solicited Completions and failures do.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
-// A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share one,
-// and any goroutine may use it. It never overflows, because a request reserves its entry when it is
-// posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves one
-// request at a time, takes no lock.
+// A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share
+// one, and any goroutine may use it. It never overflows, because a request reserves its entry when
+// it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves
+// one request at a time, takes no lock.
 type CompletionQueue struct {
-	// Both channels have capacity 1. A value in ready means that the queue may hold Completions, and
-	// a value in solicited that it may hold one that ends a WaitSolicited.
+	// Both channels have capacity 1. A value in ready means that the queue may hold Completions,
+	// and a value in solicited that it may hold one that ends a WaitSolicited.
 	ready     chan struct{}
 	solicited chan struct{}
 

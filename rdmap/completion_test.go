@@ -305,9 +305,9 @@ func TestWaitBatch(t *testing.T) {
 	})
 }
 
-// Many QPs share one queue, and goroutines of every kind take from it at once. Each Completion is taken
-// exactly once, those of one QP by one taker in order, and when nothing moves any more nobody sleeps while
-// there is one. Takers go home after some, so that it matters that they wake the next.
+// Many QPs share one queue, and goroutines of every kind take from it at once. Each Completion is
+// taken exactly once, those of one QP by one taker in order, and when nothing moves any more nobody
+// sleeps while there is one. Takers go home after some, so that it matters that they wake the next.
 func TestEachCompletionTakenOnce(t *testing.T) {
 	for range rapidRounds {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -362,8 +362,8 @@ var takers = []taker{
 	}},
 }
 
-// takeAll lets QPs end with their receives posted, which completes these, as flushed, from a goroutine
-// each.
+// takeAll lets QPs end with their receives posted, which completes these, as flushed, from a
+// goroutine each.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func takeAll(t *testing.T, rt *rapid.T, kinds []taker, calls []int, qps int, rounds []int) {

@@ -15,8 +15,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// A link runs a pair as a real driver does: for each side one goroutine transmits, holding the token, and
-// one receives. Segments travel in channels, in order.
+// A link runs a pair as a real driver does: for each side one goroutine transmits, holding the
+// token, and one receives. Segments travel in channels, in order.
 type link struct {
 	x    *pair
 	wg   sync.WaitGroup
@@ -304,7 +304,8 @@ func until(there func() bool) {
 	}
 }
 
-// No Completion comes before its memory is out of the peer's reach, and the QP is not locked meanwhile.
+// No Completion comes before its memory is out of the peer's reach, and the QP is not locked
+// meanwhile.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestFlushWaitsForCopies(t *testing.T) {
@@ -360,8 +361,9 @@ func TestCancelMeetsEnd(t *testing.T) {
 	}
 }
 
-// The end of the stream and then Cancel, while the peer's answer is being copied: Cancel does not say that the Read goes
-// on, nor that its memory is the caller's as long as an octet may still come.
+// The end of the stream and then Cancel, while the peer's answer is being copied: Cancel does not
+// say that the Read goes on, nor that its memory is the caller's as long as an octet may still
+// come.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestEndMeetsCancel(t *testing.T) {
@@ -419,8 +421,8 @@ func TestEndMeetsCancel(t *testing.T) {
 	}
 }
 
-// The stream ends while a delivered Send with Invalidate waits for copies from the region: its receive is
-// flushed with all others, once.
+// The stream ends while a delivered Send with Invalidate waits for copies from the region: its
+// receive is flushed with all others, once.
 func TestEndDuringInvalidate(t *testing.T) {
 	x := newPair(t, params{})
 	x.b.recv(1, 8)

@@ -10,10 +10,12 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// The tests here have the shape of faults that other implementations had; conformance/cves.md lists them all.
+// The tests here have the shape of faults that other implementations had; conformance/cves.md lists
+// them all.
 
-// TestCVE_2026_64102_ULPDULengthUnderflow: siw subtracted the header's length from a ULPDU length that was less, and
-// the negative number passed the bounds check. Here every length from 0 to one too few, of each opcode, is refused.
+// TestCVE_2026_64102_ULPDULengthUnderflow: siw subtracted the header's length from a ULPDU length
+// that was less, and the negative number passed the bounds check. Here every length from 0 to one
+// too few, of each opcode, is refused.
 func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 18)
@@ -32,7 +34,8 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 			}
 		}
 	}
-	// The headers inside a message are as short: Read and Atomic Requests, responses, Immediate Data, Terminates.
+	// The headers inside a message are as short: Read and Atomic Requests, responses, Immediate
+	// Data, Terminates.
 	for op, n := range map[rdmaphdr.Opcode]int{rdmaphdr.OpReadRequest: 28, rdmaphdr.OpAtomicRequest: 52, rdmaphdr.OpAtomicResponse: 12, rdmaphdr.OpImmediate: 8, rdmaphdr.OpTerminate: 4} {
 		for short := range n {
 			x := m.newTarget(true, 1)
@@ -47,8 +50,9 @@ func TestCVE_2026_64102_ULPDULengthUnderflow(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_64268_ReadResponseLongerThanTheRead: siw checked each segment of a Read Response and not their sum.
-// Here segments that all lie inside of the sink, but are more than were asked for, end the stream; the Read fails.
+// TestCVE_2026_64268_ReadResponseLongerThanTheRead: siw checked each segment of a Read Response and
+// not their sum. Here segments that all lie inside of the sink, but are more than were asked for,
+// end the stream; the Read fails.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
@@ -73,8 +77,9 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_23242_FirstHeader: siw had no context yet when the very first header was bad, and used it. Here the
-// first segment of a stream can have every version and opcode: a Terminate, and all requests complete.
+// TestCVE_2026_23242_FirstHeader: siw had no context yet when the very first header was bad, and
+// used it. Here the first segment of a stream can have every version and opcode: a Terminate, and
+// all requests complete.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestCVE_2026_23242_FirstHeader(t *testing.T) {
@@ -100,8 +105,9 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 	}
 }
 
-// TestCVE_2025_39758_ReadResponseBytes: siw counted the pages of a Read Response wrongly and sent foreign memory, up
-// to 64 KiB in an FPDU. Here Reads of every length and offset, cut at many sizes, bring the octets asked for.
+// TestCVE_2025_39758_ReadResponseBytes: siw counted the pages of a Read Response wrongly and sent
+// foreign memory, up to 64 KiB in an FPDU. Here Reads of every length and offset, cut at many
+// sizes, bring the octets asked for.
 func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 	for _, mulpdu := range []int{71, 100, 1000, 65000} {
 		x := newPair(t, params{mulpdu: mulpdu})
@@ -147,8 +153,9 @@ func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 	}
 }
 
-// TestCVE_2024_53094_RevokedPagesAreNotSent: siw handed pages to TCP that it did not own. Here, when the source of a
-// Read Response is deregistered in the middle, not one octet more of it goes out, and the stream ends.
+// TestCVE_2024_53094_RevokedPagesAreNotSent: siw handed pages to TCP that it did not own. Here,
+// when the source of a Read Response is deregistered in the middle, not one octet more of it goes
+// out, and the stream ends.
 func TestCVE_2024_53094_RevokedPagesAreNotSent(t *testing.T) {
 	for segments := range 8 { // how many are out when the Region goes
 		x := newPair(t, params{mulpdu: 114}) // 100 octets each
@@ -187,10 +194,10 @@ func TestCVE_2024_53094_RevokedPagesAreNotSent(t *testing.T) {
 	}
 }
 
-// TestCVE_2022_50736_FlushKeepsTheOpcode: siw flushed requests whose opcode was not set yet, an index out of bounds.
-// Here requests of every operation, flushed in every way and at every moment of their life, say what they were;
-// each has a status (CVE-2021-47076, CVE-2024-53229: rxe completed without one) and its error (CVE-2021-46983:
-// nvmet had none).
+// TestCVE_2022_50736_FlushKeepsTheOpcode: siw flushed requests whose opcode was not set yet, an
+// index out of bounds. Here requests of every operation, flushed in every way and at every moment
+// of their life, say what they were; each has a status (CVE-2021-47076, CVE-2024-53229: rxe
+// completed without one) and its error (CVE-2021-46983: nvmet had none).
 func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 	ends := map[string]func(q *QP){
 		"abort": func(q *QP) { q.Abort(errTest) },
@@ -230,7 +237,8 @@ func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 					t.Errorf("%s after %d: %v, want %v", desc, given, c, want[i])
 				}
 			}
-			// CVE-2022-48694, CVE-2024-47696: irdma and iwcm drained to, or flushed from, the wrong queue.
+			// CVE-2022-48694, CVE-2024-47696: irdma and iwcm drained to, or flushed from, the wrong
+			// queue.
 			if recvs := done(x.a.recvCQ); len(recvs) != 1 || recvs[0].ID != 99 || recvs[0].Op != WorkRecv || recvs[0].Status == StatusOK {
 				t.Errorf("%s after %d: receives %v", desc, given, recvs)
 			}
@@ -238,8 +246,8 @@ func TestCVE_2022_50736_FlushKeepsTheOpcode(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_46133_OpcodeWithoutAnEntry: rxe looked an opcode up in a table that had no entry for it. Here every
-// octet has a name, a queue and a verdict.
+// TestCVE_2026_46133_OpcodeWithoutAnEntry: rxe looked an opcode up in a table that had no entry for
+// it. Here every octet has a name, a queue and a verdict.
 func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 	m := newTargetMemory(t)
 	b := make([]byte, 40)
@@ -275,8 +283,9 @@ func TestCVE_2026_46133_OpcodeWithoutAnEntry(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_46114_AtomicOfOddLength: an atomic write of rxe that was not 8 octets long told memory behind it. Here
-// a request of any other length than its own is refused, and nothing comes back but the Terminate.
+// TestCVE_2026_46114_AtomicOfOddLength: an atomic write of rxe that was not 8 octets long told
+// memory behind it. Here a request of any other length than its own is refused, and nothing comes
+// back but the Terminate.
 func TestCVE_2026_46114_AtomicOfOddLength(t *testing.T) {
 	m := newTargetMemory(t)
 	for n := range 80 {
@@ -297,8 +306,9 @@ func TestCVE_2026_46114_AtomicOfOddLength(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_46043_NoPadInThePayload: rxe subtracted a pad length from the wire unchecked. In MPA the pad follows
-// from the length, and is not part of the message: for each length mod 4 exactly the payload is delivered.
+// TestCVE_2026_46043_NoPadInThePayload: rxe subtracted a pad length from the wire unchecked. In MPA
+// the pad follows from the length, and is not part of the message: for each length mod 4 exactly
+// the payload is delivered.
 func TestCVE_2026_46043_NoPadInThePayload(t *testing.T) {
 	for n := range 64 {
 		x := newPair(t, params{})
@@ -315,8 +325,8 @@ func TestCVE_2026_46043_NoPadInThePayload(t *testing.T) {
 	}
 }
 
-// TestCVE_2024_57973_LengthSum: cxgb4 added up lengths in 32 bits. Here the pieces of a gather list that are 2^32
-// octets or more together are refused, whatever their sum is modulo 2^32.
+// TestCVE_2024_57973_LengthSum: cxgb4 added up lengths in 32 bits. Here the pieces of a gather list
+// that are 2^32 octets or more together are refused, whatever their sum is modulo 2^32.
 func TestCVE_2024_57973_LengthSum(t *testing.T) {
 	piece := make([]byte, 1<<20)
 	for _, n := range []int{4096, 4097, 8192, 8200} {
@@ -334,8 +344,9 @@ func TestCVE_2024_57973_LengthSum(t *testing.T) {
 	}
 }
 
-// TestCVE_2026_72129_OffsetBeyondTheFirst: nvmet subtracted the first page's length from an offset that was beyond it.
-// Gather lists with empty and tiny pieces, cut into segments at every place, bring the same octets.
+// TestCVE_2026_72129_OffsetBeyondTheFirst: nvmet subtracted the first page's length from an offset
+// that was beyond it. Gather lists with empty and tiny pieces, cut into segments at every place,
+// bring the same octets.
 func TestCVE_2026_72129_OffsetBeyondTheFirst(t *testing.T) {
 	data := pattern(300, 5)
 	lists := [][]int{{0, 0, 300}, {1, 1, 1, 297}, {100, 0, 100, 0, 100}, {299, 1}, {57, 57, 57, 57, 72}, {300, 0}}

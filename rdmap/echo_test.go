@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// An echo is two sides that send one another a message in turn, as the drivers of two connections do
-// whose programs call Write and Read. It allocates nothing itself.
+// An echo is two sides that send one another a message in turn, as the drivers of two connections
+// do whose programs call Write and Read. It allocates nothing itself.
 type echo struct {
 	*pair
 	ulpdu   []byte
@@ -24,7 +24,8 @@ func newEcho(t testing.TB, posts bool, waiterDepth int) *echo {
 	return &echo{pair: newPair(t, params{}), posts: posts, waiter: NewCompletionQueue(waiterDepth)}
 }
 
-// carry sends data from s to d, and returns the Completion of its receive and the message's payload.
+// carry sends data from s to d, and returns the Completion of its receive and the message's
+// payload.
 func (e *echo) carry(s, d *side, data []byte) (Completion, []byte) {
 	e.id++
 	e.request = WorkRequest{ID: e.id, Op: WorkSend, Data: data, CQ: e.waiter}

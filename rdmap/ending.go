@@ -19,8 +19,8 @@ func (q *QP) Fail(err error) {
 	defer q.unlock()
 	err = q.sourceErrorLocked(err)
 	if q.state == StateTerminating || q.state == StateError {
-		// "the first RDMA Message (and its associated DDP Segment) that experienced an error MUST be
-		// captured by the Terminate Message" (RFC 5040 §7.1)
+		// "the first RDMA Message (and its associated DDP Segment) that experienced an error MUST
+		// be captured by the Terminate Message" (RFC 5040 §7.1)
 		return
 	}
 	t, ok := terminateFor(err)

@@ -55,11 +55,11 @@ func wantClosed(t *testing.T, q *QP, cause error) {
 	}
 }
 
-// What becomes of requests and traffic in each way to end (a table of all cases is in the verbs' state model).
-// "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP layer."
-// "After sending a Terminate Message on an RDMAP Stream, the Local Peer MUST NOT send any more Messages on
-// that specific RDMAP Stream." "the RDMAP layer MUST attempt to inform the local ULP that the error has
-// occurred."
+// What becomes of requests and traffic in each way to end (a table of all cases is in the verbs'
+// state model). "The RDMAP layer Completes in error all ULP operations that have not been provided
+// to the DDP layer." "After sending a Terminate Message on an RDMAP Stream, the Local Peer MUST NOT
+// send any more Messages on that specific RDMAP Stream." "the RDMAP layer MUST attempt to inform
+// the local ULP that the error has occurred."
 //
 // RDMAP-5040-5.4-10, RDMAP-5040-5.4-11, RDMAP-5040-6.2.1-2, RDMAP-5040-7.1-1
 func TestRFC5040_5_4_FailFlushes(t *testing.T) {
@@ -103,9 +103,9 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 	wantDone(t, "nothing twice", a.sendCQ, "")
 }
 
-// "The RDMAP layer MUST Deliver the Terminate Message to the ULP"; it is placed whatever happens: "On a single
-// RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate Message", which "MUST consume one
-// Untagged Buffer" of its own. No answer, no more messages.
+// "The RDMAP layer MUST Deliver the Terminate Message to the ULP"; it is placed whatever happens:
+// "On a single RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate
+// Message", which "MUST consume one Untagged Buffer" of its own. No answer, no more messages.
 //
 // RDMAP-5040-5.4-5 to RDMAP-5040-5.4-8, RDMAP-5040-5.4-12, RDMAP-5040-3.2-5
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -146,8 +146,8 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	wantState(t, a.qp, StateError)
 }
 
-// Which request a Terminate is about: the returned MSN tells its place among the requests of queue 1, or the
-// returned Read Request its sink.
+// Which request a Terminate is about: the returned MSN tells its place among the requests of queue
+// 1, or the returned Read Request its sink.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestTerminateNamesTheRequest(t *testing.T) {
@@ -198,8 +198,8 @@ func TestTerminateNamesTheRequest(t *testing.T) {
 	}
 }
 
-// After a FIN of the peer "DDP SHOULD indicate the half-closed state to the ULP, and continue to process
-// outbound data transfer requests normally" (RFC 5041 §6.2.1).
+// After a FIN of the peer "DDP SHOULD indicate the half-closed state to the ULP, and continue to
+// process outbound data transfer requests normally" (RFC 5041 §6.2.1).
 func TestPeerClosed(t *testing.T) {
 	x := busy(t)
 	a := x.a
@@ -248,9 +248,9 @@ func TestPeerClosed(t *testing.T) {
 	})
 }
 
-// "the DDP layer on the Local Peer SHOULD ensure that all ULP data would be transferred before the underlying
-// LLP Stream and Connection are torn down, and any further data transfer requests by the Local Peer ULP MUST
-// return an error" (RFC 5041 §6.2.1).
+// "the DDP layer on the Local Peer SHOULD ensure that all ULP data would be transferred before the
+// underlying LLP Stream and Connection are torn down, and any further data transfer requests by the
+// Local Peer ULP MUST return an error" (RFC 5041 §6.2.1).
 func TestClose(t *testing.T) {
 	t.Run("with work", func(t *testing.T) {
 		x := busy(t)
@@ -411,8 +411,8 @@ func TestFlushedBuffersStayUntouched(t *testing.T) {
 	}
 }
 
-// Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup failed. The ULP is told
-// all the same.
+// Errors for which no Terminate can be sent (RFC 5044 §8): the TCP connection is gone, or startup
+// failed. The ULP is told all the same.
 //
 // RDMAP-5040-7.1-1
 func TestFailWithoutTerminate(t *testing.T) {
@@ -428,9 +428,10 @@ func TestFailWithoutTerminate(t *testing.T) {
 	}
 }
 
-// The vectors of Terminates for local errors: "the Error Type and Error Code fields are included in the
-// Terminate Message, but the Terminated DDP Header and Terminated RDMA Header fields are set to zero", for
-// which read: absent. The Terminate is the one message on queue 2: MSN 1, MO 0, one segment.
+// The vectors of Terminates for local errors: "the Error Type and Error Code fields are included in
+// the Terminate Message, but the Terminated DDP Header and Terminated RDMA Header fields are set to
+// zero", for which read: absent. The Terminate is the one message on queue 2: MSN 1, MO 0, one
+// segment.
 //
 // RDMAP-5040-7.1-2, RDMAP-5040-7.1-3, RDMAPX-7306-8.1-2, RDMAP-5040-5.4-4
 func TestRFC5040_7_1_LocalErrors(t *testing.T) {

@@ -79,7 +79,8 @@ func Example() {
 }
 
 func ExampleParseTerminate() {
-	// What Linux siw sends about a Write to an STag that does not exist: its bits are not in the RFC's order.
+	// What Linux siw sends about a Write to an STag that does not exist: its bits are not in the
+	// RFC's order.
 	t, err := rdmap.ParseTerminate([]byte{
 		0x11, 0x00, 0x03, 0x00, 0x00, 0x08,
 		0xC1, 0x40, 0xDE, 0xAD, 0xBE, 0x00, 0, 0, 0, 0, 0, 0, 0x10, 0x00,

@@ -19,8 +19,8 @@ const (
 	guardOctet = 0xA5
 )
 
-// targetMemory is what all targets lend: a Region that can be read and written, and a receive buffer, both with
-// guard octets around them.
+// targetMemory is what all targets lend: a Region that can be read and written, and a receive
+// buffer, both with guard octets around them.
 type targetMemory struct {
 	domain *ddp.Domain
 	region *ddp.Region
@@ -140,8 +140,9 @@ func (x *target) see() (v verdict, err error) {
 	return v, nil
 }
 
-// expected is RFC 5040, 5041 and 7306 on a segment that is n octets long and the first, or the next in order, of
-// its queue: with valid STag and TO, or MSN and offset, and with a payload of zeros. Nothing is outstanding.
+// expected is RFC 5040, 5041 and 7306 on a segment that is n octets long and the first, or the next
+// in order, of its queue: with valid STag and TO, or MSN and offset, and with a payload of zeros.
+// Nothing is outstanding.
 func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) verdict {
 	tagged, last := control&0x80 != 0 && n > 0, control&0x40 != 0
 	headerLen := 18
@@ -232,8 +233,9 @@ func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, ms
 	b[0] = control
 }
 
-// TestULPDULength throws segments of every length at a stream, with each opcode, with and without the T and
-// the L bit: the right Terminate, or none where RFC and room allow them, and nothing outside of the memory lent.
+// TestULPDULength throws segments of every length at a stream, with each opcode, with and without
+// the T and the L bit: the right Terminate, or none where RFC and room allow them, and nothing
+// outside of the memory lent.
 //
 // DDP-5041-7.1-16, DDP-5041-7.1-20, RDMAP-5040-7.2-1, RDMAP-5040-7.2-6
 func TestULPDULength(t *testing.T) {
@@ -272,8 +274,8 @@ func TestULPDULength(t *testing.T) {
 	t.Logf("%d segments: 16 opcodes, T and L, lengths 0 to 65535; %d ended in the right Terminate; 0 octets outside", cases, refusals)
 }
 
-// TestControlOctets sweeps both control octets, 2^16 combinations, as the first segment of a stream and behind
-// a good one, with and without RFC 7306's operations; and the QN of each opcode.
+// TestControlOctets sweeps both control octets, 2^16 combinations, as the first segment of a stream
+// and behind a good one, with and without RFC 7306's operations; and the QN of each opcode.
 //
 // DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
 func TestControlOctets(t *testing.T) {
@@ -341,8 +343,9 @@ func TestControlOctets(t *testing.T) {
 	t.Logf("%d segments, first and later, %d ended in the right Terminate; 0 octets outside", cases, refusals)
 }
 
-// TestAnyTerminate: whatever a Terminate says, well-formed or not, at most one Terminate goes out and nothing
-// after it, and the stream is over. A storm of them, and of other messages, changes nothing.
+// TestAnyTerminate: whatever a Terminate says, well-formed or not, at most one Terminate goes out
+// and nothing after it, and the stream is over. A storm of them, and of other messages, changes
+// nothing.
 //
 // RDMAP-5040-5.4-9, RDMAP-5040-5.4-11
 func TestAnyTerminate(t *testing.T) {

@@ -75,9 +75,9 @@ func FuzzTerminate(f *testing.F) {
 	})
 }
 
-// Whatever segments arrive: no panic, memory outside of the registered is untouched, and everything that
-// was posted completes exactly once. data is a list of segments, each after an octet with its length; in
-// each some octets are made to fit, so that not all fail at the first check.
+// Whatever segments arrive: no panic, memory outside of the registered is untouched, and everything
+// that was posted completes exactly once. data is a list of segments, each after an octet with its
+// length; in each some octets are made to fit, so that not all fail at the first check.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func FuzzQPInput(f *testing.F) {

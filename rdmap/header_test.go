@@ -54,8 +54,8 @@ func codecs(t *testing.T) []codec {
 
 func anyOf[T any](v T, rest []byte, err error) (any, []byte, error) { return v, rest, err }
 
-// "a Read Request header that MUST be used" is the 28 octets of figure 6; the layouts of RFC 7306 are
-// figures 4 and 6 there.
+// "a Read Request header that MUST be used" is the 28 octets of figure 6; the layouts of RFC 7306
+// are figures 4 and 6 there.
 //
 // RDMAP-5040-4.4-1, RDMAP-5040-4.2-1
 func TestRFC5040_4_4_HeaderVectors(t *testing.T) {
@@ -101,7 +101,8 @@ func TestRFC7306_5_2_1_ReservedBitsIgnored(t *testing.T) {
 	}
 }
 
-// "an error MUST be surfaced in response to … an Atomic Operation Code that the RNIC does not support"
+// "an error MUST be surfaced in response to … an Atomic Operation Code that the RNIC does not
+// support"
 // RDMAPX-7306-5.2.1-10, RDMAPX-7306-5.2.1-22
 func TestRFC7306_5_2_1_AtomicOperationCodes(t *testing.T) {
 	for op := range uint8(16) {

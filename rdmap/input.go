@@ -11,8 +11,8 @@ import (
 
 // Handle acts on a message that DDP has delivered. It completes receives, Reads and atomics, and
 // queues answers to requests. If the message is wrong or is a Terminate, Handle ends the stream.
-// The receiving goroutine calls Handle for each message in order, except that it calls Receive for a
-// message in a bound buffer. Handle keeps no reference to m.
+// The receiving goroutine calls Handle for each message in order, except that it calls Receive for
+// a message in a bound buffer. Handle keeps no reference to m.
 func (q *QP) Handle(m *ddp.Message) {
 	if !q.receives() {
 		return // messages after the end of the stream are dropped, also a second Terminate
@@ -41,8 +41,8 @@ func (q *QP) Handle(m *ddp.Message) {
 	}
 }
 
-// Receive is Handle for a Send or Immediate Data that has arrived in a bound buffer: m.Bound is true.
-// Receive returns the Completion of the receive, whose ID is 0 because nothing was posted. No
+// Receive is Handle for a Send or Immediate Data that has arrived in a bound buffer: m.Bound is
+// true. Receive returns the Completion of the receive, whose ID is 0 because nothing was posted. No
 // completion queue gets it. If the message is wrong, Receive ends the stream. ok is false in that
 // case, and if the stream has already ended; then the program must not see the message. The caller
 // keeps the buffer in every case. Receive keeps no reference to m, and takes no lock unless it ends
@@ -109,8 +109,8 @@ func (q *QP) handleSend(op rdmaphdr.Opcode, m *ddp.Message) error {
 func (q *QP) received(c *Completion, op rdmaphdr.Opcode, m *ddp.Message) error {
 	c.QPNum, c.Len, c.Solicited = q.cfg.QPNum, m.Len, op.Solicits()
 	if op.IsImmediate() {
-		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages include
-		// exactly 8 bytes of data" (RFC 7306 §6.3)
+		// "The Remote Peer MUST check that Immediate Data and Immediate Data with SE Messages
+		// include exactly 8 bytes of data" (RFC 7306 §6.3)
 		if m.Len != rdmaphdr.ImmediateLen {
 			return operationError(codeUnspecified, "%v of %d bytes", op, m.Len)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "The Data Sink MAY validate that the STag, Tagged Offset, and length of the RDMA Read Response Message are
-// the same as … in the corresponding RDMA Read Request Message": an invalid one surfaces an error, and no Read
-// succeeds by it.
+// "The Data Sink MAY validate that the STag, Tagged Offset, and length of the RDMA Read Response
+// Message are the same as … in the corresponding RDMA Read Request Message": an invalid one
+// surfaces an error, and no Read succeeds by it.
 //
 // RDMAP-5040-5.2.2-6, RDMAP-5040-5.2.2-9, RDMAP-5040-7.1-2, RDMAP-5040-7.1-4
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -170,9 +170,9 @@ func TestRFC7306_5_2_2_HostileResponses(t *testing.T) {
 	})
 }
 
-// "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA Version MUST
-// be valid." This goes for every kind of message. "the Error Type, Error Code, ULP PDU Length, and Terminated DDP Header
-// fields are included in the Terminate Message".
+// "The DDP layer MUST validate all DDP Segment fields." "The RDMA OpCode MUST be valid." "The RDMA
+// Version MUST be valid." This goes for every kind of message. "the Error Type, Error Code, ULP PDU
+// Length, and Terminated DDP Header fields are included in the Terminate Message".
 //
 // RDMAP-5040-7.1-2, RDMAP-5040-7.1-4, RDMAP-5040-7.2-1 to RDMAP-5040-7.2-3, RDMAPX-7306-8.1-1,
 // RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4, RDMAP-5040-4.1-22, RDMAP-6580-3.4-1, RDMAPX-7306-5.2.1-22
@@ -296,8 +296,9 @@ func TestTerminateVectorsFromSegments(t *testing.T) {
 	}
 }
 
-// "A Remote Operation Error or Unexpected OpCode error will be reported by the remote peer if there is an
-// Immediate Data or Atomic Operation that is not supported by the remote peer." Queue 3 does not exist then.
+// "A Remote Operation Error or Unexpected OpCode error will be reported by the remote peer if there
+// is an Immediate Data or Atomic Operation that is not supported by the remote peer." Queue 3 does
+// not exist then.
 //
 // RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5, RDMAPX-7306-10.2-1
 func TestRFC7306_1_1_OpcodesOff(t *testing.T) {
@@ -315,8 +316,9 @@ func TestRFC7306_1_1_OpcodesOff(t *testing.T) {
 	}
 }
 
-// "If more than one error is detected on incoming RDMA Messages, before the Terminate Message can be sent, then
-// the first RDMA Message (and its associated DDP Segment) that experienced an error MUST be captured".
+// "If more than one error is detected on incoming RDMA Messages, before the Terminate Message can
+// be sent, then the first RDMA Message (and its associated DDP Segment) that experienced an error
+// MUST be captured".
 //
 // RDMAP-5040-7.1-7
 func TestRFC5040_7_1_FirstErrorCounts(t *testing.T) {
@@ -341,8 +343,8 @@ func TestOpcodeChangesInsideMessage(t *testing.T) {
 	x.b.wantTerminate("0206 c000 0013 4145")
 }
 
-// A peer of one stream can't use what belongs to another: STags are one stream's, domains do not share them,
-// and IRD slots and completion queues are not shared unless asked for.
+// A peer of one stream can't use what belongs to another: STags are one stream's, domains do not
+// share them, and IRD slots and completion queues are not shared unless asked for.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-11, RDMAP-5040-8.1.2-3
 func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
@@ -364,8 +366,8 @@ func TestRFC5040_8_1_1_StreamsAreApart(t *testing.T) {
 	}
 }
 
-// An overflow of a completion queue must not harm streams that do not use it: here none can overflow at all,
-// and a full one only stops posts to itself.
+// An overflow of a completion queue must not harm streams that do not use it: here none can
+// overflow at all, and a full one only stops posts to itself.
 //
 // RDMAP-5040-8.1.1-12, RDMAP-5040-8.1.1-13, RDMAP-5040-8.1.2-5
 func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {

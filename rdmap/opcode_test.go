@@ -29,8 +29,8 @@ var opcodeTable = []struct {
 	{rdmaphdr.OpAtomicResponse, 0x4B, "Atomic Response", false, 3},
 }
 
-// The control field of every message: RV 01b, reserved bits "MUST be set to zero by sender, ignored by the
-// receiver", the opcode; Tagged and QN by figure 4.
+// The control field of every message: RV 01b, reserved bits "MUST be set to zero by sender, ignored
+// by the receiver", the opcode; Tagged and QN by figure 4.
 //
 // RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAPX-7306-4.1-2 to
 // RDMAPX-7306-4.1-6

@@ -32,8 +32,8 @@ type asked struct {
 
 const cells = 4
 
-// An ordering is a stream whose one side asks and whose other answers, and the slow model of it: RFC 5040 §5.5,
-// the limit of §6.1 and fences.
+// An ordering is a stream whose one side asks and whose other answers, and the slow model of it:
+// RFC 5040 §5.5, the limit of §6.1 and fences.
 type ordering struct {
 	x           *pair
 	ord         int
@@ -306,8 +306,8 @@ func (o *ordering) finish() error {
 	return nil
 }
 
-// TestOrderRapid has rapid look for a sequence of requests and events in which the stream leaves the order of
-// RFC 5040 §5.5, exceeds the ORD, or holds a message back that nothing holds back.
+// TestOrderRapid has rapid look for a sequence of requests and events in which the stream leaves
+// the order of RFC 5040 §5.5, exceeds the ORD, or holds a message back that nothing holds back.
 //
 // RDMAP-5040-5.5-9 to RDMAP-5040-5.5-12, RDMAP-5040-5.5-14 to RDMAP-5040-5.5-17, RDMAP-5040-5.5-21,
 // RDMAP-5040-5.5-22, RDMAP-5040-5.5-24

@@ -38,8 +38,8 @@ func TestMessageVectors(t *testing.T) {
 	}
 }
 
-// "the Invalidate STag field MUST be set to zero on transmit" for all but the two Sends with Invalidate, which
-// carry the STag in every segment. The opcode tells T and QN (figure 4).
+// "the Invalidate STag field MUST be set to zero on transmit" for all but the two Sends with
+// Invalidate, which carry the STag in every segment. The opcode tells T and QN (figure 4).
 //
 // RDMAP-5040-3.1-1, RDMAP-5040-4.1-1, RDMAP-5040-4.1-3, RDMAP-5040-4.1-20, RDMAP-5040-5.1-1,
 // RDMAP-5040-5.1-2, RDMAP-5040-5.2.1-1, RDMAP-5040-5.2.1-2, RDMAP-5040-5.2.1-7, RDMAP-5040-5.2.1-8,
@@ -131,7 +131,8 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 }
 
 // "The RDMAP layer MUST submit RDMA Messages to the DDP layer in the order the RDMA Operations are
-// submitted to the RDMAP layer by the ULP"; for each type see §5.1, §5.2.1, §5.3 and RFC 7306 §5.2.1, §6.3.
+// submitted to the RDMAP layer by the ULP"; for each type see §5.1, §5.2.1, §5.3 and RFC 7306
+// §5.2.1, §6.3.
 //
 // RDMAP-5040-5.1-8, RDMAP-5040-5.2.1-9, RDMAP-5040-5.3-11, RDMAP-5040-5.5-15, RDMAPX-7306-5.2.1-25,
 // RDMAPX-7306-6.3-8

@@ -53,7 +53,8 @@ type params struct {
 	srqCQ          *CompletionQueue    // b's RecvCQ; nil: one of its own
 }
 
-// qpNums numbers the queue pairs that share a completion queue. It begins above the numbers of all others.
+// qpNums numbers the queue pairs that share a completion queue. It begins above the numbers of all
+// others.
 var qpNums atomic.Uint64
 
 func init() { qpNums.Store(1000) }
@@ -282,8 +283,8 @@ func (s *side) wantOut(want ...string) {
 	s.out = nil
 }
 
-// wantTerminate sends what is due and checks that the last message is a Terminate whose header, in hex,
-// begins with want; nothing may follow it. It returns the whole header.
+// wantTerminate sends what is due and checks that the last message is a Terminate whose header, in
+// hex, begins with want; nothing may follow it. It returns the whole header.
 func (s *side) wantTerminate(want string) []byte {
 	s.t.Helper()
 	s.transmit()

@@ -178,8 +178,8 @@ func TestSentOfNone(t *testing.T) {
 	wantDone(t, "Sent(1)", x.a.sendCQ, "1 success")
 }
 
-// One goroutine holds the transmit token and posts, while others only post. Each request is given out and
-// completes exactly once, the requests of one goroutine in order.
+// One goroutine holds the transmit token and posts, while others only post. Each request is given
+// out and completes exactly once, the requests of one goroutine in order.
 func TestPostNextConcurrently(t *testing.T) {
 	rounds := testmode.Count(5000, 1000)
 	const posters = 3

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A ledger follows one side's requests: each accepted one has exactly one Completion, in posting order
-// (a cancelled one ahead of its turn), and what a successful one promises is true.
+// A ledger follows one side's requests: each accepted one has exactly one Completion, in posting
+// order (a cancelled one ahead of its turn), and what a successful one promises is true.
 type ledger struct {
 	side   *side
 	region *ddp.Region // what the peer reads and writes

@@ -12,7 +12,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// injectBound lets a segment arrive that is a whole message, with a buffer of n octets bound for it.
+// injectBound lets a segment arrive that is a whole message, with a buffer of n octets bound for
+// it.
 func (s *side) injectBound(ulpdu []byte, n int) (c Completion, ok bool) {
 	s.t.Helper()
 	if !s.rx.Bind(ddp.QNSend, nil, make([]byte, n)) {
@@ -194,8 +195,8 @@ func TestReceiveAfterRTR(t *testing.T) {
 	wantState(t, x.b.qp, StateRTS)
 }
 
-// Another goroutine ends the stream while messages arrive. A message is received whole or not at all,
-// none is received after the first that was not, and the end waits for nobody.
+// Another goroutine ends the stream while messages arrive. A message is received whole or not at
+// all, none is received after the first that was not, and the end waits for nobody.
 func TestReceiveWhileTheStreamEnds(t *testing.T) {
 	for desc, end := range map[string]func(q *QP){
 		"Abort": func(q *QP) { q.Abort(errTest) },

@@ -11,9 +11,10 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "One Send Message Type MUST consume one Untagged Buffer." "the Send Message Type MUST be Delivered to the
-// Remote Peer's ULP in the order they were sent", "after they are Delivered to RDMAP by DDP and in the order that
-// they were Delivered to RDMAP". Immediate Data shares queue and order (RFC 7306 §6.3).
+// "One Send Message Type MUST consume one Untagged Buffer." "the Send Message Type MUST be
+// Delivered to the Remote Peer's ULP in the order they were sent", "after they are Delivered to
+// RDMAP by DDP and in the order that they were Delivered to RDMAP". Immediate Data shares queue and
+// order (RFC 7306 §6.3).
 //
 // RDMAP-5040-5.3-3, RDMAP-5040-5.3-7, RDMAP-5040-5.5-9, RDMAPX-7306-6.3-3, RDMAPX-7306-6.3-5
 func TestRFC5040_5_3_SendsInOrder(t *testing.T) {
@@ -75,8 +76,8 @@ func TestRFC5040_5_3_ZeroLengthSendConsumesBuffer(t *testing.T) {
 	}
 }
 
-// "an incoming Send Message MUST be Delivered to the ULP only after the DDP Message has been Delivered to the
-// RDMAP layer by the DDP layer"
+// "an incoming Send Message MUST be Delivered to the ULP only after the DDP Message has been
+// Delivered to the RDMAP layer by the DDP layer"
 //
 // RDMAP-5040-5.5-18
 func TestRFC5040_5_5_SendDeliveredWithItsLastSegment(t *testing.T) {
@@ -91,8 +92,8 @@ func TestRFC5040_5_5_SendDeliveredWithItsLastSegment(t *testing.T) {
 	wantDone(t, "after the last", x.b.recvCQ, "1 success")
 }
 
-// "A valid RDMA Write Message MUST NOT be delivered to the Data Sink's ULP"; its octets are there when a later
-// Send is Delivered. One Write goes to one buffer.
+// "A valid RDMA Write Message MUST NOT be delivered to the Data Sink's ULP"; its octets are there
+// when a later Send is Delivered. One Write goes to one buffer.
 //
 // RDMAP-5040-5.1-3, RDMAP-5040-5.1-10, RDMAP-5040-5.5-10
 func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
@@ -118,9 +119,10 @@ func TestRFC5040_5_1_WriteIsNotDelivered(t *testing.T) {
 	}
 }
 
-// "Invalidate the STag if it is associated with the RDMAP Stream": on Delivery, so that earlier Writes still
-// land, and before the Completion is seen. "The Invalidate STag MUST be valid." "The STag MUST be associated to
-// this RDMAP Stream." A Terminate says "STag Cannot be Invalidated" otherwise.
+// "Invalidate the STag if it is associated with the RDMAP Stream": on Delivery, so that earlier
+// Writes still land, and before the Completion is seen. "The Invalidate STag MUST be valid." "The
+// STag MUST be associated to this RDMAP Stream." A Terminate says "STag Cannot be Invalidated"
+// otherwise.
 //
 // RDMAP-5040-5.3-16, RDMAP-5040-5.3-17, RDMAP-5040-5.3-18, RDMAP-5040-7.1-2, RDMAP-5040-7.2-4, RDMAP-5040-7.2-5,
 // RDMAP-5040-8.1.1-8, RDMAP-5040-1.2-3

@@ -38,11 +38,10 @@ type response struct {
 	payload    [1][]byte // scratch
 }
 
-// start makes room for ird requests and returns the queue on which they arrive.
-// "The Data Source MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA
-// Read Request Queue" (RFC 5040 §5.2.2).
-// Reads and atomics share the limit. If the peer sends one request too many, that request finds no
-// buffer.
+// start makes room for ird requests and returns the queue on which they arrive. "The Data Source
+// MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA Read Request
+// Queue" (RFC 5040 §5.2.2). Reads and atomics share the limit. If the peer sends one request too
+// many, that request finds no buffer.
 func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 	n := rdmaphdr.ReadRequestLen
 	if extensions {
@@ -145,9 +144,9 @@ func (a *response) error(err error) *Error {
 	return e
 }
 
-// after returns the request as it stands once n bytes have been answered.
-// "the RDMA Read Request Header is updated to reflect the current location of the RDMA Read operation
-// that is in process" (RFC 5040 §4.8)
+// after returns the request as it stands once n bytes have been answered. "the RDMA Read Request
+// Header is updated to reflect the current location of the RDMA Read operation that is in process"
+// (RFC 5040 §4.8)
 func after(r rdmaphdr.ReadRequest, n uint32) rdmaphdr.ReadRequest {
 	r.SinkTO += uint64(n)
 	r.SourceTO += uint64(n)

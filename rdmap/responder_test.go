@@ -11,12 +11,13 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "The RDMA Read operation MUST consist of a single RDMA Read Request Message and a single RDMA Read Response
-// Message." "One RDMA Read Request Message MUST consume one Untagged Buffer", which is not the ULP's; "The
-// Remote Peer's RDMAP layer MUST process an RDMA Read Request Message. A valid RDMA Read Request Message MUST
-// NOT be delivered to the … ULP". "If the Data Source receives a valid RDMA Read Request Message, it MUST
-// respond with a valid RDMA Read Response Message." At the other end "The RDMAP layer MUST Deliver the RDMA
-// Read Response Message to the ULP." One request reads one buffer, one response writes one.
+// "The RDMA Read operation MUST consist of a single RDMA Read Request Message and a single RDMA
+// Read Response Message." "One RDMA Read Request Message MUST consume one Untagged Buffer", which
+// is not the ULP's; "The Remote Peer's RDMAP layer MUST process an RDMA Read Request Message. A
+// valid RDMA Read Request Message MUST NOT be delivered to the … ULP". "If the Data Source receives
+// a valid RDMA Read Request Message, it MUST respond with a valid RDMA Read Response Message." At
+// the other end "The RDMAP layer MUST Deliver the RDMA Read Response Message to the ULP." One
+// request reads one buffer, one response writes one.
 //
 // RDMAP-5040-5.2-1, RDMAP-5040-5.2.1-4, RDMAP-5040-5.2.1-5, RDMAP-5040-5.2.1-11,
 // RDMAP-5040-5.2.1-12, RDMAP-5040-5.2.1-14, RDMAP-5040-5.2.2-5, RDMAP-5040-5.2.2-10
@@ -40,8 +41,8 @@ func TestRFC5040_5_2_Read(t *testing.T) {
 	wantDone(t, "the buffer is still there", x.b.recvCQ, "5 success")
 }
 
-// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the corresponding
-// RDMA Read Response"; so is its TO, whether it wraps or not.
+// The Data Sink STag "MUST be copied, without interpretation, from the RDMA Read Request into the
+// corresponding RDMA Read Response"; so is its TO, whether it wraps or not.
 // RDMAP-5040-4.4-7, RDMAP-5040-4.4-8, RDMAP-5040-4.4-11
 func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	x := newPair(t, params{mulpdu: 64})
@@ -63,8 +64,9 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	}
 }
 
-// With size 0 the Data Source "MUST NOT validate the Data Source STag and Data Source Tagged Offset contained in
-// the RDMA Read Request Header" and "MUST respond with a zero-length RDMA Read Response Message".
+// With size 0 the Data Source "MUST NOT validate the Data Source STag and Data Source Tagged Offset
+// contained in the RDMA Read Request Header" and "MUST respond with a zero-length RDMA Read
+// Response Message".
 //
 // RDMAP-5040-5.2.1-17, RDMAP-5040-5.2.1-18, RDMAP-5040-5.2.2-2, RDMAP-5040-5.2.2-3
 func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
@@ -82,13 +84,15 @@ func TestRFC5040_5_2_1_ZeroLengthRead(t *testing.T) {
 	}
 }
 
-// "For non-zero length RDMA Read Request Messages: a. The Data Source STag MUST be valid. b. … MUST be
-// associated to this RDMAP Stream. c. The Data Source Tagged Offset MUST fall in the range of legal offsets …
-// d. The sum of the Data Source Tagged Offset and the RDMA Read Message Size MUST fall in the range … e. …
-// MUST NOT cause the Data Source Tagged Offset to wrap." The Terminate returns everything: M, D and R. The
-// same is checked of atomics, which return no RDMA header (RFC 7306 §8.1).
+// "For non-zero length RDMA Read Request Messages: a. The Data Source STag MUST be valid. b. … MUST
+// be associated to this RDMAP Stream. c. The Data Source Tagged Offset MUST fall in the range of
+// legal offsets … d. The sum of the Data Source Tagged Offset and the RDMA Read Message Size MUST
+// fall in the range … e. … MUST NOT cause the Data Source Tagged Offset to wrap." The Terminate
+// returns everything: M, D and R. The same is checked of atomics, which return no RDMA header (RFC
+// 7306 §8.1).
 //
-// RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-2, RDMAP-5040-7.1-5, RDMAP-5040-7.2-9 to RDMAP-5040-7.2-14, RDMAP-5040-8.1.1-2,
+// RDMAP-5040-5.2.1-16, RDMAP-5040-7.1-2, RDMAP-5040-7.1-5, RDMAP-5040-7.2-9 to RDMAP-5040-7.2-14,
+// RDMAP-5040-8.1.1-2,
 // RDMAP-5040-8.1.1-3, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-8
 func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 	shared := new(ddp.Domain)
@@ -172,10 +176,11 @@ func TestRFC5040_7_2_SourceIsChecked(t *testing.T) {
 	})
 }
 
-// "The Remote Peer MUST process the RDMA Read Request Messages in the order they were sent", and the responses
-// "MUST be submitted to the DDP layer … in the order the RDMA Read Request Messages were Delivered by DDP", so
-// that "a Delivered RDMA Read Response MUST be sufficient to Complete the RDMA Read". At the other end they
-// "MUST be Delivered to the ULP" in that order, too. Atomics are in the same order (RFC 7306 §5.4).
+// "The Remote Peer MUST process the RDMA Read Request Messages in the order they were sent", and
+// the responses "MUST be submitted to the DDP layer … in the order the RDMA Read Request Messages
+// were Delivered by DDP", so that "a Delivered RDMA Read Response MUST be sufficient to Complete
+// the RDMA Read". At the other end they "MUST be Delivered to the ULP" in that order, too. Atomics
+// are in the same order (RFC 7306 §5.4).
 //
 // RDMAP-5040-5.2.1-10, RDMAP-5040-5.2.2-8, RDMAP-5040-5.5-11, RDMAP-5040-5.5-22, RDMAP-5040-5.5-24,
 // RDMAPX-7306-5.2.1-26, RDMAPX-7306-5.2.2-12, RDMAPX-7306-5.4-9, RDMAPX-7306-5.4-10
@@ -239,9 +244,9 @@ func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
 	}
 }
 
-// "RDMA Read Request Messages, including zero-length RDMA Read Requests, MUST NOT start processing at the
-// Remote Peer until they have been Delivered to RDMAP by DDP"; the same goes for atomics. So they see what was
-// written before them on the stream. Appendix B, RFC 7306 §7.
+// "RDMA Read Request Messages, including zero-length RDMA Read Requests, MUST NOT start processing
+// at the Remote Peer until they have been Delivered to RDMAP by DDP"; the same goes for atomics. So
+// they see what was written before them on the stream. Appendix B, RFC 7306 §7.
 //
 // RDMAP-5040-5.5-12, RDMAP-5040-5.5-19, RDMAPX-7306-5.4-4, RDMAPX-7306-5.4-6, RDMAP-5040-B-3, RDMAP-5040-B-6
 func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
@@ -271,10 +276,11 @@ func TestRFC5040_5_5_ReadSeesEarlierWrites(t *testing.T) {
 	}
 }
 
-// "For inbound RDMA Read Requests, the RDMAP layer MUST NOT exceed the maximum number of outstanding, inbound
-// RDMA Read Requests that were negotiated", nor have fewer buffers: "The Data Source MUST ensure that a
-// sufficient number of Untagged Buffers are available on the RDMA Read Request Queue". Reads and atomics
-// share the limit, and each request uses up one buffer until it is answered.
+// "For inbound RDMA Read Requests, the RDMAP layer MUST NOT exceed the maximum number of
+// outstanding, inbound RDMA Read Requests that were negotiated", nor have fewer buffers: "The Data
+// Source MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA Read
+// Request Queue". Reads and atomics share the limit, and each request uses up one buffer until it
+// is answered.
 //
 // RDMAP-5040-5.2.1-3, RDMAP-5040-5.2.2-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9, RDMAPX-7306-5.2-2,
 // RDMAPX-7306-5.2.1-19, RDMAPX-7306-5.2.2-8
@@ -324,7 +330,8 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 	})
 }
 
-// A peer may send the next request as soon as it has the whole answer, even if we have not heard from TCP.
+// A peer may send the next request as soon as it has the whole answer, even if we have not heard
+// from TCP.
 func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
 	x := newPair(t, params{ird: 1})
 	x.b.slow = true
@@ -347,8 +354,9 @@ func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
 	wantState(t, x.b.qp, StateRTS)
 }
 
-// "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read Request Header is
-// updated to reflect the current location of the RDMA Read operation that is in process".
+// "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read
+// Request Header is updated to reflect the current location of the RDMA Read operation that is in
+// process".
 //
 // RDMAP-5040-4.8-34, RDMAP-5040-4.8-35
 func TestRFC5040_4_8_SourceGoneDuringAnswer(t *testing.T) {

@@ -18,7 +18,8 @@ type slowRead struct {
 	open bool
 }
 
-// A slowSink says what comes of Read Responses: which octets may be written, and what Terminate is due.
+// A slowSink says what comes of Read Responses: which octets may be written, and what Terminate is
+// due.
 type slowSink struct {
 	reads  []slowRead
 	octets map[ddp.STag]map[uint64]byte // what the sinks hold, by TO
@@ -89,9 +90,10 @@ type tampered struct {
 	payload []byte
 }
 
-// TestReadResponses answers Reads with responses that a hostile peer has changed: another STag or TO, longer,
-// shorter, ended too early, never or twice, in another order, repeated, unasked for. What is placed lies inside
-// of Reads that wait for it, a Read succeeds only with all its octets, and the Terminate is the right one.
+// TestReadResponses answers Reads with responses that a hostile peer has changed: another STag or
+// TO, longer, shorter, ended too early, never or twice, in another order, repeated, unasked for.
+// What is placed lies inside of Reads that wait for it, a Read succeeds only with all its octets,
+// and the Terminate is the right one.
 //
 // SEC-5042-6.2.1-3, DDP-5041-7.1-14
 // +checklocksignore: the test looks inside while no other goroutine is at work

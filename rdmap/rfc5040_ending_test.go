@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP layer" (RFC 5040 §5.4),
-// whatever they are, and whichever side sends the Terminate.
+// "The RDMAP layer Completes in error all ULP operations that have not been provided to the DDP
+// layer" (RFC 5040 §5.4), whatever they are, and whichever side sends the Terminate.
 //
 // RDMAP-5040-5.4-10
 func TestRFC5040_5_4_EveryQueuedOperationFails(t *testing.T) {
@@ -37,8 +37,9 @@ func TestRFC5040_5_4_EveryQueuedOperationFails(t *testing.T) {
 	}
 }
 
-// "On a single RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4): with
-// receives or without, with Reads allowed or none, with a shared receive queue that is empty.
+// "On a single RDMAP Stream, the RDMAP layer MUST guarantee placement of a single Terminate
+// Message" (RFC 5040 §5.4): with receives or without, with Reads allowed or none, with a shared
+// receive queue that is empty.
 //
 // RDMAP-5040-5.4-6
 func TestRFC5040_5_4_TerminateFindsItsBuffer(t *testing.T) {
@@ -60,7 +61,8 @@ func TestRFC5040_5_4_TerminateFindsItsBuffer(t *testing.T) {
 	}
 }
 
-// The sink of a Read that ends with the stream is the ULP's again: no segment that still comes changes it (RFC 5040 §8.1.1).
+// The sink of a Read that ends with the stream is the ULP's again: no segment that still comes
+// changes it (RFC 5040 §8.1.1).
 //
 // RDMAP-5040-8.1.1-7
 func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {
@@ -79,8 +81,8 @@ func TestRFC5040_8_1_1_NoChangeAfterTheEnd(t *testing.T) {
 	}
 }
 
-// halfAnswered is a pair in which the Read with ID 1 of one end has been answered, four segments have arrived, and the others
-// are in b.wire[4:].
+// halfAnswered is a pair in which the Read with ID 1 of one end has been answered, four segments
+// have arrived, and the others are in b.wire[4:].
 func halfAnswered(t *testing.T) (x *pair, sink []byte) {
 	x = newPair(t, params{mulpdu: 64})
 	r, _ := x.b.register(500, ddp.RemoteRead)

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// "An Event, if the Data Sink is configured to generate an Event" (RFC 5040 §3.2): the ULP asks for it with WaitSolicited,
-// which the two Sends with Solicited Event wake, and the other two do not.
+// "An Event, if the Data Sink is configured to generate an Event" (RFC 5040 §3.2): the ULP asks for
+// it with WaitSolicited, which the two Sends with Solicited Event wake, and the other two do not.
 //
 // RDMAP-5040-1.2-4, RDMAP-5040-3.2-3, RDMAP-5040-5.3-8
 func TestRFC5040_3_2_EventOfEachSend(t *testing.T) {

@@ -35,9 +35,10 @@ func wantSegment(t *testing.T, wr WorkRequest, want string) {
 	}
 }
 
-// "The first octet reserved for ULP usage on all DDP Messages … is used by RDMAP to carry the RDMA Message Opcode and
-// the RDMAP version." "For Send with Invalidate and Send with Solicited Event and Invalidate, RDMAP uses the second
-// through fifth octets … to carry the STag that will be Invalidated": in every segment, the highest octet first.
+// "The first octet reserved for ULP usage on all DDP Messages … is used by RDMAP to carry the RDMA
+// Message Opcode and the RDMAP version." "For Send with Invalidate and Send with Solicited Event
+// and Invalidate, RDMAP uses the second through fifth octets … to carry the STag that will be
+// Invalidated": in every segment, the highest octet first.
 //
 // RDMAP-5040-4-1, RDMAP-5040-4-2, RDMAP-5040-4.1-3
 func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
@@ -68,8 +69,9 @@ func TestRFC5040_4_ControlFieldAndInvalidateSTag(t *testing.T) {
 	}
 }
 
-// "RDMA Version field: 01b for an RNIC that complies with this RDMA protocol specification. 00b for an RNIC that
-// complies with the RDMA Consortium's". rddp sends 01b; it speaks nothing else, and says so to a peer that does.
+// "RDMA Version field: 01b for an RNIC that complies with this RDMA protocol specification. 00b for
+// an RNIC that complies with the RDMA Consortium's". rddp sends 01b; it speaks nothing else, and
+// says so to a peer that does.
 //
 // RDMAP-5040-4.1-16
 func TestRFC5040_4_1_Version(t *testing.T) {
@@ -115,9 +117,9 @@ func TestRFC5040_4_1_Version(t *testing.T) {
 	}
 }
 
-// "which RDMA Headers MUST be used on each RDMA Message and which RDMA Messages are allowed to carry ULP Payload"
-// (figure 5): "Two RDMA Messages carry additional RDMAP headers" (§4). In the others the octets of the ULP Message
-// come right after the DDP header.
+// "which RDMA Headers MUST be used on each RDMA Message and which RDMA Messages are allowed to
+// carry ULP Payload" (figure 5): "Two RDMA Messages carry additional RDMAP headers" (§4). In the
+// others the octets of the ULP Message come right after the DDP header.
 //
 // RDMAP-5040-4-3, RDMAP-5040-4.2-1, RDMAP-5040-4.2-2
 func TestRFC5040_4_2_HeadersAndPayload(t *testing.T) {
@@ -148,7 +150,8 @@ func TestRFC5040_4_2_HeadersAndPayload(t *testing.T) {
 	}
 }
 
-// "The RDMA Write Message is fully described by the DDP Headers": 14 octets, then the payload (figure 11).
+// "The RDMA Write Message is fully described by the DDP Headers": 14 octets, then the payload
+// (figure 11).
 //
 // RDMAP-5040-4.3-1
 func TestRFC5040_4_3_WriteSegment(t *testing.T) {
@@ -163,7 +166,8 @@ func TestRFC5040_4_3_WriteSegment(t *testing.T) {
 	}
 }
 
-// Figure 6: Data Sink STag, Data Sink TO, size, Data Source STag, Data Source TO, "immediately" after the DDP header.
+// Figure 6: Data Sink STag, Data Sink TO, size, Data Source STag, Data Source TO, "immediately"
+// after the DDP header.
 //
 // RDMAP-5040-4.4-1 to RDMAP-5040-4.4-6
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -187,7 +191,8 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	if want := append(unhex("c142 0a0b0c01 00000000fedcba98"), b[7:12]...); !bytes.Equal(x.b.wire[0], want) {
 		t.Errorf("RDMA Read Response %x, want %x", x.b.wire[0], want)
 	}
-	// All octets of each field count: the Terminate about a request that reads too much has it as it was understood.
+	// All octets of each field count: the Terminate about a request that reads too much has it as
+	// it was understood.
 	x = newPair(t, params{})
 	r, _ = x.b.register(64, ddp.RemoteRead)
 	request := fmt.Sprintf("0a0b0c01 12345678fedcba98 89abcdef %08x %016x", uint32(r.STag()), r.TO())
@@ -197,8 +202,8 @@ func TestRFC5040_4_4_RequestFields(t *testing.T) {
 	}
 }
 
-// "The Data Sink Tagged Offset MAY start at an arbitrary offset." "The Data Source Tagged Offset MAY start at an
-// arbitrary offset."
+// "The Data Sink Tagged Offset MAY start at an arbitrary offset." "The Data Source Tagged Offset
+// MAY start at an arbitrary offset."
 //
 // RDMAP-5040-4.4-9, RDMAP-5040-4.4-10
 func TestRFC5040_4_4_ArbitraryOffsets(t *testing.T) {
@@ -240,7 +245,8 @@ func TestRFC5040_4_4_Sizes(t *testing.T) {
 			}
 		}
 	}
-	// The longest, asked of a source that is one octet too short: nowhere is a length of 32 bits too few.
+	// The longest, asked of a source that is one octet too short: nowhere is a length of 32 bits
+	// too few.
 	x := newPair(t, params{})
 	r, _ := x.b.register(1, ddp.RemoteRead)
 	read := rdmaphdr.ReadRequest{Size: math.MaxUint32, SourceSTag: r.STag(), SourceTO: r.TO()}
@@ -267,7 +273,8 @@ func TestRFC5040_4_4_Sizes(t *testing.T) {
 	}
 }
 
-// "The RDMA Read Response Message is fully described by the DDP Headers": 14 octets, then the payload (figure 13).
+// "The RDMA Read Response Message is fully described by the DDP Headers": 14 octets, then the
+// payload (figure 13).
 //
 // RDMAP-5040-4.5-1
 func TestRFC5040_4_5_ReadResponseSegment(t *testing.T) {
@@ -282,8 +289,8 @@ func TestRFC5040_4_5_ReadResponseSegment(t *testing.T) {
 	}
 }
 
-// "The Send and Send with Solicited Event Messages are fully described by the DDP Headers": 18 octets, then the
-// payload (figure 14).
+// "The Send and Send with Solicited Event Messages are fully described by the DDP Headers": 18
+// octets, then the payload (figure 14).
 //
 // RDMAP-5040-4.6-1
 func TestRFC5040_4_6_SendSegments(t *testing.T) {
@@ -297,7 +304,8 @@ func TestRFC5040_4_6_SendSegments(t *testing.T) {
 	}
 }
 
-// "The RDMAP layer passes to the DDP layer an RDMAP Control Field and the Invalidate STag field" (figure 15).
+// "The RDMAP layer passes to the DDP layer an RDMAP Control Field and the Invalidate STag field"
+// (figure 15).
 //
 // RDMAP-5040-4.7-1
 func TestRFC5040_4_7_SendInvalidateSegments(t *testing.T) {

@@ -7,11 +7,13 @@ import (
 	"github.com/rddp/rddp/ddp"
 )
 
-// Each operation is sent as the message that figure 4 of RFC 5040, or §4.1 of RFC 7306, has for it: RV 01b, no reserved
-// bit, its opcode, Tagged or on its queue, in every segment. TestRFC5040_4_1_ControlField reads the table of opcodes;
-// here QPs post, answer and fail, and the octets count.
+// Each operation is sent as the message that figure 4 of RFC 5040, or §4.1 of RFC 7306, has for it:
+// RV 01b, no reserved bit, its opcode, Tagged or on its queue, in every segment.
+// TestRFC5040_4_1_ControlField reads the table of opcodes; here QPs post, answer and fail, and the
+// octets count.
 //
-// RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20, RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7,
+// RDMAP-5040-4.1-2, RDMAP-5040-4.1-4 to RDMAP-5040-4.1-15, RDMAP-5040-4.1-18, RDMAP-5040-4.1-20,
+// RDMAPX-7306-4.1-1 to RDMAPX-7306-4.1-7,
 // RDMAPX-7306-10.2-1
 func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 	for _, tt := range []struct {
@@ -63,8 +65,8 @@ func TestRFC5040_4_1_OpcodeOfEachOperation(t *testing.T) {
 	}
 }
 
-// wantSegments checks that us are one message, of several segments or one, whose octets from the second on are want; it is
-// Tagged if that is no more than the RDMAP control octet.
+// wantSegments checks that us are one message, of several segments or one, whose octets from the
+// second on are want; it is Tagged if that is no more than the RDMAP control octet.
 func wantSegments(t *testing.T, us [][]byte, several bool, want string) {
 	t.Helper()
 	if len(us) == 0 || several != (len(us) > 1) {

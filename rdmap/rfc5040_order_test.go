@@ -10,8 +10,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "RDMAP does not provide ordering among Messages on different RDMAP Streams": one that hangs in the middle of a
-// message does not hold up another, even where the two share Domain and completion queue.
+// "RDMAP does not provide ordering among Messages on different RDMAP Streams": one that hangs in
+// the middle of a message does not hold up another, even where the two share Domain and completion
+// queue.
 //
 // RDMAP-5040-5.5-1
 func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
@@ -34,8 +35,8 @@ func TestRFC5040_5_5_StreamsDoNotWaitForEachOther(t *testing.T) {
 	wantDone(t, "the earlier one", cq, "1 success")
 }
 
-// "RDMAP does not provide ordering between operations that are generated from the two ends of an RDMAP Stream": what
-// crosses on the way is delivered, whichever end is looked at first.
+// "RDMAP does not provide ordering between operations that are generated from the two ends of an
+// RDMAP Stream": what crosses on the way is delivered, whichever end is looked at first.
 //
 // RDMAP-5040-5.5-2
 func TestRFC5040_5_5_CrossingOperations(t *testing.T) {
@@ -64,10 +65,11 @@ func TestRFC5040_5_5_CrossingOperations(t *testing.T) {
 	}
 }
 
-// "RDMA Messages that use Tagged and Untagged Buffers MAY be Placed in any order." "the contents of an Untagged Buffer
-// at the Data Sink MAY be indeterminate until the Send is Delivered", those of a Write's "until a subsequent Send is
-// Delivered", those of a Read's sink "until the RDMA Read Response Message has been Delivered". rddp places a segment
-// that shows up ahead of earlier ones, whatever the two are (appendix B), and delivers nothing of it.
+// "RDMA Messages that use Tagged and Untagged Buffers MAY be Placed in any order." "the contents of
+// an Untagged Buffer at the Data Sink MAY be indeterminate until the Send is Delivered", those of a
+// Write's "until a subsequent Send is Delivered", those of a Read's sink "until the RDMA Read
+// Response Message has been Delivered". rddp places a segment that shows up ahead of earlier ones,
+// whatever the two are (appendix B), and delivers nothing of it.
 //
 // RDMAP-5040-5.5-3 to RDMAP-5040-5.5-6, RDMAP-5040-B-1, RDMAP-5040-B-2, RDMAP-5040-B-5
 func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
@@ -137,8 +139,8 @@ func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
 	})
 }
 
-// "The Completion of an RDMA Write or Send Operation at the Local Peer does not guarantee that the ULP Message has yet
-// reached the Remote Peer ULP Buffer".
+// "The Completion of an RDMA Write or Send Operation at the Local Peer does not guarantee that the
+// ULP Message has yet reached the Remote Peer ULP Buffer".
 //
 // RDMAP-5040-5.5-8
 func TestRFC5040_5_5_CompletionSaysNothingOfThePeer(t *testing.T) {
@@ -156,10 +158,11 @@ func TestRFC5040_5_5_CompletionSaysNothingOfThePeer(t *testing.T) {
 	}
 }
 
-// "Send Messages MUST be Delivered to the ULP at the Remote Peer after they are Delivered to RDMAP by DDP and in the
-// order that they were Delivered to RDMAP", "only after the DDP Message has been Delivered to the RDMAP layer", and "RDMA
-// Read Request Messages, including zero-length RDMA Read Requests, MUST NOT start processing at the Remote Peer until they
-// have been Delivered": however the segments of both arrive. A Read sees all that was sent before it.
+// "Send Messages MUST be Delivered to the ULP at the Remote Peer after they are Delivered to RDMAP
+// by DDP and in the order that they were Delivered to RDMAP", "only after the DDP Message has been
+// Delivered to the RDMAP layer", and "RDMA Read Request Messages, including zero-length RDMA Read
+// Requests, MUST NOT start processing at the Remote Peer until they have been Delivered": however
+// the segments of both arrive. A Read sees all that was sent before it.
 //
 // RDMAP-5040-5.5-9, RDMAP-5040-5.5-12, RDMAP-5040-5.5-18, RDMAP-5040-5.5-19, RDMAP-5040-B-3, RDMAP-5040-B-6
 func TestRFC5040_5_5_NothingIsActedOnEarly(t *testing.T) {
@@ -227,8 +230,9 @@ func TestRFC5040_5_5_NothingIsActedOnEarly(t *testing.T) {
 	}
 }
 
-// "RDMA Read Response Messages MAY be generated at the Remote Peer after subsequent RDMA Write Messages or Send Messages
-// have been Placed or Delivered": the Read may get what a later Write has written, and a later Send be complete first.
+// "RDMA Read Response Messages MAY be generated at the Remote Peer after subsequent RDMA Write
+// Messages or Send Messages have been Placed or Delivered": the Read may get what a later Write has
+// written, and a later Send be complete first.
 //
 // RDMAP-5040-5.5-13, RDMAP-5040-5.5-20, RDMAP-5040-B-7, RDMAP-5040-B-8
 func TestRFC5040_5_5_LaterMessagesOvertakeTheReading(t *testing.T) {
@@ -263,7 +267,8 @@ func TestRFC5040_5_5_LaterMessagesOvertakeTheReading(t *testing.T) {
 	}
 }
 
-// "Second RDMA Read Response will not be generated until first RDMA Read Response is generated" (appendix B).
+// "Second RDMA Read Response will not be generated until first RDMA Read Response is generated"
+// (appendix B).
 //
 // RDMAP-5040-B-9
 func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {

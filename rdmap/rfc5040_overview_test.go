@@ -23,8 +23,9 @@ func lastSegments(segments [][]byte) (n int) {
 	return n
 }
 
-// "RDMAP provides seven data transfer operations. Except for the RDMA Read operation, each operation generates
-// exactly one RDMA Message." Six can be posted; the seventh, Terminate, is the layer's own.
+// "RDMAP provides seven data transfer operations. Except for the RDMA Read operation, each
+// operation generates exactly one RDMA Message." Six can be posted; the seventh, Terminate, is the
+// layer's own.
 //
 // RDMAP-5040-1.2-1, RDMAP-5040-1.2-2
 func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
@@ -88,9 +89,10 @@ func TestRFC5040_1_2_MessagesOfEachOperation(t *testing.T) {
 	})
 }
 
-// "the Data Source STag associated with the Tagged Buffer remains valid until the ULP at the Data Source
-// invalidates it or the ULP at the Data Sink invalidates it through a Send with Invalidate"; the Data Sink's
-// "remains valid until the ULP at the Data Sink invalidates it": the peer can't, and the memory serves again.
+// "the Data Source STag associated with the Tagged Buffer remains valid until the ULP at the Data
+// Source invalidates it or the ULP at the Data Sink invalidates it through a Send with Invalidate";
+// the Data Sink's "remains valid until the ULP at the Data Sink invalidates it": the peer can't,
+// and the memory serves again.
 //
 // RDMAP-5040-1.2-5, RDMAP-5040-1.2-6
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -148,9 +150,10 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 	})
 }
 
-// "Queue Number 0 (used by RDMAP for Send, Send with Invalidate, Send with Solicited Event, and Send with
-// Solicited Event and Invalidate operations)", "Queue Number 1 (used by RDMAP for RDMA Read operations)", "Queue
-// Number 2 (used by RDMAP for Terminate operations)": sent there, and taken nowhere else.
+// "Queue Number 0 (used by RDMAP for Send, Send with Invalidate, Send with Solicited Event, and
+// Send with Solicited Event and Invalidate operations)", "Queue Number 1 (used by RDMAP for RDMA
+// Read operations)", "Queue Number 2 (used by RDMAP for Terminate operations)": sent there, and
+// taken nowhere else.
 //
 // RDMAP-5040-2.4-1, RDMAP-5040-3.1-2 to RDMAP-5040-3.1-4
 func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
@@ -189,8 +192,8 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 	}
 }
 
-// "DDP maps a single RDMA Message to a single DDP Message": one opcode, one STag or MSN, offsets that go on, and
-// one L bit at the end; at the other end one delivery.
+// "DDP maps a single RDMA Message to a single DDP Message": one opcode, one STag or MSN, offsets
+// that go on, and one L bit at the end; at the other end one delivery.
 //
 // RDMAP-5040-3.1-5
 func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
@@ -251,9 +254,10 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 	}
 }
 
-// "The RsvdULP field must be 1 octet for DDP Tagged Messages and 5 octets for DDP Untagged Messages." What RDMAP
-// gives DDP is in every segment, and "When the DDP layer Delivers a DDP Message to the RDMAP layer, DDP provides the
-// RsvdULP field", and of an Untagged one the length, which no RDMAP header carries.
+// "The RsvdULP field must be 1 octet for DDP Tagged Messages and 5 octets for DDP Untagged
+// Messages." What RDMAP gives DDP is in every segment, and "When the DDP layer Delivers a DDP
+// Message to the RDMAP layer, DDP provides the RsvdULP field", and of an Untagged one the length,
+// which no RDMAP header carries.
 //
 // RDMAP-5040-3.1-6, RDMAP-5040-3.1-7
 func TestRFC5040_3_1_RsvdULP(t *testing.T) {
@@ -288,8 +292,8 @@ func TestRFC5040_3_1_RsvdULP(t *testing.T) {
 	}
 }
 
-// "DDP propagates to RDMAP all operation or protection errors (used by RDMAP Terminate) and, when appropriate, the DDP
-// Header fields of the DDP Segment that encountered the error."
+// "DDP propagates to RDMAP all operation or protection errors (used by RDMAP Terminate) and, when
+// appropriate, the DDP Header fields of the DDP Segment that encountered the error."
 //
 // RDMAP-5040-3.1-8
 func TestRFC5040_3_1_DDPErrorsHaveTheHeader(t *testing.T) {
@@ -318,9 +322,10 @@ func TestRFC5040_3_1_DDPErrorsHaveTheHeader(t *testing.T) {
 	}
 }
 
-// Send: "The ULP passes to the RDMAP layer … ULP Message Length, ULP Message, An indication of the Send Operation
-// Type … An Invalidate STag", and gets "an indication of the Completion results". At the Data Sink "the RDMAP layer
-// passes … ULP Message Length, ULP Message, An Event, if the Data Sink is configured …, An Invalidated STag".
+// Send: "The ULP passes to the RDMAP layer … ULP Message Length, ULP Message, An indication of the
+// Send Operation Type … An Invalidate STag", and gets "an indication of the Completion results". At
+// the Data Sink "the RDMAP layer passes … ULP Message Length, ULP Message, An Event, if the Data
+// Sink is configured …, An Invalidated STag".
 //
 // RDMAP-5040-3.2-1 to RDMAP-5040-3.2-3
 func TestRFC5040_3_2_SendOperations(t *testing.T) {
@@ -368,8 +373,9 @@ func TestRFC5040_3_2_SendOperations(t *testing.T) {
 	}
 }
 
-// RDMA Write: "The ULP passes to the RDMAP layer … ULP Message Length, ULP Message, Data Sink STag, Data Sink Tagged
-// Offset". At the Data Sink "the RDMAP layer does not Deliver the RDMA Write to the ULP. It does Place the ULP Message".
+// RDMA Write: "The ULP passes to the RDMAP layer … ULP Message Length, ULP Message, Data Sink STag,
+// Data Sink Tagged Offset". At the Data Sink "the RDMAP layer does not Deliver the RDMA Write to
+// the ULP. It does Place the ULP Message".
 //
 // RDMAP-5040-3.2-6, RDMAP-5040-3.2-7
 func TestRFC5040_3_2_WriteOperation(t *testing.T) {
@@ -396,10 +402,11 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 	wantDone(t, "the receive buffer is still there", x.b.recvCQ, "7 success")
 }
 
-// RDMA Read: "The ULP passes to the RDMAP layer … ULP Message Length, Data Source STag, Data Sink STag, Data Source
-// Tagged Offset, Data Sink Tagged Offset". The sink is given as memory, for which the layer draws STag and TO, since
-// STags are not for the ULP to choose (§8.1.1). "If no error occurred while processing the RDMA Read Request, the Data
-// Source will not pass up any information to the ULP."
+// RDMA Read: "The ULP passes to the RDMAP layer … ULP Message Length, Data Source STag, Data Sink
+// STag, Data Source Tagged Offset, Data Sink Tagged Offset". The sink is given as memory, for which
+// the layer draws STag and TO, since STags are not for the ULP to choose (§8.1.1). "If no error
+// occurred while processing the RDMA Read Request, the Data Source will not pass up any information
+// to the ULP."
 //
 // RDMAP-5040-3.2-9, RDMAP-5040-3.2-10
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -432,9 +439,10 @@ func TestRFC5040_3_2_ReadOperation(t *testing.T) {
 	}
 }
 
-// "If the ULP enables an STag, the ULP passes … STag; range of Tagged Offsets …; remote access rights (read, write,
-// or read and write) …; and association between a given STag and a given RDMAP Stream. If the ULP disables an STag, the
-// ULP passes to the RDMAP layer the STag." Each of these counts when a peer comes. (The STag itself is drawn, §8.1.1.)
+// "If the ULP enables an STag, the ULP passes … STag; range of Tagged Offsets …; remote access
+// rights (read, write, or read and write) …; and association between a given STag and a given RDMAP
+// Stream. If the ULP disables an STag, the ULP passes to the RDMAP layer the STag." Each of these
+// counts when a peer comes. (The STag itself is drawn, §8.1.1.)
 //
 // RDMAP-5040-3.2-12, RDMAP-5040-3.2-13
 func TestRFC5040_3_2_STagsEnabledAndDisabled(t *testing.T) {

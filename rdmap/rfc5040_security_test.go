@@ -12,8 +12,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "An RNIC MUST ensure that a Remote Peer is not able to access memory outside of the buffer specified when the STag was
-// enabled for remote access." Each operation, at and around each bound, between octets that must stay as they are.
+// "An RNIC MUST ensure that a Remote Peer is not able to access memory outside of the buffer
+// specified when the STag was enabled for remote access." Each operation, at and around each bound,
+// between octets that must stay as they are.
 //
 // RDMAP-5040-8.1.1-4
 func TestRFC5040_8_1_1_BoundsHold(t *testing.T) {
@@ -72,8 +73,8 @@ func TestRFC5040_8_1_1_BoundsHold(t *testing.T) {
 	}
 }
 
-// "An RNIC MUST provide a mechanism for the ULP to establish and revoke the association of a ULP Buffer to an STag and TO
-// range." Other memory, under another STag, is not touched by either.
+// "An RNIC MUST provide a mechanism for the ULP to establish and revoke the association of a ULP
+// Buffer to an STag and TO range." Other memory, under another STag, is not touched by either.
 //
 // RDMAP-5040-8.1.1-5
 func TestRFC5040_8_1_1_AssociationIsMadeAndRevoked(t *testing.T) {
@@ -109,8 +110,9 @@ func TestRFC5040_8_1_1_AssociationIsMadeAndRevoked(t *testing.T) {
 	}
 }
 
-// "An RNIC MUST provide a mechanism for the ULP to establish and revoke read, write, or read and write access to the ULP
-// Buffer referenced by an STag." Each right is had with a Region or a window, and taken back with it.
+// "An RNIC MUST provide a mechanism for the ULP to establish and revoke read, write, or read and
+// write access to the ULP Buffer referenced by an STag." Each right is had with a Region or a
+// window, and taken back with it.
 //
 // RDMAP-5040-8.1.1-6
 func TestRFC5040_8_1_1_RightsAreGivenAndRevoked(t *testing.T) {
@@ -148,8 +150,9 @@ func TestRFC5040_8_1_1_RightsAreGivenAndRevoked(t *testing.T) {
 	}
 }
 
-// "An RNIC MUST ensure that the network interface can no longer modify an Advertised Buffer after the ULP revokes remote
-// access rights for an STag": in the middle of a Write, and of a Read into the memory, either.
+// "An RNIC MUST ensure that the network interface can no longer modify an Advertised Buffer after
+// the ULP revokes remote access rights for an STag": in the middle of a Write, and of a Read into
+// the memory, either.
 //
 // RDMAP-5040-8.1.1-7
 func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
@@ -190,8 +193,9 @@ func TestRFC5040_8_1_1_NoChangeAfterRevocation(t *testing.T) {
 	})
 }
 
-// "An RNIC MUST choose the value of STags in a way difficult to predict. It is RECOMMENDED to sparsely populate them over
-// the full available range." The sinks of Reads, which the layer itself registers, are no exception.
+// "An RNIC MUST choose the value of STags in a way difficult to predict. It is RECOMMENDED to
+// sparsely populate them over the full available range." The sinks of Reads, which the layer itself
+// registers, are no exception.
 //
 // RDMAP-5040-8.1.1-9, RDMAP-5040-8.1.1-10
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -244,8 +248,8 @@ func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 	}
 }
 
-// "An RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA Read Requests": IRD for those
-// of the peer, ORD for one's own; 0 is none.
+// "An RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA Read
+// Requests": IRD for those of the peer, ORD for one's own; 0 is none.
 //
 // RDMAP-5040-8.1.1-14
 func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
@@ -280,10 +284,10 @@ func TestRFC5040_8_1_1_OutstandingReadsAreCapped(t *testing.T) {
 	}
 }
 
-// "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged Resource Manager", which
-// "SHOULD prevent a Local Peer from allocating more than its fair share of resources." Here that is the QP and its
-// completion queues: places in queues are had from them alone, as many as they were made with, and what one has used up
-// is not missing in another.
+// "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged
+// Resource Manager", which "SHOULD prevent a Local Peer from allocating more than its fair share of
+// resources." Here that is the QP and its completion queues: places in queues are had from them
+// alone, as many as they were made with, and what one has used up is not missing in another.
 //
 // RDMAP-5040-8.1.2-2, RDMAP-5040-8.1.2-6
 func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
@@ -322,9 +326,10 @@ func TestRFC5040_8_1_2_EveryQPHasItsShare(t *testing.T) {
 	fill(modest, "4 sends, 4 receives, 2 reads")
 }
 
-// "If an RNIC provides the ability to share receive buffers across multiple Streams, the combination of the RNIC and the
-// Privileged Resource Manager MUST be able to detect if the Remote Peer is attempting to consume more than its fair share of
-// resources": in time, and which peer it is.
+// "If an RNIC provides the ability to share receive buffers across multiple Streams, the
+// combination of the RNIC and the Privileged Resource Manager MUST be able to detect if the Remote
+// Peer is attempting to consume more than its fair share of resources": in time, and which peer it
+// is.
 //
 // RDMAP-5040-8.1.2-8
 func TestRFC5040_8_1_2_GreedyPeerIsFound(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// "For a given RDMAP Stream, the number of outstanding RDMA Read Requests is limited per RDMAP Stream direction": the
-// limits of the two directions, and of another stream, are each their own.
+// "For a given RDMAP Stream, the number of outstanding RDMA Read Requests is limited per RDMAP
+// Stream direction": the limits of the two directions, and of another stream, are each their own.
 //
 // RDMAP-5040-6.1-3
 func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
@@ -54,8 +54,9 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 	y.a.wantTerminate("1202")
 }
 
-// "RDMAP defines a Terminate operation that SHOULD be invoked when either an RDMAP error is encountered or an LLP error is
-// surfaced to the RDMAP layer": each kind of error has one Terminate.
+// "RDMAP defines a Terminate operation that SHOULD be invoked when either an RDMAP error is
+// encountered or an LLP error is surfaced to the RDMAP layer": each kind of error has one
+// Terminate.
 //
 // RDMAP-5040-6.2.1-1
 func TestRFC5040_6_2_1_EveryErrorHasATerminate(t *testing.T) {
@@ -75,8 +76,8 @@ func TestRFC5040_6_2_1_EveryErrorHasATerminate(t *testing.T) {
 	}
 }
 
-// "the state of all outstanding RDMA Messages is indeterminate, and the Messages SHOULD be considered Completed in error":
-// at both ends.
+// "the state of all outstanding RDMA Messages is indeterminate, and the Messages SHOULD be
+// considered Completed in error": at both ends.
 //
 // RDMAP-5040-6.2.1-2
 func TestRFC5040_6_2_1_OutstandingRequestsFail(t *testing.T) {
@@ -102,9 +103,10 @@ func TestRFC5040_6_2_1_OutstandingRequestsFail(t *testing.T) {
 	}
 }
 
-// "The RDMAP protocol does not have RDMAP- or DDP-layer error recovery": after an error the stream is labelled an
-// erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who drives the layers gives DDP no more
-// segments once the QP is in that state; that is tested where the driver is.)
+// "The RDMAP protocol does not have RDMAP- or DDP-layer error recovery": after an error the stream
+// is labelled an erroneous one, stays so, and "MUST NOT allow any further data transfer". (Who
+// drives the layers gives DDP no more segments once the QP is in that state; that is tested where
+// the driver is.)
 //
 // RDMAP-5040-7-1 to RDMAP-5040-7-3
 func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
@@ -154,8 +156,8 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 	}
 }
 
-// "the Terminate Message is sent at the earliest possible opportunity, preferably in the next outgoing RDMA Message":
-// only a message that has been begun goes before it.
+// "the Terminate Message is sent at the earliest possible opportunity, preferably in the next
+// outgoing RDMA Message": only a message that has been begun goes before it.
 //
 // RDMAP-5040-7.1-6
 func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
@@ -187,8 +189,9 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 	b.wantNothing()
 }
 
-// "On incoming RDMA Request Messages, the following must be validated: 1. The DDP layer MUST validate all Untagged DDP
-// Segment fields. 2. The RDMA OpCode MUST be valid. 3. The RDMA Version MUST be valid." Nothing is read, whichever is not.
+// "On incoming RDMA Request Messages, the following must be validated: 1. The DDP layer MUST
+// validate all Untagged DDP Segment fields. 2. The RDMA OpCode MUST be valid. 3. The RDMA Version
+// MUST be valid." Nothing is read, whichever is not.
 //
 // RDMAP-5040-7.2-6 to RDMAP-5040-7.2-8
 func TestRFC5040_7_2_ReadRequestIsValidated(t *testing.T) {

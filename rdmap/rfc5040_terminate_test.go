@@ -18,7 +18,8 @@ func (s *side) terminateOctets() []byte {
 	return s.wire[len(s.wire)-1]
 }
 
-// An errorCase is a way to bring about an error of a kind, and how much a Terminate tells of it (figure 10).
+// An errorCase is a way to bring about an error of a kind, and how much a Terminate tells of it
+// (figure 10).
 type errorCase struct {
 	desc    string
 	cause   func(x *pair)
@@ -55,9 +56,9 @@ func errorCases() []errorCase {
 	}
 }
 
-// "Layer: 4 bits. Identifies the layer that encountered the error." "M: bit 16. DDP Segment Length valid. … D: bit 17.
-// DDP Header Included. … R: bit 18. RDMAP Header Included. See Figure 10 for when this bit SHOULD be set." What a bit
-// announces is there, and nothing else.
+// "Layer: 4 bits. Identifies the layer that encountered the error." "M: bit 16. DDP Segment Length
+// valid. … D: bit 17. DDP Header Included. … R: bit 18. RDMAP Header Included. See Figure 10 for
+// when this bit SHOULD be set." What a bit announces is there, and nothing else.
 //
 // RDMAP-5040-4.8-4 to RDMAP-5040-4.8-7, RDMAP-5040-4.8-24, RDMAP-5040-4.8-30, RDMAP-5040-4.8-32,
 // RDMAP-5040-4.8-36 to RDMAP-5040-4.8-40
@@ -98,11 +99,13 @@ func TestRFC5040_4_8_HeaderControlBits(t *testing.T) {
 	}
 }
 
-// Figure 7: the control and reserved bits, octets 0 to 3; the DDP Segment Length, 4 and 5; the terminated DDP header
-// from octet 6 on, "112 bits for Tagged Messages and 144 bits for Untagged Messages"; then the terminated RDMA header.
-// "DDP Segment Length … MUST be valid if the M bit is set": that of the whole segment at fault.
+// Figure 7: the control and reserved bits, octets 0 to 3; the DDP Segment Length, 4 and 5; the
+// terminated DDP header from octet 6 on, "112 bits for Tagged Messages and 144 bits for Untagged
+// Messages"; then the terminated RDMA header. "DDP Segment Length … MUST be valid if the M bit is
+// set": that of the whole segment at fault.
 //
-// RDMAP-5040-4.8-1, RDMAP-5040-4.8-2, RDMAP-5040-4.8-26 to RDMAP-5040-4.8-29, RDMAP-5040-4.8-31, RDMAP-5040-4.8-33
+// RDMAP-5040-4.8-1, RDMAP-5040-4.8-2, RDMAP-5040-4.8-26 to RDMAP-5040-4.8-29, RDMAP-5040-4.8-31,
+// RDMAP-5040-4.8-33
 func TestRFC5040_4_8_TerminateLayout(t *testing.T) {
 	for _, tt := range []struct {
 		desc, segment, control string
@@ -135,8 +138,8 @@ func TestRFC5040_4_8_TerminateLayout(t *testing.T) {
 	}
 }
 
-// Figure 9, the RDMA layer: "Local Catastrophic Error … This error type does not have an error code. Any value in this
-// field is acceptable." rddp sends 0 and takes any.
+// Figure 9, the RDMA layer: "Local Catastrophic Error … This error type does not have an error
+// code. Any value in this field is acceptable." rddp sends 0 and takes any.
 //
 // RDMAP-5040-4.8-8
 func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
@@ -154,7 +157,8 @@ func TestRFC5040_4_8_LocalCatastrophicError(t *testing.T) {
 	}
 }
 
-// wantTaken lets a Terminate of three numbers arrive, and checks that its words are those of figure 9.
+// wantTaken lets a Terminate of three numbers arrive, and checks that its words are those of figure
+// 9.
 func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 	t.Helper()
 	x := newPair(t, params{})
@@ -166,8 +170,8 @@ func wantTaken(t *testing.T, layer, etype, code uint8, want string) {
 	}
 }
 
-// Figure 9, the RDMA layer's Remote Protection Errors: what brings each about, and that it is understood. rddp has
-// something better to say than "Unspecified Error".
+// Figure 9, the RDMA layer's Remote Protection Errors: what brings each about, and that it is
+// understood. rddp has something better to say than "Unspecified Error".
 //
 // RDMAP-5040-4.8-9 to RDMAP-5040-4.8-15
 func TestRFC5040_4_8_RemoteProtectionErrors(t *testing.T) {
@@ -219,8 +223,8 @@ func TestRFC5040_4_8_RemoteProtectionErrors(t *testing.T) {
 	wantTaken(t, 0, 1, 0xFF, "RDMA remote protection error: unspecified error")
 }
 
-// Figure 9, the RDMA layer's Remote Operation Errors. Nothing in rddp concerns more than one stream, so it never sends
-// "Catastrophic error, global".
+// Figure 9, the RDMA layer's Remote Operation Errors. Nothing in rddp concerns more than one
+// stream, so it never sends "Catastrophic error, global".
 //
 // RDMAP-5040-4.8-16 to RDMAP-5040-4.8-21
 func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
@@ -257,8 +261,9 @@ func TestRFC5040_4_8_RemoteOperationErrors(t *testing.T) {
 	}
 }
 
-// Figure 9: "DDP: See DDP Specification". "When the error is detected at an LLP layer, an LLP layer creates the Error Type
-// … and the RDMAP layer inserts it into this field": DDP's numbers (RFC 5041 §7.2) come out as they went in.
+// Figure 9: "DDP: See DDP Specification". "When the error is detected at an LLP layer, an LLP layer
+// creates the Error Type … and the RDMAP layer inserts it into this field": DDP's numbers (RFC 5041
+// §7.2) come out as they went in.
 //
 // RDMAP-5040-4.8-22
 func TestRFC5040_4_8_DDPErrors(t *testing.T) {
@@ -271,8 +276,8 @@ func TestRFC5040_4_8_DDPErrors(t *testing.T) {
 	}
 }
 
-// Figure 9: "For MPA, see MPA Specification" (RFC 5044 §8, RFC 6581 §8). Errors 1 and 4 mean that there is no
-// connection to send a Terminate on.
+// Figure 9: "For MPA, see MPA Specification" (RFC 5044 §8, RFC 6581 §8). Errors 1 and 4 mean that
+// there is no connection to send a Terminate on.
 //
 // RDMAP-5040-4.8-23, RDMAP-5040-6.2-3
 func TestRFC5040_4_8_MPAErrors(t *testing.T) {

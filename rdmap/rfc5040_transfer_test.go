@@ -11,8 +11,9 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// wantSurfaced checks that b has found an error, in which it was alone: it told its own ULP, in Err and in the
-// Completion of each receive, sent one Terminate that begins with want, and the peer told its ULP of that.
+// wantSurfaced checks that b has found an error, in which it was alone: it told its own ULP, in Err
+// and in the Completion of each receive, sent one Terminate that begins with want, and the peer
+// told its ULP of that.
 func (x *pair) wantSurfaced(want string) {
 	t := x.b.t
 	t.Helper()
@@ -34,9 +35,10 @@ func (x *pair) wantSurfaced(want string) {
 	}
 }
 
-// "At the Remote Peer, when an invalid RDMA Write Message is delivered to the Remote Peer's RDMAP layer, an error is
-// surfaced": "the Data Sink RDMAP layer will pass up the corresponding error information to the Data Sink ULP and send a
-// Terminate Message to the Data Source RDMAP layer. The Data Source RDMAP layer will then pass up the Terminate Message".
+// "At the Remote Peer, when an invalid RDMA Write Message is delivered to the Remote Peer's RDMAP
+// layer, an error is surfaced": "the Data Sink RDMAP layer will pass up the corresponding error
+// information to the Data Sink ULP and send a Terminate Message to the Data Source RDMAP layer. The
+// Data Source RDMAP layer will then pass up the Terminate Message".
 //
 // RDMAP-5040-5.1-4, RDMAP-5040-3.2-8
 func TestRFC5040_5_1_InvalidWriteSurfaces(t *testing.T) {
@@ -90,7 +92,8 @@ func TestRFC5040_5_1_TaggedOffsetStartsAnywhere(t *testing.T) {
 	}
 }
 
-// parts are the parts of 64 octets that a request may be about: all, the first, the last, one in the middle, several.
+// parts are the parts of 64 octets that a request may be about: all, the first, the last, one in
+// the middle, several.
 var parts = []struct{ off, n int }{{0, 64}, {0, 1}, {63, 1}, {31, 1}, {5, 50}}
 
 // "An RDMA Write Message MAY target all or part of a previously Advertised Buffer."
@@ -116,8 +119,9 @@ func TestRFC5040_5_1_WriteToAllOrPart(t *testing.T) {
 	}
 }
 
-// "At the Data Source, a subsequent Send … Message MAY be used to signal Delivery of previous RDMA Write Messages": in
-// whatever order the segments arrive, at the Completion of the Send the Writes before it are in place.
+// "At the Data Source, a subsequent Send … Message MAY be used to signal Delivery of previous RDMA
+// Write Messages": in whatever order the segments arrive, at the Completion of the Send the Writes
+// before it are in place.
 //
 // RDMAP-5040-5.1-9, RDMAP-5040-5.5-10, RDMAP-5040-B-4
 func TestRFC5040_5_1_SendSignalsWrites(t *testing.T) {
@@ -157,8 +161,8 @@ func TestRFC5040_5_1_SendSignalsWrites(t *testing.T) {
 	}
 }
 
-// arrive lets segments arrive, each whole, in any order: order lists their places in the stream. After each of them
-// it calls look. The side has received nothing else.
+// arrive lets segments arrive, each whole, in any order: order lists their places in the stream.
+// After each of them it calls look. The side has received nothing else.
 func (s *side) arrive(segments [][]byte, order []int, look func()) {
 	offs := make([]uint64, len(segments)+1)
 	for i, u := range segments {
@@ -189,7 +193,8 @@ func (s *side) arrive(segments [][]byte, order []int, look func()) {
 	s.off = offs[next]
 }
 
-// "The Data Source MAY issue a zero-length RDMA Write Message": a DDP header, whose STag and TO nobody looks at.
+// "The Data Source MAY issue a zero-length RDMA Write Message": a DDP header, whose STag and TO
+// nobody looks at.
 //
 // RDMAP-5040-5.1-11
 func TestRFC5040_5_1_ZeroLengthWrite(t *testing.T) {
@@ -210,9 +215,10 @@ func TestRFC5040_5_1_ZeroLengthWrite(t *testing.T) {
 	}
 }
 
-// "when an invalid RDMA Read Request Message is delivered to the Remote Peer's RDMAP layer, an error is surfaced":
-// "the Data Source RDMAP layer will pass up the corresponding error information to the Data Source ULP and send a
-// Terminate Message … The Data Sink RDMAP layer will then pass up the Terminate Message to the ULP."
+// "when an invalid RDMA Read Request Message is delivered to the Remote Peer's RDMAP layer, an
+// error is surfaced": "the Data Source RDMAP layer will pass up the corresponding error information
+// to the Data Source ULP and send a Terminate Message … The Data Sink RDMAP layer will then pass up
+// the Terminate Message to the ULP."
 //
 // RDMAP-5040-5.2.1-6, RDMAP-5040-3.2-11
 func TestRFC5040_5_2_1_InvalidRequestSurfaces(t *testing.T) {
@@ -227,8 +233,9 @@ func TestRFC5040_5_2_1_InvalidRequestSurfaces(t *testing.T) {
 	wantDone(t, "requests", x.a.sendCQ, "1 remote access error, 2 flushed")
 }
 
-// "If the Local Peer wishes to read from multiple Tagged Buffers on the Remote Peer, the Local Peer MUST use multiple
-// RDMA Read Request Messages." "A single RDMA Read Response Message MUST write to one remote Tagged Buffer."
+// "If the Local Peer wishes to read from multiple Tagged Buffers on the Remote Peer, the Local Peer
+// MUST use multiple RDMA Read Request Messages." "A single RDMA Read Response Message MUST write to
+// one remote Tagged Buffer."
 //
 // RDMAP-5040-5.2.1-11, RDMAP-5040-5.2.1-12, RDMAP-5040-5.2.2-10
 func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
@@ -291,7 +298,8 @@ func TestRFC5040_5_2_1_ReadAllOrPart(t *testing.T) {
 	}
 }
 
-// "The Data Sink MAY issue a zero-length RDMA Read Request Message by setting the RDMA Read Message Size field to zero".
+// "The Data Sink MAY issue a zero-length RDMA Read Request Message by setting the RDMA Read Message
+// Size field to zero".
 //
 // RDMAP-5040-5.2.1-15
 func TestRFC5040_5_2_1_ZeroLengthReadIsSent(t *testing.T) {
@@ -310,7 +318,8 @@ func TestRFC5040_5_2_1_ZeroLengthReadIsSent(t *testing.T) {
 	}
 }
 
-// "The RDMA Read Response Message for the associated RDMA Read Request Message travels in the opposite direction."
+// "The RDMA Read Response Message for the associated RDMA Read Request Message travels in the
+// opposite direction."
 //
 // RDMAP-5040-5.2.2-1
 func TestRFC5040_5_2_2_ResponseTravelsBack(t *testing.T) {
@@ -330,8 +339,9 @@ func TestRFC5040_5_2_2_ResponseTravelsBack(t *testing.T) {
 	}
 }
 
-// "The ULP Message sent using a Send Message Type MAY be less than or equal to the size of the consumed Untagged Buffer.
-// The RDMAP layer communicates to the ULP the size of the data written into the Untagged Buffer."
+// "The ULP Message sent using a Send Message Type MAY be less than or equal to the size of the
+// consumed Untagged Buffer. The RDMAP layer communicates to the ULP the size of the data written
+// into the Untagged Buffer."
 //
 // RDMAP-5040-5.3-4, RDMAP-5040-5.3-5
 func TestRFC5040_5_3_SendFitsItsBuffer(t *testing.T) {
@@ -353,8 +363,9 @@ func TestRFC5040_5_3_SendFitsItsBuffer(t *testing.T) {
 	}
 }
 
-// "If the ULP Message sent via Send Message Type is larger than the Data Sink's Untagged Buffer, it is an error", and
-// "when an invalid Send Message Type is Delivered to the Remote Peer's RDMAP layer, an error is surfaced", at both ends.
+// "If the ULP Message sent via Send Message Type is larger than the Data Sink's Untagged Buffer, it
+// is an error", and "when an invalid Send Message Type is Delivered to the Remote Peer's RDMAP
+// layer, an error is surfaced", at both ends.
 //
 // RDMAP-5040-5.3-6, RDMAP-5040-5.3-9, RDMAP-5040-3.2-4
 func TestRFC5040_5_3_InvalidSendSurfaces(t *testing.T) {
@@ -409,8 +420,9 @@ func TestRFC5040_5_3_ZeroLengthSendIsSent(t *testing.T) {
 	}
 }
 
-// "When the Send with Invalidate and Send with Solicited Event and Invalidate Message are Delivered": not when its first
-// segment is placed, not when it arrives ahead of others; and the ULP that sees the Completion finds the STag invalid.
+// "When the Send with Invalidate and Send with Solicited Event and Invalidate Message are
+// Delivered": not when its first segment is placed, not when it arrives ahead of others; and the
+// ULP that sees the Completion finds the STag invalid.
 //
 // RDMAP-5040-5.3-19
 func TestRFC5040_5_3_InvalidatedOnDelivery(t *testing.T) {
@@ -442,7 +454,8 @@ func TestRFC5040_5_3_InvalidatedOnDelivery(t *testing.T) {
 	}
 }
 
-// "when an invalid Terminate Message is delivered to the Remote Peer's RDMAP layer, an error is surfaced".
+// "when an invalid Terminate Message is delivered to the Remote Peer's RDMAP layer, an error is
+// surfaced".
 //
 // RDMAP-5040-5.4-9
 func TestRFC5040_5_4_InvalidTerminateSurfaces(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
-// Tests of RFC 5042 §5 and §6.1 to §6.3: who reaches which memory, with every message that can name any.
+// Tests of RFC 5042 §5 and §6.1 to §6.3: who reaches which memory, with every message that can name
+// any.
 
 // An attack is a message that names an STag.
 type attack struct {
@@ -40,10 +41,11 @@ func attacks() []attack {
 	}
 }
 
-// "if the Remote Peer sends an invalid STag to the Local Peer, per the DDP and RDMAP specifications, the Stream must be
-// torn down." "If the Protection Domains do not match, access to the buffer is denied, an error is generated, and the
-// RDMAP Stream associated with the attacking Stream is terminated." "any attempt to use that STag on a different Stream
-// will result in an error, and the RDMAP Stream is terminated." All this goes for atomics, too (RFC 7306 §9).
+// "if the Remote Peer sends an invalid STag to the Local Peer, per the DDP and RDMAP
+// specifications, the Stream must be torn down." "If the Protection Domains do not match, access to
+// the buffer is denied, an error is generated, and the RDMAP Stream associated with the attacking
+// Stream is terminated." "any attempt to use that STag on a different Stream will result in an
+// error, and the RDMAP Stream is terminated." All this goes for atomics, too (RFC 7306 §9).
 //
 // SEC-5042-5.1.1-1, SEC-5042-6.1.1-1, SEC-5042-6.1.1-2, SEC-5042-6.1.1-5, SEC-5042-6.1.1-6, RDMAPX-7306-9-1
 func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
@@ -110,8 +112,9 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 	}
 }
 
-// "A Protection Domain (PD) is a local construct to the RDMA implementation, and never visible over the wire": the same
-// traffic in the same or in two Domains, whatever their STags are drawn from besides, is the same to the octet.
+// "A Protection Domain (PD) is a local construct to the RDMA implementation, and never visible over
+// the wire": the same traffic in the same or in two Domains, whatever their STags are drawn from
+// besides, is the same to the octet.
 //
 // SEC-5042-2.2.4-1
 func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
@@ -154,9 +157,9 @@ func TestRFC5042_2_2_4_DomainIsNotOnTheWire(t *testing.T) {
 	}
 }
 
-// The attack of §6.2.1 by an "RDMA Read Response to memory outside of the valid length range of the Data Buffer": every
-// range in and around the sink, which lies in the middle of registered memory. Nothing but the whole answer at the
-// right place succeeds.
+// The attack of §6.2.1 by an "RDMA Read Response to memory outside of the valid length range of the
+// Data Buffer": every range in and around the sink, which lies in the middle of registered memory.
+// Nothing but the whole answer at the right place succeeds.
 //
 // SEC-5042-6.2.1-2, SEC-5042-6.2.1-3
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -188,8 +191,8 @@ func TestRFC5042_6_2_1_ReadResponseBounds(t *testing.T) {
 	}
 }
 
-// "This is essentially the same attack …, except that an RDMA Read Request is used": of every range in and around a
-// Region either all octets go out, those that are there, or none.
+// "This is essentially the same attack …, except that an RDMA Read Request is used": of every range
+// in and around a Region either all octets go out, those that are there, or none.
 //
 // SEC-5042-6.2.1-2, SEC-5042-6.3.1-1
 func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
@@ -245,11 +248,11 @@ func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
 	}
 }
 
-// "revoking remote access when the original data transfer has completed and before it validates the contents of the
-// buffer", "either by explicitly revoking remote access rights for the STag …, or by checking to make sure the Remote
-// Peer invalidated the STag": the program is told of an invalidation, and from then on, or from the return of
-// Deregister, no message changes the buffer or reads it; so "remote read access rights" last no longer than wanted
-// (§6.3.3).
+// "revoking remote access when the original data transfer has completed and before it validates the
+// contents of the buffer", "either by explicitly revoking remote access rights for the STag …, or
+// by checking to make sure the Remote Peer invalidated the STag": the program is told of an
+// invalidation, and from then on, or from the return of Deregister, no message changes the buffer
+// or reads it; so "remote read access rights" last no longer than wanted (§6.3.3).
 //
 // SEC-5042-6.2.2-1, SEC-5042-6.2.2-2, SEC-5042-6.3.3-1
 func TestRFC5042_6_2_2_RevokedBeforeUse(t *testing.T) {
@@ -288,9 +291,10 @@ func TestRFC5042_6_2_2_RevokedBeforeUse(t *testing.T) {
 	}
 }
 
-// "if a ULP only intends a buffer to be exposed for remote write access, it MUST set the access rights to the buffer to
-// only enable remote write access." "An attempt to do so would result in an error and the RDMAP Stream … would be
-// terminated." But "Zero-length RDMA Reads do not expose ULP data", and "do not even require a valid STag".
+// "if a ULP only intends a buffer to be exposed for remote write access, it MUST set the access
+// rights to the buffer to only enable remote write access." "An attempt to do so would result in an
+// error and the RDMAP Stream … would be terminated." But "Zero-length RDMA Reads do not expose ULP
+// data", and "do not even require a valid STag".
 //
 // SEC-5042-6.3.5-1 to SEC-5042-6.3.5-3
 func TestRFC5042_6_3_5_ReadOfAWriteBuffer(t *testing.T) {
@@ -319,8 +323,8 @@ func TestRFC5042_6_3_5_ReadOfAWriteBuffer(t *testing.T) {
 	}
 }
 
-// "only an Untagged Data Transfer can cause completion information to be put in the Completion Queue" of the one whose
-// memory it is (§2.3.2).
+// "only an Untagged Data Transfer can cause completion information to be put in the Completion
+// Queue" of the one whose memory it is (§2.3.2).
 //
 // SEC-5042-2.2.6-1
 func TestRFC5042_2_2_6_TaggedTransferCompletesNothing(t *testing.T) {

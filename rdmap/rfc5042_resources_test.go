@@ -12,8 +12,8 @@ import (
 
 // Tests of RFC 5042 §2.2 and §6.4: what a peer, or another stream, can use up.
 
-// flood has the peer of b send messages of a kind, which are never answered or taken, until the stream ends or most
-// have come, and returns how many the stream has taken.
+// flood has the peer of b send messages of a kind, which are never answered or taken, until the
+// stream ends or most have come, and returns how many the stream has taken.
 func flood(x *pair, most int, message func(msn uint32) []byte) (taken int) {
 	for taken < most {
 		x.b.inject(message(uint32(taken + 1)))
@@ -25,10 +25,10 @@ func flood(x *pair, most int, message func(msn uint32) []byte) (taken int) {
 	return taken
 }
 
-// "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged Resource Manager"
-// (§3), which "for some systems … may be implemented within the Privileged ULP": here the program's own Config says how
-// much there is. A request of the program beyond it is refused, and a peer makes a stream hold no more than it, whatever
-// it sends and nobody takes.
+// "All ULP resource allocation requests for scarce resources MUST also be done using a Privileged
+// Resource Manager" (§3), which "for some systems … may be implemented within the Privileged ULP":
+// here the program's own Config says how much there is. A request of the program beyond it is
+// refused, and a peer makes a stream hold no more than it, whatever it sends and nobody takes.
 //
 // SEC-5042-2.2.1-1, SEC-5042-2.2.8-1, SEC-5042-3-2, SEC-5042-6.4.1-1
 func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
@@ -135,9 +135,10 @@ func TestRFC5042_6_4_1_NoMoreThanConfigured(t *testing.T) {
 	})
 }
 
-// "The Asynchronous Event Queue is a resource that can be attacked because Remote or Local Peers … can cause events to
-// occur that have the potential of overflowing the queue." The events here are that buffers run low and that
-// Completions are there: one of each can wait, and none is waited for.
+// "The Asynchronous Event Queue is a resource that can be attacked because Remote or Local Peers …
+// can cause events to occur that have the potential of overflowing the queue." The events here are
+// that buffers run low and that Completions are there: one of each can wait, and none is waited
+// for.
 //
 // SEC-5042-2.2.7-1
 func TestRFC5042_2_2_7_EventsDoNotPileUp(t *testing.T) {
@@ -168,9 +169,9 @@ func TestRFC5042_2_2_7_EventsDoNotPileUp(t *testing.T) {
 	}
 }
 
-// "If resources are not shared across multiple Streams, then this attack is not possible": "The worst case scenario is
-// that the Remote Peer can consume more receive buffers than the local ULP allowed, … which could cause the Remote Peer's
-// Stream to the Local Peer to be torn down".
+// "If resources are not shared across multiple Streams, then this attack is not possible": "The
+// worst case scenario is that the Remote Peer can consume more receive buffers than the local ULP
+// allowed, … which could cause the Remote Peer's Stream to the Local Peer to be torn down".
 //
 // SEC-5042-6.4.3.1-1
 func TestRFC5042_6_4_3_1_OverrunHarmsItsOwnStream(t *testing.T) {
@@ -191,10 +192,11 @@ func TestRFC5042_6_4_3_1_OverrunHarmsItsOwnStream(t *testing.T) {
 	wantDone(t, "the other stream", modest.b.recvCQ, "0 success, 1 success")
 }
 
-// "an implementation MUST implement a Privileged Resource Manager to control the allocation of CQ entries": each request
-// has its entry before it is accepted. So no peer can have one reserved, and no "minimum length RDMAP/DDP Messages"
-// overflow a queue that untrusting streams share. "an RNIC MUST ensure that if a CQ overflows, any Streams that do not
-// use the CQ MUST remain unaffected": a full one stops posts to it, and nothing else.
+// "an implementation MUST implement a Privileged Resource Manager to control the allocation of CQ
+// entries": each request has its entry before it is accepted. So no peer can have one reserved, and
+// no "minimum length RDMAP/DDP Messages" overflow a queue that untrusting streams share. "an RNIC
+// MUST ensure that if a CQ overflows, any Streams that do not use the CQ MUST remain unaffected": a
+// full one stops posts to it, and nothing else.
 //
 // SEC-5042-6.4.3.2-1, SEC-5042-6.4.3.2-3, SEC-5042-6.4.6-1, SEC-5042-6.4.6-2
 func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
@@ -229,7 +231,8 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	if cq.Len() != n {
 		t.Errorf("%d Completions, want %d", cq.Len(), n)
 	}
-	// Both streams have overrun their buffers and ended; cq is full. The stream with another one does not know.
+	// Both streams have overrun their buffers and ended; cq is full. The stream with another one
+	// does not know.
 	for id := range uint64(n) {
 		if err := other.b.qp.PostRecv(RecvRequest{ID: id}); err != nil {
 			t.Errorf("PostRecv to the other stream: %v", err)
@@ -263,9 +266,10 @@ func TestRFC5042_6_4_3_2_CompletionQueueDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// "If the local ULP must be able to completely fill the queues, … the CQ must be sized to accommodate the maximum number
-// of operations that it is possible to post at any one time." That is what a QP has if the program says nothing, with
-// "the worst-case size of the CQ" (appendix A): a shared receive queue counts too.
+// "If the local ULP must be able to completely fill the queues, … the CQ must be sized to
+// accommodate the maximum number of operations that it is possible to post at any one time." That
+// is what a QP has if the program says nothing, with "the worst-case size of the CQ" (appendix A):
+// a shared receive queue counts too.
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
@@ -289,12 +293,13 @@ func TestRFC5042_6_4_3_2_DefaultSizeHoldsAll(t *testing.T) {
 	}
 }
 
-// "RDMA Read Request Queue resource consumption MUST be controlled … such that RDMAP/DDP Streams that do not share
-// Partial Mutual Trust do not share RDMA Read Request Queue resources." "the RDMAP Stream is terminated when more RDMA
-// Read Requests arrive at the Local Peer than the Local Peer can handle". "if the Remote Peer submits more requests than
-// the Local Peer's RDMA Read Request Queue can handle, the requests would be queued at the Remote Peer's RNIC until
-// previous requests complete." "an RNIC implementation SHOULD provide a mechanism to cap the number of outstanding RDMA
-// Read Requests."
+// "RDMA Read Request Queue resource consumption MUST be controlled … such that RDMAP/DDP Streams
+// that do not share Partial Mutual Trust do not share RDMA Read Request Queue resources." "the
+// RDMAP Stream is terminated when more RDMA Read Requests arrive at the Local Peer than the Local
+// Peer can handle". "if the Remote Peer submits more requests than the Local Peer's RDMA Read
+// Request Queue can handle, the requests would be queued at the Remote Peer's RNIC until previous
+// requests complete." "an RNIC implementation SHOULD provide a mechanism to cap the number of
+// outstanding RDMA Read Requests."
 //
 // SEC-5042-2.2.8-1, SEC-5042-6.4.3.3-1 to SEC-5042-6.4.3.3-4, SEC-5042-A-3, RDMAP-5040-8.1.2-7
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -327,9 +332,10 @@ func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	}
 }
 
-// "Note that for most RDMAP or DDP errors, the attacking Stream will simply be torn down. Thus, for this form of attack to
-// be effective, the Remote Peer needs to exercise data paths that do not cause the Stream to be torn down." The first
-// error is answered by one Terminate, and what comes after it is not even looked at.
+// "Note that for most RDMAP or DDP errors, the attacking Stream will simply be torn down. Thus, for
+// this form of attack to be effective, the Remote Peer needs to exercise data paths that do not
+// cause the Stream to be torn down." The first error is answered by one Terminate, and what comes
+// after it is not even looked at.
 //
 // SEC-5042-6.4.4-2
 func TestRFC5042_6_4_4_OneErrorPerStream(t *testing.T) {

@@ -32,10 +32,11 @@ func extensionTarget(t *testing.T) (*side, *ddp.Region) {
 	return x.b, r
 }
 
-// "On incoming Atomic Requests, Atomic Responses, Immediate Data, and Immediate Data with Solicited Event, the following
-// MUST be validated: … The DDP layer MUST validate all DDP Segment fields. … The RDMA OpCode MUST be valid. … The RDMA Version
-// MUST be valid." One octet of a good segment is changed. "the Error Type, Error Code, and Terminated DDP Header fields are
-// included in the Terminate Message, but the Terminated RDMA Header field is set to zero", for which read: absent.
+// "On incoming Atomic Requests, Atomic Responses, Immediate Data, and Immediate Data with Solicited
+// Event, the following MUST be validated: … The DDP layer MUST validate all DDP Segment fields. …
+// The RDMA OpCode MUST be valid. … The RDMA Version MUST be valid." One octet of a good segment is
+// changed. "the Error Type, Error Code, and Terminated DDP Header fields are included in the
+// Terminate Message, but the Terminated RDMA Header field is set to zero", for which read: absent.
 //
 // RDMAPX-7306-8.1-1, RDMAPX-7306-8.1-3, RDMAPX-7306-8.2-1 to RDMAPX-7306-8.2-4, RDMAPX-7306-10.2-1
 func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
@@ -137,11 +138,12 @@ func (s *side) receiveAtOnce() {
 	}
 }
 
-// "The Responder MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA Read Request Queue … to
-// support the maximum number of Atomic Operation Requests negotiated by the ULP in addition to the maximum number of RDMA
-// Read Requests", where one number is negotiated for both together; "The Requester MUST ensure that a sufficient number of
-// Untagged Buffers are available on the RDMA Atomic Response Queue": as many as may be outstanding come at once, of one kind
-// or mixed, again and again.
+// "The Responder MUST ensure that a sufficient number of Untagged Buffers are available on the RDMA
+// Read Request Queue … to support the maximum number of Atomic Operation Requests negotiated by the
+// ULP in addition to the maximum number of RDMA Read Requests", where one number is negotiated for
+// both together; "The Requester MUST ensure that a sufficient number of Untagged Buffers are
+// available on the RDMA Atomic Response Queue": as many as may be outstanding come at once, of one
+// kind or mixed, again and again.
 //
 // RDMAPX-7306-5.2.2-8, RDMAPX-7306-5.2.2-9
 func TestRFC7306_5_2_2_BuffersForAllOutstanding(t *testing.T) {

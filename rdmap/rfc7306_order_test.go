@@ -14,8 +14,8 @@ import (
 
 // Tests of RFC 7306 §5.4, §6 and §7: what comes before what.
 
-// inOrder lets two segments arrive, the second one early if DDP takes it so: nothing comes of it, neither a
-// Completion nor a message, until the first one has come too.
+// inOrder lets two segments arrive, the second one early if DDP takes it so: nothing comes of it,
+// neither a Completion nor a message, until the first one has come too.
 func (s *side) inOrder(first, second []byte) {
 	s.t.Helper()
 	shown := s.rx.TryPlace(s.off+uint64(len(first))+6, second)
@@ -49,9 +49,9 @@ func (s *side) posted(wrs ...WorkRequest) (segments [][]byte) {
 	return segments
 }
 
-// The rows of §7 in which both "Completed in Order": Immediate Data and Sends of all kinds, in every pair, also
-// where the second comes first. "Ordering and completion rules for Immediate Data are the same as those for a Send"
-// (§6.4).
+// The rows of §7 in which both "Completed in Order": Immediate Data and Sends of all kinds, in
+// every pair, also where the second comes first. "Ordering and completion rules for Immediate Data
+// are the same as those for a Send" (§6.4).
 //
 // RDMAPX-7306-6.4-1, RDMAPX-7306-7-1, RDMAPX-7306-7-5
 func TestRFC7306_7_CompletedInOrder(t *testing.T) {
@@ -104,10 +104,10 @@ func TestRFC7306_7_CompletedInOrder(t *testing.T) {
 	}
 }
 
-// "causing an RDMA Completion to be generated immediately following the RDMA Write operation. This RDMA
-// Completion delivers 8 bytes of Immediate Data", as "RDMA Write with Immediate Data" of InfiniBand; one "that is
-// not preceded by an RDMA Write operation causes an RDMA Completion" too. "Immediate Data is Completed after RDMA
-// Write is Placed and Delivered".
+// "causing an RDMA Completion to be generated immediately following the RDMA Write operation. This
+// RDMA Completion delivers 8 bytes of Immediate Data", as "RDMA Write with Immediate Data" of
+// InfiniBand; one "that is not preceded by an RDMA Write operation causes an RDMA Completion" too.
+// "Immediate Data is Completed after RDMA Write is Placed and Delivered".
 //
 // RDMAPX-7306-6-1, RDMAPX-7306-6-2, RDMAPX-7306-7-6
 func TestRFC7306_6_WriteWithImmediate(t *testing.T) {
@@ -147,8 +147,9 @@ func TestRFC7306_6_WriteWithImmediate(t *testing.T) {
 	}
 }
 
-// The rows of §7 in which a response "will not be generated until" what came before "has been Completed", or "will
-// not be Placed at the Local Peer until" a Write "is Placed at the Remote Peer".
+// The rows of §7 in which a response "will not be generated until" what came before "has been
+// Completed", or "will not be Placed at the Local Peer until" a Write "is Placed at the Remote
+// Peer".
 //
 // RDMAPX-7306-7-3, RDMAPX-7306-7-4, RDMAPX-7306-7-13, RDMAPX-7306-7-14
 func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
@@ -203,9 +204,10 @@ func TestRFC7306_7_ResponseAfterWhatCameBefore(t *testing.T) {
 	}
 }
 
-// "RDMA Read Response Message will not be generated until Atomic Response Message has been generated", "Second
-// Atomic Request Message will not be processed until first Atomic Response has been generated", "Atomic Response
-// Message will not be generated until RDMA Read Response has been generated".
+// "RDMA Read Response Message will not be generated until Atomic Response Message has been
+// generated", "Second Atomic Request Message will not be processed until first Atomic Response has
+// been generated", "Atomic Response Message will not be generated until RDMA Read Response has been
+// generated".
 //
 // RDMAPX-7306-7-11, RDMAPX-7306-7-12, RDMAPX-7306-7-15
 func TestRFC7306_7_ResponsesInOrder(t *testing.T) {
@@ -267,7 +269,8 @@ func TestRFC7306_7_ResponsesInOrder(t *testing.T) {
 	}
 }
 
-// handOver places the peer's next segment. What DDP has only placed it does not deliver: nothing comes of it until then.
+// handOver places the peer's next segment. What DDP has only placed it does not deliver: nothing
+// comes of it until then.
 func (s *side) handOver(u []byte, nothing func()) {
 	s.t.Helper()
 	s.rx.Place(s.off, u)
@@ -311,10 +314,11 @@ func TestRFC7306_5_4_NothingBeforeDelivery(t *testing.T) {
 	}
 }
 
-// "Atomic Operation Response Messages MAY be generated at the Responder after subsequent RDMA Write Messages or
-// Send Messages have been Placed or Delivered", "Send Messages MAY be Completed at the Responder before prior
-// incoming Atomic Operation Request Messages have completed their response processing", and so with Reads and
-// Immediate Data in §7. Nothing that is not answered waits for an answer: here TCP takes none.
+// "Atomic Operation Response Messages MAY be generated at the Responder after subsequent RDMA Write
+// Messages or Send Messages have been Placed or Delivered", "Send Messages MAY be Completed at the
+// Responder before prior incoming Atomic Operation Request Messages have completed their response
+// processing", and so with Reads and Immediate Data in §7. Nothing that is not answered waits for
+// an answer: here TCP takes none.
 //
 // RDMAPX-7306-5.4-5, RDMAPX-7306-5.4-7, RDMAPX-7306-7-7 to RDMAPX-7306-7-10
 func TestRFC7306_7_AnswersHoldUpNothing(t *testing.T) {
@@ -352,9 +356,9 @@ func TestRFC7306_7_AnswersHoldUpNothing(t *testing.T) {
 	}
 }
 
-// "At the Data Source: The ULP passes to the RDMAP Layer … 8 bytes of ULP Immediate Data. When the Immediate Data
-// operation Completes, an indication of the Completion results. At the Data Sink: … 8 bytes of Immediate Data; An
-// Event, if the Data Sink is configured to generate an Event."
+// "At the Data Source: The ULP passes to the RDMAP Layer … 8 bytes of ULP Immediate Data. When the
+// Immediate Data operation Completes, an indication of the Completion results. At the Data Sink: …
+// 8 bytes of Immediate Data; An Event, if the Data Sink is configured to generate an Event."
 //
 // RDMAPX-7306-6.1-1, RDMAPX-7306-6.1-2
 func TestRFC7306_6_1_BothULPsAreTold(t *testing.T) {
@@ -395,9 +399,10 @@ func TestRFC7306_6_1_BothULPsAreTold(t *testing.T) {
 	}
 }
 
-// "If the Immediate Data operation is Completed in error, the Data Sink RDMAP Layer will pass up the corresponding
-// error information to the Data Sink ULP and send a Terminate Message to the Data Source RDMAP Layer. The Data Source
-// RDMAP Layer will then pass up the Terminate Message to the ULP."
+// "If the Immediate Data operation is Completed in error, the Data Sink RDMAP Layer will pass up
+// the corresponding error information to the Data Sink ULP and send a Terminate Message to the Data
+// Source RDMAP Layer. The Data Source RDMAP Layer will then pass up the Terminate Message to the
+// ULP."
 //
 // RDMAPX-7306-6.1-3
 func TestRFC7306_6_1_ErrorsAtBothEnds(t *testing.T) {

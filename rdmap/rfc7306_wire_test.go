@@ -32,8 +32,9 @@ func (f fields) check(t *testing.T, u []byte) {
 	}
 }
 
-// extensionMessages has a QP send each of the four messages, after a Read and a Send, and returns them by
-// opcode. The Atomic Request is the second message on its queue, Immediate Data the second and third on theirs.
+// extensionMessages has a QP send each of the four messages, after a Read and a Send, and returns
+// them by opcode. The Atomic Request is the second message on its queue, Immediate Data the second
+// and third on theirs.
 func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte {
 	t.Helper()
 	x := newPair(t, params{domain: &ddp.Domain{Random: fixedKeys(0x12345601)}})
@@ -59,9 +60,10 @@ func extensionMessages(t *testing.T, wr WorkRequest) map[rdmaphdr.Opcode][]byte 
 	return all
 }
 
-// "The Immediate Data operation and Immediate Data with Solicited Event operation each include 8 bytes of data
-// following the RDMAP header", the "RDMAP header for Atomic Request messages is 52 bytes", that of figure 6 has
-// 12, and figure 3 allows no "ULP Message" in any. Figure 2: none is Tagged; queue 3 is that of the responses.
+// "The Immediate Data operation and Immediate Data with Solicited Event operation each include 8
+// bytes of data following the RDMAP header", the "RDMAP header for Atomic Request messages is 52
+// bytes", that of figure 6 has 12, and figure 3 allows no "ULP Message" in any. Figure 2: none is
+// Tagged; queue 3 is that of the responses.
 //
 // RDMAPX-7306-4-1 to RDMAPX-7306-4-4, RDMAPX-7306-4.1-1, RDMAPX-7306-4.1-9, RDMAPX-7306-4.2-1,
 // RDMAPX-7306-10-1
@@ -85,7 +87,8 @@ func TestRFC7306_4_MessagesOnTheWire(t *testing.T) {
 	}
 }
 
-// Figure 4, for the two operations: the offsets are those of the DDP segment, whose header has 18 octets.
+// Figure 4, for the two operations: the offsets are those of the DDP segment, whose header has 18
+// octets.
 //
 // RDMAPX-7306-5.2.1-1 to RDMAPX-7306-5.2.1-8
 func TestRFC7306_5_2_1_RequestHeader(t *testing.T) {
@@ -115,9 +118,9 @@ func TestRFC7306_5_2_1_RequestHeader(t *testing.T) {
 	})
 }
 
-// "it is reflected back to the Local Peer in the Atomic Operation Response message": figure 6, as the answer to a
-// request whose identifier no QP of ours would choose. The answer goes the other way, and is the first
-// message of queue 3 though Reads came before.
+// "it is reflected back to the Local Peer in the Atomic Operation Response message": figure 6, as
+// the answer to a request whose identifier no QP of ours would choose. The answer goes the other
+// way, and is the first message of queue 3 though Reads came before.
 //
 // RDMAPX-7306-5.2.1-12, RDMAPX-7306-5.2.2-1 to RDMAPX-7306-5.2.2-3, RDMAPX-7306-5.2-4
 func TestRFC7306_5_2_2_ResponseHeader(t *testing.T) {
@@ -143,8 +146,8 @@ func TestRFC7306_5_2_2_ResponseHeader(t *testing.T) {
 	}
 }
 
-// "The first 8 bytes of the data following the DDP header contains the Immediate Data." It is numbered with
-// the Sends, whose queue it uses (§4.1).
+// "The first 8 bytes of the data following the DDP header contains the Immediate Data." It is
+// numbered with the Sends, whose queue it uses (§4.1).
 //
 // RDMAPX-7306-6.2-1, RDMAPX-7306-6.3-4
 func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
@@ -154,9 +157,9 @@ func TestRFC7306_6_2_ImmediateDataHeader(t *testing.T) {
 	fields{{"MSN", 10, "00000003"}, {"Immediate Data", 18, "e1e2e3e4e5e6e7e8"}}.check(t, all[rdmaphdr.OpImmediateSE])
 }
 
-// Figure 2: the length is "Communicated between DDP and RDMAP" for all four. (No field of a header has
-// it, as §6.3 says: it is the ULPDU's length without the DDP header.) So each is known to be whole, and one that
-// comes in two segments too.
+// Figure 2: the length is "Communicated between DDP and RDMAP" for all four. (No field of a header
+// has it, as §6.3 says: it is the ULPDU's length without the DDP header.) So each is known to be
+// whole, and one that comes in two segments too.
 //
 // RDMAPX-7306-4.1-10, RDMAPX-7306-6.3-10
 func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
@@ -204,8 +207,8 @@ func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 	}
 }
 
-// "this specification requires all Atomic Operations defined within to be supported if an RNIC supports any":
-// they are on together or off together, at both ends.
+// "this specification requires all Atomic Operations defined within to be supported if an RNIC
+// supports any": they are on together or off together, at both ends.
 //
 // RDMAPX-7306-1.1-1, RDMAPX-7306-10.1-1
 func TestRFC7306_1_1_AllAtomicsOrNone(t *testing.T) {
@@ -238,8 +241,8 @@ func TestRFC7306_1_1_AllAtomicsOrNone(t *testing.T) {
 	}
 }
 
-// "a FetchAdd operation with "Add Data" set to 0 can safely be used to determine the existence of Atomic
-// Operations without modifying the content of a remote peer's memory."
+// "a FetchAdd operation with "Add Data" set to 0 can safely be used to determine the existence of
+// Atomic Operations without modifying the content of a remote peer's memory."
 //
 // RDMAPX-7306-1.1-4
 func TestRFC7306_1_1_Probe(t *testing.T) {
@@ -264,8 +267,8 @@ func TestRFC7306_1_1_Probe(t *testing.T) {
 	x.b.wantTerminate("0206 c000 0046 414a")
 }
 
-// "The Remote Tagged Offset MAY start at an arbitrary offset but MUST represent a ULP Buffer address that is
-// 64-bit aligned": each word of a Region, wherever that begins.
+// "The Remote Tagged Offset MAY start at an arbitrary offset but MUST represent a ULP Buffer
+// address that is 64-bit aligned": each word of a Region, wherever that begins.
 //
 // RDMAPX-7306-5.2.1-13
 func TestRFC7306_5_2_1_AnyAlignedOffset(t *testing.T) {
@@ -293,9 +296,9 @@ func TestRFC7306_5_2_1_AnyAlignedOffset(t *testing.T) {
 	}
 }
 
-// "When the Atomic Operation Response message is received, the Message Sequence Number (MSN) will be used to
-// locate the corresponding Atomic Operation request": it counts atomics alone, while the requests are
-// counted together with Reads. A number that is not the next one answers nothing.
+// "When the Atomic Operation Response message is received, the Message Sequence Number (MSN) will
+// be used to locate the corresponding Atomic Operation request": it counts atomics alone, while the
+// requests are counted together with Reads. A number that is not the next one answers nothing.
 //
 // RDMAPX-7306-5-8
 func TestRFC7306_5_ResponseFoundByMSN(t *testing.T) {

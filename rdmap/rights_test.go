@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestRightsMatrix has a peer try each operation on memory with each set of rights, registered for its stream, for
-// all, for another stream, and in another Protection Domain: the right Terminate, and no octet changed or
-// told, in every cell that RFC 5042 §6.3.5 does not allow.
+// TestRightsMatrix has a peer try each operation on memory with each set of rights, registered for
+// its stream, for all, for another stream, and in another Protection Domain: the right Terminate,
+// and no octet changed or told, in every cell that RFC 5042 §6.3.5 does not allow.
 //
 // RDMAP-5040-8.1.1-2, RDMAP-5040-8.1.1-3, RDMAP-5040-8.1.1-6, RDMAP-5040-8.1.1-8, SEC-5042-2.2.2-1,
 // SEC-5042-6.1.1-2, RDMAPX-7306-8.2-8, RDMAPX-7306-9-1
@@ -110,10 +110,11 @@ func allowed(op rdmaphdr.Opcode, access ddp.Access, scope string) verdict {
 	return verdict{answered: true}
 }
 
-// TestInvalidateOfOthers: an STag that the peer may not invalidate, because it is another stream's, is shared,
-// or is the sink of our own Read, stays valid, and the streams that use it go on.
+// TestInvalidateOfOthers: an STag that the peer may not invalidate, because it is another stream's,
+// is shared, or is the sink of our own Read, stays valid, and the streams that use it go on.
 //
-// "A peer must not be able to invalidate an STag that is shared on multiple streams": RFC 5040 §8.1.1.
+// "A peer must not be able to invalidate an STag that is shared on multiple streams": RFC 5040
+// §8.1.1.
 //
 // RDMAP-5040-8.1.1-8, SEC-5042-6.4.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -161,8 +162,8 @@ func TestInvalidateOfOthers(t *testing.T) {
 	z.a.wantTerminate("0209")
 }
 
-// TestZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing is looked
-// up, registered, or left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
+// TestZeroLengthOperations: a million Reads and Writes of length 0 to random STags succeed; nothing
+// is looked up, registered, or left over (RFC 5041 §5.2, RFC 5040 §5.2.1).
 //
 // SEC-5042-6.3.5-2
 // +checklocksignore: the test looks inside while no other goroutine is at work
@@ -199,8 +200,8 @@ func TestZeroLengthOperations(t *testing.T) {
 // forget drops the log of what was sent.
 func (s *side) forget() { s.out, s.first = s.out[:0], s.first[:0] }
 
-// TestReadRequestBounds has a peer ask for octets anywhere: the verdict on the source of an RDMA Read is that of
-// numbers without limits.
+// TestReadRequestBounds has a peer ask for octets anywhere: the verdict on the source of an RDMA
+// Read is that of numbers without limits.
 //
 // RDMAP-5040-8.1.1-4, SEC-5042-6.2.1-2, RDMAP-5040-7.2-9, RDMAP-5040-7.2-11 to RDMAP-5040-7.2-13
 func TestReadRequestBounds(t *testing.T) {
@@ -258,7 +259,8 @@ func TestReadRequestBounds(t *testing.T) {
 	t.Logf("%d Read Requests: refused %d for the STag, %d for a wrap, %d for the bounds; %d answered", cases, count[0], count[1], count[2], count[3])
 }
 
-// TestHandleBounds: Handle.Slice gives what numbers without limits give, and never more than the whole.
+// TestHandleBounds: Handle.Slice gives what numbers without limits give, and never more than the
+// whole.
 func TestHandleBounds(t *testing.T) {
 	rnd := seeded(t)
 	cases := testmode.Cases(1_000_000)
@@ -285,8 +287,8 @@ func TestHandleBounds(t *testing.T) {
 	}
 }
 
-// TestNothingOfAddresses: in ten thousand sessions no header that goes out has the address of the memory that
-// it is about, whole or in part.
+// TestNothingOfAddresses: in ten thousand sessions no header that goes out has the address of the
+// memory that it is about, whole or in part.
 func TestNothingOfAddresses(t *testing.T) {
 	sessions := testmode.Cases(10_000)
 	segments := 0

@@ -187,8 +187,9 @@ func (s *sendQueue) ready(ord int) bool {
 	e := s.at(s.next)
 	switch {
 	case e.fence && s.outstanding > 0:
-		// "the Local Peer ULP must Fence the later RDMA write (or Send) by withholding the RDMA Write
-		// Message until all outstanding RDMA Read Responses have been Delivered" (RFC 5040 §5.5)
+		// "the Local Peer ULP must Fence the later RDMA write (or Send) by withholding the RDMA
+		// Write Message until all outstanding RDMA Read Responses have been Delivered" (RFC 5040
+		// §5.5)
 		return false
 	case e.op.awaitsResponse() && s.outstanding >= ord && e.cq != nil:
 		// "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read
@@ -382,16 +383,17 @@ func (q *QP) PostSend(wr *WorkRequest) error {
 }
 
 // PostNext is PostSend, and then NextMessage if wr's message is next. So a request that finds
-// nothing queued takes one lock on its way to DDP. next says that Message is now wr's message, which
-// the caller must send and report as after NextMessage. If next is false and err is nil, wr waits
-// behind other requests or answers, or for a response, and NextMessage gives its message out later.
+// nothing queued takes one lock on its way to DDP. next says that Message is now wr's message,
+// which the caller must send and report as after NextMessage. If next is false and err is nil, wr
+// waits behind other requests or answers, or for a response, and NextMessage gives its message out
+// later.
 //
 // As for NextMessage, the caller holds the transmit token, and must have sent the message given out
 // before up to its last segment. The errors are those of PostSend.
 func (q *QP) PostNext(wr *WorkRequest) (next bool, err error) { return q.post(wr, true) }
 
-// post appends a request to the send queue. If give is true, and the request's message is next, post
-// also gives it out.
+// post appends a request to the send queue. If give is true, and the request's message is next,
+// post also gives it out.
 func (q *QP) post(wr *WorkRequest, give bool) (next bool, err error) {
 	n, err := wr.payload()
 	if err != nil {

@@ -16,8 +16,8 @@ func regions(d *ddp.Domain) int {
 	return reflect.ValueOf(d).Elem().FieldByName("regions").Len()
 }
 
-// "A Send or RDMA Write Message MUST NOT be considered Complete at the Local Peer (Data Source) until it
-// has been successfully completed at the DDP layer."
+// "A Send or RDMA Write Message MUST NOT be considered Complete at the Local Peer (Data Source)
+// until it has been successfully completed at the DDP layer."
 //
 // RDMAP-5040-5.5-16
 func TestRFC5040_5_5_SendCompletesWhenSent(t *testing.T) {
@@ -36,9 +36,10 @@ func TestRFC5040_5_5_SendCompletesWhenSent(t *testing.T) {
 	wantDone(t, "all sent", x.a.sendCQ, "1 success, 2 success")
 }
 
-// "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the ULP."
-// "An RDMA Read operation MUST NOT be Completed at the Local Peer until the DDP layer Delivers the
-// associated incoming RDMA Read Response Message." The same holds for atomics (RFC 7306 §5.4).
+// "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the
+// ULP." "An RDMA Read operation MUST NOT be Completed at the Local Peer until the DDP layer
+// Delivers the associated incoming RDMA Read Response Message." The same holds for atomics (RFC
+// 7306 §5.4).
 //
 // RDMAP-5040-5.5-17, RDMAP-5040-5.5-21, RDMAPX-7306-5.4-1, RDMAPX-7306-5.4-8
 func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
@@ -78,7 +79,8 @@ func TestRFC5040_5_5_CompletionsInPostingOrder(t *testing.T) {
 	wantDone(t, "Read of no octets answered", x.a.sendCQ, "6 success")
 }
 
-// A response that is faster than Sent: the request is still the transmitter's, so it is not complete.
+// A response that is faster than Sent: the request is still the transmitter's, so it is not
+// complete.
 func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 	x := newPair(t, params{})
 	r, _ := x.b.register(8, allAccess)
@@ -90,8 +92,8 @@ func TestReadCompletesWhenAnsweredAndSent(t *testing.T) {
 	wantDone(t, "reported", x.a.sendCQ, "1 success")
 }
 
-// "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read Requests"; "MUST
-// provide the maximum number": it is honoured and told. Atomics count too (RFC 7306 §5.2).
+// "the RDMAP layer MUST NOT exceed the maximum number of outstanding, outbound RDMA Read Requests";
+// "MUST provide the maximum number": it is honoured and told. Atomics count too (RFC 7306 §5.2).
 //
 // RDMAP-5040-6.1-6, RDMAP-5040-6.1-8, RDMAPX-7306-5.2-2
 func TestRFC5040_6_1_ORD(t *testing.T) {
@@ -122,8 +124,8 @@ func TestRFC5040_6_1_ORD(t *testing.T) {
 	wantDone(t, "all", x.a.sendCQ, "0 success, 1 success, 2 success, 3 success, 4 success, 5 success")
 }
 
-// "the Local Peer ULP must Fence the later RDMA write (or Send) by withholding the RDMA Write Message until
-// all outstanding RDMA Read Responses have been Delivered."
+// "the Local Peer ULP must Fence the later RDMA write (or Send) by withholding the RDMA Write
+// Message until all outstanding RDMA Read Responses have been Delivered."
 //
 // RDMAP-5040-5.5-14
 func TestRFC5040_5_5_Fence(t *testing.T) {
@@ -308,8 +310,9 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Between the two steps of Cancel other goroutines have the QP: the response may come, or the stream may end. Neither
-// completes the request a second time, and its place in the queue is free for another one.
+// Between the two steps of Cancel other goroutines have the QP: the response may come, or the
+// stream may end. Neither completes the request a second time, and its place in the queue is free
+// for another one.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestAbandonedCompletesOnce(t *testing.T) {

@@ -354,7 +354,8 @@ func (s *side) wantDelivered() {
 	wantDone(s.t, "delivered", s.recvCQ, "1 success")
 }
 
-// The end of a stream flushes the buffer that is bound to it, once, and leaves the others to the others.
+// The end of a stream flushes the buffer that is bound to it, once, and leaves the others to the
+// others.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedEnd(t *testing.T) {
@@ -437,9 +438,10 @@ func TestRFC5042_6_4_3_1_OneBufferInProcess(t *testing.T) {
 	}
 }
 
-// "the combination of the RNIC Engine and the Privileged Resource Manager MUST be able to detect if the Remote
-// Peer is attempting to consume more than its fair share of resources": the event comes while buffers are
-// left, and Completions tell whose stream it is. That one is ended and the other goes on.
+// "the combination of the RNIC Engine and the Privileged Resource Manager MUST be able to detect if
+// the Remote Peer is attempting to consume more than its fair share of resources": the event comes
+// while buffers are left, and Completions tell whose stream it is. That one is ended and the other
+// goes on.
 // SEC-5042-6.4.3.1-2, SEC-5042-6.4.3.1-4, SEC-5042-A-4, DDP-5041-8.3.2-7
 func TestRFC5042_6_4_3_1_GreedyPeer(t *testing.T) {
 	srq, bufs := shared(t, 8, 8)
@@ -483,8 +485,8 @@ func TestSharedRTR(t *testing.T) {
 	wantDone(t, "a Send", x.b.recvCQ, "1 success")
 }
 
-// Many streams share one queue of buffers and one completion queue, and some of them end on the way: each
-// buffer completes exactly once for each time it was posted, and none is lost.
+// Many streams share one queue of buffers and one completion queue, and some of them end on the
+// way: each buffer completes exactly once for each time it was posted, and none is lost.
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestSharedConcurrent(t *testing.T) {

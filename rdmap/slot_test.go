@@ -169,8 +169,8 @@ func TestSlotTakenOnce(t *testing.T) {
 	}
 }
 
-// Goroutines of all kinds use a queue of depth 1 at once. Each Completion is taken exactly once and whole,
-// and nobody sleeps for ever.
+// Goroutines of all kinds use a queue of depth 1 at once. Each Completion is taken exactly once and
+// whole, and nobody sleeps for ever.
 func TestSlotConcurrently(t *testing.T) {
 	const producers = 4
 	rounds := testmode.Count(5000, 1000)

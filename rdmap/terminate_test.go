@@ -54,9 +54,10 @@ func terminateVectors(t *testing.T) []struct {
 	}
 }
 
-// "The following figure depicts a Terminate Header that MUST be used for the Terminate Message"; "The
-// Terminate Control field MUST have the format defined in Figure 8"; DDP Segment Length "MUST be present
-// when the D bit is set", the DDP header too, and the RDMA header "MUST be present if the R bit is set".
+// "The following figure depicts a Terminate Header that MUST be used for the Terminate Message";
+// "The Terminate Control field MUST have the format defined in Figure 8"; DDP Segment Length "MUST
+// be present when the D bit is set", the DDP header too, and the RDMA header "MUST be present if
+// the R bit is set".
 //
 // RDMAP-5040-4.8-1, RDMAP-5040-4.8-2, RDMAP-5040-4.8-27, RDMAP-5040-4.8-28, RDMAP-5040-4.8-31,
 // RDMAP-5040-4.8-33
@@ -138,7 +139,8 @@ func TestTerminateLengthWithOneFlag(t *testing.T) {
 	}
 }
 
-// Linux siw sends layer and etype swapped, M, D and R as 0x01, 0x02, 0x04, and the payload's length.
+// Linux siw sends layer and etype swapped, M, D and R as 0x01, 0x02, 0x04, and the payload's
+// length.
 func TestTerminateHostOrder(t *testing.T) {
 	for _, tt := range []struct {
 		desc, octets, text string
@@ -178,8 +180,8 @@ func TestTerminateHostOrder(t *testing.T) {
 	}
 }
 
-// "Figure 9 … defines the valid values that MUST be used for this field"; with RFC 5041 §7.2, RFC 5044 §8
-// and RFC 6581 §8, which RFC 6580 §3 lists.
+// "Figure 9 … defines the valid values that MUST be used for this field"; with RFC 5041 §7.2, RFC
+// 5044 §8 and RFC 6581 §8, which RFC 6580 §3 lists.
 //
 // RDMAP-6580-3.1-1, RDMAP-6580-3.2-1, RDMAP-6580-3.3-1
 func TestRFC5040_4_8_RegisteredCodes(t *testing.T) {
@@ -264,8 +266,8 @@ func TestTerminateFor(t *testing.T) {
 	}
 }
 
-// MPA's errors 5 to 7 come from an Initiator as its first FPDU, and RDMAP's errors of the same octets in
-// siw's order at any other time. What has a header, or another code, is left alone.
+// MPA's errors 5 to 7 come from an Initiator as its first FPDU, and RDMAP's errors of the same
+// octets in siw's order at any other time. What has a header, or another code, is left alone.
 func TestTerminateInContext(t *testing.T) {
 	for _, tt := range []struct {
 		octets [4]byte

@@ -81,8 +81,8 @@ func TestRFC5040_1_1_LengthLimit(t *testing.T) {
 	}
 }
 
-// "it is RECOMMENDED that RDMA applications and/or ULPs negotiate at the application or ULP level the usage of
-// these extensions": they are off until enabled.
+// "it is RECOMMENDED that RDMA applications and/or ULPs negotiate at the application or ULP level
+// the usage of these extensions": they are off until enabled.
 // RDMAPX-7306-1.1-2
 func TestRFC7306_1_1_ExtensionsOff(t *testing.T) {
 	x := newPair(t, params{noExtensions: true})

@@ -64,8 +64,9 @@ func TestPingBothRoles(t *testing.T) {
 	}
 }
 
-// awaitListener waits until the server listens, and returns its port. It connects, too, and waits until the server has
-// told of a connection that ended without a Request: a client that is quicker would end the server.
+// awaitListener waits until the server listens, and returns its port. It connects, too, and waits
+// until the server has told of a connection that ended without a Request: a client that is quicker
+// would end the server.
 func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port string) {
 	t.Helper()
 	line := func() string {
@@ -89,7 +90,8 @@ func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port 
 	return port
 }
 
-// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection, and nothing else.
+// isProbe reports whether a server's stderr tells where it listens, of awaitListener's connection,
+// and nothing else.
 func isProbe(stderr, port string) bool {
 	rest, ok := strings.CutPrefix(stderr, "rddp ping: listening at 127.0.0.1:"+port+"\n")
 	return ok && strings.Count(rest, "\n") == 1 && strings.HasPrefix(rest, "rddp ping: connection from 127.0.0.1:") &&

@@ -1,5 +1,5 @@
-// Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP mode:
-// the standard library's HTTP client and server, gRPC, and a cache.
+// Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP
+// mode: the standard library's HTTP client and server, gRPC, and a cache.
 package apps_test
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// largeBudget returns how many bytes the bodies of more than 64 KiB have together, in each protocol, the longest apart.
+// largeBudget returns how many bytes the bodies of more than 64 KiB have together, in each
+// protocol, the longest apart.
 func largeBudget() int {
 	if testmode.Race {
 		return 24 << 20
@@ -28,7 +29,8 @@ func largeBudget() int {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
-// atStart has every connection in DDP mode from its start, or not at all: nothing here falls back unnoticed.
+// atStart has every connection in DDP mode from its start, or not at all: nothing here falls back
+// unnoticed.
 var atStart = &extsock.Config{Startup: extsock.StartupRequire}
 
 const (
@@ -80,8 +82,8 @@ func (d *dialer) wantDDP(t *testing.T, limit int) {
 	}
 }
 
-// A source is octets to send. A run of them is known by where it begins: two that are mixed up, or one that
-// is shifted, are not what they should be.
+// A source is octets to send. A run of them is known by where it begins: two that are mixed up, or
+// one that is shifted, are not what they should be.
 type source []byte
 
 func newSource(random *rand.Rand, n int) source {
@@ -94,8 +96,8 @@ func newSource(random *rand.Rand, n int) source {
 	return s
 }
 
-// sizes draws n lengths, spread evenly over the orders of magnitude between the bounds, which are both
-// among them. Those of more than 64 KiB are as many as the budget allows, in octets.
+// sizes draws n lengths, spread evenly over the orders of magnitude between the bounds, which are
+// both among them. Those of more than 64 KiB are as many as the budget allows, in octets.
 func sizes(random *rand.Rand, n, from, to, budget int) []int {
 	const large = 64 << 10
 	s := []int{from, to}

@@ -43,8 +43,8 @@ func (s *service) EmptyCall(ctx context.Context, _ *pb.Empty) (*pb.Empty, error)
 	return nil, ctx.Err()
 }
 
-// StreamingOutputCall sends octets of the source in messages as long as asked for. Where the first begins is
-// the request's payload; without any lengths it sends until the client has had enough.
+// StreamingOutputCall sends octets of the source in messages as long as asked for. Where the first
+// begins is the request's payload; without any lengths it sends until the client has had enough.
 func (s *service) StreamingOutputCall(r *pb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error {
 	from := int(binary.BigEndian.Uint64(r.Payload.Body))
 	for _, p := range r.ResponseParameters {
@@ -168,7 +168,8 @@ func TestGRPC(t *testing.T) {
 	_, clients := newService(t, src, 4)
 	ctx := soon(t)
 	each(t, len(lengths), func(i int) error {
-		// A stream's messages are, together, as long as a unary call's one; some of them have no octets at all.
+		// A stream's messages are, together, as long as a unary call's one; some of them have no
+		// octets at all.
 		c, body := clients[i%len(clients)], src[from[i]:][:lengths[i]]
 		parts := [][]byte{body[:len(body)/7], body[len(body)/7 : len(body)/2], nil, body[len(body)/2:]}
 		switch i / len(clients) % 4 {

@@ -182,8 +182,8 @@ func (s *site) do(ctx context.Context, method, path string, body io.Reader, stat
 	return resp, nil
 }
 
-// want checks that the body of an answer is p, and reads it to its end so that the connection can be used
-// again.
+// want checks that the body of an answer is p, and reads it to its end so that the connection can
+// be used again.
 func want(resp *http.Response, p []byte) error {
 	defer resp.Body.Close()
 	h := sha256.New()
@@ -197,8 +197,8 @@ func want(resp *http.Response, p []byte) error {
 	return nil
 }
 
-// TestHTTP has the standard library's client and server exchange 1,000 requests of 1 B to 16 MiB, and
-// checks every octet.
+// TestHTTP has the standard library's client and server exchange 1,000 requests of 1 B to 16 MiB,
+// and checks every octet.
 func TestHTTP(t *testing.T) {
 	for i, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -289,7 +289,8 @@ func TestHTTPCancel(t *testing.T) {
 	}
 }
 
-// TestHTTPPanic has a handler give up in the middle of its answer. The client hears that it was not whole.
+// TestHTTPPanic has a handler give up in the middle of its answer. The client hears that it was not
+// whole.
 func TestHTTPPanic(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {
@@ -317,7 +318,8 @@ func TestHTTPPanic(t *testing.T) {
 	}
 }
 
-// TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all the same.
+// TestHTTPEarlyResponse has the server refuse an upload before it has come. The answer arrives all
+// the same.
 func TestHTTPEarlyResponse(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPortingGuide checks that each block of Go in PORTING.md is code that runs: it names a function of the
-// examples and stands in it, but for indentation.
+// TestPortingGuide checks that each block of Go in PORTING.md is code that runs: it names a
+// function of the examples and stands in it, but for indentation.
 func TestPortingGuide(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "PORTING.md"))
 	if err != nil {
@@ -54,8 +54,8 @@ func TestPortingGuide(t *testing.T) {
 // lines is a file's text, with the same line ends on every system.
 func lines(b []byte) string { return strings.ReplaceAll(string(b), "\r\n", "\n") }
 
-// containsBlock reports whether the lines of block follow one another in code, indented by the same tabs
-// more.
+// containsBlock reports whether the lines of block follow one another in code, indented by the same
+// tabs more.
 func containsBlock(code, block string) bool {
 	for indent := ""; len(indent) < 5; indent += "\t" {
 		var b strings.Builder

@@ -107,8 +107,9 @@ func (e *execution) run() (*result, error) {
 	return r, nil
 }
 
-// attempts is how often a suite runs again because a test has failed. Other projects' tests have time
-// limits that a busy machine does not always meet, over TCP either; all columns have the same attempts.
+// attempts is how often a suite runs again because a test has failed. Other projects' tests have
+// time limits that a busy machine does not always meet, over TCP either; all columns have the same
+// attempts.
 const attempts = 2
 
 // hasFailures reports whether a test has failed that is no exception.

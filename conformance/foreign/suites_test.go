@@ -51,16 +51,16 @@ var suites = []suite{
 	},
 	{
 		name: "Go net -race", test: ourModule + "/gonet", prepare: writeGoNet, folder: "net",
-		// The first counts allocations, of which the race detector makes more. The others set a hook
-		// of package net that it also calls for accepted connections, and expect that nothing
+		// The first counts allocations, of which the race detector makes more. The others set a
+		// hook of package net that it also calls for accepted connections, and expect that nothing
 		// accepts meanwhile; a Listener of ours does.
 		skip:  "^(TestTCPReadWriteAllocs|TestDialTCPDefaultKeepAlive|TestDialerKeepAlive)$",
 		short: true, race: true, count: 5,
 	},
 	{
 		name: "yamux -race", module: yamux, test: "github.com/hashicorp/yamux",
-		// These have time limits of 25 to 250 ms, which are too short for the race detector on a busy
-		// machine, over TCP too.
+		// These have time limits of 25 to 250 ms, which are too short for the race detector on a
+		// busy machine, over TCP too.
 		skip:  "^(TestManyStreams|TestManyStreams_PingPong|TestOpenStreamTimeout|TestCloseBeforeAck|TestSendData_Small)$",
 		short: true, race: true,
 	},

@@ -205,8 +205,8 @@ func (w *workspace) goCommand(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// linkGo makes goroot a tree of links to Go's own. Only the package net and the folders above it are of its
-// own, so that files can be added there.
+// linkGo makes goroot a tree of links to Go's own. Only the package net and the folders above it
+// are of its own, so that files can be added there.
 func (w *workspace) linkGo() error {
 	from, to := w.goroot, filepath.Join(w.dir, "goroot")
 	if err := os.MkdirAll(filepath.Join(to, "src"), 0o755); err != nil {

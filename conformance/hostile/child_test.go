@@ -18,7 +18,8 @@ type child struct {
 	out *bufio.Reader
 }
 
-// startChild starts a process in a role, with more environment. It ends with the test at the latest.
+// startChild starts a process in a role, with more environment. It ends with the test at the
+// latest.
 func startChild(t testing.TB, role string, env ...string) *child {
 	t.Helper()
 	return startChildWith(t, role, func(*exec.Cmd) {}, env...)

@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestQueuePairCloseAgainstPost: posters, the transmitter and the end of a queue pair race, a million times.
-// What was accepted completes exactly once, and what was not never does.
+// TestQueuePairCloseAgainstPost: posters, the transmitter and the end of a queue pair race, a
+// million times. What was accepted completes exactly once, and what was not never does.
 func TestQueuePairCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	seed := random.Uint64()
@@ -142,8 +142,9 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	return accepted, r.refused[0] + r.refused[1], flushed, nil
 }
 
-// TestCloseAgainstPost: the same with whole connections. Both ends post all kinds of work from several goroutines and
-// register memory, while one end or both are closed, or the path is cut; a second Close and a poller are there too.
+// TestCloseAgainstPost: the same with whole connections. Both ends post all kinds of work from
+// several goroutines and register memory, while one end or both are closed, or the path is cut; a
+// second Close and a poller are there too.
 func TestCloseAgainstPost(t *testing.T) {
 	random := seeded(t)
 	goroutines := runtime.NumGoroutine()
@@ -225,8 +226,8 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 					if op != rdmap.WorkFetchAdd {
 						wr.Data = make([]byte, 8)
 					}
-					// Each kind has a word of its own: what a Read gets of memory that a Write or an atomic changes meanwhile
-					// is not defined, and a data race.
+					// Each kind has a word of its own: what a Read gets of memory that a Write or
+					// an atomic changes meanwhile is not defined, and a data race.
 					wr.Remote.TO += 8 * uint64((n+p)%len(ops))
 					if c.Post(&wr) == nil {
 						counts[i][0].Add(1)

@@ -94,7 +94,8 @@ func place(f faults, direction int) (there, back faults) {
 	return faults{}, f
 }
 
-// stride is 1 with full counts; without them only every so manieth octet has its turn, from a random one on.
+// stride is 1 with full counts; without them only every so manieth octet has its turn, from a
+// random one on.
 func stride(t *testing.T, short int) (first, step int64) {
 	if testmode.Full {
 		return 0, 1
@@ -102,9 +103,9 @@ func stride(t *testing.T, short int) (first, step int64) {
 	return seeded(t).Int64N(int64(short)), int64(short)
 }
 
-// TestCutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a reset: both
-// ends come to their end within a second, with errors that say what has happened, nothing wrong delivered,
-// every Work Request completed once, and nothing left.
+// TestCutAtEveryOctet cuts each session at every octet, in both directions, with a FIN and with a
+// reset: both ends come to their end within a second, with errors that say what has happened,
+// nothing wrong delivered, every Work Request completed once, and nothing left.
 func TestCutAtEveryOctet(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	pairs := newSocketPairs(t)
@@ -125,7 +126,8 @@ func TestCutAtEveryOctet(t *testing.T) {
 					desc := fmt.Sprintf("%s, %v after %d octets %s", s.name, how, at, directions[direction])
 					var o outcome
 					var hit bool
-					// On a busy machine a session may be slow once. What is slow for a reason is slow again.
+					// On a busy machine a session may be slow once. What is slow for a reason is
+					// slow again.
 					for range 3 {
 						there, back := place(faults{cut: how, cutAt: at}, direction)
 						var p *proxy
@@ -170,9 +172,9 @@ func TestCutAtEveryOctet(t *testing.T) {
 	settled(t, goroutines+1) // the test's own listener may wait in the poller
 }
 
-// TestSilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it but the
-// deadline, so both ends come to their end then, or what Close waits for after it, in virtual time; and the bubble is
-// empty when the peer's FIN has been waited for.
+// TestSilenceEndsAtTheDeadline lets one direction fall silent at every octet. Nothing tells of it
+// but the deadline, so both ends come to their end then, or what Close waits for after it, in
+// virtual time; and the bubble is empty when the peer's FIN has been waited for.
 func TestSilenceEndsAtTheDeadline(t *testing.T) {
 	first, step := stride(t, 13)
 	cuts, told, slowest := 0, 0, time.Duration(0)
@@ -223,9 +225,10 @@ const closeTimeout = 5 * time.Second
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// TestFlipsAreFound flips a bit at every octet of live sessions, and each bit of their startup frames. A flip in an FPDU is always found, and nothing wrong
-// is delivered. The startup frames have no CRC, but for the capability record's: a flip there may go unnoticed where nothing
-// depends on that bit, but nothing wrong is delivered either.
+// TestFlipsAreFound flips a bit at every octet of live sessions, and each bit of their startup
+// frames. A flip in an FPDU is always found, and nothing wrong is delivered. The startup frames
+// have no CRC, but for the capability record's: a flip there may go unnoticed where nothing depends
+// on that bit, but nothing wrong is delivered either.
 func TestFlipsAreFound(t *testing.T) {
 	first, step := stride(t, 7)
 	flips, found, unnoticed := 0, 0, 0
@@ -269,9 +272,9 @@ func TestFlipsAreFound(t *testing.T) {
 	}
 }
 
-// startupLen is at least as long as the longer startup frame of the session: 20 octets, 4 of the enhanced header, 20 of
-// the capability record and the private data. Startup frames have no CRC (RFC 5044 §7.1): TCP's checksum is all that
-// guards them, but for the CRC of the record.
+// startupLen is at least as long as the longer startup frame of the session: 20 octets, 4 of the
+// enhanced header, 20 of the capability record and the private data. Startup frames have no CRC
+// (RFC 5044 §7.1): TCP's checksum is all that guards them, but for the CRC of the record.
 func (s *session) startupLen() int64 {
 	if s.cfg.Messages {
 		return 20 + 4 + 20
@@ -279,7 +282,8 @@ func (s *session) startupLen() int64 {
 	return 20 + 4 + 20 + 12
 }
 
-// inBubble runs s over a simulated network with a proxy in between, and reports whether the fault has happened.
+// inBubble runs s over a simulated network with a proxy in between, and reports whether the fault
+// has happened.
 func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bool) {
 	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 	c, d := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -290,8 +294,9 @@ func (s *session) inBubble(there, back faults, direction int) (o outcome, hit bo
 	return o, [2]bool{p.there.hit, p.back.hit}[direction]
 }
 
-// TestSplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces of random lengths,
-// slowly and at a limited rate: every session goes as it does unsplit, and only the path takes time.
+// TestSplitsChangeNothing splits the stream at every octet, sends it octet by octet and in pieces
+// of random lengths, slowly and at a limited rate: every session goes as it does unsplit, and only
+// the path takes time.
 func TestSplitsChangeNothing(t *testing.T) {
 	random := seeded(t)
 	var mu sync.Mutex // the proxy asks for each direction

@@ -19,8 +19,8 @@ import (
 // errInjected is what a call fails with that is made to.
 var errInjected = errors.New("injected")
 
-// A fuse counts the calls of a Backend, its Listeners and its Streams, and has the n-th of them fail; with
-// forever set all those after it, too. n 0 has none fail.
+// A fuse counts the calls of a Backend, its Listeners and its Streams, and has the n-th of them
+// fail; with forever set all those after it, too. n 0 has none fail.
 type fuse struct {
 	n       int64
 	forever bool
@@ -151,9 +151,9 @@ func (s *fusedStream) SetReadDeadline(t time.Time) error {
 	return s.Stream.SetReadDeadline(t)
 }
 
-// TestEachCallFails has every call fail, one after the other, that a session makes of what is below: Dial, Listen,
-// Accept and those of the Stream; once, and for good. Both ends come to their end within their time limits, with clean
-// errors, and nothing is left in the bubble.
+// TestEachCallFails has every call fail, one after the other, that a session makes of what is
+// below: Dial, Listen, Accept and those of the Stream; once, and for good. Both ends come to their
+// end within their time limits, with clean errors, and nothing is left in the bubble.
 func TestEachCallFails(t *testing.T) {
 	failed, unseen := 0, 0
 	whats := map[string]int{}

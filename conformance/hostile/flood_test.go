@@ -25,7 +25,8 @@ type stream struct {
 	stop   func()
 }
 
-// inUse is inUse while nothing is written, so that the stream has lent back the buffers that it borrows.
+// inUse is inUse while nothing is written, so that the stream has lent back the buffers that it
+// borrows.
 func (s *stream) inUse() int64 {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -163,8 +164,8 @@ func runFlood() error {
 	return nil
 }
 
-// TestFloods: one of two streams is flooded with messages that are empty; the other keeps at least 40 % of the rate it
-// has alone, and when it is over the heap has grown by at most 1 MiB.
+// TestFloods: one of two streams is flooded with messages that are empty; the other keeps at least
+// 40 % of the rate it has alone, and when it is over the heap has grown by at most 1 MiB.
 func TestFloods(t *testing.T) {
 	window := time.Duration(testmode.Count(500, 100)) * time.Millisecond
 	good := goodStream(t)

@@ -14,9 +14,10 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestHalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that was written before is
-// delivered, then the end; a Write after it fails; the other half goes on for as long as it likes. Messages have no
-// half-close, and their Close delivers what was written before.
+// TestHalfClose ends one half with data outstanding, in TCP mode and in the byte stream: all that
+// was written before is delivered, then the end; a Write after it fails; the other half goes on for
+// as long as it likes. Messages have no half-close, and their Close delivers what was written
+// before.
 func TestHalfClose(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()

@@ -76,7 +76,8 @@ func raise(a *atomic.Int64, n int64) {
 	}
 }
 
-// good connects and exchanges an octet, once and then again until stop is closed, and returns how long each took.
+// good connects and exchanges an octet, once and then again until stop is closed, and returns how
+// long each took.
 func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Duration) {
 	for {
 		begin := time.Now()
@@ -102,10 +103,11 @@ func good(t *testing.T, address string, stop <-chan struct{}) (took []time.Durat
 	}
 }
 
-// TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a second. Each takes
-// at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good client connects and has an answer within 100
-// ms at the 99th percentile. Without the tag conformance there are 1,000, HandshakeTimeout is 3 s, and all may be late:
-// the machine may be busy.
+// TestHalfOpen10000: 10,000 connections of another process send 0 to 19 octets of a Request, one a
+// second. Each takes at most 16 KiB and is gone after HandshakeTimeout, 5 s; meanwhile a good
+// client connects and has an answer within 100 ms at the 99th percentile. Without the tag
+// conformance there are 1,000, HandshakeTimeout is 3 s, and all may be late: the machine may be
+// busy.
 func TestHalfOpen10000(t *testing.T) {
 	n, timeout := testmode.Count(10_000, 1000), time.Duration(testmode.Count(5, 3))*time.Second
 	for _, tt := range []struct {
@@ -151,8 +153,8 @@ func TestHalfOpen10000(t *testing.T) {
 	}
 }
 
-// TestHalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the oldest go, and a
-// good client does not notice.
+// TestHalfOpenIsCapped: with the default Config.MaxHalfOpen no more than 4,096 are half open, the
+// oldest go, and a good client does not notice.
 func TestHalfOpenIsCapped(t *testing.T) {
 	n, cfg := testmode.Count(10_000, 1000), extsock.Config{Startup: extsock.StartupRequire}
 	most := int64(4096)
@@ -171,16 +173,17 @@ func TestHalfOpenIsCapped(t *testing.T) {
 	p99 := took[len(took)*99/100]
 	t.Logf("%d connections, %d closed as the oldest; good client: %d times, median %v, p99 %v, at most %v",
 		n, s.evicted.Load(), len(took), took[len(took)/2], p99, took[len(took)-1])
-	// A connection begun in the very burst may wait for TCP to send again what the full backlog has dropped. Where the
-	// tests do not run in full such a one is more than one in a hundred.
+	// A connection begun in the very burst may wait for TCP to send again what the full backlog has
+	// dropped. Where the tests do not run in full such a one is more than one in a hundred.
 	if testmode.Full && !testmode.Race && p99 > 100*time.Millisecond {
 		t.Errorf("a good client waits %v at p99, want at most 100ms", p99)
 	}
 }
 
-// TestListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of which the program
-// has answered none; it closes what it has accepted. 10,000 times, and no connection, goroutine or descriptor is left,
-// nor a client that waits. Without the tag conformance 300 times.
+// TestListenerCloses: a Listener is closed, at any moment, with connections and Requests queued, of
+// which the program has answered none; it closes what it has accepted. 10,000 times, and no
+// connection, goroutine or descriptor is left, nor a client that waits. Without the tag conformance
+// 300 times.
 func TestListenerCloses(t *testing.T) {
 	before, routines := descriptors(), runtime.NumGoroutine()
 	rounds := testmode.Count(10_000, 300)

@@ -21,7 +21,8 @@ func inUse() int64 {
 	return int64(m.HeapAlloc) + int64(m.StackInuse)
 }
 
-// leastInUse is inUse at a moment when a stream that was busy until now holds none of the buffers it borrows.
+// leastInUse is inUse at a moment when a stream that was busy until now holds none of the buffers
+// it borrows.
 func leastInUse() int64 {
 	least := inUse()
 	for range 9 {

@@ -22,7 +22,8 @@ const addressEnv = "RDDP_HOSTILE_ADDRESS"
 
 func init() { roles["doomed"] = doomed }
 
-// doomed is a peer that works until it is killed: a byte stream both ways, its own memory lent, the peer's used.
+// doomed is a peer that works until it is killed: a byte stream both ways, its own memory lent, the
+// peer's used.
 func doomed() error {
 	go orphaned()
 	c, err := extsock.Dial("tcp", os.Getenv(addressEnv), &extsock.Config{Startup: extsock.StartupRequire})
@@ -71,8 +72,8 @@ func work(c *extsock.Conn, h rdmap.Handle) error {
 	}
 }
 
-// TestPeerIsKilled kills the peer process with SIGKILL at a random moment: every call of the survivor returns within
-// a second with an error that is not an orderly end, and nothing is left.
+// TestPeerIsKilled kills the peer process with SIGKILL at a random moment: every call of the
+// survivor returns within a second with an error that is not an orderly end, and nothing is left.
 func TestPeerIsKilled(t *testing.T) {
 	random := seeded(t)
 	kills := testmode.Count(100, 5)
@@ -112,7 +113,8 @@ func TestPeerIsKilled(t *testing.T) {
 		}
 		for i, err := range errs {
 			kinds[kindOf(err)]++
-			// TCP's end between two FPDUs is an orderly end for Post, which is below the byte stream; not for the others.
+			// TCP's end between two FPDUs is an orderly end for Post, which is below the byte
+			// stream; not for the others.
 			if err == nil || !isTyped(err) || i < 3 && err == io.EOF {
 				t.Errorf("killed after %v, call %d: %v", after, i, err)
 			}

@@ -26,8 +26,8 @@ type footprint struct {
 
 func footprintNow(t testing.TB) (f footprint) {
 	t.Helper()
-	// Pools live for one collection, and a connection that has just ended may give a buffer back between two: what stays
-	// is in each of them.
+	// Pools live for one collection, and a connection that has just ended may give a buffer back
+	// between two: what stays is in each of them.
 	var m runtime.MemStats
 	heap := int64(math.MaxInt64)
 	for range 6 {
@@ -66,8 +66,9 @@ func rssOf(t testing.TB, pid int) int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-// TestNothingIsLeft opens, uses and closes connections, a hundred thousand of them: file descriptors, goroutines and
-// Regions return to what they were, heap and resident memory do not grow with the number.
+// TestNothingIsLeft opens, uses and closes connections, a hundred thousand of them: file
+// descriptors, goroutines and Regions return to what they were, heap and resident memory do not
+// grow with the number.
 func TestNothingIsLeft(t *testing.T) {
 	n := testmode.Count(100_000, 600)
 	domain := new(ddp.Domain)
@@ -153,7 +154,8 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// lendOnce serves one connection: it lends memory, which the peer writes to, and answers what it reads until the end.
+// lendOnce serves one connection: it lends memory, which the peer writes to, and answers what it
+// reads until the end.
 func lendOnce(c *extsock.Conn, handles *sync.Map) error {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(time.Minute))

@@ -33,7 +33,8 @@ func init() {
 	roles["lossy receiver"] = func() error { return lossyEnd(false) }
 }
 
-// The two ends are in network namespaces of their own; what lies between them is two TUN devices and this process.
+// The two ends are in network namespaces of their own; what lies between them is two TUN devices
+// and this process.
 const (
 	lossyFormEnv   = "RDDP_HOSTILE_FORM"
 	lossyOctetsEnv = "RDDP_HOSTILE_OCTETS"
@@ -54,8 +55,8 @@ type lossyPath struct {
 	packets, lost, late, twice atomic.Int64
 }
 
-// run carries packets until from is closed. What is to be late waits until a few others have overtaken it, or for a
-// moment.
+// run carries packets until from is closed. What is to be late waits until a few others have
+// overtaken it, or for a moment.
 func (p *lossyPath) run() {
 	type held struct {
 		b     []byte
@@ -158,8 +159,8 @@ func openTUN(address string) (int, error) {
 	return fd, nil
 }
 
-// lossyEnd is one of the two processes. It passes its TUN device to the parent, does its part of the transfer and
-// prints the SHA-256 of what it has sent or received.
+// lossyEnd is one of the two processes. It passes its TUN device to the parent, does its part of
+// the transfer and prints the SHA-256 of what it has sent or received.
 func lossyEnd(sender bool) error {
 	time.AfterFunc(lossyTimeout, func() { os.Exit(3) })
 	go orphaned()
@@ -332,7 +333,8 @@ func receiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// startLossyEnd starts one of the two processes in a network namespace of its own and returns its TUN device.
+// startLossyEnd starts one of the two processes in a network namespace of its own and returns its
+// TUN device.
 func startLossyEnd(t *testing.T, role, form string, octets int64) (*child, *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -366,7 +368,8 @@ func startLossyEnd(t *testing.T, role, form string, octets int64) (*child, *os.F
 	return c, os.NewFile(uintptr(tun[0]), "tun")
 }
 
-// lossyTransfer moves octets through a path with 5 % loss, 10 % reordering and 1 % duplication in both directions.
+// lossyTransfer moves octets through a path with 5 % loss, 10 % reordering and 1 % duplication in
+// both directions.
 func lossyTransfer(t *testing.T, form string, octets int64) {
 	rnd := seeded(t)
 	sender, a := startLossyEnd(t, "lossy sender", form, octets)
@@ -398,8 +401,8 @@ func lossyTransfer(t *testing.T, form string, octets int64) {
 	}
 }
 
-// TestLossyPath moves 10^9 octets through the lossy path in each form, as a byte stream and by RDMA Writes: the
-// SHA-256 is equal. It needs root, /dev/net/tun and BBR, and fails without.
+// TestLossyPath moves 10^9 octets through the lossy path in each form, as a byte stream and by RDMA
+// Writes: the SHA-256 is equal. It needs root, /dev/net/tun and BBR, and fails without.
 func TestLossyPath(t *testing.T) {
 	for _, form := range []string{"stream", "write"} {
 		t.Run(form, func(t *testing.T) { lossyTransfer(t, form, 1e9) })

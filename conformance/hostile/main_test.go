@@ -15,7 +15,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a role in roles.
+// roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a
+// role in roles.
 const roleEnv = "RDDP_HOSTILE_ROLE"
 
 // roles are what a peer process can be. They end when their standard input does, if not before.
@@ -39,7 +40,8 @@ func TestMain(m *testing.M) {
 
 var seeded = prototest.Seeded
 
-// settled wants no more goroutines than there were, within what Close may wait for in the background.
+// settled wants no more goroutines than there were, within what Close may wait for in the
+// background.
 func settled(t testing.TB, goroutines int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {

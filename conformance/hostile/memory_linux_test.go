@@ -31,7 +31,8 @@ func init() { roles["victim"] = victim }
 // victimPatience is how long the server bears with a peer that does not read, or says nothing.
 const victimPatience = 10 * time.Second
 
-// victim is a server as programs write them: it lends each peer some memory, echoes what comes, and has time limits.
+// victim is a server as programs write them: it lends each peer some memory, echoes what comes, and
+// has time limits.
 func victim() error {
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{
 		BadSTagDelay: -1, // the good client has the address of all the others
@@ -130,8 +131,9 @@ type villain struct {
 	batch *mpa.Batch
 }
 
-// invade connects and goes through startup as a foreign Initiator of revision 1, or announces a byte stream; wait says
-// whether to fetch the server's Handle, for which it has to send something first.
+// invade connects and goes through startup as a foreign Initiator of revision 1, or announces a
+// byte stream; wait says whether to fetch the server's Handle, for which it has to send something
+// first.
 func invade(a attack, wait bool) (*villain, error) {
 	c, err := net.DialTimeout("tcp", a.address, 5*time.Second)
 	if err != nil {
@@ -275,7 +277,8 @@ var villainies = []struct {
 	}},
 }
 
-// keepSending sends what next gives, many at a time, reading nothing, until the server has had enough.
+// keepSending sends what next gives, many at a time, reading nothing, until the server has had
+// enough.
 func keepSending(a attack, next func(v *villain) []byte) {
 	v, err := invade(a, false)
 	if err != nil {
@@ -295,9 +298,9 @@ func keepSending(a attack, next func(v *villain) []byte) {
 	}
 }
 
-// TestHostilePeers has a thousand hostile peers at once do all that they can against one server under a memory limit.
-// Its resident memory stays below the limit, it does not spend its time on collecting garbage, and a good client is
-// served all the while.
+// TestHostilePeers has a thousand hostile peers at once do all that they can against one server
+// under a memory limit. Its resident memory stays below the limit, it does not spend its time on
+// collecting garbage, and a good client is served all the while.
 func TestHostilePeers(t *testing.T) {
 	const limit = 256 << 20
 	peers, duration := testmode.Count(1000, 110), time.Duration(testmode.Count(10, 1))*time.Second

@@ -83,8 +83,8 @@ func handshake(c net.Conn, f mpa.Frame) (reply mpa.Frame, err error) {
 	return mpa.ParseFrame(b)
 }
 
-// connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what the application does
-// before the switch.
+// connected makes a connection over loopback between a peer and a Conn in DDP mode. before is what
+// the application does before the switch.
 func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*extsock.Conn)) (*peer, *extsock.Conn) {
 	t.Helper()
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", &cfg)

@@ -21,8 +21,8 @@ const (
 
 func (h cutHow) String() string { return [...]string{"no cut", "FIN", "RST", "silence"}[h] }
 
-// faults is what a proxy does to the octets of one direction. They depend on positions in the stream and not on
-// how the octets come.
+// faults is what a proxy does to the octets of one direction. They depend on positions in the
+// stream and not on how the octets come.
 type faults struct {
 	cut   cutHow
 	cutAt int64 // octets that pass before the cut

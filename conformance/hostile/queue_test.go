@@ -15,9 +15,10 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestSendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first ends the stream
-// with Untagged Buffer Error 0x02, and none of them takes memory: all together at most 2 MiB, which is what the connection
-// borrows to receive and to send the Terminate. Without the tag conformance there are 50,000.
+// TestSendsWithoutBuffers: of 1,000,000 Sends to an application that has posted no buffer the first
+// ends the stream with Untagged Buffer Error 0x02, and none of them takes memory: all together at
+// most 2 MiB, which is what the connection borrows to receive and to send the Terminate. Without
+// the tag conformance there are 50,000.
 //
 // DDP-5041-7.2-9
 func TestSendsWithoutBuffers(t *testing.T) {
@@ -51,8 +52,8 @@ func TestSendsWithoutBuffers(t *testing.T) {
 	c.Close()
 }
 
-// TestCompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own stream where it
-// comes from the peer; a stream with another completion queue loses no Completion.
+// TestCompletionQueueOverflow: what would overflow a completion queue is refused, or ends its own
+// stream where it comes from the peer; a stream with another completion queue loses no Completion.
 func TestCompletionQueueOverflow(t *testing.T) {
 	const depth = 4
 	rounds := testmode.Count(20_000, 1000)
@@ -134,7 +135,8 @@ func TestCompletionQueueOverflow(t *testing.T) {
 	t.Logf("%d posts refused, one stream ended, 0 of %d Completions of the other lost", refused, rounds)
 }
 
-// record is a capability record of an rddp end with the byte stream, that claims so many buffers of so many octets.
+// record is a capability record of an rddp end with the byte stream, that claims so many buffers of
+// so many octets.
 func record(credits uint16, size uint32) []byte {
 	b := []byte{
 		'r', 'd', 'd', 'p', 2, 20, 0, 7, byte(size >> 24), byte(size >> 16), byte(size >> 8), byte(size),
@@ -143,8 +145,9 @@ func record(credits uint16, size uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte stream messages with a header only) use up no
-// buffer: afterwards as many messages as ever find one. Without the tag conformance there are 2,000.
+// TestToleratedMessages: 100,000 messages that say nothing (empty Sends, Writes and Reads, byte
+// stream messages with a header only) use up no buffer: afterwards as many messages as ever find
+// one. Without the tag conformance there are 2,000.
 func TestToleratedMessages(t *testing.T) {
 	n := testmode.Count(100_000, 2000)
 	const depth = 8
@@ -206,8 +209,9 @@ func TestToleratedMessages(t *testing.T) {
 	t.Logf("%d empty messages used up no buffer", n)
 }
 
-// TestInflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than one that claims what
-// is usual, and gets no message longer than an FPDU holds; one that gives back credits it has not taken is gone.
+// TestInflatedCredits: a peer that claims 65,535 buffers of 4 GiB has us hold no more for it than
+// one that claims what is usual, and gets no message longer than an FPDU holds; one that gives back
+// credits it has not taken is gone.
 func TestInflatedCredits(t *testing.T) {
 	cost := func(r []byte) int64 {
 		n := int64(testmode.Count(200, 100))

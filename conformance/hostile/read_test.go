@@ -13,9 +13,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered, the next one ends
-// the stream with Untagged Buffer Error 0x02, and the other stream keeps at least 90 % of its rate while one such peer
-// after the other comes, four a second.
+// TestReadFloodBeyondIRD: of IRD+1 to 100,000 Read Requests in one write at most IRD are answered,
+// the next one ends the stream with Untagged Buffer Error 0x02, and the other stream keeps at least
+// 90 % of its rate while one such peer after the other comes, four a second.
 //
 // DDP-5041-7.2-9
 func TestReadFloodBeyondIRD(t *testing.T) {
@@ -92,9 +92,9 @@ func (p *peer) reads(n int, h rdmap.Handle, size uint32) []byte {
 	return p.fpdus(requests...)
 }
 
-// TestSlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process hold is SetMemoryLimit
-// and for each stream one FPDU and its fixed state, 128 KiB together; the write time-out ends all of them. Without the tag
-// conformance 20 peers ask for 16 MiB.
+// TestSlowReaders: 100 peers ask for IRD · 1 GiB each and read nothing. What they make the process
+// hold is SetMemoryLimit and for each stream one FPDU and its fixed state, 128 KiB together; the
+// write time-out ends all of them. Without the tag conformance 20 peers ask for 16 MiB.
 func TestSlowReaders(t *testing.T) {
 	const ird, limit, each = 16, 8 << 20, 128 << 10
 	peers, size := testmode.Count(100, 20), testmode.Count(1<<30, 16<<20)

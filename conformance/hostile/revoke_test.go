@@ -18,12 +18,13 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestRevokeOverLoopback revokes Regions while their peers write to them, on four connections, in FPDUs of 64 KiB as fast
-// as TCP takes them. When Deregister has returned not one octet changes, not at once and not a millisecond later; the peer's
-// connection ends, since it goes on. How long Deregister takes is told: it waits for the copy that is under way.
+// TestRevokeOverLoopback revokes Regions while their peers write to them, on four connections, in
+// FPDUs of 64 KiB as fast as TCP takes them. When Deregister has returned not one octet changes,
+// not at once and not a millisecond later; the peer's connection ends, since it goes on. How long
+// Deregister takes is told: it waits for the copy that is under way.
 //
-// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can no longer
-// modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
+// "An RNIC MUST ensure that network packets using the STag for a previously Advertised Buffer can
+// no longer modify the buffer after the ULP revokes remote access rights" (RFC 5042 §6.2.2)
 //
 // SEC-5042-6.2.2-2
 func TestRevokeOverLoopback(t *testing.T) {
@@ -66,7 +67,8 @@ func TestRevokeOverLoopback(t *testing.T) {
 	}
 }
 
-// revokeOnce revokes one Region after so long, and returns how long that took and whether it had been written before.
+// revokeOnce revokes one Region after so long, and returns how long that took and whether it had
+// been written before.
 func revokeOnce(t *testing.T, after time.Duration) (took time.Duration, used bool, err error) {
 	ci, cr := pair(t, extsock.Config{}, extsock.Config{BadSTagDelay: -1})
 	defer cr.Close()

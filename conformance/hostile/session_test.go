@@ -24,7 +24,8 @@ type session struct {
 	initiator, responder func(e *end) error
 }
 
-// sessions are the canonical ones: between them they have startup, every operation and an orderly close.
+// sessions are the canonical ones: between them they have startup, every operation and an orderly
+// close.
 var sessions = []session{
 	{"byte stream", extsock.Config{Crossover: 512}, streamInitiator, streamResponder},
 	{"byte stream with markers", extsock.Config{Crossover: 512, Markers: true}, streamInitiator, streamResponder},
@@ -243,7 +244,8 @@ func (e *end) toTheEnd(n int) error {
 	return nil
 }
 
-// errEarly means that the other end has closed the connection in order, and too early: after an error of its own.
+// errEarly means that the other end has closed the connection in order, and too early: after an
+// error of its own.
 var errEarly = errors.New("closed by the other end before it had sent everything")
 
 func streamResponder(e *end) error {

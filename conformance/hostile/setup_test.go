@@ -18,8 +18,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestUseDuringSetUp has goroutines call everything there is on connections while these enter DDP mode, and are closed.
-// What is not there yet is an error, never a panic, and with -race nothing is seen before it is made.
+// TestUseDuringSetUp has goroutines call everything there is on connections while these enter DDP
+// mode, and are closed. What is not there yet is an error, never a panic, and with -race nothing is
+// seen before it is made.
 func TestUseDuringSetUp(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()
@@ -97,9 +98,9 @@ func lookAt(c *extsock.Conn, way, round int) {
 	}
 }
 
-// TestNothingOutlives brings connections to their end in every way that has a timer or a goroutine in it. Each bubble
-// must be empty as soon as the longest time limit there is has passed: synctest fails the test for a goroutine that is
-// left.
+// TestNothingOutlives brings connections to their end in every way that has a timer or a goroutine
+// in it. Each bubble must be empty as soon as the longest time limit there is has passed: synctest
+// fails the test for a goroutine that is left.
 func TestNothingOutlives(t *testing.T) {
 	type conns struct{ c, peer *extsock.Conn }
 	ctx := context.Background()

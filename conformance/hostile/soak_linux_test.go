@@ -33,8 +33,9 @@ type soak struct {
 	failures                                                atomic.Int64
 }
 
-// TestSoak has sessions, transfers and races of close and post go on, many at a time and with random faults in most, for as long as
-// SOAKTIME says. Each delivers right octets or a clean error, and in the end nothing is left.
+// TestSoak has sessions, transfers and races of close and post go on, many at a time and with
+// random faults in most, for as long as SOAKTIME says. Each delivers right octets or a clean error,
+// and in the end nothing is left.
 func TestSoak(t *testing.T) {
 	duration, err := time.ParseDuration(os.Getenv("SOAKTIME"))
 	if err != nil {
@@ -170,7 +171,8 @@ func (s *soak) race(rnd *rand.Rand) error {
 	return err
 }
 
-// bulk moves a random amount each way at once, through a proxy, by the byte stream, and some of it by RDMA.
+// bulk moves a random amount each way at once, through a proxy, by the byte stream, and some of it
+// by RDMA.
 func (s *soak) bulk(rnd *rand.Rand) error {
 	a, b, err := s.pairs.pair()
 	if err != nil {

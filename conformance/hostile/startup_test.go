@@ -13,7 +13,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// quiet is message mode, in which a script's Sends come out one by one. The others ask for what their Reply has.
+// quiet is message mode, in which a script's Sends come out one by one. The others ask for what
+// their Reply has.
 var (
 	quiet      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128}
 	first      = &extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 128, Revision: 1}
@@ -96,10 +97,10 @@ func frame(reply bool, length int) mpa.Frame {
 	return f
 }
 
-// TestStartupEverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at any octet, or one octet
-// at a time, gives what the whole frame gives; so does a Reply that comes together with the first FPDU, or with a part
-// of it. A Request together with an FPDU is an error (RFC 5044 §7.1.2), and a clean one.
-// In full: 513 lengths, 141,075 splits of each frame.
+// TestStartupEverySplit: a Request or Reply of 20 to 532 octets that comes in two pieces, split at
+// any octet, or one octet at a time, gives what the whole frame gives; so does a Reply that comes
+// together with the first FPDU, or with a part of it. A Request together with an FPDU is an error
+// (RFC 5044 §7.1.2), and a clean one. In full: 513 lengths, 141,075 splits of each frame.
 func TestStartupEverySplit(t *testing.T) {
 	hello := (&peer{tx: mpa.NewSender(mpa.Agreement{CRC: true})}).fpdus((&peer{}).aSend([]byte("hello")...))
 	sessions := 0
@@ -195,9 +196,10 @@ func malformed(reply bool) (frames [][]byte, most []int) {
 	return frames, most
 }
 
-// TestStartupMalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with the connection closed;
-// nothing beyond the 20 octets of the header is read where PD_Length is too long, nor memory taken for what it announces.
-// In full all 65,023 lengths above 512, all 16·255 keys, all revisions.
+// TestStartupMalformedFrames: each ends in an *mpa.Error or one that says that it is not MPA, with
+// the connection closed; nothing beyond the 20 octets of the header is read where PD_Length is too
+// long, nor memory taken for what it announces. In full all 65,023 lengths above 512, all 16·255
+// keys, all revisions.
 //
 // MPA-5044-7.1.1-3, MPA-5044-7.1.1-5, MPA-5044-7.1.1-25, MPA-5044-7.1.1-29, MPA-5044-7.1.2-4, MPA-5044-7.1.2-13,
 // MPA-5044-7.1.2-17
@@ -260,8 +262,9 @@ func TestStartupErrorsAreTyped(t *testing.T) {
 	}
 }
 
-// TestStartupBitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and revisions, are startup or a
-// rejection: reserved bits are not looked at, and the M and C bits are an offer.
+// TestStartupBitsThatDoNotMatter: all 256 values of the octet of flags, in both frames and
+// revisions, are startup or a rejection: reserved bits are not looked at, and the M and C bits are
+// an offer.
 //
 // MPA-5044-7.1.1-19, MPA-5044-7.1.1-22
 func TestStartupBitsThatDoNotMatter(t *testing.T) {
@@ -295,8 +298,8 @@ func TestStartupBitsThatDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestStartupNothingForAnnouncedOctets: what a header announces takes no memory: a startup that announces 65,535 octets
-// allocates as much as one that announces 513.
+// TestStartupNothingForAnnouncedOctets: what a header announces takes no memory: a startup that
+// announces 65,535 octets allocates as much as one that announces 513.
 func TestStartupNothingForAnnouncedOctets(t *testing.T) {
 	cost := func(n int) int64 {
 		const times = 500
@@ -318,8 +321,9 @@ func TestStartupNothingForAnnouncedOctets(t *testing.T) {
 	}
 }
 
-// TestStartupDepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never above this end's own limits,
-// 0x3FFF is no depth, and the memory of a connection does not depend on it (± 1 KiB).
+// TestStartupDepthsAreBounded: whatever IRD and ORD a peer states, the depths in use are never
+// above this end's own limits, 0x3FFF is no depth, and the memory of a connection does not depend
+// on it (± 1 KiB).
 //
 // MPA-6581-9.1-9, MPA-6581-9.1-13, MPA-6581-9.1-19, MPA-6581-9.1-21
 func TestStartupDepthsAreBounded(t *testing.T) {

@@ -23,7 +23,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// An arena is a connection under test with its peer behind a proxy. back brings what the peer sends.
+// An arena is a connection under test with its peer behind a proxy. back brings what the peer
+// sends.
 type arena struct {
 	c, peer *extsock.Conn
 	raw     net.Conn // the peer's socket, where it does not speak rddp
@@ -217,8 +218,8 @@ var lifeEvents = []struct {
 	{"deadline", func(a *arena) { a.c.SetDeadline(time.Now().Add(10 * time.Millisecond)); a.cancel() }},
 }
 
-// noRequest is what an error says if the peer closed before its MPA Request was whole. Programs see an *mpa.Error with
-// mpa.CodeClosed.
+// noRequest is what an error says if the peer closed before its MPA Request was whole. Programs see
+// an *mpa.Error with mpa.CodeClosed.
 const noRequest = "the peer closed the connection without an MPA Request"
 
 // kindOf says in a word what a program can tell of an error.
@@ -286,8 +287,9 @@ func (a *arena) close() {
 	a.p.close()
 }
 
-// TestStatesAndEvents lets each event happen in each state: the call that waits gives the error of the table, long before
-// startup would give up, so do Read and Write behind it, Close returns, and nothing is left.
+// TestStatesAndEvents lets each event happen in each state: the call that waits gives the error of
+// the table, long before startup would give up, so do Read and Write behind it, Close returns, and
+// nothing is left.
 func TestStatesAndEvents(t *testing.T) {
 	pairs := newSocketPairs(t)
 	goroutines := runtime.NumGoroutine()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// dissect is tshark's command line for iWARP: heuristics first, and without the dissectors that take Sends for
-// something else.
+// dissect is tshark's command line for iWARP: heuristics first, and without the dissectors that
+// take Sends for something else.
 var dissect = []string{"-o", "tcp.try_heuristic_first:TRUE", "--disable-protocol", "smb_direct",
 	"--disable-protocol", "rpcordma", "-V", "-O", "iwarp_mpa,iwarp_ddp_rdmap"}
 

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// The tests of this file show siw's known faults. They log whether a fault is still there and fail when siw does
-// neither what it is known for nor what the RFC asks for.
+// The tests of this file show siw's known faults. They log whether a fault is still there and fail
+// when siw does neither what it is known for nor what the RFC asks for.
 
-// An FPDU that arrives right behind siw's Reply may lie unread until more octets come: siw takes over the socket
-// only after it has sent the Reply.
+// An FPDU that arrives right behind siw's Reply may lie unread until more octets come: siw takes
+// over the socket only after it has sent the Reply.
 func TestSiwStall(t *testing.T) {
 	g := Start(t)
 	const n = 8
@@ -47,7 +47,8 @@ func TestSiwStall(t *testing.T) {
 	t.Logf("%d of %d first FPDUs lay unread", stalls, n)
 }
 
-// An FPDU whose pad and CRC arrive in two pieces has a bad CRC for siw, unless fix_split_trailer is set.
+// An FPDU whose pad and CRC arrive in two pieces has a bad CRC for siw, unless fix_split_trailer is
+// set.
 func TestSiwSplitTrailer(t *testing.T) {
 	for _, fixed := range []string{"0", "1"} {
 		for _, payload := range []string{"1234", "12345"} /* no pad, 3 octets of pad */ {
@@ -77,8 +78,8 @@ func TestSiwSplitTrailer(t *testing.T) {
 	}
 }
 
-// More Reads at a time than siw's IRD (2 here) end the connection, with a Terminate unless siw is just sending an
-// answer.
+// More Reads at a time than siw's IRD (2 here) end the connection, with a Terminate unless siw is
+// just sending an answer.
 func TestSiwTooManyReads(t *testing.T) {
 	g := Start(t)
 	r, p, a := dialSiw(t, g, true)
@@ -92,7 +93,8 @@ func TestSiwTooManyReads(t *testing.T) {
 	t.Logf("siw sent %d octets and closed", len(r.rest()))
 }
 
-// FIN ends a connection at once, whether between FPDUs or within one, and although it closes one half only.
+// FIN ends a connection at once, whether between FPDUs or within one, and although it closes one
+// half only.
 func TestSiwFIN(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
@@ -204,8 +206,9 @@ func TestSiwAsInitiator(t *testing.T) {
 	}
 }
 
-// Closing a peer-to-peer connection that siw has accepted, without ever sending the RTR, may crash the guest's
-// kernel. Then, or at the latest when it is told to, the guest ends, and the harness says so.
+// Closing a peer-to-peer connection that siw has accepted, without ever sending the RTR, may crash
+// the guest's kernel. Then, or at the latest when it is told to, the guest ends, and the harness
+// says so.
 func TestSiwPanic(t *testing.T) {
 	g := Boot(t, Config{Siw: []string{"mpa_version=2", "mpa_crc_required=1"}})
 	if got, want := request(t, g), (requestFacts{flags: 0x50, revision: 2}); got != want {
@@ -241,7 +244,8 @@ func TestSiwPanic(t *testing.T) {
 	}
 }
 
-// closeWithoutRTR makes one such connection. Its error says that the guest does not answer any more.
+// closeWithoutRTR makes one such connection. Its error says that the guest does not answer any
+// more.
 func closeWithoutRTR(t *testing.T, g *Guest) error {
 	process, err := g.StartProcess(t.Context(), "siwpeer", fmt.Sprintf("listen port=%d", rawPort), "request", "accept ms=200")
 	if err != nil {

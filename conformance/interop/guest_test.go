@@ -133,8 +133,8 @@ func TestGuestNetwork(t *testing.T) {
 	})
 }
 
-// requestFacts are octets 16 and 17 of an MPA Request, and the flags in the first and third octet of its enhanced
-// header.
+// requestFacts are octets 16 and 17 of an MPA Request, and the flags in the first and third octet
+// of its enhanced header.
 type requestFacts struct{ flags, revision, ird, ord byte }
 
 // siw's parameters show in the MPA Request that it sends as Initiator.

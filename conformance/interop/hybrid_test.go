@@ -31,9 +31,10 @@ const (
 	hybridWho = "an rddp client" // the private data of their Requests
 )
 
-// One port serves curl in plain TCP, rddp clients with HTTP in DDP mode, and rping of the guest over siw, at the
-// same time: in each run, in the middle of the pings, a request of a curl and one of an rddp client are answered
-// only when all three are under way. A connection of which nothing comes waits all the while.
+// One port serves curl in plain TCP, rddp clients with HTTP in DDP mode, and rping of the guest
+// over siw, at the same time: in each run, in the middle of the pings, a request of a curl and one
+// of an rddp client are answered only when all three are under way. A connection of which nothing
+// comes waits all the while.
 func TestHybridPort(t *testing.T) {
 	g := Start(t) // installs curl, too
 	curl, err := exec.LookPath("curl")

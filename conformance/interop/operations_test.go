@@ -14,8 +14,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Every operation that siw has, from this stack to siw and back, one after the other over one connection for each
-// way of starting it. Contents are compared at the end that got them.
+// Every operation that siw has, from this stack to siw and back, one after the other over one
+// connection for each way of starting it. Contents are compared at the end that got them.
 func TestRddpOperations(t *testing.T) {
 	eachLink(t, func(t *testing.T, g *Guest, c linkConfig) {
 		l := newLink(t, g, c)
@@ -59,7 +59,8 @@ func wantCRC(t *testing.T, l *link, want bool) {
 	}
 }
 
-// The Sends with Invalidate end regions of their receiver; TestRddpInvalidated shows that these are closed then.
+// The Sends with Invalidate end regions of their receiver; TestRddpInvalidated shows that these are
+// closed then.
 func sendToSiw(t *testing.T, l *link) {
 	for i := range 4 {
 		op, solicited := []rdmap.WorkOp{rdmap.WorkSend, rdmap.WorkSendInvalidate}[i/2], i%2 == 1
@@ -182,8 +183,8 @@ func allAtOnce(t *testing.T, l *link) {
 	memory := Pattern(ownSeed, regionLen)
 	r := l.register(memory, ddp.RemoteRead|ddp.RemoteWrite)
 	defer r.Deregister()
-	// siw sends from its first octets, reads into 200000 and what follows, and writes from 100000 to 500000.
-	// This stack's Writes go to 300000.
+	// siw sends from its first octets, reads into 200000 and what follows, and writes from 100000
+	// to 500000. This stack's Writes go to 300000.
 	l.siw.Send("post op=send n=%d len=%d step=1", n, size)
 	l.siw.Send("post op=read n=%d len=%d off=200000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO)
 	l.siw.Send("post op=write n=%d len=%d off=100000 step=%d stag=%d to=%d", n, size, step, r.Handle().STag, r.Handle().TO+500000)
@@ -255,9 +256,10 @@ func allAtOnce(t *testing.T, l *link) {
 	}
 }
 
-// More Reads are posted at a time than the reader's ORD and the other's IRD allow: the rest waits. Revision 1 does
-// not negotiate, so there each program has to know. The depths are powers of two because siw rounds its ORD up to
-// one, beyond what it has agreed to (its fault "ORD"). And it offers more IRD than its program does.
+// More Reads are posted at a time than the reader's ORD and the other's IRD allow: the rest waits.
+// Revision 1 does not negotiate, so there each program has to know. The depths are powers of two
+// because siw rounds its ORD up to one, beyond what it has agreed to (its fault "ORD"). And it
+// offers more IRD than its program does.
 func TestRddpManyReads(t *testing.T) {
 	const n, size, few = 60, 5000, 4
 	for _, tt := range []struct {
@@ -344,8 +346,8 @@ func readBothWays(t *testing.T, l *link, n, size int) {
 	}
 }
 
-// siw's fault "ORD": with an agreed ORD of 3 it may have 4 Reads under way. Whoever holds it to the 3 ends the
-// connection.
+// siw's fault "ORD": with an agreed ORD of 3 it may have 4 Reads under way. Whoever holds it to the
+// 3 ends the connection.
 func TestSiwORD(t *testing.T) {
 	const n, size, agreed, ird = 30, 5000, 3, 4
 	g := Start(t)

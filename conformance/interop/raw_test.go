@@ -16,8 +16,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown what no proper
-// stack would send.
+// A raw is a TCP connection on which a test speaks MPA octet by octet, so that siw can be shown
+// what no proper stack would send.
 type raw struct {
 	t    *testing.T
 	c    net.Conn
@@ -102,7 +102,8 @@ func (r *raw) rest() []byte {
 	return b
 }
 
-// terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw closes without one.
+// terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw
+// closes without one.
 func (r *raw) terminate() string {
 	r.t.Helper()
 	b := r.rest()
@@ -115,8 +116,8 @@ func (r *raw) terminate() string {
 	return hex.EncodeToString(b[20:23])
 }
 
-// dialSiw connects to a siwpeer as the Initiator: after it siw is in full operation. The peer has a region "a"
-// (remote Reads and Writes), the pattern 1, and 16 receives of 1000 octets.
+// dialSiw connects to a siwpeer as the Initiator: after it siw is in full operation. The peer has a
+// region "a" (remote Reads and Writes), the pattern 1, and 16 receives of 1000 octets.
 func dialSiw(t *testing.T, g *Guest, crc bool) (*raw, *Peer, Region) {
 	t.Helper()
 	p := g.Peer(t)
@@ -177,7 +178,8 @@ func TestRawSpeaksMPA(t *testing.T) {
 	}
 }
 
-// siw's Reply to all kinds of Requests: octets 16 and 17 and the Private Data; "" where it just closes.
+// siw's Reply to all kinds of Requests: octets 16 and 17 and the Private Data; "" where it just
+// closes.
 func TestSiwReply(t *testing.T) {
 	for _, tt := range []struct {
 		desc, request, want string

@@ -39,8 +39,9 @@ func codesOf(c rdmap.TerminateCode) codes {
 	return codes{uint8(c >> 12), uint8(c>>8) & 0xF, uint8(c)}
 }
 
-// wantTheirs checks that this stack's connection has ended with err by siw's Terminate, that it has understood it,
-// and which octets siw sent: those of the Terminate Control, without the reserved one.
+// wantTheirs checks that this stack's connection has ended with err by siw's Terminate, that it has
+// understood it, and which octets siw sent: those of the Terminate Control, without the reserved
+// one.
 func (l *link) wantTheirs(err error, want codes, octets string) {
 	l.t.Helper()
 	var e *rdmap.TerminateError
@@ -59,7 +60,8 @@ func (l *link) wantTheirs(err error, want codes, octets string) {
 	}
 }
 
-// wantOurs checks that this stack's connection has ended with err, and that it has sent a Terminate that says so.
+// wantOurs checks that this stack's connection has ended with err, and that it has sent a Terminate
+// that says so.
 func (l *link) wantOurs(err error, want codes) {
 	l.t.Helper()
 	var e interface {
@@ -107,10 +109,11 @@ func (l *link) flushed() error {
 	return c.Err
 }
 
-// This stack asks for what it must not, and siw ends the connection: its Terminate has to be understood in spite of
-// siw's bit order. siw's codes are not always the RFC's, see README.md.
+// This stack asks for what it must not, and siw ends the connection: its Terminate has to be
+// understood in spite of siw's bit order. siw's codes are not always the RFC's, see README.md.
 func TestRddpTerminatedBySiw(t *testing.T) {
-	// As the Initiator siw gets the CRC it requires, as the Responder it follows this stack, which wants none.
+	// As the Initiator siw gets the CRC it requires, as the Responder it follows this stack, which
+	// wants none.
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	data := Pattern(ownSeed, 20000)
 	at := func(l *link, b Region, stag uint32, off uint64, n int) rdmap.Handle {
@@ -192,7 +195,8 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 	}
 }
 
-// What no proper stack sends is put into the TCP connection below this one, which gets siw's answer.
+// What no proper stack sends is put into the TCP connection below this one, which gets siw's
+// answer.
 func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 	Start(t).SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
 	payload := []byte("12345678")
@@ -214,8 +218,8 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 		{"Read Response that nobody asked for", func(r *raw, a Region) []byte { return tagged(ctlReadResp, a.STag, a.TO, payload) }, codes{1, 0, 0}, "010003"},
 		{"ULPDU shorter than its header", func(r *raw, a Region) []byte { return tagged(ctlWrite, a.STag, a.TO, nil)[:10] }, codes{2, 0, 3}, "020300"},
 		{"CRC", nil, codes{2, 0, 2}, "020200"},
-		// Its octets, 20 05 00 and 20 06 00, are what the RFC's order has for MPA's errors 5 and 6, which a Responder
-		// never sends.
+		// Its octets, 20 05 00 and 20 06 00, are what the RFC's order has for MPA's errors 5 and 6,
+		// which a Responder never sends.
 		{"RDMAP version", func(r *raw, a Region) []byte { return tagged(0xc180, a.STag, a.TO, payload) }, codes{0, 2, 5}, "200500"},
 		{"opcode", func(r *raw, a Region) []byte { return untagged(0x4149, 0, 1, 0, payload) }, codes{0, 2, 6}, "200600"},
 	} {
@@ -240,8 +244,9 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 	}
 }
 
-// In revision 1 nobody tells this stack that siw's IRD is less than its ORD. siw ends the connection, with a Terminate
-// unless it is just sending an answer, and each Read completes all the same, once.
+// In revision 1 nobody tells this stack that siw's IRD is less than its ORD. siw ends the
+// connection, with a Terminate unless it is just sending an answer, and each Read completes all the
+// same, once.
 func TestRddpTooManyReads(t *testing.T) {
 	const n, size = 16, 4000
 	g := Start(t)
@@ -277,8 +282,8 @@ func TestRddpTooManyReads(t *testing.T) {
 	wantLog(t, g, "init TERM: layer 0, type 2, code 7", 1)
 }
 
-// siw asks for what it must not, and this stack ends the connection. siw reads the codes in its own bit order: what
-// it calls the layer is the error type, and the other way round.
+// siw asks for what it must not, and this stack ends the connection. siw reads the codes in its own
+// bit order: what it calls the layer is the error type, and the other way round.
 func TestRddpTerminatesSiw(t *testing.T) {
 	// CRC is on with siw as the Initiator only, see TestRddpTerminatedBySiw.
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
@@ -346,9 +351,10 @@ func TestRddpTerminatesSiw(t *testing.T) {
 	}
 }
 
-// untilHeard runs a test until siw has taken notice of our Terminate, at most five times. siw's fault, seen
-// twice under load: its own request ended with loc_qp_op_err, and it dropped the connection without having
-// read the Terminate, which was on the wire. All that the test says of this stack holds each time.
+// untilHeard runs a test until siw has taken notice of our Terminate, at most five times. siw's
+// fault, seen twice under load: its own request ended with loc_qp_op_err, and it dropped the
+// connection without having read the Terminate, which was on the wire. All that the test says of
+// this stack holds each time.
 func untilHeard(t *testing.T, name string, test func(t *testing.T) (heard bool)) {
 	t.Helper()
 	const tries = 5
@@ -381,7 +387,8 @@ func logs(t *testing.T, g *Guest, text string) bool {
 	return false
 }
 
-// An octet of siw's FPDU changes on the way: this stack ends the connection with a Terminate of MPA.
+// An octet of siw's FPDU changes on the way: this stack ends the connection with a Terminate of
+// MPA.
 func TestRddpTerminatesSiwForBadCRC(t *testing.T) {
 	g := Start(t)
 	g.SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"

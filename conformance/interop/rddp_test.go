@@ -35,7 +35,8 @@ type link struct {
 	conn *extsock.Conn
 	seen *wiretap
 
-	// region is siw's memory: "a", regionLen octets, open to remote Reads and Writes, filled with siwSeed.
+	// region is siw's memory: "a", regionLen octets, open to remote Reads and Writes, filled with
+	// siwSeed.
 	region Region
 	// told is what siw's program saw of this stack: the connect_request or established event.
 	told Line
@@ -63,7 +64,8 @@ func (c *linkConfig) siwArgs() string {
 	return c.siw
 }
 
-// newLink connects siw and this stack. Both are in full operation after it, and siw takes what is sent.
+// newLink connects siw and this stack. Both are in full operation after it, and siw takes what is
+// sent.
 func newLink(t *testing.T, g *Guest, c linkConfig) *link {
 	t.Helper()
 	l := &link{t: t, g: g, siw: g.Peer(t), seen: new(wiretap)}
@@ -117,8 +119,8 @@ func (l *link) dial(ctx context.Context, c *linkConfig) error {
 	return nil
 }
 
-// nudge sends Writes of length 0, which no program sees, until stop is closed. The RTR goes out before siw is sure
-// to see it (its fault "stall"), and siw is not established without it.
+// nudge sends Writes of length 0, which no program sees, until stop is closed. The RTR goes out
+// before siw is sure to see it (its fault "stall"), and siw is not established without it.
 func (l *link) nudge(stop chan struct{}) {
 	for {
 		select {
@@ -153,7 +155,8 @@ func (l *link) accept(ctx context.Context, c *linkConfig) error {
 	return nil
 }
 
-// prepareSiw has siw register and fill its memory and post its receives. takeRegion takes the answers.
+// prepareSiw has siw register and fill its memory and post its receives. takeRegion takes the
+// answers.
 func (l *link) prepareSiw(c *linkConfig) {
 	l.siw.Send("mr len=%d", regionLen)
 	l.siw.Send("fill seed=%d", siwSeed)
@@ -283,7 +286,8 @@ func (l *link) end(siwFirst bool) {
 	l.siw.Do("event name=disconnected")
 }
 
-// linkSettings are the ways of starting a connection that the operations are tried over, each with siw in both roles.
+// linkSettings are the ways of starting a connection that the operations are tried over, each with
+// siw in both roles.
 var linkSettings = []struct {
 	desc string
 	siw  []string       // parameters, for siw as the Initiator

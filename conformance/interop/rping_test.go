@@ -21,7 +21,8 @@ import (
 const (
 	rpingPort  = 7400
 	iterations = 100
-	// rpingMost is the longest data that rping takes. At -S 65536 it says "valid range is 23 to 65536" and ends.
+	// rpingMost is the longest data that rping takes. At -S 65536 it says "valid range is 23 to
+	// 65536" and ends.
 	rpingMost = 65535
 
 	rpingLimit = 30 * time.Second // longest run of either program
@@ -36,7 +37,8 @@ type pingSetting struct {
 	crc    bool     // what has to come of it
 }
 
-// pingSettings are the ways that both directions of ping are tried over, the last one for rddp ping -s only.
+// pingSettings are the ways that both directions of ping are tried over, the last one for rddp ping
+// -s only.
 var pingSettings = []pingSetting{
 	{desc: "CRC off", client: []string{"--no-crc"}, server: []string{"--no-crc"}},
 	// The server does not want CRC, but siw requires it. As the Responder siw follows the client.
@@ -72,9 +74,9 @@ func eachPing(t *testing.T, settings []pingSetting, f func(t *testing.T, g *Gues
 	}
 }
 
-// rddp ping -c against rping -s. siw is the Responder. Not with revision 1: rping's server takes its depths from
-// what siw says of the Request, which are 0 then (siw's fault "Revision 1 and depths"), and can't read. It fails with
-// rping's client in the same way.
+// rddp ping -c against rping -s. siw is the Responder. Not with revision 1: rping's server takes
+// its depths from what siw says of the Request, which are 0 then (siw's fault "Revision 1 and
+// depths"), and can't read. It fails with rping's client in the same way.
 func TestRddpPingToRping(t *testing.T) {
 	rddp := rddpBinary(t)
 	eachPing(t, pingSettings[:len(pingSettings)-1], func(t *testing.T, g *Guest, s pingSetting, size int) {
@@ -239,8 +241,8 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// awaitHostListener waits until something on the host listens on port. It does not connect: that would be
-// the one connection that rddp's server takes.
+// awaitHostListener waits until something on the host listens on port. It does not connect: that
+// would be the one connection that rddp's server takes.
 func awaitHostListener(t *testing.T, ctx context.Context, port string) {
 	t.Helper()
 	n, err := strconv.Atoi(port)

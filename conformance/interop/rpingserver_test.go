@@ -16,16 +16,17 @@ import (
 // rpingMessageLen is the length of every message of rping's protocol, either way.
 const rpingMessageLen = 16
 
-// An rpingServer is the server's end of one rping connection. Its messages from the client are handles: first of the
-// source of the ping data, which the server reads, and then of the sink, which the server writes. The server answers each
-// with a message of zeros.
+// An rpingServer is the server's end of one rping connection. Its messages from the client are
+// handles: first of the source of the ping data, which the server reads, and then of the sink,
+// which the server writes. The server answers each with a message of zeros.
 type rpingServer struct {
 	conn *extsock.Conn
 	recv [2][rpingMessageLen]byte // the posted buffers, by the ID of their request
 }
 
-// serveRping accepts req and answers the pings of c until the client closes the connection. It calls ping with the number
-// and the data of each one, before the client is told to go on. c is closed when serveRping returns.
+// serveRping accepts req and answers the pings of c until the client closes the connection. It
+// calls ping with the number and the data of each one, before the client is told to go on. c is
+// closed when serveRping returns.
 func serveRping(ctx context.Context, c *extsock.Conn, req *extsock.Request, ping func(n int, data []byte)) error {
 	defer c.Close()
 	s := &rpingServer{conn: c}

@@ -12,8 +12,9 @@ import (
 // peerPort is where the listening siwpeer of a test listens.
 const peerPort = 7200
 
-// pair is two siwpeers of one guest with a connection between them: client connected to server. Both have a
-// region "a" of regionLen octets, open to remote Reads and Writes; the server's is pattern 1, the client's 2.
+// pair is two siwpeers of one guest with a connection between them: client connected to server.
+// Both have a region "a" of regionLen octets, open to remote Reads and Writes; the server's is
+// pattern 1, the client's 2.
 type pair struct {
 	client, server *Peer
 	toServer       Region // the server's region, for the client's Reads and Writes
@@ -65,9 +66,9 @@ func (p *pair) end(t *testing.T) {
 // sizes are payload lengths: none, around a pad, one and many segments.
 var sizes = []int{0, 1, 2, 3, 4, 1000, 1500, 65536, 300001}
 
-// A completion wakes a receiver that asked for it. siw never wakes one that asked for solicited ones only, so
-// the SE of a Send can be seen in a capture only, not at a siw receiver; should it ever do so, it must be the
-// Send with SE that does it.
+// A completion wakes a receiver that asked for it. siw never wakes one that asked for solicited
+// ones only, so the SE of a Send can be seen in a capture only, not at a siw receiver; should it
+// ever do so, it must be the Send with SE that does it.
 func TestPeerWake(t *testing.T) {
 	g := Start(t)
 	p := newPair(t, g, pairConfig{})
@@ -86,8 +87,8 @@ func TestPeerWake(t *testing.T) {
 	p.end(t)
 }
 
-// Many requests of all kinds at once: all complete, those of a kind in order. (siw lets a Write or Send
-// complete ahead of an earlier Read.)
+// Many requests of all kinds at once: all complete, those of a kind in order. (siw lets a Write or
+// Send complete ahead of an earlier Read.)
 func TestPeerMixed(t *testing.T) {
 	g := Start(t)
 	p := newPair(t, g, pairConfig{recvs: "n=40 len=2000", server: "ird=8 ord=8", client: "ird=8 ord=8"})

@@ -17,7 +17,8 @@ const (
 	specTimeout = 6 * time.Second // of a case; siw closes a startup that does not go on after 5 s
 )
 
-// rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and nothing else is wrong.
+// rddp spec asks siw everything, in both parts. What is wrong with siw is in its profile, and
+// nothing else is wrong.
 func TestSpecSiw(t *testing.T) {
 	for _, part := range []spec.Part{spec.Responder, spec.Initiator} {
 		t.Run(part.String(), func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// capabilityRecord is how a Request of this stack's defaults begins to siw's program: the record by which two rddp
-// ends know each other, with this at its front.
+// capabilityRecord is how a Request of this stack's defaults begins to siw's program: the record by
+// which two rddp ends know each other, with this at its front.
 const (
 	capabilityRecord    = "rddp"
 	capabilityRecordLen = 20 // octets
@@ -209,9 +209,9 @@ func acceptFromSiw(t *testing.T, g *Guest, cfg extsock.Config, connect string) (
 	return conn, siw
 }
 
-// Where the two ends have no common ground, both say so and neither is left hanging. Not tried: this stack as an
-// Initiator that gets no RTR it can do. It ends the connection with a Terminate then, as it must, and that crashes the
-// guest's kernel (siw's fault "panic").
+// Where the two ends have no common ground, both say so and neither is left hanging. Not tried:
+// this stack as an Initiator that gets no RTR it can do. It ends the connection with a Terminate
+// then, as it must, and that crashes the guest's kernel (siw's fault "panic").
 func TestRddpStartupFails(t *testing.T) {
 	t.Run("siw does no markers/siw is Responder", func(t *testing.T) {
 		g := Start(t)
@@ -243,7 +243,8 @@ func TestRddpStartupFails(t *testing.T) {
 	t.Run("no common RTR/siw is Initiator", func(t *testing.T) {
 		g := Start(t)
 		g.SetSiw(t, "peer_to_peer=1")
-		// No CRC, because siw sends this Terminate without one in any case (its fault "CRC of the first Terminate").
+		// No CRC, because siw sends this Terminate without one in any case (its fault "CRC of the
+		// first Terminate").
 		conn, siw := acceptFromSiw(t, g, extsock.Config{RTR: mpa.RTRSend, NoCRC: true}, "connect")
 		if err := conn.EnableDDP(t.Context(), nil); err != nil {
 			t.Fatal(err)
@@ -251,8 +252,8 @@ func TestRddpStartupFails(t *testing.T) {
 		if r := siw.Reply(); r.OK {
 			t.Errorf("siw is connected: %s", r)
 		}
-		// Its octets, 02 07 00, are what the RFC's order has for an error of RDMAP, which can't be an Initiator's first
-		// word.
+		// Its octets, 02 07 00, are what the RFC's order has for an error of RDMAP, which can't be
+		// an Initiator's first word.
 		_, err := conn.Read(make([]byte, 1))
 		var e *rdmap.TerminateError
 		if !errors.As(err, &e) || !e.Remote {
@@ -265,9 +266,9 @@ func TestRddpStartupFails(t *testing.T) {
 	})
 }
 
-// This stack as the Responder holds back what its program sends until siw's first FPDU.
-// "MPA Responder mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or
-// Markers." (RFC 5044 §7.1.2)
+// This stack as the Responder holds back what its program sends until siw's first FPDU. "MPA
+// Responder mode implementations MUST receive and validate at least one FPDU before sending any
+// FPDUs or Markers." (RFC 5044 §7.1.2)
 func TestRddpIsFenced(t *testing.T) {
 	for _, tt := range []struct{ desc, first string }{
 		{"a Write of length 0", "do op=write len=0"}, {"a Send", "do op=send len=3"},

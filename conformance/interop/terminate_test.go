@@ -21,8 +21,9 @@ func checkTerminate(t *testing.T, g *Guest, want string) {
 	}
 }
 
-// siw's two omissions: neither a Read without the right to, nor a Send that invalidates what it cannot, ends
-// the connection. Should it learn to, it must be by the Terminate that the RFC asks for.
+// siw's two omissions: neither a Read without the right to, nor a Send that invalidates what it
+// cannot, ends the connection. Should it learn to, it must be by the Terminate that the RFC asks
+// for.
 func TestPeerNoTerminate(t *testing.T) {
 	t.Run("Read, no right", func(t *testing.T) {
 		g := Start(t)

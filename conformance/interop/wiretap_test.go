@@ -12,8 +12,9 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the connection's life:
-// first one startup frame each way, then FPDUs, without markers, which siw does not know.
+// A wiretap sees all octets of this stack's end and cuts them into frames, in the order of the
+// connection's life: first one startup frame each way, then FPDUs, without markers, which siw does
+// not know.
 type wiretap struct {
 	mu     sync.Mutex
 	rest   [2][]byte
@@ -116,7 +117,8 @@ func (f frame) String() string {
 	return fmt.Sprintf("%v of %d octets", f.opcode(), binary.BigEndian.Uint16(f.octets))
 }
 
-// mostReads is the most Read Requests of one end that were unanswered at a time, as this stack's end saw it.
+// mostReads is the most Read Requests of one end that were unanswered at a time, as this stack's
+// end saw it.
 func (w *wiretap) mostReads(sent bool) int {
 	now, most := 0, 0
 	started := map[bool]bool{}

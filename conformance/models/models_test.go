@@ -219,7 +219,8 @@ func (s search) String() string {
 	return name
 }
 
-// run has spin make the search and returns what it says. It fails the test only if there is no search.
+// run has spin make the search and returns what it says. It fails the test only if there is no
+// search.
 func (s search) run(t *testing.T, optimize string) string {
 	t.Helper()
 	model, err := filepath.Abs(s.model)

@@ -9,7 +9,8 @@ type Fault struct {
 	Old, New string // Old is in File once
 	// IDs are requirements that the fault breaks: one of the tests that cover them has to fail.
 	IDs []string
-	// Tests, where no RFC has the requirement, are the tests that have to fail, as a pattern, and Package is where.
+	// Tests, where no RFC has the requirement, are the tests that have to fail, as a pattern, and
+	// Package is where.
 	Tests, Package string
 }
 

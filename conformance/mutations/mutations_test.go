@@ -17,7 +17,8 @@ import (
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^panic: (.*)`)
 
-// TestEachFaultIsCaught plants the faults, one in each run of the tests, in an overlay: no file of the tree changes.
+// TestEachFaultIsCaught plants the faults, one in each run of the tests, in an overlay: no file of
+// the tree changes.
 func TestEachFaultIsCaught(t *testing.T) {
 	tests, err := requirements.Tests(root)
 	if err != nil {
@@ -47,7 +48,8 @@ func (f *Fault) catch(t *testing.T, tests []requirements.Test) string {
 	for _, r := range f.runs(tests) {
 		cmd := exec.Command("go", "test", "-overlay="+overlay, "-timeout=3m", "-run="+r.pattern, r.folder)
 		cmd.Dir = root
-		// A test of pgregory.net/rapid that fails writes how to a file of the tree, and takes long to find the shortest way.
+		// A test of pgregory.net/rapid that fails writes how to a file of the tree, and takes long
+		// to find the shortest way.
 		cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1s")
 		out, err := cmd.CombinedOutput()
 		switch {

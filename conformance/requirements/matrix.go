@@ -50,7 +50,8 @@ func coverage(tests []Test) map[string][]Test {
 	return covered
 }
 
-// Matrix returns the matrix as a Markdown document, whose links are relative to the folder conformance.
+// Matrix returns the matrix as a Markdown document, whose links are relative to the folder
+// conformance.
 func Matrix(rows []Requirement, tests []Test) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Requirements and their tests\n\n" +

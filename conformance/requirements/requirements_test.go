@@ -32,7 +32,8 @@ func load(t *testing.T) ([]Requirement, []Test) {
 	return rows, tests
 }
 
-// TestNoGap: each requirement has a test or a reason why not, and each id in a test is one of a requirement.
+// TestNoGap: each requirement has a test or a reason why not, and each id in a test is one of a
+// requirement.
 func TestNoGap(t *testing.T) {
 	rows, tests := load(t)
 	for _, g := range Gaps(rows, tests) {

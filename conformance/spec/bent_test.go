@@ -15,7 +15,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A bent connection makes a wrong peer of a right one: it changes what the peer says, or hides from it what is wrong.
+// A bent connection makes a wrong peer of a right one: it changes what the peer says, or hides from
+// it what is wrong.
 type bent struct {
 	net.Conn
 	said  func(unit []byte) []byte // changes the Reply and each ULPDU of the peer; nil: drops it

@@ -94,8 +94,8 @@ func silent(f *fakeConn) {
 	<-f.over
 }
 
-// credulous is a peer that finds nothing wrong with anything: it echoes what has no T bit, as it comes, and answers each
-// Read and atomic with zeros.
+// credulous is a peer that finds nothing wrong with anything: it echoes what has no T bit, as it
+// comes, and answers each Read and atomic with zeros.
 func credulous(f *fakeConn) {
 	if !f.startup(lends) {
 		return
@@ -160,7 +160,8 @@ func TestEachCaseCanFail(t *testing.T) {
 	}
 }
 
-// mild are the cases in which a peer that finds nothing wrong, and whose memory is all zeros, is right.
+// mild are the cases in which a peer that finds nothing wrong, and whose memory is all zeros, is
+// right.
 var mild = strings.Fields(`
 5040/4.1/reserved-bits 5040/4.1/version-0 5040/5.2.1/length-0 5040/5.2.1/length-0-of-no-stag 5040/5.3/send
 5040/5.3/send-with-se 5040/5.3/write-before-invalidate 5041/4.1/reserved-bits 5041/5.2/write-of-length-0
@@ -177,8 +178,8 @@ var mild = strings.Fields(`
 7306/6.2/immediate-with-se 7306/6.3/among-sends
 `)
 
-// Nobody who finds nothing wrong gets a case right in which something is. That the mild cases pass shows that it is not
-// the fake that fails.
+// Nobody who finds nothing wrong gets a case right in which something is. That the mild cases pass
+// shows that it is not the fake that fails.
 func TestErrorsMustBeFound(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		for id, r := range against(t, part, credulous) {

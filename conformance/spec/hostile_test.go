@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// hostile is a peer that does what credulous does, but with octets changed, messages repeated, left out and made up.
+// hostile is a peer that does what credulous does, but with octets changed, messages repeated, left
+// out and made up.
 func hostile(r *rand.Rand) fake {
 	return func(f *fakeConn) {
 		record := lends

@@ -14,8 +14,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// overrun echoes Sends, and answers Reads of a region whose contents it keeps, until limit messages of the kind qn have
-// come; then over says what it does with one. It gets the segment, and tells whether the peer goes on.
+// overrun echoes Sends, and answers Reads of a region whose contents it keeps, until limit messages
+// of the kind qn have come; then over says what it does with one. It gets the segment, and tells
+// whether the peer goes on.
 func overrun(qn uint32, limit int, over func(f *fakeConn, g segment) bool) fake {
 	return func(f *fakeConn) {
 		if !f.startup(lends) {
@@ -131,8 +132,8 @@ func (e eager) Read(p []byte) (int, error) {
 	return e.Conn.Read(p[:min(1, len(p))])
 }
 
-// leavesStartup is a peer that echoes, and ends a startup after limit: counted from its beginning, or begun again with
-// each octet. What it states in its record is another matter.
+// leavesStartup is a peer that echoes, and ends a startup after limit: counted from its beginning,
+// or begun again with each octet. What it states in its record is another matter.
 func leavesStartup(stated, limit time.Duration, each bool) fake {
 	return func(f *fakeConn) {
 		record := lends
@@ -197,7 +198,8 @@ func (r resetting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A reset is an end in these cases, as it can destroy a Terminate. It does not make a wrong answer right.
+// A reset is an end in these cases, as it can destroy a Terminate. It does not make a wrong answer
+// right.
 func TestOverrunReset(t *testing.T) {
 	const id = "5041/7.1/no-buffer"
 	for _, tt := range []struct {

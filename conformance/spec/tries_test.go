@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// leaves is a peer that echoes one Send, and closes without a word for what comes then, but for each n-th time: then it
-// says what is wrong, in siw's order of bits or the right one.
+// leaves is a peer that echoes one Send, and closes without a word for what comes then, but for
+// each n-th time: then it says what is wrong, in siw's order of bits or the right one.
 func leaves(n int, control ...byte) fake {
 	var mu sync.Mutex // the peers of cases overlap
 	asked := 0
@@ -66,7 +66,8 @@ func TestSiwRace(t *testing.T) {
 	}
 }
 
-// A peer that never says what is wrong is not excused for being taken for siw, but where siw itself never does.
+// A peer that never says what is wrong is not excused for being taken for siw, but where siw itself
+// never does.
 func TestSiwNeverSilent(t *testing.T) {
 	for _, part := range []Part{Responder, Initiator} {
 		failed := 0

@@ -31,7 +31,8 @@ func (n network) listen(ctx context.Context) (toe.Listener, error) {
 	return n.backend.Listen(ctx, "tcp", n.address)
 }
 
-// run asks p all questions, or those of the sections, and returns the report. In the Responder's part p listens.
+// run asks p all questions, or those of the sections, and returns the report. In the Responder's
+// part p listens.
 func (n network) run(t *testing.T, p *Peer, part spec.Part, sections ...string) *spec.Report {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,7 +106,8 @@ func show(t *testing.T) func(spec.Result) {
 
 const allRTR = mpa.RTRSend | mpa.RTRWrite | mpa.RTRRead
 
-// What can't be asked of a peer that doesn't want Markers, has no enhanced startup, or no extensions.
+// What can't be asked of a peer that doesn't want Markers, has no enhanced startup, or no
+// extensions.
 var (
 	ofMarkers = []string{
 		"5044/4.2/low-bits-ignored", "5044/4.2/reserved-ignored", "5044/4.3/received", "5044/8/wrong-marker",
@@ -132,15 +134,15 @@ var (
 	}
 )
 
-// ofStartup takes the time-out of a startup to ask: the simulator has time for it. Over loopback the peers get one that a
-// busy machine can't reach, which is too long to be asked for.
+// ofStartup takes the time-out of a startup to ask: the simulator has time for it. Over loopback
+// the peers get one that a busy machine can't reach, which is too long to be asked for.
 var ofStartup = map[spec.Part][]string{
 	spec.Responder: {"5044/7.1.2/no-request", "5044/7.1.2/request-too-slow"},
 	spec.Initiator: {"5044/7.1.2/no-reply", "5044/7.1.2/reply-too-slow"},
 }
 
-// peers are rddp's own, as different as startup can make them. Where something depends on what the peer wants, one
-// of them wants it, and skipped has the cases that the others cannot be asked.
+// peers are rddp's own, as different as startup can make them. Where something depends on what the
+// peer wants, one of them wants it, and skipped has the cases that the others cannot be asked.
 var peers = []struct {
 	desc    string
 	peer    Peer
@@ -167,7 +169,8 @@ var peers = []struct {
 	}},
 }
 
-// Every question is asked in each part, and no answer is wrong. That no case is lost is seen by their number.
+// Every question is asked in each part, and no answer is wrong. That no case is lost is seen by
+// their number.
 func TestOwnPeer(t *testing.T) {
 	total := map[spec.Part]int{spec.Responder: 186, spec.Initiator: 171}
 	for _, tt := range peers {

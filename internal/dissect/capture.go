@@ -44,8 +44,8 @@ type packets interface {
 // openCapture looks at the first octets of r and returns the reader for its format.
 //
 // The two readers are our own: those of gopacket take the end of a file inside a block for its
-// proper end, panic at malformed options, ask for as much memory as a length field says, and cut the
-// link type to eight bits, which hides Linux's "cooked v2".
+// proper end, panic at malformed options, ask for as much memory as a length field says, and cut
+// the link type to eight bits, which hides Linux's "cooked v2".
 func openCapture(r io.Reader) (packets, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	magic, err := b.Peek(4)
@@ -68,8 +68,8 @@ func openCapture(r io.Reader) (packets, error) {
 	return nil, fmt.Errorf("%w: it starts with % x", ErrNotCapture, magic)
 }
 
-// pcapReader reads the classic format: a header of 24 octets, then for each packet 16 octets (time in
-// two words, captured length, original length) and the captured octets.
+// pcapReader reads the classic format: a header of 24 octets, then for each packet 16 octets (time
+// in two words, captured length, original length) and the captured octets.
 type pcapReader struct {
 	r     io.Reader
 	order binary.ByteOrder
@@ -167,8 +167,8 @@ func (p *pcapngReader) next() (packet, error) {
 	}
 }
 
-// block reads one block and returns its type and body, which the next call overwrites. Section headers
-// are dealt with here, because they set the byte order of their own length field.
+// block reads one block and returns its type and body, which the next call overwrites. Section
+// headers are dealt with here, because they set the byte order of their own length field.
 func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	var h [12]byte
 	if n, err := io.ReadFull(p.r, h[:]); n == 0 && errors.Is(err, io.EOF) {
@@ -237,8 +237,9 @@ func (p *pcapngReader) addInterface(body []byte) error {
 	return nil
 }
 
-// unitsOf returns the time stamp units in a second for an if_tsresol octet: a power of ten, or of two
-// when the top bit is set. Powers that don't fit mean nothing and give the default, microseconds.
+// unitsOf returns the time stamp units in a second for an if_tsresol octet: a power of ten, or of
+// two when the top bit is set. Powers that don't fit mean nothing and give the default,
+// microseconds.
 func unitsOf(resolution byte) uint64 {
 	exponent := int(resolution & 0x7F)
 	if resolution&0x80 != 0 {
@@ -257,8 +258,8 @@ func unitsOf(resolution byte) uint64 {
 	return units
 }
 
-// packet reads what follows the interface number in the two packet blocks that have one: time in two
-// words, captured length, original length, octets.
+// packet reads what follows the interface number in the two packet blocks that have one: time in
+// two words, captured length, original length, octets.
 func (p *pcapngReader) packet(number uint32, b []byte) (packet, error) {
 	if uint64(number) >= uint64(len(p.interfaces)) {
 		return packet{}, fmt.Errorf("%w: a packet of interface %d of %d", ErrMalformed, number, len(p.interfaces))

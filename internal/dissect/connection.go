@@ -19,7 +19,8 @@ const (
 	// maxBeforeReply bounds the octets that an Initiator may have sent before the Reply is seen. It
 	// must not send any, but the capture may hold the packets in another order.
 	maxBeforeReply = 256 << 10
-	// maxBadInARow is the number of FPDUs with a bad CRC after which the lengths aren't believed any more.
+	// maxBadInARow is the number of FPDUs with a bad CRC after which the lengths aren't believed
+	// any more.
 	maxBadInARow = 8
 )
 
@@ -61,7 +62,8 @@ type half struct {
 	bad      int    // FPDUs with a bad CRC in a row
 }
 
-// replacedBy reports whether a SYN with this sequence number opens a new connection between the two ends.
+// replacedBy reports whether a SYN with this sequence number opens a new connection between the two
+// ends.
 func (c *connection) replacedBy(from int, seq uint32) bool {
 	h := &c.halves[from]
 	if h.syn {
@@ -143,8 +145,8 @@ func (c *connection) hold(i int, rest []byte) {
 	h.held = append(h.held[:0], rest...)
 }
 
-// step decodes what stands at the beginning of b and returns how much that was. more is false when b
-// holds nothing else that can be decoded now.
+// step decodes what stands at the beginning of b and returns how much that was. more is false when
+// b holds nothing else that can be decoded now.
 func (c *connection) step(i int, b []byte) (n int, more bool) {
 	h := &c.halves[i]
 	switch h.phase {
@@ -160,7 +162,8 @@ func (c *connection) step(i int, b []byte) (n int, more bool) {
 	return 0, false
 }
 
-// findFrame looks for an MPA frame anywhere in b, because a connection may switch to MPA at any place.
+// findFrame looks for an MPA frame anywhere in b, because a connection may switch to MPA at any
+// place.
 func (c *connection) findFrame(i int, b []byte) (n int, more bool) {
 	at, reply := findKey(b)
 	if at < 0 {
@@ -219,8 +222,9 @@ func (c *connection) reply(i int, reply mpa.Frame) {
 		c.request = &mpa.Frame{CRC: reply.CRC}
 	}
 	c.record(i, Record{Kind: KindReply, Startup: newStartup(reply)})
-	// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be generated
-	// and checked by both endpoints." (RFC 5044 §7.1.1) An M bit speaks of what its sender receives.
+	// "When this bit is '1' in either the MPA Request Frame or MPA Reply Frame, CRCs MUST be
+	// generated and checked by both endpoints." (RFC 5044 §7.1.1) An M bit speaks of what its
+	// sender receives.
 	c.crc = c.request.CRC || reply.CRC
 	next := framing
 	if reply.Reject {
@@ -238,9 +242,9 @@ func (h *half) enter(p phase, markers bool) {
 	}
 }
 
-// guess looks at a segment of a connection whose beginning the capture does not have. If it can only be
-// made of FPDUs, decoding begins with it. Once one direction is known, the other needs less proof: siw
-// may send a CRC in a segment of its own.
+// guess looks at a segment of a connection whose beginning the capture does not have. If it can
+// only be made of FPDUs, decoding begins with it. Once one direction is known, the other needs less
+// proof: siw may send a CRC in a segment of its own.
 func (c *connection) guess(i int, s segment) {
 	h := &c.halves[i]
 	if h.syn || h.phase != streaming || h.tcp.known && h.tcp.next != s.seq {
@@ -290,8 +294,9 @@ func words(fault string, err error) string {
 	return fault + "; " + err.Error()
 }
 
-// gap deals with octets that the capture does not have. Before the startup they are stepped over, as far
-// as the first run that waits, or to seq if none does; among FPDUs the boundaries are lost with them.
+// gap deals with octets that the capture does not have. Before the startup they are stepped over,
+// as far as the first run that waits, or to seq if none does; among FPDUs the boundaries are lost
+// with them.
 func (c *connection) gap(i int, seq uint32) {
 	h := &c.halves[i]
 	if h.phase == streaming {

@@ -37,7 +37,8 @@ func newStartup(f mpa.Frame) *Startup {
 	return s
 }
 
-// setFPDU makes r the record of p, but for its CRC. With an error r has the headers that came before it.
+// setFPDU makes r the record of p, but for its CRC. With an error r has the headers that came
+// before it.
 func (r *Record) setFPDU(p framed) error {
 	r.Kind = KindFPDU
 	r.FPDU = &FPDU{ULPDULen: len(p.ulpdu), Markers: p.markers, PadSet: p.padSet}
@@ -67,7 +68,8 @@ func (r *Record) setFPDU(p framed) error {
 	return r.setMessage(h.RsvdULP, payload)
 }
 
-// versionError says what is wrong with a DDP header that is long enough and can't be parsed: only its DV can be.
+// versionError says what is wrong with a DDP header that is long enough and can't be parsed: only
+// its DV can be.
 func versionError(ulpdu []byte) error {
 	return fmt.Errorf("DDP version %d, want %d", ulpdu[0]&3, ddpVersion)
 }
@@ -147,9 +149,9 @@ func noMore(rest []byte) error {
 	return nil
 }
 
-// onlyFPDUs reports whether a TCP segment can hold nothing but FPDUs without markers: whole ones with
-// sound headers up to its end, all of them with a good CRC (crc) or with zero in that field (!crc).
-// With open the last one may be incomplete, as long as its headers are there.
+// onlyFPDUs reports whether a TCP segment can hold nothing but FPDUs without markers: whole ones
+// with sound headers up to its end, all of them with a good CRC (crc) or with zero in that field
+// (!crc). With open the last one may be incomplete, as long as its headers are there.
 func onlyFPDUs(b []byte, open bool) (crc, ok bool) {
 	var f framer
 	for first := true; len(b) > 0; first = false {

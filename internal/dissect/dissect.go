@@ -13,12 +13,12 @@ import (
 const maxConnections = 1 << 16
 
 // Read decodes a capture in pcap or pcapng format and calls emit with each record, in the order in
-// which the packets that complete them were captured. What a Record points to is the callee's to keep,
-// except FPDU.Payload.
+// which the packets that complete them were captured. What a Record points to is the callee's to
+// keep, except FPDU.Payload.
 //
-// An error of emit ends it and is returned as it is. A file that is not a capture, or is damaged or cut
-// off, gives a *FileError, after the records of the packets before that place. What is wrong with a
-// single connection is no error of Read: it is emitted as a record of KindError.
+// An error of emit ends it and is returned as it is. A file that is not a capture, or is damaged or
+// cut off, gives a *FileError, after the records of the packets before that place. What is wrong
+// with a single connection is no error of Read: it is emitted as a record of KindError.
 func Read(r io.Reader, emit func(Record) error) error {
 	d := &dissector{emit: emit, decoder: newDecoder(), connections: map[pair]*connection{}}
 	fileErr := d.readPackets(r)

@@ -417,7 +417,8 @@ func TestReadGapFillsMemory(t *testing.T) {
 	}
 }
 
-// TestConnectionBudget: when all connections together hold too much, the one that asks for more is given up.
+// TestConnectionBudget: when all connections together hold too much, the one that asks for more is
+// given up.
 func TestConnectionBudget(t *testing.T) {
 	var records []Record
 	d := &dissector{emit: func(r Record) error { records = append(records, r); return nil }, waiting: maxWaitingAll - 100}

@@ -13,8 +13,8 @@ var (
 	ErrLinkType   = errors.New("unknown link type")
 )
 
-// FileError says that a capture file could not be read to its end. The packets before that place have
-// been decoded.
+// FileError says that a capture file could not be read to its end. The packets before that place
+// have been decoded.
 type FileError struct {
 	Packet int   // packets read before the error
 	Err    error // one of the errors above, with details, or the reader's own error

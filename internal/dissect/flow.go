@@ -14,9 +14,9 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// Flow records one connection in a Writer's capture. For a capture in which causes come before their
-// effects, call Sent before the octets are written to the connection and Received after they were
-// read. Its methods take the slice only for the time of the call.
+// Flow records one connection in a Writer's capture. For a capture in which causes come before
+// their effects, call Sent before the octets are written to the connection and Received after they
+// were read. Its methods take the slice only for the time of the call.
 type Flow struct {
 	w             *Writer
 	local, remote end  // guarded by w.mu
@@ -46,12 +46,14 @@ func (f *Flow) Sent(p []byte) { f.data(&f.local, &f.remote, [][]byte{p}) }
 // Received records octets that came from the remote end.
 func (f *Flow) Received(p []byte) { f.data(&f.remote, &f.local, [][]byte{p}) }
 
-// SentFPDUs records whole FPDUs that the local end sends, all of them or, after the end of the Flow, none.
-// The first begins at stream offset off; markers says whether there are Markers in them.
+// SentFPDUs records whole FPDUs that the local end sends, all of them or, after the end of the
+// Flow, none. The first begins at stream offset off; markers says whether there are Markers in
+// them.
 //
-// Where the first FPDU recorded has Markers and is not the first of its direction, a reader would look for
-// Markers at wrong places: they are counted from the first octet behind startup. Then an FPDU is made up that
-// takes as many octets, modulo 512, as were there: an RDMA Write with STag 0 whose payload says what it is.
+// Where the first FPDU recorded has Markers and is not the first of its direction, a reader would
+// look for Markers at wrong places: they are counted from the first octet behind startup. Then an
+// FPDU is made up that takes as many octets, modulo 512, as were there: an RDMA Write with STag 0
+// whose payload says what it is.
 func (f *Flow) SentFPDUs(bufs [][]byte, off uint64, markers bool) {
 	f.whole(&f.local, &f.remote, bufs, off, markers)
 }
@@ -61,8 +63,8 @@ func (f *Flow) ReceivedFPDUs(p []byte, off uint64, markers bool) {
 	f.whole(&f.remote, &f.local, [][]byte{p}, off, markers)
 }
 
-// Closed records the end of the connection, as if the local end had closed first, and writes out what
-// waits in the Writer. Further calls, and octets after it, are ignored.
+// Closed records the end of the connection, as if the local end had closed first, and writes out
+// what waits in the Writer. Further calls, and octets after it, are ignored.
 func (f *Flow) Closed() {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -76,8 +78,8 @@ func (f *Flow) Closed() {
 	f.w.flushLocked()
 }
 
-// Stop ends the Flow, and says nothing of the connection, which goes on. It writes out what waits in the
-// Writer.
+// Stop ends the Flow, and says nothing of the connection, which goes on. It writes out what waits
+// in the Writer.
 func (f *Flow) Stop() {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
@@ -122,7 +124,8 @@ func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
 	f.markedLocked(from, to, slices.Concat(bufs...))
 }
 
-// markedLocked writes each FPDU to a packet of its own, because that is how Wireshark understands Markers.
+// markedLocked writes each FPDU to a packet of its own, because that is how Wireshark understands
+// Markers.
 //
 // +checklocks:f.w.mu
 func (f *Flow) markedLocked(from, to *end, p []byte) {
@@ -138,8 +141,8 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 	}
 }
 
-// filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may begin: at off,
-// modulo 512.
+// filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may
+// begin: at off, modulo 512.
 func filler(off uint64) []byte {
 	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// Lengths in the stream, in bytes (RFC 5044 §4). They are written down here once more because the framer is
-// a second opinion.
+// Lengths in the stream, in bytes (RFC 5044 §4). They are written down here once more because the
+// framer is a second opinion.
 const (
 	lengthLen      = 2   // the ULPDU_Length field
 	crcLen         = 4   // the CRC field
@@ -65,8 +65,8 @@ func (f *framer) next(b []byte) (p framed, ok bool) {
 	return p, true
 }
 
-// size returns the octets that the FPDU at the beginning of b takes; ok is false when b is too short to
-// tell.
+// size returns the octets that the FPDU at the beginning of b takes; ok is false when b is too
+// short to tell.
 func (f *framer) size(b []byte) (size int, ok bool) {
 	header := 0 // place of ULPDU_Length
 	if f.markers && f.off%markerInterval == 0 {

@@ -71,7 +71,8 @@ func TestFramerWorkedExample(t *testing.T) {
 	}
 }
 
-// TestFramerEveryPlace puts an FPDU of every length up to two markers at every place between two markers.
+// TestFramerEveryPlace puts an FPDU of every length up to two markers at every place between two
+// markers.
 func TestFramerEveryPlace(t *testing.T) {
 	u := make([]byte, 1100)
 	for off := uint64(0); off < markerInterval; off += 4 {

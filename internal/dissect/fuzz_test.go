@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// FuzzRead: no file makes Read panic, give an error of another type, or emit a record that has no JSON.
+// FuzzRead: no file makes Read panic, give an error of another type, or emit a record that has no
+// JSON.
 func FuzzRead(f *testing.F) {
 	for _, name := range captures(f) {
 		if file := load(f, name); len(file) < 8_000 {

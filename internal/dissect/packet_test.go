@@ -38,7 +38,8 @@ func TestReadLinkTypes(t *testing.T) {
 	}
 }
 
-// TestSegmentIgnores: packets that hold no TCP segment, or not a whole header of one, are stepped over.
+// TestSegmentIgnores: packets that hold no TCP segment, or not a whole header of one, are stepped
+// over.
 func TestSegmentIgnores(t *testing.T) {
 	whole := splitFile(t, load(t, captures(t)[0]))[3]
 	change := func(at int, v byte) packet {

@@ -12,8 +12,8 @@ const (
 	runOverhead   = 512      // counted for a run besides its octets: also bounds the number of tiny runs
 )
 
-// reassembly puts the segments of one direction in order. Where segments overlap, what was given out
-// counts, and of two that wait, the one that begins first. Its zero value is ready.
+// reassembly puts the segments of one direction in order. Where segments overlap, what was given
+// out counts, and of two that wait, the one that begins first. Its zero value is ready.
 type reassembly struct {
 	known   bool   // next is valid
 	next    uint32 // sequence number of the next octet in order
@@ -41,8 +41,8 @@ func (r *reassembly) finish(seq uint32) { r.ended, r.end = true, seq }
 // complete reports whether everything up to the FIN has been given out.
 func (r *reassembly) complete() bool { return r.ended && !before(r.next, r.end) }
 
-// missing returns the number of octets between those given out and the first that waits, or seq if none
-// does.
+// missing returns the number of octets between those given out and the first that waits, or seq if
+// none does.
 func (r *reassembly) missing(seq uint32) int {
 	if len(r.waiting) > 0 {
 		seq = r.waiting[0].seq
@@ -65,7 +65,8 @@ func (r *reassembly) add(seq uint32, data []byte, budget *int, give func([]byte)
 	return true
 }
 
-// skip steps over the octets that are missing before the first run that waits, or before seq if none does.
+// skip steps over the octets that are missing before the first run that waits, or before seq if
+// none does.
 func (r *reassembly) skip(seq uint32, budget *int, give func([]byte)) {
 	if len(r.waiting) == 0 {
 		r.next = seq

@@ -7,8 +7,8 @@ import (
 	"github.com/rddp/rddp/internal/prototest"
 )
 
-// TestReassemblyAnyOrder cuts a stream into overlapping segments, shuffles and repeats them: the octets
-// come out in order, each once, also where the sequence numbers wrap.
+// TestReassemblyAnyOrder cuts a stream into overlapping segments, shuffles and repeats them: the
+// octets come out in order, each once, also where the sequence numbers wrap.
 func TestReassemblyAnyOrder(t *testing.T) {
 	random := prototest.Seeded(t)
 	for range 200 {

@@ -25,8 +25,9 @@ const (
 	CRCOff  = "off" // neither side asked for CRC: the field is not looked at
 )
 
-// Record is one thing found in a capture: an MPA frame, an FPDU, or what is wrong with a flow. Its JSON
-// form is one flat object; numbers are JSON numbers, so a TO needs a reader with 64-bit integers.
+// Record is one thing found in a capture: an MPA frame, an FPDU, or what is wrong with a flow. Its
+// JSON form is one flat object; numbers are JSON numbers, so a TO needs a reader with 64-bit
+// integers.
 type Record struct {
 	Time time.Time      `json:"-"`             // when the packet that completed it was captured
 	T    Seconds        `json:"t"`             // the same, counted from the capture's first packet
@@ -39,7 +40,8 @@ type Record struct {
 	*Startup // KindRequest and KindReply, else nil
 	*FPDU    // KindFPDU, else nil
 
-	// Error has the words of a KindError. In an FPDU it says what is wrong with that FPDU besides its CRC.
+	// Error has the words of a KindError. In an FPDU it says what is wrong with that FPDU besides
+	// its CRC.
 	Error string `json:"error,omitempty"`
 }
 
@@ -91,8 +93,8 @@ type Enhanced struct {
 	RTRRead    bool   `json:"rtr_read"`     // D
 }
 
-// FPDU is one FPDU and the DDP Segment in it. Headers that it doesn't have are nil; so are all that can't be
-// parsed, which the Record's Error tells then.
+// FPDU is one FPDU and the DDP Segment in it. Headers that it doesn't have are nil; so are all that
+// can't be parsed, which the Record's Error tells then.
 type FPDU struct {
 	ULPDULen   int  `json:"ulpdu_len"`
 	Last       bool `json:"last"`        // L: the DDP Message ends with this segment
@@ -152,13 +154,15 @@ type AtomicResponse struct {
 	Original          uint64 `json:"original"`
 }
 
-// Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as it came.
+// Terminate is the header of a Terminate Message (RFC 5040 §4.8), in words, in numbers and as it
+// came.
 type Terminate struct {
 	Words     string `json:"terminate"`
 	Layer     uint8  `json:"layer"`
 	ErrorType uint8  `json:"error_type"`
 	ErrorCode uint8  `json:"error_code"`
-	// HostOrder is set when the control bits came in the order of Linux's siw, which is not the RFC's.
+	// HostOrder is set when the control bits came in the order of Linux's siw, which is not the
+	// RFC's.
 	HostOrder bool `json:"host_order,omitempty"`
 	Raw       Hex  `json:"terminate_hex"`
 }

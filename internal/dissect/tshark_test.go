@@ -296,8 +296,8 @@ func TestTsharkAgreesOnWriter(t *testing.T) {
 	}
 }
 
-// markerCapture has FPDUs of several sizes in both directions, one in each packet, so that there are
-// packets without a marker, with one and with several.
+// markerCapture has FPDUs of several sizes in both directions, one in each packet, so that there
+// are packets without a marker, with one and with several.
 func markerCapture(t *testing.T, toClient bool) string {
 	t.Helper()
 	return record(t, func(w *Writer) {
@@ -329,7 +329,8 @@ func TestTsharkAgreesOnMarkers(t *testing.T) {
 	}
 }
 
-// TestTsharkAgreesOnMarkersInTheMiddle begins captures at all kinds of places of a stream with markers.
+// TestTsharkAgreesOnMarkersInTheMiddle begins captures at all kinds of places of a stream with
+// markers.
 func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
 	for _, begin := range []uint64{0, 8, 12, 256, 504, 508, 512, 900, 1 << 40} {
 		name, n := markersFrom(t, begin, 10, 380, 100, 300, 600, 1000, 1504, 3000, 5, 6, 64000, 20)
@@ -342,8 +343,8 @@ func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
 	}
 }
 
-// markersFrom returns a capture that begins at this offset of a stream with markers, of Sends of so many octets
-// more than those of hello, the same in both directions.
+// markersFrom returns a capture that begins at this offset of a stream with markers, of Sends of so
+// many octets more than those of hello, the same in both directions.
 func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) {
 	t.Helper()
 	return record(t, func(w *Writer) {
@@ -360,8 +361,8 @@ func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) 
 	}), len(sizes)
 }
 
-// TestTsharkFaults keeps what tshark does wrong where it is known: a newer one may do better, and then
-// these cases belong above.
+// TestTsharkFaults keeps what tshark does wrong where it is known: a newer one may do better, and
+// then these cases belong above.
 func TestTsharkFaults(t *testing.T) {
 	t.Run("markers in one direction are expected in both", func(t *testing.T) {
 		name := markerCapture(t, false)

@@ -36,10 +36,11 @@ var (
 )
 
 // Writer writes the octets of connections as a capture in pcapng format, with Ethernet, IP and TCP
-// headers made up around them. All methods, and those of its Flows, may be called from any goroutine.
+// headers made up around them. All methods, and those of its Flows, may be called from any
+// goroutine.
 //
-// It never fails a caller's connection: the first error of the io.Writer ends the capture, and Close
-// returns it. At most 64 KiB wait in memory; they are written out when a Flow is closed.
+// It never fails a caller's connection: the first error of the io.Writer ends the capture, and
+// Close returns it. At most 64 KiB wait in memory; they are written out when a Flow is closed.
 type Writer struct {
 	now func() time.Time
 
@@ -69,7 +70,8 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer(), used: map[pair]bool{}}, nil
 }
 
-// Flush writes out what waits in memory and returns the first error that occurred in writing the file.
+// Flush writes out what waits in memory and returns the first error that occurred in writing the
+// file.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +79,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Err returns why nothing is recorded any more: the first error that occurred in writing the file, or
-// os.ErrClosed. It is nil while all is well.
+// Err returns why nothing is recorded any more: the first error that occurred in writing the file,
+// or os.ErrClosed. It is nil while all is well.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,8 +90,8 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close ends the capture and returns the first error that occurred in writing it. Flows still open stay
-// without a FIN. Further calls return the same.
+// Close ends the capture and returns the first error that occurred in writing it. Flows still open
+// stay without a FIN. Further calls return the same.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,10 +102,11 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Flow begins a connection: its handshake is written now. initiator says that the local end opened the
-// connection. Addresses that are not IP addresses with a port, of both ends in the same family, are
-// replaced by made-up ones. So is the opening end's port where there has been a Flow between these two ends
-// before, such as that of the other end of the same connection: Wireshark would mix them up.
+// Flow begins a connection: its handshake is written now. initiator says that the local end opened
+// the connection. Addresses that are not IP addresses with a port, of both ends in the same family,
+// are replaced by made-up ones. So is the opening end's port where there has been a Flow between
+// these two ends before, such as that of the other end of the same connection: Wireshark would mix
+// them up.
 func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,7 +171,8 @@ func addrPort(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
 }
 
-// packetLocked appends one packet to the file, with the time of now: under the lock it can't run backwards.
+// packetLocked appends one packet to the file, with the time of now: under the lock it can't run
+// backwards.
 //
 // +checklocks:w.mu
 func (w *Writer) packetLocked(stack ...gopacket.SerializableLayer) {

@@ -235,7 +235,8 @@ func TestWriterReportsErrors(t *testing.T) {
 	}
 }
 
-// TestWriterKeepsFlowsApart: the two ends of one connection, and the same connection again, can be told apart.
+// TestWriterKeepsFlowsApart: the two ends of one connection, and the same connection again, can be
+// told apart.
 func TestWriterKeepsFlowsApart(t *testing.T) {
 	var file bytes.Buffer
 	w := newWriter(t, &file)
@@ -278,8 +279,8 @@ func TestFiller(t *testing.T) {
 	}
 }
 
-// TestWriterBuffersLittle: what was recorded is in the file but for 64 KiB, and all of it once a Flow is
-// closed.
+// TestWriterBuffersLittle: what was recorded is in the file but for 64 KiB, and all of it once a
+// Flow is closed.
 func TestWriterBuffersLittle(t *testing.T) {
 	var file bytes.Buffer
 	w := newWriter(t, &file)

@@ -7,9 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// A holder is a goroutine that has locked something. The runtime gives the place of one that has ended to another one, which
-// then has its holder, so there are no more of them than there ever were goroutines at the same time. None but the goroutine
-// itself uses its holder, apart from Counts. (Where goroutine returns a number, which never comes again, a holder stays for each.)
+// A holder is a goroutine that has locked something. The runtime gives the place of one that has
+// ended to another one, which then has its holder, so there are no more of them than there ever
+// were goroutines at the same time. None but the goroutine itself uses its holder, apart from
+// Counts. (Where goroutine returns a number, which never comes again, a holder stays for each.)
 type holder struct {
 	g      uintptr
 	n      int
@@ -21,8 +22,8 @@ type holder struct {
 // buckets have all holders, by g.
 var buckets [1024]atomic.Pointer[holder]
 
-// The functions below are invisible to the race detector. What they do orders nothing that it looks at, or it would miss
-// races between goroutines that lock different mutexes.
+// The functions below are invisible to the race detector. What they do orders nothing that it looks
+// at, or it would miss races between goroutines that lock different mutexes.
 
 // holderOf returns the holder of goroutine g, which calls it.
 //
@@ -45,8 +46,8 @@ func holderOf(g uintptr) *holder {
 	return h
 }
 
-// acquire notes that goroutine g has got a lock of rank r. With inOrder it notes nothing, and returns the innermost one,
-// if g holds a lock of rank r or one behind it.
+// acquire notes that goroutine g has got a lock of rank r. With inOrder it notes nothing, and
+// returns the innermost one, if g holds a lock of rank r or one behind it.
 //
 //go:norace
 func acquire(g uintptr, r rank, inOrder bool) (outer rank, ok bool) {
@@ -87,8 +88,8 @@ func release(g uintptr, r rank) bool {
 	return true
 }
 
-// countNested counts a lock of rank r that goroutine g gets inside another one, which it holds. It reports false if g
-// holds none.
+// countNested counts a lock of rank r that goroutine g gets inside another one, which it holds. It
+// reports false if g holds none.
 //
 //go:norace
 func countNested(g uintptr, r rank) bool {
@@ -102,8 +103,8 @@ func countNested(g uintptr, r rank) bool {
 	return false
 }
 
-// Counts returns how often each rank has been locked so far, by name. Those of locks that are no mutexes count, too. What
-// goroutines lock meanwhile may be missing.
+// Counts returns how often each rank has been locked so far, by name. Those of locks that are no
+// mutexes count, too. What goroutines lock meanwhile may be missing.
 func Counts() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for r := range numRanks {

@@ -7,11 +7,12 @@ import "sync"
 // A Mutex is a sync.Mutex of rank R.
 type Mutex[R Rank] = sync.Mutex
 
-// An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it again.
+// An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it
+// again.
 type RWMutex[R Rank] = sync.RWMutex
 
-// LockNested locks m, a Mutex or an RWMutex, while this goroutine holds another one of the same rank. It is for a tree of
-// locks, which is locked from its root: see doc.go.
+// LockNested locks m, a Mutex or an RWMutex, while this goroutine holds another one of the same
+// rank. It is for a tree of locks, which is locked from its root: see doc.go.
 //
 // +checklocksignore: it leaves m locked
 func LockNested(m sync.Locker) { m.Lock() }
@@ -21,7 +22,8 @@ func LockNested(m sync.Locker) { m.Lock() }
 // +checklocksignore: it finds m locked
 func UnlockNested(m sync.Locker) { m.Unlock() }
 
-// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1.
+// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of
+// capacity 1.
 func Acquired[R Rank]() {}
 
 // Released says that this goroutine has let go of it, or is about to hand it to another goroutine.

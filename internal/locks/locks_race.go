@@ -28,7 +28,8 @@ func (m *Mutex[R]) Unlock() {
 	Released[R]()
 }
 
-// An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it again.
+// An RWMutex is a sync.RWMutex of rank R. A goroutine that holds it for reading must not lock it
+// again.
 type RWMutex[R Rank] struct{ mu sync.RWMutex }
 
 // Lock locks m as that of a Mutex does.
@@ -93,19 +94,19 @@ func (m *RWMutex[R]) lockNested() {
 
 func (m *RWMutex[R]) unlockNested() { m.mu.Unlock() }
 
-// LockNested locks m while this goroutine holds another lock of the same rank, and panics if it holds none. It is for a
-// tree of locks, which is locked from its root: see doc.go.
+// LockNested locks m while this goroutine holds another lock of the same rank, and panics if it
+// holds none. It is for a tree of locks, which is locked from its root: see doc.go.
 func LockNested(m nestable) { m.lockNested() }
 
 // UnlockNested unlocks what LockNested has locked.
 func UnlockNested(m nestable) { m.unlockNested() }
 
-// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of capacity 1. It panics
-// as Lock does.
+// Acquired says that this goroutine has got a lock that is none of the above, such as a channel of
+// capacity 1. It panics as Lock does.
 func Acquired[R Rank]() { note[R](true) }
 
-// Released says that this goroutine has let go of it, or is about to hand it to another goroutine. It panics if this
-// goroutine has not got one.
+// Released says that this goroutine has let go of it, or is about to hand it to another goroutine.
+// It panics if this goroutine has not got one.
 func Released[R Rank]() {
 	var r R
 	if !release(goroutine(), r.rank()) {
@@ -121,8 +122,8 @@ func nest[R Rank]() {
 	}
 }
 
-// note notes that this goroutine has got a lock, or is to wait for it. With inOrder the rank must come behind all that
-// the goroutine holds.
+// note notes that this goroutine has got a lock, or is to wait for it. With inOrder the rank must
+// come behind all that the goroutine holds.
 func note[R Rank](inOrder bool) {
 	var r R
 	if outer, ok := acquire(goroutine(), r.rank(), inOrder); !ok {

@@ -1,6 +1,7 @@
 package locks
 
-// A Rank is the place of a kind of lock in the order. Its types are in this file, and they have no values to speak of.
+// A Rank is the place of a kind of lock in the order. Its types are in this file, and they have no
+// values to speak of.
 type Rank interface{ rank() rank }
 
 // A rank is the number of a Rank: a goroutine locks in ascending order.

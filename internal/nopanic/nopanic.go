@@ -1,5 +1,5 @@
-// Package nopanic is for the TestMain of packages that use extsock: an extended socket turns a panic of its own into
-// the end of a connection, and so a test could pass over it.
+// Package nopanic is for the TestMain of packages that use extsock: an extended socket turns a
+// panic of its own into the end of a connection, and so a test could pass over it.
 package nopanic
 
 import (

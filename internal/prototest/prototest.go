@@ -1,7 +1,9 @@
-// Package prototest has what the tests of more than one package need. It imports no package of ours, so that the tests
-// inside mpa, ddp and rdmap can use it, and the segments that it builds owe nothing to the code under test.
+// Package prototest has what the tests of more than one package need. It imports no package of
+// ours, so that the tests inside mpa, ddp and rdmap can use it, and the segments that it builds owe
+// nothing to the code under test.
 //
-// A package that uses one of these functions often gives it a short name in one of its helper files:
+// A package that uses one of these functions often gives it a short name in one of its helper
+// files:
 //
 //	var unhex = prototest.Unhex
 package prototest
@@ -17,7 +19,8 @@ import (
 	"time"
 )
 
-// Unhex decodes hexadecimal digits, with white space anywhere between the bytes. It panics where there is anything else.
+// Unhex decodes hexadecimal digits, with white space anywhere between the bytes. It panics where
+// there is anything else.
 func Unhex(s string) []byte {
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
@@ -26,7 +29,8 @@ func Unhex(s string) []byte {
 	return b
 }
 
-// Seeded returns a source of random numbers, and logs its seed. RDDP_SEED in the environment repeats a run.
+// Seeded returns a source of random numbers, and logs its seed. RDDP_SEED in the environment
+// repeats a run.
 func Seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -47,7 +51,8 @@ func TimeLimit(t testing.TB) context.Context {
 	return ctx
 }
 
-// Pattern returns n bytes that differ from place to place, and everywhere from those of another seed, modulo 256.
+// Pattern returns n bytes that differ from place to place, and everywhere from those of another
+// seed, modulo 256.
 func Pattern[S int | byte](n int, seed S) []byte {
 	b := make([]byte, n)
 	for i := range b {

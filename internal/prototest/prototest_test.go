@@ -54,7 +54,8 @@ func TestUnhex(t *testing.T) {
 	prototest.Unhex("0g")
 }
 
-// TestPattern: two patterns have no byte in common, and a pattern does not repeat itself within 64 KiB.
+// TestPattern: two patterns have no byte in common, and a pattern does not repeat itself within 64
+// KiB.
 func TestPattern(t *testing.T) {
 	a, b := prototest.Pattern(1<<16, byte(3)), prototest.Pattern(1<<16, 4)
 	for i := range a {

@@ -50,8 +50,8 @@ func (r ReadRequest) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, r.SourceTO)
 }
 
-// ParseReadRequest reads the header from the front of b and returns what follows it, which aliases b.
-// The only error is that b is too short.
+// ParseReadRequest reads the header from the front of b and returns what follows it, which aliases
+// b. The only error is that b is too short.
 func ParseReadRequest(b []byte) (r ReadRequest, rest []byte, err error) {
 	if err := checkLen(b, OpReadRequest, ReadRequestLen); err != nil {
 		return ReadRequest{}, b, err
@@ -117,8 +117,8 @@ func (r AtomicRequest) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, r.CompareMask)
 }
 
-// ParseAtomicRequest reads the header from the front of b and returns what follows it, which aliases
-// b. The error is that b is too short, or wraps ErrAtomicOp.
+// ParseAtomicRequest reads the header from the front of b and returns what follows it, which
+// aliases b. The error is that b is too short, or wraps ErrAtomicOp.
 func ParseAtomicRequest(b []byte) (r AtomicRequest, rest []byte, err error) {
 	if err := checkLen(b, OpAtomicRequest, AtomicRequestLen); err != nil {
 		return AtomicRequest{}, b, err
@@ -133,8 +133,8 @@ func ParseAtomicRequest(b []byte) (r AtomicRequest, rest []byte, err error) {
 		Compare:     binary.BigEndian.Uint64(b[36:]),
 		CompareMask: binary.BigEndian.Uint64(b[44:]),
 	}
-	// "an error MUST be surfaced in response to delivery … of an Atomic Operation Request Message with
-	// an Atomic Operation Code that the RNIC does not support" (RFC 7306 §5.2.1)
+	// "an error MUST be surfaced in response to delivery … of an Atomic Operation Request Message
+	// with an Atomic Operation Code that the RNIC does not support" (RFC 7306 §5.2.1)
 	if r.Op != AtomicFetchAdd && r.Op != AtomicCmpSwap {
 		return AtomicRequest{}, b, fmt.Errorf("%v: %w", r.Op, ErrAtomicOp)
 	}
@@ -156,8 +156,8 @@ func (r AtomicResponse) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, r.Original)
 }
 
-// ParseAtomicResponse reads the header from the front of b and returns what follows it, which aliases
-// b. The only error is that b is too short.
+// ParseAtomicResponse reads the header from the front of b and returns what follows it, which
+// aliases b. The only error is that b is too short.
 func ParseAtomicResponse(b []byte) (r AtomicResponse, rest []byte, err error) {
 	if err := checkLen(b, OpAtomicResponse, AtomicResponseLen); err != nil {
 		return AtomicResponse{}, b, err

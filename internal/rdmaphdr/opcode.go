@@ -58,8 +58,8 @@ func (o Opcode) IsExtension() bool { return OpImmediate <= o && o <= OpAtomicRes
 // IsImmediate reports whether the message is Immediate Data.
 func (o Opcode) IsImmediate() bool { return o == OpImmediate || o == OpImmediateSE }
 
-// IsTagged reports whether the message names a Tagged Buffer. All others use an Untagged one, of the
-// Queue that queue returns.
+// IsTagged reports whether the message names a Tagged Buffer. All others use an Untagged one, of
+// the Queue that queue returns.
 func (o Opcode) IsTagged() bool { return o == OpWrite || o == OpReadResponse }
 
 // Queue returns the queue of an Untagged message (RFC 5040 figure 4, RFC 7306 §4.1).

@@ -2,5 +2,6 @@
 
 package testmode
 
-// Full is true with the build tag conformance. Tests then run with the counts that the requirements name, which takes minutes.
+// Full is true with the build tag conformance. Tests then run with the counts that the requirements
+// name, which takes minutes.
 const Full = false

@@ -1,5 +1,5 @@
-// Package testmode tells tests in what way they were built: it has a constant for each build tag that changes what a test
-// asserts or how much it does.
+// Package testmode tells tests in what way they were built: it has a constant for each build tag
+// that changes what a test asserts or how much it does.
 package testmode
 
 import "testing"
@@ -15,6 +15,6 @@ func Count(full, short int) int {
 // Cases returns n if Full is true, and else a hundredth of it.
 func Cases(n int) int { return Count(n, n/100) }
 
-// Slow reports whether tests of many rounds have to do with fewer: under the race detector everything takes ten times as
-// long, and -short asks for it.
+// Slow reports whether tests of many rounds have to do with fewer: under the race detector
+// everything takes ten times as long, and -short asks for it.
 func Slow() bool { return Race || testing.Short() }

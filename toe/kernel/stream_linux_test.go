@@ -146,8 +146,8 @@ func TestEMSSIsRefreshed(t *testing.T) {
 	}
 }
 
-// "using the TCP_NODELAY socket option to disable the Nagle [RFC896] algorithm will usually result in many of the segments
-// starting with an FPDU" (RFC 5044 §5.1)
+// "using the TCP_NODELAY socket option to disable the Nagle [RFC896] algorithm will usually result
+// in many of the segments starting with an FPDU" (RFC 5044 §5.1)
 // MPA-5044-5.1-4
 func TestNewSwitchesNagleOff(t *testing.T) {
 	x, _ := pairOf(t, &Backend{})

@@ -48,9 +48,9 @@ func (s *stream) CloseWrite() error {
 	return s.opError("close", err)
 }
 
-// closeConnWrite is CloseWrite of conn. That of crypto/tls sets a write deadline of 5 s, after which
-// the peer could never be told of the end. closeConnWrite takes that deadline away again and again,
-// and puts it back in the end, as crypto/tls leaves it.
+// closeConnWrite is CloseWrite of conn. That of crypto/tls sets a write deadline of 5 s, after
+// which the peer could never be told of the end. closeConnWrite takes that deadline away again and
+// again, and puts it back in the end, as crypto/tls leaves it.
 func (s *stream) closeConnWrite() error {
 	c := s.conn.(halfCloser)
 	if _, ok := s.conn.(handshaker); !ok {

@@ -33,8 +33,8 @@ func New(c net.Conn) toe.Stream {
 	return newStream(c, shakes)
 }
 
-// NewBuffered is New for a byte stream whose Write must not be interrupted: one that is useless once
-// a Write of it has timed out.
+// NewBuffered is New for a byte stream whose Write must not be interrupted: one that is useless
+// once a Write of it has timed out.
 //
 // All writes go through the send buffer. Write returns when everything is in the buffer. The write
 // deadline bounds waiting for room, never a Write of c. A Write whose deadline passes returns how
@@ -333,9 +333,9 @@ func (s *stream) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through that,
-// it bounds a Write of conn too. The bytes in the send buffer go out whatever the deadline is, so
-// conn has none while feed runs.
+// SetWriteDeadline bounds waiting for room in the send buffer. Unless every write goes through
+// that, it bounds a Write of conn too. The bytes in the send buffer go out whatever the deadline
+// is, so conn has none while feed runs.
 func (s *stream) SetWriteDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -67,7 +67,8 @@ func (s *stream) startFeed() {
 	}
 }
 
-// feed empties the send buffer into conn. Then it half-closes and closes conn if that was asked for.
+// feed empties the send buffer into conn. Then it half-closes and closes conn if that was asked
+// for.
 func (s *stream) feed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

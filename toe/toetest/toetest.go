@@ -4,7 +4,8 @@
 //		toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) { … })
 //	}
 //
-// [ReadSegment] and [WriteBatch] are simple forms of the two calls of a Stream that tests need most.
+// [ReadSegment] and [WriteBatch] are simple forms of the two calls of a Stream that tests need
+// most.
 package toetest
 
 import (

@@ -119,8 +119,8 @@ func TestOldestMakesWay(t *testing.T) {
 	}
 }
 
-// TestTornIsSeen mixes the images of a slot before, in the middle of, and after a SET: every run of octets of the
-// one inside the other, as a source that is fetched in any order may give.
+// TestTornIsSeen mixes the images of a slot before, in the middle of, and after a SET: every run of
+// octets of the one inside the other, as a source that is fetched in any order may give.
 func TestTornIsSeen(t *testing.T) {
 	before, after := make([]byte, slotLen), make([]byte, slotLen)
 	putSlot(before, 4, "key", bytes.Repeat([]byte("old"), 20))
@@ -159,8 +159,8 @@ func TestTornIsSeen(t *testing.T) {
 	}
 }
 
-// TestGetWhileServerIsBusy stops the server's program in the middle of a SET. The GET of that key reads again
-// until the SET is over; those of other buckets don't notice: nobody serves them.
+// TestGetWhileServerIsBusy stops the server's program in the middle of a SET. The GET of that key
+// reads again until the SET is over; those of other buckets don't notice: nobody serves them.
 func TestGetWhileServerIsBusy(t *testing.T) {
 	var busy atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
@@ -221,8 +221,8 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many GETs and SETs of few keys at once. No GET gives the value of another key, or one
-// that never was, or one older than what was there before it began.
+// TestConcurrent has many GETs and SETs of few keys at once. No GET gives the value of another key,
+// or one that never was, or one older than what was there before it began.
 func TestConcurrent(t *testing.T) {
 	const writers, readers, rounds = 2, 4, 150
 	address := start(t, 2, nil)
@@ -230,7 +230,8 @@ func TestConcurrent(t *testing.T) {
 	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none makes way
 	answered := make([]atomic.Int64, writers) // the newest round whose SETs have been answered
 
-	// A writer has keys of its own. Its value of a round is that number, and the key again and again.
+	// A writer has keys of its own. Its value of a round is that number, and the key again and
+	// again.
 	value := func(key string, round int) []byte {
 		b := binary.BigEndian.AppendUint64(nil, uint64(round))
 		return append(b, strings.Repeat(key, MaxValue-8-round%50)...)
@@ -293,7 +294,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses has the server in a process of its own, as it would be, and then without a server.
+// TestTwoProcesses has the server in a process of its own, as it would be, and then without a
+// server.
 func TestTwoProcesses(t *testing.T) {
 	ctx := soon(t)
 	server := exec.CommandContext(ctx, os.Args[0])
@@ -343,8 +345,8 @@ func serveForTest() {
 	log.Fatal(s.Serve(l))
 }
 
-// TestServerGone has the server take its table back: that ends a client's connection at its next GET, by a
-// Terminate that says why.
+// TestServerGone has the server take its table back: that ends a client's connection at its next
+// GET, by a Terminate that says why.
 func TestServerGone(t *testing.T) {
 	s, err := NewServer(1)
 	if err != nil {

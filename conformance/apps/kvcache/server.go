@@ -81,7 +81,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	return (&extsock.ListenConfig{Config: s.config}).Listen(ctx, "tcp", address)
 }
 
-// Serve serves the connections that l accepts until l is closed, and returns when the last one has gone.
+// Serve serves the connections that l accepts until l is closed, and returns when the last one has
+// gone.
 func (s *Server) Serve(l net.Listener) error {
 	var clients sync.WaitGroup
 	defer clients.Wait()

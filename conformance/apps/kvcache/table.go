@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 )
 
-// The table is an array of buckets, a bucket an array of slots. A key is in the bucket that its hash says, in any
-// slot, and a slot is, in network byte order:
+// The table is an array of buckets, a bucket an array of slots. A key is in the bucket that its
+// hash says, in any slot, and a slot is, in network byte order:
 //
 //	  0  Version   8 octets; odd while the slot is being written, 0 while it never was
 //	  8  Checksum  4 octets: CRC32C of what stands from 12 to the end, the second Version included

@@ -23,7 +23,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// env is the environment variable that makes a test binary the other process. Its value is a Peers in JSON.
+// env is the environment variable that makes a test binary the other process. Its value is a Peers
+// in JSON.
 const env = "RDDP_SLOW_PEERS"
 
 // requestLen is the length in bytes of the MPA Request that slow peers begin and never end.
@@ -37,7 +38,8 @@ type Peers struct {
 	Sends   []byte // what each connection sends at once
 }
 
-// Main runs the peers and exits if this process is one that Start has started. Otherwise it does nothing.
+// Main runs the peers and exits if this process is one that Start has started. Otherwise it does
+// nothing.
 func Main() {
 	job := os.Getenv(env)
 	if job == "" {
@@ -55,8 +57,9 @@ func Main() {
 	os.Exit(0)
 }
 
-// run opens N connections. Connection i sends i mod 20 bytes of a Request, one byte a second, unless the peers are to
-// be silent. The process says "open" when all connections are open, and ends when its standard input does.
+// run opens N connections. Connection i sends i mod 20 bytes of a Request, one byte a second,
+// unless the peers are to be silent. The process says "open" when all connections are open, and
+// ends when its standard input does.
 func (p Peers) run() error {
 	time.AfterFunc(2*time.Minute, func() { os.Exit(1) }) // the parent may be gone
 	conns := make([]net.Conn, p.N)
@@ -94,7 +97,8 @@ func dribble(conns []net.Conn) {
 	}
 }
 
-// Start runs the peers in another process until the test ends. It returns when all connections are open.
+// Start runs the peers in another process until the test ends. It returns when all connections are
+// open.
 func Start(t testing.TB, p Peers) {
 	t.Helper()
 	job, err := json.Marshal(p)

@@ -71,7 +71,8 @@ func run(out io.Writer) error {
 	return nil
 }
 
-// folder returns the import path of the test's package below the module's root, as go test takes it.
+// folder returns the import path of the test's package below the module's root, as go test takes
+// it.
 func folder(t requirements.Test) string { return "./" + path.Dir(t.File) }
 
 // runTests runs the tests, package by package, and returns those that pass, as folder and name.

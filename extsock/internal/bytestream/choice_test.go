@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestChoiceTriesTheOtherWay: after both ways have been tried, long Writes go the way that costs less, and each 32nd goes
-// the other one, to see whether that has changed.
+// TestChoiceTriesTheOtherWay: after both ways have been tried, long Writes go the way that costs
+// less, and each 32nd goes the other one, to see whether that has changed.
 func TestChoiceTriesTheOtherWay(t *testing.T) {
 	for _, offers := range []bool{false, true} { // the way that costs less
 		var c Choice
@@ -47,8 +47,8 @@ func TestChoiceFollowsAChange(t *testing.T) {
 	}
 }
 
-// TestBurst: the fourth Write that begins within 20 µs of the one before it is quick, and so are the next ones, until one
-// is late or an answer.
+// TestBurst: the fourth Write that begins within 20 µs of the one before it is quick, and so are
+// the next ones, until one is late or an answer.
 func TestBurst(t *testing.T) {
 	var b Burst
 	for i, tt := range []struct {

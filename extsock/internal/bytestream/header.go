@@ -57,10 +57,10 @@ func (k Kind) String() string {
 
 // Lengths and limits, in bytes.
 //
-// When a Read is over before the Write that it has lent its memory to, all of the grant is copied to memory of the
-// connection. The Read's deadline and Close wait for that copy, so MaxGrant bounds it. MaxGrant is not shorter than any
-// crossover, so a longer Write goes on with the next offer. When a Write's deadline passes, a few RDMA Writes may have to
-// be copied, so piece bounds these.
+// When a Read is over before the Write that it has lent its memory to, all of the grant is copied
+// to memory of the connection. The Read's deadline and Close wait for that copy, so MaxGrant bounds
+// it. MaxGrant is not shorter than any crossover, so a longer Write goes on with the next offer.
+// When a Write's deadline passes, a few RDMA Writes may have to be copied, so piece bounds these.
 const (
 	HeaderLen = 4
 	lengthLen = 4               // of an offer's or a done's Length
@@ -78,8 +78,8 @@ const (
 const (
 	// Reserve is how many credits data, offers and their ends leave.
 	Reserve = 2
-	// ExtraBuffers is how many buffers an end has that the peer gets no credits for: for the end of the stream, and
-	// for a cancel, of which there is at most one.
+	// ExtraBuffers is how many buffers an end has that the peer gets no credits for: for the end of
+	// the stream, and for a cancel, of which there is at most one.
 	ExtraBuffers = 2
 	// MinCredits is the smallest number of receive buffers of an end.
 	MinCredits = 4
@@ -96,8 +96,8 @@ func (h Header) AppendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(append(b, byte(h.Kind), flags), h.Credits)
 }
 
-// ParseHeader reads a header from the front of b and returns what follows it. The error, an ErrStream, is that b is too
-// short or that the peer does not keep to the format.
+// ParseHeader reads a header from the front of b and returns what follows it. The error, an
+// ErrStream, is that b is too short or that the peer does not keep to the format.
 func ParseHeader(b []byte) (h Header, rest []byte, err error) {
 	if len(b) < HeaderLen {
 		return Header{}, b, fmt.Errorf("%w: message of %d bytes", ErrStream, len(b))

@@ -18,8 +18,8 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// An end is one end of a stream under test: a Sender, a Receiver, and what a driver and a program have around them. The
-// queue pair below is two lists, of what is posted and of what TCP has taken.
+// An end is one end of a stream under test: a Sender, a Receiver, and what a driver and a program
+// have around them. The queue pair below is two lists, of what is posted and of what TCP has taken.
 type end struct {
 	t    fataler
 	tx   *Sender
@@ -128,7 +128,8 @@ func (e *end) complete(n int) {
 	e.tx.Completed(done)
 }
 
-// takeBack ends the long Write under way as a driver does whose deadline has passed. It returns how many bytes go out.
+// takeBack ends the long Write under way as a driver does whose deadline has passed. It returns how
+// many bytes go out.
 func (e *end) takeBack() int {
 	e.tx.GiveUp()
 	var done []rdmap.Completion

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A program writes to one end and reads from it, as Write and Read of a connection do. What it has written, less what was
-// taken back, is what the peer's program must read.
+// A program writes to one end and reads from it, as Write and Read of a connection do. What it has
+// written, less what was taken back, is what the peer's program must read.
 type program struct {
 	*end
 	written []byte // what Writes have reported
@@ -94,8 +94,9 @@ func (p *program) wait(t *rapid.T) {
 	}
 }
 
-// TestSameBytes: whatever the programs do, and whenever messages are sent, arrive and complete, the bytes read are those
-// written, credits are neither invented nor negative, and nothing stands still while both programs read.
+// TestSameBytes: whatever the programs do, and whenever messages are sent, arrive and complete, the
+// bytes read are those written, credits are neither invented nor negative, and nothing stands still
+// while both programs read.
 func TestSameBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := newPair(t, rapid.IntRange(MinCredits, 12).Draw(t, "buffers"), 40)

@@ -6,8 +6,9 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Receiver is the state of the way in: what the peer may send next, and the reader's side of the rendezvous. The zero
-// value is the state at the start. It has no lock: the goroutine that receives has it to itself.
+// A Receiver is the state of the way in: what the peer may send next, and the reader's side of the
+// rendezvous. The zero value is the state at the start. It has no lock: the goroutine that receives
+// has it to itself.
 type Receiver struct {
 	eof     bool         // the end of the stream has come
 	granted bool         // grant is open: neither done nor cancel has come for it
@@ -31,18 +32,19 @@ type Buffer uint8
 
 // The buffers.
 const (
-	// DataBuffer is that of data, of an offer or of a done. Once it is free again the driver asks the Window whether the
-	// credit goes back.
+	// DataBuffer is that of data, of an offer or of a done. Once it is free again the driver asks
+	// the Window whether the credit goes back.
 	DataBuffer Buffer = iota
-	// ControlBuffer is that of a grant or of a message with credits only. It is free at once, and the credit is never
-	// kept back: the peer may have no other for its next message of that kind.
+	// ControlBuffer is that of a grant or of a message with credits only. It is free at once, and
+	// the credit is never kept back: the peer may have no other for its next message of that kind.
 	ControlBuffer
 	// ExtraBuffer is one of ExtraBuffers, which the peer uses once and without a credit.
 	ExtraBuffer
 )
 
-// Arrived takes in a message that has been placed, its first HeaderLen bytes in head and the others in body. A shorter
-// message is all in head. The error, an ErrStream, is that the peer may not send that message now: the stream is to end.
+// Arrived takes in a message that has been placed, its first HeaderLen bytes in head and the others
+// in body. A shorter message is all in head. The error, an ErrStream, is that the peer may not send
+// that message now: the stream is to end.
 //
 // The driver carries out what the Arrival says:
 //
@@ -106,22 +108,23 @@ func (r *Receiver) offered(n int) error {
 	return nil
 }
 
-// Answer notes how the offer that has just arrived is answered: with memory, or with a refusal if h has no length.
+// Answer notes how the offer that has just arrived is answered: with memory, or with a refusal if h
+// has no length.
 func (r *Receiver) Answer(h rdmap.Handle) {
 	r.grant, r.granted, r.placed = h, h.Len > 0, 0
 	r.refused = !r.granted
 }
 
-// Placed takes in that an RDMA Write of the peer's has been placed at h without a gap. What is granted is filled from its
-// first byte on.
+// Placed takes in that an RDMA Write of the peer's has been placed at h without a gap. What is
+// granted is filled from its first byte on.
 func (r *Receiver) Placed(h rdmap.Handle) {
 	if r.granted && h.STag == r.grant.STag && h.TO == r.grant.TO+r.placed {
 		r.placed += uint64(h.Len)
 	}
 }
 
-// done takes in that n bytes have been placed. The peer's word is not enough: the bytes that it has left out would be what
-// was in the reader's memory before.
+// done takes in that n bytes have been placed. The peer's word is not enough: the bytes that it has
+// left out would be what was in the reader's memory before.
 func (r *Receiver) done(n int) error {
 	if !r.granted || n == 0 || uint64(n) > r.placed {
 		return streamError("%d bytes placed by rendezvous", n)
@@ -139,5 +142,6 @@ func (r *Receiver) cancelled() error {
 	return nil
 }
 
-// length returns the Length that b consists of. It is at most the largest int, which has 32 bits on some machines.
+// length returns the Length that b consists of. It is at most the largest int, which has 32 bits on
+// some machines.
 func length(b []byte) int { return int(min(binary.BigEndian.Uint32(b), 1<<31-1)) }

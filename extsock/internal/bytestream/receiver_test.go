@@ -8,7 +8,8 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TestReceiverRules: what the peer may send after what. Of each script all but the last message is in order.
+// TestReceiverRules: what the peer may send after what. Of each script all but the last message is
+// in order.
 func TestReceiverRules(t *testing.T) {
 	const (
 		data, fin, offer, grant = "\x00\x00\x00\x00x", "\x00\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x64", "\x02\x00\x00\x001234567812341234"
@@ -105,7 +106,8 @@ func TestReceiverArrival(t *testing.T) {
 	}
 }
 
-// TestReceiverCountsWhatIsPlaced: only what fills the grant from its first byte on, without a gap, and under its STag.
+// TestReceiverCountsWhatIsPlaced: only what fills the grant from its first byte on, without a gap,
+// and under its STag.
 func TestReceiverCountsWhatIsPlaced(t *testing.T) {
 	var r Receiver
 	r.Answer(rdmap.Handle{STag: 7, TO: 100, Len: 50})
@@ -120,7 +122,8 @@ func TestReceiverCountsWhatIsPlaced(t *testing.T) {
 	}
 }
 
-// TestWindow: it shrinks while there is too little memory, down to the allowance, and grows up to its first size.
+// TestWindow: it shrinks while there is too little memory, down to the allowance, and grows up to
+// its first size.
 func TestWindow(t *testing.T) {
 	w := Window{Now: 10, Most: 10, Least: 8, Unit: 100}
 	for i, tt := range []struct {

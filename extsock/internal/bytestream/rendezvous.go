@@ -8,19 +8,20 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The rendezvous moves a long Write from the writer's memory to the reader's by RDMA Write, with no copy at either end
-// and no buffer in between:
+// The rendezvous moves a long Write from the writer's memory to the reader's by RDMA Write, with no
+// copy at either end and no buffer in between:
 //
 //	writer ── offer: how many bytes ───────────▶ a Read waits, or none
 //	       ◀── grant: handle of its memory ─────
 //	       ── RDMA Writes, done: how many ─────▶ the Read returns
 //
-// The receiving side answers an offer at once, without its program: it grants the memory of a Read that waits for the
-// next byte, and refuses if none does. So a Write never waits longer than it would as data, and two ends that both write
-// first do not wait for each other.
+// The receiving side answers an offer at once, without its program: it grants the memory of a Read
+// that waits for the next byte, and refuses if none does. So a Write never waits longer than it
+// would as data, and two ends that both write first do not wait for each other.
 //
-// A writer offers one Write at a time and sends no data meanwhile, so there is one offer, one grant, and at most one done
-// or cancel for it. After a cancel, which a grant may cross, the writer offers no more.
+// A writer offers one Write at a time and sends no data meanwhile, so there is one offer, one
+// grant, and at most one done or cancel for it. After a cancel, which a grant may cross, the writer
+// offers no more.
 
 // A write is a long Write under way.
 type write struct {
@@ -52,9 +53,9 @@ type offering struct {
 	stale    bool         // a grant has come that had crossed a cancel
 }
 
-// Post begins a long Write, which is sent from where it is. If crossover is positive and no offer has been taken back yet,
-// p is offered to a Read of the peer that waits; when the peer has memory for less than crossover bytes, the rest goes as
-// data.
+// Post begins a long Write, which is sent from where it is. If crossover is positive and no offer
+// has been taken back yet, p is offered to a Read of the peer that waits; when the peer has memory
+// for less than crossover bytes, the rest goes as data.
 func (s *Sender) Post(p []byte, crossover int) {
 	s.write = write{data: p, offers: crossover > 0 && !s.offer.off, minimum: crossover}
 }
@@ -62,15 +63,16 @@ func (s *Sender) Post(p []byte, crossover int) {
 // MayOffer reports whether Post may still offer anything.
 func (s *Sender) MayOffer() bool { return !s.offer.off }
 
-// Write reports whether the long Write is over: everything has been given out, and is completed or detached. owns tells
-// whether requests that are posted refer to its memory.
+// Write reports whether the long Write is over: everything has been given out, and is completed or
+// detached. owns tells whether requests that are posted refer to its memory.
 func (s *Sender) Write() (over, owns bool) {
 	w := &s.write
 	whole := len(w.data) == 0 && (!s.offer.open || s.offer.closing != Data)
 	return s.own == 0 && (whole || w.givenUp), s.own > 0
 }
 
-// GiveUp says that nothing more of the long Write is to be given out. It is over when what has been given out is completed.
+// GiveUp says that nothing more of the long Write is to be given out. It is over when what has been
+// given out is completed.
 func (s *Sender) GiveUp() { s.write.givenUp = true }
 
 // End ends the long Write and returns how many of its bytes go out.
@@ -86,8 +88,9 @@ func (s *Sender) End() (n int) {
 	return n
 }
 
-// Posts yields the requests of the long Write that are posted, the newest first: the driver cancels them one after the
-// other, until one can't be cancelled, when the Write's memory is the caller's again. Then it calls Completed.
+// Posts yields the requests of the long Write that are posted, the newest first: the driver cancels
+// them one after the other, until one can't be cancelled, when the Write's memory is the caller's
+// again. Then it calls Completed.
 func (s *Sender) Posts() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		if s.write.placed && !yield(s.offer.doneID) {
@@ -101,7 +104,8 @@ func (s *Sender) Posts() iter.Seq[uint64] {
 	}
 }
 
-// Detached says that the requests of the long Write that are still posted no longer refer to the Write's memory.
+// Detached says that the requests of the long Write that are still posted no longer refer to the
+// Write's memory.
 func (s *Sender) Detached() {
 	for id := s.slots.head; id < s.slots.tail; id++ {
 		s.slots.at(id).own = false
@@ -175,8 +179,8 @@ func (o *offering) endDue(s *Sender) output {
 	return nothing
 }
 
-// Granted takes in the peer's grant. The error, an ErrStream, is that there was no offer: only a grant that has crossed a
-// cancel may have none, and only one does.
+// Granted takes in the peer's grant. The error, an ErrStream, is that there was no offer: only a
+// grant that has crossed a cancel may have none, and only one does.
 func (s *Sender) Granted(h rdmap.Handle) error {
 	o := &s.offer
 	switch {

@@ -18,7 +18,8 @@ func over(t *testing.T, a *end) int {
 	return a.tx.End()
 }
 
-// TestRendezvous: offer, grant, RDMA Writes, done. The Read has the bytes, and all credits are back where they were.
+// TestRendezvous: offer, grant, RDMA Writes, done. The Read has the bytes, and all credits are back
+// where they were.
 func TestRendezvous(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	data := pattern(2*piece + 5)
@@ -38,7 +39,8 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
-// TestRendezvousInParts: a Read of less gets what it has memory for; the rest is offered again, if that was worth it.
+// TestRendezvousInParts: a Read of less gets what it has memory for; the rest is offered again, if
+// that was worth it.
 func TestRendezvousInParts(t *testing.T) {
 	for _, crossover := range []int{300, 301} {
 		a, b := newPair(t, 32, 104)
@@ -67,7 +69,8 @@ func TestRendezvousInParts(t *testing.T) {
 	}
 }
 
-// TestNextOfferWaitsForTheLast: no second offer, and no data, while memory of the first may have to be taken back.
+// TestNextOfferWaitsForTheLast: no second offer, and no data, while memory of the first may have to
+// be taken back.
 func TestNextOfferWaitsForTheLast(t *testing.T) {
 	a, b := newPair(t, 32, 104)
 	b.want = make([]byte, 300)
@@ -123,8 +126,8 @@ func TestGrantOfMore(t *testing.T) {
 	a.wantOut(t, "offer 200", "write 200 at 7", "done 200")
 }
 
-// TestTakeBackOffer: where a Write is taken back at each moment of its rendezvous, what the peer hears then, and how many
-// bytes go out. steps are requests that TCP has taken.
+// TestTakeBackOffer: where a Write is taken back at each moment of its rendezvous, what the peer
+// hears then, and how many bytes go out. steps are requests that TCP has taken.
 func TestTakeBackOffer(t *testing.T) {
 	for _, tt := range []struct {
 		desc    string
@@ -190,8 +193,8 @@ func TestTakeBackOffer(t *testing.T) {
 	}
 }
 
-// TestEndOfOfferWaitsForCredits: short Writes and the end wait behind the done of an offer that was taken back, which waits
-// for a credit; a cancel waits for none.
+// TestEndOfOfferWaitsForCredits: short Writes and the end wait behind the done of an offer that was
+// taken back, which waits for a credit; a cancel waits for none.
 func TestEndOfOfferWaitsForCredits(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
 	a.tx.Post(pattern(2*piece), 1000)
@@ -222,7 +225,8 @@ func TestEndOfOfferWaitsForCredits(t *testing.T) {
 	a.wantOut(t, "done 1048576", "data 0 FIN")
 }
 
-// TestGrantBehindACancel: a grant may cross the cancel of its offer, once. Without a cancel none comes unasked.
+// TestGrantBehindACancel: a grant may cross the cancel of its offer, once. Without a cancel none
+// comes unasked.
 func TestGrantBehindACancel(t *testing.T) {
 	h := rdmap.Handle{STag: 1, Len: 100}
 	a, _ := newPair(t, 8, 104)

@@ -7,10 +7,11 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// A Sender is the state of the way out: credits, the messages posted, what is to be posted next, and the writer's side of
-// the rendezvous. It has no lock: whoever calls it must have it to itself.
+// A Sender is the state of the way out: credits, the messages posted, what is to be posted next,
+// and the writer's side of the rendezvous. It has no lock: whoever calls it must have it to itself.
 //
-// One Write at a time uses it: Append for a short one; Post, then Write to look at it, then End for a long one.
+// One Write at a time uses it: Append for a short one; Post, then Write to look at it, then End for
+// a long one.
 type Sender struct {
 	longest int // most bytes of data in one message
 	granted int // credits at the start
@@ -46,15 +47,17 @@ type Counts struct {
 	Placed   uint64 // bytes for which a done was posted, which may have been taken back
 }
 
-// NewSender returns the Sender of a stream whose peer has announced so many credits for messages of at most maxMessage
-// bytes, the header included. window is how many messages the peer may send: its credits.
+// NewSender returns the Sender of a stream whose peer has announced so many credits for messages of
+// at most maxMessage bytes, the header included. window is how many messages the peer may send: its
+// credits.
 func NewSender(credits, maxMessage, window int) *Sender {
 	s := &Sender{longest: maxMessage - HeaderLen, granted: credits, credits: credits, window: window}
 	s.slots.ring = make([]*slot, min(2*credits, MaxSlots))
 	return s
 }
 
-// Slots returns how many messages may be posted at a time: the depth of the completion queue that the driver needs.
+// Slots returns how many messages may be posted at a time: the depth of the completion queue that
+// the driver needs.
 func (s *Sender) Slots() int { return len(s.slots.ring) }
 
 // Longest returns the most bytes of data that one message holds.
@@ -112,7 +115,8 @@ func (s *Sender) next() output {
 	return nothing
 }
 
-// finDue reports whether the end of the stream is to be posted. While a Write waits, its done may still be taken back.
+// finDue reports whether the end of the stream is to be posted. While a Write waits, its done may
+// still be taken back.
 func (s *Sender) finDue() bool { return s.closed && !s.fin && !s.offer.open && s.own == 0 }
 
 // creditsDue reports whether a message that carries nothing but credits is worth its own credit.
@@ -123,11 +127,13 @@ func (s *Sender) creditsDue() bool {
 // HasOutput reports whether Next would give a request out.
 func (s *Sender) HasOutput() bool { return s.next() != nothing }
 
-// IsWaiting reports whether messages wait for their Completions or for the send queue: whether Completed is to be called.
+// IsWaiting reports whether messages wait for their Completions or for the send queue: whether
+// Completed is to be called.
 func (s *Sender) IsWaiting() bool { return s.full || !s.slots.isEmpty() }
 
-// Next makes wr the next request for the queue pair, all but its CQ, and reports whether there is one. The driver posts
-// it and calls Posted; if the queue pair does not take it, the driver calls Full.
+// Next makes wr the next request for the queue pair, all but its CQ, and reports whether there is
+// one. The driver posts it and calls Posted; if the queue pair does not take it, the driver calls
+// Full.
 func (s *Sender) Next(wr *rdmap.WorkRequest) bool {
 	s.ready = s.next()
 	if s.ready == nothing {
@@ -164,7 +170,8 @@ func (s *Sender) Next(wr *rdmap.WorkRequest) bool {
 	return true
 }
 
-// Full says that the queue pair has not taken the last request. Next gives it out again after the next Completed.
+// Full says that the queue pair has not taken the last request. Next gives it out again after the
+// next Completed.
 func (s *Sender) Full() {
 	*s.slots.next() = slot{}
 	s.ready, s.full = nothing, true
@@ -206,7 +213,8 @@ func (s *Sender) Posted() {
 	s.ready = nothing
 }
 
-// usesCredit reports whether the message takes a credit when it is posted. Short Writes took theirs before.
+// usesCredit reports whether the message takes a credit when it is posted. Short Writes took theirs
+// before.
 func (o output) usesCredit() bool {
 	switch o {
 	case sendPending, writePart, sendCancel, sendFIN:
@@ -215,8 +223,8 @@ func (o output) usesCredit() bool {
 	return true
 }
 
-// Completed takes in Completions of requests that Next gave out; there may be none. What a full send queue held back is
-// tried again.
+// Completed takes in Completions of requests that Next gave out; there may be none. What a full
+// send queue held back is tried again.
 func (s *Sender) Completed(done []rdmap.Completion) {
 	s.full = false
 	for i := range done {
@@ -257,9 +265,9 @@ func (s *Sender) cancelled(e *slot) {
 	}
 }
 
-// Append copies as much of a short Write as there is room for. n is less than len(p) if the Write has to wait: for the
-// message before it to be sent, for credits, or for the end of an offer. The caller tries again after Completed, Credit
-// and Posted. A finished stream takes nothing.
+// Append copies as much of a short Write as there is room for. n is less than len(p) if the Write
+// has to wait: for the message before it to be sent, for credits, or for the end of an offer. The
+// caller tries again after Completed, Credit and Posted. A finished stream takes nothing.
 func (s *Sender) Append(p []byte) (n int) {
 	if len(p) == 0 || s.closed {
 		return 0
@@ -280,7 +288,8 @@ func (s *Sender) Append(p []byte) (n int) {
 	return n
 }
 
-// hasRoom reports whether a message of short Writes may be begun. It counts a stall if there are no credits.
+// hasRoom reports whether a message of short Writes may be begun. It counts a stall if there are no
+// credits.
 func (s *Sender) hasRoom() bool {
 	switch {
 	case s.offer.open: // its end goes first
@@ -300,14 +309,15 @@ func (s *Sender) stall() {
 	}
 }
 
-// Finish ends the stream behind what has been written. Of a long Write under way only what has been given out still goes.
+// Finish ends the stream behind what has been written. Of a long Write under way only what has been
+// given out still goes.
 func (s *Sender) Finish() { s.closed = true }
 
 // IsFinished reports whether the end of the stream has been posted.
 func (s *Sender) IsFinished() bool { return s.fin }
 
-// Credit takes in n credits that the peer has given back. The error, an ErrStream, is that there are more than at the
-// start.
+// Credit takes in n credits that the peer has given back. The error, an ErrStream, is that there
+// are more than at the start.
 func (s *Sender) Credit(n int) error {
 	s.credits += n
 	if s.credits > s.granted {
@@ -316,8 +326,8 @@ func (s *Sender) Credit(n int) error {
 	return nil
 }
 
-// Freed takes in that n buffers are free again whose credits the peer gets back, and how large the window is now. With
-// control they held a grant or a message with credits only.
+// Freed takes in that n buffers are free again whose credits the peer gets back, and how large the
+// window is now. With control they held a grant or a message with credits only.
 func (s *Sender) Freed(n, window int, control bool) {
 	s.owed += n
 	s.window = window
@@ -326,5 +336,6 @@ func (s *Sender) Freed(n, window int, control bool) {
 	}
 }
 
-// Answer has the peer's offer answered: with memory that the peer may write to, or, if h has no length, with a refusal.
+// Answer has the peer's offer answered: with memory that the peer may write to, or, if h has no
+// length, with a refusal.
 func (s *Sender) Answer(h rdmap.Handle) { s.hasGrant, s.toGrant = true, h }

@@ -26,7 +26,8 @@ func TestShortWritesCombine(t *testing.T) {
 	}
 }
 
-// TestDataLeavesTheReserve: data stops when two credits are left, whatever way it goes, and goes on when there are more.
+// TestDataLeavesTheReserve: data stops when two credits are left, whatever way it goes, and goes on
+// when there are more.
 func TestDataLeavesTheReserve(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		a, b := newPair(t, 6, 104)
@@ -87,8 +88,8 @@ func TestCreditsAreWorthAMessage(t *testing.T) {
 	b.wantOut(t, "data 0 c4")
 }
 
-// TestControlCreditsGoBackSoon: two buffers that held control messages are worth a message, because the peer has no more
-// credits for such messages than that.
+// TestControlCreditsGoBackSoon: two buffers that held control messages are worth a message, because
+// the peer has no more credits for such messages than that.
 func TestControlCreditsGoBackSoon(t *testing.T) {
 	a, _ := newPair(t, 32, 104)
 	a.tx.Freed(1, 32, true)
@@ -131,7 +132,8 @@ func TestTooManyCredits(t *testing.T) {
 	}
 }
 
-// TestEnd: the end goes with the last data, or alone without a credit, once, and behind the Write under way.
+// TestEnd: the end goes with the last data, or alone without a credit, once, and behind the Write
+// under way.
 func TestEnd(t *testing.T) {
 	a, b := newPair(t, 4, 104)
 	a.tx.Append(pattern(3))
@@ -180,7 +182,8 @@ func TestFinishStopsALongWrite(t *testing.T) {
 	a.wantOut(t, "data 100", "data 100", "data 0 FIN")
 }
 
-// TestFullSendQueue: what the queue pair does not take comes again after the next Completed, unchanged.
+// TestFullSendQueue: what the queue pair does not take comes again after the next Completed,
+// unchanged.
 func TestFullSendQueue(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
 	a.tx.Append(pattern(5))
@@ -228,8 +231,8 @@ func TestSlotsRunOut(t *testing.T) {
 	}
 }
 
-// TestTakeBackData: a Write that is taken back gets the credits of its messages back, those in front of it included that
-// they carried, and counts what has gone out.
+// TestTakeBackData: a Write that is taken back gets the credits of its messages back, those in
+// front of it included that they carried, and counts what has gone out.
 func TestTakeBackData(t *testing.T) {
 	for sent := range 5 {
 		a, _ := newPair(t, 8, 104)
@@ -254,7 +257,8 @@ func TestTakeBackData(t *testing.T) {
 	}
 }
 
-// TestTakeBackControlCredits: credits of control messages that a message has not carried after all are due soon again.
+// TestTakeBackControlCredits: credits of control messages that a message has not carried after all
+// are due soon again.
 func TestTakeBackControlCredits(t *testing.T) {
 	a, _ := newPair(t, 32, 104)
 	a.tx.Post(pattern(100), 0)

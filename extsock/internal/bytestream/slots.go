@@ -47,7 +47,8 @@ func (s *slots) place(id uint64) **slot { return &s.ring[id%uint64(len(s.ring))]
 // at returns the slot of a message that is posted.
 func (s *slots) at(id uint64) *slot { return *s.place(id) }
 
-// next returns the slot of the next message, for which there is room. It may hold what an earlier Next prepared.
+// next returns the slot of the next message, for which there is room. It may hold what an earlier
+// Next prepared.
 func (s *slots) next() *slot {
 	e := s.place(s.tail)
 	if n := len(s.free); *e == nil && n > 0 {
@@ -72,7 +73,8 @@ func (s *slots) retire() {
 	}
 }
 
-// fill makes wr the Send of a header and data behind it, which is in the slot's chunk, in its body, or a Write's own.
+// fill makes wr the Send of a header and data behind it, which is in the slot's chunk, in its body,
+// or a Write's own.
 func (e *slot) fill(wr *rdmap.WorkRequest, h Header, data []byte) {
 	wr.Op = rdmap.WorkSend
 	if e.chunk != nil { // with room for the header in front

@@ -1,12 +1,13 @@
 package bytestream
 
-// A Window is how many messages the peer may have on their way here or unread: its credits never exceed the window. The
-// driver has reserved the memory for them, so a message within the peer's credits needs no memory that is not there, and
-// receiving it never waits.
+// A Window is how many messages the peer may have on their way here or unread: its credits never
+// exceed the window. The driver has reserved the memory for them, so a message within the peer's
+// credits needs no memory that is not there, and receiving it never waits.
 //
-// The first Least messages are the connection's fixed allowance. The memory of the others comes from a budget that
-// connections share. The window may shrink when the budget does, and grow again up to its first size: the connection then
-// keeps credits back that it owes, or gives back more. The zero value is no window.
+// The first Least messages are the connection's fixed allowance. The memory of the others comes
+// from a budget that connections share. The window may shrink when the budget does, and grow again
+// up to its first size: the connection then keeps credits back that it owes, or gives back more.
+// The zero value is no window.
 type Window struct {
 	Now   int   // messages
 	Most  int   // messages that the peer was told at the start
@@ -20,8 +21,9 @@ func (w *Window) IsOpen() bool { return w.Most > 0 }
 // Reserved returns how many bytes of the budget the window takes.
 func (w *Window) Reserved() int64 { return int64(w.Now-w.Least) * w.Unit }
 
-// Change says how the window should change when a buffer that held data is free again: -1, 0 or 1 messages. room is how
-// many bytes windows may still take from the budget, negative after the limit was lowered.
+// Change says how the window should change when a buffer that held data is free again: -1, 0 or 1
+// messages. room is how many bytes windows may still take from the budget, negative after the limit
+// was lowered.
 func (w *Window) Change(room int64) int {
 	switch {
 	case room < 0 && w.Now > w.Least:
@@ -32,9 +34,9 @@ func (w *Window) Change(room int64) int {
 	return 0
 }
 
-// HandBack takes in that a buffer that held data is free again and the window changes by so many messages, and returns for
-// how many buffers the peer gets its credits back. Only DataBuffers may be kept back: conformance/models/credits.pml shows
-// the standstill otherwise.
+// HandBack takes in that a buffer that held data is free again and the window changes by so many
+// messages, and returns for how many buffers the peer gets its credits back. Only DataBuffers may
+// be kept back: conformance/models/credits.pml shows the standstill otherwise.
 func (w *Window) HandBack(change int) (credits int) {
 	w.Now += change
 	return 1 + change

@@ -72,6 +72,8 @@ func (sameKeys) Read(p []byte) (int, error) {
 // its length. They go out as FPDUs with good CRCs. If raw is set, the input is the stream itself.
 // For every input, nothing panics, no byte outside the Region changes, and every posted request
 // completes. The output is whole FPDUs, and only the last of them may be a Terminate.
+//
+// SEC-5042-6.4-1
 func FuzzReceive(f *testing.F) {
 	r, err := (&ddp.Domain{Random: sameKeys{}}).Register(make([]byte, 64), ddp.RemoteWrite, 1)
 	if err != nil {

@@ -26,11 +26,12 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	}
 }
 
-// readOnce looks into the inbox, and waits if it is empty. again says that Read must look again: another
-// Read was under way, or a message came that did not go to b.
+// readOnce looks into the inbox, and waits if it is empty. again says that Read must look again:
+// another Read was under way, or a message came that did not go to b.
 func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{}) (n int, again bool, err error) {
 	in := d.in
-	// Look whether the way in has ended first, and into the inbox second: nothing comes after the end.
+	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
+	// end.
 	silent := wait.IsClosed(d.silent)
 	found, t := in.begin(b)
 	if found == behind {

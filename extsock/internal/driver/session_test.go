@@ -231,6 +231,8 @@ func (x *session) equal(y *session) bool {
 // TestSessionAnySplit delivers the canonical session cut at every offset, byte by byte, and in
 // random pieces. The Completions, the memory and the answers must be those of the session in one
 // piece.
+//
+// MPA-5044-6-5, MPA-5044-1.2-3, MPA-5044-3-9, MPA-5044-5.1-6, MPA-5044-5.2-1, MPA-5044-A.4-1
 func TestSessionAnySplit(t *testing.T) {
 	stream, begins := canonical(t)
 	whole := runSession(t, stream, nil)
@@ -273,6 +275,8 @@ func TestSessionAnySplit(t *testing.T) {
 // TestSessionCorruption flips each bit of the canonical session, on a whole connection. The
 // messages before the bad FPDU are delivered. No byte of the bad FPDU is placed, nothing behind it
 // is delivered, and the Terminate says CRC.
+//
+// MPA-5044-8-2, MPA-5044-8-12, MPA-5044-6-1
 func TestSessionCorruption(t *testing.T) {
 	stream, begins := canonical(t)
 	// until[k] is the session that ends after the first k FPDUs.
@@ -315,6 +319,8 @@ func TestSessionCorruption(t *testing.T) {
 
 // TestSessionULPDULength delivers a Write and a Send of every length with a good CRC, as the first
 // FPDU and after another FPDU, on a whole connection.
+//
+// DDP-5041-7.1-16, DDP-5041-7.1-20
 func TestSessionULPDULength(t *testing.T) {
 	stag, to, _ := sessionKey(t)
 	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)

@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// Capabilities is the record by which two rddp ends know each other. It stands in the MPA Private Data, in front of
-// the application's. An Initiator announces its own. A Responder answers with its own only if the Request held a
-// record, so a foreign Initiator never sees one.
+// Capabilities is the record by which two rddp ends know each other. It stands in the MPA Private
+// Data, in front of the application's. An Initiator announces its own. A Responder answers with its
+// own only if the Request held a record, so a foreign Initiator never sees one.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -26,19 +26,21 @@ import (
 //	|                              CRC                              |
 //	+---------------+---------------+---------------+---------------+
 //
-// Length is the length of the whole record in octets. A later version may be longer, and a receiver skips what it does
-// not know.
+// Length is the length of the whole record in octets. A later version may be longer, and a receiver
+// skips what it does not know.
 //
-// CRC is CRC32C, most significant octet first. It covers all the Private Data behind the enhanced data of RFC 6581, the
-// application's included, except the CRC itself. Startup frames have no CRC of their own, and two ends that disagree on
-// the mode because of a flipped bit would take headers for data.
+// CRC is CRC32C, most significant octet first. It covers all the Private Data behind the enhanced
+// data of RFC 6581, the application's included, except the CRC itself. Startup frames have no CRC
+// of their own, and two ends that disagree on the mode because of a flipped bit would take headers
+// for data.
 type Capabilities struct {
 	Extensions bool // the end understands the operations of RFC 7306
 	LargeFPDU  bool // FPDUs may be longer than a TCP segment
-	// MaxMessage is the longest Send, in octets, that fits the buffers posted for Read. It is 0 if the application
-	// posts the buffers.
+	// MaxMessage is the longest Send, in octets, that fits the buffers posted for Read. It is 0 if
+	// the application posts the buffers.
 	MaxMessage uint32
-	// ByteStream means that this end wants Read and Write to be a stream of octets. They are if both ends want it.
+	// ByteStream means that this end wants Read and Write to be a stream of octets. They are if
+	// both ends want it.
 	ByteStream bool
 	// Credits is how many messages this end's receive buffers hold.
 	Credits uint16
@@ -93,9 +95,10 @@ func privateDataCRC(begin [6]byte, b []byte) uint32 {
 	return crc32.Update(crc, castagnoli, b[capabilityCRC+4:])
 }
 
-// ParseCapabilities takes the record off the front of a peer's Private Data; rest aliases b. If the Private Data does not
-// begin with a record, all of it belongs to a foreign application: rest is b, and ok is false. If the record was changed
-// on its way, its beginning included, the error is an *mpa.Error with CodeFrame.
+// ParseCapabilities takes the record off the front of a peer's Private Data; rest aliases b. If the
+// Private Data does not begin with a record, all of it belongs to a foreign application: rest is b,
+// and ok is false. If the record was changed on its way, its beginning included, the error is an
+// *mpa.Error with CodeFrame.
 func ParseCapabilities(b []byte) (c Capabilities, rest []byte, ok bool, err error) {
 	if len(b) < capabilityLen {
 		return Capabilities{}, b, false, nil

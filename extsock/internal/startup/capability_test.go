@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// The record on the wire, by hand: magic, version 2, length 20, all flags, 64 KiB, 32 credits, and the CRC, which a
-// bitwise calculation of another language gave.
+// The record on the wire, by hand: magic, version 2, length 20, all flags, 64 KiB, 32 credits, and
+// the CRC, which a bitwise calculation of another language gave.
 var capabilityVector = []byte{'r', 'd', 'd', 'p', 2, 20, 0, 7, 0, 1, 0, 0, 0, 32, 0, 0, 0x96, 0x9a, 0xa2, 0x6c}
 
 // behindCapabilities is the same with private data behind it.
@@ -40,8 +40,8 @@ func TestCapabilityOfALaterVersion(t *testing.T) {
 	}
 }
 
-// TestChangedCapabilities: no record of which one or two bits have been changed, or of the private data behind it, is taken
-// for one that is good, or for a foreign application's.
+// TestChangedCapabilities: no record of which one or two bits have been changed, or of the private
+// data behind it, is taken for one that is good, or for a foreign application's.
 func TestChangedCapabilities(t *testing.T) {
 	changed := func(bits ...int) {
 		b := bytes.Clone(behindCapabilities)

@@ -13,7 +13,8 @@ const (
 	AlreadyClosed Closing = iota
 	// CloseStream means that Close closes the stream, which nothing else uses.
 	CloseStream
-	// Interrupt means that Close closes the stream, and that the goroutine that runs startup does the rest.
+	// Interrupt means that Close closes the stream, and that the goroutine that runs startup does
+	// the rest.
 	Interrupt
 	// CloseDriver means that the driver has the stream.
 	CloseDriver
@@ -21,8 +22,9 @@ const (
 	LeaveOpen
 )
 
-// Close closes the connection as far as startup is concerned, and says what the caller must do. Startup that belongs to
-// a Listener goes on, so that a peer that was on its way in finds a connection that was accepted and closed, as over TCP.
+// Close closes the connection as far as startup is concerned, and says what the caller must do.
+// Startup that belongs to a Listener goes on, so that a peer that was on its way in finds a
+// connection that was accepted and closed, as over TCP.
 func (h *Handshake) Close() Closing {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,8 +94,8 @@ func (h *Handshake) IsGivenUp() bool {
 // +checklocks:h.mu
 func (h *Handshake) isGivenUpLocked() bool { return h.IsClosed() && h.owner != ownedByListener }
 
-// abandonLocked closes a connection whose startup has failed, unless it is closed. The caller then closes the stream,
-// and nothing else does.
+// abandonLocked closes a connection whose startup has failed, unless it is closed. The caller then
+// closes the stream, and nothing else does.
 //
 // +checklocks:h.mu
 func (h *Handshake) abandonLocked() {
@@ -102,8 +104,9 @@ func (h *Handshake) abandonLocked() {
 	}
 }
 
-// SetReadDeadline sets the read deadline of the program. The stream gets it when startup is not under way; in DDP mode
-// the driver reads for all callers, and the stream's deadlines are not the program's.
+// SetReadDeadline sets the read deadline of the program. The stream gets it when startup is not
+// under way; in DDP mode the driver reads for all callers, and the stream's deadlines are not the
+// program's.
 func (h *Handshake) SetReadDeadline(t time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +128,8 @@ func (h *Handshake) SetWriteDeadline(t time.Time) error {
 	return h.stream.SetWriteDeadline(t)
 }
 
-// resetDeadlinesLocked gives the stream the program's deadlines. Errors are those of a closed stream, and come again.
+// resetDeadlinesLocked gives the stream the program's deadlines. Errors are those of a closed
+// stream, and come again.
 //
 // +checklocks:h.mu
 func (h *Handshake) resetDeadlinesLocked() {

@@ -1,9 +1,9 @@
 // Package startup is how a connection begins: from its first byte to DDP mode, or to plain TCP.
 //
-// A [Handshake] is the startup of one connection. It holds one [Phase] and changes it along the arrows of the drawing
-// there. It knows a toe.Stream, the two frames of MPA startup (RFC 5044 §7.1, RFC 6581), and its own rules. It knows no
-// socket and no driver, starts no goroutine, and calls nothing above it but a [Tap], which sees the frames as they pass.
-// What it finds it returns:
+// A [Handshake] is the startup of one connection. It holds one [Phase] and changes it along the
+// arrows of the drawing there. It knows a toe.Stream, the two frames of MPA startup (RFC 5044 §7.1,
+// RFC 6581), and its own rules. It knows no socket and no driver, starts no goroutine, and calls
+// nothing above it but a [Tap], which sees the frames as they pass. What it finds it returns:
 //
 //   - plain TCP, with the bytes that were read ahead, which Read gives out first, and a [Fallback] that says why;
 //   - DDP mode, with the [Peer]: the mpa.Agreement, the peer's capability record and its program's private data;
@@ -12,27 +12,30 @@
 //
 // # How it is driven
 //
-// Each call of a program that uses the connection begins with Enter, which says whether the connection is in TCP mode or
-// in DDP mode, or that the call must wait. Where startup is due, Enter begins it and has its caller start a goroutine
-// that runs it:
+// Each call of a program that uses the connection begins with Enter, which says whether the
+// connection is in TCP mode or in DDP mode, or that the call must wait. Where startup is due, Enter
+// begins it and has its caller start a goroutine that runs it:
 //
 //	accepting    Sniff, if both kinds of peers are welcome; ReceiveRequest; Delay; Ask
 //	             Answer, then Accept or Reject
 //	dialling     Initiate
 //	either       Switched, once the driver has the stream, or NotSwitched
 //
-// A program that begins startup by a call of its own uses Begin instead of Enter. A Listener uses BeginForListener; its
-// startup goes on after Close, so that the peer finds a connection that was accepted and closed, as over TCP.
+// A program that begins startup by a call of its own uses Begin instead of Enter. A Listener uses
+// BeginForListener; its startup goes on after Close, so that the peer finds a connection that was
+// accepted and closed, as over TCP.
 //
 // # Who waits for what
 //
-// No method holds the Handshake's lock while it waits for the peer. Sniff, Initiate, ReceiveRequest, Accept and Reject
-// read from the stream or write to it, and only the goroutine or call that runs startup calls them. They end when their
-// context is done, when their time is over, when the stream is closed, or when the Listener evicts the connection; see
-// [Door]. Sniff has deadlines of its own.
+// No method holds the Handshake's lock while it waits for the peer. Sniff, Initiate,
+// ReceiveRequest, Accept and Reject read from the stream or write to it, and only the goroutine or
+// call that runs startup calls them. They end when their context is done, when their time is over,
+// when the stream is closed, or when the Listener evicts the connection; see [Door]. Sniff has
+// deadlines of its own.
 //
 // # What else is here
 //
-// [Capabilities] is the record by which two rddp ends know each other. [Door] limits the half-open connections of a
-// Listener, and delays addresses whose peers try STags. [Records] is what a Dialer remembers of peers.
+// [Capabilities] is the record by which two rddp ends know each other. [Door] limits the half-open
+// connections of a Listener, and delays addresses whose peers try STags. [Records] is what a Dialer
+// remembers of peers.
 package startup

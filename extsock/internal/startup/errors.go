@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// The errors of startup. Package extsock returns all of them to programs. It documents those that it exports: all but
-// ErrSwitched, which is an ErrMode, ErrHalfOpen and ErrDelayed, which are an ErrLimit, ErrNoRequest and ErrAnswered.
+// The errors of startup. Package extsock returns all of them to programs. It documents those that
+// it exports: all but ErrSwitched, which is an ErrMode, ErrHalfOpen and ErrDelayed, which are an
+// ErrLimit, ErrNoRequest and ErrAnswered.
 var (
 	ErrMode      = errors.New("wrong mode")
 	ErrSwitched  = fmt.Errorf("%w: the connection is in DDP mode already", ErrMode)

@@ -42,7 +42,8 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", int(r))
 }
 
-// A Fallback is why a connection that prefers DDP mode is plain TCP. The zero value means that it is not.
+// A Fallback is why a connection that prefers DDP mode is plain TCP. The zero value means that it
+// is not.
 type Fallback struct {
 	Reason Reason
 	Err    error // what was found
@@ -67,8 +68,8 @@ type Address struct {
 	Network, Address string
 }
 
-// key returns the Address as the key of a map. Addresses that differ only in backends that cannot be compared have the
-// same key.
+// key returns the Address as the key of a map. Addresses that differ only in backends that cannot
+// be compared have the same key.
 func (a Address) key() Address {
 	if a.Backend != nil && !reflect.ValueOf(a.Backend).Comparable() {
 		a.Backend = nil
@@ -79,20 +80,22 @@ func (a Address) key() Address {
 // maxRecords limits how many addresses a Dialer remembers.
 const maxRecords = 1024
 
-// Records is what a Dialer remembers, for a while, of what the peers at addresses have said. The zero value is empty.
+// Records is what a Dialer remembers, for a while, of what the peers at addresses have said. The
+// zero value is empty.
 type Records struct {
 	mu locks.Mutex[locks.Records]
 	m  map[Address]record // +checklocks:mu
 }
 
-// A record is what one peer has said. If why is nil, the peer knows only revision 1 of MPA. Otherwise why says why the
-// address is dialled in plain TCP.
+// A record is what one peer has said. If why is nil, the peer knows only revision 1 of MPA.
+// Otherwise why says why the address is dialled in plain TCP.
 type record struct {
 	until time.Time
 	why   error
 }
 
-// Recall returns why the Dialer should dial a in plain TCP, or nil, and whether the peer knows only revision 1 of MPA.
+// Recall returns why the Dialer should dial a in plain TCP, or nil, and whether the peer knows only
+// revision 1 of MPA.
 func (r *Records) Recall(a Address) (why error, revision1 bool) {
 	a = a.key()
 	r.mu.Lock()
@@ -112,9 +115,9 @@ func (r *Records) Forget(a Address) {
 	delete(r.m, a.key())
 }
 
-// Note remembers for the time d that a is to be dialled in plain TCP because of why, or, if why is nil, that the peer
-// knows only revision 1 of MPA. If there are too many records, Note drops the one that has the least time left. If d is
-// negative, Note does nothing.
+// Note remembers for the time d that a is to be dialled in plain TCP because of why, or, if why is
+// nil, that the peer knows only revision 1 of MPA. If there are too many records, Note drops the
+// one that has the least time left. If d is negative, Note does nothing.
 func (r *Records) Note(a Address, why error, d time.Duration) {
 	if d < 0 {
 		return

@@ -82,8 +82,8 @@ func frameError(err error, n int, reply bool) error {
 	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d bytes of the frame", n), Err: err})
 }
 
-// bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout; the error then names
-// what f waited for.
+// bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout;
+// the error then names what f waited for.
 func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

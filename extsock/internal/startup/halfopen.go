@@ -10,8 +10,8 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Door is where the connections of one Listener come in. It limits how many connections are half open, and it delays
-// the addresses whose peers have tried STags. A nil Door limits nothing.
+// A Door is where the connections of one Listener come in. It limits how many connections are half
+// open, and it delays the addresses whose peers have tried STags. A nil Door limits nothing.
 type Door struct {
 	most  int           // half-open connections; negative: any number
 	delay time.Duration // for each bad STag; negative: none
@@ -21,8 +21,8 @@ type Door struct {
 	until map[string]time.Time // +checklocks:mu
 	known [maxDelayed]string   // +checklocks:mu
 	next  int                  // +checklocks:mu
-	// open holds the *halfOpen values, oldest first. until says when an address is served again. known is a ring of the
-	// keys of until, and next is the place of its next key.
+	// open holds the *halfOpen values, oldest first. until says when an address is served again.
+	// known is a ring of the keys of until, and next is the place of its next key.
 }
 
 const (
@@ -30,12 +30,12 @@ const (
 	maxDelays  = 60   // the longest delay of an address, in delays of one bad STag
 )
 
-// NewDoor returns a Door for at most most half-open connections, which delays an address by delay for each bad STag. A
-// negative value of either means no limit, and no delay.
+// NewDoor returns a Door for at most most half-open connections, which delays an address by delay
+// for each bad STag. A negative value of either means no limit, and no delay.
 func NewDoor(most int, delay time.Duration) *Door { return &Door{most: most, delay: delay} }
 
-// A halfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request yet. The methods of a
-// nil halfOpen do nothing.
+// A halfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request
+// yet. The methods of a nil halfOpen do nothing.
 type halfOpen struct {
 	door *Door
 	gone chan struct{} // closed when the connection has left or was evicted
@@ -43,12 +43,14 @@ type halfOpen struct {
 	element *list.Element // +checklocks:door.mu
 	evicted bool          // +checklocks:door.mu
 	wake    func()        // +checklocks:door.mu
-	// element is nil once the connection is out of the list. wake runs when the connection is evicted.
+	// element is nil once the connection is out of the list. wake runs when the connection is
+	// evicted.
 }
 
-// enter counts one more half-open connection. If there are too many, the oldest is evicted. An honest peer stays half
-// open for one round trip, so the oldest half-open connection is the least likely to be honest. If the newest were
-// evicted, a few silent peers could keep everybody out. enter returns nil if the Door has no limit.
+// enter counts one more half-open connection. If there are too many, the oldest is evicted. An
+// honest peer stays half open for one round trip, so the oldest half-open connection is the least
+// likely to be honest. If the newest were evicted, a few silent peers could keep everybody out.
+// enter returns nil if the Door has no limit.
 //
 // The analyzer cannot know that the door of each halfOpen in the list is d.
 //
@@ -100,7 +102,8 @@ func (h *halfOpen) leave() {
 	}
 }
 
-// done returns a channel that is closed when the connection is evicted, or leaves. It is nil for a nil halfOpen.
+// done returns a channel that is closed when the connection is evicted, or leaves. It is nil for a
+// nil halfOpen.
 func (h *halfOpen) done() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -118,8 +121,8 @@ func (h *halfOpen) isEvicted() bool {
 	return h.evicted
 }
 
-// whenEvicted makes eviction call wake in a goroutine of its own, at once if the connection was evicted before. It
-// replaces an earlier wake; nil takes that away.
+// whenEvicted makes eviction call wake in a goroutine of its own, at once if the connection was
+// evicted before. It replaces an earlier wake; nil takes that away.
 func (h *halfOpen) whenEvicted(wake func()) {
 	if h == nil {
 		return
@@ -151,7 +154,8 @@ func (d *Door) Remembered() int {
 	return len(d.until)
 }
 
-// Penalize delays an address once more. The delay begins now, or when the address's present delay ends.
+// Penalize delays an address once more. The delay begins now, or when the address's present delay
+// ends.
 func (d *Door) Penalize(a net.Addr) {
 	key, ok := delayKey(a)
 	if d == nil || d.delay < 0 || !ok {
@@ -178,7 +182,8 @@ func (d *Door) Penalize(a net.Addr) {
 	d.until[key] = until.Add(d.delay)
 }
 
-// Delay returns how long the address must wait from now on. It is zero or negative if the address need not wait.
+// Delay returns how long the address must wait from now on. It is zero or negative if the address
+// need not wait.
 func (d *Door) Delay(a net.Addr) time.Duration {
 	key, ok := delayKey(a)
 	if d == nil || !ok {
@@ -189,8 +194,8 @@ func (d *Door) Delay(a net.Addr) time.Duration {
 	return time.Until(d.until[key])
 }
 
-// delayKey returns the key under which a Door remembers an address. For IPv6 the key is the /64 network, because one
-// host can have all of its addresses. A unix socket has no key.
+// delayKey returns the key under which a Door remembers an address. For IPv6 the key is the /64
+// network, because one host can have all of its addresses. A unix socket has no key.
 func delayKey(a net.Addr) (string, bool) {
 	if a == nil {
 		return "", false

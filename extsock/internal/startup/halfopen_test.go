@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestBadSTagDelayIsBounded: a Door remembers at most 1024 addresses, and delays each by at most a minute.
+// TestBadSTagDelayIsBounded: a Door remembers at most 1024 addresses, and delays each by at most a
+// minute.
 func TestBadSTagDelayIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		addr := func(i int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(i>>16), byte(i>>8), byte(i))} }
@@ -38,7 +39,8 @@ func TestBadSTagDelayIsBounded(t *testing.T) {
 	})
 }
 
-// TestOldestIsEvicted: if there are too many half-open connections, the oldest of them is evicted, and no other one.
+// TestOldestIsEvicted: if there are too many half-open connections, the oldest of them is evicted,
+// and no other one.
 func TestOldestIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := NewDoor(2, 0)

@@ -19,12 +19,13 @@ type Config struct {
 	Prefer    bool // the connection may end in plain TCP, and the accepting end sniffs
 	Off       bool // nothing begins before the program asks for it: the first phase is Plain
 	Judge     bool // the program calls ReceiveRequest
-	// Err is returned by each call that would begin MPA startup by itself, because of what is wrong with the Config
-	// of package extsock.
+	// Err is returned by each call that would begin MPA startup by itself, because of what is wrong
+	// with the Config of package extsock.
 	Err error
 
-	// SniffTimeout is how long the peer may send nothing before the accepting end takes it for plain TCP. Zero means
-	// without limit, until a Write or Close waits; negative means without limit.
+	// SniffTimeout is how long the peer may send nothing before the accepting end takes it for
+	// plain TCP. Zero means without limit, until a Write or Close waits; negative means without
+	// limit.
 	SniffTimeout time.Duration
 	// Timeout is how long the peer may take for the rest of what may become a Request.
 	Timeout time.Duration
@@ -37,21 +38,21 @@ type Config struct {
 type Tap interface {
 	// Sent is called before a frame is sent.
 	Sent(frame []byte)
-	// Received is called with a frame that has come. If it is not whole, frame is the part that came before the
-	// error, and may be empty.
+	// Received is called with a frame that has come. If it is not whole, frame is the part that
+	// came before the error, and may be empty.
 	Received(frame []byte, whole bool)
 }
 
 // firstWait is how long a Write or Close waits for the first bytes of a silent peer.
 const firstWait = time.Second
 
-// A Handshake is the startup of one connection. It starts no goroutine of its own: a call that begins something tells
-// its caller to run it. All methods may be called from any goroutine.
+// A Handshake is the startup of one connection. It starts no goroutine of its own: a call that
+// begins something tells its caller to run it. All methods may be called from any goroutine.
 type Handshake struct {
 	stream toe.Stream
 	cfg    Config
-	// closed is closed, with mu held, when the connection is. It is no phase, because startup that belongs to a
-	// Listener goes on after Close, through its remaining phases.
+	// closed is closed, with mu held, when the connection is. It is no phase, because startup that
+	// belongs to a Listener goes on after Close, through its remaining phases.
 	closed chan struct{}
 	phase  atomic.Int32 // a Phase; setPhase changes it with mu held, and calls in DDP mode read it without
 	// isAhead says that ahead or aheadErr is set. Each Read in TCP mode looks at it without mu.
@@ -74,21 +75,23 @@ type Handshake struct {
 	readDeadline  time.Time // +checklocks:mu
 	writeDeadline time.Time // +checklocks:mu
 
-	// err is what calls get in the phases Failed and Terminating. over is not nil while startup is under way, and
-	// closed when the present part of it ends; who waits then looks at the phase. request is the Request of the
-	// phases Asked and Answering. reads and writes count the plain Reads and Writes under way: a switch may not
-	// begin meanwhile.
+	// err is what calls get in the phases Failed and Terminating. over is not nil while startup is
+	// under way, and closed when the present part of it ends; who waits then looks at the phase.
+	// request is the Request of the phases Asked and Answering. reads and writes count the plain
+	// Reads and Writes under way: a switch may not begin meanwhile.
 	//
-	// claimed means that a call of ReceiveRequest waits for what sniffing finds. It is no phase, because such a call
-	// comes and goes while the phase is Sniffing.
+	// claimed means that a call of ReceiveRequest waits for what sniffing finds. It is no phase,
+	// because such a call comes and goes while the phase is Sniffing.
 	//
-	// ahead is what was read from the stream and not given out, and aheadErr is the error behind it. While the phase
-	// is Sniffing only Sniff changes them. until is when Sniff stops and takes the connection for plain TCP; zero
-	// means never. half is not nil while the Listener counts the connection as half open. The deadlines are the
-	// program's, which the stream has except while startup is under way.
+	// ahead is what was read from the stream and not given out, and aheadErr is the error behind
+	// it. While the phase is Sniffing only Sniff changes them. until is when Sniff stops and takes
+	// the connection for plain TCP; zero means never. half is not nil while the Listener counts the
+	// connection as half open. The deadlines are the program's, which the stream has except while
+	// startup is under way.
 }
 
-// An owner says who runs startup, and so who gets its error. It is no phase: each phase may have any owner.
+// An owner says who runs startup, and so who gets its error. It is no phase: each phase may have
+// any owner.
 type owner int
 
 const (
@@ -118,14 +121,15 @@ const (
 // An Entry says how a call goes on after Enter.
 type Entry struct {
 	DDP bool // the connection is in DDP mode
-	// Over, unless it is nil, means that the call must wait until Over is closed, and then call Enter again.
+	// Over, unless it is nil, means that the call must wait until Over is closed, and then call
+	// Enter again.
 	Over <-chan struct{}
 	// Begun means that the call has begun startup: the caller must start a goroutine that runs it.
 	Begun bool
 }
 
-// Enter begins a call that uses the connection. It begins startup where that is due. In TCP mode the call is counted
-// until Leave.
+// Enter begins a call that uses the connection. It begins startup where that is due. In TCP mode
+// the call is counted until Leave.
 func (h *Handshake) Enter(u Use) (Entry, error) {
 	if h.Phase() == DDP && !h.IsClosed() {
 		return Entry{DDP: true}, nil
@@ -176,15 +180,16 @@ func (h *Handshake) count(u Use, n int) {
 	}
 }
 
-// BeginForListener begins the startup of a connection that was just accepted. The caller runs it in a goroutine.
+// BeginForListener begins the startup of a connection that was just accepted. The caller runs it in
+// a goroutine.
 func (h *Handshake) BeginForListener() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.beginLocked(ownedByListener)
 }
 
-// beginLocked begins startup that no call of the program has asked for. If the phase is Plain afterwards the peer can be
-// no Responder.
+// beginLocked begins startup that no call of the program has asked for. If the phase is Plain
+// afterwards the peer can be no Responder.
 //
 // +checklocks:h.mu
 func (h *Handshake) beginLocked(o owner) error {
@@ -237,8 +242,8 @@ func (h *Handshake) beginMPALocked(o owner) error {
 	return nil
 }
 
-// unreadLocked returns how many bytes are known to have come and not been read, and the first of them. No other
-// goroutine reads.
+// unreadLocked returns how many bytes are known to have come and not been read, and the first of
+// them. No other goroutine reads.
 //
 // +checklocks:h.mu
 func (h *Handshake) unreadLocked() (n int, first []byte) {
@@ -253,8 +258,9 @@ func (h *Handshake) unreadLocked() (n int, first []byte) {
 	return n, h.ahead
 }
 
-// Switched enters DDP mode: a driver has the stream. If err is not nil, the driver has it only for the Terminate that
-// tells the peer of err. Switched reports whether the connection was closed meanwhile.
+// Switched enters DDP mode: a driver has the stream. If err is not nil, the driver has it only for
+// the Terminate that tells the peer of err. Switched reports whether the connection was closed
+// meanwhile.
 func (h *Handshake) Switched(err error) (closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -269,8 +275,8 @@ func (h *Handshake) Switched(err error) (closed bool) {
 	return h.IsClosed()
 }
 
-// NotSwitched ends MPA startup because of err. After a rejection, and only then, the connection can be used on in TCP
-// mode. It reports whether the caller must close the stream.
+// NotSwitched ends MPA startup because of err. After a rejection, and only then, the connection can
+// be used on in TCP mode. It reports whether the caller must close the stream.
 func (h *Handshake) NotSwitched(err error, rejected bool) (mustClose bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -288,7 +294,8 @@ func (h *Handshake) NotSwitched(err error, rejected bool) (mustClose bool) {
 	return mustClose
 }
 
-// failLocked enters the phase Failed. Later calls get err if no call has had it, and net.ErrClosed otherwise.
+// failLocked enters the phase Failed. Later calls get err if no call has had it, and net.ErrClosed
+// otherwise.
 //
 // +checklocks:h.mu
 func (h *Handshake) failLocked(err error) {
@@ -312,7 +319,8 @@ func (h *Handshake) endLocked(err error) {
 	h.over = nil
 }
 
-// Fail ends a connection in TCP mode because of err. It reports whether the caller must close the stream.
+// Fail ends a connection in TCP mode because of err. It reports whether the caller must close the
+// stream.
 func (h *Handshake) Fail(err error) (mustClose bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -346,8 +354,8 @@ func (h *Handshake) Fallback() Fallback {
 	return h.fallback
 }
 
-// Err returns why calls in DDP mode cannot go on: what startup failed with, or net.ErrClosed. It is nil while the
-// connection is usable.
+// Err returns why calls in DDP mode cannot go on: what startup failed with, or net.ErrClosed. It is
+// nil while the connection is usable.
 func (h *Handshake) Err() error {
 	if h.Phase() == DDP && !h.IsClosed() {
 		return nil
@@ -363,7 +371,8 @@ func (h *Handshake) Err() error {
 	return nil
 }
 
-// IsPlain reports whether every byte that comes goes through the stream to the program, none of it read ahead.
+// IsPlain reports whether every byte that comes goes through the stream to the program, none of it
+// read ahead.
 func (h *Handshake) IsPlain() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -38,7 +38,8 @@ func wantErr(t *testing.T, what string, got, want error) {
 	}
 }
 
-// begun begins MPA startup at both ends, and has the Request answered for by the Responder's program.
+// begun begins MPA startup at both ends, and has the Request answered for by the Responder's
+// program.
 func begun(t *testing.T, i, r *Handshake, mine mpa.Config) (req *Request, initiated <-chan error, peer *Peer) {
 	t.Helper()
 	wantErr(t, "Begin", i.Begin(), nil)
@@ -106,7 +107,8 @@ func TestToDDP(t *testing.T) {
 	})
 }
 
-// TestRejected: after a rejection both ends are plain, with the deadlines of the program, and can try again.
+// TestRejected: after a rejection both ends are plain, with the deadlines of the program, and can
+// try again.
 func TestRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, r := ends(Config{Off: true}, Config{Off: true})
@@ -147,8 +149,8 @@ func TestRejected(t *testing.T) {
 	})
 }
 
-// TestWhoGetsTheError: if a call of the program has begun startup, later calls learn that the connection is closed; if
-// not, they learn why. After Close, they learn of Close.
+// TestWhoGetsTheError: if a call of the program has begun startup, later calls learn that the
+// connection is closed; if not, they learn why. After Close, they learn of Close.
 func TestWhoGetsTheError(t *testing.T) {
 	for _, byCall := range []bool{true, false} {
 		i, _ := ends(Config{}, Config{})
@@ -269,7 +271,8 @@ func TestAskAfterClose(t *testing.T) {
 	wantPhase(t, "Responder", r, Failed)
 }
 
-// TestUnreadInitiator: bytes that wait to be read keep an Initiator from beginning, and are not lost.
+// TestUnreadInitiator: bytes that wait to be read keep an Initiator from beginning, and are not
+// lost.
 func TestUnreadInitiator(t *testing.T) {
 	tests := []struct {
 		desc  string
@@ -306,8 +309,8 @@ func TestUnreadInitiator(t *testing.T) {
 // readerOf reads as a Conn in TCP mode does.
 type readerOf struct{ *Handshake }
 
-// TestBounded: a peer that says nothing is given up when the context is done or the time-out has passed, and the error
-// says what was waited for.
+// TestBounded: a peer that says nothing is given up when the context is done or the time-out has
+// passed, and the error says what was waited for.
 func TestBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		canceled, cancel := context.WithCancel(t.Context())

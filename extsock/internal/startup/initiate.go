@@ -22,12 +22,12 @@ func learn(a mpa.Agreement) (Peer, error) {
 	return Peer{Agreement: a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
 }
 
-// Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine asks for and waits for
-// the Reply, at most until ctx is done or timeout has passed. After a rejection the error is an *mpa.RejectError with the
-// private data of the peer's program.
+// Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine
+// asks for and waits for the Reply, at most until ctx is done or timeout has passed. After a
+// rejection the error is an *mpa.RejectError with the private data of the peer's program.
 //
-// terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then enters DDP mode with
-// peer for the one FPDU that tells the peer why (RFC 6581 §8).
+// terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then
+// enters DDP mode with peer for the one FPDU that tells the peer why (RFC 6581 §8).
 func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mpa.Config) (peer Peer, terminate bool, err error) {
 	err = h.bounded(ctx, timeout, "the MPA Reply", func() error {
 		request, err := mine.Request()
@@ -57,7 +57,8 @@ func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mp
 	return peer, terminate, err
 }
 
-// programsRejection returns r without the peer's capability record in front of the program's private data.
+// programsRejection returns r without the peer's capability record in front of the program's
+// private data.
 func programsRejection(r *mpa.RejectError) error {
 	_, rest, _, err := ParseCapabilities(r.PrivateData)
 	if err != nil {

@@ -13,9 +13,9 @@ import "fmt"
 //	           Plain ◄───────────────────────────────────────── a rejection ─┤
 //	             └──► Requesting or Receiving                                └─► Failed
 //
-// A peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on by itself. Sniffing,
-// Requesting, Receiving and Answering may end in Failed, and so may Plain. A closed connection is no phase: see
-// Handshake.closed.
+// A peer's Request is Recognized if the program must call ReceiveRequest; otherwise startup goes on
+// by itself. Sniffing, Requesting, Receiving and Answering may end in Failed, and so may Plain. A
+// closed connection is no phase: see Handshake.closed.
 type Phase int32
 
 const (
@@ -23,9 +23,11 @@ const (
 	Undecided Phase = iota
 	// Plain is TCP mode: every byte is the program's.
 	Plain
-	// Sniffing means that the accepting end looks at the first bytes, which belong to an MPA Request or to the program.
+	// Sniffing means that the accepting end looks at the first bytes, which belong to an MPA
+	// Request or to the program.
 	Sniffing
-	// Recognized means that the first bytes begin an MPA Request, which the program has not asked for yet.
+	// Recognized means that the first bytes begin an MPA Request, which the program has not asked
+	// for yet.
 	Recognized
 	// Requesting means that the Initiator sends its Request and waits for the Reply.
 	Requesting
@@ -37,8 +39,8 @@ const (
 	Answering
 	// DDP is DDP mode: the driver has the stream.
 	DDP
-	// Terminating is DDP mode too, but only for the one FPDU that tells the peer why startup has failed (RFC 6581 §8).
-	// Every call of the program fails with that error.
+	// Terminating is DDP mode too, but only for the one FPDU that tells the peer why startup has
+	// failed (RFC 6581 §8). Every call of the program fails with that error.
 	Terminating
 	// Failed means that the connection cannot be used any more. Handshake.err says why.
 	Failed
@@ -90,7 +92,8 @@ func (h *Handshake) setPhase(to Phase) {
 // Phase returns the present phase.
 func (h *Handshake) Phase() Phase { return Phase(h.phase.Load()) }
 
-// isUnderWay reports whether a goroutine or a call runs startup, or the Request waits for its answer.
+// isUnderWay reports whether a goroutine or a call runs startup, or the Request waits for its
+// answer.
 func (p Phase) isUnderWay() bool {
 	switch p {
 	case Sniffing, Requesting, Receiving, Asked, Answering:
@@ -102,9 +105,9 @@ func (p Phase) isUnderWay() bool {
 // isSwitching reports whether MPA startup is under way.
 func (p Phase) isSwitching() bool { return p.isUnderWay() && p != Sniffing }
 
-// Configure calls set, which changes settings of the connection, unless MPA startup has begun. Startup
-// cannot begin meanwhile, and it sees the settings that set has made. set must not use h. The error is
-// ErrSwitched or ErrBusy.
+// Configure calls set, which changes settings of the connection, unless MPA startup has begun.
+// Startup cannot begin meanwhile, and it sees the settings that set has made. set must not use h.
+// The error is ErrSwitched or ErrBusy.
 func (h *Handshake) Configure(set func()) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

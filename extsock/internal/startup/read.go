@@ -10,7 +10,8 @@ func (h *Handshake) HasUnread() bool {
 	return len(h.ahead) > 0
 }
 
-// Read reads from the stream. What was read ahead comes first, and then the error that came behind it, once.
+// Read reads from the stream. What was read ahead comes first, and then the error that came behind
+// it, once.
 func (h *Handshake) Read(p []byte) (int, error) {
 	if h.isAhead.Load() && len(p) > 0 {
 		if n, err := h.takeAhead(p); n > 0 || err != nil {

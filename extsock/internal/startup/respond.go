@@ -25,7 +25,8 @@ func (h *Handshake) Until(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() {}
 }
 
-// ReceiveRequest waits for the Request, in the phase Receiving, at most until ctx is done or timeout has passed.
+// ReceiveRequest waits for the Request, in the phase Receiving, at most until ctx is done or
+// timeout has passed.
 func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (*Request, error) {
 	r := &Request{}
 	err := h.bounded(ctx, timeout, "the MPA Request", func() (err error) {
@@ -56,11 +57,12 @@ func (h *Handshake) nothingBehind() error {
 	return nil
 }
 
-// Delay returns how long the peer's address must wait before its Request is answered. It is zero or negative if the
-// address need not wait.
+// Delay returns how long the peer's address must wait before its Request is answered. It is zero or
+// negative if the address need not wait.
 func (h *Handshake) Delay() time.Duration { return h.cfg.Door.Delay(h.stream.RemoteAddr()) }
 
-// AwaitDelay waits for the time d, which Delay has returned. A delay longer than most gives ErrDelayed at once.
+// AwaitDelay waits for the time d, which Delay has returned. A delay longer than most gives
+// ErrDelayed at once.
 func (h *Handshake) AwaitDelay(ctx context.Context, d, most time.Duration) error {
 	delays.Add(1)
 	if d > most {
@@ -86,7 +88,8 @@ func (h *Handshake) AwaitDelay(ctx context.Context, d, most time.Duration) error
 	}
 }
 
-// Ask enters the phase Asked: r waits for its answer. The error is net.ErrClosed if nobody wants the connection any more.
+// Ask enters the phase Asked: r waits for its answer. The error is net.ErrClosed if nobody wants
+// the connection any more.
 func (h *Handshake) Ask(r *Request) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,9 +103,9 @@ func (h *Handshake) Ask(r *Request) error {
 	return nil
 }
 
-// Answer begins the answer to r, in the phase Answering. Accept or Reject comes next. If ready is not nil, the answer
-// cannot be given, and r still waits. The error is net.ErrClosed if the connection is closed, ErrAnswered if r does not
-// wait for an answer, or ready.
+// Answer begins the answer to r, in the phase Answering. Accept or Reject comes next. If ready is
+// not nil, the answer cannot be given, and r still waits. The error is net.ErrClosed if the
+// connection is closed, ErrAnswered if r does not wait for an answer, or ready.
 func (h *Handshake) Answer(r *Request, ready error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/rddp/rddp/mpa"
 )
 
-// KeyLen is how many bytes tell an MPA Request from everything else. It is also the most that startup reads ahead.
+// KeyLen is how many bytes tell an MPA Request from everything else. It is also the most that
+// startup reads ahead.
 const KeyLen = len("MPA ID Req Frame")
 
 // sniffsLocked reports whether only the first bytes can tell what the peer speaks.
@@ -33,8 +34,8 @@ func (h *Handshake) beginSniffLocked() {
 	h.boundSniffLocked()
 }
 
-// hurryLocked is for a Write or a Close that waits for the first bytes. If none have come, Sniff waits for them for at
-// most firstWait.
+// hurryLocked is for a Write or a Close that waits for the first bytes. If none have come, Sniff
+// waits for them for at most firstWait.
 //
 // +checklocks:h.mu
 func (h *Handshake) hurryLocked() {
@@ -54,8 +55,8 @@ func (h *Handshake) boundSniff() {
 	}
 }
 
-// boundSniffLocked sets the stream's read deadline for Sniff. It reports whether it could; it cannot if the stream has no
-// deadlines, or is closed.
+// boundSniffLocked sets the stream's read deadline for Sniff. It reports whether it could; it
+// cannot if the stream has no deadlines, or is closed.
 //
 // +checklocks:h.mu
 func (h *Handshake) boundSniffLocked() bool {
@@ -78,9 +79,10 @@ func (h *Handshake) countHalfOpenLocked() {
 	}
 }
 
-// Claim is for a call of ReceiveRequest on a connection that may have to be sniffed: what the sniff finds is left to the
-// call. If over is not nil the call waits for it, and calls Unclaim then, or when it no longer waits. If begun is set the
-// caller must start a goroutine that runs startup. Two calls cannot claim the same Request: the error is ErrBusy.
+// Claim is for a call of ReceiveRequest on a connection that may have to be sniffed: what the sniff
+// finds is left to the call. If over is not nil the call waits for it, and calls Unclaim then, or
+// when it no longer waits. If begun is set the caller must start a goroutine that runs startup. Two
+// calls cannot claim the same Request: the error is ErrBusy.
 func (h *Handshake) Claim() (over <-chan struct{}, begun bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,7 +114,8 @@ func (h *Handshake) Unclaim() error {
 
 // Sniffed is what Sniff found.
 type Sniffed struct {
-	// Request means that the peer sends an MPA Request, and that the caller goes on with ReceiveRequest.
+	// Request means that the peer sends an MPA Request, and that the caller goes on with
+	// ReceiveRequest.
 	Request bool
 	// Fallback says why the connection is plain TCP, if it is.
 	Fallback Fallback
@@ -122,9 +125,9 @@ type Sniffed struct {
 	MustClose bool
 }
 
-// Sniff reads the first bytes until they are the key of an MPA Request, or cannot become it. It takes no byte behind the
-// key, and Read gives out again what it has taken. Where the first bytes are the key, the phase becomes Receiving, or
-// Recognized if the Request is left to the program.
+// Sniff reads the first bytes until they are the key of an MPA Request, or cannot become it. It
+// takes no byte behind the key, and Read gives out again what it has taken. Where the first bytes
+// are the key, the phase becomes Receiving, or Recognized if the Request is left to the program.
 func (h *Handshake) Sniff() Sniffed {
 	for {
 		h.mu.Lock()
@@ -133,7 +136,8 @@ func (h *Handshake) Sniff() Sniffed {
 		n, err := h.stream.Read(room)
 		h.mu.Lock()
 		if n > 0 && len(h.ahead) == 0 {
-			// The peer is not silent. But it may be a plain peer that has sent the first bytes of the key and waits.
+			// The peer is not silent. But it may be a plain peer that has sent the first bytes of
+			// the key and waits.
 			h.until = time.Now().Add(h.cfg.Timeout)
 			h.countHalfOpenLocked()
 			h.half.whenEvicted(h.boundSniff)
@@ -188,9 +192,9 @@ func (h *Handshake) judgeLocked(err error) verdict {
 	return sniffOn
 }
 
-// moreLocked reports whether the first bytes have come although the read timed out before it took them. Then this
-// process was late and not the peer: Sniff gets as much time as a Request. That happens once; otherwise a peer could get
-// that much time for each byte.
+// moreLocked reports whether the first bytes have come although the read timed out before it took
+// them. Then this process was late and not the peer: Sniff gets as much time as a Request. That
+// happens once; otherwise a peer could get that much time for each byte.
 //
 // +checklocks:h.mu
 func (h *Handshake) moreLocked() bool {

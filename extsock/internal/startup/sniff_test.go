@@ -31,8 +31,8 @@ func sniffs(t *testing.T, cfg Config) (h *Handshake, peer toe.Stream) {
 	return h, a
 }
 
-// TestSniffChopped: wherever the first bytes are cut, and whatever time lies between the parts, a Request is recognized,
-// everything else is plain, and Read gives every byte once.
+// TestSniffChopped: wherever the first bytes are cut, and whatever time lies between the parts, a
+// Request is recognized, everything else is plain, and Read gives every byte once.
 func TestSniffChopped(t *testing.T) {
 	request := mpa.Frame{Revision: 2, PrivateData: []byte("private")}.AppendTo(nil)
 	texts := [][]byte{request, []byte("GET / HTTP/1.1\r\n\r\n"), requestKey()[:9], {}}
@@ -70,8 +70,8 @@ func TestSniffChopped(t *testing.T) {
 	}
 }
 
-// TestSniffSilence: a peer that says nothing is plain after SniffTimeout, or a second after a Write asks; one that has
-// begun gets Timeout for the rest.
+// TestSniffSilence: a peer that says nothing is plain after SniffTimeout, or a second after a Write
+// asks; one that has begun gets Timeout for the rest.
 func TestSniffSilence(t *testing.T) {
 	tests := []struct {
 		desc  string
@@ -252,8 +252,8 @@ func TestSniffClosedAsAByteComes(t *testing.T) {
 	}
 }
 
-// FuzzSniff: whatever the first bytes are and however they are cut, a Request is recognized by its key alone, no byte
-// behind the key is taken, and none is lost.
+// FuzzSniff: whatever the first bytes are and however they are cut, a Request is recognized by its
+// key alone, no byte behind the key is taken, and none is lost.
 func FuzzSniff(f *testing.F) {
 	f.Add(requestKey(), uint64(1))
 	f.Add([]byte("MPA ID Req Fram"), uint64(2))

@@ -1,15 +1,16 @@
 // Package accept is the accept loop of a server that limits its number of connections.
 //
-// A limit alone lets silent peers keep everybody out: as many of them as the limit allows take all places and say
-// nothing. So a [Loop] counts a connection only when its Serve function says so, and a peer that has not been heard
-// yet can lose its place to a newcomer. An honest peer speaks within a round trip, so the connection that has been
-// silent longest is the least likely to be an honest peer's. A connection goes through these states:
+// A limit alone lets silent peers keep everybody out: as many of them as the limit allows take all
+// places and say nothing. So a [Loop] counts a connection only when its Serve function says so, and
+// a peer that has not been heard yet can lose its place to a newcomer. An honest peer speaks within
+// a round trip, so the connection that has been silent longest is the least likely to be an honest
+// peer's. A connection goes through these states:
 //
 //	accepted ──Enter──► quiet ──Heard──► heard
 //	                      └─ a newcomer finds no room ─► displaced
 //
-// The Loop does not limit connections that have only been accepted. A server with MPA startup calls Enter when it has
-// the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them.
+// The Loop does not limit connections that have only been accepted. A server with MPA startup calls
+// Enter when it has the peer's MPA Request; until then extsock.Config.MaxHalfOpen limits them.
 package accept
 
 import (
@@ -24,23 +25,23 @@ import (
 type Loop[C any] struct {
 	// Accept waits for the next connection, as net.Listener's Accept does.
 	Accept func() (C, error)
-	// Serve serves a connection to its end and closes it. The Loop calls Serve in a goroutine of its own for each
-	// connection. ctx is derived from Context; it is done when the connection is displaced, and its cause is then
-	// ErrDisplaced. Unless EnterAtOnce is set, the connection counts towards no limit until Serve calls Enter of its
-	// Place.
+	// Serve serves a connection to its end and closes it. The Loop calls Serve in a goroutine of
+	// its own for each connection. ctx is derived from Context; it is done when the connection is
+	// displaced, and its cause is then ErrDisplaced. Unless EnterAtOnce is set, the connection
+	// counts towards no limit until Serve calls Enter of its Place.
 	Serve func(ctx context.Context, c C, p *Place)
 	// Context is the parent of the connections' contexts.
 	Context context.Context //nolint:containedctx // lives as long as the call of Run
 	// Most is the maximum number of connections whose peer has been heard.
 	Most int
-	// MostQuiet is the maximum number of connections that have entered and whose peer has not been heard. Zero
-	// means that Most is the maximum of quiet and heard connections together.
+	// MostQuiet is the maximum number of connections that have entered and whose peer has not been
+	// heard. Zero means that Most is the maximum of quiet and heard connections together.
 	MostQuiet int
-	// EnterAtOnce makes Run call Enter for each connection in the order in which they are accepted. It is for
-	// servers whose peers need not do anything before they are served.
+	// EnterAtOnce makes Run call Enter for each connection in the order in which they are accepted.
+	// It is for servers whose peers need not do anything before they are served.
 	EnterAtOnce bool
-	// Refuse closes a connection that is not served: because there is no room for it with EnterAtOnce, or because
-	// the Loop is ending. In the second case ending is true.
+	// Refuse closes a connection that is not served: because there is no room for it with
+	// EnterAtOnce, or because the Loop is ending. In the second case ending is true.
 	Refuse func(c C, ending bool)
 	// Go runs a function in a goroutine, as sync.WaitGroup.Go does.
 	Go func(func())
@@ -59,13 +60,13 @@ func From[C net.Conn](l net.Listener) func() (C, error) {
 	}
 }
 
-// PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for instance when there are
-// too many open files.
+// PauseTime is how long a server waits after a failure of Accept. Most such failures pass, for
+// instance when there are too many open files.
 const PauseTime = 100 * time.Millisecond
 
-// Run accepts connections until ctx is done, and then returns nil, or until the listener is closed, and then returns
-// net.ErrClosed. Run does not interrupt Accept when ctx is done; the caller must close the listener. Run does not wait
-// for the connections to end.
+// Run accepts connections until ctx is done, and then returns nil, or until the listener is closed,
+// and then returns net.ErrClosed. Run does not interrupt Accept when ctx is done; the caller must
+// close the listener. Run does not wait for the connections to end.
 func (l *Loop[C]) Run(ctx context.Context) error {
 	all := &places{most: l.Most, mostQuiet: l.MostQuiet}
 	accepted := uint64(0)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestLoop: each connection is served, a passing error costs a pause, and a connection that comes when the server ends
-// is refused.
+// TestLoop: each connection is served, a passing error costs a pause, and a connection that comes
+// when the server ends is refused.
 func TestLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -78,8 +78,8 @@ func TestLoop(t *testing.T) {
 	})
 }
 
-// TestEnterAtOnce: connections enter in the order in which they were accepted. A newcomer displaces the oldest quiet one,
-// whose context says why, and is refused if there is none.
+// TestEnterAtOnce: connections enter in the order in which they were accepted. A newcomer displaces
+// the oldest quiet one, whose context says why, and is refused if there is none.
 func TestEnterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -32,7 +32,8 @@ func (s *places) isFullLocked() bool {
 	return s.quiet.Len()+s.heard >= s.most
 }
 
-// A Place is the place of one connection among those that a Loop counts. Any goroutine may call its methods.
+// A Place is the place of one connection among those that a Loop counts. Any goroutine may call its
+// methods.
 type Place struct {
 	all      *places
 	number   uint64                  // the Loop counts the connections as it accepts them
@@ -43,10 +44,11 @@ type Place struct {
 	heard   bool          // +checklocks:all.mu
 }
 
-// Enter counts the connection as a quiet one. If there is no room, the quiet connection that was accepted first loses its
-// place: Enter cancels its context, with ErrDisplaced, and does not wait for it to end. So connections that were accepted
-// earlier never displace one that was accepted later, whatever the order in which they enter. If no quiet connection is older
-// than the newcomer, Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
+// Enter counts the connection as a quiet one. If there is no room, the quiet connection that was
+// accepted first loses its place: Enter cancels its context, with ErrDisplaced, and does not wait
+// for it to end. So connections that were accepted earlier never displace one that was accepted
+// later, whatever the order in which they enter. If no quiet connection is older than the newcomer,
+// Enter reports false, and the server refuses the newcomer. Enter must be called at most once.
 func (p *Place) Enter() bool {
 	s := p.all
 	s.mu.Lock()
@@ -84,10 +86,10 @@ func (s *places) insertLocked(p *Place) {
 	}
 }
 
-// Heard notes that the peer of an entered connection has said something, so newcomers cannot displace the connection any
-// more. It reports whether the connection now counts as heard. If not, either the connection has been displaced, or
-// there are Loop.Most heard connections already; in the second case the connection stays quiet, and the server may call
-// Heard again later.
+// Heard notes that the peer of an entered connection has said something, so newcomers cannot
+// displace the connection any more. It reports whether the connection now counts as heard. If not,
+// either the connection has been displaced, or there are Loop.Most heard connections already; in
+// the second case the connection stays quiet, and the server may call Heard again later.
 func (p *Place) Heard() bool {
 	s := p.all
 	s.mu.Lock()

@@ -57,8 +57,8 @@ func (h *hall) want(displaced ...string) {
 	h.displaced = nil
 }
 
-// TestQuietCountTowardsMost: without MostQuiet a newcomer displaces the connection that has been quiet longest, and is
-// refused only when all peers have been heard.
+// TestQuietCountTowardsMost: without MostQuiet a newcomer displaces the connection that has been
+// quiet longest, and is refused only when all peers have been heard.
 func TestQuietCountTowardsMost(t *testing.T) {
 	h := &hall{t: t, all: places{most: 3}}
 	a := h.enter("a", true)
@@ -86,8 +86,8 @@ func TestQuietCountTowardsMost(t *testing.T) {
 	h.want("h")
 }
 
-// TestQuietHaveTheirOwnMost: with MostQuiet quiet connections take no place from those that were heard, and a connection
-// that finds no place among those may ask again.
+// TestQuietHaveTheirOwnMost: with MostQuiet quiet connections take no place from those that were
+// heard, and a connection that finds no place among those may ask again.
 func TestQuietHaveTheirOwnMost(t *testing.T) {
 	h := &hall{t: t, all: places{most: 1, mostQuiet: 2}}
 	a := h.enter("a", true)
@@ -110,7 +110,8 @@ func TestQuietHaveTheirOwnMost(t *testing.T) {
 	h.want("e")
 }
 
-// TestOlderConnectionsDisplaceNone: the order in which connections were accepted counts, and not the one in which they enter.
+// TestOlderConnectionsDisplaceNone: the order in which connections were accepted counts, and not
+// the one in which they enter.
 func TestOlderConnectionsDisplaceNone(t *testing.T) {
 	h := &hall{t: t, all: places{most: 1, mostQuiet: 2}}
 	a, b, c, d := h.accept("a"), h.accept("b"), h.accept("c"), h.accept("d")

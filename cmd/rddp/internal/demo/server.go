@@ -27,8 +27,8 @@ import (
 //	client: counter            the server registers a word for atomics
 //	server:          handle(16)
 //
-// storedName is where the server stores what has come, in its working directory. A client has no say in it: whoever
-// reaches the port may be one.
+// storedName is where the server stores what has come, in its working directory. A client has no
+// say in it: whoever reaches the port may be one.
 const storedName = "stored-by-server"
 
 const (

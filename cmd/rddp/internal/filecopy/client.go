@@ -51,14 +51,14 @@ type Summary struct {
 	Resumed int64 // not moved, because they were there already
 }
 
-// Copy copies the sources to dst. Either all sources are remote and dst is local or the other way round;
-// sources may be on several servers. A directory needs Config.Recursive. If dst is a directory the sources
-// get their own last names in it, and dst must be one if there are several. A source without a
-// last name of its own, as "." or a server's whole tree, is copied as its content.
+// Copy copies the sources to dst. Either all sources are remote and dst is local or the other way
+// round; sources may be on several servers. A directory needs Config.Recursive. If dst is a
+// directory the sources get their own last names in it, and dst must be one if there are several. A
+// source without a last name of its own, as "." or a server's whole tree, is copied as its content.
 //
-// Files that fail do not keep the others from being copied: each one's reason goes to Config.Failed,
-// and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the names are wrong.
-// A local file's part is kept after a failure that a second attempt can pass.
+// Files that fail do not keep the others from being copied: each one's reason goes to
+// Config.Failed, and the error is ErrFailed. It is ctx's if that ends the copy, and ErrNames if the
+// names are wrong. A local file's part is kept after a failure that a second attempt can pass.
 func Copy(ctx context.Context, sources []Name, dst Name, cfg *Config) (Summary, error) {
 	c := &copier{ctx: ctx}
 	if cfg != nil {

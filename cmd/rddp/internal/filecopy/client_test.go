@@ -34,7 +34,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A directory arrives with all its files and directories, their bits and times; links and parts stay behind.
+// A directory arrives with all its files and directories, their bits and times; links and parts
+// stay behind.
 func TestDirectories(t *testing.T) {
 	v := serve(t, nil)
 	here := t.TempDir()

@@ -15,7 +15,8 @@ import (
 var (
 	// ErrReadOnly means that the server does not accept files.
 	ErrReadOnly = errors.New("the server is read-only (with -w it accepts files)")
-	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the moment.
+	// ErrTooManyClients means that the server serves ServerConfig.MaxConns other clients at the
+	// moment.
 	ErrTooManyClients = errors.New("too many clients at the moment")
 	// ErrTooManyEntries means that the directories to download contain more than 2^20 files and
 	// directories in all, or that the client would need more than 1 GiB for their paths.
@@ -40,13 +41,15 @@ var (
 	ErrMismatch = errors.New("the received file differs from the sent file (SHA-256); nothing is kept")
 	// ErrLost means that the connection ended in the middle of a copy.
 	ErrLost = errors.New("connection lost")
-	// ErrGivenUp means that the file was not tried, because the connection failed at each of the 5 files before it.
+	// ErrGivenUp means that the file was not tried, because the connection failed at each of the 5
+	// files before it.
 	ErrGivenUp = errors.New("not tried, because the connection failed at each of the files before this one")
 	// ErrProtocol means that the peer sent what the protocol does not allow at that point.
 	ErrProtocol = errors.New("protocol violation by the peer")
 	// ErrNotServer means that the peer speaks MPA, but not this package's protocol.
 	ErrNotServer = errors.New("the peer is not an rddp file server of this version")
-	// ErrFailed means that some of the files were not copied; each one's reason went to Config.Failed.
+	// ErrFailed means that some of the files were not copied; each one's reason went to
+	// Config.Failed.
 	ErrFailed = errors.New("not everything was copied")
 	// ErrNames means that the sources do not fit the destination.
 	ErrNames = errors.New("bad source or destination")

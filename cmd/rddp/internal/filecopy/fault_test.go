@@ -195,8 +195,8 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// Busy messages keep a connection alive, however long an end has nothing else to say, and whatever the idle time-outs of
-// the two ends are.
+// Busy messages keep a connection alive, however long an end has nothing else to say, and whatever
+// the idle time-outs of the two ends are.
 func TestBusyKeepsAlive(t *testing.T) {
 	const disk = 10 * time.Minute // for one chunk: it sleeps, for instance
 	for _, tt := range []struct {
@@ -265,8 +265,8 @@ func TestMaxConns(t *testing.T) {
 	second.wantFailure(t, ErrTooManyClients)
 }
 
-// Clients that have passed startup and ask for nothing take no place from those that do. If there are too many, the oldest
-// is closed.
+// Clients that have passed startup and ask for nothing take no place from those that do. If there
+// are too many, the oldest is closed.
 func TestQuietClients(t *testing.T) {
 	v := serve(t, &ServerConfig{MaxConns: 1, chunk: testChunk, quiet: 2})
 	var quiet []*session
@@ -294,8 +294,8 @@ func TestQuietClients(t *testing.T) {
 	admitted(t, refused)
 }
 
-// admitted asks for something until the server does not refuse it any more: it may not have noticed yet that another client
-// has gone.
+// admitted asks for something until the server does not refuse it any more: it may not have noticed
+// yet that another client has gone.
 func admitted(t *testing.T, s *session) {
 	t.Helper()
 	for {
@@ -322,7 +322,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The longest name that a file can have is copied, though that of its part can't be derived from it.
+// The longest name that a file can have is copied, though that of its part can't be derived from
+// it.
 func TestLongName(t *testing.T) {
 	v := serve(t, nil)
 	name := strings.Repeat("x", maxName)

@@ -11,8 +11,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A peer that sends more than the protocol allows and then nothing does not keep the session waiting while its user waits
-// for something else, such as a Read that the peer does not answer.
+// A peer that sends more than the protocol allows and then nothing does not keep the session
+// waiting while its user waits for something else, such as a Read that the peer does not answer.
 func TestFloodThenSilence(t *testing.T) {
 	const idle = time.Minute
 	synctest.Test(t, func(t *testing.T) {

@@ -86,7 +86,8 @@ func TestHostileServer(t *testing.T) {
 			return reply(s, append([]message{{kind: kindFile, attr: file}}, answer(s)...)...)
 		}
 	}
-	// more answers each question for entries, the first of which has the number 0, and says that there are more.
+	// more answers each question for entries, the first of which has the number 0, and says that
+	// there are more.
 	more := func(entries func(n int) []entry) func(s *session) error {
 		return func(s *session) error {
 			if err := reply(s, message{kind: kindAttr, attr: dir}); err != nil {
@@ -299,7 +300,8 @@ func TestHostileUpload(t *testing.T) {
 	}
 }
 
-// A server that lets the client plan many files and is gone then does not make it wait for a time-out at each of them.
+// A server that lets the client plan many files and is gone then does not make it wait for a
+// time-out at each of them.
 func TestServerGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const files = 2 * maxLost

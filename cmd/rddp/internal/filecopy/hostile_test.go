@@ -245,7 +245,8 @@ func TestHostileClient(t *testing.T) {
 	}
 }
 
-// A server never promises more entries in a message without entries, though it leaves out names of unfinished copies.
+// A server never promises more entries in a message without entries, though it leaves out names of
+// unfinished copies.
 func TestListBringsEntries(t *testing.T) {
 	v := serve(t, nil)
 	for i := range 10 * entriesAtOnce {

@@ -72,8 +72,9 @@ const (
 //	busy                                 busy
 //	                                     error    code text
 //
-// Numbers are big-endian. Chunks are numbered from 0 in each file; a handle's length is the chunk's. The
-// sums of get and ready are of the octets before the offset. A list of entries is, for each,
+// Numbers are big-endian. Chunks are numbered from 0 in each file; a handle's length is the
+// chunk's. The sums of get and ready are of the octets before the offset. A list of entries is, for
+// each,
 //
 //	| attr (23 octets) | length of the name (1) | name |
 //

@@ -175,7 +175,8 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
-// The greeting tells the idle time-out, in whole milliseconds of 32 bits, and no other octets are one.
+// The greeting tells the idle time-out, in whole milliseconds of 32 bits, and no other octets are
+// one.
 func TestGreeting(t *testing.T) {
 	want := []byte("rddp files\x02\x00\x01\xd4\xc0")
 	if got := appendGreeting(nil, 2*time.Minute); !bytes.Equal(got, want) {

@@ -14,8 +14,8 @@ import (
 // nobody is a user without rights, for tests that root would pass.
 const nobody = 65534
 
-// TestNoPermission: a file that the server may not read is refused in words. Root may read everything, so
-// root runs this as somebody else.
+// TestNoPermission: a file that the server may not read is refused in words. Root may read
+// everything, so root runs this as somebody else.
 func TestNoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
 		asNobody(t)

@@ -99,8 +99,8 @@ func (ending) Sent([]byte)     {}
 func (ending) Received([]byte) {}
 func (e ending) Closed()       { close(e) }
 
-// interrupt makes a part of "f", of about half its octets, by ending the copy there. Copy moves nothing until the connection
-// has ended: the rest of the file could be quicker.
+// interrupt makes a part of "f", of about half its octets, by ending the copy there. Copy moves
+// nothing until the connection has ended: the rest of the file could be quicker.
 func interrupt(t *testing.T, src, dst Name, size int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -202,8 +202,8 @@ func TestResumeTrust(t *testing.T) {
 	}
 }
 
-// restart ends the server and starts another one for its directory, at a new port: any program may have taken the old one
-// since. The names that are remote then have the new port.
+// restart ends the server and starts another one for its directory, at a new port: any program may
+// have taken the old one since. The names that are remote then have the new port.
 func restart(t *testing.T, v *serving, names ...*Name) {
 	t.Helper()
 	v.stop()

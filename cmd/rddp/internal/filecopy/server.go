@@ -18,8 +18,9 @@ import (
 // DefaultMaxConns is the default of ServerConfig.MaxConns.
 const DefaultMaxConns = 64
 
-// maxQuiet is the maximum number of connections that have sent their MPA Request and no request of this protocol yet. If
-// there are more, the oldest is closed. A quiet connection needs about 60 KiB, so all of them need about 60 MiB.
+// maxQuiet is the maximum number of connections that have sent their MPA Request and no request of
+// this protocol yet. If there are more, the oldest is closed. A quiet connection needs about 60
+// KiB, so all of them need about 60 MiB.
 const maxQuiet = 1024
 
 // A ServerConfig configures a Server. The zero value works, and nil means the zero value. A
@@ -27,9 +28,9 @@ const maxQuiet = 1024
 type ServerConfig struct {
 	// Writable lets clients put files and make directories.
 	Writable bool
-	// MaxConns is the maximum number of connections on which the client has sent a request. Each of them needs up
-	// to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to their requests, until another
-	// connection has ended. Zero means DefaultMaxConns.
+	// MaxConns is the maximum number of connections on which the client has sent a request. Each of
+	// them needs up to 17 MiB of memory. Further clients get ErrTooManyClients as the answer to
+	// their requests, until another connection has ended. Zero means DefaultMaxConns.
 	MaxConns int
 	// IdleTimeout is how long a client may be silent. A busy client reports four times in that time
 	// that it is alive, but at most every 100 ms. Zero means DefaultIdleTimeout.

@@ -36,9 +36,9 @@ var quietKinds = []quietKind{
 // quietCounts are how many such peers there are.
 func quietCounts() []int { return []int{64, testmode.Count(10_000, 1000)} }
 
-// TestFileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most 64 clients, and say
-// nothing, or nothing after their MPA Request. An honest client copies a file meanwhile, again and again. Without the tag
-// conformance there are 64 and 1,000.
+// TestFileServerStaysUsable: 64 and then 10,000 peers hold connections to a file server of at most
+// 64 clients, and say nothing, or nothing after their MPA Request. An honest client copies a file
+// meanwhile, again and again. Without the tag conformance there are 64 and 1,000.
 func TestFileServerStaysUsable(t *testing.T) {
 	for _, kind := range quietKinds {
 		for _, n := range quietCounts() {
@@ -71,9 +71,10 @@ func TestFileServerStaysUsable(t *testing.T) {
 	}
 }
 
-// TestProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance that connect and send
-// nothing. With 64 of them the proxy takes 64 connections, and else 1024, which is the default. Without the tag
-// conformance there are 64 and 1,000, and the proxy takes 64 and 512.
+// TestProxyStaysUsable: the same of a proxy: silent peers of its exit, and clients of its entrance
+// that connect and send nothing. With 64 of them the proxy takes 64 connections, and else 1024,
+// which is the default. Without the tag conformance there are 64 and 1,000, and the proxy takes 64
+// and 512.
 func TestProxyStaysUsable(t *testing.T) {
 	service := tcptest.Serve(t, func(c *net.TCPConn) {
 		c.SetDeadline(time.Time{}) // a connection through the proxy lasts as long as its test
@@ -96,7 +97,8 @@ func TestProxyStaysUsable(t *testing.T) {
 	}
 }
 
-// TestPingServerStaysUsable: the same of a ping server, also of one that serves a single client and ends.
+// TestPingServerStaysUsable: the same of a ping server, also of one that serves a single client and
+// ends.
 func TestPingServerStaysUsable(t *testing.T) {
 	for _, n := range quietCounts() {
 		for _, persistent := range []bool{true, false} {
@@ -121,7 +123,8 @@ func TestPingServerStaysUsable(t *testing.T) {
 	}
 }
 
-// usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
+// usable wants an honest client to succeed ten times in a row, each time within the client's own
+// time-outs.
 func usable(t *testing.T, client func() error) {
 	t.Helper()
 	begin := time.Now()
@@ -147,7 +150,8 @@ func serveUntilEnd(t *testing.T, serve func(context.Context) error) {
 	})
 }
 
-// tunnel starts an exit to service and an entrance to the exit, each for at most so many connections, and returns their addresses.
+// tunnel starts an exit to service and an entrance to the exit, each for at most so many
+// connections, and returns their addresses.
 func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
 	t.Helper()
 	start := func(listen, to gateway.Address) string {

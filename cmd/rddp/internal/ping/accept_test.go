@@ -13,7 +13,8 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A crowded Backend is one of a process that has no file descriptors left for the first connections.
+// A crowded Backend is one of a process that has no file descriptors left for the first
+// connections.
 type crowded struct{ toe.Backend }
 
 type crowdedListener struct {
@@ -33,7 +34,8 @@ func (l *crowdedListener) Accept() (toe.Stream, error) {
 	return l.Listener.Accept()
 }
 
-// TestServerOutlivesCrowds: peers that take up all file descriptors do not end the server, which goes on when they have gone.
+// TestServerOutlivesCrowds: peers that take up all file descriptors do not end the server, which
+// goes on when they have gone.
 func TestServerOutlivesCrowds(t *testing.T) {
 	for _, persistent := range []bool{false, true} {
 		socket := extsock.Config{Backend: crowded{simtoe.New(simtoe.Config{})}}

@@ -17,9 +17,9 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// TestSameOctetsAsRping compares all that our two ends send with what rping sent at both ends of siw
-// (conformance/testdata/siw/README.md): octet by octet, but for what is chosen at random, the STags and
-// tagged offsets. These are checked for what they refer to.
+// TestSameOctetsAsRping compares all that our two ends send with what rping sent at both ends of
+// siw (conformance/testdata/siw/README.md): octet by octet, but for what is chosen at random, the
+// STags and tagged offsets. These are checked for what they refer to.
 func TestSameOctetsAsRping(t *testing.T) {
 	tests := []struct {
 		file  string
@@ -82,8 +82,8 @@ func (t tap) Sent(p []byte) {
 func (t tap) Received([]byte) {}
 func (t tap) Closed()         {}
 
-// captured reads the octets that each end sent from a capture: classic pcap, Ethernet, IPv4, in order and
-// without retransmissions, as these files are.
+// captured reads the octets that each end sent from a capture: classic pcap, Ethernet, IPv4, in
+// order and without retransmissions, as these files are.
 func captured(t *testing.T, file string, server uint16) (sent [2][]byte) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -122,8 +122,9 @@ type dissector struct {
 // A request is an RDMA Read Request.
 type request struct{ sink, source address }
 
-// dissect gives the frames that the client and the server sent, as text, with zeros for STags, offsets
-// and CRCs. It checks the CRCs, and that each address is the one that was offered or asked for.
+// dissect gives the frames that the client and the server sent, as text, with zeros for STags,
+// offsets and CRCs. It checks the CRCs, and that each address is the one that was offered or asked
+// for.
 func dissect(t *testing.T, client, server []byte, crc bool) (frames [2][]string) {
 	t.Helper()
 	d := &dissector{t: t, crc: crc}

@@ -34,7 +34,8 @@ func is(target error) func(error) bool { return func(err error) bool { return er
 // as reports whether there is an E in err's chain.
 func as[E error](err error) bool { return errors.As(err, new(E)) }
 
-// accept takes one connection into DDP mode as a Responder with receive buffers, the way a server does.
+// accept takes one connection into DDP mode as a Responder with receive buffers, the way a server
+// does.
 func acceptOne(t *testing.T, stream toe.Stream) *session {
 	s, err := newSession(extsock.NewConn(stream, false, (&Config{}).socket()), &Config{Timeout: time.Minute})
 	if err == nil {
@@ -303,7 +304,8 @@ func TestServerNeedsReads(t *testing.T) {
 	checkFault(t, end(), is(ErrNoReads), []string{"IRD is 0"})
 }
 
-// The first connection is closed at its revision 2 Request; the second carries the pings in revision 1.
+// The first connection is closed at its revision 2 Request; the second carries the pings in
+// revision 1.
 func TestRevisionFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := simtoe.New(simtoe.Config{})

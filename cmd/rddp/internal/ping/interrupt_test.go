@@ -16,8 +16,8 @@ func slow() extsock.Config {
 	return extsock.Config{Backend: simtoe.New(simtoe.Config{Seed: 1, Delay: 50 * time.Millisecond})}
 }
 
-// A client without a count that is interrupted has done its job; the ping under way ends, so that the
-// server sees a proper end too.
+// A client without a count that is interrupted has done its job; the ping under way ends, so that
+// the server sees a proper end too.
 func TestInterruptedClient(t *testing.T) {
 	for _, count := range []int{0, 1000} {
 		synctest.Test(t, func(t *testing.T) {

@@ -30,8 +30,8 @@ var networks = []struct {
 	{"simulator", "server:0", func() toe.Backend { return simtoe.New(simtoe.Config{Seed: 7, Split: true}) }},
 }
 
-// serve starts a server for the test and returns its address and a function that waits for the end of
-// Serve and gives its error.
+// serve starts a server for the test and returns its address and a function that waits for the end
+// of Serve and gives its error.
 func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr string, end func() error) {
 	t.Helper()
 	s, err := Listen(ctx, address, cfg)
@@ -96,8 +96,8 @@ func TestPingLargeInARow(t *testing.T) {
 	}
 }
 
-// The client's first FPDU is the RTR, of the one kind that both ends can do and the server prefers, and of
-// length 0; the pings follow.
+// The client's first FPDU is the RTR, of the one kind that both ends can do and the server prefers,
+// and of length 0; the pings follow.
 func TestPingPeerToPeer(t *testing.T) {
 	tests := []struct {
 		kinds string
@@ -180,8 +180,8 @@ func TestPingVariants(t *testing.T) {
 	}
 }
 
-// The first answer of a connection is asked for once more if it does not come, with an RDMA Write of
-// length 0. One that comes is not, and a later one is not.
+// The first answer of a connection is asked for once more if it does not come, with an RDMA Write
+// of length 0. One that comes is not, and a later one is not.
 func TestNudge(t *testing.T) {
 	tests := []struct {
 		first, later time.Duration // that the server waits: after startup, and between pings
@@ -235,7 +235,8 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// A sleeper is where a server prints the data of a ping, which takes it so long from the second ping on.
+// A sleeper is where a server prints the data of a ping, which takes it so long from the second
+// ping on.
 type sleeper time.Duration
 
 func (s sleeper) Write(p []byte) (int, error) {

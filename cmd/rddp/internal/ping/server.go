@@ -20,9 +20,9 @@ type Server struct {
 	cfg *Config
 }
 
-// Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg means
-// the zero Config. A client may choose any kind of RTR unless Config.Socket says otherwise. The caller
-// calls Serve or Close.
+// Listen listens at address ("host:port", ":port" for every address of this machine). A nil cfg
+// means the zero Config. A client may choose any kind of RTR unless Config.Socket says otherwise.
+// The caller calls Serve or Close.
 func Listen(ctx context.Context, address string, cfg *Config) (*Server, error) {
 	if cfg == nil {
 		cfg = &Config{}

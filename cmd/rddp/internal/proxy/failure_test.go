@@ -29,7 +29,8 @@ func (r *running) dialDDP(t *testing.T) *extsock.Conn {
 	return c
 }
 
-// dialInVain connects to a Proxy that resets the connection; the connecting itself may be told of it.
+// dialInVain connects to a Proxy that resets the connection; the connecting itself may be told of
+// it.
 func (r *running) dialInVain(t *testing.T) {
 	t.Helper()
 	c, err := net.Dial("tcp", r.Addr().Address)
@@ -129,7 +130,8 @@ func works(t *testing.T, entrance *running) {
 	}
 }
 
-// A reset on one side is one on the other, with all that came before it or a part, and no orderly end.
+// A reset on one side is one on the other, with all that came before it or a part, and no orderly
+// end.
 func TestReset(t *testing.T) {
 	data := random(1, 100_000)
 	ends := func(c net.Conn) ([]byte, error) {
@@ -199,9 +201,9 @@ func TestReset(t *testing.T) {
 	})
 }
 
-// A service that closes with octets unread resets the connection, and the kernel tells a Read or a Write of that,
-// the first that asks. The entrance never sees an orderly end. (It is extsock itself here: a plain client has
-// the same trouble to know.)
+// A service that closes with octets unread resets the connection, and the kernel tells a Read or a
+// Write of that, the first that asks. The entrance never sees an orderly end. (It is extsock itself
+// here: a plain client has the same trouble to know.)
 func TestNoFalseEnd(t *testing.T) {
 	const answer = "no more, please"
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
@@ -236,8 +238,8 @@ func TestNoFalseEnd(t *testing.T) {
 	t.Logf("the whole answer came %d times of 200", whole)
 }
 
-// The byte stream between the proxies has a mark for its end. A connection that ends without is no orderly end,
-// though TCP has sent a FIN.
+// The byte stream between the proxies has a mark for its end. A connection that ends without is no
+// orderly end, though TCP has sent a FIN.
 func TestEntranceVanishes(t *testing.T) {
 	results := make(chan error, 1)
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, func(c *net.TCPConn) {
@@ -323,8 +325,8 @@ func TestMaxConns(t *testing.T) {
 	}
 }
 
-// A client that has sent nothing loses its place to a newcomer, at the entrance and at the exit. A client that has sent
-// something does not: the newcomer is refused.
+// A client that has sent nothing loses its place to a newcomer, at the entrance and at the exit. A
+// client that has sent something does not: the newcomer is refused.
 func TestSilentClientIsDisplaced(t *testing.T) {
 	say := func(c net.Conn) {
 		t.Helper()

@@ -44,8 +44,8 @@ func (s *stutterer) Read(p []byte) (int, error) {
 	return s.end.Read(p)
 }
 
-// The accepted side is heard when an octet or the end of its direction comes from there: not by what comes from the other
-// side, and not by Reads that give nothing.
+// The accepted side is heard when an octet or the end of its direction comes from there: not by
+// what comes from the other side, and not by Reads that give nothing.
 func TestHeard(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // Patience bounds every wait of a test.
 const Patience = 30 * time.Second
 
-// Serve listens on loopback and serves each connection with f until the test ends. It returns the address. When f returns
-// the connection is closed; its deadline is Patience from the accept.
+// Serve listens on loopback and serves each connection with f until the test ends. It returns the
+// address. When f returns the connection is closed; its deadline is Patience from the accept.
 func Serve(t testing.TB, f func(c *net.TCPConn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,8 +47,8 @@ func Echo(c *net.TCPConn) {
 	c.CloseWrite()
 }
 
-// ClosedPort returns an address where nobody listens. It is that of the dialling end of a connection, so that no listener
-// gets it before the test ends.
+// ClosedPort returns an address where nobody listens. It is that of the dialling end of a
+// connection, so that no listener gets it before the test ends.
 func ClosedPort(t testing.TB) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,8 @@ func ClosedPort(t testing.TB) (address string) {
 	return c.LocalAddr().String()
 }
 
-// Dial connects to address. The connection has a deadline of Patience and is closed when the test ends.
+// Dial connects to address. The connection has a deadline of Patience and is closed when the test
+// ends.
 func Dial(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

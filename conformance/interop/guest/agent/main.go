@@ -104,7 +104,8 @@ func run(c net.Conn, req wire.Request, send func(wire.Kind, []byte) error) wire.
 	return wire.Result{Code: status.ExitStatus()}
 }
 
-// feed carries out what the harness sends until the connection ends; then it kills the process group.
+// feed carries out what the harness sends until the connection ends; then it kills the process
+// group.
 func feed(c net.Conn, stdin io.WriteCloser, g *group) {
 	defer g.signal(syscall.SIGKILL)
 	for {
