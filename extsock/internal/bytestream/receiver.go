@@ -7,8 +7,8 @@ import (
 )
 
 // A Receiver is the state of the way in: what the peer may send next, and the reader's side of the
-// rendezvous. The zero value is the state at the start. It has no lock: the goroutine that receives
-// has it to itself.
+// rendezvous. The zero value is the state at the start. A Receiver has no lock: one goroutine at a
+// time uses it.
 type Receiver struct {
 	eof     bool         // the end of the stream has come
 	granted bool         // grant is open: neither done nor cancel has come for it
@@ -17,7 +17,7 @@ type Receiver struct {
 	refused bool         // the last offer was refused: a cancel may cross that
 }
 
-// An Arrival is what a message of the peer's means.
+// An Arrival is the meaning of a message of the peer.
 type Arrival struct {
 	Kind    Kind
 	N       int          // bytes of data, of an offer, or placed
@@ -32,21 +32,22 @@ type Buffer uint8
 
 // The buffers.
 const (
-	// DataBuffer is that of data, of an offer or of a done. Once it is free again the driver asks
-	// the Window whether the credit goes back.
+	// DataBuffer is the buffer of data, of an offer or of a done. When it is free again, the driver
+	// asks the Window whether the credit goes back.
 	DataBuffer Buffer = iota
-	// ControlBuffer is that of a grant or of a message with credits only. It is free at once, and
-	// the credit is never kept back: the peer may have no other for its next message of that kind.
+	// ControlBuffer is the buffer of a grant or of a message with credits only. It is free at once,
+	// and its credit is never kept back, because the peer may have no other credit for its next
+	// message of that kind.
 	ControlBuffer
 	// ExtraBuffer is one of ExtraBuffers, which the peer uses once and without a credit.
 	ExtraBuffer
 )
 
-// Arrived takes in a message that has been placed, its first HeaderLen bytes in head and the others
-// in body. A shorter message is all in head. The error, an ErrStream, is that the peer may not send
-// that message now: the stream is to end.
+// Arrived decodes a message that has been placed: its first HeaderLen bytes are in head and the
+// others in body. A shorter message is all in head. The error, an ErrStream, says that the peer may
+// not send that message now; the driver then ends the stream.
 //
-// The driver carries out what the Arrival says:
+// The driver acts on the Arrival:
 //
 //	Data   hands N bytes to the reader, and then the end of the stream if End is set
 //	Offer  calls Answer with memory of a Read that waits for the next byte, from MinGrant to MaxGrant bytes and at most N,
@@ -85,7 +86,7 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 	return a, err
 }
 
-// data takes in data, the end, or credits alone.
+// data checks a message with data, with the end of the stream, or with credits alone.
 func (r *Receiver) data(a *Arrival) error {
 	switch {
 	case a.N > 0 && r.eof: // a grant may well come behind the end, and credits
@@ -115,15 +116,15 @@ func (r *Receiver) Answer(h rdmap.Handle) {
 	r.refused = !r.granted
 }
 
-// Placed takes in that an RDMA Write of the peer's has been placed at h without a gap. What is
-// granted is filled from its first byte on.
+// Placed notes that an RDMA Write of the peer has been placed at h without a gap. The peer fills
+// the granted memory from its first byte on.
 func (r *Receiver) Placed(h rdmap.Handle) {
 	if r.granted && h.STag == r.grant.STag && h.TO == r.grant.TO+r.placed {
 		r.placed += uint64(h.Len)
 	}
 }
 
-// done takes in that n bytes have been placed. The peer's word is not enough: the bytes that it has
+// done checks that n bytes have been placed. The peer's word is not enough: bytes that the peer has
 // left out would be what was in the reader's memory before.
 func (r *Receiver) done(n int) error {
 	if !r.granted || n == 0 || uint64(n) > r.placed {
@@ -133,7 +134,7 @@ func (r *Receiver) done(n int) error {
 	return nil
 }
 
-// cancelled takes in that nothing comes of the offer.
+// cancelled notes that the peer makes no use of its offer.
 func (r *Receiver) cancelled() error {
 	if !r.granted && !r.refused {
 		return streamError("cancel without an offer")

@@ -179,8 +179,8 @@ func (o *offering) endDue(s *Sender) output {
 	return nothing
 }
 
-// Granted takes in the peer's grant. The error, an ErrStream, is that there was no offer: only a
-// grant that has crossed a cancel may have none, and only one does.
+// Granted notes the peer's grant. The error, an ErrStream, says that there was no offer. One grant
+// without an offer is right: it has crossed the cancel of its offer.
 func (s *Sender) Granted(h rdmap.Handle) error {
 	o := &s.offer
 	switch {

@@ -39,7 +39,7 @@ type Sender struct {
 	counts Counts
 }
 
-// Counts is what a Sender has counted.
+// Counts is the counts of a Sender.
 type Counts struct {
 	Stalls   uint64 // how often data had to wait for credits
 	Combined uint64 // short Writes that went into a message with an earlier one
@@ -66,7 +66,7 @@ func (s *Sender) Longest() int { return s.longest }
 // Owed returns for how many buffers the peer has not got its credits back.
 func (s *Sender) Owed() int { return s.owed }
 
-// Counts returns what has been counted so far.
+// Counts returns the counts so far.
 func (s *Sender) Counts() Counts { return s.counts }
 
 // An output is what Next gives out.
@@ -89,7 +89,7 @@ const (
 // mayPost reports whether a message may be sent that leaves so many credits.
 func (s *Sender) mayPost(leave int) bool { return s.credits > leave }
 
-// next says what is to be posted next.
+// next returns the kind of the next message.
 func (s *Sender) next() output {
 	if s.full || s.slots.isFull() {
 		return nothing
@@ -223,8 +223,8 @@ func (o output) usesCredit() bool {
 	return true
 }
 
-// Completed takes in Completions of requests that Next gave out; there may be none. What a full
-// send queue held back is tried again.
+// Completed notes the Completions of requests that Next gave out; there may be none. If the send
+// queue was full, Next gives the request out again.
 func (s *Sender) Completed(done []rdmap.Completion) {
 	s.full = false
 	for i := range done {
@@ -309,15 +309,15 @@ func (s *Sender) stall() {
 	}
 }
 
-// Finish ends the stream behind what has been written. Of a long Write under way only what has been
-// given out still goes.
+// Finish ends the stream after the data that has been written. Of a long Write under way, only the
+// bytes that have been given out still go.
 func (s *Sender) Finish() { s.closed = true }
 
 // IsFinished reports whether the end of the stream has been posted.
 func (s *Sender) IsFinished() bool { return s.fin }
 
-// Credit takes in n credits that the peer has given back. The error, an ErrStream, is that there
-// are more than at the start.
+// Credit adds n credits that the peer has given back. The error, an ErrStream, says that the peer
+// has given back more than it had granted at the start.
 func (s *Sender) Credit(n int) error {
 	s.credits += n
 	if s.credits > s.granted {
@@ -326,8 +326,8 @@ func (s *Sender) Credit(n int) error {
 	return nil
 }
 
-// Freed takes in that n buffers are free again whose credits the peer gets back, and how large the
-// window is now. With control they held a grant or a message with credits only.
+// Freed notes that n buffers are free again whose credits the peer gets back, and that the window
+// is now so large. control says that the buffers held a grant or a message with credits only.
 func (s *Sender) Freed(n, window int, control bool) {
 	s.owed += n
 	s.window = window

@@ -1,13 +1,13 @@
 package bytestream
 
-// A Window is how many messages the peer may have on their way here or unread: its credits never
-// exceed the window. The driver has reserved the memory for them, so a message within the peer's
-// credits needs no memory that is not there, and receiving it never waits.
+// A Window is the number of messages of the peer that may be on their way or unread: the peer's
+// credits never exceed the window. The driver has reserved memory for all of them, so a message for
+// which the peer has a credit always finds memory, and receiving never waits.
 //
 // The first Least messages are the connection's fixed allowance. The memory of the others comes
-// from a budget that connections share. The window may shrink when the budget does, and grow again
-// up to its first size: the connection then keeps credits back that it owes, or gives back more.
-// The zero value is no window.
+// from a budget that connections share. The window may shrink when the budget shrinks, and grow
+// again up to its first size: the connection then keeps back credits that it owes, or gives back
+// more. The zero value is no window.
 type Window struct {
 	Now   int   // messages
 	Most  int   // messages that the peer was told at the start
@@ -34,9 +34,10 @@ func (w *Window) Change(room int64) int {
 	return 0
 }
 
-// HandBack takes in that a buffer that held data is free again and the window changes by so many
-// messages, and returns for how many buffers the peer gets its credits back. Only DataBuffers may
-// be kept back: conformance/models/credits.pml shows the standstill otherwise.
+// HandBack notes that a buffer that held data is free again, and that the window changes by so many
+// messages. It returns the number of buffers for which the peer gets its credits back. Only the
+// credits of DataBuffers may be kept back: without that rule both ends can come to a standstill, as
+// conformance/models/credits.pml shows.
 func (w *Window) HandBack(change int) (credits int) {
 	w.Now += change
 	return 1 + change
