@@ -137,7 +137,9 @@ type Config struct {
 	// that finds no buffer, or no entry, ends its connection.
 	SRQ *rdmap.SharedReceiveQueue
 	// Domain is the Protection Domain of the memory that connections register. Connections may
-	// share a Domain. Nil means that each connection has its own.
+	// share a Domain. Nil means that each connection has its own. ddp.Domain.Register registers
+	// memory for all connections of a Domain if its stream is 0. The peer's Handle of such a Region
+	// r is rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}.
 	Domain *ddp.Domain
 
 	// HandshakeTimeout bounds MPA startup. For an Initiator it bounds all of startup. For a

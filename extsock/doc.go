@@ -16,8 +16,8 @@
 //   - [Conn.Post] adds a Work Request to the send queue and returns at once. Its Completion arrives
 //     in a completion queue, which connections may share.
 //
-// The verbs are those of the layers below. A program that posts Work Requests imports these
-// packages too:
+// The types of the verbs are in the layers below. A program that uses them imports these packages
+// too:
 //
 //	package  what a program needs it for
 //	rdmap    WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest,
@@ -53,8 +53,8 @@
 //
 // [Config] has the settings with which connections begin. [Conn.SetsockoptInt] changes those of one
 // connection, at level [SOL_DDP], until the switch to DDP mode begins. After that the error is
-// [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting,
-// and in DDP mode what startup agreed on.
+// [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting.
+// In DDP mode it returns what startup agreed on, if the ends agree on that option.
 //
 //	option            value
 //	DDPMODE           1: DDP mode, 0: TCP mode; setting it to 1 calls Conn.EnableDDP
@@ -63,8 +63,8 @@
 //	DDP_MPA_REVISION  newest revision of MPA, 1 or 2
 //	DDP_MAX_FPDU      maximum bytes of an FPDU that this end sends, 136 to 64776; 0: automatic
 //	DDP_IRD, DDP_ORD  maximum RDMA Reads in flight to this end and from it, 0 to 16382
-//	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; set it before the first verb
-//	DDP_RECV_SIZE     bytes of each receive buffer for Read, 1 to 2147483647
+//	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; see the constant
+//	DDP_RECV_SIZE     bytes of each receive buffer for Read; a byte stream uses at least 512
 //	DDP_CROSSOVER     bytes from which a Write is placed by RDMA Write; 0: measured, -1: never
 //	DDP_MESSAGES      1: each Write is a message, 0: Read and Write are a byte stream
 //
@@ -92,15 +92,19 @@
 //
 // # The end of a connection
 //
-// However a connection ends, each Work Request that Post accepted completes exactly once. The error
-// says why the connection ended:
+// However a connection ends, each Work Request that Post accepted completes exactly once, unless it
+// is Unsignaled and succeeds. The error of Read, Write and the other methods says why the
+// connection ended:
 //
 //	io.EOF                  the peer closed it properly
 //	net.ErrClosed           this end closed it
 //	*rdmap.TerminateError   a fault that one end reported to the other by a Terminate
 //	other errors            a fault that a layer found
 //
-// All but io.EOF are inside a *net.OpError. A fault ends only its own connection.
+// All but io.EOF are inside a *net.OpError. The Err of a Completion is the bare error of the layer
+// that ended the operation, so programs test it with errors.Is and errors.As: it is rdmap.ErrClosed
+// after this end's Close, and matches io.EOF if the peer closed properly. A fault ends only its own
+// connection.
 //
 // # Limits on peers
 //

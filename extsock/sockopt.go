@@ -41,12 +41,12 @@ const (
 	// DDP_ORD is the maximum number of this end's RDMA Reads and atomics in flight, 0 to 16382, and
 	// in DDP mode the number that startup agreed on.
 	DDP_ORD
-	// DDP_RECV_DEPTH is the number of buffers that the connection posts for Read, 1 to 65535. It
-	// must be set before the first Register, PostRecv, SendCQ or RecvCQ, which make the receive
-	// queue; after them the error is ErrBusy.
+	// DDP_RECV_DEPTH is the number of receive buffers for Read, 1 to 65535. A byte stream uses at
+	// least 4. The option must be set before the first Register, PostRecv, SendCQ, RecvCQ or QPNum,
+	// which make the receive queue; after them the error is ErrBusy.
 	DDP_RECV_DEPTH
-	// DDP_RECV_SIZE is the length in bytes of each buffer that the connection posts for Read, 1 to
-	// 2147483647.
+	// DDP_RECV_SIZE is the length in bytes of each receive buffer for Read, 1 to 2147483647. A byte
+	// stream uses at least 512.
 	DDP_RECV_SIZE
 	// DDP_CROSSOVER is the minimum length in bytes of a Write that a byte stream places in the
 	// reader's memory by RDMA Write; see Config.Crossover. 0 means that the connection measures the
@@ -105,9 +105,10 @@ var sockopts = map[int]sockopt{
 
 // SetsockoptInt sets a socket option, as setsockopt does in C. The options and their values are in
 // the table of the package documentation. Setting DDPMODE to 1 calls EnableDDP. All other options
-// can be set until the switch to DDP mode begins. The error is ErrBusy during the switch and
-// ErrMode after it. An option or level that does not exist gives errors.ErrUnsupported, and a value
-// that the option cannot have gives syscall.EINVAL.
+// can be set until the switch to DDP mode begins, and DDP_RECV_DEPTH until the receive queue
+// exists. The error is ErrBusy during the switch and ErrMode after it. An option or level that does
+// not exist gives errors.ErrUnsupported, and a value that the option cannot have gives
+// syscall.EINVAL.
 func (c *Conn) SetsockoptInt(level, opt, value int) error {
 	if level == SOL_DDP && opt == DDPMODE {
 		return c.setDDPMode(value)
@@ -123,7 +124,8 @@ func (c *Conn) SetsockoptInt(level, opt, value int) error {
 }
 
 // GetsockoptInt returns the value of a socket option, as getsockopt does in C. In TCP mode the
-// value is the setting, and in DDP mode it is what startup agreed on. An option or level that does
+// value is the setting. In DDP mode it is what startup agreed on, if the ends agree on that option.
+// An option or level that does
 // not exist gives errors.ErrUnsupported.
 func (c *Conn) GetsockoptInt(level, opt int) (int, error) {
 	if level == SOL_DDP && opt == DDPMODE {

@@ -174,21 +174,17 @@ func trafficOf(t *driver.Traffic) Traffic {
 // 128 MiB. A negative n changes nothing. The limit covers:
 //
 //   - The windows of byte streams. A window is Config.RecvDepth messages of Config.RecvSize, 2 MiB
-//     by default.
-//
-// Eight of these messages, 512 KiB by default, are the allowance. A connection reserves the memory
-// of the others at startup, at most a 32nd of what is left. All windows together get at most three
-// quarters of the limit. The peer gets credits for as many messages as there is memory for.
+//     by default. Eight of these messages, 512 KiB by default, are the allowance. A connection
+//     reserves the memory of the others at startup, at most a 32nd of what is left. All windows
+//     together get at most three quarters of the limit. The peer gets credits for as many messages
+//     as there is memory for.
 //   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the
-//     limit is
-//
-// reached, a connection whose program does not read stops reading from TCP.
-//   - The buffer that a connection receives to, 512 KiB. The connection keeps it while more than 16
-//     KiB of an
-//
-// FPDU have arrived and the rest has not. When the limit is reached, the buffer has 66 KiB.
-//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has 66
-//     KiB.
+//     limit is reached, a connection whose program does not read stops reading from TCP.
+//   - The buffer that a connection receives to, 512 KiB. The connection keeps it while more than
+//     16 KiB of an FPDU have arrived and the rest has not. When the limit is reached, the buffer
+//     has 66 KiB.
+//   - A batch of FPDUs until TCP has taken it, 512 KiB. When the limit is reached, the batch has
+//     66 KiB.
 //
 // A limit of 0 means the smallest possible memory; connections still work.
 //

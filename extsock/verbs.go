@@ -174,13 +174,21 @@ func (v *verbs) deregisterAll() {
 // which the slices of wr refer belongs to the connection until the Completion. Each wr that Post
 // accepts has exactly one Completion, in SendCQ. A wr that is Unsignaled has none if it succeeds.
 //
-// Post returns one of these errors, and those of a wr that is not valid:
+// Work Requests leave in order. But a later Write can overtake an earlier Read or atomic at the
+// peer, because an operation that has an answer is complete only with the answer. A wr with Fence
+// waits for the answers to all earlier operations. Immediate Data reaches a peer that uses Read as
+// a message of length 0: only a program that owns its receive queue gets the value.
+//
+// Post returns one of these errors:
 //
 //	ErrMode                       the connection is not in DDP mode, or wr would send a message
 //	                              into the byte stream
 //	rdmap.ErrQueueFull            the send queue holds Config.SendDepth Work Requests
 //	rdmap.ErrCompletionQueueFull  SendCQ has no room for another Completion
 //	rdmap.ErrNoExtensions         the peer has not announced the operations of RFC 7306
+//	rdmap.ErrNoORD                wr is a Read or an atomic, and startup agreed on no outbound ones
+//	rdmap.ErrBadRequest           wr itself is wrong
+//	rdmap.ErrMessageTooLong       wr has more than 2^32-1 bytes
 //	syscall.EPIPE                 wr needs an answer of a peer that has closed the connection
 //
 // If the connection has ended, Post returns the reason.

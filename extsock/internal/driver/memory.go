@@ -14,10 +14,9 @@ import (
 // another one:
 //
 //   - A byte stream reserves its window at startup, before its peer gets the credits for the
-//     window. If less
-// memory is left, the window is smaller. So a message that the peer has a credit for always finds
-// memory, and the connection never stops reading from TCP, which would hold up everything behind
-// that message. See Window.
+//     window. If less memory is left, the window is smaller. So a message that the peer has a
+//     credit for always finds memory, and the connection never stops reading from TCP, which would
+//     hold up everything behind that message. See Window.
 //   - In message mode there are no credits. The connection stops reading from TCP until its program
 //     reads.
 //   - A receive buffer and an output batch have smaller replacements. See loan and batchLoan.

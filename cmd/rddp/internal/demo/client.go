@@ -161,7 +161,8 @@ func (s *session) transfer(ctx context.Context, p []byte, progress func(n int)) 
 	return write, read, nil
 }
 
-// touch makes the kernel allocate the pages of p now, so that the times do not include it.
+// touch makes the kernel allocate the pages of p now. So the times of both ends, and of both kinds
+// of transfer, do not include the allocation.
 func touch(p []byte) {
 	for i := 0; i < len(p); i += 4096 {
 		p[i] = 0
@@ -179,10 +180,13 @@ func plainTCP(ctx context.Context, address string, p []byte) (write, read time.D
 	c.SetDeadline(time.Now().Add(time.Minute))
 	back := make([]byte, len(p))
 	touch(back)
-	begin := time.Now()
 	if _, err := c.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p)))); err != nil {
 		return 0, 0, err
 	}
+	if _, err := io.ReadFull(c, back[:1]); err != nil { // the server has the memory
+		return 0, 0, err
+	}
+	begin := time.Now()
 	if err := writeChunks(c, p); err != nil {
 		return 0, 0, err
 	}

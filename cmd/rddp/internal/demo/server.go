@@ -147,6 +147,7 @@ func grant(c *extsock.Conn, arg []byte) (memory, handle []byte, err error) {
 		return nil, nil, fmt.Errorf("an offer of %d bytes", size)
 	}
 	memory = make([]byte, size)
+	touch(memory)
 	handle, err = register(c, memory, ddp.RemoteRead|ddp.RemoteWrite)
 	return memory, handle, err
 }
@@ -180,6 +181,10 @@ func servePlain(c net.Conn) error {
 		return fmt.Errorf("a plain transfer of %d bytes", n)
 	}
 	memory := make([]byte, n)
+	touch(memory)
+	if _, err := c.Write([]byte{1}); err != nil { // the client's clock starts
+		return err
+	}
 	if _, err := io.ReadFull(c, memory); err != nil {
 		return err
 	}
