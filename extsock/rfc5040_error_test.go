@@ -85,6 +85,36 @@ func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
 	})
 }
 
+// TestErrorOfTheEndThatFindsTheFault: whichever layer finds what the peer did wrong, the error of the next call is the
+// Terminate that went out, with the layer's own error in it.
+func TestErrorOfTheEndThatFindsTheFault(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		send func(h rdmap.Handle) []byte
+	}{
+		{"a Write, which DDP refuses", func(h rdmap.Handle) []byte { return tagged(rdmaphdr.OpWrite, h.STag, h.TO) }},
+		{"a Read, which RDMAP refuses", func(h rdmap.Handle) []byte { return readRequest(h.STag, h.TO, 4) }},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
+				r := register(t, c, make([]byte, 64), ddp.RemoteAtomic)
+				p.send(tt.send(r.Handle())...)
+				_, err := c.Read(make([]byte, 1))
+				var te *rdmap.TerminateError
+				var access *ddp.AccessError
+				if !errors.As(err, &te) || te.Remote || !errors.As(err, &access) {
+					t.Errorf("Read = %v, want a TerminateError with an AccessError in it", err)
+				}
+				c.Close()
+				a.Close()
+				settle()
+			})
+		})
+	}
+}
+
 // "When a peer sends or receives a Terminate Message, it MAY immediately tear down the LLP Stream.
 // The peer SHOULD perform a graceful LLP teardown to ensure the Terminate Message is successfully
 // Delivered" (RFC 5040 §6.2.1): the FIN follows the Terminate, over a real TCP too, where what the

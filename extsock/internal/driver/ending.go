@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -61,12 +62,13 @@ func (d *Driver) closing() bool {
 // fail ends the connection because a layer found a fault in the stream. The peer gets a Terminate
 // if the RFC allows one.
 func (d *Driver) fail(err error) {
-	d.setReason(err)
 	if d.tx.fenced.Load() {
 		// No FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
+		d.setReason(err)
 		d.qp.Abort(err)
 	} else {
 		d.qp.Fail(err)
+		d.setReason(cmp.Or(d.qp.Err(), err)) // the Terminate, with err in it
 		d.TraceTerminate()
 	}
 	d.transmit()
