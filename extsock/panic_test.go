@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -213,4 +214,47 @@ func TestPanicInAListener(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A badHandler panics at each event whose text contains what.
+type badHandler struct {
+	slog.Handler
+	what string
+}
+
+func (h *badHandler) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, h.what) {
+		panic("handler of " + h.what)
+	}
+	return nil
+}
+func (h *badHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// TestPanicOfTheTrace: a trace handler that panics, at whatever event, ends its connection. No call
+// hangs, and no panic leaves the library.
+func TestPanicOfTheTrace(t *testing.T) {
+	alone(t)
+	for _, what := range []string{"no credits", "connection ends", "closed"} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				debug := &slog.HandlerOptions{Level: slog.LevelDebug}
+				h := &badHandler{Handler: slog.NewTextHandler(io.Discard, debug), what: what}
+				ours := side{cfg: extsock.Config{Trace: slog.New(h), CloseTimeout: time.Second}}
+				c, peer := simPair(t, simtoe.Config{}, ours, side{cfg: extsock.Config{RecvDepth: 4}})
+				c.SetWriteDeadline(time.Now().Add(time.Second))
+				for range 20 { // more than the peer's credits
+					if _, err := c.Write(make([]byte, 8000)); err != nil {
+						break
+					}
+				}
+				c.Close()
+				peer.Close()
+				settle()
+				if n := c.Stats().Panics; n != 1 {
+					t.Errorf("%d panics, want 1", n)
+				}
+			})
+		})
+	}
+	extsock.ResetPanics()
 }

@@ -21,8 +21,8 @@ type Counters struct {
 	// connections that ended because of IdleTimeout, and because of WriteTimeout
 	IdleTimeouts, WriteLimits atomic.Uint64
 
-	retired     atomic.Bool // the counts have been added to live.ended
-	copiedAtEnd uint64      // the part of Copied that live.ended has; guarded by live.mu
+	retired   atomic.Bool // the counts have been added to live.ended
+	readAtEnd [2]uint64   // the parts of Copied and Direct that live.ended has; guarded by live.mu
 }
 
 // Traffic counts the traffic of one way.
@@ -101,19 +101,21 @@ func (d *Driver) retire() {
 	defer live.mu.Unlock()
 	delete(live.drivers, d)
 	d.count.retired.Store(true)
-	before := live.ended.Copied.Load()
+	before := [...]uint64{live.ended.Copied.Load(), live.ended.Direct.Load()}
 	live.ended.add(&d.count)
-	d.count.copiedAtEnd = live.ended.Copied.Load() - before
+	d.count.readAtEnd = [...]uint64{live.ended.Copied.Load() - before[0], live.ended.Direct.Load() - before[1]}
 }
 
-// readCopied counts n bytes that Read has copied. A Read may do so after the connection has ended.
-func (c *Counters) readCopied(n int) {
-	if c.Copied.Add(uint64(n)); !c.retired.Load() {
+// read counts k bytes that a Read has got, in n, which is Copied or Direct. A Read may return after
+// the connection has ended.
+func (c *Counters) read(n *atomic.Uint64, k int) {
+	if n.Add(uint64(k)); !c.retired.Load() {
 		return
 	}
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	total := c.Copied.Load()
-	live.ended.Copied.Add(total - c.copiedAtEnd)
-	c.copiedAtEnd = total
+	copied, direct := c.Copied.Load(), c.Direct.Load()
+	live.ended.Copied.Add(copied - c.readAtEnd[0])
+	live.ended.Direct.Add(direct - c.readAtEnd[1])
+	c.readAtEnd = [...]uint64{copied, direct}
 }

@@ -200,6 +200,7 @@ func New(cfg Config) *Driver {
 // Start begins to receive. If the QP has already failed, Start sends the Terminate and ends the
 // connection.
 func (d *Driver) Start() {
+	d.cfg.Trace.OnPanic(d.tracePanicked)
 	d.enlist()
 	d.watchIdle()
 	go d.receive()

@@ -220,7 +220,7 @@ func (d *Driver) shut() {
 	}
 	d.TraceTerminate()
 	d.cfg.Trace.Debug("closed")
-	d.cfg.Taps.Closed()
+	d.protect(d.cfg.Taps.Closed)
 	d.retire()
 }
 

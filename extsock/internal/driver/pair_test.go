@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -24,6 +25,7 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 		const window, size = 32, 64 << 10
 		p := New(Config{
 			Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
+			Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
 			Receive: &ReceiveConfig{Depth: window, Size: size, Stream: &StreamConfig{
 				Window: newWindow(window), Credits: window, MaxMessage: size,
 				Register: func(p []byte) (*ddp.Region, error) { return domain.Register(p, ddp.RemoteWrite, 1) },

@@ -21,6 +21,24 @@ func (d *Driver) panicked(value any) error {
 	return err
 }
 
+// protect calls f, which calls code of the program while the connection ends. A panic of f is
+// counted.
+func (d *Driver) protect(f func()) {
+	defer func() {
+		if value := recover(); value != nil {
+			_ = d.panicked(value) // the connection has another reason to end
+		}
+	}()
+	f()
+}
+
+// tracePanicked ends the connection whose trace handler has panicked. The caller of the trace may
+// hold locks, so another goroutine does it.
+func (d *Driver) tracePanicked(value any) {
+	err := d.panicked(value)
+	go d.Kill(err)
+}
+
 // drainPanicked ends a connection that has panicked while it was sending. The caller holds the
 // transmit token. The bytes of the batch are lost.
 func (d *Driver) drainPanicked(value any) {

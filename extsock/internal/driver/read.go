@@ -44,13 +44,13 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{
 	}
 	defer wait.Wake(in.turn) // another Read may wait for its turn
 	switch {
-	case found == waits && silent:
+	case found == waits && (silent || wait.IsClosed(d.cfg.Closed)):
 		in.leave()
 	case found == waits:
 		result, err := d.await(limit, expired)
 		return result.n, !result.ok && err == nil, err
 	case found == took:
-		d.count.readCopied(t.n)
+		d.count.read(&d.count.Copied, t.n)
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
@@ -68,7 +68,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{
 // connection ends.
 func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result readResult, err error) {
 	in := d.in
-	d.role.beginWait(!limit.IsSet())
+	d.role.beginWait(d.role.lends && !limit.IsSet())
 	for err == nil && !result.over && !in.has() && !wait.IsClosed(d.silent) && !wait.IsClosed(d.cfg.Closed) {
 		var drove bool
 		if drove, result = d.drive(limit); drove {
@@ -88,7 +88,7 @@ func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result re
 		result = in.leave()
 	}
 	if result.ok {
-		d.count.Direct.Add(uint64(result.n))
+		d.count.read(&d.count.Direct, result.n)
 		err = nil
 	}
 	return result, err

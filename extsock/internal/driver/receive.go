@@ -31,7 +31,7 @@ func (d *Driver) receive() {
 		d.peerEnded(d.rx.err)
 		close(d.silent)
 	}
-	d.captureArrived(true)
+	d.protect(func() { d.captureArrived(true) })
 	if d.tx.fenced.Load() { // the fence will never open
 		d.Kill(d.why())
 	}
@@ -59,6 +59,10 @@ func (d *Driver) receiveOnce(reader bool) (over bool) {
 func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // err says why
 	defer func() { // the only recover of the way in
 		if value := recover(); value != nil {
+			d.rx.patience.end(false)
+			if d.in != nil {
+				d.in.unbind() // no Read may wait for a message that will not be placed
+			}
 			d.release()
 			err, over = d.panicked(value), true
 		}

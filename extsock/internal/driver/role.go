@@ -34,8 +34,8 @@ type role struct {
 	recall chan struct{} // capacity 1: the home goroutine looks whether the role is vacant
 	offer  chan struct{} // capacity 1: the waiting Read looks
 
-	waiting atomic.Bool // a Read waits that may take the role
-	writing atomic.Bool // a Write waits for the peer's credits: the role must not stay vacant
+	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
+	writing atomic.Bool  // a Write waits for the peer's credits: the role must not stay vacant
 
 	begin  time.Time
 	left   atomic.Int64 // when the last wait of a Read ended, in ns after begin
@@ -73,10 +73,9 @@ func (r *role) init(lends bool) {
 func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
 func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 
-// beginWait begins the wait of a Read. One Read waits at a time. mayTake says whether it may take
-// the role.
+// beginWait begins the wait of a Read. mayTake says whether the Read may take the role.
 func (r *role) beginWait(mayTake bool) {
-	r.waiting.Store(true)
+	r.waiting.Add(1)
 	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
 		r.streak.Add(1)
 	} else {
@@ -88,7 +87,7 @@ func (r *role) beginWait(mayTake bool) {
 func (r *role) endWait() {
 	r.left.Store(int64(time.Since(r.begin)))
 	r.waits.Add(1)
-	r.waiting.Store(false)
+	r.waiting.Add(-1)
 }
 
 // oneSided notes that an operation has come, or will come, that the program takes no part in: the
@@ -115,7 +114,7 @@ func (d *Driver) yields(waits int64) bool {
 	if r.streak.Load() < quickTimes {
 		return false
 	}
-	return r.waits.Load() != waits || r.waiting.Load() && d.in.has()
+	return r.waits.Load() != waits || r.waiting.Load() > 0 && d.in.has()
 }
 
 // yield makes the role vacant for the Read, which may already wait again.
@@ -135,6 +134,15 @@ func (r *role) leave(hurry bool) {
 		r.callBack()
 	} else if r.armed.CompareAndSwap(false, true) {
 		r.sentinel.Reset(sentinelIn)
+	}
+}
+
+// leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
+// That one has found the role taken, and looks again.
+func (r *role) leaveRead(hurry bool) {
+	r.leave(hurry)
+	if r.waiting.Load() > 1 {
+		wait.Wake(r.offer)
 	}
 }
 
@@ -171,12 +179,12 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 		return false, readResult{}
 	}
 	if d.in.has() || d.closing() || wait.IsClosed(d.cfg.Closed) || limit.IsSet() || d.rx.intake != intakeOpen {
-		r.leave(true)
+		r.leaveRead(true)
 		return false, readResult{}
 	}
 	d.receiveOnce(true)
 	result, d.rx.result = d.rx.result, readResult{}
-	r.leave(d.rx.intake != intakeOpen)
+	r.leaveRead(d.rx.intake != intakeOpen)
 	return true, result
 }
 

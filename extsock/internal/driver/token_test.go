@@ -73,7 +73,10 @@ func TestTokenYields(t *testing.T) {
 			over.Add(1)
 		})
 	}
-	for over.Load() < borrowers {
+	for begin := time.Now(); over.Load() < borrowers; {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the borrowers do not get the token")
+		}
 		if inside.Add(1) > 1 {
 			t.Error("a borrower has the token while its holder does")
 		}

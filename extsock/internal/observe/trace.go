@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,7 +12,9 @@ import (
 // nil *Trace writes nothing.
 type Trace struct {
 	log        *slog.Logger
-	terminated atomic.Bool // the Terminate has been written
+	terminated atomic.Bool                     // the Terminate has been written
+	panicked   atomic.Pointer[func(value any)] // see OnPanic
+	off        atomic.Bool                     // the handler has panicked
 }
 
 // NewTrace returns the Trace of connection c to l, or nil if l is nil.
@@ -29,23 +32,34 @@ func NewTrace(l *slog.Logger, c net.Conn, initiator bool) *Trace {
 // Terminate reports whether the caller must write the Terminate. Only the first call returns true.
 func (t *Trace) Terminate() bool { return t != nil && !t.terminated.Swap(true) }
 
-// Debug writes an event of level debug. args are those of slog.Logger.Debug.
-func (t *Trace) Debug(event string, args ...any) {
+// OnPanic sets the function that is called with the value of a panic of the log's handler. No event
+// is written after such a panic. Before OnPanic, a panic goes to the caller.
+func (t *Trace) OnPanic(f func(value any)) {
 	if t != nil {
-		t.log.Debug("rddp: "+event, args...)
+		t.panicked.Store(&f)
 	}
 }
+
+// Debug writes an event of level debug. args are those of slog.Logger.Debug.
+func (t *Trace) Debug(event string, args ...any) { t.write(slog.LevelDebug, event, args) }
 
 // Info writes an event of level info.
-func (t *Trace) Info(event string, args ...any) {
-	if t != nil {
-		t.log.Info("rddp: "+event, args...)
-	}
-}
+func (t *Trace) Info(event string, args ...any) { t.write(slog.LevelInfo, event, args) }
 
 // Warn writes an event of level warn.
-func (t *Trace) Warn(event string, args ...any) {
-	if t != nil {
-		t.log.Warn("rddp: "+event, args...)
+func (t *Trace) Warn(event string, args ...any) { t.write(slog.LevelWarn, event, args) }
+
+func (t *Trace) write(level slog.Level, event string, args []any) {
+	if t == nil || t.off.Load() {
+		return
 	}
+	if f := t.panicked.Load(); f != nil {
+		defer func() {
+			if value := recover(); value != nil {
+				t.off.Store(true)
+				(*f)(value)
+			}
+		}()
+	}
+	t.log.Log(context.Background(), level, "rddp: "+event, args...)
 }

@@ -1,0 +1,108 @@
+package driver
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// noDeadlines is a Stream whose reads no deadline can end, as those of an SSH channel.
+type noDeadlines struct{ toe.Stream }
+
+func (s noDeadlines) Capabilities() toe.Capabilities {
+	c := s.Stream.Capabilities()
+	c.Deadlines = false
+	return c
+}
+func (noDeadlines) SetReadDeadline(time.Time) error { return errors.ErrUnsupported }
+
+// TestRoleStaysHomeWithoutDeadlines: if no Read may take the role, the home goroutine keeps it,
+// however quick the Reads are. An echo then never waits for the sentinel.
+func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		a, b, end := streamPair(noDeadlines{sa}, noDeadlines{sb})
+		var never wait.Deadline
+		go func() {
+			p := make([]byte, 8)
+			for {
+				n, err := b.Read(p, &never)
+				if err != nil {
+					return
+				}
+				b.Write(p[:n], nil)
+			}
+		}()
+		begin, p := time.Now(), make([]byte, 8)
+		for range 20 {
+			if _, err := a.Write(p, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Read(p, &never); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(begin); d >= sentinelIn {
+			t.Errorf("20 echoes took %v", d)
+		}
+		end(a)
+		end(b)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the one before it still has the
+// role learns that the role is vacant.
+func TestRoleIsOfferedToTheNextRead(t *testing.T) {
+	var r role
+	r.init(true)
+	r.leave(false)
+	<-r.recall          // the home goroutine is called, and does not come
+	for range quick10 { // then the Reads are quick
+		r.beginWait(true)
+		r.endWait()
+	}
+	r.beginWait(true)
+	if !r.take(roleReader) {
+		t.Fatal("the role is not vacant")
+	}
+	r.beginWait(true) // the second Read, which the inbox has let wait
+	if r.take(roleReader) {
+		t.Fatal("two Reads have the role")
+	}
+	r.leaveRead(false)
+	r.endWait()
+	select {
+	case <-r.offer:
+	case <-r.recall:
+	default:
+		t.Error("no goroutine looks whether the role is vacant")
+	}
+	if n := r.waiting.Load(); n != 1 {
+		t.Errorf("%d Reads wait, want 1", n)
+	}
+	r.sentinel.Stop()
+}
+
+// quick10 is a number of quick waits after which a Read may have the role.
+const quick10 = quickTimes + 1
+
+// TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
+func TestCountsOfALateRead(t *testing.T) {
+	d := &Driver{}
+	var before, after Counters
+	Totals(&before)
+	d.retire()
+	d.count.read(&d.count.Direct, 100)
+	d.count.read(&d.count.Copied, 10)
+	d.count.read(&d.count.Direct, 1)
+	Totals(&after)
+	if direct, copied := after.Direct.Load()-before.Direct.Load(), after.Copied.Load()-before.Copied.Load(); direct != 101 || copied != 10 {
+		t.Errorf("the Totals have %d bytes placed directly and %d copied, want 101 and 10", direct, copied)
+	}
+}
