@@ -317,7 +317,10 @@ func TestFlushWaitsForCopies(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { x.a.qp.Fail(errTest) })
 	until(func() bool { return x.a.qp.State() == StateTerminating })
-	x.a.qp.Sent(0)
+	if !x.a.qp.NextMessage() { // the Terminate
+		t.Fatal("no Terminate")
+	}
+	x.a.qp.Sent(1) // looks for finished requests
 	wantDone(t, "while a copy is under way", x.a.sendCQ, "")
 	release()
 	wg.Wait()
