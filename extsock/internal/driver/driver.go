@@ -23,7 +23,7 @@ import (
 //
 // On the way out, no goroutine waits for work. A goroutine that has posted takes the transmit
 // token, if the token is free, and writes everything that is queued. If another goroutine holds the
-// token, that goroutine finds the new work before it sets the token free. The holder owns tx.
+// token, that goroutine looks for new work after it has set the token free. The holder owns tx.
 //
 // A goroutine that takes the token in this way never waits for TCP. When the send buffer is full,
 // the goroutine passes the token to a new goroutine, which writes the rest and ends when the queue

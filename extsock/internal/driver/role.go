@@ -90,8 +90,8 @@ func (r *role) endWait() {
 	r.waiting.Add(-1)
 }
 
-// oneSided notes that an operation has come, or will come, that the program takes no part in: the
-// home goroutine gets the role.
+// oneSided notes that an operation has come, or will come, that the program takes no part in. The
+// home goroutine gets the role, if no Read has it at this moment.
 func (r *role) oneSided() {
 	r.streak.Store(0)
 	if r.isVacant() {
@@ -126,8 +126,8 @@ func (r *role) yield() {
 // take gives the role to holder if it is vacant.
 func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
 
-// leave makes the role vacant. If hurry is set, or one-sided operations are about, the home
-// goroutine takes the role now.
+// leave makes the role vacant. If hurry is set, or an operation has come that the program takes no
+// part in, the home goroutine takes the role now.
 func (r *role) leave(hurry bool) {
 	r.holder.Store(roleVacant)
 	if hurry || r.streak.Load() == 0 || r.writing.Load() {

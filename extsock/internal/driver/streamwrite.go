@@ -205,7 +205,7 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 		}
 		if err := w.await(over, owns); err != nil {
 			n := w.takeBack()
-			w.d.transmit() // so may it here
+			w.d.transmit() // the end of the stream may have waited for this
 			if n == len(p) {
 				return n, nil // TCP, too, would have taken it by now
 			}
@@ -270,7 +270,7 @@ func (w *streamWriter) takeBack() (n int) {
 			cq = s.first
 		}
 		if !w.d.qp.Cancel(cq, id) {
-			break // and those before it have been given out, too
+			break // the requests before it have been given out as well
 		}
 	}
 	s.reapLocked()
