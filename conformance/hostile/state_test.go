@@ -228,6 +228,8 @@ func kindOf(err error) string {
 	switch {
 	case err == nil:
 		return "nil"
+	case errors.As(err, &segment) && segment.Code != ddp.CodeULP: // in the Terminate that this end has sent
+		return "DDP error"
 	case errors.As(err, new(*rdmap.TerminateError)):
 		return "Terminate"
 	case errors.Is(err, net.ErrClosed):
@@ -242,8 +244,6 @@ func kindOf(err error) string {
 		return "unexpected EOF"
 	case errors.Is(err, rdmap.ErrPeerClosed):
 		return "peer closed"
-	case errors.As(err, &segment) && segment.Code != ddp.CodeULP:
-		return "DDP error"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNABORTED):
 		return "reset"
 	case errors.Is(err, io.EOF):
