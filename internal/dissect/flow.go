@@ -109,19 +109,41 @@ func (f *Flow) idleLocked() bool { return f.closed || f.w.closed || f.w.err != n
 
 // whole records FPDUs.
 func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
-	if !markers {
-		f.data(from, to, bufs)
-		return
-	}
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	if f.idleLocked() {
+		return
+	}
+	if !markers {
+		f.unmarkedLocked(from, to, slices.Concat(bufs...))
 		return
 	}
 	if from.fpdus == 0 && off%markerInterval != 0 {
 		f.markedLocked(from, to, filler(off))
 	}
 	f.markedLocked(from, to, slices.Concat(bufs...))
+}
+
+// unmarkedLocked writes as many whole FPDUs to a packet as fit, and a longer FPDU to packets of its
+// own: Wireshark loses an FPDU of which only the first few octets are at the end of a packet.
+//
+// +checklocks:f.w.mu
+func (f *Flow) unmarkedLocked(from, to *end, p []byte) {
+	for len(p) > 0 {
+		n := 0 // octets of the packet
+		for n < len(p) {
+			size, ok := (&framer{}).size(p[n:])
+			if !ok || size > len(p)-n {
+				size = len(p) - n
+			}
+			if n > 0 && n+size > maxSegment {
+				break
+			}
+			n += size
+		}
+		f.dataLocked(from, to, p[:n], maxSegment)
+		p = p[n:]
+	}
 }
 
 // markedLocked writes each FPDU to a packet of its own, because that is how Wireshark understands

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // tap is the shape that a connection's owner sees of a Flow.
@@ -294,5 +297,53 @@ func TestWriterBuffersLittle(t *testing.T) {
 	n := file.Len()
 	if err := w.Close(); err != nil || file.Len() != n {
 		t.Errorf("Close() = %v and wrote %d octets that Closed had left", err, file.Len()-n)
+	}
+}
+
+// TestPacketsBeginWithAnFPDU: a packet begins with an FPDU, unless it goes on with one that is
+// longer than a packet. So no packet ends with the first few octets of an FPDU, which Wireshark
+// would lose.
+func TestPacketsBeginWithAnFPDU(t *testing.T) {
+	var file bytes.Buffer
+	w, err := NewWriter(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 2}
+	f := w.Flow(local, remote, true)
+	rng := rand.New(rand.NewPCG(1, 2))
+	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(1<<20)
+	begins := map[int]int{} // where FPDUs begin, and their lengths
+	var all []byte
+	for range 300 {
+		n := 14 + rng.IntN(2000)
+		if rng.IntN(4) == 0 {
+			n = 14 + rng.IntN(60_000)
+		}
+		tx.Append(batch, true, make([]byte, n))
+		begins[len(all)] = int(tx.Off()) - len(all)
+		all = slices.Concat(all, slices.Concat(batch.Bufs()...))
+		batch.Reset()
+	}
+	f.SentFPDUs([][]byte{all[:100_000], all[100_000:]}, 0, false)
+	f.Closed()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, at, begin := newDecoder(), 0, 0 // begin: of the FPDU at the beginning of the packet
+	for i, p := range splitFile(t, file.Bytes()) {
+		s, ok := d.segment(p)
+		if !ok || len(s.payload) == 0 {
+			continue
+		}
+		if begins[at] > 0 {
+			begin = at
+		} else if end := begin + begins[begin]; begins[begin] <= maxSegment || at+len(s.payload) > end {
+			t.Fatalf("packet %d has octets %d to %d, inside the FPDU from %d to %d and beyond", i, at, at+len(s.payload), begin, end)
+		}
+		at += len(s.payload)
+	}
+	if at != len(all) {
+		t.Errorf("%d octets recorded, want %d", at, len(all))
 	}
 }
