@@ -47,7 +47,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 		use  func(c, peer *extsock.Conn) error // what fails
 	}{
 		{
-			"way up", func(b *bomb) { b.received.Store(true) },
+			"way in", func(b *bomb) { b.received.Store(true) },
 			func(c, peer *extsock.Conn) error {
 				peer.Write([]byte("x"))
 				_, err := c.Read(make([]byte, 1))
@@ -55,7 +55,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 			},
 		},
 		{
-			"way down", func(b *bomb) { b.sent.Store(true) },
+			"way out", func(b *bomb) { b.sent.Store(true) },
 			func(c, _ *extsock.Conn) error {
 				for {
 					if _, err := c.Write(make([]byte, 100)); err != nil {

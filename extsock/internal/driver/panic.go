@@ -21,8 +21,8 @@ func (d *Driver) panicked(value any) error {
 	return err
 }
 
-// protect calls f, which calls code of the program while the connection ends. A panic of f is
-// counted.
+// protect calls f, which calls code of the program while the connection ends. If f panics, protect
+// counts the panic, and the connection ends as it would have.
 func (d *Driver) protect(f func()) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -62,8 +62,8 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	var r role
 	r.init(true)
 	r.leave(false)
-	<-r.recall          // the home goroutine is called, and does not come
-	for range quick10 { // then the Reads are quick
+	<-r.recall                 // the home goroutine is called, and does not come
+	for range quickTimes + 1 { // then the Reads are quick
 		r.beginWait(true)
 		r.endWait()
 	}
@@ -88,9 +88,6 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	}
 	r.sentinel.Stop()
 }
-
-// quick10 is a number of quick waits after which a Read may have the role.
-const quick10 = quickTimes + 1
 
 // TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.
 func TestCountsOfALateRead(t *testing.T) {
