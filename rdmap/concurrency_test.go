@@ -316,8 +316,8 @@ func TestFlushWaitsForCopies(t *testing.T) {
 	release := hold(t, x.a.qp.sq.at(0).sink)
 	var wg sync.WaitGroup
 	wg.Go(func() { x.a.qp.Fail(errTest) })
-	until(func() bool { return x.a.qp.State() == StateTerminating })
-	if !x.a.qp.NextMessage() { // the Terminate
+	until(x.a.qp.HasOutput)
+	if !x.a.qp.NextMessage() || x.a.qp.State() != StateTerminating {
 		t.Fatal("no Terminate")
 	}
 	x.a.qp.Sent(1) // looks for finished requests
