@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/google/gopacket v1.1.19
+	github.com/klauspost/crc32 v1.3.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/urfave/cli/v3 v3.14.0
 	go.uber.org/goleak v1.3.0

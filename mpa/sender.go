@@ -86,7 +86,7 @@ func (s *Sender) copy(b *Batch, p []byte) {
 func (s *Sender) refer(b *Batch, p []byte) {
 	s.sumScratch(b)
 	if s.crc {
-		s.sum = updateCRC(s.sum, p)
+		s.sum = updateCRCOfPayload(s.sum, p)
 	}
 	b.refer(p)
 	s.off += uint64(len(p))

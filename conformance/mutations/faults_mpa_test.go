@@ -141,7 +141,7 @@ var mpaFaults = []Fault{
 		Old: "	b.join()\n	b.bufs = append(b.bufs, p)\n", New: "	b.bufs = append(b.bufs, p)\n",
 		IDs: []string{"MPA-5044-4.1-1", "MPA-5044-4.1-4"}},
 	{Name: "CRC without long payload", File: "mpa/sender.go",
-		Old: "		s.sum = updateCRC(s.sum, p)\n", New: "",
+		Old: "		s.sum = updateCRCOfPayload(s.sum, p)\n", New: "",
 		IDs: []string{"MPA-5044-4.4-12", "MPA-5044-4.4-15"}},
 	{Name: "no Markers in long payload", File: "mpa/sender.go",
 		Old: "len(p) >= byReference && !snapshot && !s.markers", New: "len(p) >= byReference && !snapshot",
