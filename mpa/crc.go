@@ -16,6 +16,14 @@ func updateCRC(crc uint32, p []byte) uint32 { return crc32c.Update(crc, p) }
 // in the CPU's cache.
 func updateCRCOfPayload(crc uint32, p []byte) uint32 { return crc32c.UpdateCold(crc, p) }
 
+// copiedWithCRC is the length in bytes from which copying and summing a piece in one pass pays for
+// summing what is before it separately.
+const copiedWithCRC = 512
+
+// copyWithCRC copies p to b, which is at least as long, and returns the CRC of the bytes whose CRC is
+// crc, followed by that copy. If p changes meanwhile, the CRC is still that of the copy.
+func copyWithCRC(crc uint32, b, p []byte) uint32 { return crc32c.Copy(crc, b, p) }
+
 // putCRC writes a CRC field. All other numbers of MPA are big-endian, but the CRC is sent with the
 // least significant octet first. That follows from iSCSI's rule, and the examples of RFC 5044 §4.4
 // show it.

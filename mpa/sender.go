@@ -71,6 +71,13 @@ func (s *Sender) begin(b *Batch, n int) {
 
 // copy copies p to the Batch and inserts the Markers that are due.
 func (s *Sender) copy(b *Batch, p []byte) {
+	if s.crc && !s.markers && len(p) >= copiedWithCRC {
+		s.sumScratch(b)
+		s.sum = copyWithCRC(s.sum, b.room(len(p)), p)
+		s.summed = b.used
+		s.off += uint64(len(p))
+		return
+	}
 	for s.markers && len(p) > 0 {
 		s.marker(b)
 		n := min(len(p), toMarker(s.off))

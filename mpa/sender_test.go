@@ -112,6 +112,35 @@ func TestWorkedStream(t *testing.T) {
 	}
 }
 
+// TestCopiedPieces sends ULPDUs of several copied pieces, each as long as those that are copied and
+// summed in one pass, or shorter or longer by one byte.
+// MPA-5044-4.4-12, MPA-5044-4.4-15
+func TestCopiedPieces(t *testing.T) {
+	lengths := []int{0, 1, 2, 3, copiedWithCRC - 1, copiedWithCRC, copiedWithCRC + 1, byReference - 1, byReference, byReference + 63}
+	bothWays(t, func(t *testing.T, markers bool) {
+		b := NewBatch(scratchLen)
+		s := NewSender(Agreement{CRC: true, TxMarkers: markers})
+		for _, first := range lengths {
+			for _, second := range lengths {
+				for _, snapshot := range []bool{false, true} {
+					ulpdu := counting(first, 18+first+second+5)
+					header, rest := ulpdu[:18], ulpdu[18:]
+					off := int(s.Off())
+					b.Reset()
+					s.Append(b, snapshot, header, rest[:first], rest[first:first+second], rest[first+second:])
+					got := bytes.Join(b.Bufs(), nil)
+					if want := refFPDU(ulpdu, off, markers, true); !bytes.Equal(got, want) {
+						t.Fatalf("pieces of %d and %d bytes, snapshot %v: %x, want %x", first, second, snapshot, got, want)
+					}
+					if got := int(s.Off()) - off; got != b.Len() {
+						t.Fatalf("pieces of %d and %d bytes, snapshot %v: Off has grown by %d, want %d", first, second, snapshot, got, b.Len())
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestEveryPhase sends and receives a ULPDU of every length at every position between two Markers.
 // MPA-5044-4.1-11, MPA-5044-4.3-21, MPA-5044-5.2-1
 func TestEveryPhase(t *testing.T) {
