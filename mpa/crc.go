@@ -12,8 +12,8 @@ import (
 // updateCRC returns the CRC of the bytes whose CRC is crc, followed by p. The CRC of no bytes is 0.
 func updateCRC(crc uint32, p []byte) uint32 { return crc32c.Update(crc, p) }
 
-// updateCRCOfPayload is updateCRC for long payload in the memory of the program, which is probably not
-// in the CPU's cache.
+// updateCRCOfPayload is updateCRC for long payload in the program's memory, which is probably not in
+// the CPU's cache.
 func updateCRCOfPayload(crc uint32, p []byte) uint32 { return crc32c.UpdateCold(crc, p) }
 
 // copiedWithCRC is the length in bytes from which copying and summing a piece in one pass pays for

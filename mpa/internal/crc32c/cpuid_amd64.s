@@ -1,11 +1,12 @@
 #include "textflag.h"
 
-// func hasVPCLMULQDQ() bool
-TEXT ·hasVPCLMULQDQ(SB), NOSPLIT, $0-1
-	MOVL $7, AX
-	XORL CX, CX
+// func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL subleaf+4(FP), CX
 	CPUID
-	SHRL $10, CX
-	ANDL $1, CX
-	MOVB CX, ret+0(FP)
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
 	RET

@@ -29,8 +29,9 @@ var table = crc32.MakeTable(crc32.Castagnoli)
 // Update returns the CRC of the bytes whose CRC is crc, followed by p. The CRC of no bytes is 0.
 func Update(crc uint32, p []byte) uint32 { return best.update(crc, p, false) }
 
-// UpdateCold is Update for a p that is probably not in the CPU's cache. It prefetches.
-func UpdateCold(crc uint32, p []byte) uint32 { return best.update(crc, p, true) }
+// UpdateCold is Update for a p that is probably not in the CPU's cache. It prefetches on CPUs on which
+// that helps.
+func UpdateCold(crc uint32, p []byte) uint32 { return best.update(crc, p, prefetch) }
 
 // Copy copies src to dst, and returns the CRC of the bytes whose CRC is crc, followed by the copy. If
 // src changes meanwhile, the CRC is still that of the copy. dst must be at least as long as src, and

@@ -4,20 +4,7 @@
 //	SI  next byte
 //	CX  number of bytes left
 
-// Offsets of the rows of fold in bytes.
-#define ROW3968 0
-#define ROW2944 16
-#define ROW2432 32
-#define ROW2048 48
-#define ROW1536 64
-#define ROW1280 80
-#define ROW1024 96
-#define ROW768  112
-#define ROW640  128
-#define ROW512  144
-#define ROW384  160
-#define ROW256  176
-#define ROW128  192
+#include "fold.h"
 
 // FOLDY folds the 256-bit register acc by the rows in k, and adds the bytes at data.
 #define FOLDY(k, acc, t, data)                  \

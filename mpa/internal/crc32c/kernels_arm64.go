@@ -6,6 +6,8 @@ const pmull kernel = 1 // PMULL: 8 lanes of 128 bits
 
 func (k kernel) String() string { return [...]string{"portable", "pmull"}[k] }
 
+const prefetch = false // the kernel does not prefetch
+
 // kernels returns the kernels that work on this CPU, the fastest first.
 func kernels() []kernel {
 	// The kernel needs the CRC32C instructions for the last bytes.
@@ -15,9 +17,9 @@ func kernels() []kernel {
 	return []kernel{portable}
 }
 
-func (k kernel) update(crc uint32, p []byte, cold bool) uint32 {
+func (k kernel) update(crc uint32, p []byte, _ bool) uint32 {
 	if k == pmull {
-		return updatePMULL(crc, p, cold)
+		return updatePMULL(crc, p)
 	}
 	return updatePortable(crc, p)
 }
@@ -26,4 +28,4 @@ func (k kernel) update(crc uint32, p []byte, cold bool) uint32 {
 func (k kernel) copy(crc uint32, dst, src []byte) (sum uint32, n int) { return crc, 0 }
 
 //go:noescape
-func updatePMULL(crc uint32, p []byte, cold bool) uint32
+func updatePMULL(crc uint32, p []byte) uint32

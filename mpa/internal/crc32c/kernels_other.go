@@ -2,6 +2,8 @@
 
 package crc32c
 
+const prefetch = false
+
 func kernels() []kernel { return []kernel{portable} }
 
 func (k kernel) String() string { return "portable" }

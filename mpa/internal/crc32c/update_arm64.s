@@ -1,38 +1,33 @@
 #include "textflag.h"
+#include "fold.h"
 
-// The kernel has the shape of those in kernels_amd64.s, without the three CRCs beside the folding.
+// The kernel has the shape of those in update_amd64.s, without the three CRCs beside the folding. It
+// uses these registers:
 //
-//	R0  CRC register      R1  next byte      R2  bytes left      R3  cold      R4  fold      V0  row of fold
-
-// Offsets of the rows of fold.
-#define ROW1024 96
-#define ROW512  144
-#define ROW384  160
-#define ROW256  176
-#define ROW128  192
-
-// AHEAD is how many bytes ahead of cold data the kernel prefetches.
-#define AHEAD 1024
+//	R0  CRC register, which is the inverted CRC
+//	R1  next byte
+//	R2  number of bytes left
+//	R4  fold
+//	V0  a row of fold
 
 // FOLD folds acc by V0 and adds data.
-#define FOLD(acc, t, data) \
-	VPMULL2 V0.D2, acc.D2, t.Q1 \
-	VPMULL  V0.D1, acc.D1, acc.Q1 \
-	VEOR    data.B16, t.B16, t.B16 \
+#define FOLD(acc, t, data)                      \
+	VPMULL2 V0.D2, acc.D2, t.Q1             \
+	VPMULL  V0.D1, acc.D1, acc.Q1           \
+	VEOR    data.B16, t.B16, t.B16          \
 	VEOR    t.B16, acc.B16, acc.B16
 
 // ROW loads the row of fold at that offset.
-#define ROW(offset) \
-	ADD  $offset, R4, R5 \
+#define ROW(offset)                             \
+	ADD  $offset, R4, R5                    \
 	VLD1 (R5), [V0.B16]
 
-// func updatePMULL(crc uint32, p []byte, cold bool) uint32
-TEXT ·updatePMULL(SB), NOSPLIT, $0-44
+// func updatePMULL(crc uint32, p []byte) uint32
+TEXT ·updatePMULL(SB), NOSPLIT, $0-36
 	MOVWU  crc+0(FP), R0
 	MVNW   R0, R0
 	MOVD   p_base+8(FP), R1
 	MOVD   p_len+16(FP), R2
-	MOVBU  cold+32(FP), R3
 	CMP    $256, R2
 	BLO    rest
 	MOVD   $·fold(SB), R4
@@ -44,10 +39,6 @@ TEXT ·updatePMULL(SB), NOSPLIT, $0-44
 	ROW(ROW1024)
 	SUB    $128, R2, R2
 eight:
-	CBZ    R3, hot
-	PRFM   AHEAD(R1), PLDL2KEEP
-	PRFM   (AHEAD+64)(R1), PLDL2KEEP
-hot:
 	VLD1.P 64(R1), [V16.B16, V17.B16, V18.B16, V19.B16]
 	VLD1.P 64(R1), [V20.B16, V21.B16, V22.B16, V23.B16]
 	FOLD(V1, V24, V16)
@@ -100,5 +91,5 @@ last:
 	CRC32CB R5, R0
 done:
 	MVNW   R0, R0
-	MOVW   R0, ret+40(FP)
+	MOVW   R0, ret+32(FP)
 	RET
