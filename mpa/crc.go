@@ -6,22 +6,22 @@ import (
 	"github.com/rddp/rddp/mpa/internal/crc32c"
 )
 
-// The CRC of an FPDU is the CRC32C that iSCSI uses (RFC 5044 §4.4). Package crc32c computes it. Only
-// this file uses that package, for FPDUs and for nothing else.
+// The CRC of an FPDU is the CRC32C that iSCSI uses (RFC 5044 §4.4). Package crc32c computes it.
+// Only this file uses that package, for FPDUs and for nothing else.
 
 // updateCRC returns the CRC of the bytes whose CRC is crc, followed by p. The CRC of no bytes is 0.
 func updateCRC(crc uint32, p []byte) uint32 { return crc32c.Update(crc, p) }
 
-// updateCRCOfPayload is updateCRC for long payload in the program's memory, which is probably not in
-// the CPU's cache.
+// updateCRCOfPayload is updateCRC for long payload in the program's memory, which is probably not
+// in the CPU's cache.
 func updateCRCOfPayload(crc uint32, p []byte) uint32 { return crc32c.UpdateCold(crc, p) }
 
 // copiedWithCRC is the length in bytes from which copying and summing a piece in one pass pays for
 // summing what is before it separately.
 const copiedWithCRC = 512
 
-// copyWithCRC copies p to b, which is at least as long, and returns the CRC of the bytes whose CRC is
-// crc, followed by that copy. If p changes meanwhile, the CRC is still that of the copy.
+// copyWithCRC copies p to b, which is at least as long, and returns the CRC of the bytes whose CRC
+// is crc, followed by that copy. If p changes meanwhile, the CRC is still that of the copy.
 func copyWithCRC(crc uint32, b, p []byte) uint32 { return crc32c.Copy(crc, b, p) }
 
 // putCRC writes a CRC field. All other numbers of MPA are big-endian, but the CRC is sent with the

@@ -57,8 +57,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy measures a copy and the CRC of the copy, in one pass where the kernel can and in two.
-// The pieces go one after the other to a buffer of 1 MiB.
+// BenchmarkCopy measures a copy and the CRC of the copy, in one pass where the kernel can and in
+// two. The pieces go one after the other to a buffer of 1 MiB.
 func BenchmarkCopy(b *testing.B) {
 	mem, buf := touched(256<<20), touched(1<<20)
 	at := 0

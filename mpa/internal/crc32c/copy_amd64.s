@@ -1,9 +1,9 @@
 #include "textflag.h"
 #include "fold_amd64.h"
 
-// These kernels copy what they fold. They load each byte once, so the CRC is that of the copy even if
-// somebody changes the source meanwhile. They have no part for the CRC32 instruction, because it would
-// have to load the bytes again.
+// These kernels copy what they fold. They load each byte once, so the CRC is that of the copy even
+// if somebody changes the source meanwhile. They have no part for the CRC32 instruction, because it
+// would have to load the bytes again.
 //
 // DI is where the next byte goes.
 

@@ -1,12 +1,12 @@
 // Package crc32c computes the CRC of FPDUs. It is the CRC32C of iSCSI (RFC 5044 §4.4): polynomial
 // 0x11EDC6F41, register preset to all ones, bits reflected, result inverted.
 //
-// On amd64 and arm64 the package has kernels in assembly. A kernel folds: it keeps the remainder of the
-// data as several lanes of 128 bits. To take more data, it multiplies each lane by a power of x, without
-// carries, which moves the lane to where the new data are, and adds (XOR) the new data. The method is
-// that of "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009);
-// fold.go explains the constants. A CPU without these instructions uses github.com/klauspost/crc32. The
-// tests compare each kernel with that package.
+// On amd64 and arm64 the package has kernels in assembly. A kernel folds: it keeps the remainder of
+// the data as several lanes of 128 bits. To take more data, it multiplies each lane by a power of
+// x, without carries, which moves the lane to where the new data are, and adds (XOR) the new data.
+// The method is that of "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction"
+// (Intel, 2009); fold.go explains the constants. A CPU without these instructions uses
+// github.com/klauspost/crc32. The tests compare each kernel with that package.
 package crc32c
 
 import (
@@ -29,13 +29,13 @@ var table = crc32.MakeTable(crc32.Castagnoli)
 // Update returns the CRC of the bytes whose CRC is crc, followed by p. The CRC of no bytes is 0.
 func Update(crc uint32, p []byte) uint32 { return best.update(crc, p, false) }
 
-// UpdateCold is Update for a p that is probably not in the CPU's cache. It prefetches on CPUs on which
-// that helps.
+// UpdateCold is Update for a p that is probably not in the CPU's cache. It prefetches on CPUs on
+// which that helps.
 func UpdateCold(crc uint32, p []byte) uint32 { return best.update(crc, p, prefetch) }
 
-// Copy copies src to dst, and returns the CRC of the bytes whose CRC is crc, followed by the copy. If
-// src changes meanwhile, the CRC is still that of the copy. dst must be at least as long as src, and
-// must not overlap it.
+// Copy copies src to dst, and returns the CRC of the bytes whose CRC is crc, followed by the copy.
+// If src changes meanwhile, the CRC is still that of the copy. dst must be at least as long as src,
+// and must not overlap it.
 func Copy(crc uint32, dst, src []byte) uint32 { return best.copyAll(crc, dst, src) }
 
 // copyAll is Copy with the kernel k.

@@ -106,8 +106,8 @@ func TestLengthsAndAlignments(t *testing.T) {
 	})
 }
 
-// TestStructuredData checks data that show an exchanged or lost bit: one bit set, one bit cleared, and
-// runs of equal bytes.
+// TestStructuredData checks data that show an exchanged or lost bit: one bit set, one bit cleared,
+// and runs of equal bytes.
 func TestStructuredData(t *testing.T) {
 	lengths := []int{64, 128, 255, 256, 511, 512, 1008, 1023, 1760, 4096}
 	if testmode.Slow() {

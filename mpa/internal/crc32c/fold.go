@@ -6,16 +6,16 @@ package crc32c
 // multiplies the first 64 bits of the lane by the first number, the last 64 bits by the second, and
 // adds (XOR) both products to the 128 bits that lie D bits behind the lane.
 //
-// Let P be the polynomial. The first 64 bits of the lane stand D+64 bits before the end of those 128
-// bits, and the last 64 bits stand D bits before it. So the factors are x^(D+64) and x^D modulo P. The
-// bits are reflected, which gives both numbers their form:
+// Let P be the polynomial. The first 64 bits of the lane stand D+64 bits before the end of those
+// 128 bits, and the last 64 bits stand D bits before it. So the factors are x^(D+64) and x^D modulo
+// P. The bits are reflected, which gives both numbers their form:
 //
 //	first  = reflect32(x^(D+32) mod P) << 1
 //	second = reflect32(x^(D-32) mod P) << 1
 //
-// A carry-less product of two reflected 64-bit numbers is the reflected product times x. A reflected
-// 32-bit number in a 64-bit register counts as x^32 times itself, and the shift divides it by x.
-// TestFoldConstants computes the table from P.
+// A carry-less product of two reflected 64-bit numbers is the reflected product times x. A
+// reflected 32-bit number in a 64-bit register counts as x^32 times itself, and the shift divides
+// it by x. TestFoldConstants computes the table from P.
 //
 // The kernels load several rows at once, one per lane, to add the lanes of a register up: the rows
 // 384, 256, 128 and the zeros for four lanes, the row 128 and the zeros for two.

@@ -19,7 +19,8 @@
 	VPCLMULQDQ $0x00, k, acc, acc           \
 	VPTERNLOGD $0x96, data, t, acc
 
-// MERGEY folds Y1, Y2, Y3 and Y4, which hold 128 bytes in this order, into Y1. It leaves row 256 in Y0.
+// MERGEY folds Y1, Y2, Y3 and Y4, which hold 128 bytes in this order, into Y1. It leaves row 256 in
+// Y0.
 #define MERGEY                                  \
 	VBROADCASTI128 ·fold+ROW768(SB), Y0     \
 	FOLDY(Y0, Y1, Y5, Y4)                   \
@@ -29,7 +30,8 @@
 	FOLDY(Y0, Y3, Y7, Y2)                   \
 	VMOVDQA Y3, Y1
 
-// MERGEZ folds Z1, Z2, Z3 and Z4, which hold 256 bytes in this order, into Z1. It leaves row 512 in Z0.
+// MERGEZ folds Z1, Z2, Z3 and Z4, which hold 256 bytes in this order, into Z1. It leaves row 512 in
+// Z0.
 #define MERGEZ                                  \
 	VBROADCASTI32X4 ·fold+ROW1536(SB), Z0   \
 	FOLDZ(Z0, Z1, Z5, Z4)                   \

@@ -18,8 +18,8 @@ func kernels() []kernel {
 		return ks
 	}
 	ks = append([]kernel{sse}, ks...)
-	// x/sys/cpu reports VPCLMULQDQ only if AVX-512 works, but the 256-bit form does not need AVX-512.
-	// HasAVX2 means that the operating system saves the 256-bit registers.
+	// x/sys/cpu reports VPCLMULQDQ only if AVX-512 works, but the 256-bit form does not need
+	// AVX-512. HasAVX2 means that the operating system saves the 256-bit registers.
 	if cpu.X86.HasAVX2 && hasVPCLMULQDQ() {
 		ks = append([]kernel{avx2}, ks...)
 	}
@@ -29,15 +29,15 @@ func kernels() []kernel {
 	return ks
 }
 
-// hasVPCLMULQDQ returns bit 10 of ECX in CPUID leaf 7. The CPU must have that leaf; one with AVX2 has
-// it.
+// hasVPCLMULQDQ returns bit 10 of ECX in CPUID leaf 7. The CPU must have that leaf; one with AVX2
+// has it.
 func hasVPCLMULQDQ() bool {
 	_, _, c, _ := cpuid(7, 0)
 	return c>>10&1 == 1
 }
 
-// prefetch reports whether UpdateCold prefetches. On an Intel CPU of 2023 that made cold data faster.
-// On an AMD CPU (Zen 4) it made them slower.
+// prefetch reports whether UpdateCold prefetches. On an Intel CPU (Sapphire Rapids) that made cold
+// data faster. On an AMD CPU (Zen 4) it made them slower.
 var prefetch = isIntel()
 
 func isIntel() bool {
@@ -60,8 +60,8 @@ func (k kernel) update(crc uint32, p []byte, cold bool) uint32 {
 	return updatePortable(crc, p)
 }
 
-// copy copies the first n bytes of src to dst, and updates the CRC with them. It chooses n: 0 if src is
-// short or k does not copy, and otherwise the largest multiple of 64 in len(src).
+// copy copies the first n bytes of src to dst, and updates the CRC with them. It chooses n: 0 if
+// src is short or k does not copy, and otherwise the largest multiple of 64 in len(src).
 func (k kernel) copy(crc uint32, dst, src []byte) (sum uint32, n int) {
 	const least = 256 // bytes; copyAVX512 needs so many
 	if len(src) < least {

@@ -4,17 +4,17 @@
 // All three kernels have the same shape:
 //
 //   - The CRC register is added (XOR) to the first bytes of the data.
-//   - Four accumulators hold the remainder of the data so far. They lie over the last bytes that were
-//     taken. To take more, the kernel folds each accumulator over the bytes between, and adds the new
-//     bytes to it.
+//   - Four accumulators hold the remainder of the data so far. They lie over the last bytes that
+//     were taken. To take more, the kernel folds each accumulator over the bytes between, and adds
+//     the new bytes to it.
 //   - While there are enough data, the kernel takes them in blocks. The accumulators take the first
-//     part of a block, in two rounds. The CRC32 instruction takes the last 240 bytes meanwhile, as three
-//     CRCs of 80 bytes each: most CPUs have a unit for this instruction beside the one that multiplies.
-//     Then the accumulators are folded over these 240 bytes to the next block. A CRC is added to the
-//     first bytes after its data, so each of the three, as a lane of its own, is folded over the
-//     CRCs that follow it, to the first bytes of the next block.
-//   - At the end the accumulators are folded into one, and its lanes into one lane of 128 bits. The CRC32
-//     instruction makes it the CRC register, and takes the bytes that are left.
+//     part of a block, in two rounds. The CRC32 instruction takes the last 240 bytes meanwhile, as
+//     three CRCs of 80 bytes each: most CPUs have a unit for this instruction beside the one that
+//     multiplies. Then the accumulators are folded over these 240 bytes to the next block. A CRC is
+//     added to the first bytes after its data, so each of the three, as a lane of its own, is
+//     folded over the CRCs that follow it, to the first bytes of the next block.
+//   - At the end the accumulators are folded into one, and its lanes into one lane of 128 bits. The
+//     CRC32 instruction makes it the CRC register, and takes the bytes that are left.
 //
 // R11 tells whether to prefetch, and R8, R9 and R10 are the three CRCs.
 

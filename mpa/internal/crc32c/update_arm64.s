@@ -1,8 +1,8 @@
 #include "textflag.h"
 #include "fold.h"
 
-// The kernel has the shape of those in update_amd64.s, without the three CRCs beside the folding. It
-// uses these registers:
+// The kernel has the shape of those in update_amd64.s, without the three CRCs beside the folding.
+// It uses these registers:
 //
 //	R0  CRC register, which is the inverted CRC
 //	R1  next byte
