@@ -75,12 +75,13 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
 	},
 	"cmd/rddp/internal/accept":   {},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
+	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/tcptest":  {},
@@ -94,9 +95,11 @@ var floor = map[string]int{"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 
 // door names the packages that may import a foreign module. Without a door nobody imports it,
 // except in tests.
 var door = map[string][]string{
-	"github.com/google/gopacket":        {"internal/dissect"},
-	"github.com/klauspost/crc32":        {"mpa/internal/crc32c"},
-	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel"}, // the first needs only its package cpu
+	"github.com/google/gopacket":              {"internal/dissect"},
+	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf"},
+	// mpa/internal/crc32c needs only its package cpu.
+	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},
 	"github.com/schollz/progressbar/v3": {"cmd/rddp"},

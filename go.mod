@@ -3,6 +3,7 @@ module github.com/rddp/rddp
 go 1.25.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/google/gopacket v1.1.19
 	github.com/klauspost/crc32 v1.3.0
 	github.com/schollz/progressbar/v3 v3.19.1

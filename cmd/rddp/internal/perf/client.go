@@ -1,0 +1,252 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A client is this end of all connections of a run of the command.
+type client struct {
+	o       *Options
+	servers []*remote
+	ends    map[lane][]*end
+	times   *recorders
+	closers map[lane][]*closer
+}
+
+// A lane is a kind of data connection.
+type lane struct {
+	over transport
+	crc  bool
+	recv int // bytes of a receive buffer, over verbs
+}
+
+// laneOf returns the lane of a job. Messages need receive buffers of their size. A connection has
+// the default size if that is enough, as that of a program would.
+func laneOf(j job) lane {
+	switch j.over {
+	case overTCP:
+		return lane{over: overTCP}
+	case overStream:
+		return lane{over: overStream, crc: j.crc}
+	}
+	return lane{overVerbs, j.crc, max(j.size, defaultRecv)}
+}
+
+// defaultRecv is the default of extsock.Config.RecvSize.
+const defaultRecv = 64 << 10
+
+// A remote is one of the servers, with its control connection.
+type remote struct {
+	address string
+	c       net.Conn
+	token   string
+	hasCPU  bool
+}
+
+// connect opens the control connections.
+func connect(ctx context.Context, o *Options) (*client, error) {
+	c := &client{o: o, ends: make(map[lane][]*end), closers: make(map[lane][]*closer), times: newRecorders(o.Conns)}
+	for _, address := range o.Addresses {
+		var cpu *int
+		if o.OneCPU {
+			cpu = &o.CPU
+		}
+		conn, a, err := c.open(ctx, address, &hello{CPU: cpu})
+		if err != nil {
+			c.close()
+			return nil, fmt.Errorf("connecting to %s: %w", address, err)
+		}
+		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU})
+	}
+	return c, nil
+}
+
+// open opens a connection and says hello.
+func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, answer, error) {
+	d := net.Dialer{Timeout: c.o.Timeout}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, answer{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	h.Congestion, h.Buffer = c.o.Congestion, c.o.Buffer
+	err = tune(conn, h.Congestion, h.Buffer)
+	var a answer
+	if err == nil {
+		a, err = ask(conn, h, c.o.Timeout)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, a, err
+	}
+	return conn, a, nil
+}
+
+// close closes all connections.
+func (c *client) close() {
+	c.leave(nil)
+	for _, s := range c.servers {
+		s.c.Close()
+	}
+}
+
+// lane returns the connections for a job, and opens them if there are none.
+func (c *client) lane(ctx context.Context, j job) ([]*end, error) {
+	l := laneOf(j)
+	if ends := c.ends[l]; ends != nil {
+		return ends, nil
+	}
+	ends := make([]*end, c.o.Conns)
+	for i := range ends {
+		s := c.servers[i%len(c.servers)]
+		h := &hello{
+			Token: s.token, Transport: l.over, CRC: l.crc, Ring: max(c.o.ringOf(), headLen), RecvSize: l.recv,
+			Depth: c.o.deepest(), Timeout: c.o.Timeout, Reverse: c.o.reverse(),
+		}
+		conn, _, err := c.open(ctx, s.address, h)
+		if err != nil {
+			return nil, fmt.Errorf("connection %d: %w", i+1, err)
+		}
+		k := &closer{c: conn}
+		c.closers[l] = append(c.closers[l], k)
+		if ends[i], err = newEnd(ctx, conn, h, true, k); err != nil {
+			return nil, fmt.Errorf("connection %d: %w", i+1, err)
+		}
+		ends[i].times = c.times.of(i)
+	}
+	c.ends[l] = ends
+	return ends, nil
+}
+
+// leave closes the connections of all lanes that jobs do not need.
+func (c *client) leave(jobs []job) {
+	for l := range c.closers {
+		if !slices.ContainsFunc(jobs, func(j job) bool { return laneOf(j) == l }) {
+			c.closeLane(l)
+		}
+	}
+}
+
+func (c *client) closeLane(l lane) {
+	var all sync.WaitGroup
+	for _, k := range c.closers[l] {
+		all.Go(k.close)
+	}
+	all.Wait()
+	delete(c.closers, l)
+	delete(c.ends, l)
+}
+
+// A run is what one run has measured, over all connections together.
+type run struct {
+	elapsed time.Duration
+	ops     int           // operations
+	here    time.Duration // processor time of this process
+	there   time.Duration // processor time of the servers
+	hasCPU  bool
+	times   *hdrhistogram.Histogram
+}
+
+// measure runs a job once, with count operations on each connection.
+func (c *client) measure(ctx context.Context, j job, ends []*end, count int) (r run, err error) {
+	h := head{kind: j.kind, batch: j.batch, latency: j.isLatency(), depth: j.depth, count: count, size: j.size}
+	for _, s := range c.servers {
+		if _, err := ask(s.c, command{Begin: true}, c.o.Timeout); err != nil {
+			return r, err
+		}
+	}
+	before, has := processTime()
+	begin := time.Now()
+	err = c.runAll(ctx, h, ends)
+	r.elapsed = time.Since(begin)
+	after, _ := processTime()
+	if err != nil {
+		return r, err
+	}
+	r.ops, r.here, r.hasCPU, r.times = count*len(ends), after-before, has, c.times.take()
+	for _, s := range c.servers {
+		a, err := ask(s.c, command{}, c.o.Timeout)
+		if err != nil {
+			return r, err
+		}
+		r.there += a.CPU
+		r.hasCPU = r.hasCPU && s.hasCPU
+		if len(a.Histogram) > 0 {
+			h, err := hdrhistogram.Decode(a.Histogram)
+			if err != nil {
+				return r, errors.Join(ErrProtocol, err)
+			}
+			r.times.Merge(h)
+		}
+	}
+	return r, nil
+}
+
+// runAll takes part in one run on each connection, all at the same time.
+func (c *client) runAll(ctx context.Context, h head, ends []*end) error {
+	errs := make([]error, len(ends))
+	var all sync.WaitGroup
+	for i, e := range ends {
+		all.Go(func() {
+			errs[i] = e.start(ctx, h, !c.o.reverse())
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+	return nil
+}
+
+// start sends the head of a run and takes part in it.
+func (e *end) start(ctx context.Context, h head, active bool) error {
+	e.SetDeadline(time.Now().Add(e.timeout))
+	e.head = h.appendTo(e.head[:0])
+	if _, err := e.Write(e.head); err != nil {
+		return err
+	}
+	if err := e.run(ctx, h, active); err != nil {
+		return err
+	}
+	if active {
+		return nil
+	}
+	return e.await(signOver)
+}
+
+// calibrate returns the number of operations on each connection that take about the time of a run.
+func (c *client) calibrate(ctx context.Context, j job, ends []*end) (count int, err error) {
+	count = j.depth
+	for range maxTries {
+		r, err := c.measure(ctx, j, ends, count)
+		if err != nil {
+			return 0, err
+		}
+		if r.elapsed >= c.o.Time/4 || count == maxCount {
+			return scale(count, c.o.Time, r.elapsed), nil
+		}
+		count = min(scale(count, c.o.Time/2, r.elapsed), count*100)
+	}
+	return count, nil
+}
+
+// maxTries is the maximum number of runs of a calibration. Each one is up to 100 times as long as
+// the one before.
+const maxTries = 12
+
+// scale returns count times want/got, between 1 and maxCount.
+func scale(count int, want, got time.Duration) int {
+	f := float64(count) * float64(want) / float64(max(got, 1))
+	return int(min(max(f, 1), maxCount))
+}

@@ -1,0 +1,39 @@
+// Package perf is the measuring part of `rddp perf`: throughput, latency, message rate and processor
+// time of each operation of rddp, next to plain TCP in the same run.
+//
+// # How it measures
+//
+// [Run] opens control and data connections to one or more servers ([Server]). A job is an operation
+// with a size, a depth, a way of posting, and CRC on or off. Each job has a reference: the job of
+// plain TCP that a program without RDMA would use for the same bytes.
+//
+//   - Each round runs each job once, and each job directly before or after its reference. Every
+//     second round runs them in the opposite order. The ratio of a job is that to the neighbouring
+//     run of its reference; the results are medians over the rounds.
+//   - The number of operations in a run is fixed before the first round, so that a run takes about
+//     Options.Time. A run ends when the passive end has received everything.
+//   - All connections get the same congestion control and buffer sizes, and their data walk through
+//     the same amount of memory at both ends (Options.Ring). Successive operations use successive
+//     places, so with a ring larger than the caches the data are cold.
+//   - Plain TCP is used well: the receiver of a bulk run asks for at least 64 KiB in each Read.
+//   - Processor time is that of the whole processes, user and system, during the run. The servers
+//     report theirs over the control connection.
+//   - With Options.OneCPU all threads of the processes run on one CPU. Such figures are the work per
+//     byte, without wake-ups across CPUs, and repeat best.
+//
+// # References
+//
+// Echoes, atomics, and Reads one by one are compared with request and answer over TCP. Everything
+// else is compared with TCP's throughput, one Write for each operation.
+//
+// # Loads
+//
+// The loads are those of the SDP study. With LoadStreams and LoadFanOut this end is active, and with
+// LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn, and
+// each connection has a goroutine of its own at each end.
+//
+// # Limits
+//
+// Every step has a deadline, and each count a limit. A Server does what any client asks for within
+// those limits, which includes pinning its process; run it among friends only.
+package perf

@@ -1,0 +1,246 @@
+package perf
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// An end is one end of a data connection. Both processes use the same code: in each run one end is
+// active and the other one passive. One goroutine at a time may use an end.
+type end struct {
+	net.Conn               // plain TCP, or the extended socket
+	ddp      *extsock.Conn // nil over plain TCP
+	ring     []byte        // the data; successive operations use successive places
+	peer     rdmap.Handle  // the peer's ring, over verbs
+	depth    int           // capacity of the send queue
+	timeout  time.Duration // bounds a run
+	times    *recorder     // latencies, at the active end
+
+	done []rdmap.Completion  // for polling
+	wrs  []rdmap.WorkRequest // for PostBatch
+	word [1]byte
+	head []byte
+}
+
+// newEnd makes an end of a TCP connection whose hello has been answered.
+// newEnd tells k which connection it must close from now on.
+func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
+	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, timeout: h.Timeout}
+	touch(e.ring)
+	if h.Transport == overTCP {
+		return e, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1}
+	if h.Transport == overVerbs {
+		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
+	}
+	e.ddp = extsock.NewConn(c, initiator, cfg)
+	e.Conn = e.ddp
+	k.set(e.ddp)
+	if err := e.ddp.EnableDDP(ctx, nil); err != nil {
+		return nil, err
+	}
+	if s := e.ddp.ConnectionState(); s.CRC != h.CRC || s.ByteStream != (h.Transport == overStream) {
+		return nil, fmt.Errorf("%w: DDP mode with CRC %v, byte stream %v", ErrProtocol, s.CRC, s.ByteStream)
+	}
+	if h.Transport == overVerbs {
+		return e, e.exchange(initiator)
+	}
+	return e, nil
+}
+
+// touch makes the kernel allocate the pages of p now.
+func touch(p []byte) {
+	for i := 0; i < len(p); i += 4096 {
+		p[i] = byte(i >> 12)
+	}
+}
+
+// exchange gives the peer access to the ring, and gets access to the peer's.
+func (e *end) exchange(first bool) error {
+	r, err := e.ddp.Register(e.ring, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
+	if err != nil {
+		return err
+	}
+	e.SetDeadline(time.Now().Add(e.timeout))
+	own, theirs := r.Handle().AppendTo(nil), make([]byte, rdmap.HandleLen)
+	if first {
+		_, err = e.Write(own)
+	}
+	if err == nil {
+		_, err = io.ReadFull(e, theirs)
+	}
+	if err == nil && !first {
+		_, err = e.Write(own)
+	}
+	if err != nil {
+		return noEOF(err)
+	}
+	if e.peer, _, err = rdmap.ParseHandle(theirs); err != nil {
+		return err
+	}
+	if int(e.peer.Len) != len(e.ring) {
+		return fmt.Errorf("%w: a ring of %d bytes instead of %d", ErrProtocol, e.peer.Len, len(e.ring))
+	}
+	return nil
+}
+
+// check reports whether this end can take part in the run.
+func (e *end) check(h head) error {
+	if h.size > len(e.ring) || h.depth > e.depth || h.kind.posts() && e.peer.Len == 0 || h.kind == kindAtomic && h.size != atomicSize {
+		return fmt.Errorf("%w: %+v", ErrProtocol, h)
+	}
+	return nil
+}
+
+// The active end says done after its last operation. The passive end says seen when it has received
+// everything before. If the server is the active end, it then says over when its latencies are
+// recorded.
+const (
+	signDone = 'd'
+	signSeen = 's'
+	signOver = 'o'
+)
+
+// runActive runs the active end's part of a run. It returns when the passive end has everything.
+func (e *end) runActive(ctx context.Context, h head) error {
+	var err error
+	switch h.kind {
+	case kindBulk:
+		err = e.writeAll(h)
+	case kindEcho:
+		err = e.ping(h)
+	default:
+		err = e.post(ctx, h)
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.sign(signDone); err != nil {
+		return err
+	}
+	return e.await(signSeen)
+}
+
+// runPassive runs the passive end's part of a run.
+func (e *end) runPassive(h head) error {
+	var err error
+	switch h.kind {
+	case kindBulk:
+		err = e.readBulk(h)
+	case kindSend:
+		err = e.readMessages(h)
+	case kindEcho:
+		err = e.pong(h)
+	}
+	if err != nil {
+		return err
+	}
+	if err := e.await(signDone); err != nil {
+		return err
+	}
+	return e.sign(signSeen)
+}
+
+func (e *end) sign(s byte) error {
+	e.word[0] = s
+	_, err := e.Write(e.word[:])
+	return err
+}
+
+func (e *end) await(s byte) error {
+	if _, err := io.ReadFull(e, e.word[:]); err != nil {
+		return noEOF(err)
+	}
+	if e.word[0] != s {
+		return fmt.Errorf("%w: %q instead of %q", ErrProtocol, e.word[0], s)
+	}
+	return nil
+}
+
+// place returns the ring's place of the next operation, which ends at the returned offset.
+func (e *end) place(at, size int) (p []byte, next int) {
+	if at+size > len(e.ring) {
+		at = 0
+	}
+	return e.ring[at : at+size], at + size
+}
+
+func (e *end) writeAll(h head) error {
+	for at := 0; h.count > 0; h.count-- {
+		var p []byte
+		p, at = e.place(at, h.size)
+		if _, err := e.Write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulkRead is the least number of bytes that the passive end of a bulk run asks for in a Read. Its
+// data have no boundaries, so short ones come many at a time, as in any program that reads well.
+const bulkRead = 64 << 10
+
+func (e *end) readBulk(h head) error {
+	for at, rest := 0, h.count*h.size; rest > 0; {
+		if at == len(e.ring) || at+h.size > len(e.ring) && h.size > bulkRead {
+			at = 0
+		}
+		n, err := e.Read(e.ring[at:min(at+min(max(h.size, bulkRead), rest), len(e.ring))])
+		if err != nil {
+			return noEOF(err)
+		}
+		at, rest = at+n, rest-n
+	}
+	return nil
+}
+
+// readMessages reads messages to successive places.
+func (e *end) readMessages(h head) error {
+	for at := 0; h.count > 0; h.count-- {
+		var p []byte
+		p, at = e.place(at, h.size)
+		if _, err := io.ReadFull(e, p); err != nil {
+			return noEOF(err)
+		}
+	}
+	return nil
+}
+
+func (e *end) ping(h head) error {
+	p := e.ring[:h.size]
+	for begin := time.Now(); h.count > 0; h.count-- {
+		if _, err := e.Write(p); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(e, p); err != nil {
+			return noEOF(err)
+		}
+		now := time.Now()
+		e.times.record(now.Sub(begin))
+		begin = now
+	}
+	return nil
+}
+
+func (e *end) pong(h head) error {
+	p := e.ring[:h.size]
+	for ; h.count > 0; h.count-- {
+		if _, err := io.ReadFull(e, p); err != nil {
+			return noEOF(err)
+		}
+		if _, err := e.Write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

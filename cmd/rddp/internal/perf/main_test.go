@@ -1,0 +1,41 @@
+package perf
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/internal/nopanic"
+)
+
+// peerEnv makes the test binary the other process.
+const peerEnv = "RDDP_PERF_TEST_PEER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(peerEnv) != "" {
+		if err := ServePeer(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
+}
+
+// startPeer starts another process and returns its address.
+func startPeer(t *testing.T) string {
+	t.Helper()
+	p, err := StartPeer(context.Background(), []string{os.Args[0]}, []string{peerEnv + "=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Address
+}

@@ -1,0 +1,209 @@
+package perf
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A transport is the kind of connection that an operation needs.
+type transport string
+
+const (
+	overTCP    transport = "tcp"    // plain TCP
+	overStream transport = "stream" // the byte stream in DDP mode
+	overVerbs  transport = "verbs"  // DDP mode with messages and Work Requests
+)
+
+// A kind says what the two ends of a connection do during a run.
+type kind uint8
+
+const (
+	kindBulk   kind = iota + 1 // the active end calls Write, the passive end reads
+	kindEcho                   // the passive end sends each message back
+	kindWrite                  // RDMA Writes
+	kindRead                   // RDMA Reads
+	kindSend                   // Sends, which the passive end reads
+	kindAtomic                 // FetchAdds of one word
+	kindEnd                    // the first kind that does not exist
+)
+
+// posts reports whether the operations of this kind are Work Requests.
+func (k kind) posts() bool { return k >= kindWrite && k < kindEnd }
+
+// answered reports whether each operation of this kind ends with an answer of the peer. The time of
+// one operation is then a latency.
+func (k kind) answered() bool { return k == kindEcho || k == kindRead || k == kindAtomic }
+
+// An operation is one entry of the option Ops.
+type operation struct {
+	name  string
+	kind  kind
+	over  transport
+	about string
+}
+
+const (
+	opTCP     = "tcp"
+	opTCPEcho = "tcp-echo"
+)
+
+var operations = []operation{
+	{"write", kindWrite, overVerbs, "RDMA Write"},
+	{"read", kindRead, overVerbs, "RDMA Read"},
+	{"send", kindSend, overVerbs, "Send, one way"},
+	{"message", kindEcho, overVerbs, "echo of a message: a Send there and one back"},
+	{"stream", kindBulk, overStream, "byte stream in DDP mode, one way"},
+	{"echo", kindEcho, overStream, "echo over the byte stream in DDP mode"},
+	{"atomic", kindAtomic, overVerbs, "FetchAdd of 8 bytes"},
+	{opTCP, kindBulk, overTCP, "plain TCP, one way"},
+	{opTCPEcho, kindEcho, overTCP, "echo over plain TCP"},
+}
+
+// Ops returns the names of all operations.
+func Ops() (names []string) {
+	for _, op := range operations {
+		names = append(names, op.name)
+	}
+	return names
+}
+
+func operationOf(name string) (operation, bool) {
+	i := slices.IndexFunc(operations, func(op operation) bool { return op.name == name })
+	if i < 0 {
+		return operation{}, false
+	}
+	return operations[i], true
+}
+
+// A job is one operation with all its parameters. Each round runs each job once.
+type job struct {
+	operation
+	crc   bool // no meaning for plain TCP
+	size  int  // bytes of one operation
+	depth int  // Work Requests under way at once on each connection; 1 for other operations
+	batch bool // PostBatch instead of Post
+}
+
+// reference returns the job of plain TCP that a program without RDMA would use instead of j. It
+// transfers the same bytes in Writes of the same size, or in requests and answers of that size.
+func (j job) reference() job {
+	name := opTCP
+	if j.isLatency() || j.kind == kindAtomic {
+		name = opTCPEcho
+	}
+	op, _ := operationOf(name)
+	return job{operation: op, size: j.size, depth: 1}
+}
+
+// isLatency reports whether the time of each operation of the job is recorded.
+func (j job) isLatency() bool { return j.kind.answered() && j.depth == 1 }
+
+func (j job) String() string {
+	text := j.name + " of " + strconv.Itoa(j.size) + " bytes"
+	if j.kind.posts() {
+		text += ", " + strconv.Itoa(j.depth) + " " + j.post()
+	}
+	if j.over != overTCP {
+		text += ", CRC " + onOff(j.crc)
+	}
+	return text
+}
+
+const (
+	// PostOne and PostBatch are the ways of posting Work Requests.
+	PostOne   = "one"
+	PostBatch = "batch"
+)
+
+func (j job) post() string {
+	switch {
+	case !j.kind.posts():
+		return ""
+	case j.batch:
+		return PostBatch
+	}
+	return PostOne
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// jobs returns the jobs for one size that the options ask for, without references.
+func (o *Options) jobs(size int) (jobs []job) {
+	for _, name := range o.Ops {
+		op, _ := operationOf(name)
+		switch {
+		case op.over == overTCP, op.kind == kindAtomic && size != atomicSize, op.kind != kindAtomic && !slices.Contains(o.Sizes, size):
+			continue
+		}
+		for _, crc := range o.CRC {
+			jobs = append(jobs, o.variants(job{operation: op, crc: crc, size: size, depth: 1})...)
+		}
+	}
+	return jobs
+}
+
+// variants returns j with each depth and each way of posting.
+func (o *Options) variants(j job) (jobs []job) {
+	if !j.kind.posts() {
+		return []job{j}
+	}
+	for _, j.depth = range o.Depths {
+		for _, post := range o.Posts {
+			if j.batch = post == PostBatch; !j.batch || j.depth > 1 {
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	return jobs
+}
+
+// references returns the jobs of plain TCP for one size: those that the options name, and those that
+// jobs are compared with.
+func (o *Options) references(size int, jobs []job) (refs []job) {
+	for _, name := range []string{opTCP, opTCPEcho} {
+		op, _ := operationOf(name)
+		ref := job{operation: op, size: size, depth: 1}
+		named := slices.Contains(o.Ops, name) && slices.Contains(o.Sizes, size)
+		if named || slices.ContainsFunc(jobs, func(j job) bool { return j.reference() == ref }) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// atomicSize is the length in bytes of the word that an atomic changes.
+const atomicSize = 8
+
+// groups returns the sizes to measure. The atomics have a group of their own.
+func (o *Options) groups() []int {
+	sizes := slices.Clone(o.Sizes)
+	if slices.Contains(o.Ops, "atomic") && !slices.Contains(sizes, atomicSize) {
+		sizes = append(sizes, atomicSize)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// ParseSizes parses a list of sizes, such as "64,4k,1m". The letters k and m mean KiB and MiB.
+func ParseSizes(list string) (sizes []int, err error) {
+	for _, text := range strings.Split(list, ",") {
+		number, unit := strings.ToLower(strings.TrimSpace(text)), 1
+		if n, ok := strings.CutSuffix(number, "k"); ok {
+			number, unit = n, 1<<10
+		} else if n, ok := strings.CutSuffix(number, "m"); ok {
+			number, unit = n, 1<<20
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > MaxSize/unit {
+			return nil, wrongOption("size", "%q is not a size between 1 and %d bytes", text, MaxSize)
+		}
+		sizes = append(sizes, n*unit)
+	}
+	return sizes, nil
+}

@@ -1,0 +1,157 @@
+package perf
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what to measure. Complete fills in the defaults.
+type Options struct {
+	Addresses []string // the servers; connections are spread over them
+
+	Ops    []string // operations, by name; see Ops
+	Sizes  []int    // bytes of one operation, at most MaxSize
+	Depths []int    // Work Requests under way at once on each connection, at most MaxDepth
+	Posts  []string // PostOne, PostBatch
+	CRC    []bool   // true: CRC32C in each FPDU
+
+	Conns  int           // connections, over all servers together
+	Load   string        // one of Loads
+	Rounds int           // how often each job runs; the results are medians over the rounds
+	Time   time.Duration // time of one run; the number of operations is chosen to fit it
+
+	Ring       int           // bytes of memory that the data of all connections walks through, at each end
+	Congestion string        // TCP's congestion control for all connections; "" means the system's
+	Buffer     int           // SO_SNDBUF and SO_RCVBUF of all connections; 0 means automatic
+	OneCPU     bool          // pin each process to one CPU
+	CPU        int           // which one; negative means the highest that the process may use
+	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
+
+	// Progress is called before each run with the number of runs done and the number of all runs.
+	// It may be nil.
+	Progress func(done, total int, what string)
+}
+
+// The limits of the options. A server refuses requests beyond them.
+const (
+	MaxSize   = 64 << 20
+	MaxDepth  = 1024
+	MaxConns  = 16384
+	MaxRounds = 1000
+	MaxTime   = time.Minute
+	MaxRing   = 1 << 30
+)
+
+// The loads. They differ in the end that is active and in the operations that make sense.
+const (
+	LoadStreams = "streams"  // this end sends to the servers; with several connections, the SDP study's multi-stream test
+	LoadFanOut  = "fan-out"  // the same with several servers: one node streams data to many
+	LoadFanIn   = "fan-in"   // the servers send to this end: many nodes stream data to one
+	LoadHotSpot = "hot-spot" // the servers send messages to this end, which echoes them: many clients of one server
+)
+
+// Loads returns the names of the loads.
+func Loads() []string { return []string{LoadStreams, LoadFanOut, LoadFanIn, LoadHotSpot} }
+
+// reverse reports whether the servers are the active ends of the load.
+func (o *Options) reverse() bool { return o.Load == LoadFanIn || o.Load == LoadHotSpot }
+
+func setDefault[T any](list *[]T, values ...T) {
+	if len(*list) == 0 {
+		*list = values
+	}
+}
+
+// Complete replaces zero values by their defaults and checks the rest. The error is an *OptionError.
+func (o *Options) Complete() error {
+	if o.Load == "" {
+		o.Load = LoadStreams
+	}
+	if o.Load == LoadHotSpot {
+		setDefault(&o.Ops, "message", "echo", opTCPEcho)
+	}
+	setDefault(&o.Ops, "write", "read", "send", "stream", "message", "echo", "atomic", opTCP)
+	setDefault(&o.Sizes, 64, 4<<10, 64<<10, 1<<20)
+	setDefault(&o.Depths, 1, 16)
+	setDefault(&o.Posts, PostOne, PostBatch)
+	setDefault(&o.CRC, true)
+	defaults(&o.Conns, max(1, len(o.Addresses)))
+	defaults(&o.Rounds, 5)
+	defaults(&o.Time, 100*time.Millisecond)
+	defaults(&o.Ring, 16<<20)
+	defaults(&o.Timeout, 30*time.Second)
+	slices.Sort(o.Sizes)
+	o.Sizes = slices.Compact(o.Sizes)
+	return o.check()
+}
+
+func defaults[T ~int | ~int64](value *T, otherwise T) {
+	if *value == 0 {
+		*value = otherwise
+	}
+}
+
+func (o *Options) check() error {
+	for _, name := range o.Ops {
+		op, ok := operationOf(name)
+		switch {
+		case !ok:
+			return wrongOption("op", "%q is not one of %s", name, strings.Join(Ops(), ", "))
+		case o.Load == LoadHotSpot && op.kind != kindEcho:
+			return wrongOption("op", "the load %s echoes: %s is not an echo", o.Load, name)
+		}
+	}
+	for _, size := range o.Sizes {
+		if size < 1 || size > MaxSize {
+			return wrongOption("size", "%d is not between 1 and %d bytes", size, MaxSize)
+		}
+	}
+	for _, depth := range o.Depths {
+		if depth < 1 || depth > MaxDepth {
+			return wrongOption("depth", "%d is not between 1 and %d", depth, MaxDepth)
+		}
+	}
+	for _, post := range o.Posts {
+		if post != PostOne && post != PostBatch {
+			return wrongOption("post", "%q is neither %s nor %s", post, PostOne, PostBatch)
+		}
+	}
+	return o.checkLimits()
+}
+
+func (o *Options) checkLimits() error {
+	switch {
+	case !slices.Contains(Loads(), o.Load):
+		return wrongOption("load", "%q is not one of %s", o.Load, strings.Join(Loads(), ", "))
+	case o.Conns < 1 || o.Conns > MaxConns:
+		return wrongOption("conns", "%d is not between 1 and %d", o.Conns, MaxConns)
+	case o.Conns < len(o.Addresses):
+		return wrongOption("conns", "%d connections cannot reach %d servers", o.Conns, len(o.Addresses))
+	case o.Rounds < 1 || o.Rounds > MaxRounds:
+		return wrongOption("rounds", "%d is not between 1 and %d", o.Rounds, MaxRounds)
+	case o.Time < time.Millisecond || o.Time > MaxTime:
+		return wrongOption("time", "%v is not between 1ms and %v", o.Time, MaxTime)
+	case o.Ring < 1 || o.Ring > MaxRing:
+		return wrongOption("ring", "%d is not between 1 and %d bytes", o.Ring, MaxRing)
+	case o.Conns*o.ringOf() > MaxRing:
+		return wrongOption("conns", "%d connections with sizes up to %d bytes need more than %d bytes of memory", o.Conns, o.largest(), MaxRing)
+	case o.Buffer < 0 || o.Buffer > MaxRing:
+		return wrongOption("buffer", "%d is not between 0 and %d bytes", o.Buffer, MaxRing)
+	case o.Timeout <= o.Time:
+		return wrongOption("timeout", "%v is not longer than a run of %v", o.Timeout, o.Time)
+	case o.Timeout > maxTimeout:
+		return wrongOption("timeout", "%v is longer than %v", o.Timeout, maxTimeout)
+	}
+	return nil
+}
+
+// maxTimeout is the longest time that a server waits for a client.
+const maxTimeout = 10 * time.Minute
+
+func (o *Options) largest() int { return max(slices.Max(o.Sizes), atomicSize) }
+
+func (o *Options) deepest() int { return slices.Max(o.Depths) }
+
+// ringOf returns the length of the memory of one connection.
+func (o *Options) ringOf() int { return max(o.Ring/o.Conns&^7, (o.largest()+7)&^7) }

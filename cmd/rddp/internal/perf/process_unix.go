@@ -1,0 +1,18 @@
+//go:build unix
+
+package perf
+
+import (
+	"syscall"
+	"time"
+)
+
+// processTime returns the processor time of this process, user and system, and whether the
+// operating system can tell.
+func processTime() (time.Duration, bool) {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0, false
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true
+}

@@ -1,0 +1,149 @@
+package perf
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A Report is the outcome of Run.
+type Report struct {
+	Date       time.Time     `json:"date"`
+	System     string        `json:"system"` // operating system, architecture and Go version of this end
+	CPUs       int           `json:"cpus"`   // number of CPUs that this end may use
+	Servers    []string      `json:"servers"`
+	Load       string        `json:"load"`
+	Conns      int           `json:"conns"`
+	Rounds     int           `json:"rounds"`
+	Time       time.Duration `json:"time_ns"` // of one run
+	Congestion string        `json:"congestion,omitempty"`
+	Buffer     int           `json:"buffer,omitempty"`
+	OneCPU     bool          `json:"one_cpu"`
+	CPU        int           `json:"cpu"` // with OneCPU: to which this end was pinned
+
+	Results    []Result    `json:"-"` // WriteJSON prints each one as an object of its own
+	Breakdowns []Breakdown `json:"-"`
+}
+
+// A Result is what the runs of one job have measured. Each figure is the median of those of the
+// rounds, over all connections together. A percentile is that of all operations of all rounds.
+type Result struct {
+	Op        string `json:"op"`
+	CRC       string `json:"crc,omitempty"` // "on" or "off"; "" for plain TCP
+	Size      int    `json:"size"`          // bytes of one operation
+	Depth     int    `json:"depth"`         // Work Requests under way at once on each connection
+	Post      string `json:"post,omitempty"`
+	Conns     int    `json:"conns"`
+	Load      string `json:"load"`
+	Rounds    int    `json:"rounds"`
+	Reference string `json:"reference,omitempty"` // the operation over plain TCP that RatioToTCP compares with
+
+	Seconds   float64 `json:"seconds"` // of one run
+	BytesPerS float64 `json:"bytes_per_s"`
+	MsgsPerS  float64 `json:"msgs_per_s"` // operations; an echo is one
+	// RatioToTCP is this rate divided by that of the reference in the same round. More than 1 is
+	// faster than plain TCP.
+	RatioToTCP  float64   `json:"ratio_to_tcp,omitempty"`
+	RatioSpread []float64 `json:"ratio_spread,omitempty"` // the lowest and the highest of the rounds
+	Lat         *Latency  `json:"lat_us,omitempty"`       // if each operation waits for an answer and the depth is 1
+
+	// Processor time, user and system, of all processes together, of this one, and of the servers.
+	// 0 if an operating system cannot tell.
+	CPUPerGB      float64 `json:"cpu_s_per_gb,omitempty"`
+	CPUPerGBHere  float64 `json:"cpu_s_per_gb_here,omitempty"`
+	CPUPerGBThere float64 `json:"cpu_s_per_gb_there,omitempty"`
+	CPUPerOp      float64 `json:"cpu_us_per_msg,omitempty"`
+}
+
+func newReport(o *Options) *Report {
+	return &Report{
+		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), CPUs: runtime.NumCPU(),
+		Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Congestion: o.Congestion, Buffer: o.Buffer,
+		OneCPU: o.OneCPU,
+	}
+}
+
+// WriteJSON writes one JSON object per line: one for each Result, and one for each Breakdown.
+func (r *Report) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	for i := range r.Results {
+		if err := enc.Encode(&r.Results[i]); err != nil {
+			return err
+		}
+	}
+	for i := range r.Breakdowns {
+		if err := enc.Encode(&r.Breakdowns[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteText writes a table.
+func (r *Report) WriteText(w io.Writer) error {
+	if len(r.Results) > 0 {
+		fmt.Fprintln(w, r.summary())
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, strings.Join(columns, "\t")+"\t")
+		for i := range r.Results {
+			fmt.Fprintln(t, strings.Join(r.Results[i].row(), "\t")+"\t")
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for i := range r.Breakdowns {
+		if err := r.Breakdowns[i].writeText(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summary says in one line what was measured, and how.
+func (r *Report) summary() string {
+	text := fmt.Sprintf("%s, %s, %d CPUs; load %s, %d connections; medians of %d rounds of %v", r.Date.Format(time.RFC3339), r.System, r.CPUs, r.Load,
+		r.Conns, r.Rounds, r.Time)
+	if r.Congestion != "" {
+		text += "; " + r.Congestion
+	}
+	if r.OneCPU {
+		text += fmt.Sprintf("; pinned to CPU %d", r.CPU)
+	}
+	return text
+}
+
+var columns = []string{"op", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU s/GB", "CPU µs/msg"}
+
+// row returns the cells of the table. A cell without a value is "-".
+func (r *Result) row() []string {
+	cell := func(format string, v float64) string {
+		if v == 0 {
+			return "-"
+		}
+		return fmt.Sprintf(format, v)
+	}
+	text := func(s string) string {
+		if s == "" {
+			return "-"
+		}
+		return s
+	}
+	spread := "-"
+	if len(r.RatioSpread) == 2 {
+		spread = fmt.Sprintf("%.2f–%.2f", r.RatioSpread[0], r.RatioSpread[1])
+	}
+	lat := Latency{}
+	if r.Lat != nil {
+		lat = *r.Lat
+	}
+	return []string{
+		r.Op, fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
+		cell("%.2f", r.RatioToTCP), spread, cell("%.1f", lat.P50), cell("%.1f", lat.P90), cell("%.1f", lat.P99), cell("%.0f", lat.Max),
+		cell("%.2f", r.CPUPerGB), cell("%.2f", r.CPUPerOp),
+	}
+}

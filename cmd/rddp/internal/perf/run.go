@@ -1,0 +1,206 @@
+package perf
+
+import (
+	"context"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Run measures what the options ask for and returns the results. It changes o as Complete does.
+func Run(ctx context.Context, o *Options) (*Report, error) {
+	if err := o.Complete(); err != nil {
+		return nil, err
+	}
+	r := newReport(o)
+	if o.OneCPU {
+		cpu, unpin, err := pin(o.CPU)
+		if err != nil {
+			return nil, err
+		}
+		defer unpin()
+		r.CPU = cpu
+	}
+	c, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	m := &meter{client: c, total: o.runs()}
+	for _, size := range o.groups() {
+		if err := m.group(ctx, size); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range m.series {
+		r.Results = append(r.Results, s.result(o))
+	}
+	return r, nil
+}
+
+// A meter runs jobs, and collects what they measure in the order in which the results are printed.
+type meter struct {
+	*client
+	series      []*series
+	done, total int
+}
+
+// A series is all runs of one job.
+type series struct {
+	job    job
+	ends   []*end
+	count  int // operations on each connection in one run
+	runs   []run
+	ratios []float64 // to plain TCP, one for each round
+	times  *hdrhistogram.Histogram
+}
+
+// runs returns the number of runs of all rounds, for Progress.
+func (o *Options) runs() (n int) {
+	for _, size := range o.groups() {
+		jobs := o.jobs(size)
+		for _, ref := range o.references(size, jobs) {
+			n += len(order(ref, jobs))
+		}
+	}
+	return n * o.Rounds
+}
+
+// order returns the runs of one round that belong to a reference: ref, and the jobs that are
+// compared with it. Each job is next to a run of ref, so that both meet the same machine.
+func order(ref job, jobs []job) (runs []job) {
+	n := 0
+	for _, j := range jobs {
+		if j.reference() != ref {
+			continue
+		}
+		if runs = append(runs, j); n%2 == 0 {
+			runs = append(runs, ref) // between this job and the next one
+		}
+		n++
+	}
+	if n == 0 {
+		return []job{ref}
+	}
+	return runs
+}
+
+// group measures one size: all its jobs, in every round.
+func (m *meter) group(ctx context.Context, size int) error {
+	jobs := m.o.jobs(size)
+	refs := m.o.references(size, jobs)
+	m.leave(slices.Concat(refs, jobs))
+	all := make(map[job]*series)
+	for _, j := range slices.Concat(refs, jobs) {
+		s := &series{job: j, times: newHistogram()}
+		if err := m.prepare(ctx, s); err != nil {
+			return &RunError{j.String(), err}
+		}
+		all[j] = s
+		m.series = append(m.series, s)
+	}
+	for round := range m.o.Rounds {
+		for _, ref := range refs {
+			runs := order(ref, jobs)
+			if round%2 == 1 { // what comes later in a round must not always do so
+				slices.Reverse(runs)
+			}
+			if err := m.round(ctx, all, ref, runs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepare opens the connections of a series and finds out how many operations fit into a run.
+func (m *meter) prepare(ctx context.Context, s *series) (err error) {
+	if s.ends, err = m.lane(ctx, s.job); err != nil {
+		return err
+	}
+	m.progress("calibrating " + s.job.String())
+	s.count, err = m.calibrate(ctx, s.job, s.ends)
+	return err
+}
+
+func (m *meter) progress(what string) {
+	if m.o.Progress != nil {
+		m.o.Progress(m.done, m.total, what)
+	}
+}
+
+// round runs the jobs of one round in order. The ratio of a job is that to the run of ref next to
+// it.
+func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []job) error {
+	rates := make([]float64, len(runs))
+	for i, j := range runs {
+		m.progress(j.String())
+		s := all[j]
+		r, err := m.measure(ctx, j, s.ends, s.count)
+		if err != nil {
+			return &RunError{j.String(), err}
+		}
+		m.done++
+		s.runs = append(s.runs, r)
+		s.times.Merge(r.times)
+		rates[i] = float64(r.ops) / r.elapsed.Seconds()
+	}
+	for i, j := range runs {
+		if near := nearest(runs, ref, i); j != ref {
+			all[j].ratios = append(all[j].ratios, rates[i]/rates[near])
+		}
+	}
+	return nil
+}
+
+// nearest returns the index of the run of ref that is nearest to run i.
+func nearest(runs []job, ref job, i int) int {
+	for d := range len(runs) {
+		for _, at := range []int{i - d, i + d} {
+			if at >= 0 && at < len(runs) && runs[at] == ref {
+				return at
+			}
+		}
+	}
+	panic("BUG: a round without its reference")
+}
+
+// result returns the medians over the rounds.
+func (s *series) result(o *Options) Result {
+	of := func(f func(run) float64) float64 {
+		values := make([]float64, len(s.runs))
+		for i, r := range s.runs {
+			values[i] = f(r)
+		}
+		return median(values)
+	}
+	gb := func(r run) float64 { return float64(r.ops) * float64(s.job.size) / 1e9 }
+	r := Result{
+		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(), Conns: o.Conns, Load: o.Load, Rounds: o.Rounds,
+		Seconds:     of(func(r run) float64 { return r.elapsed.Seconds() }),
+		BytesPerS:   of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
+		MsgsPerS:    of(func(r run) float64 { return float64(r.ops) / r.elapsed.Seconds() }),
+		Lat:         latencyOf(s.times),
+		RatioToTCP:  median(s.ratios),
+		RatioSpread: spread(s.ratios),
+	}
+	if s.job.over != overTCP {
+		r.CRC = onOff(s.job.crc)
+		r.Reference = s.job.reference().name
+	}
+	if !slices.ContainsFunc(s.runs, func(r run) bool { return !r.hasCPU }) {
+		r.CPUPerGB = of(func(r run) float64 { return (r.here + r.there).Seconds() / gb(r) })
+		r.CPUPerGBHere = of(func(r run) float64 { return r.here.Seconds() / gb(r) })
+		r.CPUPerGBThere = of(func(r run) float64 { return r.there.Seconds() / gb(r) })
+		r.CPUPerOp = of(func(r run) float64 { return float64((r.here + r.there).Nanoseconds()) / 1e3 / float64(r.ops) })
+	}
+	return r
+}
+
+// spread returns the lowest and the highest of values.
+func spread(values []float64) []float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	return []float64{slices.Min(values), slices.Max(values)}
+}

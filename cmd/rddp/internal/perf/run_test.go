@@ -1,0 +1,151 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Every operation runs in two processes, in all variants, and each result has its figures.
+func TestRunAllOperations(t *testing.T) {
+	o := &Options{
+		Addresses: []string{startPeer(t)}, Ops: Ops(), Sizes: []int{64, 100_000}, Depths: []int{1, 4}, CRC: []bool{true, false},
+		Rounds: 2, Time: time.Millisecond, Ring: 1 << 20, Conns: 2,
+	}
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Results {
+		v := &r.Results[i]
+		got = append(got, fmt.Sprintf("%s %d %d %s %s", v.Op, v.Size, v.Depth, v.Post, v.CRC))
+		op, _ := operationOf(v.Op)
+		if v.Seconds <= 0 || v.MsgsPerS <= 0 || v.BytesPerS <= 0 || v.Conns != 2 || v.Rounds != 2 {
+			t.Errorf("%+v lacks figures", v)
+		}
+		if (v.RatioToTCP > 0) != (op.over != overTCP) || (len(v.RatioSpread) == 2) != (op.over != overTCP) {
+			t.Errorf("%+v: ratio to TCP", v)
+		}
+		if latency := op.kind.answered() && v.Depth == 1; (v.Lat != nil) != latency || latency && (v.Lat.P50 <= 0 || v.Lat.P50 > v.Lat.Max) {
+			t.Errorf("%+v: latency %+v", v, v.Lat)
+		}
+	}
+	for _, want := range []string{
+		"tcp 64 1  ", "tcp-echo 64 1  ", "tcp 100000 1  ", "write 64 1 one on", "write 64 4 one off", "write 100000 4 batch on",
+		"read 64 4 batch off", "send 100000 1 one on", "message 100000 1  on", "stream 64 1  off", "echo 100000 1  on", "atomic 8 1 one on",
+		"atomic 8 4 batch off", "tcp-echo 8 1  ",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no result for %q", want)
+		}
+	}
+	// 2 sizes: 2 references; 2 CRC * (3 Work Requests * 3 variants + 3 others). Atomics: 1 reference, 2 CRC * 3 variants.
+	if want := 2*(2+2*12) + 1 + 6; len(got) != want {
+		t.Errorf("%d results, want %d: %q", len(got), want, got)
+	}
+}
+
+// In the reversed loads the servers are the active ends, and report latencies.
+func TestRunLoads(t *testing.T) {
+	peers := []string{startPeer(t), startPeer(t)}
+	for _, load := range Loads() {
+		t.Run(load, func(t *testing.T) {
+			o := &Options{
+				Addresses: peers, Load: load, Sizes: []int{1000}, Depths: []int{3}, Posts: []string{PostOne}, Rounds: 1, Time: time.Millisecond,
+				Ring: 1 << 16, Conns: 3,
+			}
+			r, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 10 // all operations but the atomics, two references, and the atomics with theirs
+			if load == LoadHotSpot {
+				want = 3
+			}
+			if len(r.Results) != want {
+				t.Errorf("%d results, want %d", len(r.Results), want)
+			}
+			for i := range r.Results {
+				if v := &r.Results[i]; v.MsgsPerS <= 0 || v.Load != load || load == LoadHotSpot && v.Lat == nil {
+					t.Errorf("%+v", v)
+				}
+			}
+		})
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	address := startPeer(t)
+	refused := (*RefusedError)(nil)
+	if _, err := Run(t.Context(), &Options{Addresses: []string{address}, CPU: 1 << 20, OneCPU: true}); err == nil {
+		t.Error("pinned to a CPU that cannot exist")
+	}
+	c, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if _, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}, OneCPU: true})); !errors.As(err, &refused) {
+		t.Errorf("a second session that pins the process: %v", err)
+	}
+	c.servers[0].token = "guessed"
+	if _, err := c.lane(t.Context(), job{operation: operations[0], size: 1}); !errors.As(err, &refused) {
+		t.Errorf("a data connection with a wrong token: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, &Options{Addresses: []string{address}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run with a context that is done: %v", err)
+	}
+}
+
+// An interrupt ends a run that would take long.
+func TestRunInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	o := &Options{Addresses: []string{startPeer(t)}, Sizes: []int{64}, Rounds: MaxRounds, Time: time.Millisecond, Progress: func(int, int, string) {
+		if runs++; runs == 20 {
+			cancel()
+		}
+	}}
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func complete(t *testing.T, o *Options) *Options {
+	t.Helper()
+	if err := o.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Each job of a round is a neighbour of its reference.
+func TestOrder(t *testing.T) {
+	tcp, echo := job{operation: operations[7], size: 1, depth: 1}, job{operation: operations[8], size: 1, depth: 1}
+	var jobs []job
+	for n := range 9 {
+		for _, ref := range []job{tcp, echo} {
+			runs := order(ref, jobs)
+			counted := 0
+			for i, j := range runs {
+				if j == ref {
+					continue
+				}
+				counted++
+				if near := nearest(runs, ref, i); near != i-1 && near != i+1 || j.reference() != ref {
+					t.Errorf("%d jobs: the reference %v of run %d, %v, is run %d", n, ref, i, j, near)
+				}
+			}
+			if want := map[job]int{tcp: n, echo: 0}[ref]; counted != want || !slices.Contains(runs, ref) {
+				t.Errorf("%d jobs: %d runs beside %v: %v", n, counted, ref, runs)
+			}
+		}
+		jobs = append(jobs, job{operation: operations[0], size: 1, depth: n + 1})
+	}
+}

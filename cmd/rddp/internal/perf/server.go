@@ -1,0 +1,320 @@
+package perf
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+)
+
+// A Server answers the clients of Run. It does what they ask for, within the limits of this package;
+// it has no authentication.
+type Server struct {
+	// Log gets an event for each connection that fails. Nil means none.
+	Log *slog.Logger
+
+	l        net.Listener
+	mu       sync.Mutex
+	sessions map[string]*session // +checklocks:mu
+	memory   int                 // +checklocks:mu
+	pinned   bool                // +checklocks:mu
+	going    sync.WaitGroup
+}
+
+// maxSessions and maxMemory limit what all clients of a server together can make it hold.
+const (
+	maxSessions = 64
+	maxMemory   = 2 * MaxRing
+	helloTime   = 5 * time.Second
+)
+
+// A session is what the connections of one client share.
+type session struct {
+	*recorders
+	mu    sync.Mutex
+	conns map[*closer]bool // +checklocks:mu
+	ended bool             // +checklocks:mu
+	next  int              // +checklocks:mu
+}
+
+// A closer closes a connection whose owner may change: an extended socket takes the TCP connection
+// over.
+type closer struct {
+	mu     sync.Mutex
+	c      net.Conn // +checklocks:mu
+	closed bool     // +checklocks:mu
+}
+
+func (k *closer) close() {
+	k.mu.Lock()
+	c := k.c
+	k.closed = true
+	k.mu.Unlock()
+	c.Close()
+}
+
+// set replaces the connection. It closes c if the closer has been closed.
+func (k *closer) set(c net.Conn) {
+	k.mu.Lock()
+	k.c = c
+	closed := k.closed
+	k.mu.Unlock()
+	if closed {
+		c.Close()
+	}
+}
+
+// Listen returns a Server that listens at the TCP address.
+func Listen(ctx context.Context, address string, log *slog.Logger) (*Server, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{Log: log, l: l, sessions: make(map[string]*session)}, nil
+}
+
+// Addr returns the address at which the server listens.
+func (s *Server) Addr() net.Addr { return s.l.Addr() }
+
+// Serve serves clients until ctx is done, and then returns nil. When it returns, all connections are
+// closed.
+func (s *Server) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { s.l.Close() })
+	defer stop()
+	defer s.going.Wait()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loop := accept.Loop[net.Conn]{
+		Accept: s.l.Accept, Context: inner, Most: MaxConns + maxSessions, MostQuiet: maxSessions * 4, EnterAtOnce: true,
+		Refuse: func(c net.Conn, _ bool) { c.Close() }, Go: s.going.Go, Log: s.Log,
+		Serve: func(ctx context.Context, c net.Conn, p *accept.Place) {
+			k := &closer{c: c}
+			stop := context.AfterFunc(ctx, k.close)
+			defer stop()
+			defer k.close()
+			if err := s.serve(ctx, k, p); err != nil && ctx.Err() == nil {
+				s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", err)
+			}
+		},
+	}
+	if err := loop.Run(ctx); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// serve serves one connection.
+func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
+	c := k.c // +checklocksignore: nobody sets it before this goroutine does
+	c.SetDeadline(time.Now().Add(helloTime))
+	var h hello
+	if err := receive(c, &h); err != nil {
+		return err
+	}
+	if !p.Heard() {
+		return nil
+	}
+	if h.Token == "" {
+		return s.control(c, &h)
+	}
+	return s.data(ctx, c, k, &h)
+}
+
+// refuse answers with a reason, which is also the error.
+func refuse(c net.Conn, reason error) error {
+	return errors.Join(reason, send(c, answer{Refused: reason.Error()}))
+}
+
+// control serves a control connection. The session ends with it.
+func (s *Server) control(c net.Conn, h *hello) error {
+	token, v, err := s.open(h.CPU != nil)
+	if err != nil {
+		return refuse(c, err)
+	}
+	defer s.close(token, v)
+	if h.CPU != nil {
+		_, unpin, err := pin(*h.CPU)
+		if err != nil {
+			return refuse(c, err)
+		}
+		defer unpin()
+	}
+	before, has := processTime()
+	for a := (answer{Token: token}); ; {
+		a.HasCPU = has
+		if err := send(c, a); err != nil {
+			return err
+		}
+		c.SetDeadline(time.Now().Add(2 * maxTimeout))
+		var q command
+		if err := receive(c, &q); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		a = answer{}
+		now, _ := processTime()
+		if q.Begin {
+			before = now
+			continue
+		}
+		a.CPU = now - before
+		if h := v.take(); h.TotalCount() > 0 {
+			if a.Histogram, err = h.EncodeV2(); err != nil {
+				return refuse(c, err)
+			}
+		}
+	}
+}
+
+// open adds a session. If pinned is set, it must be the only one.
+func (s *Server) open(pinned bool) (token string, v *session, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.sessions) >= maxSessions:
+		return "", nil, fmt.Errorf("there are %d sessions already", len(s.sessions))
+	case len(s.sessions) > 0 && (pinned || s.pinned):
+		return "", nil, errors.New("another session is under way, and one of the two needs the process pinned to one CPU")
+	}
+	s.pinned = pinned
+	token = rand.Text()
+	v = &session{recorders: newRecorders(len(recorders{})), conns: make(map[*closer]bool)}
+	s.sessions[token] = v
+	return token, v, nil
+}
+
+// close removes a session and closes its connections.
+func (s *Server) close(token string, v *session) {
+	s.mu.Lock()
+	delete(s.sessions, token)
+	s.mu.Unlock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended = true
+	for k := range v.conns {
+		go k.close() // Close may wait for the peer
+	}
+}
+
+// enter adds a connection to the session, and returns the recorder of its latencies.
+func (v *session) enter(k *closer) (*recorder, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ended {
+		return nil, net.ErrClosed
+	}
+	v.conns[k] = true
+	v.next++
+	return v.of(v.next - 1), nil
+}
+
+func (v *session) leave(k *closer) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.conns, k)
+}
+
+// data serves a data connection.
+func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) error {
+	s.mu.Lock()
+	v := s.sessions[h.Token]
+	s.mu.Unlock()
+	if err := h.check(); err != nil || v == nil {
+		return refuse(c, errors.Join(err, ErrProtocol))
+	}
+	times, err := v.enter(k)
+	if err != nil {
+		return refuse(c, err)
+	}
+	defer v.leave(k)
+	if !s.reserve(h.Ring) {
+		return refuse(c, errors.New("the connections need too much memory"))
+	}
+	defer s.reserve(-h.Ring)
+	if err := tune(c, h.Congestion, h.Buffer); err != nil {
+		return refuse(c, err)
+	}
+	if err := send(c, answer{}); err != nil {
+		return err
+	}
+	c.SetDeadline(time.Time{})
+	e, err := newEnd(ctx, c, h, false, k)
+	if err != nil {
+		return err
+	}
+	e.times = times
+	return e.serve(ctx, h.Reverse)
+}
+
+// reserve takes n bytes from the server's memory, or gives them back if n is negative.
+func (s *Server) reserve(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > maxMemory-s.memory {
+		return false
+	}
+	s.memory += n
+	return true
+}
+
+// check checks the hello of a data connection.
+func (h *hello) check() error {
+	known := h.Transport == overTCP || h.Transport == overStream || h.Transport == overVerbs
+	if !known || h.Ring < headLen || h.Ring > MaxRing || h.RecvSize < 0 || h.RecvSize > MaxSize || h.Depth < 1 || h.Depth > MaxDepth ||
+		h.Timeout <= 0 || h.Timeout > maxTimeout || h.Buffer < 0 || h.Buffer > MaxRing {
+		return fmt.Errorf("%w: hello %+v", ErrProtocol, *h)
+	}
+	return nil
+}
+
+// serve serves runs until the connection ends. If reverse is set, this end is the active one.
+func (e *end) serve(ctx context.Context, reverse bool) error {
+	b := make([]byte, headLen)
+	for {
+		e.SetDeadline(time.Now().Add(maxTimeout)) // the client measures something else
+		if _, err := io.ReadFull(e, b); errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		h, err := parseHead(b)
+		if err != nil {
+			return err
+		}
+		if err := e.check(h); err != nil {
+			return err
+		}
+		if err := e.run(ctx, h, reverse); err != nil {
+			return err
+		}
+		if reverse {
+			if err := e.sign(signOver); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// run takes part in a run, until ctx is done or the time is over.
+func (e *end) run(ctx context.Context, h head, active bool) error {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	e.SetDeadline(time.Now().Add(e.timeout))
+	stop := context.AfterFunc(ctx, func() { e.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if !active {
+		return e.runPassive(h)
+	}
+	return e.runActive(ctx, h)
+}

@@ -1,0 +1,104 @@
+package perf
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// median returns the median of values: for an even number of them, the mean of the middle two. It
+// returns 0 if there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(values))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Latencies are recorded in nanoseconds with three significant digits.
+const (
+	maxLatency = int64(10 * time.Minute)
+	digits     = 3
+)
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatency, digits) }
+
+// A recorder is a histogram of latencies that several goroutines may use.
+type recorder struct {
+	mu sync.Mutex
+	h  *hdrhistogram.Histogram // +checklocks:mu
+}
+
+func newRecorder() *recorder { return &recorder{h: newHistogram()} }
+
+// record adds one latency. A nil recorder drops it.
+func (r *recorder) record(d time.Duration) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	_ = r.h.RecordValue(min(int64(d), maxLatency)) // the value is in range
+	r.mu.Unlock()
+}
+
+// take moves the latencies to h.
+func (r *recorder) take(h *hdrhistogram.Histogram) {
+	r.mu.Lock()
+	h.Merge(r.h)
+	r.h.Reset()
+	r.mu.Unlock()
+}
+
+// recorders are the recorders of a session. Connections share them, because a histogram is large.
+type recorders [16]*recorder
+
+func newRecorders(conns int) *recorders {
+	var rs recorders
+	for i := range min(conns, len(rs)) {
+		rs[i] = newRecorder()
+	}
+	return &rs
+}
+
+// of returns the recorder of the connection with this number.
+func (rs *recorders) of(i int) *recorder {
+	if r := rs[i%len(rs)]; r != nil {
+		return r
+	}
+	return rs[0]
+}
+
+// take moves all latencies to a new histogram.
+func (rs *recorders) take() *hdrhistogram.Histogram {
+	h := newHistogram()
+	for _, r := range rs {
+		if r != nil {
+			r.take(h)
+		}
+	}
+	return h
+}
+
+// A Latency holds percentiles of the time of one operation, in microseconds: from the call to the
+// answer of the peer. An echo's is a whole round trip.
+type Latency struct {
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99_9"`
+	Max  float64 `json:"max"`
+}
+
+func latencyOf(h *hdrhistogram.Histogram) *Latency {
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	us := func(ns int64) float64 { return float64(ns) / 1e3 }
+	return &Latency{
+		P50: us(h.ValueAtQuantile(50)), P90: us(h.ValueAtQuantile(90)), P99: us(h.ValueAtQuantile(99)),
+		P999: us(h.ValueAtQuantile(99.9)), Max: us(h.Max()),
+	}
+}

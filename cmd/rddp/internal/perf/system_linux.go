@@ -1,0 +1,76 @@
+package perf
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func setCongestion(raw syscall.RawConn, name string) error {
+	return control(raw, func(fd int) error {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
+			return fmt.Errorf("congestion control %q: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// pin makes all threads of this process run on one CPU, and Go use one thread at a time. If cpu is
+// negative, pin takes the highest CPU that the process may use. It returns the CPU, and a function
+// that undoes all of it.
+func pin(cpu int) (pinned int, unpin func(), err error) {
+	var before unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return 0, nil, err
+	}
+	if cpu < 0 {
+		for i := range len(before) * strconv.IntSize {
+			if before.IsSet(i) {
+				cpu = i
+			}
+		}
+	}
+	var only unix.CPUSet
+	only.Set(cpu)
+	if !only.IsSet(cpu) {
+		return 0, nil, fmt.Errorf("there is no CPU %d", cpu)
+	}
+	if err := setAffinity(&only); err != nil {
+		return 0, nil, fmt.Errorf("pinning to CPU %d: %w", cpu, err)
+	}
+	procs := runtime.GOMAXPROCS(1)
+	return cpu, func() {
+		_ = setAffinity(&before) // it was allowed before
+		runtime.GOMAXPROCS(procs)
+	}, nil
+}
+
+// setAffinity sets the affinity of all threads. A new thread inherits that of the thread that makes
+// it, so setAffinity looks for new ones until there are none.
+func setAffinity(set *unix.CPUSet) error {
+	done := make(map[int]bool)
+	for {
+		entries, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, entry := range entries {
+			tid, err := strconv.Atoi(entry.Name())
+			if err != nil || done[tid] {
+				continue
+			}
+			if err := unix.SchedSetaffinity(tid, set); err != nil && err != unix.ESRCH { //nolint:errorlint // an Errno as it is
+				return err
+			}
+			done[tid], found = true, true
+		}
+		if !found {
+			return nil
+		}
+	}
+}

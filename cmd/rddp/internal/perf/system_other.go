@@ -1,0 +1,9 @@
+//go:build !linux
+
+package perf
+
+import "syscall"
+
+func setCongestion(syscall.RawConn, string) error { return ErrUnsupported }
+
+func pin(int) (pinned int, unpin func(), err error) { return 0, nil, ErrUnsupported }

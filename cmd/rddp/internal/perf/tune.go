@@ -1,0 +1,38 @@
+package perf
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// tune sets TCP's congestion control and the sizes of the buffers of a connection. Plain TCP and
+// rddp get the same.
+func tune(c net.Conn, congestion string, buffer int) error {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	if buffer > 0 {
+		if err := errors.Join(t.SetReadBuffer(buffer), t.SetWriteBuffer(buffer)); err != nil {
+			return err
+		}
+	}
+	if congestion == "" {
+		return nil
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return setCongestion(raw, congestion)
+}
+
+// control calls set with the file descriptor of raw.
+func control(raw syscall.RawConn, set func(fd int) error) error {
+	var err error
+	if e := raw.Control(func(fd uintptr) { err = set(int(fd)) }); e != nil {
+		return e
+	}
+	return err
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/perf"
+)
+
+func perfCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "perf",
+		Usage: "measure throughput, latency and processor time next to plain TCP",
+		UsageText: "rddp perf --self [options]            measure between two processes of this machine\n" +
+			"rddp perf -s [-a ADDRESS] [-p PORT]   serve the other end\n" +
+			"rddp perf -c -a ADDRESS [options]     measure against servers",
+		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
+			"results are medians over the rounds. x TCP is the rate divided by plain TCP's in the same round: more than 1\n" +
+			"is faster than plain TCP. Operations: " + strings.Join(perf.Ops(), ", ") + ".",
+		Flags:  perfFlags(),
+		Action: runPerf,
+	}
+}
+
+func perfFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "self", Usage: "start the servers as processes of this machine"},
+		&cli.BoolFlag{Name: "server", Aliases: []string{"s"}, Usage: "serve the other end until interrupted"},
+		&cli.BoolFlag{Name: "client", Aliases: []string{"c"}, Usage: "measure against the servers at --address"},
+		&cli.StringFlag{Name: "address", Aliases: []string{"a"}, Usage: "client: the servers' `ADDRESS`es, separated by commas; server: the address to listen at (default: all)"},
+		&cli.Uint16Flag{Name: "port", Aliases: []string{"p"}, Value: 7175, Usage: "TCP `PORT`"},
+		&cli.IntFlag{Name: "peers", HideDefault: true, Usage: "with --self: start `N` servers (default: 1; 4 with a load that has many nodes)"},
+		&cli.StringFlag{Name: "op", Usage: "measure the operations of this `LIST` (default: all)"},
+		&cli.StringFlag{Name: "size", Usage: "bytes of one operation: `LIST` of numbers, also with k or m for KiB or MiB (default: 64,4k,64k,1m)"},
+		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once (default: 1,16)"},
+		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
+		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
+		&cli.IntFlag{Name: "conns", HideDefault: true, Usage: "open `N` connections (default: one for each server)"},
+		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadStreams},
+		&cli.IntFlag{Name: "rounds", Usage: "run everything `N` times and take the medians", Value: 5},
+		&cli.DurationFlag{Name: "time", Usage: "time of one run", Value: 100 * time.Millisecond},
+		&cli.BoolFlag{Name: "one-cpu", Usage: "pin each process to one CPU; on one machine all of them to the same one"},
+		&cli.IntFlag{Name: "cpu", HideDefault: true, Value: -1, Usage: "with --one-cpu: the `NUMBER` of the CPU (default: the highest)"},
+		&cli.StringFlag{Name: "congestion", Usage: "TCP's congestion control for all connections: `NAME` (default: the system's)"},
+		&cli.IntFlag{Name: "buffer", HideDefault: true, Usage: "send and receive buffers of `BYTES` for all connections (default: automatic)"},
+		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
+		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
+		&cli.BoolFlag{Name: "peer", Hidden: true},
+	}
+}
+
+func runPerf(ctx context.Context, c *cli.Command) error {
+	if c.Bool("peer") {
+		return perf.ServePeer(ctx, os.Stdin, c.Root().Writer)
+	}
+	o, err := perfOptions(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("server") {
+		return servePerf(ctx, c)
+	}
+	if c.Bool("self") {
+		stop, err := startPeers(ctx, c, o)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		o.Progress = func(done, total int, what string) {
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d: %s", done, total, what)
+		}
+		defer fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+	r, err := perf.Run(ctx, o)
+	if wrong := (*perf.OptionError)(nil); errors.As(err, &wrong) {
+		return usage("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	return writePerf(c, r)
+}
+
+func writePerf(c *cli.Command, r *perf.Report) error {
+	if c.Bool("json") {
+		return r.WriteJSON(c.Root().Writer)
+	}
+	return r.WriteText(c.Root().Writer)
+}
+
+func servePerf(ctx context.Context, c *cli.Command) error {
+	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))
+	s, err := perf.Listen(ctx, net.JoinHostPort(c.String("address"), strconv.Itoa(int(c.Uint16("port")))), log)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Root().ErrWriter, "rddp perf: listening at %v\n", s.Addr())
+	return s.Serve(ctx)
+}
+
+// startPeers starts the servers of --self, and enters their addresses into o.
+func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var peers []*perf.Peer
+	stop = func() {
+		for _, p := range peers {
+			if err := p.Stop(); err != nil {
+				fmt.Fprintf(c.Root().ErrWriter, "rddp perf: %v\n", err)
+			}
+		}
+	}
+	n := c.Int("peers")
+	if n == 0 {
+		if n = 1; o.Load != perf.LoadStreams {
+			n = 4
+		}
+	}
+	for range n {
+		p, err := perf.StartPeer(ctx, []string{self, "perf", "--peer"}, nil)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		peers = append(peers, p)
+		o.Addresses = append(o.Addresses, p.Address)
+	}
+	return stop, nil
+}
+
+// perfOptions returns the options that the command line asks for. Its errors are *usageErrors.
+func perfOptions(c *cli.Command) (*perf.Options, error) {
+	modes := 0
+	for _, name := range []string{"self", "server", "client"} {
+		if c.Bool(name) {
+			modes++
+		}
+	}
+	switch {
+	case c.Args().Present():
+		return nil, usage("unexpected argument %q", c.Args().First())
+	case modes != 1:
+		return nil, usage("give one of --self, -s (server) and -c (client)")
+	case c.Bool("client") && c.String("address") == "":
+		return nil, usage("-c needs -a ADDRESS")
+	case c.Bool("self") && (c.IsSet("address") || c.IsSet("port")):
+		return nil, usage("--self needs neither --address nor --port")
+	case c.IsSet("peers") && (!c.Bool("self") || c.Int("peers") < 1 || c.Int("peers") > maxPeers):
+		return nil, usage("--peers %d: with --self only, and 1 to %d", c.Int("peers"), maxPeers)
+	case c.IsSet("cpu") && (!c.Bool("one-cpu") || c.Int("cpu") < 0):
+		return nil, usage("--cpu %d: with --one-cpu only, and not negative", c.Int("cpu"))
+	}
+	o := &perf.Options{
+		Ops: list(c.String("op")), Posts: list(c.String("post")), Conns: c.Int("conns"), Load: c.String("load"), Rounds: c.Int("rounds"),
+		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
+		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
+	}
+	for _, host := range list(c.String("address")) {
+		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))
+	}
+	if err := perfLists(c, o); err != nil {
+		return nil, usage("%w", err)
+	}
+	// Complete once more than Run does, so that a wrong option ends the command before it starts a
+	// process. It changes a copy, because the servers' addresses are not known yet.
+	trial := *o
+	if err := trial.Complete(); err != nil {
+		return nil, usage("%w", err)
+	}
+	return o, nil
+}
+
+// maxPeers is the maximum number of server processes of --self.
+const maxPeers = 64
+
+// perfLists parses the flags that are lists of numbers or words.
+func perfLists(c *cli.Command, o *perf.Options) (err error) {
+	if text := c.String("size"); text != "" {
+		if o.Sizes, err = perf.ParseSizes(text); err != nil {
+			return err
+		}
+	}
+	for _, text := range list(c.String("depth")) {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return &perf.OptionError{Option: "depth", Reason: fmt.Sprintf("%q is not a number", text)}
+		}
+		o.Depths = append(o.Depths, n)
+	}
+	for _, text := range list(c.String("crc")) {
+		if text != "on" && text != "off" {
+			return &perf.OptionError{Option: "crc", Reason: fmt.Sprintf("%q is neither on nor off", text)}
+		}
+		o.CRC = append(o.CRC, text == "on")
+	}
+	return nil
+}
+
+// list splits a list at its commas.
+func list(text string) (items []string) {
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

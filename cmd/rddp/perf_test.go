@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/perf"
+)
+
+func TestPerfUsage(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"", "give one of --self, -s (server) and -c (client)"},
+		{"-s -c -a 127.0.0.1", "give one of"},
+		{"--self -s", "give one of"},
+		{"-c", "-c needs -a ADDRESS"},
+		{"--self extra", `unexpected argument "extra"`},
+		{"--self -a 127.0.0.1", "--self needs neither"},
+		{"--self --peers 0", "--peers 0"},
+		{"-s --peers 2", "--peers 2"},
+		{"--self --cpu 1", "--cpu 1: with --one-cpu only"},
+		{"--self --op write,cry", `--op: "cry" is not one of`},
+		{"--self --size 4x", `--size: "4x"`},
+		{"--self --depth one", `--depth: "one" is not a number`},
+		{"--self --depth 0", "--depth: 0 is not between"},
+		{"--self --crc maybe", `--crc: "maybe"`},
+		{"--self --post often", `--post: "often"`},
+		{"--self --load light", `--load: "light"`},
+		{"--self --rounds -1", "--rounds: -1"},
+		{"--self --time 2m", "--time: 2m0s"},
+		{"--self --ring -1", "--ring: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			status, stdout, stderr := runs(t, []*cli.Command{perfCommand()}, append([]string{"perf"}, strings.Fields(tt.args)...)...)
+			if status != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "rddp perf: ") || !strings.Contains(stderr, tt.want) {
+				t.Errorf("rddp perf %s: status %d, stdout %q, stderr %q, want status %d and %q", tt.args, status, stdout, stderr, exitUsage, tt.want)
+			}
+		})
+	}
+}
+
+// A client measures against a server; both end in order.
+func TestPerfServerAndClient(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := newListening()
+	served := make(chan int, 1)
+	go func() {
+		served <- run(ctx, strings.Fields("rddp perf -s -a 127.0.0.1 -p 0"), new(strings.Builder), errs, []*cli.Command{perfCommand()})
+	}()
+	_, port, _ := strings.Cut(errs.address(<-errs.lines), ":")
+	for _, format := range []string{"--json", "--depth=1"} {
+		status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},
+			strings.Fields("perf -c -a 127.0.0.1 -p "+port+" --op write,echo --size 1k --time 1ms --rounds 1 "+format)...)
+		if status != exitOK || stderr != "" {
+			t.Errorf("client: status %d, stderr %q", status, stderr)
+		}
+		if format == "--json" {
+			checkPerfJSON(t, stdout)
+		} else if lines := strings.Split(stdout, "\n"); len(lines) != 7 || !strings.Contains(lines[1], "x TCP") {
+			t.Errorf("client: %d lines:\n%s", len(lines), stdout)
+		}
+	}
+	cancel()
+	if status := <-served; status != exitOK {
+		t.Errorf("server: status %d, stderr %s", status, errs)
+	}
+}
+
+// checkPerfJSON checks that each line is a result.
+func checkPerfJSON(t *testing.T, text string) {
+	t.Helper()
+	ops := make(map[string]int)
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		var r perf.Result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.MsgsPerS <= 0 || r.Size != 1024 {
+			t.Errorf("%s: %v", lines.Text(), err)
+		}
+		ops[r.Op]++
+	}
+	if ops["write"] != 3 || ops["echo"] != 1 || ops["tcp"] != 1 || ops["tcp-echo"] != 1 {
+		t.Errorf("results: %v", ops)
+	}
+}
