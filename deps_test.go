@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
-	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept"},
+	"cmd/rddp/internal/perf":     {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/tcptest":  {},

@@ -54,7 +54,9 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "congestion", Usage: "TCP's congestion control for all connections: `NAME` (default: the system's)"},
 		&cli.IntFlag{Name: "buffer", HideDefault: true, Usage: "send and receive buffers of `BYTES` for all connections (default: automatic)"},
 		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
+		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
+		&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
 		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
 		&cli.BoolFlag{Name: "peer", Hidden: true},
 	}
@@ -94,7 +96,17 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	return writePerf(c, r)
 }
 
+// writePerf prints the report, and writes the HTML document.
 func writePerf(c *cli.Command, r *perf.Report) error {
+	if name := c.String("html"); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.WriteHTML(f), f.Close()); err != nil {
+			return err
+		}
+	}
 	if c.Bool("json") {
 		return r.WriteJSON(c.Root().Writer)
 	}
@@ -169,6 +181,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Conns: c.Int("conns"), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
+		Breakdown: c.Bool("breakdown"),
 	}
 	for _, host := range list(c.String("address")) {
 		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))

@@ -1,10 +1,218 @@
 package perf
 
-import "io"
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
 
-// A Breakdown says where the time of a message goes.
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers of
+// both ends by hand, as the driver of package extsock does, over one connection of the loopback
+// interface. No step waits for another goroutine. So the steps are the work of one message, and what
+// the whole takes beyond them is the driver's, the scheduler's, and the time of wake-ups.
 type Breakdown struct {
-	Size int `json:"size"`
+	Op    string  `json:"breakdown"` // write, read or send
+	Size  int     `json:"size"`
+	CRC   string  `json:"crc"`
+	Steps []Step  `json:"steps"`
+	Sum   float64 `json:"sum_ns"`     // of the steps
+	TCP   float64 `json:"tcp_ns"`     // plain TCP driven in the same way: the same bytes written and read
+	Count int     `json:"operations"` // that were measured
+
+	// What the whole stack takes for one operation, from the results of the same run: processor
+	// time of both ends, and elapsed time. 0 if the run did not measure WholeOp.
+	WholeOp   string  `json:"whole_op"`
+	WholeCPU  float64 `json:"whole_cpu_ns,omitempty"`
+	WholeTime float64 `json:"whole_ns,omitempty"`
 }
 
-func (b *Breakdown) writeText(io.Writer) error { return nil }
+// A Step is one step of a message on its way.
+type Step struct {
+	Layer string  `json:"layer"`
+	Side  string  `json:"side"` // the end that takes the step: sender or receiver of the bytes
+	What  string  `json:"what"`
+	NS    float64 `json:"ns"` // of one operation: the median of all operations
+}
+
+// The steps, in the order in which a message takes them.
+const (
+	stepPost = iota
+	stepMessage
+	stepSegment
+	stepFPDU
+	stepWrite
+	stepSent
+	stepRead
+	stepVerify
+	stepPlace
+	stepDeliver
+	stepHandle
+	stepComplete
+	steps
+)
+
+const (
+	sender   = "sender"
+	receiver = "receiver"
+)
+
+var stepNames = [steps]Step{
+	stepPost:     {Layer: "rdmap", Side: sender, What: "post the Work Request (and the receive buffer of a Send)"},
+	stepMessage:  {Layer: "rdmap", Side: sender, What: "begin the next message"},
+	stepSegment:  {Layer: "ddp", Side: sender, What: "cut the message into segments and write their headers"},
+	stepFPDU:     {Layer: "mpa", Side: sender, What: "make FPDUs: length, CRC, and a copy of short payload"},
+	stepWrite:    {Layer: "toe", Side: sender, What: "write to TCP"},
+	stepSent:     {Layer: "rdmap", Side: sender, What: "complete what TCP has taken"},
+	stepRead:     {Layer: "toe", Side: receiver, What: "read from TCP"},
+	stepVerify:   {Layer: "mpa", Side: receiver, What: "find the FPDUs and verify the CRC"},
+	stepPlace:    {Layer: "ddp", Side: receiver, What: "check the segment and place its payload"},
+	stepDeliver:  {Layer: "ddp", Side: receiver, What: "deliver the message"},
+	stepHandle:   {Layer: "rdmap", Side: receiver, What: "handle the message"},
+	stepComplete: {Layer: "rdmap", Side: sender, What: "take the Completion"},
+}
+
+// A stopwatch measures the steps of one operation after the other. Its clock is the command's: the
+// layers have none.
+type stopwatch struct {
+	base  time.Time
+	last  time.Duration
+	spent [steps]time.Duration // in this operation
+	laps  [steps]int           // in this operation
+	cost  time.Duration        // of lap itself
+	times [steps]*hdrhistogram.Histogram
+}
+
+func newStopwatch() *stopwatch {
+	w := &stopwatch{cost: lapCost()}
+	for i := range w.times {
+		w.times[i] = newHistogram()
+	}
+	return w
+}
+
+// start begins an operation.
+func (w *stopwatch) start() {
+	w.spent, w.laps = [steps]time.Duration{}, [steps]int{}
+	w.base, w.last = time.Now(), 0
+}
+
+// lap ends a step. The next one begins at once.
+func (w *stopwatch) lap(step int) {
+	now := time.Since(w.base)
+	w.spent[step] += now - w.last
+	w.laps[step]++
+	w.last = now
+}
+
+// stop ends an operation and records its steps.
+func (w *stopwatch) stop() {
+	for i, d := range w.spent {
+		d -= w.cost * time.Duration(w.laps[i])
+		_ = w.times[i].RecordValue(int64(min(max(d, 0), time.Duration(maxLatency)))) // the value is in range
+	}
+}
+
+// lapCost returns the time that lap itself takes: the least of several measurements, because a
+// measurement that something interrupts is too long.
+func lapCost() time.Duration {
+	const tries, n = 50, 200
+	var w stopwatch
+	cost := time.Duration(maxLatency)
+	for range tries {
+		w.start()
+		for range n {
+			w.lap(0)
+		}
+		cost = min(cost, w.spent[0]/n)
+	}
+	return cost
+}
+
+// breakdowns measures all breakdowns that the options ask for. results are those of the same run.
+func breakdowns(ctx context.Context, o *Options, results []Result) (all []Breakdown, err error) {
+	for _, size := range o.Sizes {
+		for _, crc := range o.CRC {
+			for _, name := range []string{"write", "send", "read"} {
+				op, _ := operationOf(name)
+				if !slices.Contains(o.Ops, name) {
+					continue
+				}
+				j := job{operation: op, crc: crc, size: size, depth: 1}
+				b, err := breakdown(ctx, o, j)
+				if err != nil {
+					return nil, &RunError{"breakdown of " + j.String(), err}
+				}
+				b.whole(results, j)
+				all = append(all, b)
+			}
+		}
+	}
+	return all, nil
+}
+
+// breakdown measures one operation.
+func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) {
+	b = Breakdown{Op: j.name, Size: j.size, CRC: onOff(j.crc)}
+	p, err := newHandPair(ctx, o, j)
+	if err != nil {
+		return b, err
+	}
+	defer p.close()
+	for range o.Rounds {
+		for _, operate := range []func() error{p.plain, p.operate} {
+			if err := p.round(ctx, o.Time, operate); err != nil {
+				return b, err
+			}
+		}
+	}
+	b.Count = int(p.watch.times[0].TotalCount())
+	for i, s := range stepNames {
+		s.NS = float64(p.watch.times[i].ValueAtQuantile(50))
+		b.Steps, b.Sum = append(b.Steps, s), b.Sum+s.NS
+	}
+	b.TCP = float64(p.plainTimes.ValueAtQuantile(50))
+	return b, nil
+}
+
+// whole enters what the whole stack takes, if results have it. A one-way message is half of an echo.
+func (b *Breakdown) whole(results []Result, j job) {
+	half := 1.0
+	if b.WholeOp = j.name; j.name == "send" {
+		b.WholeOp, half = "message", 2
+	}
+	for _, r := range results {
+		if r.Op == b.WholeOp && r.Size == b.Size && r.Depth == 1 && r.CRC == b.CRC && r.MsgsPerS > 0 {
+			b.WholeCPU, b.WholeTime = r.CPUPerOp*1e3/half, 1e9*float64(r.Conns)/r.MsgsPerS/half
+		}
+	}
+}
+
+// Rest is the part of the processor time that no step explains. It is negative if the whole stack
+// overlaps or batches work.
+func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum }
+
+func (b *Breakdown) writeText(w io.Writer) error {
+	fmt.Fprintf(w, "\nbreakdown: %s of %d bytes, CRC %s; nanoseconds of one operation, both ends driven by hand in one goroutine\n", b.Op, b.Size, b.CRC)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(layer, side, what string, ns float64) {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%8.0f\t%5.1f %%\n", layer, side, what, ns, 100*ns/max(b.Sum, 1))
+	}
+	for _, s := range b.Steps {
+		line(s.Layer, s.Side, s.What, s.NS)
+	}
+	line("all", "both", "the steps together", b.Sum)
+	line("toe", "both", "plain TCP alone, driven in the same way", b.TCP)
+	if b.WholeCPU > 0 {
+		line("whole", "both", "processor time of the whole stack ("+b.WholeOp+")", b.WholeCPU)
+		line("whole", "both", "of which no step: driver, scheduler, wake-ups", b.Rest())
+	}
+	if b.WholeTime > 0 {
+		line("whole", "both", "elapsed time of the whole stack ("+b.WholeOp+")", b.WholeTime)
+	}
+	return t.Flush()
+}

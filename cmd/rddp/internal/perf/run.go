@@ -35,6 +35,12 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	for _, s := range m.series {
 		r.Results = append(r.Results, s.result(o))
 	}
+	if o.Breakdown {
+		m.progress("breakdown")
+		if r.Breakdowns, err = breakdowns(ctx, o, r.Results); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 

@@ -1,0 +1,153 @@
+package perf
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sample is a report with something of everything.
+func sample() *Report {
+	steps := stepNames[:]
+	return &Report{
+		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadStreams, Conns: 1, Rounds: 3,
+		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
+		Results: []Result{
+			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
+			{Op: "tcp", Size: 4096, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 2e9, MsgsPerS: 5e5, CPUPerGB: 0.5},
+			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}},
+			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
+		},
+		Breakdowns: []Breakdown{{
+			Op: "send", Size: 64, CRC: "on", Steps: steps, Sum: 100, TCP: 50, Count: 7, WholeOp: "message", WholeCPU: 60, WholeTime: 400,
+		}},
+	}
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	want := sample()
+	var b bytes.Buffer
+	if err := want.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	got := &Report{}
+	for lines := bufio.NewScanner(&b); lines.Scan(); {
+		dec := json.NewDecoder(strings.NewReader(lines.Text()))
+		dec.DisallowUnknownFields()
+		if r := (Result{}); dec.Decode(&r) == nil {
+			got.Results = append(got.Results, r)
+			continue
+		}
+		var v Breakdown
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		got.Breakdowns = append(got.Breakdowns, v)
+	}
+	if !reflect.DeepEqual(got.Results, want.Results) || !reflect.DeepEqual(got.Breakdowns, want.Breakdowns) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// The names of the JSON fields are an interface for programs.
+func TestJSONNames(t *testing.T) {
+	var b bytes.Buffer
+	if err := (&Report{Results: sample().Results[3:]}).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"op", "crc", "depth", "ratio_to_tcp", "size", "seconds", "bytes_per_s", "msgs_per_s", "lat_us", "p50", "p90", "p99", "max"} {
+		if !strings.Contains(b.String(), `"`+name+`":`) {
+			t.Errorf("no field %s in %s", name, &b)
+		}
+	}
+}
+
+// The HTML is well formed, has its plots and tables, escapes its texts, and refers to nothing outside.
+func TestHTML(t *testing.T) {
+	var b bytes.Buffer
+	if err := sample().WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	count := make(map[string]int)
+	for dec := xml.NewDecoder(strings.NewReader(text)); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not well formed: %v\n%s", err, text)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			count[e.Name.Local]++
+			for _, a := range e.Attr {
+				if name := a.Name.Local; name == "src" || name == "href" || name == "xmlns" || strings.HasPrefix(name, "on") {
+					t.Errorf("<%s %s=%q> refers to something outside, or is a script", e.Name.Local, name, a.Value)
+				}
+			}
+		}
+	}
+	for _, bad := range []string{"url(", "@import", "http:", "https:"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the document contains %q", bad)
+		}
+	}
+	if count["svg"] != 6 || count["table"] != 2 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
+		t.Errorf("elements: %v", count)
+	}
+	if rows := 1 + len(sample().Results) + 1 + len(stepNames) + 5; count["tr"] != rows {
+		t.Errorf("%d rows, want %d", count["tr"], rows)
+	}
+}
+
+func TestText(t *testing.T) {
+	var b bytes.Buffer
+	if err := sample().WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-40"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+}
+
+// The scales keep all points inside the area, whatever the values.
+func TestPlotInside(t *testing.T) {
+	for _, linear := range []bool{false, true} {
+		for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}} {
+			p := plot{linear: linear, mark: 1, lines: []line{{name: "a"}}}
+			for i, y := range ys {
+				p.lines[0].points = append(p.lines[0].points, point{float64(i + 1), y})
+			}
+			a := p.yAxis(minMax(ys))
+			for _, y := range ys {
+				if at := a.at(y); math.IsNaN(at) || at < plotTop || at > plotTop+areaHeight {
+					t.Errorf("linear %v: %v of %v is at %v", linear, y, ys, at)
+				}
+			}
+			if n := len(a.ticks()); n < 2 || n > 30 {
+				t.Errorf("linear %v: %d ticks for %v", linear, n, ys)
+			}
+			if text := string(p.svg()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+				t.Errorf("linear %v: %v: %s", linear, ys, text)
+			}
+		}
+	}
+	if svg := (&plot{}).svg(); svg != "" {
+		t.Errorf("an empty plot: %s", svg)
+	}
+}
+
+func minMax(values []float64) (low, high float64) {
+	s := spread(values)
+	return s[0], s[1]
+}
