@@ -46,7 +46,7 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
 		&cli.IntFlag{Name: "conns", HideDefault: true, Usage: "open `N` connections (default: one for each server)"},
-		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadStreams},
+		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadMultiStream},
 		&cli.IntFlag{Name: "rounds", Usage: "run everything `N` times and take the medians", Value: 5},
 		&cli.DurationFlag{Name: "time", Usage: "time of one run", Value: 100 * time.Millisecond},
 		&cli.BoolFlag{Name: "one-cpu", Usage: "pin each process to one CPU; on one machine all of them to the same one"},
@@ -73,6 +73,13 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	if c.Bool("server") {
 		return servePerf(ctx, c)
 	}
+	var html *os.File
+	if name := c.String("html"); name != "" { // before all the work, because it may fail
+		if html, err = os.Create(name); err != nil {
+			return err
+		}
+		defer html.Close()
+	}
 	if c.Bool("self") {
 		stop, err := startPeers(ctx, c, o)
 		if err != nil {
@@ -93,17 +100,13 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	return writePerf(c, r)
+	return writePerf(c, r, html)
 }
 
-// writePerf prints the report, and writes the HTML document.
-func writePerf(c *cli.Command, r *perf.Report) error {
-	if name := c.String("html"); name != "" {
-		f, err := os.Create(name)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(r.WriteHTML(f), f.Close()); err != nil {
+// writePerf prints the report, and writes it to html if that is not nil.
+func writePerf(c *cli.Command, r *perf.Report, html *os.File) error {
+	if html != nil {
+		if err := errors.Join(r.WriteHTML(html), html.Close()); err != nil {
 			return err
 		}
 	}
@@ -139,7 +142,7 @@ func startPeers(ctx context.Context, c *cli.Command, o *perf.Options) (stop func
 	}
 	n := c.Int("peers")
 	if n == 0 {
-		if n = 1; o.Load != perf.LoadStreams {
+		if n = 1; o.Load != perf.LoadMultiStream {
 			n = 4
 		}
 	}

@@ -29,6 +29,9 @@ type Breakdown struct {
 	WholeOp   string  `json:"whole_op"`
 	WholeCPU  float64 `json:"whole_cpu_ns,omitempty"`
 	WholeTime float64 `json:"whole_ns,omitempty"`
+	// The same of plain TCP, the reference of WholeOp.
+	TCPCPU  float64 `json:"tcp_cpu_ns,omitempty"`
+	TCPTime float64 `json:"tcp_whole_ns,omitempty"`
 }
 
 // A Step is one step of a message on its way.
@@ -179,40 +182,57 @@ func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) 
 	return b, nil
 }
 
-// whole enters what the whole stack takes, if results have it. A one-way message is half of an echo.
+// whole enters what the whole stack and plain TCP take, if results have it. A one-way message is half
+// of an echo.
 func (b *Breakdown) whole(results []Result, j job) {
 	half := 1.0
 	if b.WholeOp = j.name; j.name == "send" {
 		b.WholeOp, half = "message", 2
 	}
+	op, _ := operationOf(b.WholeOp)
+	j.operation = op
 	for _, r := range results {
-		if r.Op == b.WholeOp && r.Size == b.Size && r.Depth == 1 && r.CRC == b.CRC && r.MsgsPerS > 0 {
-			b.WholeCPU, b.WholeTime = r.CPUPerOp*1e3/half, 1e9*float64(r.Conns)/r.MsgsPerS/half
+		cpu, elapsed := r.CPUPerOp*1e3/half, 1e9*float64(r.Conns)/max(r.MsgsPerS, 1e-9)/half
+		switch {
+		case r.Size != b.Size || r.Depth != 1:
+		case r.Op == b.WholeOp && r.CRC == b.CRC:
+			b.WholeCPU, b.WholeTime = cpu, elapsed
+		case r.Op == j.reference().name:
+			b.TCPCPU, b.TCPTime = cpu, elapsed
 		}
 	}
 }
 
-// Rest is the part of the processor time that no step explains. It is negative if the whole stack
-// overlaps or batches work.
-func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum }
+// Idle returns the processor time that plain TCP takes beyond its own steps: wake-ups, the scheduler
+// and the poller. It is negative if TCP handles several operations at once.
+func (b *Breakdown) Idle() float64 { return b.TCPCPU - b.TCP }
+
+// Rest returns the processor time of the whole stack that neither a step nor Idle explains. That is
+// the driver's, and that of wake-ups beyond plain TCP's. It is negative if the whole stack handles
+// several operations at once.
+func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.Idle() }
+
+// lines returns all lines of the breakdown: the steps, and what they are compared with.
+func (b *Breakdown) lines() []Step {
+	all := append(slices.Clone(b.Steps),
+		Step{"all", "both", "the steps together", b.Sum}, Step{opTCP, "both", "plain TCP alone, driven in the same way", b.TCP})
+	if b.WholeCPU > 0 && b.TCPCPU > 0 {
+		all = append(all,
+			Step{"whole", "both", "processor time of the whole stack (" + b.WholeOp + ")", b.WholeCPU},
+			Step{opTCP, "both", "processor time of plain TCP", b.TCPCPU},
+			Step{opTCP, "both", "of which not TCP's steps: scheduler, poller, wake-ups", b.Idle()},
+			Step{"whole", "both", "driver and further wake-ups: neither a step nor plain TCP's", b.Rest()},
+			Step{"whole", "both", "elapsed time of the whole stack (" + b.WholeOp + ")", b.WholeTime},
+			Step{opTCP, "both", "elapsed time of plain TCP", b.TCPTime})
+	}
+	return all
+}
 
 func (b *Breakdown) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "\nbreakdown: %s of %d bytes, CRC %s; nanoseconds of one operation, both ends driven by hand in one goroutine\n", b.Op, b.Size, b.CRC)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(layer, side, what string, ns float64) {
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%8.0f\t%5.1f %%\n", layer, side, what, ns, 100*ns/max(b.Sum, 1))
-	}
-	for _, s := range b.Steps {
-		line(s.Layer, s.Side, s.What, s.NS)
-	}
-	line("all", "both", "the steps together", b.Sum)
-	line("toe", "both", "plain TCP alone, driven in the same way", b.TCP)
-	if b.WholeCPU > 0 {
-		line("whole", "both", "processor time of the whole stack ("+b.WholeOp+")", b.WholeCPU)
-		line("whole", "both", "of which no step: driver, scheduler, wake-ups", b.Rest())
-	}
-	if b.WholeTime > 0 {
-		line("whole", "both", "elapsed time of the whole stack ("+b.WholeOp+")", b.WholeTime)
+	for _, s := range b.lines() {
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%8.0f\t%6.1f %%\n", s.Layer, s.Side, s.What, s.NS, 100*s.NS/max(b.Sum, 1))
 	}
 	return t.Flush()
 }

@@ -28,7 +28,7 @@
 //
 // # Loads
 //
-// The loads are those of the SDP study. With LoadStreams and LoadFanOut this end is active, and with
+// The loads are those of the SDP study. With LoadMultiStream and LoadFanOut this end is active, and with
 // LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn, and
 // each connection has a goroutine of its own at each end.
 //

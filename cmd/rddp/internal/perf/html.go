@@ -48,7 +48,7 @@ func (r *Report) buffers() string {
 	return text + ", automatic buffers"
 }
 
-// plots returns the plots of the results that have more than a figure for the atomics' size.
+// plots returns the plots of all results.
 func (r *Report) plots() (plots []template.HTML) {
 	for _, p := range []struct {
 		plot
@@ -56,7 +56,7 @@ func (r *Report) plots() (plots []template.HTML) {
 	}{
 		{plot{title: "Throughput by size", unit: "MB/s"}, func(r *Result) float64 { return unless(r.isAnswered(), r.BytesPerS/1e6) }},
 		{plot{title: "Message rate by size", unit: "thousand/s"}, func(r *Result) float64 { return r.MsgsPerS / 1e3 }},
-		{plot{title: "Ratio to plain TCP by size", unit: "× TCP", linear: true, mark: 1}, func(r *Result) float64 { return r.RatioToTCP }},
+		{plot{title: "Ratio to plain TCP by size", unit: "× TCP", mark: 1}, func(r *Result) float64 { return r.RatioToTCP }},
 		{plot{title: "Latency by size, median", unit: "µs"}, func(r *Result) float64 { return r.latency().P50 }},
 		{plot{title: "Latency by size, 99th percentile", unit: "µs"}, func(r *Result) float64 { return r.latency().P99 }},
 		{plot{title: "Processor time by size, both ends", unit: "s/GB"}, func(r *Result) float64 { return r.CPUPerGB }},
@@ -87,18 +87,24 @@ func (r *Result) latency() Latency {
 	return *r.Lat
 }
 
+// hasSize reports whether the size of the atomics is also one of the other operations. If not, its
+// results have no place in a plot by size.
+func (r *Report) hasSize() bool {
+	return slices.ContainsFunc(r.Results, func(v Result) bool { return v.Size == atomicSize && v.Op != "atomic" && v.Op != opTCPEcho })
+}
+
 // lines returns a line for each operation and its parameters. A value of 0 is no value.
 func (r *Report) lines(value func(*Result) float64) (lines []line) {
 	for i := range r.Results {
 		v := &r.Results[i]
 		y := value(v)
-		if y <= 0 {
+		if y <= 0 || v.Size == atomicSize && !r.hasSize() {
 			continue
 		}
 		name := v.name()
 		at := slices.IndexFunc(lines, func(l line) bool { return l.name == name })
 		if at < 0 {
-			at, lines = len(lines), append(lines, line{name: name})
+			at, lines = len(lines), append(lines, line{name: name, look: lookOf(v)})
 		}
 		lines[at].points = append(lines[at].points, point{float64(v.Size), y})
 	}
@@ -127,26 +133,19 @@ type breakdownView struct {
 }
 
 type barRow struct {
-	Layer, Side, What, NS string
-	Width                 string // of the bar, in percent of the longest
-	Kind                  string // the class of the bar
+	Step
+	Text  string // of NS
+	Width string // of the bar, in percent of the longest
 }
 
 func (b *Breakdown) view() breakdownView {
 	v := breakdownView{Title: fmt.Sprintf("%s of %s, CRC %s", b.Op, sizeText(b.Size), b.CRC)}
-	longest := max(b.Sum, b.TCP, b.WholeCPU, b.WholeTime, 1)
-	add := func(layer, side, what, kind string, ns float64) {
-		v.Rows = append(v.Rows, barRow{layer, side, what, fmt.Sprintf("%.0f", ns), fmt.Sprintf("%.1f", 100*max(ns, 0)/longest), kind})
+	longest := 1.0
+	for _, s := range b.lines() {
+		longest = max(longest, s.NS)
 	}
-	for _, s := range b.Steps {
-		add(s.Layer, s.Side, s.What, s.Layer, s.NS)
-	}
-	add("all", "both", "the steps together", "sum", b.Sum)
-	add("toe", "both", "plain TCP alone, driven in the same way", "tcp", b.TCP)
-	if b.WholeCPU > 0 {
-		add("whole", "both", "processor time of the whole stack ("+b.WholeOp+")", "sum", b.WholeCPU)
-		add("whole", "both", "of which no step: driver, scheduler, wake-ups", "sum", b.Rest())
-		add("whole", "both", "elapsed time of the whole stack ("+b.WholeOp+")", "sum", b.WholeTime)
+	for _, s := range b.lines() {
+		v.Rows = append(v.Rows, barRow{s, fmt.Sprintf("%.0f", s.NS), fmt.Sprintf("%.1f", 100*max(s.NS, 0)/longest)})
 	}
 	return v
 }

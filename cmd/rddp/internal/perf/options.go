@@ -47,14 +47,14 @@ const (
 
 // The loads. They differ in the end that is active and in the operations that make sense.
 const (
-	LoadStreams = "streams"  // this end sends to the servers; with several connections, the SDP study's multi-stream test
-	LoadFanOut  = "fan-out"  // the same with several servers: one node streams data to many
-	LoadFanIn   = "fan-in"   // the servers send to this end: many nodes stream data to one
-	LoadHotSpot = "hot-spot" // the servers send messages to this end, which echoes them: many clients of one server
+	LoadMultiStream = "multi-stream" // this end sends to one server, over one or many connections
+	LoadFanOut      = "fan-out"      // this end sends to several servers: one node streams data to many
+	LoadFanIn       = "fan-in"       // the servers send to this end: many nodes stream data to one
+	LoadHotSpot     = "hot-spot"     // the servers send messages to this end, which echoes them: many clients of one server
 )
 
 // Loads returns the names of the loads.
-func Loads() []string { return []string{LoadStreams, LoadFanOut, LoadFanIn, LoadHotSpot} }
+func Loads() []string { return []string{LoadMultiStream, LoadFanOut, LoadFanIn, LoadHotSpot} }
 
 // reverse reports whether the servers are the active ends of the load.
 func (o *Options) reverse() bool { return o.Load == LoadFanIn || o.Load == LoadHotSpot }
@@ -68,7 +68,7 @@ func setDefault[T any](list *[]T, values ...T) {
 // Complete replaces zero values by their defaults and checks the rest. The error is an *OptionError.
 func (o *Options) Complete() error {
 	if o.Load == "" {
-		o.Load = LoadStreams
+		o.Load = LoadMultiStream
 	}
 	if o.Load == LoadHotSpot {
 		setDefault(&o.Ops, "message", "echo", opTCPEcho)

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// The plots are SVG elements written by hand. All of them have the size of an operation as x, on a
-// logarithmic axis. A plotting library would bring its fonts and a dozen modules for that.
+// The plots are SVG elements written by hand. All of them have the size of an operation as x. Both
+// axes are logarithmic. A plotting library would bring its fonts and a dozen modules for that.
 
 // A plot is a chart of lines.
 type plot struct {
-	title  string
-	unit   string  // of y
-	linear bool    // the y axis begins at 0; otherwise it is logarithmic
-	mark   float64 // a horizontal line, if not 0
-	lines  []line
+	title string
+	unit  string  // of y
+	mark  float64 // a horizontal line, if not 0
+	lines []line
 }
 
 // A line is the values of one operation by size.
 type line struct {
 	name   string
+	look   look
 	points []point
 }
 
@@ -31,21 +31,45 @@ type point struct{ x, y float64 }
 
 // The geometry of a plot, in pixels.
 const (
-	plotWidth, plotHeight = 900, 380
-	plotLeft, plotRight   = 70, 210 // margins; the legend is on the right
-	plotTop, plotBottom   = 34, 44
-	areaWidth             = plotWidth - plotLeft - plotRight
-	areaHeight            = plotHeight - plotTop - plotBottom
+	plotWidth           = 900
+	plotLeft, plotRight = 70, 210 // margins; the legend is on the right
+	plotTop, plotBottom = 34, 44
+	areaWidth           = plotWidth - plotLeft - plotRight
+	areaHeight          = 302
+	legendHeight        = 16 // of one entry
 )
 
-var colours = []string{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#bcbd22"}
+// A look is how a line is drawn: the colour says which operation it is, the dashes how it is posted.
+type look struct {
+	colour string
+	dashes string
+	faint  bool // no CRC
+}
 
-// style returns the colour and the dashes of line i.
-func style(i int) string {
-	dashes := []string{"", "6 3", "2 3"}
-	text := fmt.Sprintf(`stroke="%s"`, colours[i%len(colours)])
-	if d := dashes[i/len(colours)%len(dashes)]; d != "" {
-		text += fmt.Sprintf(` stroke-dasharray="%s"`, d)
+var colours = map[string]string{
+	"write": "#1f77b4", "read": "#d62728", "send": "#2ca02c", "message": "#9467bd", "stream": "#ff7f0e", "echo": "#17becf", "atomic": "#8c564b",
+	opTCP: "#000000", opTCPEcho: "#777777",
+}
+
+// lookOf returns the look of a result's line. It is the same in all plots.
+func lookOf(r *Result) look {
+	l := look{colour: colours[r.Op], faint: r.CRC == "off"}
+	switch {
+	case r.Post == PostBatch:
+		l.dashes = "8 3"
+	case r.Depth > 1:
+		l.dashes = "2 3"
+	}
+	return l
+}
+
+func (l look) String() string {
+	text := fmt.Sprintf(`stroke="%s"`, l.colour)
+	if l.dashes != "" {
+		text += fmt.Sprintf(` stroke-dasharray="%s"`, l.dashes)
+	}
+	if l.faint {
+		text += ` stroke-opacity="0.45"`
 	}
 	return text
 }
@@ -83,10 +107,11 @@ func (p *plot) svg() template.HTML {
 		return ""
 	}
 	slices.Sort(xs)
+	height := max(plotTop+areaHeight+plotBottom, plotTop+legendHeight*len(p.lines)+10)
 	x := axis{xs[0], xs[len(xs)-1], plotLeft + 10, plotLeft + areaWidth - 10, true}
-	y := p.yAxis(slices.Min(ys), slices.Max(ys))
+	y := yAxis(slices.Min(ys), slices.Max(ys))
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, plotHeight, html.EscapeString(p.title))
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, height, html.EscapeString(p.title))
 	fmt.Fprintf(&b, `<text x="%d" y="18" class="title">%s</text>`, plotLeft, html.EscapeString(p.title+", "+p.unit))
 	for _, v := range xs {
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" class="grid"/>`, x.at(v), plotTop, x.at(v), plotTop+areaHeight)
@@ -96,63 +121,77 @@ func (p *plot) svg() template.HTML {
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" class="grid"/>`, plotLeft, y.at(v), plotLeft+areaWidth, y.at(v))
 		fmt.Fprintf(&b, `<text x="%d" y="%.1f" text-anchor="end">%s</text>`, plotLeft-6, y.at(v)+4, number(v))
 	}
-	if p.mark > 0 && p.mark <= y.high {
+	if p.mark >= y.low && p.mark <= y.high {
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" class="mark"/>`, plotLeft, y.at(p.mark), plotLeft+areaWidth, y.at(p.mark))
 	}
 	for i, l := range p.lines {
-		l.draw(&b, i, x, y, p.unit)
+		l.draw(&b, plotTop+6+legendHeight*i, x, y, p.unit)
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) //nolint:gosec // all text in it is escaped
 }
 
-// draw draws the line and its entry in the legend.
-func (l *line) draw(b *strings.Builder, i int, x, y axis, unit string) {
+// draw draws the line, and its entry in the legend at the height at.
+func (l *line) draw(b *strings.Builder, at int, x, y axis, unit string) {
 	var path []string
-	for _, at := range l.points {
-		path = append(path, fmt.Sprintf("%.1f,%.1f", x.at(at.x), y.at(at.y)))
+	for _, p := range l.points {
+		path = append(path, fmt.Sprintf("%.1f,%.1f", x.at(p.x), y.at(p.y)))
 	}
-	fmt.Fprintf(b, `<polyline points="%s" %s class="line"/>`, strings.Join(path, " "), style(i))
-	for _, at := range l.points {
-		text := fmt.Sprintf("%s, %s: %s %s", l.name, sizeText(int(at.x)), number(at.y), unit)
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"><title>%s</title></circle>`, x.at(at.x), y.at(at.y), colours[i%len(colours)],
+	fmt.Fprintf(b, `<polyline points="%s" %s class="line"/>`, strings.Join(path, " "), l.look)
+	for _, p := range l.points {
+		text := fmt.Sprintf("%s, %s: %s %s", l.name, sizeText(int(p.x)), number(p.y), unit)
+		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"><title>%s</title></circle>`, x.at(p.x), y.at(p.y), l.look.colour,
 			html.EscapeString(text))
 	}
-	at := plotTop + 6 + 16*i
-	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" %s class="line"/>`, plotWidth-plotRight+10, at, plotWidth-plotRight+36, at, style(i))
+	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" %s class="line"/>`, plotWidth-plotRight+10, at, plotWidth-plotRight+36, at, l.look)
 	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`, plotWidth-plotRight+42, at+4, html.EscapeString(l.name))
 }
 
-// yAxis returns the axis for values from low to high, with round ends.
-func (p *plot) yAxis(low, high float64) axis {
-	a := axis{from: plotTop + areaHeight, to: plotTop, logarithmic: !p.linear}
-	if p.linear {
-		a.high = math.Max(high, p.mark) * 1.05
-		return a
+// yAxis returns the logarithmic axis for values from low to high, with round ends.
+func yAxis(low, high float64) axis {
+	a := axis{low: roundDown(low), from: plotTop + areaHeight, to: plotTop, logarithmic: true}
+	for a.high = a.low; a.high < high; {
+		a.high = above(a.high)
 	}
-	a.low, a.high = math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
 	if a.low == a.high {
-		a.high *= 10
+		a.high = above(a.high)
 	}
 	return a
 }
 
-// ticks returns the values of the axis that have a label.
-func (a axis) ticks() (values []float64) {
-	if a.logarithmic {
-		for v := a.low; v <= a.high*1.001 && len(values) < 30; v *= 10 {
-			values = append(values, v)
+// roundDown returns the largest 1, 2 or 5 times a power of ten that is not above v.
+func roundDown(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2} {
+		if m*decade <= v {
+			return m * decade
 		}
-		return values
 	}
-	step := math.Pow(10, math.Floor(math.Log10(a.high)))
-	for a.high/step < 4 {
-		step /= 2
+	return decade
+}
+
+// above returns the value that follows v in the series 1, 2, 5, 10 …
+func above(v float64) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v*1.0001)))
+	switch m := v / decade; {
+	case m < 1.5:
+		return 2 * decade
+	case m < 3:
+		return 5 * decade
 	}
-	for v := a.low; v <= a.high; v += step {
+	return 10 * decade
+}
+
+// ticks returns the values of the axis that have a label: the series 1, 2, 5, 10 …, or the powers of
+// ten if those are too many.
+func (a axis) ticks() (values []float64) {
+	for v := a.low; v <= a.high*1.0001; v = above(v) {
 		values = append(values, v)
 	}
-	return values
+	if len(values) <= 8 {
+		return values
+	}
+	return slices.DeleteFunc(values, func(v float64) bool { d := math.Log10(v); return math.Abs(d-math.Round(d)) > 1e-3 })
 }
 
 // number prints v with about three digits.

@@ -18,7 +18,7 @@ import (
 func sample() *Report {
 	steps := stepNames[:]
 	return &Report{
-		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadStreams, Conns: 1, Rounds: 3,
+		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: 1, Rounds: 3,
 		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
 		Results: []Result{
 			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
@@ -27,7 +27,7 @@ func sample() *Report {
 			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
 		},
 		Breakdowns: []Breakdown{{
-			Op: "send", Size: 64, CRC: "on", Steps: steps, Sum: 100, TCP: 50, Count: 7, WholeOp: "message", WholeCPU: 60, WholeTime: 400,
+			Op: "send", Size: 64, CRC: "on", Steps: steps, Sum: 100, TCP: 50, Count: 7, WholeOp: "message", WholeCPU: 60, WholeTime: 400, TCPCPU: 70, TCPTime: 300,
 		}},
 	}
 }
@@ -103,7 +103,7 @@ func TestHTML(t *testing.T) {
 	if count["svg"] != 6 || count["table"] != 2 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
 		t.Errorf("elements: %v", count)
 	}
-	if rows := 1 + len(sample().Results) + 1 + len(stepNames) + 5; count["tr"] != rows {
+	if rows := 1 + len(sample().Results) + 1 + len(stepNames) + 8; count["tr"] != rows {
 		t.Errorf("%d rows, want %d", count["tr"], rows)
 	}
 }
@@ -113,7 +113,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-40"} {
+	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
@@ -122,28 +122,38 @@ func TestText(t *testing.T) {
 
 // The scales keep all points inside the area, whatever the values.
 func TestPlotInside(t *testing.T) {
-	for _, linear := range []bool{false, true} {
-		for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}} {
-			p := plot{linear: linear, mark: 1, lines: []line{{name: "a"}}}
-			for i, y := range ys {
-				p.lines[0].points = append(p.lines[0].points, point{float64(i + 1), y})
+	for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}, {2e3}, {1e3, 9.99e3}, {7, 101}} {
+		p := plot{mark: 1, lines: []line{{name: "a"}}}
+		for i, y := range ys {
+			p.lines[0].points = append(p.lines[0].points, point{float64(i + 1), y})
+		}
+		a := yAxis(minMax(ys))
+		for _, y := range ys {
+			if at := a.at(y); math.IsNaN(at) || at < plotTop-0.01 || at > plotTop+areaHeight+0.01 {
+				t.Errorf("%v of %v is at %v", y, ys, at)
 			}
-			a := p.yAxis(minMax(ys))
-			for _, y := range ys {
-				if at := a.at(y); math.IsNaN(at) || at < plotTop || at > plotTop+areaHeight {
-					t.Errorf("linear %v: %v of %v is at %v", linear, y, ys, at)
-				}
-			}
-			if n := len(a.ticks()); n < 2 || n > 30 {
-				t.Errorf("linear %v: %d ticks for %v", linear, n, ys)
-			}
-			if text := string(p.svg()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-				t.Errorf("linear %v: %v: %s", linear, ys, text)
-			}
+		}
+		if n := len(a.ticks()); n < 2 || n > 30 {
+			t.Errorf("%d ticks for %v", n, ys)
+		}
+		if text := string(p.svg()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			t.Errorf("%v: %s", ys, text)
 		}
 	}
 	if svg := (&plot{}).svg(); svg != "" {
 		t.Errorf("an empty plot: %s", svg)
+	}
+}
+
+// Each operation has a colour of its own.
+func TestColours(t *testing.T) {
+	seen := make(map[string]string)
+	for _, name := range Ops() {
+		c := colours[name]
+		if other, ok := seen[c]; ok || c == "" {
+			t.Errorf("the colour of %s is %q, as that of %q", name, c, other)
+		}
+		seen[c] = name
 	}
 }
 
