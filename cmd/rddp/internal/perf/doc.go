@@ -20,6 +20,8 @@
 //     report theirs over the control connection.
 //   - With Options.OneCPU all threads of the processes run on one CPU. Such figures are the work per
 //     byte, without wake-ups across CPUs, and repeat best.
+//   - Otherwise, a round is repeated if a cache line takes several times as long from one CPU to
+//     another as it did at best. The host of a virtual machine may place its CPUs so.
 //
 // # References
 //
@@ -31,6 +33,19 @@
 // The loads are those of the SDP study. With LoadMultiStream and LoadFanOut this end is active, and with
 // LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn, and
 // each connection has a goroutine of its own at each end.
+//
+// # Breakdown
+//
+// A [Breakdown] has the time of each step of a message, from the Work Request to its Completion. One
+// goroutine drives toe, mpa, ddp and rdmap of both ends by hand, over a connection of its own. The
+// clock is this package's, between the calls, so the layers have none and cost nothing more when
+// nobody measures. The same goroutine also writes and reads the bytes by plain TCP. Outside
+// Options.OneCPU, a write to TCP may include the wake-up of a thread that polls sockets.
+//
+// # Report
+//
+// A [Report] is text, JSON, or an HTML document with plots. The plots are SVG written by this package:
+// plotting libraries bring fonts and many modules, and these are six line charts.
 //
 // # Limits
 //

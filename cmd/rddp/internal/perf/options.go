@@ -28,6 +28,7 @@ type Options struct {
 	CPU        int           // which one; negative means the highest that the process may use
 	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
 
+	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
 	Breakdown bool // also measure where the time of a message goes; see Breakdown
 
 	// Progress is called before each run with the number of runs done and the number of all runs.

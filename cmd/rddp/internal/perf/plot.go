@@ -188,7 +188,7 @@ func (a axis) ticks() (values []float64) {
 	for v := a.low; v <= a.high*1.0001; v = above(v) {
 		values = append(values, v)
 	}
-	if len(values) <= 8 {
+	if len(values) <= 10 {
 		return values
 	}
 	return slices.DeleteFunc(values, func(v float64) bool { d := math.Log10(v); return math.Abs(d-math.Round(d)) > 1e-3 })

@@ -23,7 +23,9 @@ type Report struct {
 	Congestion string        `json:"congestion,omitempty"`
 	Buffer     int           `json:"buffer,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
-	CPU        int           `json:"cpu"` // with OneCPU: to which this end was pinned
+	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
+	Repeated   int           `json:"repeated"` // rounds that were repeated because the CPUs were far apart
+	LineNS     float64       `json:"line_ns"`  // the shortest time of a cache line from one CPU to another; 0 if not measured
 
 	Results    []Result    `json:"-"` // WriteJSON prints each one as an object of its own
 	Breakdowns []Breakdown `json:"-"`
@@ -110,6 +112,9 @@ func (r *Report) summary() string {
 		r.Conns, r.Rounds, r.Time)
 	if r.Congestion != "" {
 		text += "; " + r.Congestion
+	}
+	if r.LineNS > 0 {
+		text += fmt.Sprintf("; a cache line takes %.0f ns between CPUs; rounds repeated: %d", r.LineNS, r.Repeated)
 	}
 	if r.OneCPU {
 		text += fmt.Sprintf("; pinned to CPU %d", r.CPU)

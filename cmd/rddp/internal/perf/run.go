@@ -27,6 +27,9 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	}
 	defer c.close()
 	m := &meter{client: c, total: o.runs()}
+	if !o.OneCPU && !o.NoGate {
+		m.cpus.measure = lineTime
+	}
 	for _, size := range o.groups() {
 		if err := m.group(ctx, size); err != nil {
 			return nil, err
@@ -35,6 +38,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 	for _, s := range m.series {
 		r.Results = append(r.Results, s.result(o))
 	}
+	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
 	if o.Breakdown {
 		m.progress("breakdown")
 		if r.Breakdowns, err = breakdowns(ctx, o, r.Results); err != nil {
@@ -49,6 +53,8 @@ type meter struct {
 	*client
 	series      []*series
 	done, total int
+	cpus        distance
+	repeated    int // rounds that were repeated because the CPUs were far apart
 }
 
 // A series is all runs of one job.
@@ -105,18 +111,49 @@ func (m *meter) group(ctx context.Context, size int) error {
 		all[j] = s
 		m.series = append(m.series, s)
 	}
-	for round := range m.o.Rounds {
+	spare := m.o.Rounds
+	for round := 0; round < m.o.Rounds; round++ {
+		near := m.cpus.near()
+		var outcomes []outcome
 		for _, ref := range refs {
 			runs := order(ref, jobs)
 			if round%2 == 1 { // what comes later in a round must not always do so
 				slices.Reverse(runs)
 			}
-			if err := m.round(ctx, all, ref, runs); err != nil {
+			o, err := m.round(ctx, all, ref, runs)
+			if err != nil {
 				return err
 			}
+			outcomes = append(outcomes, o...)
+		}
+		if near = m.cpus.near() && near; !near && spare > 0 {
+			spare--
+			round--
+			m.repeated++
+			m.done -= len(outcomes)
+			continue
+		}
+		for _, o := range outcomes {
+			o.enter()
 		}
 	}
 	return nil
+}
+
+// An outcome is a run of a series in a round that may have to be repeated.
+type outcome struct {
+	series *series
+	run    run
+	ratio  float64 // 0 for the reference
+}
+
+func (o outcome) enter() {
+	s := o.series
+	s.runs = append(s.runs, o.run)
+	s.times.Merge(o.run.times)
+	if o.ratio > 0 {
+		s.ratios = append(s.ratios, o.ratio)
+	}
 }
 
 // prepare opens the connections of a series and finds out how many operations fit into a run.
@@ -137,26 +174,25 @@ func (m *meter) progress(what string) {
 
 // round runs the jobs of one round in order. The ratio of a job is that to the run of ref next to
 // it.
-func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []job) error {
+func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []job) (outcomes []outcome, err error) {
 	rates := make([]float64, len(runs))
 	for i, j := range runs {
 		m.progress(j.String())
 		s := all[j]
 		r, err := m.measure(ctx, j, s.ends, s.count)
 		if err != nil {
-			return &RunError{j.String(), err}
+			return nil, &RunError{j.String(), err}
 		}
 		m.done++
-		s.runs = append(s.runs, r)
-		s.times.Merge(r.times)
+		outcomes = append(outcomes, outcome{series: s, run: r})
 		rates[i] = float64(r.ops) / r.elapsed.Seconds()
 	}
 	for i, j := range runs {
-		if near := nearest(runs, ref, i); j != ref {
-			all[j].ratios = append(all[j].ratios, rates[i]/rates[near])
+		if j != ref {
+			outcomes[i].ratio = rates[i] / rates[nearest(runs, ref, i)]
 		}
 	}
-	return nil
+	return outcomes, nil
 }
 
 // nearest returns the index of the run of ref that is nearest to run i.

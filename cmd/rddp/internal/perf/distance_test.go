@@ -1,0 +1,48 @@
+package perf
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestDistance(t *testing.T) {
+	tests := []struct {
+		desc  string
+		times []time.Duration // 0: the measurement fails
+		near  []bool
+	}{
+		{"steady", []time.Duration{55, 60, 50}, []bool{true, true, true}},
+		{"moves away and back", []time.Duration{55, 310, 400, 56}, []bool{true, false, false, true}},
+		{"begins far apart", []time.Duration{310, 55, 310}, []bool{true, true, false}},
+		{"cannot tell", []time.Duration{0, 55, 0, 310}, []bool{true, true, true, false}},
+	}
+	for _, tt := range tests {
+		i := 0
+		d := distance{measure: func() (time.Duration, bool) { i++; return tt.times[i-1], tt.times[i-1] > 0 }}
+		for n, want := range tt.near {
+			if got := d.near(); got != want {
+				t.Errorf("%s: measurement %d: near %v, want %v", tt.desc, n, got, want)
+			}
+		}
+	}
+	if d := (distance{}); !d.near() {
+		t.Error("a distance that watches nothing is far")
+	}
+}
+
+func TestBounce(t *testing.T) {
+	var line atomic.Int64
+	other := make(chan bool)
+	go func() { other <- bounce(&line, 1) }()
+	if a, b := bounce(&line, 0), <-other; a != b || a && line.Load() != lineHops {
+		t.Errorf("bounce: %v and %v, the line is %d", a, b, line.Load())
+	}
+	line.Store(7)
+	if bounce(&line, 0) {
+		t.Error("bounce without another goroutine has succeeded")
+	}
+	if d, ok := lineTime(); ok && (d <= 0 || d > lineLimit) {
+		t.Errorf("lineTime: %v", d)
+	}
+}
