@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/filecopy"
+	"github.com/rddp/rddp/cmd/rddp/internal/perf"
 	"github.com/rddp/rddp/cmd/rddp/internal/ping"
 	gateway "github.com/rddp/rddp/cmd/rddp/internal/proxy"
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
@@ -123,8 +124,28 @@ func TestPingServerStaysUsable(t *testing.T) {
 	}
 }
 
-// usable wants an honest client to succeed ten times in a row, each time within the client's own
-// time-outs.
+// TestPerfStaysUsable: the same of a server of rddp perf, which has places for 256 peers that have said nothing.
+func TestPerfStaysUsable(t *testing.T) {
+	for _, n := range quietCounts() {
+		t.Run(fmt.Sprintf("%d silent", n), func(t *testing.T) {
+			s, err := perf.Listen(t.Context(), "127.0.0.1:0", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			serveUntilEnd(t, s.Serve)
+			slowpeer.Start(t, slowpeer.Peers{Address: s.Addr().String(), N: n, Silent: true})
+			usable(t, func() error {
+				_, err := perf.Run(prototest.TimeLimit(t), &perf.Options{
+					Addresses: []string{s.Addr().String()}, Ops: []string{"write"}, Sizes: []int{1000}, Depths: []int{1}, Rounds: 1, Time: time.Millisecond,
+					Ring: 1 << 16, NoGate: true,
+				})
+				return err
+			})
+		})
+	}
+}
+
+// usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
 func usable(t *testing.T, client func() error) {
 	t.Helper()
 	begin := time.Now()

@@ -118,7 +118,7 @@ func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
 	c := k.c // +checklocksignore: nobody sets it before this goroutine does
 	c.SetDeadline(time.Now().Add(helloTime))
 	var h hello
-	if err := receive(c, &h); err != nil {
+	if err := receive(c, &h, maxRequest); err != nil {
 		return err
 	}
 	if !p.Heard() {
@@ -157,7 +157,7 @@ func (s *Server) control(c net.Conn, h *hello) error {
 		}
 		c.SetDeadline(time.Now().Add(2 * maxTimeout))
 		var q command
-		if err := receive(c, &q); errors.Is(err, io.EOF) {
+		if err := receive(c, &q, maxRequest); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

@@ -19,8 +19,9 @@ import (
 //     the answer. Each run on a data connection begins with a head.
 
 const (
-	magic    = 0x52504631 // "RPF1"
-	maxFrame = 1 << 20
+	magic      = 0x52504631 // "RPF1"
+	maxRequest = 4 << 10    // bytes of a frame of the client
+	maxAnswer  = 1 << 20    // bytes of a frame of the server
 )
 
 // A hello is the first frame of each connection, sent by the client.
@@ -70,14 +71,14 @@ func send(c net.Conn, v any) error {
 	return err
 }
 
-// receive reads one frame into v.
-func receive(c net.Conn, v any) error {
+// receive reads one frame, of at most limit bytes, into v.
+func receive(c net.Conn, v any, limit uint32) error {
 	var head [8]byte
 	if _, err := io.ReadFull(c, head[:]); err != nil {
 		return err
 	}
 	n := binary.BigEndian.Uint32(head[4:])
-	if binary.BigEndian.Uint32(head[:]) != magic || n > maxFrame {
+	if binary.BigEndian.Uint32(head[:]) != magic || n > limit {
 		return ErrProtocol
 	}
 	body := make([]byte, n)
@@ -106,7 +107,7 @@ func ask(c net.Conn, question any, d time.Duration) (a answer, err error) {
 	if err := send(c, question); err != nil {
 		return a, err
 	}
-	if err := receive(c, &a); err != nil {
+	if err := receive(c, &a, maxAnswer); err != nil {
 		return a, noEOF(err)
 	}
 	if a.Refused != "" {

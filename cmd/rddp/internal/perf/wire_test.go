@@ -53,7 +53,7 @@ func TestAsk(t *testing.T) {
 		want   error
 	}{
 		{"another protocol", []byte("HTTP/1.1 400 Bad Request\r\n"), ErrProtocol},
-		{"too long", frame(magic, maxFrame+1, ""), ErrProtocol},
+		{"too long", frame(magic, maxAnswer+1, ""), ErrProtocol},
 		{"no JSON", frame(magic, 3, "abc"), ErrProtocol},
 		{"nothing", nil, io.ErrUnexpectedEOF},
 		{"a part of the head", frame(magic, 9, "")[:5], io.ErrUnexpectedEOF},
@@ -65,7 +65,7 @@ func TestAsk(t *testing.T) {
 			defer a.Close()
 			go func() {
 				var h hello
-				if err := receive(b, &h); err != nil {
+				if err := receive(b, &h, maxRequest); err != nil {
 					t.Error(err)
 				}
 				b.Write(tt.answer)
