@@ -45,7 +45,7 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once (default: 1,16)"},
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
-		&cli.IntFlag{Name: "conns", HideDefault: true, Usage: "open `N` connections (default: one for each server)"},
+		&cli.StringFlag{Name: "conns", Usage: "numbers of connections: `LIST`; everything runs with each of them (default: one for each server)"},
 		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadMultiStream},
 		&cli.IntFlag{Name: "rounds", Usage: "run everything `N` times and take the medians", Value: 5},
 		&cli.DurationFlag{Name: "time", Usage: "time of one run", Value: 100 * time.Millisecond},
@@ -182,7 +182,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		return nil, usage("--cpu %d: with --one-cpu only, and not negative", c.Int("cpu"))
 	}
 	o := &perf.Options{
-		Ops: list(c.String("op")), Posts: list(c.String("post")), Conns: c.Int("conns"), Load: c.String("load"), Rounds: c.Int("rounds"),
+		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
 		Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"),
@@ -212,12 +212,14 @@ func perfLists(c *cli.Command, o *perf.Options) (err error) {
 			return err
 		}
 	}
-	for _, text := range list(c.String("depth")) {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return &perf.OptionError{Option: "depth", Reason: fmt.Sprintf("%q is not a number", text)}
+	for name, numbers := range map[string]*[]int{"depth": &o.Depths, "conns": &o.Conns} {
+		for _, text := range list(c.String(name)) {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return &perf.OptionError{Option: name, Reason: fmt.Sprintf("%q is not a number", text)}
+			}
+			*numbers = append(*numbers, n)
 		}
-		o.Depths = append(o.Depths, n)
 	}
 	for _, text := range list(c.String("crc")) {
 		if text != "on" && text != "off" {

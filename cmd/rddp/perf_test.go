@@ -26,6 +26,8 @@ func TestPerfUsage(t *testing.T) {
 		{"--self --op write,cry", `--op: "cry" is not one of`},
 		{"--self --size 4x", `--size: "4x"`},
 		{"--self --depth one", `--depth: "one" is not a number`},
+		{"--self --conns many", `--conns: "many" is not a number`},
+		{"--self --conns 1,0", "--conns: 0 is not between"},
 		{"--self --depth 0", "--depth: 0 is not between"},
 		{"--self --crc maybe", `--crc: "maybe"`},
 		{"--self --post often", `--post: "often"`},

@@ -194,7 +194,7 @@ func (b *Breakdown) whole(results []Result, j job) {
 	for _, r := range results {
 		cpu, elapsed := r.CPUPerOp*1e3/half, 1e9*float64(r.Conns)/max(r.MsgsPerS, 1e-9)/half
 		switch {
-		case r.Size != b.Size || r.Depth != 1:
+		case r.Size != b.Size || r.Depth != 1 || r.Conns != results[0].Conns: // of the fewest connections
 		case r.Op == b.WholeOp && r.CRC == b.CRC:
 			b.WholeCPU, b.WholeTime = cpu, elapsed
 		case r.Op == j.reference().name:
@@ -203,14 +203,14 @@ func (b *Breakdown) whole(results []Result, j job) {
 	}
 }
 
-// Idle returns the processor time that plain TCP takes beyond its own steps: wake-ups, the scheduler
+// TCPRest returns the processor time that plain TCP takes beyond its own steps: wake-ups, the scheduler
 // and the poller. It is negative if TCP handles several operations at once.
-func (b *Breakdown) Idle() float64 { return b.TCPCPU - b.TCP }
+func (b *Breakdown) TCPRest() float64 { return b.TCPCPU - b.TCP }
 
-// Rest returns the processor time of the whole stack that neither a step nor Idle explains. That is
+// Rest returns the processor time of the whole stack that neither a step nor TCPRest explains. That is
 // the driver's, and that of wake-ups beyond plain TCP's. It is negative if the whole stack handles
 // several operations at once.
-func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.Idle() }
+func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.TCPRest() }
 
 // lines returns all lines of the breakdown: the steps, and what they are compared with.
 func (b *Breakdown) lines() []Step {
@@ -220,7 +220,7 @@ func (b *Breakdown) lines() []Step {
 		all = append(all,
 			Step{"whole", "both", "processor time of the whole stack (" + b.WholeOp + ")", b.WholeCPU},
 			Step{opTCP, "both", "processor time of plain TCP", b.TCPCPU},
-			Step{opTCP, "both", "of which not TCP's steps: scheduler, poller, wake-ups", b.Idle()},
+			Step{opTCP, "both", "of which not TCP's steps: scheduler, poller, wake-ups", b.TCPRest()},
 			Step{"whole", "both", "driver and further wake-ups: neither a step nor plain TCP's", b.Rest()},
 			Step{"whole", "both", "elapsed time of the whole stack (" + b.WholeOp + ")", b.WholeTime},
 			Step{opTCP, "both", "elapsed time of plain TCP", b.TCPTime})

@@ -15,6 +15,7 @@ import (
 // A client is this end of all connections of a run of the command.
 type client struct {
 	o       *Options
+	conns   int // data connections of each lane
 	servers []*remote
 	ends    map[lane][]*end
 	times   *recorders
@@ -51,9 +52,9 @@ type remote struct {
 	hasCPU  bool
 }
 
-// connect opens the control connections.
-func connect(ctx context.Context, o *Options) (*client, error) {
-	c := &client{o: o, ends: make(map[lane][]*end), closers: make(map[lane][]*closer), times: newRecorders(o.Conns)}
+// connect opens the control connections of a client that will have conns data connections at a time.
+func connect(ctx context.Context, o *Options, conns int) (*client, error) {
+	c := &client{o: o, conns: conns, ends: make(map[lane][]*end), closers: make(map[lane][]*closer), times: newRecorders(conns)}
 	for _, address := range o.Addresses {
 		var cpu *int
 		if o.OneCPU {
@@ -105,11 +106,11 @@ func (c *client) lane(ctx context.Context, j job) ([]*end, error) {
 	if ends := c.ends[l]; ends != nil {
 		return ends, nil
 	}
-	ends := make([]*end, c.o.Conns)
+	ends := make([]*end, c.conns)
 	for i := range ends {
 		s := c.servers[i%len(c.servers)]
 		h := &hello{
-			Token: s.token, Transport: l.over, CRC: l.crc, Ring: max(c.o.ringOf(), headLen), RecvSize: l.recv,
+			Token: s.token, Transport: l.over, CRC: l.crc, Ring: max(c.o.ringOf(c.conns), headLen), RecvSize: l.recv,
 			Depth: c.o.deepest(), Timeout: c.o.Timeout, Reverse: c.o.reverse(),
 		}
 		conn, _, err := c.open(ctx, s.address, h)

@@ -13,17 +13,21 @@ func TestDistance(t *testing.T) {
 		near  []bool
 	}{
 		{"steady", []time.Duration{55, 60, 50}, []bool{true, true, true}},
-		{"moves away and back", []time.Duration{55, 310, 400, 56}, []bool{true, false, false, true}},
-		{"begins far apart", []time.Duration{310, 55, 310}, []bool{true, true, false}},
-		{"cannot tell", []time.Duration{0, 55, 0, 310}, []bool{true, true, true, false}},
+		{"moves away and back", []time.Duration{55, 310, 400, 320, 310, 56}, []bool{true, false, true}},
+		{"one measurement is too long", []time.Duration{55, 900, 60, 900, 900, 900, 57}, []bool{true, true, true}},
+		{"begins far apart", []time.Duration{310, 55, 310, 310, 310, 310}, []bool{true, true, false}},
+		{"cannot tell", []time.Duration{0, 55, 0, 310, 310, 310, 310}, []bool{true, true, true, false}},
 	}
 	for _, tt := range tests {
 		i := 0
 		d := distance{measure: func() (time.Duration, bool) { i++; return tt.times[i-1], tt.times[i-1] > 0 }}
 		for n, want := range tt.near {
 			if got := d.near(); got != want {
-				t.Errorf("%s: measurement %d: near %v, want %v", tt.desc, n, got, want)
+				t.Errorf("%s: question %d: near %v, want %v", tt.desc, n, got, want)
 			}
+		}
+		if i != len(tt.times) {
+			t.Errorf("%s: %d measurements, want %d", tt.desc, i, len(tt.times))
 		}
 	}
 	if d := (distance{}); !d.near() {

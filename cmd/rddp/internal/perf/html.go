@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -48,20 +50,40 @@ func (r *Report) buffers() string {
 	return text + ", automatic buffers"
 }
 
-// plots returns the plots of all results.
+// plots returns the plots of all results: by size, or, if there are several numbers of connections,
+// by that number for each size.
 func (r *Report) plots() (plots []template.HTML) {
-	for _, p := range []struct {
-		plot
-		value func(*Result) float64
+	if len(r.Conns) < 2 {
+		return plotsOf(r.Results, plot{by: "size", xText: sizeText}, func(r *Result) float64 { return float64(r.Size) })
+	}
+	groups := make(map[int][]Result)
+	for _, v := range r.Results {
+		groups[v.Size] = append(groups[v.Size], v)
+	}
+	for _, size := range slices.Sorted(maps.Keys(groups)) {
+		p := plot{by: "number of connections, " + sizeText(size), xText: strconv.Itoa}
+		plots = append(plots, plotsOf(groups[size], p, func(r *Result) float64 { return float64(r.Conns) })...)
+	}
+	return plots
+}
+
+// plotsOf returns the plots of results. x returns what their x axis shows.
+func plotsOf(results []Result, form plot, x func(*Result) float64) (plots []template.HTML) {
+	for _, k := range []struct {
+		title, unit string
+		mark        float64
+		value       func(*Result) float64
 	}{
-		{plot{title: "Throughput by size", unit: "MB/s"}, func(r *Result) float64 { return unless(r.isAnswered(), r.BytesPerS/1e6) }},
-		{plot{title: "Message rate by size", unit: "thousand/s"}, func(r *Result) float64 { return r.MsgsPerS / 1e3 }},
-		{plot{title: "Ratio to plain TCP by size", unit: "× TCP", mark: 1}, func(r *Result) float64 { return r.RatioToTCP }},
-		{plot{title: "Latency by size, median", unit: "µs"}, func(r *Result) float64 { return r.latency().P50 }},
-		{plot{title: "Latency by size, 99th percentile", unit: "µs"}, func(r *Result) float64 { return r.latency().P99 }},
-		{plot{title: "Processor time by size, both ends", unit: "s/GB"}, func(r *Result) float64 { return r.CPUPerGB }},
+		{"Throughput", "MB/s", 0, func(r *Result) float64 { return unless(r.isAnswered(), r.BytesPerS/1e6) }},
+		{"Message rate", "thousand/s", 0, func(r *Result) float64 { return r.MsgsPerS / 1e3 }},
+		{"Ratio to plain TCP", "× TCP", 1, func(r *Result) float64 { return r.RatioToTCP }},
+		{"Latency, median", "µs", 0, func(r *Result) float64 { return r.latency().P50 }},
+		{"Latency, 99th percentile", "µs", 0, func(r *Result) float64 { return r.latency().P99 }},
+		{"Processor time, both ends", "s/GB", 0, func(r *Result) float64 { return r.CPUPerGB }},
 	} {
-		p.lines = r.lines(p.value)
+		p := form
+		p.title, p.unit, p.mark = k.title+" by "+form.by, k.unit, k.mark
+		p.lines = linesOf(results, x, k.value)
 		if svg := p.svg(); svg != "" {
 			plots = append(plots, svg)
 		}
@@ -87,18 +109,14 @@ func (r *Result) latency() Latency {
 	return *r.Lat
 }
 
-// hasSize reports whether the size of the atomics is also one of the other operations. If not, its
-// results have no place in a plot by size.
-func (r *Report) hasSize() bool {
-	return slices.ContainsFunc(r.Results, func(v Result) bool { return v.Size == atomicSize && v.Op != "atomic" && v.Op != opTCPEcho })
-}
-
-// lines returns a line for each operation and its parameters. A value of 0 is no value.
-func (r *Report) lines(value func(*Result) float64) (lines []line) {
-	for i := range r.Results {
-		v := &r.Results[i]
-		y := value(v)
-		if y <= 0 || v.Size == atomicSize && !r.hasSize() {
+// linesOf returns a line for each operation and its parameters. A y of 0 is no value. The words of
+// atomics have a size of their own, so a plot by size has no line for them.
+func linesOf(results []Result, x, y func(*Result) float64) (lines []line) {
+	atomics := !slices.ContainsFunc(results, func(v Result) bool { return v.Size != atomicSize })
+	for i := range results {
+		v := &results[i]
+		to := y(v)
+		if to <= 0 || !atomics && v.Size == atomicSize && (v.Op == "atomic" || v.Op == opTCPEcho) {
 			continue
 		}
 		name := v.name()
@@ -106,7 +124,7 @@ func (r *Report) lines(value func(*Result) float64) (lines []line) {
 		if at < 0 {
 			at, lines = len(lines), append(lines, line{name: name, look: lookOf(v)})
 		}
-		lines[at].points = append(lines[at].points, point{float64(v.Size), y})
+		lines[at].points = append(lines[at].points, point{x(v), to})
 	}
 	return lines
 }

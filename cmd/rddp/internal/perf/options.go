@@ -16,7 +16,7 @@ type Options struct {
 	Posts  []string // PostOne, PostBatch
 	CRC    []bool   // true: CRC32C in each FPDU
 
-	Conns  int           // connections, over all servers together
+	Conns  []int         // numbers of connections, over all servers together; everything runs with each of them
 	Load   string        // one of Loads
 	Rounds int           // how often each job runs; the results are medians over the rounds
 	Time   time.Duration // time of one run; the number of operations is chosen to fit it
@@ -79,13 +79,14 @@ func (o *Options) Complete() error {
 	setDefault(&o.Depths, 1, 16)
 	setDefault(&o.Posts, PostOne, PostBatch)
 	setDefault(&o.CRC, true)
-	defaults(&o.Conns, max(1, len(o.Addresses)))
+	setDefault(&o.Conns, max(1, len(o.Addresses)))
 	defaults(&o.Rounds, 5)
 	defaults(&o.Time, 100*time.Millisecond)
 	defaults(&o.Ring, 16<<20)
 	defaults(&o.Timeout, 30*time.Second)
-	slices.Sort(o.Sizes)
-	o.Sizes = slices.Compact(o.Sizes)
+	for _, list := range []*[]int{&o.Sizes, &o.Depths, &o.Conns} {
+		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
+	}
 	return o.check()
 }
 
@@ -110,6 +111,15 @@ func (o *Options) check() error {
 			return wrongOption("size", "%d is not between 1 and %d bytes", size, MaxSize)
 		}
 	}
+	for _, check := range []func() error{o.checkPosting, o.checkLimits, o.checkConns} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkPosting() error {
 	for _, depth := range o.Depths {
 		if depth < 1 || depth > MaxDepth {
 			return wrongOption("depth", "%d is not between 1 and %d", depth, MaxDepth)
@@ -120,25 +130,33 @@ func (o *Options) check() error {
 			return wrongOption("post", "%q is neither %s nor %s", post, PostOne, PostBatch)
 		}
 	}
-	return o.checkLimits()
+	return nil
+}
+
+func (o *Options) checkConns() error {
+	for _, n := range o.Conns {
+		switch {
+		case n < 1 || n > MaxConns:
+			return wrongOption("conns", "%d is not between 1 and %d", n, MaxConns)
+		case n < len(o.Addresses):
+			return wrongOption("conns", "%d connections cannot reach %d servers", n, len(o.Addresses))
+		case n*o.ringOf(n) > MaxRing:
+			return wrongOption("conns", "%d connections with sizes up to %d bytes need more than %d bytes of memory", n, o.largest(), MaxRing)
+		}
+	}
+	return nil
 }
 
 func (o *Options) checkLimits() error {
 	switch {
 	case !slices.Contains(Loads(), o.Load):
 		return wrongOption("load", "%q is not one of %s", o.Load, strings.Join(Loads(), ", "))
-	case o.Conns < 1 || o.Conns > MaxConns:
-		return wrongOption("conns", "%d is not between 1 and %d", o.Conns, MaxConns)
-	case o.Conns < len(o.Addresses):
-		return wrongOption("conns", "%d connections cannot reach %d servers", o.Conns, len(o.Addresses))
 	case o.Rounds < 1 || o.Rounds > MaxRounds:
 		return wrongOption("rounds", "%d is not between 1 and %d", o.Rounds, MaxRounds)
 	case o.Time < time.Millisecond || o.Time > MaxTime:
 		return wrongOption("time", "%v is not between 1ms and %v", o.Time, MaxTime)
 	case o.Ring < 1 || o.Ring > MaxRing:
 		return wrongOption("ring", "%d is not between 1 and %d bytes", o.Ring, MaxRing)
-	case o.Conns*o.ringOf() > MaxRing:
-		return wrongOption("conns", "%d connections with sizes up to %d bytes need more than %d bytes of memory", o.Conns, o.largest(), MaxRing)
 	case o.Buffer < 0 || o.Buffer > MaxRing:
 		return wrongOption("buffer", "%d is not between 0 and %d bytes", o.Buffer, MaxRing)
 	case o.Timeout <= o.Time:
@@ -156,5 +174,5 @@ func (o *Options) largest() int { return max(slices.Max(o.Sizes), atomicSize) }
 
 func (o *Options) deepest() int { return slices.Max(o.Depths) }
 
-// ringOf returns the length of the memory of one connection.
-func (o *Options) ringOf() int { return max(o.Ring/o.Conns&^7, (o.largest()+7)&^7) }
+// ringOf returns the length of the memory of each of n connections.
+func (o *Options) ringOf(n int) int { return max(o.Ring/n&^7, (o.largest()+7)&^7) }

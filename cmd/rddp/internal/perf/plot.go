@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// The plots are SVG elements written by hand. All of them have the size of an operation as x. Both
-// axes are logarithmic. A plotting library would bring its fonts and a dozen modules for that.
+// The plots are SVG elements written by hand. Both axes are logarithmic. A plotting library would bring its fonts and a dozen modules for that.
 
 // A plot is a chart of lines.
 type plot struct {
 	title string
-	unit  string  // of y
-	mark  float64 // a horizontal line, if not 0
+	by    string           // what x is
+	xText func(int) string // prints an x
+	unit  string           // of y
+	mark  float64          // a horizontal line, if not 0
 	lines []line
 }
 
-// A line is the values of one operation by size.
+// A line is the values of one operation.
 type line struct {
 	name   string
 	look   look
@@ -115,7 +116,7 @@ func (p *plot) svg() template.HTML {
 	fmt.Fprintf(&b, `<text x="%d" y="18" class="title">%s</text>`, plotLeft, html.EscapeString(p.title+", "+p.unit))
 	for _, v := range xs {
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" class="grid"/>`, x.at(v), plotTop, x.at(v), plotTop+areaHeight)
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x.at(v), plotTop+areaHeight+18, sizeText(int(v)))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x.at(v), plotTop+areaHeight+18, p.xText(int(v)))
 	}
 	for _, v := range y.ticks() {
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" class="grid"/>`, plotLeft, y.at(v), plotLeft+areaWidth, y.at(v))
@@ -125,21 +126,21 @@ func (p *plot) svg() template.HTML {
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" class="mark"/>`, plotLeft, y.at(p.mark), plotLeft+areaWidth, y.at(p.mark))
 	}
 	for i, l := range p.lines {
-		l.draw(&b, plotTop+6+legendHeight*i, x, y, p.unit)
+		l.draw(&b, plotTop+6+legendHeight*i, x, y, p)
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) //nolint:gosec // all text in it is escaped
 }
 
 // draw draws the line, and its entry in the legend at the height at.
-func (l *line) draw(b *strings.Builder, at int, x, y axis, unit string) {
+func (l *line) draw(b *strings.Builder, at int, x, y axis, in *plot) {
 	var path []string
 	for _, p := range l.points {
 		path = append(path, fmt.Sprintf("%.1f,%.1f", x.at(p.x), y.at(p.y)))
 	}
 	fmt.Fprintf(b, `<polyline points="%s" %s class="line"/>`, strings.Join(path, " "), l.look)
 	for _, p := range l.points {
-		text := fmt.Sprintf("%s, %s: %s %s", l.name, sizeText(int(p.x)), number(p.y), unit)
+		text := fmt.Sprintf("%s, %s: %s %s", l.name, in.xText(int(p.x)), number(p.y), in.unit)
 		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"><title>%s</title></circle>`, x.at(p.x), y.at(p.y), l.look.colour,
 			html.EscapeString(text))
 	}

@@ -17,7 +17,7 @@ type Report struct {
 	CPUs       int           `json:"cpus"`   // number of CPUs that this end may use
 	Servers    []string      `json:"servers"`
 	Load       string        `json:"load"`
-	Conns      int           `json:"conns"`
+	Conns      []int         `json:"conns"`
 	Rounds     int           `json:"rounds"`
 	Time       time.Duration `json:"time_ns"` // of one run
 	Congestion string        `json:"congestion,omitempty"`
@@ -108,8 +108,8 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // summary says in one line what was measured, and how.
 func (r *Report) summary() string {
-	text := fmt.Sprintf("%s, %s, %d CPUs; load %s, %d connections; medians of %d rounds of %v", r.Date.Format(time.RFC3339), r.System, r.CPUs, r.Load,
-		r.Conns, r.Rounds, r.Time)
+	text := fmt.Sprintf("%s, %s, %d CPUs; load %s; medians of %d rounds of %v", r.Date.Format(time.RFC3339), r.System, r.CPUs, r.Load,
+		r.Rounds, r.Time)
 	if r.Congestion != "" {
 		text += "; " + r.Congestion
 	}
@@ -122,7 +122,7 @@ func (r *Report) summary() string {
 	return text
 }
 
-var columns = []string{"op", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU s/GB", "CPU µs/msg"}
+var columns = []string{"op", "conns", "size", "depth", "post", "CRC", "MB/s", "k msgs/s", "x TCP", "spread", "p50 µs", "p90", "p99", "max", "CPU s/GB", "CPU µs/msg"}
 
 // row returns the cells of the table. A cell without a value is "-".
 func (r *Result) row() []string {
@@ -147,7 +147,7 @@ func (r *Result) row() []string {
 		lat = *r.Lat
 	}
 	return []string{
-		r.Op, fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
+		r.Op, fmt.Sprint(r.Conns), fmt.Sprint(r.Size), fmt.Sprint(r.Depth), text(r.Post), text(r.CRC), cell("%.1f", r.BytesPerS/1e6), cell("%.1f", r.MsgsPerS/1e3),
 		cell("%.2f", r.RatioToTCP), spread, cell("%.1f", lat.P50), cell("%.1f", lat.P90), cell("%.1f", lat.P99), cell("%.0f", lat.Max),
 		cell("%.2f", r.CPUPerGB), cell("%.2f", r.CPUPerOp),
 	}

@@ -18,7 +18,7 @@ import (
 func sample() *Report {
 	steps := stepNames[:]
 	return &Report{
-		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: 1, Rounds: 3,
+		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
 		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
 		Results: []Result{
 			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
@@ -108,6 +108,23 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// With several numbers of connections, each size has plots of its own.
+func TestPlotsByConnections(t *testing.T) {
+	r := sample()
+	r.Conns = []int{1, 2}
+	for _, v := range r.Results {
+		v.Conns = 2
+		r.Results = append(r.Results, v)
+	}
+	plots := r.plots()
+	if len(plots) != 6+3 { // of 64 bytes, and of 4096 bytes, where only TCP has values
+		t.Errorf("%d plots", len(plots))
+	}
+	if text := string(plots[0]); !strings.Contains(text, "Throughput by number of connections, 64 B") || strings.Count(text, "<polyline") != 2 {
+		t.Errorf("first plot: %s", text)
+	}
+}
+
 func TestText(t *testing.T) {
 	var b bytes.Buffer
 	if err := sample().WriteText(&b); err != nil {
@@ -123,7 +140,7 @@ func TestText(t *testing.T) {
 // The scales keep all points inside the area, whatever the values.
 func TestPlotInside(t *testing.T) {
 	for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}, {2e3}, {1e3, 9.99e3}, {7, 101}} {
-		p := plot{mark: 1, lines: []line{{name: "a"}}}
+		p := plot{mark: 1, xText: sizeText, lines: []line{{name: "a"}}}
 		for i, y := range ys {
 			p.lines[0].points = append(p.lines[0].points, point{float64(i + 1), y})
 		}

@@ -21,36 +21,51 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		defer unpin()
 		r.CPU = cpu
 	}
-	c, err := connect(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer c.close()
-	m := &meter{client: c, total: o.runs()}
+	m := &meter{o: o, total: o.runs()}
 	if !o.OneCPU && !o.NoGate {
 		m.cpus.measure = lineTime
 	}
-	for _, size := range o.groups() {
+	for _, conns := range o.Conns {
+		results, err := m.run(ctx, conns)
+		if err != nil {
+			return nil, err
+		}
+		r.Results = append(r.Results, results...)
+	}
+	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
+	if !o.Breakdown {
+		return r, nil
+	}
+	m.progress("breakdown")
+	var err error
+	r.Breakdowns, err = breakdowns(ctx, o, r.Results)
+	return r, err
+}
+
+// run measures everything with one number of connections.
+func (m *meter) run(ctx context.Context, conns int) (results []Result, err error) {
+	if m.client, err = connect(ctx, m.o, conns); err != nil {
+		return nil, err
+	}
+	defer m.close()
+	m.series = nil
+	for _, size := range m.o.groups() {
 		if err := m.group(ctx, size); err != nil {
 			return nil, err
 		}
 	}
 	for _, s := range m.series {
-		r.Results = append(r.Results, s.result(o))
+		r := s.result()
+		r.Conns, r.Load, r.Rounds = conns, m.o.Load, m.o.Rounds
+		results = append(results, r)
 	}
-	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
-	if o.Breakdown {
-		m.progress("breakdown")
-		if r.Breakdowns, err = breakdowns(ctx, o, r.Results); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return results, nil
 }
 
 // A meter runs jobs, and collects what they measure in the order in which the results are printed.
 type meter struct {
 	*client
+	o           *Options
 	series      []*series
 	done, total int
 	cpus        distance
@@ -75,7 +90,7 @@ func (o *Options) runs() (n int) {
 			n += len(order(ref, jobs))
 		}
 	}
-	return n * o.Rounds
+	return n * o.Rounds * len(o.Conns)
 }
 
 // order returns the runs of one round that belong to a reference: ref, and the jobs that are
@@ -208,7 +223,7 @@ func nearest(runs []job, ref job, i int) int {
 }
 
 // result returns the medians over the rounds.
-func (s *series) result(o *Options) Result {
+func (s *series) result() Result {
 	of := func(f func(run) float64) float64 {
 		values := make([]float64, len(s.runs))
 		for i, r := range s.runs {
@@ -218,7 +233,7 @@ func (s *series) result(o *Options) Result {
 	}
 	gb := func(r run) float64 { return float64(r.ops) * float64(s.job.size) / 1e9 }
 	r := Result{
-		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(), Conns: o.Conns, Load: o.Load, Rounds: o.Rounds,
+		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
 		Seconds:     of(func(r run) float64 { return r.elapsed.Seconds() }),
 		BytesPerS:   of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
 		MsgsPerS:    of(func(r run) float64 { return float64(r.ops) / r.elapsed.Seconds() }),

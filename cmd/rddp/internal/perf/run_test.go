@@ -13,7 +13,7 @@ import (
 func TestRunAllOperations(t *testing.T) {
 	o := &Options{
 		Addresses: []string{startPeer(t)}, Ops: Ops(), Sizes: []int{64, 100_000}, Depths: []int{1, 4}, CRC: []bool{true, false},
-		Rounds: 2, Time: time.Millisecond, Ring: 1 << 20, Conns: 2,
+		Rounds: 2, Time: time.Millisecond, Ring: 1 << 20, Conns: []int{2},
 	}
 	r, err := Run(t.Context(), o)
 	if err != nil {
@@ -56,15 +56,15 @@ func TestRunLoads(t *testing.T) {
 		t.Run(load, func(t *testing.T) {
 			o := &Options{
 				Addresses: peers, Load: load, Sizes: []int{1000}, Depths: []int{3}, Posts: []string{PostOne}, Rounds: 1, Time: time.Millisecond,
-				Ring: 1 << 16, Conns: 3,
+				Ring: 1 << 16, Conns: []int{2, 3},
 			}
 			r, err := Run(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := 10 // all operations but the atomics, two references, and the atomics with theirs
+			want := 2 * 10 // all operations but the atomics, two references, and the atomics with theirs
 			if load == LoadHotSpot {
-				want = 3
+				want = 2 * 3
 			}
 			if len(r.Results) != want {
 				t.Errorf("%d results, want %d", len(r.Results), want)
@@ -84,12 +84,12 @@ func TestRunErrors(t *testing.T) {
 	if _, err := Run(t.Context(), &Options{Addresses: []string{address}, CPU: 1 << 20, OneCPU: true}); err == nil {
 		t.Error("pinned to a CPU that cannot exist")
 	}
-	c, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}}))
+	c, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}}), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.close()
-	if _, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}, OneCPU: true})); !errors.As(err, &refused) {
+	if _, err := connect(t.Context(), complete(t, &Options{Addresses: []string{address}, OneCPU: true}), 1); !errors.As(err, &refused) {
 		t.Errorf("a second session that pins the process: %v", err)
 	}
 	c.servers[0].token = "guessed"
