@@ -23,6 +23,9 @@ type Breakdown struct {
 	Sum   float64 `json:"sum_ns"`     // of the steps
 	TCP   float64 `json:"tcp_ns"`     // plain TCP driven in the same way: the same bytes written and read
 	Count int     `json:"operations"` // that were measured
+	// Sockets is the time of a Write and the Read of its message, by two extended sockets in one
+	// goroutine. 0 for other operations than send.
+	Sockets float64 `json:"sockets_ns,omitempty"`
 
 	// What the whole stack takes for one operation, from the results of the same run: processor
 	// time of both ends, and elapsed time. 0 if the run did not measure WholeOp.
@@ -167,7 +170,7 @@ func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) 
 	}
 	defer p.close()
 	for range o.Rounds {
-		for _, operate := range []func() error{p.plain, p.operate} {
+		for _, operate := range p.operations() {
 			if err := p.round(ctx, o.Time, operate); err != nil {
 				return b, err
 			}
@@ -179,6 +182,9 @@ func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) 
 		b.Steps, b.Sum = append(b.Steps, s), b.Sum+s.NS
 	}
 	b.TCP = float64(p.plainTimes.ValueAtQuantile(50))
+	if p.sockets != nil {
+		b.Sockets = float64(p.sockets.times.ValueAtQuantile(50))
+	}
 	return b, nil
 }
 
@@ -216,6 +222,9 @@ func (b *Breakdown) Rest() float64 { return b.WholeCPU - b.Sum - b.TCPRest() }
 func (b *Breakdown) lines() []Step {
 	all := append(slices.Clone(b.Steps),
 		Step{"all", "both", "the steps together", b.Sum}, Step{opTCP, "both", "plain TCP alone, driven in the same way", b.TCP})
+	if b.Sockets > 0 {
+		all = append(all, Step{"extsock", "both", "Write and Read of two extended sockets in one goroutine", b.Sockets})
+	}
 	if b.WholeCPU > 0 && b.TCPCPU > 0 {
 		all = append(all,
 			Step{"whole", "both", "processor time of the whole stack (" + b.WholeOp + ")", b.WholeCPU},

@@ -17,7 +17,7 @@ func TestBreakdown(t *testing.T) {
 		t.Errorf("%d breakdowns, want 12", len(all))
 	}
 	for _, b := range all {
-		if b.Count < 2 || b.Sum <= 0 || b.TCP <= 0 || len(b.Steps) != steps {
+		if b.Count < 2 || (b.Sockets > 0) != (b.Op == "send") || b.Sum <= 0 || b.TCP <= 0 || len(b.Steps) != steps {
 			t.Errorf("%+v", b)
 		}
 		for _, i := range []int{stepWrite, stepRead} { // system calls

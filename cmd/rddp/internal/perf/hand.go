@@ -31,6 +31,7 @@ type handPair struct {
 	done    [1]rdmap.Completion
 
 	plainTimes *hdrhistogram.Histogram // of plain TCP, driven in the same way
+	sockets    *socketPair             // of a Send; nil otherwise
 	timeout    time.Duration
 }
 
@@ -75,6 +76,11 @@ func newHandPair(ctx context.Context, o *Options, j job) (p *handPair, err error
 	if p.x, p.y, err = loopback(ctx, o); err != nil {
 		return nil, err
 	}
+	if j.kind == kindSend {
+		if p.sockets, err = newSocketPair(ctx, o, j); err != nil {
+			return nil, err
+		}
+	}
 	ring := max(o.Ring/j.size*j.size, j.size)
 	p.a.init(1, j.crc, ring)
 	p.b.init(2, j.crc, ring)
@@ -97,17 +103,26 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 
 // loopback returns both ends of a TCP connection of this process.
 func loopback(ctx context.Context, o *Options) (a, b toe.Stream, err error) {
+	x, y, err := tcpPair(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return kernel.New(x.(*net.TCPConn)), kernel.New(y.(*net.TCPConn)), nil
+}
+
+// tcpPair is loopback without Streams.
+func tcpPair(ctx context.Context, o *Options) (x, y net.Conn, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer l.Close()
 	d := net.Dialer{Timeout: o.Timeout}
-	x, err := d.DialContext(ctx, "tcp", l.Addr().String())
+	x, err = d.DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := l.Accept()
+	y, err = l.Accept()
 	if err == nil {
 		err = errors.Join(tune(x, o.Congestion, o.Buffer), tune(y, o.Congestion, o.Buffer))
 	}
@@ -121,7 +136,7 @@ func loopback(ctx context.Context, o *Options) (a, b toe.Stream, err error) {
 		}
 		return nil, nil, err
 	}
-	return kernel.New(x.(*net.TCPConn)), kernel.New(y.(*net.TCPConn)), nil
+	return x, y, nil
 }
 
 func (p *handPair) close() {
@@ -130,6 +145,17 @@ func (p *handPair) close() {
 			s.Close()
 		}
 	}
+	if p.sockets != nil {
+		p.sockets.close()
+	}
+}
+
+// operations returns what a round runs.
+func (p *handPair) operations() []func() error {
+	if p.sockets != nil {
+		return []func() error{p.plain, p.operate, p.message}
+	}
+	return []func() error{p.plain, p.operate}
 }
 
 // round repeats an operation for the time d, at least once.
@@ -139,6 +165,9 @@ func (p *handPair) round(ctx context.Context, d time.Duration, operate func() er
 		if err := s.SetDeadline(deadline); err != nil {
 			return err
 		}
+	}
+	if p.sockets != nil {
+		p.sockets.setDeadline(deadline)
 	}
 	for begin := time.Now(); ; {
 		if err := operate(); err != nil {
@@ -240,6 +269,13 @@ func (p *handPair) operate() error {
 	return nil
 }
 
+// message sends one message from one extended socket to the other.
+func (p *handPair) message() error {
+	at := p.place()
+	return p.sockets.operate(p.a.ring[at:at+p.job.size], p.b.ring[at:at+p.job.size])
+}
+
+// complete takes the Completion of the operation.
 func (p *handPair) complete(cq *rdmap.CompletionQueue) error {
 	if cq.Poll(p.done[:]) != 1 {
 		return fmt.Errorf("%w: an operation without its Completion", ErrProtocol)
