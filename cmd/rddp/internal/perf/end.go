@@ -29,8 +29,8 @@ type end struct {
 	head []byte
 }
 
-// newEnd makes an end of a TCP connection whose hello has been answered.
-// newEnd tells k which connection it must close from now on.
+// newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket takes
+// the connection over, newEnd tells k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
 	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, timeout: h.Timeout}
 	touch(e.ring)
@@ -191,15 +191,16 @@ func (e *end) writeAll(h head) error {
 const bulkRead = 64 << 10
 
 func (e *end) readBulk(h head) error {
-	for at, rest := 0, h.count*h.size; rest > 0; {
+	for at, rest := 0, int64(h.count)*int64(h.size); rest > 0; {
 		if at == len(e.ring) || at+h.size > len(e.ring) && h.size > bulkRead {
 			at = 0
 		}
-		n, err := e.Read(e.ring[at:min(at+min(max(h.size, bulkRead), rest), len(e.ring))])
+		most := int(min(int64(max(h.size, bulkRead)), rest))
+		n, err := e.Read(e.ring[at:min(at+most, len(e.ring))])
 		if err != nil {
 			return noEOF(err)
 		}
-		at, rest = at+n, rest-n
+		at, rest = at+n, rest-int64(n)
 	}
 	return nil
 }

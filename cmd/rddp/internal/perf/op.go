@@ -137,8 +137,11 @@ func onOff(on bool) string {
 func (o *Options) jobs(size int) (jobs []job) {
 	for _, name := range o.Ops {
 		op, _ := operationOf(name)
-		switch {
-		case op.over == overTCP, op.kind == kindAtomic && size != atomicSize, op.kind != kindAtomic && !slices.Contains(o.Sizes, size):
+		measured := slices.Contains(o.Sizes, size)
+		if op.kind == kindAtomic {
+			measured = size == atomicSize
+		}
+		if op.over == overTCP || !measured {
 			continue
 		}
 		for _, crc := range o.CRC {
@@ -154,10 +157,14 @@ func (o *Options) variants(j job) (jobs []job) {
 		return []job{j}
 	}
 	for _, j.depth = range o.Depths {
+		if j.depth == 1 { // a batch of one is nothing else
+			j.batch = false
+			jobs = append(jobs, j)
+			continue
+		}
 		for _, post := range o.Posts {
-			if j.batch = post == PostBatch; !j.batch || j.depth > 1 {
-				jobs = append(jobs, j)
-			}
+			j.batch = post == PostBatch
+			jobs = append(jobs, j)
 		}
 	}
 	return jobs

@@ -84,10 +84,21 @@ func (o *Options) Complete() error {
 	defaults(&o.Time, 100*time.Millisecond)
 	defaults(&o.Ring, 16<<20)
 	defaults(&o.Timeout, 30*time.Second)
+	o.Ops, o.Posts, o.CRC = distinct(o.Ops), distinct(o.Posts), distinct(o.CRC)
 	for _, list := range []*[]int{&o.Sizes, &o.Depths, &o.Conns} {
 		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
 	}
 	return o.check()
+}
+
+// distinct returns list without repetitions.
+func distinct[T comparable](list []T) (out []T) {
+	for _, v := range list {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func defaults[T ~int | ~int64](value *T, otherwise T) {
@@ -140,7 +151,7 @@ func (o *Options) checkConns() error {
 			return wrongOption("conns", "%d is not between 1 and %d", n, MaxConns)
 		case n < len(o.Addresses):
 			return wrongOption("conns", "%d connections cannot reach %d servers", n, len(o.Addresses))
-		case n*o.ringOf(n) > MaxRing:
+		case int64(n)*int64(o.ringOf(n)) > MaxRing:
 			return wrongOption("conns", "%d connections with sizes up to %d bytes need more than %d bytes of memory", n, o.largest(), MaxRing)
 		}
 	}

@@ -23,7 +23,7 @@ type Server struct {
 	l        net.Listener
 	mu       sync.Mutex
 	sessions map[string]*session // +checklocks:mu
-	memory   int                 // +checklocks:mu
+	memory   int64               // +checklocks:mu
 	pinned   bool                // +checklocks:mu
 	going    sync.WaitGroup
 }
@@ -31,7 +31,7 @@ type Server struct {
 // maxSessions and maxMemory limit what all clients of a server together can make it hold.
 const (
 	maxSessions = 64
-	maxMemory   = 2 * MaxRing
+	maxMemory   = int64(2 * MaxRing)
 	helloTime   = 5 * time.Second
 )
 
@@ -238,10 +238,10 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 		return refuse(c, err)
 	}
 	defer v.leave(k)
-	if !s.reserve(h.Ring) {
+	if !s.reserve(int64(h.Ring)) {
 		return refuse(c, errors.New("the connections need too much memory"))
 	}
-	defer s.reserve(-h.Ring)
+	defer s.reserve(-int64(h.Ring))
 	if err := tune(c, h.Congestion, h.Buffer); err != nil {
 		return refuse(c, err)
 	}
@@ -258,7 +258,7 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 }
 
 // reserve takes n bytes from the server's memory, or gives them back if n is negative.
-func (s *Server) reserve(n int) bool {
+func (s *Server) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n > maxMemory-s.memory {

@@ -143,8 +143,8 @@ func (h head) appendTo(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(h.size))
 }
 
-// maxCount is the maximum number of operations of a run.
-const maxCount = 1 << 40
+// maxCount is the maximum number of operations of a run, on each connection.
+const maxCount = 1 << 30
 
 func parseHead(b []byte) (h head, err error) {
 	if len(b) != headLen {
