@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -235,6 +236,38 @@ func (b *Breakdown) lines() []Step {
 			Step{opTCP, "both", "elapsed time of plain TCP", b.TCPTime})
 	}
 	return all
+}
+
+// layerColumns are the columns of the table of layers.
+var layerColumns = []string{"op", "size", "CRC", "rdmap ns", "ddp ns", "mpa ns", "toe ns", "together", "TCP alone", "whole, CPU", "TCP, CPU"}
+
+// layerRow returns the row of the breakdown in the table of layers: the time of all steps of each
+// layer, at both ends.
+func (b *Breakdown) layerRow() []string {
+	layers := make(map[string]float64)
+	for _, s := range b.Steps {
+		layers[s.Layer] += s.NS
+	}
+	row := []string{b.Op, sizeText(b.Size), b.CRC}
+	for _, ns := range []float64{layers["rdmap"], layers["ddp"], layers["mpa"], layers["toe"], b.Sum, b.TCP, b.WholeCPU, b.TCPCPU} {
+		cell := "-"
+		if ns > 0 {
+			cell = fmt.Sprintf("%.0f", ns)
+		}
+		row = append(row, cell)
+	}
+	return row
+}
+
+// writeLayers writes the table of layers.
+func writeLayers(w io.Writer, all []Breakdown) error {
+	fmt.Fprintln(w, "\nbreakdown by layers; nanoseconds of one operation, both ends together")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, strings.Join(layerColumns, "\t")+"\t")
+	for i := range all {
+		fmt.Fprintln(t, strings.Join(all[i].layerRow(), "\t")+"\t")
+	}
+	return t.Flush()
 }
 
 func (b *Breakdown) writeText(w io.Writer) error {

@@ -27,12 +27,15 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Rows       [][]string
 		Plots      []template.HTML
 		Breakdowns []breakdownView
+		LayerNames []string
+		Layers     [][]string
 	}
-	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots()}
+	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots(), LayerNames: layerColumns}
 	for i := range r.Results {
 		p.Rows = append(p.Rows, r.Results[i].row())
 	}
 	for i := range r.Breakdowns {
+		p.Layers = append(p.Layers, r.Breakdowns[i].layerRow())
 		p.Breakdowns = append(p.Breakdowns, r.Breakdowns[i].view())
 	}
 	return reportTemplate.Execute(w, p)

@@ -98,6 +98,11 @@ func (r *Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
+	if len(r.Breakdowns) > 0 {
+		if err := writeLayers(w, r.Breakdowns); err != nil {
+			return err
+		}
+	}
 	for i := range r.Breakdowns {
 		if err := r.Breakdowns[i].writeText(w); err != nil {
 			return err

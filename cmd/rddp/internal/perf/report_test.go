@@ -100,10 +100,10 @@ func TestHTML(t *testing.T) {
 			t.Errorf("the document contains %q", bad)
 		}
 	}
-	if count["svg"] != 6 || count["table"] != 2 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
+	if count["svg"] != 6 || count["table"] != 3 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
 		t.Errorf("elements: %v", count)
 	}
-	if rows := 1 + len(sample().Results) + 1 + len(stepNames) + 8; count["tr"] != rows {
+	if rows := 1 + len(sample().Results) + 2 + 1 + len(stepNames) + 8; count["tr"] != rows {
 		t.Errorf("%d rows, want %d", count["tr"], rows)
 	}
 }
@@ -130,7 +130,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
+	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
