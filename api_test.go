@@ -22,7 +22,7 @@ import (
 var mostNames = map[string]int{
 	"mpa":     60,
 	"ddp":     75,
-	"rdmap":   100,
+	"rdmap":   101,
 	"extsock": 120,
 }
 

@@ -81,6 +81,7 @@ func (c *Conn) endpoint() *verbs {
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
 			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
+			Transmit: v.flush,
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
@@ -90,6 +91,9 @@ func (c *Conn) endpoint() *verbs {
 	})
 	return v
 }
+
+// flush sends what Post has put off.
+func (v *verbs) flush() { v.driver.Flush() }
 
 // abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
@@ -174,6 +178,12 @@ func (v *verbs) deregisterAll() {
 // which the slices of wr refer belongs to the connection until the Completion. Each wr that Post
 // accepts has exactly one Completion, in SendCQ. A wr that is Unsignaled has none if it succeeds.
 //
+// When Work Requests come quickly one after another, Post puts some of them off, so that one write
+// to TCP takes many. They are sent at the latest when a batch is full, when the program finds
+// SendCQ or RecvCQ empty, calls Ready or waits, when it calls any other method of the connection
+// that sends or waits, or when it has done none of this for about 200 µs. To have a Work Request
+// sent at once, use PostBatch. A Work Request with a completion queue of its own is never put off.
+//
 // Work Requests leave in order. But a later Write can overtake an earlier Read or atomic at the
 // peer, because an operation that has an answer is complete only with the answer. A wr with Fence
 // waits for the answers to all earlier operations. Immediate Data reaches a peer that uses Read as
@@ -215,7 +225,8 @@ func (v *verbs) mayPost(wr *rdmap.WorkRequest) error {
 	return nil
 }
 
-// PostBatch posts wrs in order, as Post does, with as few writes to TCP as possible. It returns the
+// PostBatch posts wrs in order, as Post does, and sends them at once, with as few writes to TCP as
+// possible. It also sends what Post has put off. It returns the
 // number of Work Requests that were accepted. If that is less than len(wrs), the error is that of
 // the first one that was not.
 func (c *Conn) PostBatch(wrs []rdmap.WorkRequest) (int, error) {

@@ -89,6 +89,8 @@ type CompletionQueue struct {
 	ready     chan struct{}
 	solicited chan struct{}
 
+	bells doorbells // of queue pairs that have put off the transmission of requests
+
 	depth int   // the maximum number of entries
 	slot  *slot // the only entry if depth is 1; otherwise nil, and the fields below hold the entries
 
@@ -134,7 +136,10 @@ func (c *CompletionQueue) Len() int {
 
 // Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
 // find out. If Poll leaves some, the channel receives another value.
-func (c *CompletionQueue) Ready() <-chan struct{} { return c.ready }
+func (c *CompletionQueue) Ready() <-chan struct{} {
+	c.bells.ringAll() // the caller is about to wait
+	return c.ready
+}
 
 // Poll takes up to len(dst) Completions, the oldest first, and returns their number. It never
 // waits.
@@ -179,6 +184,9 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited 
 		if n := c.take(dst, solicited); n > 0 {
 			return n, nil
 		}
+		if c.bells.ringAll() { // the Completions in the queue were none that wake
+			continue
+		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
@@ -191,7 +199,8 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited 
 // Completion in the queue wakes, take takes none. If take leaves Completions, it wakes the next
 // consumer.
 func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
-	if c.Len() == 0 { // complete signals after it has changed Len, so a consumer misses nothing
+	// complete signals after it has changed Len, so a consumer misses nothing.
+	if c.Len() == 0 && !(c.bells.ringAll() && c.Len() > 0) {
 		return 0
 	}
 	if c.slot != nil {

@@ -35,6 +35,8 @@ type Config struct {
 	QPNum uint64
 	// Extensions enables RFC 7306's operations, whatever startup agrees on.
 	Extensions bool
+	// Transmit is called after TransmitLater: see there. It must not wait.
+	Transmit func()
 }
 
 func orDefault(n int) int {
@@ -95,6 +97,8 @@ type QP struct {
 
 	initiator bool // of MPA startup; set by Start
 
+	sendBell, recvBell doorbell // hang in the completion queues after TransmitLater
+
 	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 
 	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
@@ -134,7 +138,7 @@ func NewQP(c Config) *QP {
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
-	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
+	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD, sendBell: doorbell{ring: c.Transmit}, recvBell: doorbell{ring: c.Transmit}}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
 	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth + 1) // one more for the peer's RTR

@@ -28,6 +28,7 @@ const (
 	keys
 	sharedQueue
 	completions
+	doorbells
 	regions
 	door
 	idle
@@ -45,7 +46,7 @@ const (
 
 var names = [numRanks]string{
 	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
-	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions",
+	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions", "Doorbells",
 	"Regions", "Door", "Idle", "Records", "Live", "Crossovers", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator",
 }
@@ -81,6 +82,7 @@ type (
 	QP          struct{} // a queue pair
 	SharedQueue struct{} // a shared receive queue
 	Completions struct{} // a completion queue
+	Doorbells   struct{} // what waits for the consumers of a completion queue
 )
 
 // Of ddp.
@@ -122,6 +124,7 @@ func (PostRecv) rank() rank    { return postRecv }
 func (QP) rank() rank          { return qp }
 func (SharedQueue) rank() rank { return sharedQueue }
 func (Completions) rank() rank { return completions }
+func (Doorbells) rank() rank   { return doorbells }
 func (Windows) rank() rank     { return windows }
 func (Region) rank() rank      { return region }
 func (Queue) rank() rank       { return queue }

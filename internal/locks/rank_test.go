@@ -31,7 +31,7 @@ func TestRankNames(t *testing.T) {
 		{Borrowed{}, "Borrowed"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Life{}, "Life"}, {ReadBound{}, "ReadBound"}, {Regions{}, "Regions"},
 		{Door{}, "Door"}, {Idle{}, "Idle"}, {Records{}, "Records"}, {Live{}, "Live"}, {Crossovers{}, "Crossovers"},
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},
-		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Windows{}, "Windows"}, {Region{}, "Region"},
+		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Doorbells{}, "Doorbells"}, {Windows{}, "Windows"}, {Region{}, "Region"},
 		{Queue{}, "Queue"}, {Domain{}, "Domain"}, {Keys{}, "Keys"}, {Network{}, "Network"}, {Buffered{}, "Buffered"},
 		{Simulator{}, "Simulator"},
 	} {

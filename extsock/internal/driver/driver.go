@@ -48,6 +48,7 @@ type Driver struct {
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
 	recheck chan struct{} // capacity 1
+	later   putOff        // what Post does not send at once
 	freed   wait.Signal   // Work Requests have completed, so a queue may have room
 
 	idle  idle
@@ -175,6 +176,7 @@ func New(cfg Config) *Driver {
 	d.tx.mpa, d.tx.sendRest = mpa.NewSender(cfg.Agreement), d.sendRest
 	d.tx.fenced.Store(cfg.Fenced)
 	d.life.init()
+	d.later.begin = time.Now()
 	d.rx.awaitsRTR = cfg.ExpectsRTR
 	d.role.init(cfg.Stream.Capabilities().Deadlines)
 	if r := cfg.Receive; r != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// Post adds wr to the send queue, and sends what is queued.
+// Post adds wr to the send queue. It sends what is queued, or puts that off.
 func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 	if err := d.qp.PostSend(wr); err != nil {
 		return asWriteError(d.postError(err))
 	}
-	d.send(wr.Op)
+	d.sendLater(wr)
 	return nil
 }
 
@@ -26,7 +26,7 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 // many were accepted.
 func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequest) error) (int, error) {
 	d.role.oneSided() // some of them may be answered
-	defer d.transmit()
+	defer d.Flush()
 	for i := range wrs {
 		err := mayPost(&wrs[i])
 		if err == nil {
@@ -39,13 +39,18 @@ func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequ
 	return len(wrs), nil
 }
 
-// send sends posted Work Requests. If op has an answer, a goroutine must receive it.
+// send sends posted Work Requests, of which the last is an op.
 func (d *Driver) send(op rdmap.WorkOp) {
+	d.awaitAnswer(op)
+	d.transmit()
+}
+
+// awaitAnswer has a goroutine receive the answer to op, if op has one.
+func (d *Driver) awaitAnswer(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
 		d.role.oneSided()
 	}
-	d.transmit()
 }
 
 // Write is Conn.Write in DDP mode. over is closed when its deadline passes.

@@ -47,6 +47,9 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{
 	case found == waits && (silent || wait.IsClosed(d.cfg.Closed)):
 		in.leave()
 	case found == waits:
+		if d.later.waits() {
+			d.Flush()
+		}
 		result, err := d.await(limit, expired)
 		return result.n, !result.ok && err == nil, err
 	case found == took:

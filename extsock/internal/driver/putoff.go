@@ -1,0 +1,124 @@
+package driver
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A putOff decides whether a posted Work Request waits for those that are about to follow it. One
+// write to TCP then takes them all. Work Requests that wait are sent by
+//
+//   - the Post that fills a batch;
+//   - the program, when it finds a completion queue of the connection empty, waits for one, or
+//     calls anything else that sends or receives;
+//   - the net, a timer, if the program does none of this for netIn.
+//
+// A Work Request waits only if it belongs to a burst: the program has called Post again within
+// burstGap, burstTimes in a row. If the burst before was as long as that, a new burst is expected
+// to be so too, and its first Work Request waits already. So a program that posts one Work Request
+// at a time never waits.
+type putOff struct {
+	begin time.Time
+	last  atomic.Int64 // when the last Post ended, in ns after begin
+	run   atomic.Int32 // the number of Posts in this burst
+	prev  atomic.Int32 // the number of Posts in the burst before
+	count atomic.Int32 // Work Requests that wait
+	bytes atomic.Int64 // of their payload
+
+	armed atomic.Bool // the net is set
+	net   *time.Timer // the goroutine that sets armed owns it
+}
+
+const (
+	burstGap   = 10 * time.Microsecond
+	burstTimes = 4
+	netIn      = 200 * time.Microsecond
+
+	// A batch with so much in it gains nothing from more.
+	maxPutOff      = 64        // Work Requests
+	maxPutOffBytes = 256 << 10 // bytes of payload
+)
+
+// cast sets the net, which calls catch, unless it is set.
+func (p *putOff) cast(catch func()) {
+	if !p.armed.CompareAndSwap(false, true) {
+		return
+	}
+	if p.net == nil { // most connections never need one
+		p.net = time.AfterFunc(netIn, catch)
+	} else {
+		p.net.Reset(netIn)
+	}
+}
+
+func (p *putOff) now() int64 { return int64(time.Since(p.begin)) }
+
+// add notes a posted Work Request with n bytes of payload, and reports whether it waits.
+func (p *putOff) add(n int) bool {
+	now := p.now()
+	if now-p.last.Load() > int64(burstGap) {
+		p.prev.Store(p.run.Swap(0))
+	}
+	p.last.Store(now)
+	if p.run.Add(1) <= burstTimes && p.prev.Load() < burstTimes {
+		return false
+	}
+	return p.count.Add(1) < maxPutOff && p.bytes.Add(int64(n)) < maxPutOffBytes
+}
+
+// waits reports whether a Work Request waits.
+func (p *putOff) waits() bool { return p.count.Load() > 0 }
+
+// sent notes that nothing waits any more. It is called after the transmission, whose time does not
+// count as a pause of the program.
+func (p *putOff) sent() {
+	p.count.Store(0)
+	p.bytes.Store(0)
+	p.last.Store(p.now())
+}
+
+// sendLater sends wr, which has been posted, now or later.
+func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
+	p := &d.later
+	if wr.CQ != nil || !p.add(payloadLen(wr)) {
+		d.send(wr.Op)
+		p.sent()
+		return
+	}
+	d.awaitAnswer(wr.Op)
+	d.qp.TransmitLater()
+	p.cast(d.catch)
+}
+
+// payloadLen returns the number of bytes of payload that wr sends.
+func payloadLen(wr *rdmap.WorkRequest) (n int) {
+	if wr.Op == rdmap.WorkRead {
+		return 0
+	}
+	n = len(wr.Data)
+	for _, b := range wr.Gather {
+		n += len(b)
+	}
+	return n
+}
+
+// Flush sends the Work Requests that Post has put off. It never waits.
+func (d *Driver) Flush() {
+	d.transmit()
+	d.later.sent()
+}
+
+// catch is called by the net.
+func (d *Driver) catch() {
+	p := &d.later
+	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
+	switch pause := p.now() - p.last.Load(); {
+	case !d.wanted():
+	case pause < int64(netIn): // the burst goes on
+		p.cast(d.catch)
+	default:
+		d.Flush()
+	}
+}
