@@ -97,7 +97,8 @@ type QP struct {
 
 	initiator bool // of MPA startup; set by Start
 
-	sendBell, recvBell doorbell // hang in the completion queues after TransmitLater
+	sendBell doorbell // hangs in SendCQ after TransmitLater
+	recvBell doorbell // and this one in RecvCQ
 
 	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 
