@@ -52,7 +52,9 @@ type socket struct {
 	// Only the reader uses these. There is one reader at a time.
 	off          uint64        // bytes that ReadSegment has read
 	lender       toe.Lender    // for tryRead, during ReadSegment
-	patience     time.Duration // for tryRead
+	patience     time.Duration // for isPatient
+	since        time.Time     // for isPatient: when it began; zero if it has not
+	short        bool          // the last read brought few bytes
 	readN        int           // from tryRead
 	readErr      error         // from tryRead
 	pendingCount uint32        // from countPending
@@ -101,7 +103,7 @@ func (s *socket) init(c sysConn, network string) {
 // ReadSegment tries to read before it waits, and holds no buffer while it waits.
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
-	s.lender, s.patience, s.readN, s.readErr = l, patience, 0, nil
+	s.lender, s.patience, s.since, s.readN, s.readErr = l, patience, time.Time{}, 0, nil
 	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
 	if err != nil {
@@ -118,33 +120,39 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
 	p := s.lender.Lend()
-	patience, begin := s.patience, time.Time{}
-	s.patience = 0
-	if patience > 0 {
-		begin = time.Now()
-	}
 	for {
-		// This read is the one that package net uses. The read of package unix would tell the race
-		// detector of another order, which does not follow the writes reported by package net and
-		// raceRead.
-		n, err := syscall.Read(int(fd), p)
+		n, errno := read(int(fd), p, s.short)
 		switch {
-		case err == unix.EINTR:
+		case errno == unix.EINTR:
 			continue
-		case err == unix.EAGAIN && patience > 0 && time.Since(begin) < patience:
+		case errno == unix.EAGAIN && s.isPatient():
 			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
-		case err == unix.EAGAIN:
+		case errno == unix.EAGAIN:
 			s.lender.TakeBack()
 			return false
-		case err != nil:
-			s.readErr = s.opError("read", os.NewSyscallError("read", err))
+		case errno != 0:
+			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
-		s.readN = max(n, 0)
+		s.readN, s.short = n, n < shortLen
 		return true
 	}
+}
+
+// isPatient reports whether the reader looks again. Its time begins with the first call.
+func (s *socket) isPatient() bool {
+	switch {
+	case s.patience == 0:
+		return false
+	case s.since.IsZero():
+		s.since = time.Now()
+	case time.Since(s.since) >= s.patience:
+		s.patience = 0
+		return false
+	}
+	return true
 }
 
 // remember records a failure of the connection. When the kernel shows a plain end of stream after a

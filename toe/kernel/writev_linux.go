@@ -57,12 +57,11 @@ var writers = sync.Pool{New: func() any {
 // writev writes until the batch is written, the send buffer is full, or an error occurs.
 func (w *writer) writev(fd uintptr) {
 	for w.fill() {
-		n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd,
-			uintptr(unsafe.Pointer(&w.iovecs[w.first])), uintptr(w.end-w.first))
+		n, errno := write(fd, w.iovecs[w.first:w.end])
 		switch errno {
 		case 0:
-			w.n += int(n)
-			w.drop(int(n))
+			w.n += n
+			w.drop(n)
 		case unix.EINTR:
 		case unix.EAGAIN:
 			return
@@ -71,6 +70,27 @@ func (w *writer) writev(fd uintptr) {
 			return
 		}
 	}
+}
+
+// shortLen is the number of bytes below which a system call is short. The scheduler does not learn
+// of short calls: see read.
+const shortLen = 16 << 10
+
+// write writes once. A write of one slice is cheaper than a writev.
+func write(fd uintptr, vec []unix.Iovec) (n int, errno syscall.Errno) {
+	var r uintptr
+	switch first := &vec[0]; {
+	case len(vec) > 1:
+		r, _, errno = unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(first)), uintptr(len(vec)))
+	case first.Len < shortLen:
+		r, _, errno = unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len))
+	default:
+		r, _, errno = unix.Syscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len))
+	}
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(r), 0
 }
 
 // fill makes iovecs of the next slices if none are left. It returns false if no bytes are left.
