@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"extsock/internal/observe":    {"internal/dissect", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
-	"extsock/internal/startup":    {"toe", "mpa", "internal/locks"},
+	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},

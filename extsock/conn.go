@@ -34,7 +34,7 @@ type Conn struct {
 	writeDeadline wait.Deadline
 
 	startup *startup.Handshake // the phase that the connection has reached
-	closed  <-chan struct{}    // startup closes it when the connection is closed
+	closed  *wait.Latch        // startup sets it when the connection is closed
 
 	// peer is what startup learned about the peer. The Peer that it points to never changes. Before
 	// startup it is the zero Peer.
@@ -161,7 +161,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.writePlain(p)
 }
 
-func (c *Conn) isClosed() bool { return wait.IsClosed(c.closed) }
+func (c *Conn) isClosed() bool { return c.closed.IsSet() }
 
 // Close closes the connection. A second Close returns net.ErrClosed.
 //

@@ -127,7 +127,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 		}
 		select {
 		case <-e.Over:
-		case <-c.closed:
+		case <-c.closed.Done():
 		case <-d.Done():
 			return false, os.ErrDeadlineExceeded
 		}
@@ -187,7 +187,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	}
 	select {
 	case <-over:
-	case <-c.closed:
+	case <-c.closed.Done():
 		err = net.ErrClosed
 	case <-ctx.Done():
 		err = ctx.Err()

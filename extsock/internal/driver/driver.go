@@ -34,11 +34,10 @@ type Driver struct {
 	stream toe.Stream // from cfg
 	qp     *rdmap.QP  // from cfg
 
-	life life
-	// silent is closed when nothing more will arrive. Goroutines wait on silent for intakeOver.
-	silent chan struct{}
-	rx     rx // the receive role guards it
-	tx     tx // the transmit token guards it
+	life   life
+	silent wait.Latch // nothing more will arrive; goroutines wait on it for intakeOver
+	rx     rx         // the receive role guards it
+	tx     tx         // the transmit token guards it
 	role   role
 	bound  readBound
 
@@ -82,7 +81,7 @@ type Config struct {
 	IdleTimeout  time.Duration // 0: none
 	Crossover    int           // as Config.Crossover of package extsock
 
-	Closed <-chan struct{} // closed by Conn.Close
+	Closed *wait.Latch // Conn.Close sets it; nil: nothing does
 
 	Taps     *observe.Taps         // nil: none
 	Trace    *observe.Trace        // nil: no trace
@@ -169,16 +168,21 @@ func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
 		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
-		silent: make(chan struct{}), recheck: make(chan struct{}, 1),
-		rx: rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
+		recheck: make(chan struct{}, 1),
+		rx:      rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
 	}
 	d.tx.token.init()
 	d.tx.mpa, d.tx.sendRest = mpa.NewSender(cfg.Agreement), d.sendRest
 	d.tx.fenced.Store(cfg.Fenced)
 	d.life.init()
+	d.silent.Init()
 	d.later.begin = time.Now()
 	d.rx.awaitsRTR = cfg.ExpectsRTR
 	d.role.init(cfg.Stream.Capabilities().Deadlines)
+	if cfg.Closed == nil {
+		d.cfg.Closed = new(wait.Latch)
+		d.cfg.Closed.Init()
+	}
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		if r.Stream != nil {

@@ -26,6 +26,7 @@ type inbox struct {
 	size   int           // the maximum length of a message in bytes, with that header
 	ready  chan struct{} // capacity 1: the waiting Read has something
 	turn   chan struct{} // capacity 1: a Read has returned, so the next Read may begin
+	queued atomic.Bool   // more than one Read has waited at a time
 
 	look   atomic.Uint64 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer

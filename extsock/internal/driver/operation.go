@@ -170,10 +170,10 @@ func (d *Driver) completionError(done rdmap.Completion) error {
 // has not ended.
 func (d *Driver) endError() error {
 	err := d.why()
-	if err == nil && wait.IsClosed(d.silent) {
+	if err == nil && d.silent.IsSet() {
 		return net.ErrClosed
 	}
-	if err == io.EOF && wait.IsClosed(d.cfg.Closed) { //nolint:errorlint // set by the driver as it is
+	if err == io.EOF && d.cfg.Closed.IsSet() { //nolint:errorlint // set by the driver as it is
 		return net.ErrClosed
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -16,12 +17,13 @@ const pairCloseTimeout = 5 * time.Second
 // streamPair returns the two ends of a connection in stream mode. end closes an end as Conn.Close
 // does.
 func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
-	closed := make(map[*Driver]chan struct{})
+	closed := make(map[*Driver]*wait.Latch)
 	start := func(s toe.Stream) *Driver {
 		domain := new(ddp.Domain)
 		qp := rdmap.NewQP(rdmap.Config{Domain: domain, QPNum: 1, IRD: 2, ORD: 2})
 		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2})
-		c := make(chan struct{})
+		c := new(wait.Latch)
+		c.Init()
 		const window, size = 32, 64 << 10
 		p := New(Config{
 			Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, IRD: 2, ORD: 2}, CloseTimeout: pairCloseTimeout, Closed: c,
@@ -37,7 +39,7 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 	}
 	a, b = start(sa), start(sb)
 	return a, b, func(p *Driver) error {
-		close(closed[p])
+		closed[p].Set()
 		return p.Close()
 	}
 }

@@ -14,12 +14,11 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	if len(b) == 0 && in.framed {
 		return 0, nil // as TCP's Read, whatever the deadline
 	}
-	expired := limit.Done()
-	if wait.IsClosed(expired) {
+	if limit.IsOver() {
 		return 0, os.ErrDeadlineExceeded
 	}
 	for {
-		n, again, err := d.readOnce(b, limit, expired)
+		n, again, err := d.readOnce(b, limit)
 		if !again {
 			return n, err
 		}
@@ -28,36 +27,36 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 
 // readOnce looks into the inbox, and waits if it is empty. again says that Read must look again:
 // another Read was under way, or a message came that did not go to b.
-func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{}) (n int, again bool, err error) {
+func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, err error) {
 	in := d.in
 	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
 	// end.
-	silent := wait.IsClosed(d.silent)
+	silent := d.silent.IsSet()
 	found, t := in.begin(b)
 	if found == behind {
 		select {
 		case <-in.turn:
 			return 0, true, nil
-		case <-expired:
+		case <-limit.Done():
 			return 0, false, os.ErrDeadlineExceeded
 		}
 	}
-	defer wait.Wake(in.turn) // another Read may wait for its turn
+	defer in.nextTurn()
 	switch {
-	case found == waits && (silent || wait.IsClosed(d.cfg.Closed)):
+	case found == waits && (silent || d.cfg.Closed.IsSet()):
 		in.leave()
 	case found == waits:
 		if d.later.waits() {
 			d.Flush()
 		}
-		result, err := d.await(limit, expired)
+		result, err := d.await(limit)
 		return result.n, !result.ok && err == nil, err
 	case found == took:
 		d.count.read(&d.count.Copied, t.n)
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
-	case wait.IsClosed(d.cfg.Closed):
+	case d.cfg.Closed.IsSet():
 		return t.n, false, net.ErrClosed
 	case found == took:
 		return t.n, false, nil
@@ -69,10 +68,10 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline, expired <-chan struct{
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the
 // connection ends.
-func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result readResult, err error) {
+func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
 	in := d.in
-	d.role.beginWait(d.role.lends && !limit.IsSet())
-	for err == nil && !result.over && !in.has() && !wait.IsClosed(d.silent) && !wait.IsClosed(d.cfg.Closed) {
+	began := d.role.beginWait(d.role.lends && !limit.IsSet())
+	for err == nil && !result.over && !in.has() && !d.silent.IsSet() && !d.cfg.Closed.IsSet() {
 		var drove bool
 		if drove, result = d.drive(limit); drove {
 			continue
@@ -80,13 +79,13 @@ func (d *Driver) await(limit *wait.Deadline, expired <-chan struct{}) (result re
 		select {
 		case <-in.ready:
 		case <-d.role.offer:
-		case <-d.silent:
-		case <-d.cfg.Closed:
-		case <-expired:
+		case <-d.silent.Done():
+		case <-d.cfg.Closed.Done():
+		case <-limit.Done():
 			err = os.ErrDeadlineExceeded
 		}
 	}
-	d.role.endWait()
+	d.role.endWait(began)
 	if !result.over {
 		result = in.leave()
 	}

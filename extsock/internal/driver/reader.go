@@ -47,6 +47,7 @@ func (in *inbox) begin(p []byte) (outcome, taking) {
 	defer in.unlock()
 	switch {
 	case in.reader.waiting:
+		in.queued.Store(true)
 		return behind, taking{}
 	case in.first < len(in.unread):
 		return took, in.takeLocked(p)
@@ -55,6 +56,13 @@ func (in *inbox) begin(p []byte) (outcome, taking) {
 	}
 	in.reader = reader{waiting: true, want: p}
 	return waits, taking{}
+}
+
+// nextTurn wakes a Read that has found this one waiting, if there may be one.
+func (in *inbox) nextTurn() {
+	if in.queued.Load() {
+		wait.Wake(in.turn)
+	}
 }
 
 // takeLocked moves bytes of unread messages to p.

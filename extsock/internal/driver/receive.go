@@ -25,11 +25,11 @@ func (d *Driver) receive() {
 	}
 	d.freed.Broadcast()
 	if d.closing() {
-		close(d.silent)
+		d.silent.Set()
 		d.linger()
 	} else {
 		d.peerEnded(d.rx.err)
-		close(d.silent)
+		d.silent.Set()
 	}
 	d.protect(func() { d.captureArrived(true) })
 	if d.tx.fenced.Load() { // the fence will never open

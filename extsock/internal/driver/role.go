@@ -44,6 +44,7 @@ type role struct {
 
 	armed    atomic.Bool // the sentinel is set
 	sentinel *time.Timer
+	slow     atomic.Bool // the last wait of a Read was long
 }
 
 // The holders of the role.
@@ -57,6 +58,7 @@ const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
 	quickTimes = 4                      // after so many quick waits in a row a Read may take the role
 	sentinelIn = 20 * time.Millisecond
+	slowWait   = sentinelIn / 4
 )
 
 // init gives the role to the home goroutine.
@@ -73,19 +75,24 @@ func (r *role) init(lends bool) {
 func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
 func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 
-// beginWait begins the wait of a Read. mayTake says whether the Read may take the role.
-func (r *role) beginWait(mayTake bool) {
+// beginWait begins the wait of a Read, and returns when that was. mayTake says whether the Read may
+// take the role.
+func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	r.waiting.Add(1)
-	if mayTake && time.Since(r.begin)-time.Duration(r.left.Load()) < quick {
+	began = time.Since(r.begin)
+	if mayTake && began-time.Duration(r.left.Load()) < quick {
 		r.streak.Add(1)
 	} else {
 		r.streak.Store(0)
 	}
+	return began
 }
 
-// endWait ends the wait of a Read.
-func (r *role) endWait() {
-	r.left.Store(int64(time.Since(r.begin)))
+// endWait ends the wait of a Read that began then.
+func (r *role) endWait(began time.Duration) {
+	now := time.Since(r.begin)
+	r.slow.Store(now-began > slowWait)
+	r.left.Store(int64(now))
 	r.waits.Add(1)
 	r.waiting.Add(-1)
 }
@@ -125,6 +132,15 @@ func (r *role) yield() {
 
 // take gives the role to holder if it is vacant.
 func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
+
+// calm stops the sentinel for a Read that has the role and will probably wait for long. Otherwise
+// the sentinel would go off meanwhile, find nothing to do, and be set again when the Read leaves.
+// For a quick Read it is cheaper to leave it set.
+func (r *role) calm() {
+	if r.slow.Load() && r.armed.Load() && r.sentinel.Stop() {
+		r.armed.Store(false)
+	}
+}
 
 // leave makes the role vacant. If hurry is set, or an operation has come that the program takes no
 // part in, the home goroutine takes the role now.
@@ -178,10 +194,11 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
-	if d.in.has() || d.closing() || wait.IsClosed(d.cfg.Closed) || limit.IsSet() || d.rx.intake != intakeOpen {
+	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.IsSet() || d.rx.intake != intakeOpen {
 		r.leaveRead(true)
 		return false, readResult{}
 	}
+	r.calm()
 	d.receiveOnce(true)
 	result, d.rx.result = d.rx.result, readResult{}
 	r.leaveRead(d.rx.intake != intakeOpen)

@@ -64,10 +64,9 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	r.leave(false)
 	<-r.recall                 // the home goroutine is called, and does not come
 	for range quickTimes + 1 { // then the Reads are quick
-		r.beginWait(true)
-		r.endWait()
+		r.endWait(r.beginWait(true))
 	}
-	r.beginWait(true)
+	began := r.beginWait(true)
 	if !r.take(roleReader) {
 		t.Fatal("the role is not vacant")
 	}
@@ -76,7 +75,7 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 		t.Fatal("two Reads have the role")
 	}
 	r.leaveRead(false)
-	r.endWait()
+	r.endWait(began)
 	select {
 	case <-r.offer:
 	case <-r.recall:

@@ -171,14 +171,22 @@ func (s *byteStream) reap() {
 
 // +checklocks:s.mu
 func (s *byteStream) reapLocked() {
+	var done [1]rdmap.Completion
+	s.tx.Completed(done[:s.first.Poll(done[:])])
+	if s.tx.IsWaiting() {
+		s.reapManyLocked()
+	}
+}
+
+// reapManyLocked is the rest of reapLocked when more than one request was posted. It is apart
+// because its array is large, and a short Write does not need it.
+//
+// +checklocks:s.mu
+func (s *byteStream) reapManyLocked() {
 	var done [16]rdmap.Completion
-	for {
-		n := s.first.Poll(done[:1])
-		n += s.cq.Poll(done[n:])
+	for n := len(done); n == len(done); {
+		n = s.cq.Poll(done[:])
 		s.tx.Completed(done[:n])
-		if n < len(done) {
-			return
-		}
 	}
 }
 

@@ -21,11 +21,13 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	var round, over atomic.Int64 // the present round, and the last whose message was delivered
 	inboxes := make([]*inbox, rounds)
 	drivers := make([]*Driver, rounds)
-	silent := make(chan struct{})
+	var closed wait.Latch
+	closed.Init()
 	for i := range rounds {
 		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
-		p := &Driver{in: in, silent: silent, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p := &Driver{in: in, cfg: Config{Closed: &closed}, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p.silent.Init()
 		p.role.holder.Store(roleHome)
 		inboxes[i] = in
 		drivers[i] = p

@@ -292,7 +292,7 @@ func (w *streamWriter) errLocked() error {
 	if w.d.bytes.writeErr != nil {
 		return w.d.bytes.writeErr
 	}
-	if wait.IsClosed(w.d.life.ending) {
+	if w.d.life.state() != lifeOpen {
 		return asWriteError(w.d.why())
 	}
 	return nil

@@ -3,6 +3,8 @@ package startup
 import (
 	"net"
 	"time"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
 // A Closing says what the Close of a connection must do.
@@ -42,7 +44,7 @@ func (h *Handshake) Close() Closing {
 			h.owner = ownedByItself
 		}
 	}
-	close(h.closed)
+	h.closed.Set()
 	switch {
 	case p == DDP || p == Terminating:
 		return CloseDriver
@@ -71,18 +73,11 @@ func (h *Handshake) StreamClosed() {
 	h.half = nil
 }
 
-// Closed returns a channel that is closed when the connection is.
-func (h *Handshake) Closed() <-chan struct{} { return h.closed }
+// Closed returns the Latch that says whether the connection is closed.
+func (h *Handshake) Closed() *wait.Latch { return &h.closed }
 
 // IsClosed reports whether the connection is closed.
-func (h *Handshake) IsClosed() bool {
-	select {
-	case <-h.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (h *Handshake) IsClosed() bool { return h.closed.IsSet() }
 
 // IsGivenUp reports whether the connection is closed and nobody sees its startup to an end.
 func (h *Handshake) IsGivenUp() bool {
@@ -100,7 +95,7 @@ func (h *Handshake) isGivenUpLocked() bool { return h.IsClosed() && h.owner != o
 // +checklocks:h.mu
 func (h *Handshake) abandonLocked() {
 	if !h.IsClosed() {
-		close(h.closed)
+		h.closed.Set()
 	}
 }
 

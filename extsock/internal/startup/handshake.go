@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
@@ -51,9 +52,9 @@ const firstWait = time.Second
 type Handshake struct {
 	stream toe.Stream
 	cfg    Config
-	// closed is closed, with mu held, when the connection is. It is no phase, because startup that
-	// belongs to a Listener goes on after Close, through its remaining phases.
-	closed chan struct{}
+	// closed is set, with mu held, when the connection is closed. It is no phase, because startup
+	// that belongs to a Listener goes on after Close, through its remaining phases.
+	closed wait.Latch
 	phase  atomic.Int32 // a Phase; setPhase changes it with mu held, and calls in DDP mode read it without
 	// isAhead says that ahead or aheadErr is set. Each Read in TCP mode looks at it without mu.
 	isAhead atomic.Bool
@@ -102,7 +103,8 @@ const (
 
 // New returns the Handshake of a connection that has just begun.
 func New(s toe.Stream, cfg Config) *Handshake {
-	h := &Handshake{stream: s, cfg: cfg, closed: make(chan struct{})}
+	h := &Handshake{stream: s, cfg: cfg}
+	h.closed.Init()
 	if cfg.Off {
 		h.phase.Store(int32(Plain)) // no transition: this is where it begins
 	}

@@ -83,7 +83,7 @@ func (h *Handshake) AwaitDelay(ctx context.Context, d, most time.Duration) error
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-h.closed:
+	case <-h.closed.Done():
 		return net.ErrClosed
 	}
 }

@@ -96,6 +96,9 @@ func (d *Deadline) expiredLocked() chan struct{} {
 // IsSet reports whether there is a deadline, in the past or in the future.
 func (d *Deadline) IsSet() bool { return d.limited.Load() }
 
+// IsOver reports whether the deadline has passed.
+func (d *Deadline) IsOver() bool { return d.IsSet() && IsClosed(d.Done()) }
+
 // IsClosed reports whether c is closed. Nothing may be sent to c.
 func IsClosed(c <-chan struct{}) bool {
 	select {
