@@ -58,6 +58,11 @@ func (d *Driver) Write(b []byte, over <-chan struct{}) (int, error) {
 	if d.writer != nil {
 		return d.writer.write(b, over)
 	}
+	return d.writeMessage(b, over)
+}
+
+// writeMessage sends b as one message.
+func (d *Driver) writeMessage(b []byte, over <-chan struct{}) (int, error) {
 	_, err := d.Do(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: b}, over, nil)
 	if err != nil && err != errDetached { //nolint:errorlint // as do returns it
 		return 0, asWriteError(err)

@@ -163,8 +163,9 @@ func (s *byteStream) reap() {
 	s.mu.Lock()
 	s.reapLocked()
 	_, owns := s.tx.Write()
+	waits := s.writing
 	s.unlock()
-	if !owns { // otherwise the Write waits for more Completions
+	if waits && !owns { // if it owns requests, the Write waits for more Completions
 		wait.Wake(s.room)
 	}
 }
