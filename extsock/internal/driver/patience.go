@@ -11,7 +11,9 @@ import (
 // the largest part of a short round trip.
 //
 // One goroutine of the process polls at a time, and only on a connection where polling was worth
-// its cost recently. The receive role guards it.
+// its cost recently, and where the last wait was short. In a process that is busy with many
+// connections each of them waits long, and a goroutine that polls would keep the others from
+// running. The receive role guards it.
 type patience struct {
 	mine bool // this connection's Read is the one that polls
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
@@ -21,6 +23,7 @@ type patience struct {
 
 const (
 	patienceTime = 50 * time.Microsecond
+	shortWait    = 2 * patienceTime // because a wait without polling ends with a wake-up
 	maxLuck      = 4
 	unlucky      = 64 // so many waits do not poll after polling was not rewarded
 )
@@ -28,8 +31,12 @@ const (
 // patient says that a goroutine of this process polls.
 var patient atomic.Bool
 
-// begin returns how long the Read may poll. 0 means that it must not.
-func (p *patience) begin() time.Duration {
+// begin returns how long the Read may poll. 0 means that it must not. waited is how long the last
+// wait was.
+func (p *patience) begin(waited time.Duration) time.Duration {
+	if waited > shortWait {
+		return 0
+	}
 	if p.luck < 0 {
 		p.luck++
 		return 0

@@ -15,10 +15,13 @@ func TestPatience(t *testing.T) {
 		}
 	}
 	var a, b patience
-	if a.begin() == 0 {
+	if a.begin(shortWait+1) != 0 {
+		t.Fatal("patience after a long wait")
+	}
+	if a.begin(0) == 0 {
 		t.Fatal("no patience at first")
 	}
-	if b.begin() != 0 {
+	if b.begin(0) != 0 {
 		t.Error("two have it at once")
 	}
 	b.end(true) // b did not poll
@@ -27,19 +30,19 @@ func TestPatience(t *testing.T) {
 	}
 	a.end(true)
 	for range 10 * maxLuck {
-		if a.begin() == 0 {
+		if a.begin(0) == 0 {
 			t.Fatal("no patience where it was rewarded")
 		}
 		a.end(true)
 	}
 	for i := range maxLuck + 1 {
-		if a.begin() == 0 {
+		if a.begin(0) == 0 {
 			t.Fatalf("no patience after it was in vain %d times", i)
 		}
 		a.end(false)
 	}
 	waits := 0
-	for a.begin() == 0 {
+	for a.begin(0) == 0 {
 		a.end(true)
 		waits++
 	}

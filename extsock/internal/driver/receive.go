@@ -139,7 +139,7 @@ func (d *Driver) endUnsound() {
 func (d *Driver) readSegment() (n int, off uint64, err error) {
 	var patience time.Duration
 	if d.role.isReaders() {
-		patience = d.rx.patience.begin()
+		patience = d.rx.patience.begin(d.role.lastWait())
 	}
 	n, off, err = d.stream.ReadSegment(d, patience)
 	d.rx.patience.end(err == nil)

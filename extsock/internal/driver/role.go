@@ -44,7 +44,7 @@ type role struct {
 
 	armed    atomic.Bool // the sentinel is set
 	sentinel *time.Timer
-	slow     atomic.Bool // the last wait of a Read was long
+	waited   atomic.Int64 // how long the last wait of a Read was, in ns
 }
 
 // The holders of the role.
@@ -91,7 +91,7 @@ func (r *role) beginWait(mayTake bool) (began time.Duration) {
 // endWait ends the wait of a Read that began then.
 func (r *role) endWait(began time.Duration) {
 	now := time.Since(r.begin)
-	r.slow.Store(now-began > slowWait)
+	r.waited.Store(int64(now - began))
 	r.left.Store(int64(now))
 	r.waits.Add(1)
 	r.waiting.Add(-1)
@@ -133,11 +133,14 @@ func (r *role) yield() {
 // take gives the role to holder if it is vacant.
 func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
 
+// lastWait returns how long the last wait of a Read was.
+func (r *role) lastWait() time.Duration { return time.Duration(r.waited.Load()) }
+
 // calm stops the sentinel for a Read that has the role and will probably wait for long. Otherwise
 // the sentinel would go off meanwhile, find nothing to do, and be set again when the Read leaves.
 // For a quick Read it is cheaper to leave it set.
 func (r *role) calm() {
-	if r.slow.Load() && r.armed.Load() && r.sentinel.Stop() {
+	if r.lastWait() > slowWait && r.armed.Load() && r.sentinel.Stop() {
 		r.armed.Store(false)
 	}
 }

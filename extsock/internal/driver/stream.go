@@ -244,7 +244,7 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 	if err := s.tx.Credit(a.Credits); err != nil {
 		return err
 	}
-	if a.Credits > 0 || a.Kind == bytestream.Grant {
+	if s.writing && (a.Credits > 0 || a.Kind == bytestream.Grant) {
 		wait.Wake(s.room)
 	}
 	return nil
