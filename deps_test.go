@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/toetest":           {"toe"},
 	"mpa":                   {"mpa/internal/crc32c"},
-	"mpa/internal/crc32c":   {},
+	"mpa/internal/crc32c":   {"internal/cpuid"},
 	"ddp":                   {"internal/locks"},
 	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks"},
 
@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/nopanic":   {"extsock"},
 	"internal/testmode":  {},
 	"internal/locks":     {},
+	"internal/cpuid":     {},
 	"internal/prototest": {},
 
 	"conformance":                     {"*"},
@@ -107,7 +108,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "rdmap", "internal/rdmaphdr", "extsock/internal/bytestream"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "rdmap", "internal/rdmaphdr", "internal/cpuid", "extsock/internal/bytestream"}
 	forbidden = []string{"time", "net", "os"}
 )
 

@@ -1,6 +1,10 @@
 package crc32c
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/rddp/rddp/internal/cpuid"
+)
 
 const (
 	sse    kernel = 1 + iota // PCLMULQDQ: 4 lanes of 128 bits
@@ -32,21 +36,13 @@ func kernels() []kernel {
 // hasVPCLMULQDQ returns bit 10 of ECX in CPUID leaf 7. The CPU must have that leaf; one with AVX2
 // has it.
 func hasVPCLMULQDQ() bool {
-	_, _, c, _ := cpuid(7, 0)
+	_, _, c, _ := cpuid.ID(7, 0)
 	return c>>10&1 == 1
 }
 
 // prefetch reports whether UpdateCold prefetches. On an Intel CPU (Sapphire Rapids) that made cold
 // data faster. On an AMD CPU (Zen 4) it made them slower.
-var prefetch = isIntel()
-
-func isIntel() bool {
-	_, b, c, d := cpuid(0, 0)
-	return b == 'G'|'e'<<8|'n'<<16|'u'<<24 && d == 'i'|'n'<<8|'e'<<16|'I'<<24 && c == 'n'|'t'<<8|'e'<<16|'l'<<24
-}
-
-// cpuid returns the registers EAX, EBX, ECX and EDX that the CPUID instruction sets for this leaf.
-func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
+var prefetch = cpuid.IsIntel()
 
 func (k kernel) update(crc uint32, p []byte, cold bool) uint32 {
 	switch k {

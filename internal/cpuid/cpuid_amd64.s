@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
-TEXT ·cpuid(SB), NOSPLIT, $0-24
+// func ID(leaf, subleaf uint32) (a, b, c, d uint32)
+TEXT ·ID(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX
 	MOVL subleaf+4(FP), CX
 	CPUID
