@@ -32,7 +32,8 @@ var mayImport = map[string][]string{
 	"toe/toetest":           {"toe"},
 	"mpa":                   {"mpa/internal/crc32c"},
 	"mpa/internal/crc32c":   {"internal/cpuid"},
-	"ddp":                   {"internal/locks"},
+	"ddp":                   {"ddp/internal/place", "internal/locks"},
+	"ddp/internal/place":    {"internal/cpuid"},
 	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks"},
 
 	"extsock": {
@@ -108,7 +109,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "rdmap", "internal/rdmaphdr", "internal/cpuid", "extsock/internal/bytestream"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/cpuid", "extsock/internal/bytestream"}
 	forbidden = []string{"time", "net", "os"}
 )
 
@@ -291,7 +292,7 @@ func decode[T any](t *testing.T, values *[]T, args ...string) {
 // TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which
 // may make a test shorter but not skip it, or end it early.
 func TestShortLeavesNothingOut(t *testing.T) {
-	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "rdmap", "extsock", "toe", "toe/*"} {
+	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*"} {
 		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", pattern, err)

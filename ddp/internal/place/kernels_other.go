@@ -1,0 +1,16 @@
+//go:build !amd64
+
+package place
+
+// cached and pastCache are the kernels of Copy and CopyPastCache.
+const (
+	cached    = plain
+	pastCache = plain
+)
+
+func kernels() []kernel { return []kernel{plain} }
+
+func (k kernel) String() string { return "plain" }
+
+// move copies src to dst.
+func (k kernel) move(dst, src []byte) { copy(dst, src) }
