@@ -6,15 +6,11 @@ import (
 )
 
 var (
-	// ErrRsvdULPChanged means that a segment has another RsvdULP byte than the first segment of its
-	// message. The Receiver's error is then an [*Error] with [CodeULP] that wraps
-	// ErrRsvdULPChanged.
-	ErrRsvdULPChanged = errors.New("ddp: RsvdULP changes inside a message")
-
 	// ErrMisaligned means that the address of a 64-bit word is not a multiple of 8.
 	ErrMisaligned = errors.New("ddp: 64-bit word is not aligned to 8 bytes")
 
 	errBufferModel      = errors.New("ddp: header belongs to the other buffer model")
+	errRsvdULPChanged   = errors.New("ddp: RsvdULP changes inside a message")
 	errRegionLength     = errors.New("ddp: a Region has 1 to 2^32-1 bytes")
 	errNotInvalidatable = errors.New("ddp: STag is not one that a peer may invalidate")
 )
@@ -36,8 +32,8 @@ const (
 	CodeTooLong       Code = 0x205 // the message is longer than the Untagged Buffer
 
 	// CodeULP is not a number of the RFC. It means that DDP refused the segment for a reason that
-	// has no number. The error wraps [ErrRsvdULPChanged], or the error that [ReceiverConfig].Admit
-	// returned.
+	// has no number. The error wraps the error that [ReceiverConfig].Admit returned. If Admit
+	// returned none, the segment has another RsvdULP byte than the first segment of its message.
 	CodeULP Code = 0xFFFF
 
 	codeLocalCatastrophic Code = 0x000

@@ -40,7 +40,7 @@ func (r *Receiver) placeTagged(s *segment) error {
 		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
 		m.begun = true
 	} else if m.RsvdULP != h.RsvdULP {
-		return ErrRsvdULPChanged
+		return errRsvdULPChanged
 	}
 	// "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
 	// §5.2) Likewise the fields of a segment without payload in a longer message are not checked
@@ -105,7 +105,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return &Error{Code: codeMSNRange}
 	}
 	if m.begun && m.RsvdULP != h.RsvdULP {
-		return ErrRsvdULPChanged
+		return errRsvdULPChanged
 	}
 	if !m.begun {
 		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN, Bound: m.isBound}

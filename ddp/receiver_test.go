@@ -140,8 +140,8 @@ func TestReceiverRsvdULPChanges(t *testing.T) {
 			t.Error("message delivered")
 		}
 		var e *Error
-		if err := p.r.Err(); !errors.Is(err, ErrRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
-			t.Fatalf("Err = %v, want ErrRsvdULPChanged in an Error with CodeULP", err)
+		if err := p.r.Err(); !errors.Is(err, errRsvdULPChanged) || !errors.As(err, &e) || e.Code != CodeULP {
+			t.Fatalf("Err = %v, want errRsvdULPChanged in an Error with CodeULP", err)
 		}
 		if header, n := e.Header, e.SegmentLen; !bytes.Equal(header, segments[1][:headerLen(segments[1])]) || n != len(segments[1]) {
 			t.Errorf("Segment = %x, %d", header, n)

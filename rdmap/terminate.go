@@ -182,11 +182,11 @@ func codeOf(err error) (code TerminateCode, ok bool) {
 	var segment *ddp.Error
 	var below terminateCoder
 	switch {
-	case errors.Is(err, ddp.ErrRsvdULPChanged):
-		return codeOpcode, true // the opcode changed inside a message; the RFCs have no code for that
-	case errors.As(err, &own):
+	case errors.As(err, &own): // DDP wraps it if admit returned it
 		return own.Code, true
-	case errors.As(err, &segment) && segment.Code != ddp.CodeULP:
+	case errors.As(err, &segment) && segment.Code == ddp.CodeULP:
+		return codeOpcode, true // the opcode changed inside a message; the RFCs have no code for that
+	case errors.As(err, &segment):
 		return codeOfDDP(segment.Code), true
 	case errors.As(err, &below):
 		return makeCode(below.TerminateCode()), true

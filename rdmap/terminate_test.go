@@ -243,7 +243,7 @@ func TestTerminateFor(t *testing.T) {
 			"1201 c000 0012 4143 00000000 00000000 00000001 00000000"},
 		{"refused by Admit", &ddp.Error{Code: ddp.CodeULP, Err: operationError(codeVersion, "x"), Header: tagged, SegmentLen: 22},
 			"0205 c000 0016 c140 deadbe00 0000000000001000"},
-		{"opcode changed", &ddp.Error{Code: ddp.CodeULP, Err: ddp.ErrRsvdULPChanged, Header: tagged, SegmentLen: 22},
+		{"opcode changed", &ddp.Error{Code: ddp.CodeULP, Err: errors.New("RsvdULP changes"), Header: tagged, SegmentLen: 22},
 			"0206 c000 0016 c140 deadbe00 0000000000001000"},
 		{"MPA closed", codedError{2, 0, 1}, ""},
 		{"MPA CRC", codedError{2, 0, 2}, "2002 0000"},
