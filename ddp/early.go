@@ -96,7 +96,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	if r.overlapsEarly(where) {
 		return where, false
 	}
-	copy(mem, payload)
+	region.put(mem, payload)
 	return where, true
 }
 
@@ -166,10 +166,10 @@ func (r *Receiver) placeEarly(end uint64) {
 	r.early = slices.Delete(r.early, 0, n)
 }
 
-// copyAround copies payload to mem, which is the memory of span at. It leaves out bytes that later
-// segments of the stream have already written: the last segment counts, as it would if all had
-// arrived in order.
-func copyAround(mem, payload []byte, at span, later []earlySegment) {
+// putAround copies payload to mem, which is the part at of r's memory. It leaves out bytes that
+// later segments of the stream have already written: the last segment counts, as it would if all
+// had arrived in order.
+func (r *Region) putAround(mem, payload []byte, at span, later []earlySegment) {
 	for i := range later {
 		e := later[i].span
 		if !e.overlaps(at) {
@@ -177,13 +177,13 @@ func copyAround(mem, payload []byte, at span, later []earlySegment) {
 		}
 		if e.from > at.from {
 			n := e.from - at.from
-			copyAround(mem[:n], payload[:n], span{at.buffer, at.from, e.from}, later[i+1:])
+			r.putAround(mem[:n], payload[:n], span{at.buffer, at.from, e.from}, later[i+1:])
 		}
 		if e.to < at.to {
 			n := e.to - at.from
-			copyAround(mem[n:], payload[n:], span{at.buffer, e.to, at.to}, later[i+1:])
+			r.putAround(mem[n:], payload[n:], span{at.buffer, e.to, at.to}, later[i+1:])
 		}
 		return
 	}
-	copy(mem, payload)
+	r.put(mem, payload)
 }

@@ -333,7 +333,7 @@ func TestTryPlaceNextMessage(t *testing.T) {
 }
 
 // Octet by octet: an octet goes to memory unless a segment later in the stream has brought it.
-func TestCopyAround(t *testing.T) {
+func TestPutAround(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const size = 40
 		mem, want, payload := make([]byte, size), make([]byte, size), bytes.Repeat([]byte{1}, size)
@@ -347,9 +347,9 @@ func TestCopyAround(t *testing.T) {
 				want[i] = 0
 			}
 		}
-		copyAround(mem, payload, span{7, 0, size}, later)
+		new(Region).putAround(mem, payload, span{7, 0, size}, later)
 		if !bytes.Equal(mem, want) {
-			t.Errorf("copyAround with %+v\n%x\nwant\n%x", later, mem, want)
+			t.Errorf("putAround with %+v\n%x\nwant\n%x", later, mem, want)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package ddp
 import (
 	"fmt"
 
+	"github.com/rddp/rddp/ddp/internal/place"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -47,7 +48,7 @@ func (b *buffer) put(off uint64, payload []byte) {
 	} else {
 		off -= head
 	}
-	copy(b.b[off:], payload)
+	place.Copy(b.b[off:], payload)
 }
 
 // NewQueue returns an empty Queue that holds at most depth buffers.

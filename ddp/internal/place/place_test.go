@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
 // random returns n bytes, and the source of more. It logs the seed.
 func random(t testing.TB, n int) ([]byte, *rand.Rand) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := prototest.Seeded(t)
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(r.Uint32())
