@@ -54,6 +54,8 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "congestion", Usage: "TCP's congestion control for all connections: `NAME` (default: the system's)"},
 		&cli.IntFlag{Name: "buffer", HideDefault: true, Usage: "send and receive buffers of `BYTES` for all connections (default: automatic)"},
 		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
+		&cli.BoolFlag{Name: "read-data", Usage: "the program that receives data reads them at once, over plain TCP too; behind each write comes a send of one byte that says so"},
+		&cli.BoolFlag{Name: "read-later", Usage: "data are placed past the CPU's cache (ddp.ReadLater)"},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds during which a virtual machine's CPUs were far apart; without it they are repeated"},
 		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
@@ -185,7 +187,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
-		Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"),
+		Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"),
 	}
 	for _, host := range list(c.String("address")) {
 		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,9 @@ type end struct {
 	ring     []byte        // the data; successive operations use successive places
 	peer     rdmap.Handle  // the peer's ring, over verbs
 	depth    int           // capacity of the send queue
+	later    bool          // the ring's Region and Reads have ddp.ReadLater
+	reads    bool          // use reads data that have arrived
+	sum      uint64        // of the data that have been read
 	timeout  time.Duration // bounds a run
 	times    *recorder     // latencies, at the active end
 
@@ -32,7 +36,7 @@ type end struct {
 // newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket takes
 // the connection over, newEnd tells k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
-	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, timeout: h.Timeout}
+	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, later: h.ReadLater, reads: h.ReadData, timeout: h.Timeout}
 	touch(e.ring)
 	if h.Transport == overTCP {
 		return e, nil
@@ -40,6 +44,9 @@ func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1}
+	if h.ReadData {
+		cfg.SendDepth += h.Depth // each Write has a Send behind it
+	}
 	if h.Transport == overVerbs {
 		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
 	}
@@ -67,7 +74,11 @@ func touch(p []byte) {
 
 // exchange gives the peer access to the ring, and gets access to the peer's.
 func (e *end) exchange(first bool) error {
-	r, err := e.ddp.Register(e.ring, ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
+	access := ddp.RemoteRead | ddp.RemoteWrite | ddp.RemoteAtomic
+	if e.later {
+		access |= ddp.ReadLater
+	}
+	r, err := e.ddp.Register(e.ring, access)
 	if err != nil {
 		return err
 	}
@@ -104,12 +115,15 @@ func (e *end) check(h head) error {
 
 // The active end says done after its last operation. The passive end says seen when it has received
 // everything before. If the server is the active end, it then says over when its latencies are
-// recorded.
+// recorded. After each Write whose data the passive end reads, the active end says written.
 const (
-	signDone = 'd'
-	signSeen = 's'
-	signOver = 'o'
+	signDone    = 'd'
+	signSeen    = 's'
+	signOver    = 'o'
+	signWritten = 'w'
 )
+
+var written = []byte{signWritten}
 
 // runActive runs the active end's part of a run. It returns when the passive end has everything.
 func (e *end) runActive(ctx context.Context, h head) error {
@@ -141,6 +155,8 @@ func (e *end) runPassive(h head) error {
 		err = e.readMessages(h)
 	case kindEcho:
 		err = e.pong(h)
+	case kindWrite:
+		err = e.readWritten(h)
 	}
 	if err != nil {
 		return err
@@ -200,6 +216,7 @@ func (e *end) readBulk(h head) error {
 		if err != nil {
 			return noEOF(err)
 		}
+		e.use(e.ring[at : at+n])
 		at, rest = at+n, rest-int64(n)
 	}
 	return nil
@@ -213,8 +230,37 @@ func (e *end) readMessages(h head) error {
 		if _, err := io.ReadFull(e, p); err != nil {
 			return noEOF(err)
 		}
+		e.use(p)
 	}
 	return nil
+}
+
+// readWritten reads the data of RDMA Writes. A Send behind each Write says that the data have
+// arrived.
+func (e *end) readWritten(h head) error {
+	if !e.reads {
+		return nil
+	}
+	for at := 0; h.count > 0; h.count-- {
+		var p []byte
+		p, at = e.place(at, h.size)
+		if err := e.await(signWritten); err != nil {
+			return err
+		}
+		e.use(p)
+	}
+	return nil
+}
+
+// use reads data that have arrived if the options ask for that, as fast as a loop in Go can.
+func (e *end) use(p []byte) {
+	if !e.reads {
+		return
+	}
+	for ; len(p) >= 32; p = p[32:] {
+		e.sum += binary.LittleEndian.Uint64(p) ^ binary.LittleEndian.Uint64(p[8:])
+		e.sum += binary.LittleEndian.Uint64(p[16:]) ^ binary.LittleEndian.Uint64(p[24:])
+	}
 }
 
 func (e *end) ping(h head) error {

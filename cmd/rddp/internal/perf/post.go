@@ -12,8 +12,8 @@ import (
 // of the depth is free, and then fills it with one PostBatch.
 func (e *end) post(ctx context.Context, h head) error {
 	e.done = grow(e.done, h.depth)
-	e.wrs = grow(e.wrs, h.depth)
-	underway, begin := 0, time.Now()
+	e.wrs = grow(e.wrs, 2*h.depth)
+	underway, begin, used := 0, time.Now(), 0
 	for at := 0; h.count > 0 || underway > 0; {
 		if free := min(h.depth-underway, h.count); free > 0 && (!h.batch || underway <= h.depth/2) {
 			var err error
@@ -31,7 +31,11 @@ func (e *end) post(ctx context.Context, h head) error {
 			e.times.record(now.Sub(begin))
 			begin = now
 		}
-		underway -= n
+		for underway -= n; e.reads && h.kind == kindRead && n > 0; n-- {
+			var p []byte
+			p, used = e.place(used, h.size)
+			e.use(p)
+		}
 	}
 	return nil
 }
@@ -45,21 +49,28 @@ func grow[T any](s []T, n int) []T {
 
 // postSome posts n Work Requests, for the ring's places from at on, and returns the next place.
 func (e *end) postSome(h head, n, at int) (next int, err error) {
-	for i := range n {
-		wr := &e.wrs[i]
+	wrs := e.wrs[:0]
+	for range n {
+		wrs = append(wrs, rdmap.WorkRequest{})
+		wr := &wrs[len(wrs)-1]
 		if at, err = e.request(wr, h, at); err != nil {
 			return at, err
 		}
-		if !h.batch {
-			if err := e.ddp.Post(wr); err != nil {
-				return at, err
-			}
+		if h.kind == kindWrite && e.reads {
+			wr.Unsignaled = true
+			wrs = append(wrs, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: written})
 		}
 	}
 	if h.batch {
-		_, err = e.ddp.PostBatch(e.wrs[:n])
+		_, err = e.ddp.PostBatch(wrs)
+		return at, err
 	}
-	return at, err
+	for i := range wrs {
+		if err := e.ddp.Post(&wrs[i]); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
 }
 
 // request fills in wr, for the ring's place at.
@@ -74,7 +85,7 @@ func (e *end) request(wr *rdmap.WorkRequest, h head, at int) (next int, err erro
 	case kindWrite:
 		wr.Op = rdmap.WorkWrite
 	case kindRead:
-		wr.Op = rdmap.WorkRead
+		wr.Op, wr.ReadLater = rdmap.WorkRead, e.later
 	case kindSend:
 		return next, nil
 	}

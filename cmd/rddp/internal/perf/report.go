@@ -22,6 +22,8 @@ type Report struct {
 	Time       time.Duration `json:"time_ns"` // of one run
 	Congestion string        `json:"congestion,omitempty"`
 	Buffer     int           `json:"buffer,omitempty"`
+	ReadData   bool          `json:"read_data,omitempty"`
+	ReadLater  bool          `json:"read_later,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
 	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
 	Repeated   int           `json:"repeated"` // rounds that were repeated because the CPUs were far apart
@@ -42,6 +44,8 @@ type Result struct {
 	Conns     int    `json:"conns"`
 	Load      string `json:"load"`
 	Rounds    int    `json:"rounds"`
+	ReadData  bool   `json:"read_data,omitempty"`
+	ReadLater bool   `json:"read_later,omitempty"`
 	Reference string `json:"reference,omitempty"` // the operation over plain TCP that RatioToTCP compares with
 
 	Seconds   float64 `json:"seconds"` // of one run
@@ -65,7 +69,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), CPUs: runtime.NumCPU(),
 		Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Congestion: o.Congestion, Buffer: o.Buffer,
-		OneCPU: o.OneCPU,
+		OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater,
 	}
 }
 
@@ -120,6 +124,12 @@ func (r *Report) summary() string {
 	}
 	if r.LineNS > 0 {
 		text += fmt.Sprintf("; a cache line takes %.0f ns between CPUs; rounds repeated: %d", r.LineNS, r.Repeated)
+	}
+	if r.ReadData {
+		text += "; the data are read"
+	}
+	if r.ReadLater {
+		text += "; with ReadLater"
 	}
 	if r.OneCPU {
 		text += fmt.Sprintf("; pinned to CPU %d", r.CPU)

@@ -56,7 +56,7 @@ func (m *meter) run(ctx context.Context, conns int) (results []Result, err error
 	}
 	for _, s := range m.series {
 		r := s.result()
-		r.Conns, r.Load, r.Rounds = conns, m.o.Load, m.o.Rounds
+		r.Conns, r.Load, r.Rounds, r.ReadData, r.ReadLater = conns, m.o.Load, m.o.Rounds, m.o.ReadData, m.o.ReadLater
 		results = append(results, r)
 	}
 	return results, nil

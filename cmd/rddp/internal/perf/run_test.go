@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,6 +48,56 @@ func TestRunAllOperations(t *testing.T) {
 	// 2 sizes: 2 references; 2 CRC * (3 Work Requests * 3 variants + 3 others). Atomics: 1 reference, 2 CRC * 3 variants.
 	if want := 2*(2+2*12) + 1 + 6; len(got) != want {
 		t.Errorf("%d results, want %d: %q", len(got), want, got)
+	}
+}
+
+// With ReadData and ReadLater everything runs as well, also if the servers are the active ends, and
+// the report says so.
+func TestRunReadData(t *testing.T) {
+	address := startPeer(t)
+	for _, load := range []string{LoadMultiStream, LoadFanIn} {
+		o := &Options{
+			Addresses: []string{address}, Load: load, Ops: Ops(), Sizes: []int{64, 100_000}, Depths: []int{1, 4}, Rounds: 1,
+			Time: time.Millisecond, Ring: 1 << 20, ReadData: true, ReadLater: true,
+		}
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", load, err)
+		}
+		for i := range r.Results {
+			if v := &r.Results[i]; v.MsgsPerS <= 0 || !v.ReadData || !v.ReadLater {
+				t.Errorf("%s: %+v", load, v)
+			}
+		}
+		if text := r.summary(); !strings.Contains(text, "; the data are read; with ReadLater") {
+			t.Errorf("%s: the summary is %q", load, text)
+		}
+	}
+}
+
+// The end that receives data reads all of them, each operation's once.
+func TestReadsData(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		a, b := net.Pipe()
+		defer a.Close()
+		defer b.Close()
+		h := head{kind: kindBulk, depth: 1, count: 5, size: 96}
+		from, to := end{Conn: a, ring: make([]byte, 960)}, end{Conn: b, ring: make([]byte, 960), reads: reads}
+		for i := 0; i < len(from.ring); i += 16 {
+			from.ring[i] = 1 // of the two words that use adds as one
+		}
+		failed := make(chan error, 1)
+		go func() { failed <- from.writeAll(h) }()
+		if err := errors.Join(to.readMessages(h), <-failed); err != nil {
+			t.Fatal(err)
+		}
+		want := uint64(0)
+		if reads {
+			want = 5 * 96 / 16
+		}
+		if to.sum != want {
+			t.Errorf("reads %v: the sum of the data is %d, want %d", reads, to.sum, want)
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type hello struct {
 	Ring      int           // bytes of memory at each end
 	RecvSize  int           // bytes of the longest message
 	Depth     int           // maximum number of Work Requests under way
+	ReadData  bool          // the end that receives data reads them
+	ReadLater bool          // Regions and Reads have ddp.ReadLater
 	Timeout   time.Duration // bounds each run
 	Reverse   bool          // the server is the active end
 
