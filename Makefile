@@ -14,8 +14,8 @@ GO        ?= go
 FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 SOAKTIME  ?= 10m
-NORACE     = ./mpa/... ./ddp ./rdmap ./extsock/... ./toe/... ./conformance/apps ./conformance/hostile
-MACHINES   = ./mpa/... ./ddp ./rdmap ./toe/... ./extsock/...
+NORACE     = ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/... ./conformance/apps ./conformance/hostile
+MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
@@ -86,7 +86,7 @@ models:
 # Each requirement's tests, counted by RFC; then all tests with full counts, those of hostile peers one package at a time, with their figures.
 conformance:
 	$(GO) run ./conformance/requirements/count
-	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp ./rdmap ./extsock/...
+	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp/... ./rdmap ./extsock/...
 	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=10m ./conformance/hostile ./cmd/rddp/internal/hostile
 
 mutations:
