@@ -270,7 +270,7 @@ func TestBindIsForgotten(t *testing.T) {
 			t.Errorf("delivery %d refers to a buffer", i)
 		}
 	}
-	if b := p.r.untagged[QNSend].bound; b.head != nil || b.b != nil || p.r.message.Buffer != nil || p.r.untagged[QNSend].Buffer != nil {
+	if b := p.r.untagged[QNSend].bound; b.head != nil || b.b != nil || p.r.ready.delivered != nil || p.r.untagged[QNSend].Buffer != nil {
 		t.Error("the Receiver refers to a buffer")
 	}
 }

@@ -59,7 +59,7 @@ func (r *Receiver) placeTagged(s *segment) error {
 	if h.Last {
 		m.setSegment(s)
 		m.begun = false
-		r.ready.push(delivery{off: s.off, message: m.Message})
+		r.ready.push(s.off).message = m.Message
 	}
 	return nil
 }
@@ -120,7 +120,11 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		if m.isBound {
 			m.useBound()
 		}
-		r.ready.push(delivery{off: s.off, message: m.Message, inMessage: m.inMessage, inline: m.inline})
+		d := r.ready.push(s.off)
+		d.message = m.Message
+		if m.inMessage {
+			d.inMessage, d.inline = true, m.inline
+		}
 		m.begun, m.Len = false, 0
 		if m.Bound {
 			m.Buffer = nil // so that the garbage collector may free it

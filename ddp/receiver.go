@@ -53,9 +53,6 @@ type Receiver struct {
 	ready  deliveries
 	failed failure
 	err    error // failed.err, once all messages before the failure are delivered
-
-	message Message
-	inline  [inMessageLen]byte // what Message.Buffer refers to if the payload came in the Message
 }
 
 // A failure is the segment that ended the stream.
@@ -182,38 +179,35 @@ func segmentError(s *segment, err error) error {
 // (RFC 5041 §5.4): its last segment had the L bit, all its segments have been Placed, all preceding
 // messages have been Placed, and each of them has been Delivered.
 func (r *Receiver) Deliver(edge uint64) bool {
+	r.ready.drop()
 	r.placeEarly(edge)
 	for r.ready.due(edge) {
 		d := r.ready.pop()
-		r.message, r.inline = d.message, d.inline
-		if d.message.Bound {
-			d.message.Buffer = nil // for the same reason as below
-		}
-		if r.message.Tagged || r.fetchBuffer(d.inMessage) {
+		if d.message.Tagged || r.fetchBuffer(d) {
+			r.ready.delivered = d
 			return true
 		}
 	}
-	r.message.Buffer = nil // so that the garbage collector may free the buffer
 	if r.failed.err != nil && r.failed.off < edge {
 		r.err = r.failed.err
 	}
 	return false
 }
 
-// fetchBuffer gives r.message its Buffer. Unless the buffer was bound, fetchBuffer takes it out of
-// its queue. It returns false if the queue has been flushed: the owner of the posted buffer has it
-// back, and the message is not delivered.
-func (r *Receiver) fetchBuffer(inMessage bool) bool {
-	m := &r.message
+// fetchBuffer gives the message of d its Buffer. Unless the buffer was bound, fetchBuffer takes it
+// out of its queue. It returns false if the queue has been flushed: the owner of the posted buffer
+// has it back, and the message is not delivered.
+func (r *Receiver) fetchBuffer(d *delivery) bool {
+	m := &d.message
 	if m.Bound {
-		if inMessage {
-			m.Buffer = r.inline[:m.Len]
+		if d.inMessage {
+			m.Buffer = d.inline[:m.Len]
 		}
 		return true
 	}
 	b, ok := r.config.Queues[m.QN].take()
-	if inMessage {
-		b.head, b.b = nil, r.inline[:]
+	if d.inMessage {
+		b.head, b.b = nil, d.inline[:]
 	}
 	if ok {
 		m.Buffer, m.ID = b.filled(m.Len), b.id
@@ -222,8 +216,8 @@ func (r *Receiver) fetchBuffer(inMessage bool) bool {
 }
 
 // Message returns the message that Deliver has delivered. It is valid until the next call of
-// Deliver. Its Buffer belongs to the caller from now on, unless the payload came in the Message.
-func (r *Receiver) Message() *Message { return &r.message }
+// Deliver, Place or TryPlace. Its Buffer belongs to the caller from now on, unless the payload came in the Message.
+func (r *Receiver) Message() *Message { return &r.ready.delivered.message }
 
 // Err returns the [*Error] that has ended the stream, or nil. It returns the error only after
 // Deliver has returned false behind the last message before the wrong segment.
@@ -244,14 +238,23 @@ func (r *Receiver) Unfinished() bool {
 type delivery struct {
 	off       uint64 // stream offset of the last segment
 	message   Message
-	inMessage bool // the payload is in inline
-	inline    [inMessageLen]byte
+	inMessage bool               // the payload is in inline
+	inline    [inMessageLen]byte // what message.Buffer refers to if inMessage
 }
 
 // deliveries holds the messages that wait for delivery, in order.
 type deliveries struct {
 	list []delivery
 	head int
+
+	delivered *delivery // what Deliver has delivered last; nil if it has been dropped
+}
+
+// drop drops what Deliver has delivered, so that the garbage collector may free its buffer.
+func (d *deliveries) drop() {
+	if d.delivered != nil {
+		d.delivered.message.Buffer, d.delivered = nil, nil
+	}
 }
 
 // due reports whether the oldest delivery is below stream offset edge.
@@ -263,10 +266,20 @@ func (d *deliveries) pop() *delivery {
 	return &d.list[d.head-1]
 }
 
-func (d *deliveries) push(v delivery) {
+// push adds a delivery, whose last segment is at stream offset off. The caller fills in the rest: a
+// delivery is too long to be copied more often than once.
+func (d *deliveries) push(off uint64) *delivery {
+	d.drop()
 	if d.head > 0 && len(d.list) == cap(d.list) { // reuse the places of the deliveries that are gone
 		d.list = d.list[:copy(d.list, d.list[d.head:])]
 		d.head = 0
 	}
-	d.list = append(d.list, v)
+	if len(d.list) == cap(d.list) {
+		d.list = append(d.list, delivery{})
+	} else {
+		d.list = d.list[:len(d.list)+1]
+	}
+	v := &d.list[len(d.list)-1]
+	v.off, v.inMessage = off, false
+	return v
 }

@@ -262,8 +262,11 @@ func TestReceiverForgetsBuffer(t *testing.T) {
 	if m := p.wantMessage("the only one"); len(m.Buffer) != 10 {
 		t.Fatalf("buffer of %d octets, want 10", len(m.Buffer))
 	}
-	if p.wantIdle("no other"); p.r.Message().Buffer != nil {
-		t.Error("the buffer is still referred to")
+	p.wantIdle("no other")
+	for _, d := range p.r.ready.list {
+		if d.message.Buffer != nil {
+			t.Error("the buffer is still referred to")
+		}
 	}
 }
 

@@ -96,8 +96,9 @@ func (s *Sender) Next(mulpdu int) bool {
 	return true
 }
 
-// Segment returns the Segment that the last Next cut.
-func (s *Sender) Segment() Segment { return s.segment }
+// Segment returns the Segment that the last Next cut. It is valid until the next call
+// of Next or Release.
+func (s *Sender) Segment() *Segment { return &s.segment }
 
 // Release releases the memory of the Segment's payload. Until then the garbage collector can't free
 // that memory, or [Region.Deregister] waits for the Region. Call Release once the payload has been

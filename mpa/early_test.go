@@ -17,7 +17,7 @@ func (s *sink) show(off uint64, run []byte, refuse func() bool) {
 			continue
 		}
 		u.Data = bytes.Clone(u.Data)
-		s.got = append(s.got, u)
+		s.got = append(s.got, *u)
 	}
 }
 

@@ -194,7 +194,7 @@ func (s *sink) drain() {
 	for s.Next() {
 		u := s.ULPDU()
 		u.Data = bytes.Clone(u.Data)
-		s.got = append(s.got, u)
+		s.got = append(s.got, *u)
 	}
 }
 

@@ -228,8 +228,8 @@ func (r *Receiver) fail(err *Error) {
 	r.early.drop()
 }
 
-// ULPDU returns the ULPDU that Next has advanced to.
-func (r *Receiver) ULPDU() ULPDU { return r.ulpdu }
+// ULPDU returns the ULPDU that Next has advanced to. It is valid until the next call of Next.
+func (r *Receiver) ULPDU() *ULPDU { return &r.ulpdu }
 
 // Unread makes Next return the current ULPDU again when it arrives in order. The current ULPDU must
 // be an early one.

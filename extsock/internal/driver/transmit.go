@@ -165,11 +165,11 @@ func (d *Driver) fill() bool {
 		s := d.tx.ddp.Segment()
 		d.tx.mpa.Append(d.tx.batch, s.Snapshot || tapped, s.Header, s.Payload...) // header copied, payload referenced
 		d.count.Sent.FPDUs.Add(1)
-		d.tx.ddp.Release()
 		if s.Last {
 			d.tx.middle = false
 			d.tx.done++
 		}
+		d.tx.ddp.Release()
 	}
 	if d.tx.batch.Len() == 0 {
 		return false

@@ -295,9 +295,10 @@ func (p *handPair) carry(from, to *handEnd) error {
 			p.watch.lap(stepSegment)
 			s := from.dtx.Segment()
 			from.mtx.Append(from.batch, s.Snapshot, s.Header, s.Payload...)
+			last = s.Last
 			from.dtx.Release()
 			p.watch.lap(stepFPDU)
-			if last = s.Last; last || from.batch.Full() {
+			if last || from.batch.Full() {
 				if err := p.flush(from, to); err != nil {
 					return err
 				}
