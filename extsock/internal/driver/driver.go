@@ -149,13 +149,27 @@ type tx struct {
 // goroutine that holds the receive role.
 //
 //	open ◀──▶ stalled ──▶ over ◀── open
+//	  ▲
+//	  └────▶ paused
+//
+// In a pause the receive buffer keeps what does not fit into the memory of the Read that has the
+// role. The next Read goes on from there, and what it gets is copied once. If no Read comes, the
+// home goroutine goes on when the sentinel calls it back, and the data goes to memory of the pool.
 type intake uint8
 
 const (
 	intakeOpen    intake = iota
 	intakeStalled        // the present ULPDU waits for a buffer
+	intakePaused         // the present ULPDU waits for the next Read
 	intakeOver           // nothing more will arrive
 )
+
+// isHeld reports whether the present ULPDU waits.
+func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused }
+
+// isHomes reports whether only the home goroutine can go on: it may wait for memory, and it carries
+// out the end.
+func (i intake) isHomes() bool { return i == intakeStalled || i == intakeOver }
 
 // Busy connections borrow buffers and batches from these pools; an idle connection holds none.
 var (

@@ -28,7 +28,7 @@ type inbox struct {
 	turn   chan struct{} // capacity 1: a Read has returned, so the next Read may begin
 	queued atomic.Bool   // more than one Read has waited at a time
 
-	look   atomic.Uint64 // what other goroutines look at without the lock; see unlock
+	look   atomic.Uint32 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
 
 	placing placing // the receive role guards it
@@ -59,6 +59,8 @@ type inbox struct {
 	memory allowance // +checklocks:mu
 	// the present message waits for memory, in message mode
 	short bool // +checklocks:mu
+	// the present message waits in the receive buffer for the next Read, in a byte stream
+	paused bool // +checklocks:mu
 }
 
 // A placing is the present message: the message that DDP is placing.
@@ -144,9 +146,10 @@ func (in *inbox) exit() {
 // only segment of the message if last is set. The buffer is head, for the header of a byte stream,
 // and then body.
 //
-// If the message gets no buffer, ok is false. If wait is also true, the message must wait until
-// Read has taken another message. Only a message in message mode waits. The peer of a byte stream
-// has a credit for each message, and each credit has memory. For a message without a credit DDP
+// If the message gets no buffer, ok is false. If wait is also true, the message must wait. In
+// message mode it waits until Read has taken another message. The peer of a byte stream has a
+// credit for each message, and each credit has memory. So data of a byte stream waits only for the
+// memory of the next Read, while a Read has the receive role. For a message without a credit DDP
 // finds no buffer, and the stream ends.
 func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bool) {
 	in.enter()
@@ -159,6 +162,9 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	if full {
 		return nil, nil, false, !in.framed
 	}
+	if in.paused = in.pausesLocked(payload, last); in.paused {
+		return nil, nil, false, true
+	}
 	n, longest := len(payload), in.size
 	if in.framed {
 		head = in.placing.head[:]
@@ -169,6 +175,18 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	}
 	in.used++
 	return head, in.placing.body, true, false
+}
+
+// pausesLocked reports whether a message waits for the next Read: the Read that has the receive role
+// has got something, and has no room for all of this data.
+//
+// +checklocks:in.mu
+func (in *inbox) pausesLocked(payload []byte, last bool) bool {
+	r, hasUnread := &in.reader, in.first < len(in.unread)
+	if !in.held || !in.framed || in.discard || !bytestream.IsData(payload) {
+		return false
+	}
+	return hasUnread || r.served && (!last || len(payload)-bytestream.HeaderLen > len(r.want)-r.got)
 }
 
 // bindLocked finds memory for a message of n bytes, or of up to longest bytes if this segment is
@@ -413,7 +431,7 @@ func (in *inbox) close() (lost bool) {
 	in.mu.Lock()
 	defer in.unlock()
 	in.discard = true
-	in.dropped = in.dropped || in.first < len(in.unread)
+	in.dropped = in.dropped || in.paused || in.first < len(in.unread)
 	for in.first < len(in.unread) {
 		in.freeLocked(&in.unread[in.first])
 		in.popLocked()

@@ -118,20 +118,17 @@ func (in *inbox) hasLocked() bool {
 	return in.reader.served || in.first < len(in.unread) || in.eof || in.discard
 }
 
-// Other goroutines look at these bits of inbox.look without the lock. The bits above them are the
-// number of bytes that the waiting Read still has memory for.
+// Other goroutines look at these bits of inbox.look without the lock.
 const (
 	lookHas     = 1 << iota // a Read has something to come back for
 	lookWaiting             // a Read waits
-
-	lookRoom = 2 // where the number begins
 )
 
 // unlock updates what other goroutines look at without the lock, and releases mu.
 //
 // +checklocksrelease:in.mu
 func (in *inbox) unlock() {
-	look := uint64(len(in.reader.want)-in.reader.got) << lookRoom
+	look := uint32(0)
 	if in.hasLocked() {
 		look |= lookHas
 	}
@@ -144,9 +141,6 @@ func (in *inbox) unlock() {
 
 // has reports whether a Read has something to come back for.
 func (in *inbox) has() bool { return in.look.Load()&lookHas != 0 }
-
-// room returns how many bytes the waiting Read still has memory for.
-func (in *inbox) room() int { return int(in.look.Load() >> lookRoom) }
 
 // notify wakes the waiting Read if the inbox has something for the Read. A Read looks at the inbox
 // after it has noted that it waits, and the inbox looks for a Read after a message has arrived. So

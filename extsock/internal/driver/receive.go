@@ -68,8 +68,13 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		}
 	}()
 	defer d.giveBack()
-	if d.rx.intake == intakeStalled && !d.process(reader) {
-		return nil, true
+	if d.rx.intake.isHeld() {
+		if !d.process(reader) {
+			return nil, true
+		}
+		if reader && d.ends(false) {
+			return nil, false
+		}
 	}
 	for {
 		waits := d.role.waits.Load()
@@ -89,13 +94,18 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		switch {
 		case err != nil && !interrupted:
 			return err, true
-		case reader && (interrupted || d.rx.intake == intakeStalled || d.rx.result.over || d.in.has()):
+		case reader && d.ends(interrupted):
 			return nil, false
 		case !reader && d.yields(waits):
 			return nil, false
 		}
 		d.giveBack()
 	}
+}
+
+// ends reports whether a Read that has the role gives it up.
+func (d *Driver) ends(interrupted bool) bool {
+	return interrupted || d.rx.intake.isHeld() || d.rx.result.over || d.in.has()
 }
 
 // process places the segments that have arrived, handles the messages that they complete, and sends
@@ -159,7 +169,7 @@ func (d *Driver) Lend() []byte {
 			d.rx.parked = nil
 		}
 	}
-	d.rx.free = d.bounded(d.rx.mpa.Free())
+	d.rx.free = d.rx.mpa.Free()
 	return d.rx.free
 }
 
@@ -172,22 +182,6 @@ func (d *Driver) TakeBack() (kept bool) {
 	return d.rx.free != nil
 }
 
-// bounded returns b, or a part of b if a Read holds the receive role. That part is hardly longer
-// than the memory of the Read. The bytes behind it stay in TCP's buffer until the next Read, and
-// then go to the memory of that Read without another copy.
-func (d *Driver) bounded(b []byte) []byte {
-	if d.bytes == nil || !d.role.isReaders() {
-		return b
-	}
-	if room := d.in.room(); room >= boundedFrom {
-		return b[:min(len(b), room+boundedFrom/64)]
-	}
-	return b
-}
-
-// boundedFrom is the length in bytes from which a Read is worth a system call of its own.
-const boundedFrom = 32 << 10
-
 // parkedMost is the maximum length in bytes of an incomplete FPDU that the driver copies to a
 // smaller buffer and back. The two copies prevent a peer that stops in the middle of an FPDU from
 // holding a whole buffer.
@@ -196,7 +190,7 @@ const parkedMost = 16 << 10
 // park returns the buffer to the pool when giveBack has not done so and the buffer contains little
 // of an FPDU.
 func (d *Driver) park() {
-	if d.rx.free == nil || d.rx.intake == intakeStalled {
+	if d.rx.free == nil || d.rx.intake.isHeld() {
 		return
 	}
 	if b, _ := d.rx.mpa.Arrived(); len(b) <= parkedMost {
@@ -207,9 +201,9 @@ func (d *Driver) park() {
 }
 
 // giveBack returns the buffer to the pool, unless the buffer contains an incomplete FPDU, or an
-// FPDU that waits for memory.
+// FPDU that waits for memory or for a Read.
 func (d *Driver) giveBack() {
-	if d.rx.intake == intakeStalled || d.rx.parked != nil {
+	if d.rx.intake.isHeld() || d.rx.parked != nil {
 		return
 	}
 	if needed, _ := d.rx.mpa.Arrived(); len(needed) > 0 {
@@ -224,9 +218,10 @@ func (d *Driver) giveBack() {
 // place takes every complete ULPDU, in order, and handles the messages that become complete. It
 // reports whether the stream is still sound. If the stream is not sound, the reason is in rx.fault,
 // or else in the queue pair. If a ULPDU must wait for a buffer and mayWait is false, the intake is
-// stalled afterwards.
+// stalled afterwards. If a Read has the role, and data of a byte stream has no room in its memory,
+// the intake is paused afterwards.
 func (d *Driver) place(mayWait bool) (sound bool) {
-	for d.rx.intake == intakeStalled || d.rx.mpa.Next() { // each verified ULPDU exactly once
+	for d.rx.intake.isHeld() || d.rx.mpa.Next() { // each verified ULPDU exactly once
 		u := d.rx.mpa.ULPDU()
 		if d.rx.intake == intakeOpen && !u.Early {
 			d.count.Received.FPDUs.Add(1)
@@ -244,6 +239,10 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			continue
 		}
 		if !d.bind(u.Data) {
+			if d.bytes != nil {
+				d.rx.intake = intakePaused
+				return true
+			}
 			d.rx.intake = intakeStalled
 			if !mayWait {
 				return true
@@ -328,7 +327,7 @@ func (d *Driver) placed() {
 
 // bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
 // buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
-// bind reports false if there is no room for the message.
+// bind reports false if the message must wait.
 func (d *Driver) bind(ulpdu []byte) bool {
 	if d.in == nil && !d.cfg.Shared || ddp.IsTagged(ulpdu) {
 		return true

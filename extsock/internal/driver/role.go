@@ -197,14 +197,14 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
-	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.IsSet() || d.rx.intake != intakeOpen {
+	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.IsSet() || d.rx.intake.isHomes() {
 		r.leaveRead(true)
 		return false, readResult{}
 	}
 	r.calm()
 	d.receiveOnce(true)
 	result, d.rx.result = d.rx.result, readResult{}
-	r.leaveRead(d.rx.intake != intakeOpen)
+	r.leaveRead(d.rx.intake.isHomes())
 	return true, result
 }
 

@@ -1,0 +1,124 @@
+package extsock_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// The messages of these tests: a Read has room for one and a half of them.
+const (
+	pauseMessage  = 10 << 10
+	pauseMessages = 5
+	pauseRead     = pauseMessage * 3 / 2
+)
+
+// withUnread calls f with an end whose Reads receive for themselves, and for which messages have
+// come that no goroutine has received yet.
+func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
+	bubble(t, func(t *testing.T) {
+		s := side{cfg: extsock.Config{Crossover: -1}}
+		c, peer := simPair(t, simtoe.Config{}, s, s)
+		defer settle()
+		defer peer.Close()
+		defer c.Close()
+		go func() { // the echo, which ends before the messages are written
+			p := make([]byte, 8)
+			for range 20 {
+				io.ReadFull(peer, p)
+				peer.Write(p)
+			}
+		}()
+		if err := pingPong(c, 20); err != nil {
+			t.Fatal(err)
+		}
+		for i := range pauseMessages {
+			if _, err := peer.Write(tapeAt(i*pauseMessage, pauseMessage)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Millisecond) // much less than the time after which the home goroutine receives
+		f(t, c, peer)
+	})
+}
+
+// readOne reads one message, for which p has more than enough room.
+func readOne(t *testing.T, c *extsock.Conn, i int) {
+	t.Helper()
+	p := make([]byte, pauseRead)
+	if n, err := c.Read(p); n != pauseMessage || err != nil || !bytes.Equal(p[:n], tapeAt(i*pauseMessage, n)) {
+		t.Fatalf("Read %d = %d, %v, want a message of %d bytes", i, n, err, pauseMessage)
+	}
+}
+
+// TestReadsGoOnFromTheReceiveBuffer: bytes that do not fit into the memory of a Read wait in the
+// receive buffer, and go from there to the memory of the next Read.
+func TestReadsGoOnFromTheReceiveBuffer(t *testing.T) {
+	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
+		before := c.Stats()
+		for i := range pauseMessages {
+			readOne(t, c, i)
+		}
+		after := c.Stats()
+		if n := after.CopiedOctets - before.CopiedOctets; n != 0 {
+			t.Errorf("%d bytes were copied twice", n)
+		}
+		if n := after.Received.FPDUs - before.Received.FPDUs; n != pauseMessages {
+			t.Errorf("%d FPDUs were counted, want %d", n, pauseMessages)
+		}
+	})
+}
+
+// TestNobodyGoesOn: the program reads no more. What waits in the receive buffer is received all the
+// same, and the next Read finds it.
+func TestNobodyGoesOn(t *testing.T) {
+	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
+		before := c.Stats().Received.FPDUs
+		readOne(t, c, 0)
+		if n := c.Stats().Received.FPDUs - before; n >= pauseMessages {
+			t.Fatalf("all %d FPDUs were received at once: the test is about nothing", n)
+		}
+		time.Sleep(50 * time.Millisecond)
+		if n := c.Stats().Received.FPDUs - before; n != pauseMessages {
+			t.Errorf("%d FPDUs were received after a while, want %d", n, pauseMessages)
+		}
+		p := make([]byte, (pauseMessages-1)*pauseMessage)
+		if n, err := c.Read(p); n != len(p) || err != nil || !bytes.Equal(p, tapeAt(pauseMessage, n)) {
+			t.Errorf("Read = %d, %v, want the other %d bytes", n, err, len(p))
+		}
+	})
+}
+
+// TestReadWithADeadlineGoesOn: a Read that may not receive for itself does not wait for what is in
+// the receive buffer.
+func TestReadWithADeadlineGoesOn(t *testing.T) {
+	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
+		readOne(t, c, 0)
+		begin := time.Now()
+		c.SetReadDeadline(begin.Add(time.Minute))
+		p := make([]byte, (pauseMessages-1)*pauseMessage)
+		if n, err := io.ReadFull(c, p); err != nil || !bytes.Equal(p, tapeAt(pauseMessage, n)) {
+			t.Errorf("ReadFull = %d, %v, want the other %d bytes", n, err, len(p))
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("the Read waited %v", d)
+		}
+	})
+}
+
+// TestCloseWithAPause: bytes in the receive buffer are unread, so Close tells the peer of the loss.
+func TestCloseWithAPause(t *testing.T) {
+	withUnread(t, func(t *testing.T, c, peer *extsock.Conn) {
+		readOne(t, c, 0)
+		c.Close()
+		if n, err := peer.Read(make([]byte, 1)); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)
+		}
+	})
+}
