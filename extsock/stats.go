@@ -26,8 +26,8 @@ type Stats struct {
 	// CreditStalls is how often a Write to a byte stream had to wait until the peer's program had
 	// read.
 	CreditStalls uint64
-	// CombinedWrites is the number of short Writes that were sent in one message with an earlier
-	// Write.
+	// CombinedWrites is the number of Writes that were copied, and whose first byte was sent in one
+	// message with an earlier Write.
 	CombinedWrites uint64
 	// Offers is the number of rendezvous that began. RendezvousOctets is the number of bytes that
 	// they placed in the peer's memory.

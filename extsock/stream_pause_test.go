@@ -42,8 +42,10 @@ func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 			if _, err := peer.Write(tapeAt(i*pauseMessage, pauseMessage)); err != nil {
 				t.Fatal(err)
 			}
+			// Long enough for a message to arrive, and not to be joined by the next one. All of it is
+			// less than the time after which the home goroutine receives.
+			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(time.Millisecond) // much less than the time after which the home goroutine receives
 		f(t, c, peer)
 	})
 }

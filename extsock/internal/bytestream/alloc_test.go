@@ -15,15 +15,19 @@ func TestAllocsPerMessage(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	memory := make([]byte, 4000)
-	for _, n := range []int{64, 4000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+	for _, tt := range []struct {
+		n      int
+		copied bool
+	}{{64, true}, {4000, true}, {4000, false}} {
+		n := tt.n
+		t.Run(fmt.Sprintf("%d, copied %t", n, tt.copied), func(t *testing.T) {
 			s, r := NewSender(8, 1028, 8), new(Receiver)
 			var wr rdmap.WorkRequest
 			var done [8]rdmap.Completion
 			credits := []byte{0, 0, 0, 0}
 			once := func() {
-				if n < 100 {
-					s.Append(memory[:n])
+				if tt.copied {
+					s.Append(memory[:n], 8)
 				} else {
 					s.Post(memory[:n], 0)
 				}

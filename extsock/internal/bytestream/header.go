@@ -72,6 +72,10 @@ const (
 	MinGrant  = 32 << 10        // a Read with less memory is not worth a grant
 	piece     = 1 << 20         // the longest RDMA Write of a rendezvous: see below
 	Combine   = 8 << 10         // a shorter Write is copied, to be sent together with others
+	// CombineInBurst is the length in bytes up to which a Write in a burst is copied. With the copy
+	// Write need not wait for TCP, and many Writes need one system call. A longer Write is worth a
+	// system call, and its copy costs more than that.
+	CombineInBurst = 64 << 10
 )
 
 // Counts of buffers and credits.

@@ -16,6 +16,7 @@ type program struct {
 	offset  byte   // of the next byte to be written
 	short   []byte // what a short Write under way has not copied
 	long    []byte // the long Write under way
+	most    int    // messages that a short Write may fill before the first is posted
 }
 
 // make returns the next n bytes of the program's.
@@ -34,7 +35,8 @@ func (p *program) begin(t *rapid.T) {
 		return
 	}
 	if rapid.Bool().Draw(t, "short") {
-		p.short = p.make(rapid.IntRange(1, 90).Draw(t, "n"))
+		p.short = p.make(rapid.IntRange(1, 200).Draw(t, "n"))
+		p.most = rapid.IntRange(1, 4).Draw(t, "most")
 		p.goOn()
 		return
 	}
@@ -47,7 +49,7 @@ func (p *program) closed() bool { return p.tx.closed }
 // goOn is what a Write does when it is woken.
 func (p *program) goOn() {
 	if p.short != nil {
-		n := p.tx.Append(p.short)
+		n := p.tx.Append(p.short, p.most)
 		p.written = append(p.written, p.short[:n]...)
 		if p.short = p.short[n:]; len(p.short) == 0 || p.closed() {
 			p.short = nil
@@ -162,6 +164,14 @@ func step(t *rapid.T, p *program) {
 func check(t *rapid.T, p *program) {
 	if c := p.tx.credits; c < 0 || c > p.tx.granted || p.tx.owed < p.tx.owedControl || p.tx.own < 0 {
 		t.Fatalf("%d credits of %d, %d owed, %d of them control, %d own", c, p.tx.granted, p.tx.owed, p.tx.owedControl, p.tx.own)
+	}
+	for i, c := range p.tx.pending {
+		if n := len(c.B) - HeaderLen; n == 0 || n < p.tx.longest && i < len(p.tx.pending)-1 {
+			t.Fatalf("message %d of %d has %d bytes", i, len(p.tx.pending), n)
+		}
+	}
+	if n := p.tx.Copies(); n < len(p.tx.pending) || n > 0 && len(p.tx.pending) == 0 && p.tx.slots.isEmpty() {
+		t.Fatalf("%d copies, %d of them pending", n, len(p.tx.pending))
 	}
 	if free := len(p.tx.slots.free); free > keptSlots {
 		t.Fatalf("%d spare slots", free)

@@ -99,7 +99,7 @@ func TestNextOfferWaitsForTheLast(t *testing.T) {
 // TestRefused: without a Read that waits a Write goes as data, behind the short ones before it.
 func TestRefused(t *testing.T) {
 	a, b := newPair(t, 32, 104)
-	a.tx.Append([]byte("ab"))
+	a.tx.Append([]byte("ab"), 1)
 	a.tx.Post(pattern(150), 100)
 	run(t, a, b)
 	if n := over(t, a); n != 150 {
@@ -213,7 +213,7 @@ func TestEndOfOfferWaitsForCredits(t *testing.T) {
 	if a.post(); len(a.queue) > 0 {
 		t.Fatal("a message without credits")
 	}
-	if n := a.tx.Append([]byte("x")); n != 0 {
+	if n := a.tx.Append([]byte("x"), 1); n != 0 {
 		t.Errorf("Append = %d before the end of the offer", n)
 	}
 	a.tx.credits++

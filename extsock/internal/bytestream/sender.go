@@ -2,6 +2,7 @@ package bytestream
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/rdmap"
@@ -10,8 +11,8 @@ import (
 // A Sender is the state of the way out: credits, the messages posted, what is to be posted next,
 // and the writer's side of the rendezvous. It has no lock: whoever calls it must have it to itself.
 //
-// One Write at a time uses it: Append for a short one; Post, then Write to look at it, then End for
-// a long one.
+// One Write at a time uses it: Append for one that is copied; Post, then Write to look at it, then
+// End for a long one.
 type Sender struct {
 	longest int // most bytes of data in one message
 	granted int // credits at the start
@@ -21,9 +22,12 @@ type Sender struct {
 	owed        int // buffers freed that the peer has not been told of
 	owedControl int // part of owed: buffers that held a grant or a message with credits only
 
-	pending *bufpool.Chunk // short Writes to be sent, behind room for a header; has its credit
-	write   write          // the long Write under way
-	own     int            // messages with a Write's own memory that are posted and not completed
+	// pending holds the messages of copied Writes that are not posted, the oldest first. Each begins
+	// with room for a header, and has its credit.
+	pending []*bufpool.Chunk
+	copies  int   // messages of copied Writes that are not completed
+	write   write // the long Write under way
+	own     int   // messages with a Write's own memory that are posted and not completed
 	offer   offering
 
 	hasGrant bool         // toGrant is to be sent
@@ -42,7 +46,7 @@ type Sender struct {
 // Counts is the counts of a Sender.
 type Counts struct {
 	Stalls   uint64 // how often data had to wait for credits
-	Combined uint64 // short Writes that went into a message with an earlier one
+	Combined uint64 // Writes whose first byte went into a message with an earlier Write
 	Offers   uint64 // rendezvous begun
 	Placed   uint64 // bytes for which a done was posted, which may have been taken back
 }
@@ -74,7 +78,7 @@ type output uint8
 
 const (
 	nothing     output = iota
-	sendPending        // the short Writes
+	sendPending        // the oldest message of copied Writes
 	sendDone           // the end of an offer whose Write is over: some bytes are placed
 	sendCancel         // or none
 	sendGrant
@@ -94,7 +98,7 @@ func (s *Sender) next() output {
 	if s.full || s.slots.isFull() {
 		return nothing
 	}
-	if s.pending != nil { // has its credit
+	if len(s.pending) > 0 { // has its credit
 		return sendPending
 	}
 	if out := s.offer.endDue(s); out != nothing {
@@ -151,7 +155,7 @@ func (s *Sender) Next(wr *rdmap.WorkRequest) bool {
 	body := e.body[:0]
 	switch s.ready {
 	case sendPending:
-		e.chunk, h.FIN = s.pending, s.closed
+		e.chunk, h.FIN = s.pending[0], s.closed && len(s.pending) == 1
 	case sendData:
 		body = s.write.data[:min(len(s.write.data), s.longest)]
 		e.own, e.n = true, len(body)
@@ -189,8 +193,8 @@ func (s *Sender) Posted() {
 	}
 	switch s.ready {
 	case sendPending:
-		s.pending = nil
-		s.fin = s.closed
+		s.pending = slices.Delete(s.pending, 0, 1)
+		s.fin = s.closed && len(s.pending) == 0
 	case sendData:
 		s.write.take(e.n)
 		s.own++
@@ -213,8 +217,8 @@ func (s *Sender) Posted() {
 	s.ready = nothing
 }
 
-// usesCredit reports whether the message takes a credit when it is posted. Short Writes took theirs
-// before.
+// usesCredit reports whether the message takes a credit when it is posted. Copied Writes took
+// theirs before.
 func (o output) usesCredit() bool {
 	switch o {
 	case sendPending, writePart, sendCancel, sendFIN:
@@ -238,6 +242,7 @@ func (s *Sender) Completed(done []rdmap.Completion) {
 		}
 		if e.chunk != nil {
 			e.chunk.Put()
+			s.copies--
 		}
 		*e = slot{done: true}
 	}
@@ -265,30 +270,44 @@ func (s *Sender) cancelled(e *slot) {
 	}
 }
 
-// Append copies as much of a short Write as there is room for. n is less than len(p) if the Write
-// has to wait: for the message before it to be sent, for credits, or for the end of an offer. The
-// caller tries again after Completed, Credit and Posted. A finished stream takes nothing.
-func (s *Sender) Append(p []byte) (n int) {
-	if len(p) == 0 || s.closed {
+// Append copies as much of a Write as there is room for, to at most most messages that are not
+// posted. Only the newest of them is shorter than Longest: a message ends where a Write ends only if
+// it is posted before the next Write. n is less than len(p) if the Write has to wait: for the
+// messages before it to be posted, for credits, or for the end of an offer. The caller tries again
+// after Completed, Credit and Posted. A finished stream takes nothing.
+func (s *Sender) Append(p []byte, most int) (n int) {
+	if s.closed {
 		return 0
 	}
-	if s.pending != nil {
-		s.counts.Combined++
-	} else {
-		if !s.hasRoom() {
-			return 0
+	if k := len(s.pending); k > 0 && len(p) > 0 {
+		if n = s.copy(s.pending[k-1], p); n > 0 {
+			s.counts.Combined++
 		}
+	}
+	for n < len(p) && len(s.pending) < most && s.hasRoom() {
 		s.stalled = false
 		s.credits--
-		s.pending = bufpool.GetChunk(HeaderLen + s.longest)
-		s.pending.B = s.pending.B[:HeaderLen]
+		c := bufpool.GetChunk(HeaderLen + s.longest)
+		c.B = c.B[:HeaderLen]
+		s.pending = append(s.pending, c)
+		s.copies++
+		n += s.copy(c, p[n:])
 	}
-	n = min(len(p), HeaderLen+s.longest-len(s.pending.B))
-	s.pending.B = append(s.pending.B, p[:n]...)
 	return n
 }
 
-// hasRoom reports whether a message of short Writes may be begun. It counts a stall if there are no
+// copy copies as much of p to a message as there is room for.
+func (s *Sender) copy(c *bufpool.Chunk, p []byte) (n int) {
+	n = min(len(p), HeaderLen+s.longest-len(c.B))
+	c.B = append(c.B, p[:n]...)
+	return n
+}
+
+// Copies returns how many messages of copied Writes are not completed. Each holds memory for the
+// longest message.
+func (s *Sender) Copies() int { return s.copies }
+
+// hasRoom reports whether a message of copied Writes may be begun. It counts a stall if there are no
 // credits.
 func (s *Sender) hasRoom() bool {
 	switch {

@@ -12,17 +12,73 @@ import (
 func TestShortWritesCombine(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	for i, tt := range []struct{ n, taken int }{{30, 30}, {0, 0}, {60, 60}, {30, 10}, {1, 0}} {
-		if n := a.tx.Append(pattern(tt.n)); n != tt.taken {
+		if n := a.tx.Append(pattern(tt.n), 1); n != tt.taken {
 			t.Errorf("Append %d takes %d, want %d", i, n, tt.taken)
 		}
 	}
 	run(t, a, b)
 	a.wantOut(t, "data 100")
-	if c := a.tx.Counts(); c.Combined != 3 || c.Stalls != 0 {
+	if c := a.tx.Counts(); c.Combined != 2 || c.Stalls != 0 {
 		t.Errorf("counts %+v", c)
 	}
 	if want := append(append(pattern(30), pattern(60)...), pattern(10)...); !bytes.Equal(b.unread[0], want) {
 		t.Errorf("arrived %x, want %x", b.unread[0], want)
+	}
+}
+
+// TestWritesFillMessages: Writes in a burst fill several messages. The messages end where they are
+// full, not where a Write ends, and the last one has the end of the stream.
+func TestWritesFillMessages(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	data := pattern(350)
+	for i, tt := range []struct{ from, to, taken int }{{0, 130, 130}, {130, 260, 130}, {260, 350, 40}, {300, 350, 0}} {
+		if n := a.tx.Append(data[tt.from:tt.to], 3); n != tt.taken {
+			t.Errorf("Append %d takes %d, want %d", i, n, tt.taken)
+		}
+	}
+	if n := a.tx.Copies(); n != 3 {
+		t.Errorf("%d copies, want 3", n)
+	}
+	a.post()
+	if n := a.tx.Append(data[300:], 3); n != 50 {
+		t.Errorf("Append behind full messages that are posted takes %d, want 50", n)
+	}
+	a.tx.Finish()
+	run(t, a, b)
+	a.wantOut(t, "data 100", "data 100", "data 100", "data 50 FIN")
+	b.read()
+	if !bytes.Equal(b.got, data) || !b.eof {
+		t.Errorf("arrived %x, end %t, want %x and the end", b.got, b.eof, data)
+	}
+	if n := a.tx.Copies(); n != 0 {
+		t.Errorf("%d copies after the Completions", n)
+	}
+	if c := a.tx.Counts(); c.Combined != 2 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+// TestEndBehindSeveralMessages: the end of the stream goes with the last message that waits, not
+// with the first.
+func TestEndBehindSeveralMessages(t *testing.T) {
+	a, b := newPair(t, 8, 104)
+	a.tx.Append(pattern(250), 4)
+	a.tx.Finish()
+	run(t, a, b)
+	a.wantOut(t, "data 100", "data 100", "data 50 FIN")
+	if !a.tx.IsFinished() {
+		t.Error("the end of the stream is not posted")
+	}
+}
+
+// TestMessagesStopAtTheReserve: a Write that fills several messages takes a credit for each.
+func TestMessagesStopAtTheReserve(t *testing.T) {
+	a, _ := newPair(t, 6, 104)
+	if n := a.tx.Append(pattern(1000), 8); n != 400 {
+		t.Errorf("Append takes %d bytes with 4 credits above the reserve, want 400", n)
+	}
+	if c := a.tx.Counts(); a.tx.credits != Reserve || c.Stalls != 1 {
+		t.Errorf("%d credits are left, %+v", a.tx.credits, c)
 	}
 }
 
@@ -36,7 +92,7 @@ func TestDataLeavesTheReserve(t *testing.T) {
 		}
 		for range 10 {
 			if !long {
-				a.tx.Append(pattern(100))
+				a.tx.Append(pattern(100), 1)
 			}
 			run(t, a, b)
 		}
@@ -54,7 +110,7 @@ func TestDataLeavesTheReserve(t *testing.T) {
 			a.wantOut(t, "data 100 c1", "data 100", "data 100", "data 100")
 			continue
 		}
-		if n := a.tx.Append(pattern(100)); n != 100 {
+		if n := a.tx.Append(pattern(100), 1); n != 100 {
 			t.Errorf("Append behind the credits = %d", n)
 		}
 		if c := a.tx.Counts(); c.Stalls != 1 {
@@ -67,7 +123,7 @@ func TestDataLeavesTheReserve(t *testing.T) {
 func TestCreditsAreWorthAMessage(t *testing.T) {
 	a, b := newPair(t, 8, 104)
 	for i := range 3 {
-		a.tx.Append(pattern(10))
+		a.tx.Append(pattern(10), 1)
 		run(t, a, b)
 		b.read()
 		run(t, a, b)
@@ -75,12 +131,12 @@ func TestCreditsAreWorthAMessage(t *testing.T) {
 			t.Errorf("%v for %d credits", b.out, i+1)
 		}
 	}
-	b.tx.Append(pattern(1))
+	b.tx.Append(pattern(1), 1)
 	run(t, a, b)
 	b.wantOut(t, "data 1 c3")
 	a.out = nil
 	for range 4 {
-		a.tx.Append(pattern(10))
+		a.tx.Append(pattern(10), 1)
 		run(t, a, b)
 	}
 	b.read()
@@ -125,7 +181,7 @@ func TestTooManyCredits(t *testing.T) {
 		t.Errorf("a credit too many: %v", err)
 	}
 	a, b := newPair(t, 8, 104)
-	a.tx.Append(pattern(1))
+	a.tx.Append(pattern(1), 1)
 	run(t, a, b)
 	if err := a.tx.Credit(1); err != nil {
 		t.Error(err)
@@ -136,7 +192,7 @@ func TestTooManyCredits(t *testing.T) {
 // under way.
 func TestEnd(t *testing.T) {
 	a, b := newPair(t, 4, 104)
-	a.tx.Append(pattern(3))
+	a.tx.Append(pattern(3), 1)
 	a.tx.Finish()
 	run(t, a, b)
 	a.wantOut(t, "data 3 FIN")
@@ -186,7 +242,7 @@ func TestFinishStopsALongWrite(t *testing.T) {
 // unchanged.
 func TestFullSendQueue(t *testing.T) {
 	a, _ := newPair(t, 8, 104)
-	a.tx.Append(pattern(5))
+	a.tx.Append(pattern(5), 1)
 	a.tx.Freed(2, 8, true)
 	var first, again rdmap.WorkRequest
 	if !a.tx.Next(&first) {

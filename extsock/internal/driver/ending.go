@@ -218,6 +218,9 @@ func (d *Driver) shut() {
 	if d.in != nil {
 		d.in.giveBack()
 	}
+	if d.bytes != nil {
+		d.bytes.giveBack()
+	}
 	d.TraceTerminate()
 	d.cfg.Trace.Debug("closed")
 	d.protect(d.cfg.Taps.Closed)

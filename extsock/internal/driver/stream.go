@@ -40,6 +40,10 @@ type byteStream struct {
 	burst   bytestream.Burst // +checklocks:mu
 	// a Write is under way: a long one, or one that waits
 	writing bool // +checklocks:mu
+	// the Write under way waits to be copied
+	appending bool // +checklocks:mu
+	// aheadCost is taken from the budget
+	paid bool // +checklocks:mu
 	// what count has of tx
 	counted bytestream.Counts // +checklocks:mu
 }
@@ -65,12 +69,51 @@ func newByteStream(d *Driver, cfg *StreamConfig) *byteStream {
 //
 // +checklocksrelease:s.mu
 func (s *byteStream) unlock() {
+	if s.paid && s.tx.Copies() == 0 {
+		s.payBackLocked()
+	}
 	s.due.Store(s.tx.HasOutput())
 	s.waiting.Store(s.tx.IsWaiting())
 	if c := s.tx.Counts(); c != s.counted {
 		s.noteLocked(c)
 	}
 	s.mu.Unlock()
+}
+
+// A writer in a burst fills up to ahead messages before the oldest is posted. While TCP takes
+// nothing, as many again are posted, and all of them hold 1 MiB. aheadCost is the part of it beyond
+// the two messages that a writer may always fill.
+const (
+	ahead     = 8
+	aheadCost = (2*ahead - 2) * 64 << 10
+)
+
+// aheadLocked returns how many messages the next Write may fill before the oldest is posted.
+//
+// +checklocks:s.mu
+func (s *byteStream) aheadLocked(quick bool) int {
+	if !quick || !s.paid && !common.take(aheadCost) {
+		return 1
+	}
+	s.paid = true
+	return ahead
+}
+
+// payBackLocked gives aheadCost back to the budget.
+//
+// +checklocks:s.mu
+func (s *byteStream) payBackLocked() {
+	s.paid = false
+	common.give(aheadCost)
+}
+
+// giveBack gives the budget's memory back when the connection has ended.
+func (s *byteStream) giveBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paid {
+		s.payBackLocked()
+	}
 }
 
 // noteLocked adds what tx has counted to the connection's counters.
@@ -110,6 +153,9 @@ func (d *Driver) postStream() {
 	s.mu.Lock()
 	defer s.unlock()
 	d.postLocked()
+	if s.appending {
+		wait.Wake(s.room)
+	}
 }
 
 // postLocked is postStream for a caller that also holds the byte stream's lock. If nothing else is

@@ -16,7 +16,7 @@ type streamWriter struct {
 
 	turn   chan struct{} // capacity 1: a Write has ended, so the next one may begin
 	began  time.Time
-	wrote  atomic.Int64      // when the last short Write ended, in ns after began
+	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, in ns after began
 	choice bytestream.Choice // the long Write under way owns it
 }
 
@@ -29,9 +29,31 @@ func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) 
 	switch {
 	case wait.IsClosed(over):
 		return 0, os.ErrDeadlineExceeded
-	case len(p) < bytestream.Combine:
+	case len(p) < bytestream.Combine, len(p) <= bytestream.CombineInBurst && w.isQuick():
 		return w.writeShort(p, over)
 	}
+	n, err = w.writeOwn(p, over)
+	if err == nil && len(p) <= bytestream.CombineInBurst {
+		w.wrote.Store(int64(time.Since(w.began)))
+	}
+	return n, err
+}
+
+// isQuick reports whether a Write that is not short belongs to a burst.
+func (w *streamWriter) isQuick() bool {
+	s, gap := w.d.bytes, w.gap()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.burst.IsQuick(gap, s.heard.Swap(false))
+}
+
+// gap returns the time since the end of the last Write that may be part of a burst.
+func (w *streamWriter) gap() time.Duration {
+	return time.Since(w.began) - time.Duration(w.wrote.Load())
+}
+
+// writeOwn writes p from the caller's memory.
+func (w *streamWriter) writeOwn(p []byte, over <-chan struct{}) (n int, err error) {
 	if err := w.begin(over); err != nil {
 		return 0, err
 	}
@@ -74,7 +96,7 @@ func (w *streamWriter) begin(over <-chan struct{}) error {
 func (w *streamWriter) end() {
 	locks.Released[locks.Writer]()
 	w.d.bytes.mu.Lock()
-	w.d.bytes.writing = false
+	w.d.bytes.writing, w.d.bytes.appending = false, false
 	w.d.bytes.mu.Unlock()
 	wait.Wake(w.turn)
 }
@@ -108,9 +130,9 @@ func (w *streamWriter) mayOffer() bool {
 }
 
 // writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
-// under way from then on, as a long one is, and waits.
+// under way from then on, as a long one is, and waits. p is short, or belongs to a burst.
 func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
-	gap := time.Since(w.began) - time.Duration(w.wrote.Load())
+	gap := w.gap()
 	n, busy, err := w.append(p, gap, false)
 	if busy { // another Write is under way
 		defer wait.Wake(w.turn) // a third one may wait behind this one
@@ -148,7 +170,7 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 }
 
 // append copies as much of p to the pending data as there is room for, and sends the data. gap is
-// the time since the last short Write. If append does not copy all of p, the Write is under way
+// the time since the last Write; isQuick has judged that of a Write that is not short. If append does not copy all of p, the Write is under way
 // afterwards. If another Write is under way, append does nothing and busy is true. underWay says
 // that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
@@ -156,14 +178,14 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 	held := d.tryToken() // then the message is posted under the same lock
 	s.mu.Lock()
 	quick := s.burst.IsOn()
-	if !underWay {
+	if !underWay && len(p) < bytestream.Combine {
 		quick = s.burst.IsQuick(gap, s.heard.Swap(false))
 	}
 	busy = s.writing && !underWay
 	if !busy {
 		if err = w.errLocked(); err == nil {
-			n = s.tx.Append(p)
-			s.writing = underWay || n < len(p)
+			n = s.tx.Append(p, s.aheadLocked(quick))
+			s.writing, s.appending = underWay || n < len(p), n < len(p)
 		}
 	}
 	if held && !quick {

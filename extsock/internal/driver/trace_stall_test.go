@@ -31,6 +31,6 @@ func TestTraceStall(t *testing.T) {
 func stall(trace *observe.Trace) {
 	s := &byteStream{tx: bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
 	s.mu.Lock()
-	s.tx.Append([]byte("x"))
+	s.tx.Append([]byte("x"), 1)
 	s.unlock()
 }

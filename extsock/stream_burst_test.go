@@ -1,0 +1,110 @@
+package extsock_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestBurstFillsMessages: while Writes follow each other quickly, messages end where they are full,
+// not where a Write ends. The last bytes do not wait for a Write that does not come.
+func TestBurstFillsMessages(t *testing.T) {
+	for _, length := range []int{5000, 10_000, 50_000, 64 << 10} {
+		t.Run(fmt.Sprint(length), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := side{cfg: extsock.Config{Crossover: -1}}
+				ci, cr := simPair(t, simtoe.Config{}, s, s)
+				const writes = 200
+				before := ci.Stats().Sent.FPDUs
+				read := make(chan error, 1)
+				go func() {
+					_, err := readTape(cr, 0, writes*length, newLengths(1, 1<<18))
+					read <- err
+				}()
+				for i := range writes {
+					if n, err := ci.Write(tapeAt(i*length, length)); n != length || err != nil {
+						t.Fatalf("Write %d = %d, %v", i, n, err)
+					}
+				}
+				begin := time.Now()
+				if err := <-read; err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(begin); d != 0 {
+					t.Errorf("the last byte came after %v", d)
+				}
+				// The first four Writes belong to no burst, and the last message need not be full.
+				const fullMessage = 64_000
+				most := 8 + writes*length/fullMessage + 1
+				if n := int(ci.Stats().Sent.FPDUs - before); n > most {
+					t.Errorf("%d FPDUs for %d bytes, want up to %d", n, writes*length, most)
+				}
+				ci.Close()
+				cr.Close()
+				settle()
+			})
+		})
+	}
+}
+
+// TestBurstMemory: the memory of Writes that wait for TCP in a burst is bounded, comes from the
+// memory of the process beyond two messages, and goes back when the connection ends, however that
+// is.
+func TestBurstMemory(t *testing.T) {
+	alone(t)
+	const messages = 64 << 10
+	for _, limit := range []int64{0, 64 << 20} {
+		for _, how := range []string{"Close", "Abort"} {
+			t.Run(fmt.Sprintf("limit %d, %s", limit, how), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					limitMemory(t, limit)
+					s := side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
+					a, b := simtoe.Pair(simtoe.Config{CutAfter: 100_000, CutHow: simtoe.Silence}, simtoe.Config{})
+					ci, cr := switched(t, a, b, s, s)
+					taken := extsock.MemoryTaken()
+					wrote := 0
+					written := make(chan error, 1)
+					go func() {
+						p := make([]byte, 10_000)
+						for {
+							n, err := ci.Write(p)
+							if wrote += n; err != nil {
+								written <- err
+								return
+							}
+						}
+					}()
+					synctest.Wait()
+					// What waits in copies, and the batch that TCP has not taken.
+					most, memory := 3*messages, int64(0)
+					if limit > 0 {
+						most, memory = 16*messages, 2<<20
+					}
+					if n := wrote - simWindow; n > most || limit > 0 && n < messages*4 {
+						t.Errorf("Writes of %d bytes beyond TCP's buffer do not wait, want up to %d", n, most)
+					}
+					if n := extsock.MemoryTaken() - taken; n > memory || limit > 0 && n == 0 {
+						t.Errorf("%d bytes of the process's memory are taken, want up to %d", n, memory)
+					}
+					if how == "Abort" {
+						ci.SetLinger(0)
+					}
+					ci.Close()
+					if err := <-written; err == nil || err == io.EOF {
+						t.Errorf("Write = %v", err)
+					}
+					cr.Close()
+					settle() // and limitMemory looks that nothing is taken
+				})
+			})
+		}
+	}
+}
+
+// simWindow is how many bytes the simulator buffers.
+const simWindow = 256 << 10
