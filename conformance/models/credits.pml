@@ -61,6 +61,12 @@
 #define UPDATE_NEEDS 1
 #endif
 
+#ifdef PENDING
+#define maxPending PENDING
+#else
+#define maxPending 1
+#endif
+
 #define you (1 - me)
 
 /* LAST is DATA with the FIN flag, FIN that flag without data, REFUSAL a GRANT of nothing. READ and RESPONSE are an RDMA
@@ -86,7 +92,7 @@ bool reply[2];   /* an end has a RESPONSE to send */
 #endif
 
 /* An end's writer. */
-bool pending[2];  /* DATA has been begun and not sent; its credit is taken */
+byte pending[2];  /* so many DATA have been begun and not sent, at most PENDING; their credits are taken */
 bool open[2];     /* an OFFER is out, and no DONE or CANCEL sent */
 mtype answer[2];  /* its GRANT or REFUSAL, once that has come */
 mtype closing[2]; /* the DONE or CANCEL that is to be sent */
@@ -222,9 +228,9 @@ proctype writer(byte me) {
 progress_begins:
 	do
 	:: skip;
-blocked(data):	d_step { !pending[me] && mayBegin && credits[me] >= DATA_NEEDS ->
+blocked(data):	d_step { pending[me] < maxPending && mayBegin && credits[me] >= DATA_NEEDS ->
 #ifdef PENDING
-			pending[me] = true;
+			pending[me]++;
 			credits[me]--;
 #else
 			send(DATA, 1);
@@ -233,7 +239,7 @@ blocked(data):	d_step { !pending[me] && mayBegin && credits[me] >= DATA_NEEDS ->
 		}
 #ifndef NO_OFFER
 	:: mayOffer;
-blocked(offer):	d_step { !pending[me] && !open[me] && credits[me] >= OFFER_NEEDS ->
+blocked(offer):	d_step { pending[me] == 0 && !open[me] && credits[me] >= OFFER_NEEDS ->
 			open[me] = true;
 			send(OFFER, 1);
 			check()
@@ -361,8 +367,8 @@ end_idle:
 	:: d_step { reply[me] -> reply[me] = false; link[me]!RESPONSE,0; extra[me]++; check() }
 #endif
 #ifdef PENDING
-	:: d_step { pending[me] && !closed[me] -> pending[me] = false; send(DATA, 0); check() }
-	:: d_step { pending[me] && closed[me] -> pending[me] = false; fin[me] = true; send(LAST, 0); check() }
+	:: d_step { pending[me] > 1 || pending[me] == 1 && !closed[me] -> pending[me]--; send(DATA, 0); check() }
+	:: d_step { pending[me] == 1 && closed[me] -> pending[me] = 0; fin[me] = true; send(LAST, 0); check() }
 #endif
 	:: d_step { closing[me] == DONE && credits[me] >= DONE_NEEDS ->
 			closing[me] = NONE; answer[me] = NONE; open[me] = false; send(DONE, 1); check()
@@ -374,7 +380,7 @@ end_idle:
 #ifdef REFUSE
 	:: d_step { toGrant[me] == REFUSAL && credits[me] >= GRANT_NEEDS -> toGrant[me] = NONE; send(REFUSAL, 1); check() }
 #endif
-	:: d_step { closed[me] && !fin[me] && !open[me] && !pending[me] && credits[me] >= FIN_NEEDS ->
+	:: d_step { closed[me] && !fin[me] && !open[me] && pending[me] == 0 && credits[me] >= FIN_NEEDS ->
 			fin[me] = true; sendOnce(FIN, FIN_NEEDS); check()
 		}
 #ifdef UPDATE_FREE
