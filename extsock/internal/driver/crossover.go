@@ -30,20 +30,36 @@ const (
 // rendezvous may place a Write in the reader's memory. The measurement compares the cost of copying
 // here with a round trip to that host. The result is 0 while nothing has been measured, and
 // negative if no length is worth it.
-func CrossoverOf(peer net.Addr) int {
+func CrossoverOf(peer net.Addr) int { return crossoverOf(hostOf(peer)) }
+
+func crossoverOf(host string) int {
 	crossovers.mu.Lock()
 	defer crossovers.mu.Unlock()
-	return crossovers.m[hostOf(peer)]
+	return crossovers.m[host]
 }
 
-// crossover returns the crossover of this connection: that of its configuration, or what was
+// A knownCrossover is the crossover of a connection: that of its configuration, or what was
 // measured. For a Write of that length or more, the writer still chooses the way that has been
-// faster on this connection.
-func (d *Driver) crossover() int {
-	if v := d.cfg.Crossover; v != 0 {
-		return v
+// faster on this connection. The long Write under way owns it.
+type knownCrossover struct {
+	value   int    // in bytes; 0: nothing is known
+	host    string // of the peer
+	hasHost bool
+}
+
+// get returns the crossover, or 0 while nothing has been measured. Finding out the peer's host costs
+// several allocations, so get does that once.
+func (k *knownCrossover) get(d *Driver) int {
+	if k.value == 0 {
+		k.value = d.cfg.Crossover
 	}
-	return CrossoverOf(d.stream.RemoteAddr())
+	if k.value == 0 {
+		if !k.hasHost {
+			k.host, k.hasHost = hostOf(d.stream.RemoteAddr()), true
+		}
+		k.value = crossoverOf(k.host)
+	}
+	return k.value
 }
 
 // hostOf returns the host of an address. It returns "" if the connection does not know its peer's

@@ -18,6 +18,7 @@ type streamWriter struct {
 	began  time.Time
 	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, in ns after began
 	choice bytestream.Choice // the long Write under way owns it
+	known  knownCrossover
 }
 
 func newStreamWriter(d *Driver) *streamWriter {
@@ -113,7 +114,7 @@ func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
 // crossover returns the length from which a Write may be offered to the peer. It measures that
 // length if n, the length of this Write, is worth it. The error is that of the measurement.
 func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := w.d.crossover(); v != 0 || n < measureFrom {
+	if v := w.known.get(w.d); v != 0 || n < measureFrom {
 		return v, nil
 	}
 	return w.d.measureCrossover(over)
