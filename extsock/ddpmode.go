@@ -305,6 +305,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		}
 	}
 	v.driver = driver.New(cfg)
+	c.readDeadline.Then(v.driver.Interrupt)
 }
 
 // penalize delays later connections of the peer's address, because the peer used an STag that it

@@ -134,6 +134,44 @@ func TestInterruptedWaiter(t *testing.T) {
 	})
 }
 
+// TestReadUnderADeadlineReceives: a Read under a deadline receives for itself as any other Read, and
+// ends when the deadline passes. Afterwards the connection is as good as before.
+func TestReadUnderADeadlineReceives(t *testing.T) {
+	for _, s := range []side{{}, inMessages} {
+		t.Run(fmt.Sprintf("messages %t", s.cfg.Messages), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, s, s)
+				defer settle()
+				defer cr.Close()
+				defer ci.Close()
+				go echo(cr)
+				for range 3 {
+					begin := time.Now()
+					ci.SetReadDeadline(begin.Add(time.Second))
+					if err := pingPong(ci, 20); err != nil {
+						t.Fatal(err)
+					}
+					read := make(chan error, 1)
+					go func() {
+						_, err := ci.Read(make([]byte, 1))
+						read <- err
+					}()
+					synctest.Wait()
+					if !extsock.Driving(ci) {
+						t.Error("the Read does not receive for itself")
+					}
+					if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Errorf("Read = %v, want a timeout", err)
+					}
+					if d := time.Since(begin); d != time.Second {
+						t.Errorf("the deadline passed after %v, want 1s", d)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestWaiterSeesTheEnd: the peer closes, or vanishes, while a waiter receives for itself.
 func TestWaiterSeesTheEnd(t *testing.T) {
 	for _, how := range []string{"close", "reset"} {

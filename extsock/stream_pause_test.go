@@ -97,8 +97,7 @@ func TestNobodyGoesOn(t *testing.T) {
 	})
 }
 
-// TestReadWithADeadlineGoesOn: a Read that may not receive for itself does not wait for what is in
-// the receive buffer.
+// TestReadWithADeadlineGoesOn: a Read under a deadline goes on in the receive buffer as well.
 func TestReadWithADeadlineGoesOn(t *testing.T) {
 	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
 		readOne(t, c, 0)

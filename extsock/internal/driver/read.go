@@ -8,13 +8,14 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// Read is Conn.Read in DDP mode. limit is its deadline.
+// Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
+// afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 	in := d.in
 	if len(b) == 0 && in.framed {
 		return 0, nil // as TCP's Read, whatever the deadline
 	}
-	if limit.IsOver() {
+	if limit.HasPassed() {
 		return 0, os.ErrDeadlineExceeded
 	}
 	for {
@@ -70,7 +71,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, er
 // connection ends.
 func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
 	in := d.in
-	began := d.role.beginWait(d.role.lends && !limit.IsSet())
+	began := d.role.beginWait(d.role.lends)
 	for err == nil && !result.over && !in.has() && !d.silent.IsSet() && !d.cfg.Closed.IsSet() {
 		var drove bool
 		if drove, result = d.drive(limit); drove {

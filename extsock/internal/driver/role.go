@@ -197,7 +197,7 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
-	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.IsSet() || d.rx.intake.isHomes() {
+	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
 		r.leaveRead(true)
 		return false, readResult{}
 	}

@@ -14,7 +14,8 @@ type Deadline struct {
 	// expired is closed when the deadline has passed, and replaced when the deadline moves after
 	// that. It is nil until a goroutine calls Done or Set.
 	expired atomic.Pointer[chan struct{}]
-	limited atomic.Bool // there is a deadline
+	then    atomic.Pointer[func()] // see Then
+	limited atomic.Bool            // there is a deadline; without one HasPassed looks at no channel
 
 	mu locks.Mutex[locks.Deadline]
 	// timer closes expired. Set uses the same timer as long as expired is open.
@@ -51,13 +52,18 @@ func (d *Deadline) Set(t time.Time) {
 		d.timer.Reset(wait)
 		return
 	}
-	d.timer = closeAfter(expired, wait)
+	d.timer = time.AfterFunc(wait, func() {
+		close(expired)
+		if f := d.then.Load(); f != nil {
+			(*f)()
+		}
+	})
 }
 
-// closeAfter returns a timer that closes c.
-func closeAfter(c chan struct{}, wait time.Duration) *time.Timer {
-	return time.AfterFunc(wait, func() { close(c) })
-}
+// Then has f called, in a goroutine of its own, each time when the deadline has passed. A Set that
+// moves the deadline to the past does not call f. The deadline keeps f. A call may come late, when
+// the deadline has moved again.
+func (d *Deadline) Then(f func()) { d.then.Store(&f) }
 
 // Stop stops the timer. No goroutine may wait for the deadline any more, because the deadline may
 // never pass.
@@ -93,11 +99,8 @@ func (d *Deadline) expiredLocked() chan struct{} {
 	return *c
 }
 
-// IsSet reports whether there is a deadline, in the past or in the future.
-func (d *Deadline) IsSet() bool { return d.limited.Load() }
-
-// IsOver reports whether the deadline has passed.
-func (d *Deadline) IsOver() bool { return d.IsSet() && IsClosed(d.Done()) }
+// HasPassed reports whether the deadline has passed.
+func (d *Deadline) HasPassed() bool { return d.limited.Load() && IsClosed(d.Done()) }
 
 // IsClosed reports whether c is closed. Nothing may be sent to c.
 func IsClosed(c <-chan struct{}) bool {

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,4 +67,47 @@ func TestAllocDeadline(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestDeadlineThen: the function of Then is called when the deadline passes, after the channel is
+// closed, and not if the deadline has moved or was stopped before.
+func TestDeadlineThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Deadline
+		var calls atomic.Int64
+		d.Set(time.Now().Add(time.Second)) // the timer runs before there is a function
+		d.Then(func() {
+			calls.Add(1)
+			if !d.HasPassed() {
+				t.Error("the function was called before the deadline had passed")
+			}
+		})
+		for _, step := range []struct {
+			desc string
+			set  func()
+			want int64
+		}{
+			{"set before Then", func() {}, 1},
+			{"set again", func() { d.Set(time.Now().Add(time.Second)) }, 2},
+			{"moved", func() {
+				d.Set(time.Now().Add(time.Second))
+				d.Set(time.Now().Add(time.Hour))
+			}, 2},
+			{"set to the past", func() { d.Set(time.Now().Add(-time.Second)) }, 2},
+			{"removed", func() {
+				d.Set(time.Now().Add(time.Second))
+				d.Set(time.Time{})
+			}, 2},
+			{"stopped", func() {
+				d.Set(time.Now().Add(time.Second))
+				d.Stop()
+			}, 2},
+		} {
+			step.set()
+			time.Sleep(time.Minute)
+			if n := calls.Load(); n != step.want {
+				t.Errorf("%s: %d calls, want %d", step.desc, n, step.want)
+			}
+		}
+	})
 }
