@@ -13,9 +13,12 @@ import (
 // One goroutine of the process polls at a time, and only on a connection where polling was worth
 // its cost recently, and where the last wait was short. In a process that is busy with many
 // connections each of them waits long, and a goroutine that polls would keep the others from
-// running. The receive role guards it.
+// running. No goroutine polls for bulk data, of which one read brings so much that the wake-up
+// counts for little, and polling takes time from the peer if both share a processor. The receive
+// role guards it.
 type patience struct {
 	mine bool // this connection's Read is the one that polls
+	bulk bool // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
 	// many waits do not poll.
 	luck int
@@ -25,7 +28,8 @@ const (
 	patienceTime = 50 * time.Microsecond
 	shortWait    = 2 * patienceTime // because a wait without polling ends with a wake-up
 	maxLuck      = 4
-	unlucky      = 64 // so many waits do not poll after polling was not rewarded
+	unlucky      = 64        // so many waits do not poll after polling was not rewarded
+	bulkFrom     = 128 << 10 // bytes of one read that are bulk data
 )
 
 // patient says that a goroutine of this process polls.
@@ -34,7 +38,7 @@ var patient atomic.Bool
 // begin returns how long the Read may poll. 0 means that it must not. waited is how long the last
 // wait was.
 func (p *patience) begin(waited time.Duration) time.Duration {
-	if waited > shortWait {
+	if p.bulk || waited > shortWait {
 		return 0
 	}
 	if p.luck < 0 {

@@ -3,17 +3,14 @@ package driver
 import (
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/toe"
 )
 
 // TestPatience checks that one goroutine of the process polls at a time, and that a connection
 // where polling was in vain does not poll.
 func TestPatience(t *testing.T) {
-	// The connections of earlier tests may poll until they have ended.
-	for end := time.Now().Add(time.Minute); openDrivers() > 0 || patient.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("connections of earlier tests have not ended within a minute")
-		}
-	}
+	awaitImpatience(t)
 	var a, b patience
 	if a.begin(shortWait+1) != 0 {
 		t.Fatal("patience after a long wait")
@@ -52,6 +49,50 @@ func TestPatience(t *testing.T) {
 	}
 	if patient.Load() {
 		t.Error("somebody has it at the end")
+	}
+}
+
+// awaitImpatience waits for the connections of earlier tests, which may poll until they have ended.
+func awaitImpatience(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); openDrivers() > 0 || patient.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("connections of earlier tests have not ended within a minute")
+		}
+	}
+}
+
+// A patientScript is a script that notes the patience of each read.
+type patientScript struct {
+	script
+	patience []time.Duration
+}
+
+func (s *patientScript) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	s.patience = append(s.patience, patience)
+	return s.give(l.Lend())
+}
+
+// TestNoPatienceForBulkData checks that a Read with the receive role polls after a short read of the
+// stream, and not after a long one.
+func TestNoPatienceForBulkData(t *testing.T) {
+	awaitImpatience(t)
+	s := &patientScript{}
+	d, _ := idleDriver(&s.script)
+	d.stream = s
+	d.role.holder.Store(roleReader)
+	for _, n := range []int{100, bulkFrom, 100, 100} {
+		s.in = make([]byte, n)
+		if k, _, err := d.readSegment(); k != n || err != nil {
+			t.Fatalf("readSegment = %d, %v, want %d bytes", k, err, n)
+		}
+		d.giveBack()
+	}
+	if p := s.patience; p[0] == 0 || p[1] == 0 || p[2] != 0 || p[3] == 0 {
+		t.Errorf("patience %v, want none in the third read only", p)
+	}
+	if patient.Load() {
+		t.Error("somebody polls at the end")
 	}
 }
 

@@ -153,6 +153,7 @@ func (d *Driver) readSegment() (n int, off uint64, err error) {
 	}
 	n, off, err = d.stream.ReadSegment(d, patience)
 	d.rx.patience.end(err == nil)
+	d.rx.patience.bulk = n >= bulkFrom
 	return n, off, err
 }
 
