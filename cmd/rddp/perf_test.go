@@ -73,11 +73,19 @@ func TestPerfServerAndClient(t *testing.T) {
 	}
 }
 
-// checkPerfJSON checks that each line is a result.
+// checkPerfJSON checks that the first line has the settings, and that each other line is a result.
 func checkPerfJSON(t *testing.T, text string) {
 	t.Helper()
 	ops := make(map[string]int)
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+	first, rest, _ := strings.Cut(text, "\n")
+	var settings struct {
+		Kind string
+		perf.Report
+	}
+	if err := json.Unmarshal([]byte(first), &settings); err != nil || settings.Kind != perf.KindSettings || settings.Date.IsZero() || settings.CPUs < 1 {
+		t.Errorf("settings %s: %v", first, err)
+	}
+	for lines := bufio.NewScanner(strings.NewReader(rest)); lines.Scan(); {
 		var r perf.Result
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.MsgsPerS <= 0 || r.Size != 1024 {
 			t.Errorf("%s: %v", lines.Text(), err)

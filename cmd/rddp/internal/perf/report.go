@@ -13,13 +13,15 @@ import (
 // A Report is the outcome of Run.
 type Report struct {
 	Date       time.Time     `json:"date"`
-	System     string        `json:"system"` // operating system, architecture and Go version of this end
-	CPUs       int           `json:"cpus"`   // number of CPUs that this end may use
+	System     string        `json:"system"`            // operating system, architecture and Go version of this end
+	Machine    string        `json:"machine,omitempty"` // model of this end's CPU, if the operating system tells
+	CPUs       int           `json:"cpus"`              // number of CPUs that this end may use
 	Servers    []string      `json:"servers"`
 	Load       string        `json:"load"`
 	Conns      []int         `json:"conns"`
 	Rounds     int           `json:"rounds"`
 	Time       time.Duration `json:"time_ns"` // of one run
+	Ring       int           `json:"ring"`    // bytes of memory that the data walks through, at each end
 	Congestion string        `json:"congestion,omitempty"`
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
@@ -53,9 +55,10 @@ type Result struct {
 	MsgsPerS  float64 `json:"msgs_per_s"` // operations; an echo is one
 	// RatioToTCP is this rate divided by that of the reference in the same round. More than 1 is
 	// faster than plain TCP.
-	RatioToTCP  float64   `json:"ratio_to_tcp,omitempty"`
-	RatioSpread []float64 `json:"ratio_spread,omitempty"` // the lowest and the highest of the rounds
-	Lat         *Latency  `json:"lat_us,omitempty"`       // if each operation waits for an answer and the depth is 1
+	RatioToTCP     float64   `json:"ratio_to_tcp,omitempty"`
+	RatioSpread    []float64 `json:"ratio_spread,omitempty"`    // the lowest and the highest of the rounds
+	RatioQuartiles []float64 `json:"ratio_quartiles,omitempty"` // the first and the third quartile of the rounds
+	Lat            *Latency  `json:"lat_us,omitempty"`          // if each operation waits for an answer and the depth is 1
 
 	// Processor time, user and system, of all processes together, of this one, and of the servers.
 	// 0 if an operating system cannot tell.
@@ -67,26 +70,40 @@ type Result struct {
 
 func newReport(o *Options) *Report {
 	return &Report{
-		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), CPUs: runtime.NumCPU(),
-		Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Congestion: o.Congestion, Buffer: o.Buffer,
-		OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater,
+		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
+		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
+		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater,
 	}
 }
 
-// WriteJSON writes one JSON object per line: one for each Result, and one for each Breakdown.
+// The kinds of the JSON objects. Each object has its kind in the field "kind".
+const (
+	KindSettings  = "settings"  // the Report: date, machine and options; always the first object
+	KindResult    = "result"    // a Result
+	KindBreakdown = "breakdown" // a Breakdown
+)
+
+// WriteJSON writes one JSON object per line: one for the settings, one for each Result, and one for
+// each Breakdown.
 func (r *Report) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
-	for i := range r.Results {
-		if err := enc.Encode(&r.Results[i]); err != nil {
-			return err
-		}
+	err := enc.Encode(struct {
+		Kind string `json:"kind"`
+		*Report
+	}{KindSettings, r})
+	for i := 0; i < len(r.Results) && err == nil; i++ {
+		err = enc.Encode(struct {
+			Kind string `json:"kind"`
+			*Result
+		}{KindResult, &r.Results[i]})
 	}
-	for i := range r.Breakdowns {
-		if err := enc.Encode(&r.Breakdowns[i]); err != nil {
-			return err
-		}
+	for i := 0; i < len(r.Breakdowns) && err == nil; i++ {
+		err = enc.Encode(struct {
+			Kind string `json:"kind"`
+			*Breakdown
+		}{KindBreakdown, &r.Breakdowns[i]})
 	}
-	return nil
+	return err
 }
 
 // WriteText writes a table.
@@ -117,8 +134,11 @@ func (r *Report) WriteText(w io.Writer) error {
 
 // summary says in one line what was measured, and how.
 func (r *Report) summary() string {
-	text := fmt.Sprintf("%s, %s, %d CPUs; load %s; medians of %d rounds of %v", r.Date.Format(time.RFC3339), r.System, r.CPUs, r.Load,
-		r.Rounds, r.Time)
+	text := fmt.Sprintf("%s, %s, %d CPUs", r.Date.Format(time.RFC3339), r.System, r.CPUs)
+	if r.Machine != "" {
+		text += " (" + r.Machine + ")"
+	}
+	text += fmt.Sprintf("; load %s; medians of %d rounds of %v", r.Load, r.Rounds, r.Time)
 	if r.Congestion != "" {
 		text += "; " + r.Congestion
 	}

@@ -18,12 +18,12 @@ import (
 func sample() *Report {
 	steps := stepNames[:]
 	return &Report{
-		Date: time.Unix(1, 0).UTC(), System: "test/none", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
+		Date: time.Unix(1, 0).UTC(), System: "test/none", Machine: "Abacus", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
 		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
 		Results: []Result{
 			{Op: "tcp", Size: 64, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 1e9, MsgsPerS: 15e6, CPUPerGB: 0.5},
 			{Op: "tcp", Size: 4096, Depth: 1, Conns: 1, Rounds: 3, Seconds: 1, BytesPerS: 2e9, MsgsPerS: 5e5, CPUPerGB: 0.5},
-			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}},
+			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}, RatioQuartiles: []float64{1.5, 2.5}},
 			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
 		},
 		Breakdowns: []Breakdown{{
@@ -32,6 +32,7 @@ func sample() *Report {
 	}
 }
 
+// The first line has the settings, and each line has a kind.
 func TestJSONRoundTrip(t *testing.T) {
 	want := sample()
 	var b bytes.Buffer
@@ -40,19 +41,31 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 	got := &Report{}
 	for lines := bufio.NewScanner(&b); lines.Scan(); {
-		dec := json.NewDecoder(strings.NewReader(lines.Text()))
-		dec.DisallowUnknownFields()
-		if r := (Result{}); dec.Decode(&r) == nil {
-			got.Results = append(got.Results, r)
-			continue
-		}
-		var v Breakdown
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+		var of struct{ Kind string }
+		if err := json.Unmarshal(lines.Bytes(), &of); err != nil {
 			t.Fatalf("%s: %v", lines.Text(), err)
 		}
-		got.Breakdowns = append(got.Breakdowns, v)
+		var err error
+		switch of.Kind {
+		case KindSettings:
+			if got.Rounds != 0 {
+				t.Errorf("settings again: %s", lines.Text())
+			}
+			err = json.Unmarshal(lines.Bytes(), got)
+		case KindResult:
+			got.Results = append(got.Results, Result{})
+			err = json.Unmarshal(lines.Bytes(), &got.Results[len(got.Results)-1])
+		case KindBreakdown:
+			got.Breakdowns = append(got.Breakdowns, Breakdown{})
+			err = json.Unmarshal(lines.Bytes(), &got.Breakdowns[len(got.Breakdowns)-1])
+		default:
+			t.Errorf("kind %q: %s", of.Kind, lines.Text())
+		}
+		if err != nil || got.Rounds == 0 {
+			t.Fatalf("%s: %v, or not behind the settings", lines.Text(), err)
+		}
 	}
-	if !reflect.DeepEqual(got.Results, want.Results) || !reflect.DeepEqual(got.Breakdowns, want.Breakdowns) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -60,10 +73,10 @@ func TestJSONRoundTrip(t *testing.T) {
 // The names of the JSON fields are an interface for programs.
 func TestJSONNames(t *testing.T) {
 	var b bytes.Buffer
-	if err := (&Report{Results: sample().Results[3:]}).WriteJSON(&b); err != nil {
+	if err := (&Report{Results: sample().Results[3:], Machine: "m"}).WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"op", "crc", "depth", "ratio_to_tcp", "size", "seconds", "bytes_per_s", "msgs_per_s", "lat_us", "p50", "p90", "p99", "max"} {
+	for _, name := range []string{"kind", "date", "system", "machine", "cpus", "rounds", "time_ns", "ring", "op", "crc", "depth", "ratio_to_tcp", "size", "seconds", "bytes_per_s", "msgs_per_s", "lat_us", "p50", "p90", "p99", "max"} {
 		if !strings.Contains(b.String(), `"`+name+`":`) {
 			t.Errorf("no field %s in %s", name, &b)
 		}
@@ -130,7 +143,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
+	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

@@ -234,12 +234,13 @@ func (s *series) result() Result {
 	gb := func(r run) float64 { return float64(r.ops) * float64(s.job.size) / 1e9 }
 	r := Result{
 		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
-		Seconds:     of(func(r run) float64 { return r.elapsed.Seconds() }),
-		BytesPerS:   of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
-		MsgsPerS:    of(func(r run) float64 { return float64(r.ops) / r.elapsed.Seconds() }),
-		Lat:         latencyOf(s.times),
-		RatioToTCP:  median(s.ratios),
-		RatioSpread: spread(s.ratios),
+		Seconds:        of(func(r run) float64 { return r.elapsed.Seconds() }),
+		BytesPerS:      of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
+		MsgsPerS:       of(func(r run) float64 { return float64(r.ops) / r.elapsed.Seconds() }),
+		Lat:            latencyOf(s.times),
+		RatioToTCP:     median(s.ratios),
+		RatioSpread:    spread(s.ratios),
+		RatioQuartiles: quartiles(s.ratios),
 	}
 	if s.job.over != overTCP {
 		r.CRC = onOff(s.job.crc)
@@ -252,12 +253,4 @@ func (s *series) result() Result {
 		r.CPUPerOp = of(func(r run) float64 { return float64((r.here + r.there).Nanoseconds()) / 1e3 / float64(r.ops) })
 	}
 	return r
-}
-
-// spread returns the lowest and the highest of values.
-func spread(values []float64) []float64 {
-	if len(values) == 0 {
-		return nil
-	}
-	return []float64{slices.Min(values), slices.Max(values)}
 }

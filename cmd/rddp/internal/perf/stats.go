@@ -18,6 +18,28 @@ func median(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// spread returns the lowest and the highest of values.
+func spread(values []float64) []float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	return []float64{slices.Min(values), slices.Max(values)}
+}
+
+// quartiles returns the first and the third quartile of values, interpolated between neighbours.
+func quartiles(values []float64) []float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	s := slices.Sorted(slices.Values(values))
+	quantile := func(q float64) float64 {
+		at := q * float64(len(s)-1)
+		i := int(at)
+		return s[i] + (at-float64(i))*(s[min(i+1, len(s)-1)]-s[i])
+	}
+	return []float64{quantile(0.25), quantile(0.75)}
+}
+
 // Latencies are recorded in nanoseconds with three significant digits.
 const (
 	maxLatency = int64(10 * time.Minute)

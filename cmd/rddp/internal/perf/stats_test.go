@@ -2,6 +2,7 @@ package perf
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 )
@@ -19,6 +20,23 @@ func TestMedian(t *testing.T) {
 	for _, tt := range tests {
 		if got := median(tt.values); got != tt.want {
 			t.Errorf("median(%v) = %v, want %v", tt.values, got, tt.want)
+		}
+	}
+}
+
+func TestQuartiles(t *testing.T) {
+	tests := []struct {
+		values, want []float64
+	}{
+		{nil, nil},
+		{[]float64{3}, []float64{3, 3}},
+		{[]float64{4, 0}, []float64{1, 3}},
+		{[]float64{5, 1, 4, 2, 3}, []float64{2, 4}},
+		{[]float64{4, 3, 2, 1}, []float64{1.75, 3.25}},
+	}
+	for _, tt := range tests {
+		if got := quartiles(tt.values); !slices.Equal(got, tt.want) {
+			t.Errorf("quartiles(%v) = %v, want %v", tt.values, got, tt.want)
 		}
 	}
 }

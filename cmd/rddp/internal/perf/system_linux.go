@@ -5,10 +5,30 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// machine returns the model of the CPU as the kernel names it, or "" if it does not.
+func machine() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	return modelOf(string(text))
+}
+
+// modelOf returns the model of the first CPU in the text of /proc/cpuinfo.
+func modelOf(text string) string {
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
 
 func setCongestion(raw syscall.RawConn, name string) error {
 	return control(raw, func(fd int) error {

@@ -53,3 +53,15 @@ func TestRunOneCPU(t *testing.T) {
 		t.Errorf("an unknown congestion control: %v", err)
 	}
 }
+
+func TestModelOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: Abacus 3: fast\n\nprocessor\t: 1\nmodel name\t: Other\n": "Abacus 3: fast",
+		"processor\t: 0\nBogoMIPS\t: 50.00\n":                                                   "",
+		"":                                                                                      "",
+	} {
+		if got := modelOf(text); got != want {
+			t.Errorf("modelOf(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

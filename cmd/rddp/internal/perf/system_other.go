@@ -6,4 +6,6 @@ import "syscall"
 
 func setCongestion(syscall.RawConn, string) error { return ErrUnsupported }
 
+func machine() string { return "" }
+
 func pin(int) (pinned int, unpin func(), err error) { return 0, nil, ErrUnsupported }
