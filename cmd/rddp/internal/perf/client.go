@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -92,12 +93,23 @@ func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, 
 	return conn, a, nil
 }
 
-// close closes all connections.
+// close closes all connections, and waits until the servers have ended the session. The next client
+// may need a server of its own.
 func (c *client) close() {
 	c.leave(nil)
 	for _, s := range c.servers {
-		s.c.Close()
+		s.end()
 	}
+}
+
+// end ends the session. The server then closes the control connection.
+func (s *remote) end() {
+	defer s.c.Close()
+	half, ok := s.c.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || s.c.SetReadDeadline(time.Now().Add(helloTime)) != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, s.c) // an error ends the session as well
 }
 
 // lane returns the connections for a job, and opens them if there are none.

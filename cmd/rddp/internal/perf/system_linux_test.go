@@ -41,12 +41,14 @@ func TestRunOneCPU(t *testing.T) {
 		Addresses: []string{startPeer(t)}, Ops: []string{"echo"}, Sizes: []int{64}, Rounds: 1, Time: time.Millisecond, OneCPU: true, CPU: -1,
 		Congestion: "reno", Buffer: 1 << 16,
 	}
-	r, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Results) != 2 || r.CPU < 0 || r.LineNS != 0 {
-		t.Errorf("%+v", r)
+	for range 5 { // each one needs the server to itself
+		r, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Results) != 2 || r.CPU < 0 || r.LineNS != 0 {
+			t.Errorf("%+v", r)
+		}
 	}
 	o.Congestion = "unheard-of"
 	if _, err := Run(t.Context(), o); !errors.Is(err, unix.ENOENT) {
