@@ -8,6 +8,8 @@
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
 # make bench     throughput and latency next to plain TCP in the same run
+# make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
+# make bench-baseline  writes that file
 # make fuzz      every fuzz target for FUZZTIME
 
 GO        ?= go
@@ -19,7 +21,7 @@ MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick
+.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline
 
 demo: build
 	./bin/rddp demo
@@ -108,6 +110,13 @@ interop: build
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
 	$(GO) test -run='^$$' -bench='^BenchmarkIdle$$' -benchtime=1x ./extsock # 10,000 connections in each of two processes
+
+# Ratios to plain TCP, both ends on one CPU: they repeat within 2 % on a quiet machine, and hardly depend on what machine it is.
+bench-check: build
+	./bin/rddp perf --self --check conformance/bench/baseline.json
+
+bench-baseline: build
+	./bin/rddp perf --self --baseline conformance/bench/baseline.json
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile

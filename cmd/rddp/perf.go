@@ -22,6 +22,7 @@ func perfCommand() *cli.Command {
 		Name:  "perf",
 		Usage: "measure throughput, latency and processor time next to plain TCP",
 		UsageText: "rddp perf --self [options]            measure between two processes of this machine\n" +
+			"rddp perf --self --check FILE         compare with a baseline\n" +
 			"rddp perf -s [-a ADDRESS] [-p PORT]   serve the other end\n" +
 			"rddp perf -c -a ADDRESS [options]     measure against servers",
 		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
@@ -60,6 +61,8 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
+		&cli.StringFlag{Name: "check", Usage: "with --self: compare with the baseline in `FILE`, all ends on one CPU; fail if an operation has lost speed"},
+		&cli.StringFlag{Name: "baseline", Usage: "with --self: measure what --check measures, and write it to `FILE`"},
 		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
 		&cli.BoolFlag{Name: "peer", Hidden: true},
 	}
@@ -96,15 +99,30 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 		}
 		defer fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
-	r, err := perf.Run(ctx, o)
+	err = measurePerf(ctx, c, o, html)
 	if wrong := (*perf.OptionError)(nil); errors.As(err, &wrong) {
 		return usage("%w", err)
 	}
+	return err
+}
+
+// measurePerf measures what the command line asks for, and prints it.
+func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options, html *os.File) error {
+	switch {
+	case c.IsSet("check"):
+		return checkPerf(ctx, c, o)
+	case c.IsSet("baseline"):
+		return writeBaseline(ctx, c, o)
+	}
+	r, err := perf.Run(ctx, o)
 	if err != nil {
 		return err
 	}
 	return writePerf(c, r, html)
 }
+
+// checks reports whether the command line asks for the check, or for its baseline.
+func checks(c *cli.Command) bool { return c.IsSet("check") || c.IsSet("baseline") }
 
 // writePerf prints the report, and writes it to html if that is not nil.
 func writePerf(c *cli.Command, r *perf.Report, html *os.File) error {
@@ -180,14 +198,22 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		return nil, usage("--self needs neither --address nor --port")
 	case c.IsSet("peers") && (!c.Bool("self") || c.Int("peers") < 1 || c.Int("peers") > maxPeers):
 		return nil, usage("--peers %d: with --self only, and 1 to %d", c.Int("peers"), maxPeers)
-	case c.IsSet("cpu") && (!c.Bool("one-cpu") || c.Int("cpu") < 0):
-		return nil, usage("--cpu %d: with --one-cpu only, and not negative", c.Int("cpu"))
+	case c.IsSet("cpu") && (!c.Bool("one-cpu") && !checks(c) || c.Int("cpu") < 0):
+		return nil, usage("--cpu %d: with --one-cpu, --check or --baseline only, and not negative", c.Int("cpu"))
+	}
+	if checks(c) {
+		if err := checkUsage(c); err != nil {
+			return nil, err
+		}
 	}
 	o := &perf.Options{
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
 		Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"),
+	}
+	if checks(c) && !c.IsSet("rounds") {
+		o.Rounds = perf.CheckRounds
 	}
 	for _, host := range list(c.String("address")) {
 		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))

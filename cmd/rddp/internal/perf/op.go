@@ -135,6 +135,14 @@ func onOff(on bool) string {
 
 // jobs returns the jobs for one size that the options ask for, without references.
 func (o *Options) jobs(size int) (jobs []job) {
+	for _, w := range o.rows {
+		if w.Size == size {
+			jobs = append(jobs, w.job())
+		}
+	}
+	if o.rows != nil {
+		return jobs
+	}
 	for _, name := range o.Ops {
 		op, _ := operationOf(name)
 		measured := slices.Contains(o.Sizes, size)

@@ -34,6 +34,8 @@ type Options struct {
 	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
 	Breakdown bool // also measure where the time of a message goes; see Breakdown
 
+	rows []Row // if not nil: only these jobs; see ForCheck
+
 	// Progress is called before each run with the number of runs done and the number of all runs.
 	// It may be nil.
 	Progress func(done, total int, what string)
