@@ -58,6 +58,7 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "read-data", Usage: "the program that receives data reads them at once, over plain TCP too; behind each write comes a send of one byte that says so"},
 		&cli.BoolFlag{Name: "read-later", Usage: "data are placed past the CPU's cache (ddp.ReadLater)"},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds during which a virtual machine's CPUs were far apart; without it they are repeated"},
+		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
 		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
@@ -210,10 +211,18 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
-		Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"),
+		Scale: c.Bool("scale"), Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"),
 	}
 	if checks(c) && !c.IsSet("rounds") {
 		o.Rounds = perf.CheckRounds
+	}
+	if c.Bool("scale") { // its defaults differ
+		if !c.IsSet("rounds") {
+			o.Rounds = 0
+		}
+		if !c.IsSet("time") {
+			o.Time = 0
+		}
 	}
 	for _, host := range list(c.String("address")) {
 		o.Addresses = append(o.Addresses, net.JoinHostPort(host, strconv.Itoa(int(c.Uint16("port")))))

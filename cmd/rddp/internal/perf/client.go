@@ -51,6 +51,7 @@ type remote struct {
 	c       net.Conn
 	token   string
 	hasCPU  bool
+	files   uint64 // how many files the server may open; 0 if not known
 }
 
 // connect opens the control connections of a client that will have conns data connections at a time.
@@ -66,7 +67,7 @@ func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 			c.close()
 			return nil, fmt.Errorf("connecting to %s: %w", address, err)
 		}
-		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU})
+		c.servers = append(c.servers, &remote{address, conn, a.Token, a.HasCPU, a.Files})
 	}
 	return c, nil
 }
@@ -150,13 +151,18 @@ func (c *client) leave(jobs []job) {
 }
 
 func (c *client) closeLane(l lane) {
+	closeAll(c.closers[l])
+	delete(c.closers, l)
+	delete(c.ends, l)
+}
+
+// closeAll closes connections, all at the same time.
+func closeAll(closers []*closer) {
 	var all sync.WaitGroup
-	for _, k := range c.closers[l] {
+	for _, k := range closers {
 		all.Go(k.close)
 	}
 	all.Wait()
-	delete(c.closers, l)
-	delete(c.ends, l)
 }
 
 // A run is what one run has measured, over all connections together.

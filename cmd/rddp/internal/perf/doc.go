@@ -34,6 +34,14 @@
 // LoadFanIn and LoadHotSpot the servers are. Connections are spread over the servers in turn, and
 // each connection has a goroutine of its own at each end.
 //
+// # Scale
+//
+// With Options.Scale, each round opens all connections of one kind, one after another, lets them wait
+// while the memory of all processes is measured, runs the jobs of that kind, and closes them. Plain
+// TCP has its turn in each round. So the connections of different kinds never exist at the same time:
+// 10,000 of them need 10,000 files in a process. An [Idle] has the time to open a connection, in DDP
+// mode from the start (StartupRequire) or over plain TCP, and the memory of a connection that waits.
+//
 // # Breakdown
 //
 // A [Breakdown] has the time of each step of a message, from the Work Request to its Completion. One

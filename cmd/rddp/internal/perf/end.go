@@ -26,6 +26,7 @@ type end struct {
 	sum      uint64        // of the data that have been read
 	timeout  time.Duration // bounds a run
 	times    *recorder     // latencies, at the active end
+	patient  bool          // the passive end waits for a run without a deadline
 
 	done []rdmap.Completion  // for polling
 	wrs  []rdmap.WorkRequest // for PostBatch
@@ -36,26 +37,27 @@ type end struct {
 // newEnd makes an end of a TCP connection whose hello has been answered. If an extended socket takes
 // the connection over, newEnd tells k.
 func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer) (*end, error) {
+	if h.Transport == overTCP {
+		return openedEnd(c, h, initiator)
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	x := extsock.NewConn(c, initiator, h.config())
+	k.set(x)
+	if err := x.EnableDDP(ctx, nil); err != nil {
+		return nil, err
+	}
+	return openedEnd(x, h, initiator)
+}
+
+// openedEnd makes an end of a connection that is in the mode that h asks for.
+func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
 	e := &end{Conn: c, ring: make([]byte, h.Ring), depth: h.Depth, later: h.ReadLater, reads: h.ReadData, timeout: h.Timeout}
 	touch(e.ring)
 	if h.Transport == overTCP {
 		return e, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
-	defer cancel()
-	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1}
-	if h.ReadData {
-		cfg.SendDepth += h.Depth // each Write has a Send behind it
-	}
-	if h.Transport == overVerbs {
-		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
-	}
-	e.ddp = extsock.NewConn(c, initiator, cfg)
-	e.Conn = e.ddp
-	k.set(e.ddp)
-	if err := e.ddp.EnableDDP(ctx, nil); err != nil {
-		return nil, err
-	}
+	e.ddp = c.(*extsock.Conn)
 	if s := e.ddp.ConnectionState(); s.CRC != h.CRC || s.ByteStream != (h.Transport == overStream) {
 		return nil, fmt.Errorf("%w: DDP mode with CRC %v, byte stream %v", ErrProtocol, s.CRC, s.ByteStream)
 	}
@@ -63,6 +65,18 @@ func newEnd(ctx context.Context, c net.Conn, h *hello, initiator bool, k *closer
 		return e, e.exchange(initiator)
 	}
 	return e, nil
+}
+
+// config returns the configuration of the extended sockets of both ends.
+func (h *hello) config() *extsock.Config {
+	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1}
+	if h.ReadData {
+		cfg.SendDepth += h.Depth // each Write has a Send behind it
+	}
+	if h.Transport == overVerbs {
+		cfg.Messages, cfg.RecvSize = true, max(h.RecvSize, headLen)
+	}
+	return cfg
 }
 
 // touch makes the kernel allocate the pages of p now.

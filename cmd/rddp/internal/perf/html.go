@@ -25,14 +25,19 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Buffers    string
 		Columns    []string
 		Rows       [][]string
+		IdleNames  []string
+		IdleRows   [][]string
 		Plots      []template.HTML
 		Breakdowns []breakdownView
 		LayerNames []string
 		Layers     [][]string
 	}
-	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots(), LayerNames: layerColumns}
+	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots(), LayerNames: layerColumns, IdleNames: idleColumns}
 	for i := range r.Results {
 		p.Rows = append(p.Rows, r.Results[i].row())
+	}
+	for i := range r.Idles {
+		p.IdleRows = append(p.IdleRows, r.Idles[i].row())
 	}
 	for i := range r.Breakdowns {
 		p.Layers = append(p.Layers, r.Breakdowns[i].layerRow())

@@ -32,6 +32,7 @@ type Options struct {
 	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
 
 	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
+	Scale     bool // one kind of connection at a time, opened anew in each round; see Idle
 	Breakdown bool // also measure where the time of a message goes; see Breakdown
 
 	rows []Row // if not nil: only these jobs; see ForCheck
@@ -76,6 +77,9 @@ func (o *Options) Complete() error {
 	if o.Load == "" {
 		o.Load = LoadMultiStream
 	}
+	if o.Scale {
+		o.completeScale()
+	}
 	if o.Load == LoadHotSpot {
 		setDefault(&o.Ops, "message", "echo", opTCPEcho)
 	}
@@ -94,6 +98,16 @@ func (o *Options) Complete() error {
 		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
 	}
 	return o.check()
+}
+
+// completeScale sets the defaults that differ with Scale. All connections take part in each run, so
+// the runs are longer than others.
+func (o *Options) completeScale() {
+	setDefault(&o.Ops, "echo")
+	setDefault(&o.Sizes, 1<<10)
+	setDefault(&o.Conns, 1, 64, 1000, 10_000)
+	defaults(&o.Rounds, 3)
+	defaults(&o.Time, 2*time.Second)
 }
 
 // distinct returns list without repetitions.
@@ -167,6 +181,10 @@ func (o *Options) checkLimits() error {
 	switch {
 	case !slices.Contains(Loads(), o.Load):
 		return wrongOption("load", "%q is not one of %s", o.Load, strings.Join(Loads(), ", "))
+	case o.Scale && o.reverse():
+		return wrongOption("scale", "the load %s is not measured with it", o.Load)
+	case o.Scale && o.Breakdown:
+		return wrongOption("scale", "it has no breakdown")
 	case o.Rounds < 1 || o.Rounds > MaxRounds:
 		return wrongOption("rounds", "%d is not between 1 and %d", o.Rounds, MaxRounds)
 	case o.Time < time.Millisecond || o.Time > MaxTime:

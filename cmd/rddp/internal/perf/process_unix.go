@@ -16,3 +16,13 @@ func processTime() (time.Duration, bool) {
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), true
 }
+
+// fileLimit returns the number of files that this process may open, or 0 if the operating system
+// does not tell.
+func fileLimit() uint64 {
+	var r syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
+		return 0
+	}
+	return uint64(r.Cur) //nolint:unconvert // signed on some systems
+}

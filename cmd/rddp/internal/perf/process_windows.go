@@ -16,3 +16,5 @@ func processTime() (time.Duration, bool) {
 	ticks := func(f syscall.Filetime) int64 { return int64(f.HighDateTime)<<32 | int64(f.LowDateTime) }
 	return time.Duration(ticks(kernel)+ticks(user)) * 100, true // a tick is 100 ns
 }
+
+func fileLimit() uint64 { return 0 } // handles are limited by memory only

@@ -32,6 +32,7 @@ type Report struct {
 	LineNS     float64       `json:"line_ns"`  // the shortest time of a cache line from one CPU to another; 0 if not measured
 
 	Results    []Result    `json:"-"` // WriteJSON prints each one as an object of its own
+	Idles      []Idle      `json:"-"` // with Options.Scale
 	Breakdowns []Breakdown `json:"-"`
 }
 
@@ -80,11 +81,12 @@ func newReport(o *Options) *Report {
 const (
 	KindSettings  = "settings"  // the Report: date, machine and options; always the first object
 	KindResult    = "result"    // a Result
+	KindIdle      = "idle"      // an Idle
 	KindBreakdown = "breakdown" // a Breakdown
 )
 
-// WriteJSON writes one JSON object per line: one for the settings, one for each Result, and one for
-// each Breakdown.
+// WriteJSON writes one JSON object per line: the settings, then each Result, each Idle, and each
+// Breakdown.
 func (r *Report) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	err := enc.Encode(struct {
@@ -96,6 +98,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			Kind string `json:"kind"`
 			*Result
 		}{KindResult, &r.Results[i]})
+	}
+	for i := 0; i < len(r.Idles) && err == nil; i++ {
+		err = enc.Encode(struct {
+			Kind string `json:"kind"`
+			*Idle
+		}{KindIdle, &r.Idles[i]})
 	}
 	for i := 0; i < len(r.Breakdowns) && err == nil; i++ {
 		err = enc.Encode(struct {
@@ -111,11 +119,16 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Results) > 0 {
 		fmt.Fprintln(w, r.summary())
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, strings.Join(columns, "\t")+"\t")
+		writeRow(t, columns)
 		for i := range r.Results {
-			fmt.Fprintln(t, strings.Join(r.Results[i].row(), "\t")+"\t")
+			writeRow(t, r.Results[i].row())
 		}
 		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(r.Idles) > 0 {
+		if err := writeIdles(w, r.Idles); err != nil {
 			return err
 		}
 	}
@@ -130,6 +143,11 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// writeRow writes cells as a line of a table.
+func writeRow(t *tabwriter.Writer, cells []string) {
+	fmt.Fprintln(t, strings.Join(cells, "\t")+"\t")
 }
 
 // summary says in one line what was measured, and how.

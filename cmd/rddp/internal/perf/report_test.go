@@ -26,6 +26,11 @@ func sample() *Report {
 			{Op: "write", CRC: "off", Size: 64, Depth: 16, Post: PostBatch, Reference: "tcp", MsgsPerS: 1, BytesPerS: 64, RatioToTCP: 2, RatioSpread: []float64{1, 3}, RatioQuartiles: []float64{1.5, 2.5}},
 			{Op: "echo", CRC: "on", Size: 64, Depth: 1, Reference: "tcp-echo", MsgsPerS: 1e4, BytesPerS: 64e4, RatioToTCP: 0.9, Lat: &Latency{1, 2, 3, 4, 5}},
 		},
+		Idles: []Idle{
+			{Conns: 64, Over: "tcp", Rounds: 3, OpenUS: 10, OpenLat: &Latency{1, 2, 3, 4, 5}, Here: &Memory{4e3, 3e3, 2e3}, There: &Memory{1, 2, 3}},
+			{Conns: 64, Over: "stream", CRC: "on", OpenUS: 47.5, OpenRatio: 4.75, OpenSpread: []float64{4, 5}, Here: &Memory{7e3, 2, 3},
+				HereBeyond: &Memory{3e3, 2e4, 345}},
+		},
 		Breakdowns: []Breakdown{{
 			Op: "send", Size: 64, CRC: "on", Steps: steps, Sum: 100, TCP: 50, Count: 7, WholeOp: "message", WholeCPU: 60, WholeTime: 400, TCPCPU: 70, TCPTime: 300,
 		}},
@@ -55,6 +60,9 @@ func TestJSONRoundTrip(t *testing.T) {
 		case KindResult:
 			got.Results = append(got.Results, Result{})
 			err = json.Unmarshal(lines.Bytes(), &got.Results[len(got.Results)-1])
+		case KindIdle:
+			got.Idles = append(got.Idles, Idle{})
+			err = json.Unmarshal(lines.Bytes(), &got.Idles[len(got.Idles)-1])
 		case KindBreakdown:
 			got.Breakdowns = append(got.Breakdowns, Breakdown{})
 			err = json.Unmarshal(lines.Bytes(), &got.Breakdowns[len(got.Breakdowns)-1])
@@ -113,10 +121,10 @@ func TestHTML(t *testing.T) {
 			t.Errorf("the document contains %q", bad)
 		}
 	}
-	if count["svg"] != 6 || count["table"] != 3 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
+	if count["svg"] != 6 || count["table"] != 4 || count["script"] != 0 || count["b"] != 0 || count["link"] != 0 {
 		t.Errorf("elements: %v", count)
 	}
-	if rows := 1 + len(sample().Results) + 2 + 1 + len(stepNames) + 8; count["tr"] != rows {
+	if rows := 1 + len(sample().Results) + 1 + len(sample().Idles) + 2 + 1 + len(stepNames) + 8; count["tr"] != rows {
 		t.Errorf("%d rows, want %d", count["tr"], rows)
 	}
 }
@@ -143,7 +151,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
+	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "the memory of an idle one", "4.75", "4.00–5.00", "20.3", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

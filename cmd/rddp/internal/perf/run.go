@@ -26,11 +26,11 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		m.cpus.measure = lineTime
 	}
 	for _, conns := range o.Conns {
-		results, err := m.run(ctx, conns)
+		results, idles, err := m.run(ctx, conns)
 		if err != nil {
 			return nil, err
 		}
-		r.Results = append(r.Results, results...)
+		r.Results, r.Idles = append(r.Results, results...), append(r.Idles, idles...)
 	}
 	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
 	if !o.Breakdown {
@@ -43,23 +43,39 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 }
 
 // run measures everything with one number of connections.
-func (m *meter) run(ctx context.Context, conns int) (results []Result, err error) {
+func (m *meter) run(ctx context.Context, conns int) (results []Result, idles []Idle, err error) {
 	if m.client, err = connect(ctx, m.o, conns); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer m.close()
 	m.series = nil
-	for _, size := range m.o.groups() {
-		if err := m.group(ctx, size); err != nil {
-			return nil, err
-		}
+	if m.o.Scale {
+		idles, err = m.scale(ctx)
+	} else {
+		err = m.groups(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, s := range m.series {
 		r := s.result()
 		r.Conns, r.Load, r.Rounds, r.ReadData, r.ReadLater = conns, m.o.Load, m.o.Rounds, m.o.ReadData, m.o.ReadLater
 		results = append(results, r)
 	}
-	return results, nil
+	return results, idles, nil
+}
+
+// groups measures one size after another, with all kinds of connections open at once.
+func (m *meter) groups(ctx context.Context) error {
+	if err := m.checkFiles(m.o.lanes()); err != nil {
+		return err
+	}
+	for _, size := range m.o.groups() {
+		if err := m.group(ctx, size); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A meter runs jobs, and collects what they measure in the order in which the results are printed.
@@ -84,6 +100,9 @@ type series struct {
 
 // runs returns the number of runs of all rounds, for Progress.
 func (o *Options) runs() (n int) {
+	if o.Scale {
+		return len(slices.Concat(o.scaleJobs()...)) * o.Rounds * len(o.Conns)
+	}
 	for _, size := range o.groups() {
 		jobs := o.jobs(size)
 		for _, ref := range o.references(size, jobs) {
@@ -200,7 +219,7 @@ func (m *meter) round(ctx context.Context, all map[job]*series, ref job, runs []
 		}
 		m.done++
 		outcomes = append(outcomes, outcome{series: s, run: r})
-		rates[i] = float64(r.ops) / r.elapsed.Seconds()
+		rates[i] = r.rate()
 	}
 	for i, j := range runs {
 		if j != ref {
@@ -236,7 +255,7 @@ func (s *series) result() Result {
 		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
 		Seconds:        of(func(r run) float64 { return r.elapsed.Seconds() }),
 		BytesPerS:      of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
-		MsgsPerS:       of(func(r run) float64 { return float64(r.ops) / r.elapsed.Seconds() }),
+		MsgsPerS:       of(func(r run) float64 { return r.rate() }),
 		Lat:            latencyOf(s.times),
 		RatioToTCP:     median(s.ratios),
 		RatioSpread:    spread(s.ratios),

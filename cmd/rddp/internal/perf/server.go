@@ -125,7 +125,7 @@ func (s *Server) serve(ctx context.Context, k *closer, p *accept.Place) error {
 		return nil
 	}
 	if h.Token == "" {
-		return s.control(c, &h)
+		return s.control(ctx, c, &h)
 	}
 	return s.data(ctx, c, k, &h)
 }
@@ -136,7 +136,7 @@ func refuse(c net.Conn, reason error) error {
 }
 
 // control serves a control connection. The session ends with it.
-func (s *Server) control(c net.Conn, h *hello) error {
+func (s *Server) control(ctx context.Context, c net.Conn, h *hello) error {
 	token, v, err := s.open(h.CPU != nil)
 	if err != nil {
 		return refuse(c, err)
@@ -149,9 +149,10 @@ func (s *Server) control(c net.Conn, h *hello) error {
 		}
 		defer unpin()
 	}
-	before, has := processTime()
-	for a := (answer{Token: token}); ; {
-		a.HasCPU = has
+	d := &desk{s: s, c: c, v: v}
+	defer func() { d.door.close() }()
+	for a := (answer{Token: token, Files: fileLimit()}); ; {
+		_, a.HasCPU = processTime()
 		if err := send(c, a); err != nil {
 			return err
 		}
@@ -162,19 +163,44 @@ func (s *Server) control(c net.Conn, h *hello) error {
 		} else if err != nil {
 			return err
 		}
-		a = answer{}
-		now, _ := processTime()
-		if q.Begin {
-			before = now
-			continue
-		}
-		a.CPU = now - before
-		if h := v.take(); h.TotalCount() > 0 {
-			if a.Histogram, err = h.EncodeV2(); err != nil {
-				return refuse(c, err)
-			}
+		if a, err = d.answer(ctx, &q); err != nil {
+			return refuse(c, err)
 		}
 	}
+}
+
+// A desk answers the commands of a control connection.
+type desk struct {
+	s      *Server
+	c      net.Conn
+	v      *session
+	before time.Duration // processor time at the begin of a run
+	door   *door
+}
+
+func (d *desk) answer(ctx context.Context, q *command) (a answer, err error) {
+	now, _ := processTime()
+	switch {
+	case q.Begin:
+		d.before = now
+	case q.Open != nil:
+		d.door.close()
+		if d.door, err = d.s.openDoor(ctx, d.v, d.c, q.Open); err == nil {
+			a.Address = d.door.l.Addr().String()
+		}
+	case q.Shut:
+		d.door.close()
+		d.door = nil
+	case q.Memory:
+		m := memoryNow()
+		a.Memory = &m
+	default:
+		a.CPU = now - d.before
+		if h := d.v.take(); h.TotalCount() > 0 {
+			a.Histogram, err = h.EncodeV2()
+		}
+	}
+	return a, err
 }
 
 // open adds a session. If pinned is set, it must be the only one.
@@ -239,7 +265,7 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 	}
 	defer v.leave(k)
 	if !s.reserve(int64(h.Ring)) {
-		return refuse(c, errors.New("the connections need too much memory"))
+		return refuse(c, errNoMemory)
 	}
 	defer s.reserve(-int64(h.Ring))
 	if err := tune(c, h.Congestion, h.Buffer); err != nil {
@@ -282,7 +308,11 @@ func (h *hello) check() error {
 func (e *end) serve(ctx context.Context, reverse bool) error {
 	b := make([]byte, headLen)
 	for {
-		e.SetDeadline(time.Now().Add(maxTimeout)) // the client measures something else
+		if e.patient { // the session ends with its control connection
+			e.SetDeadline(time.Time{})
+		} else {
+			e.SetDeadline(time.Now().Add(maxTimeout)) // the client measures something else
+		}
 		if _, err := io.ReadFull(e, b); errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 			return nil
 		} else if err != nil {

@@ -20,6 +20,19 @@ func machine() string {
 	return modelOf(string(text))
 }
 
+// resident returns the resident memory of this process in bytes, or 0 if the kernel does not tell.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, pages int64
+	if n, _ := fmt.Sscan(string(text), &size, &pages); n < 2 {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
 // modelOf returns the model of the first CPU in the text of /proc/cpuinfo.
 func modelOf(text string) string {
 	for line := range strings.Lines(text) {

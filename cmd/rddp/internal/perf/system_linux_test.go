@@ -3,7 +3,9 @@ package perf
 import (
 	"bytes"
 	"errors"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,51 @@ func TestRunOneCPU(t *testing.T) {
 	if _, err := Run(t.Context(), o); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("an unknown congestion control: %v", err)
 	}
+}
+
+// This process and the servers must have files for all connections.
+func TestFileLimits(t *testing.T) {
+	few := func(o *Options, where string) {
+		t.Helper()
+		limit := (*FileLimitError)(nil)
+		if _, err := Run(t.Context(), o); !errors.As(err, &limit) || limit.Limit != 200 || !strings.Contains(limit.Where, where) {
+			t.Errorf("Run with few files for %s: %v", where, err)
+		}
+	}
+	p, err := StartPeer(t.Context(), []string{os.Args[0]}, []string{peerEnv + "=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	small := unix.Rlimit{Cur: 200, Max: 200}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &small, nil); err != nil {
+		t.Fatal(err)
+	}
+	few(&Options{Addresses: []string{p.Address}, Ops: []string{"echo"}, Sizes: []int{64}, Conns: []int{100}}, p.Address) // 200 connections
+	few(&Options{Addresses: []string{p.Address}, Scale: true, Conns: []int{150}}, p.Address)
+
+	var before unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	lower := unix.Rlimit{Cur: 200, Max: before.Max}
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &lower, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prlimit(0, unix.RLIMIT_NOFILE, &before, nil)
+	few(&Options{Addresses: []string{p.Address}, Scale: true, Conns: []int{150}}, "this process")
+}
+
+func TestResident(t *testing.T) {
+	const size = 64 << 20
+	debug.FreeOSMemory() // or the memory of earlier tests would be used again
+	before := resident()
+	p := make([]byte, size)
+	touch(p)
+	if after := resident(); before <= 0 || after-before < size/2 {
+		t.Errorf("resident memory was %d, and is %d after using %d bytes", before, after, size)
+	}
+	runtime.KeepAlive(p)
 }
 
 func TestModelOf(t *testing.T) {

@@ -8,4 +8,6 @@ func setCongestion(syscall.RawConn, string) error { return ErrUnsupported }
 
 func machine() string { return "" }
 
+func resident() int64 { return 0 }
+
 func pin(int) (pinned int, unpin func(), err error) { return 0, nil, ErrUnsupported }

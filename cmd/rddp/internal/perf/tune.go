@@ -9,7 +9,11 @@ import (
 // tune sets TCP's congestion control and the sizes of the buffers of a connection. Plain TCP and
 // rddp get the same.
 func tune(c net.Conn, congestion string, buffer int) error {
-	t, ok := c.(*net.TCPConn)
+	t, ok := c.(interface { // a *net.TCPConn or an extended socket
+		SetReadBuffer(bytes int) error
+		SetWriteBuffer(bytes int) error
+		syscall.Conn
+	})
 	if !ok {
 		return errors.ErrUnsupported
 	}

@@ -47,9 +47,13 @@ type hello struct {
 	Buffer     int
 }
 
-// A command is a frame on the control connection, sent by the client.
+// A command is a frame on the control connection, sent by the client. At most one of its fields is
+// set. If none is, a run has ended.
 type command struct {
-	Begin bool // a run begins; otherwise a run has ended
+	Begin  bool     // a run begins
+	Open   *opening // open a door, and shut the one that is open
+	Shut   bool     // shut the door, and close its connections
+	Memory bool     // tell the memory of the process
 }
 
 // An answer is a frame that the server sends: to a hello and to each command.
@@ -58,6 +62,9 @@ type answer struct {
 	Token     string        // of the session, on a control connection
 	CPU       time.Duration // processor time of the server during the run
 	HasCPU    bool          // the server can measure its processor time
+	Files     uint64        // how many files the server may open; 0 if not known
+	Address   string        // of the door that was opened
+	Memory    *Memory       // if asked for
 	Histogram []byte        // latencies that the server recorded during the run
 }
 

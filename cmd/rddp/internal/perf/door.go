@@ -1,0 +1,168 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/accept"
+	"github.com/rddp/rddp/extsock"
+)
+
+// A door is a listener for one kind of data connection, which has no hello: the client measures how
+// long it takes to open a connection, and wants nothing else in that time. Over rddp, connections
+// are in DDP mode from the start (StartupRequire).
+type door struct {
+	s      *Server
+	v      *session
+	h      *hello
+	l      net.Listener
+	cancel context.CancelFunc
+	going  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[*closer]bool // +checklocks:mu
+	shut  bool             // +checklocks:mu
+}
+
+// An opening asks a server to open a door for at most Conns connections that are as Hello says.
+type opening struct {
+	Hello hello
+	Conns int
+}
+
+// openDoor opens a door at the host that the control connection uses.
+func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *opening) (*door, error) {
+	if err := o.Hello.check(); err != nil {
+		return nil, err
+	}
+	if o.Conns < 1 || o.Conns > MaxConns {
+		return nil, fmt.Errorf("%w: a door for %d connections", ErrProtocol, o.Conns)
+	}
+	host, _, err := net.SplitHostPort(control.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	address := net.JoinHostPort(host, "0")
+	if !s.reserve(int64(o.Hello.Ring) * int64(o.Conns)) {
+		return nil, errNoMemory
+	}
+	d := &door{s: s, v: v, h: &o.Hello, conns: make(map[*closer]bool)}
+	if o.Hello.Transport == overTCP {
+		d.l, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
+	} else {
+		cfg := o.Hello.config()
+		cfg.Startup = extsock.StartupRequire
+		d.l, err = (&extsock.ListenConfig{Config: cfg}).Listen(ctx, "tcp", address)
+	}
+	if err != nil {
+		s.reserve(-int64(o.Hello.Ring) * int64(o.Conns))
+		return nil, err
+	}
+	ctx, d.cancel = context.WithCancel(ctx)
+	d.going.Go(func() {
+		defer s.reserve(-int64(o.Hello.Ring) * int64(o.Conns))
+		d.run(ctx, o.Conns)
+	})
+	return d, nil
+}
+
+// errNoMemory means that the connections of all clients together need more than maxMemory.
+var errNoMemory = errors.New("the connections need too much memory")
+
+// run accepts conns connections, or fewer if the door is shut.
+func (d *door) run(ctx context.Context, conns int) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range conns {
+		c, err := d.accept()
+		for err != nil && !errors.Is(err, net.ErrClosed) {
+			d.s.Log.Warn("accept", "err", err)
+			if !accept.Pause(ctx, accept.PauseTime) {
+				return
+			}
+			c, err = d.accept()
+		}
+		if err != nil {
+			return
+		}
+		k := &closer{c: c}
+		all.Go(func() {
+			defer k.close()
+			if err := d.serve(ctx, c, k); err != nil && ctx.Err() == nil {
+				d.s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", err)
+			}
+		})
+	}
+}
+
+func (d *door) accept() (net.Conn, error) {
+	if l, ok := d.l.(*extsock.Listener); ok {
+		c, err := l.AcceptDDP()
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	return d.l.Accept()
+}
+
+// serve serves one connection.
+func (d *door) serve(ctx context.Context, c net.Conn, k *closer) error {
+	if !d.enter(k) {
+		return nil
+	}
+	defer d.leave(k)
+	if err := tune(c, d.h.Congestion, d.h.Buffer); err != nil {
+		return err
+	}
+	times, err := d.v.enter(k)
+	if err != nil {
+		return err
+	}
+	defer d.v.leave(k)
+	e, err := openedEnd(c, d.h, false)
+	if err != nil {
+		return err
+	}
+	e.times, e.patient = times, true
+	return e.serve(ctx, d.h.Reverse)
+}
+
+// enter adds a connection, unless the door is shut.
+func (d *door) enter(k *closer) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.shut {
+		d.conns[k] = true
+	}
+	return !d.shut
+}
+
+func (d *door) leave(k *closer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.conns, k)
+}
+
+// close shuts the door, and closes its connections. When it returns, nothing of them is left. A nil
+// door is shut.
+func (d *door) close() {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	d.shut = true
+	conns := slices.Collect(maps.Keys(d.conns))
+	d.mu.Unlock()
+	d.l.Close()
+	d.cancel()
+	for _, k := range conns {
+		go k.close() // Close may wait for the peer
+	}
+	d.going.Wait()
+}

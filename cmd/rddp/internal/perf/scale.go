@@ -1,0 +1,292 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+// With Options.Scale, a round opens the connections of one kind, lets them be idle, runs all jobs of
+// that kind, and closes them before the next kind begins. So there are never more connections than
+// Options.Conns says, and the time and the memory that they need can be told from those of others.
+
+// A crowd is all connections of one kind in one round, and what they have needed.
+type crowd struct {
+	ends    []*end
+	closers []*closer
+	open    *hdrhistogram.Histogram // time to open a connection
+	opening time.Duration           // the sum
+	memory  [2]Memory               // of one idle connection, here and at the servers
+}
+
+// An idles is the measurements of one kind of connection in all rounds.
+type idles struct {
+	lane    lane
+	seconds []float64 // to open one connection
+	ratios  []float64 // of that time to TCP's in the same round
+	open    *hdrhistogram.Histogram
+	memory  [2][]Memory
+	beyond  [2][]Memory // what is more than TCP's in the same round
+}
+
+// scaleJobs returns all jobs by their kind of connection. Plain TCP is first.
+func (o *Options) scaleJobs() (all [][]job) {
+	var lanes []lane
+	add := func(l lane, jobs ...job) {
+		i := slices.Index(lanes, l)
+		if i < 0 {
+			i, lanes, all = len(lanes), append(lanes, l), append(all, nil)
+		}
+		all[i] = append(all[i], jobs...)
+	}
+	add(lane{over: overTCP})
+	for _, size := range o.groups() {
+		jobs := o.jobs(size)
+		for _, j := range slices.Concat(o.references(size, jobs), jobs) {
+			add(laneOf(j), j)
+		}
+	}
+	return all
+}
+
+// scale measures all jobs and what the connections need, with m.conns connections.
+func (m *meter) scale(ctx context.Context) ([]Idle, error) {
+	if err := m.checkFiles(1); err != nil {
+		return nil, err
+	}
+	kinds := m.o.scaleJobs()
+	all := make(map[job]*series)
+	idle := make([]*idles, len(kinds))
+	for i, jobs := range kinds {
+		idle[i] = &idles{open: newHistogram()}
+		if i > 0 { // the first one, plain TCP, may have no jobs
+			idle[i].lane = laneOf(jobs[0])
+		} else {
+			idle[i].lane = lane{over: overTCP}
+		}
+		for _, j := range jobs {
+			all[j] = &series{job: j, times: newHistogram()}
+			m.series = append(m.series, all[j])
+		}
+	}
+	spare := m.o.Rounds
+	for round := 0; round < m.o.Rounds; round++ {
+		near, done := m.cpus.near(), m.done
+		crowds, outcomes, err := m.scaleRound(ctx, kinds, idle, all, round%2 == 1)
+		if err != nil {
+			return nil, err
+		}
+		if near = m.cpus.near() && near; !near && spare > 0 {
+			spare--
+			round--
+			m.repeated++
+			m.done = done
+			continue
+		}
+		m.enterRound(crowds, outcomes, idle)
+	}
+	var out []Idle
+	for _, i := range idle {
+		out = append(out, i.result(m.conns, m.o.Rounds))
+	}
+	return out, nil
+}
+
+// scaleRound measures each kind of connection once, the last kind first if reverse is set.
+func (m *meter) scaleRound(ctx context.Context, kinds [][]job, idle []*idles, all map[job]*series, reverse bool) (crowds []*crowd, outcomes []outcome, err error) {
+	crowds = make([]*crowd, len(kinds))
+	order := make([]int, len(kinds))
+	for i := range order {
+		order[i] = i
+	}
+	if reverse {
+		slices.Reverse(order)
+	}
+	for _, i := range order {
+		m.progress(fmt.Sprintf("opening %d connections: %s", m.conns, idle[i].lane.over))
+		if crowds[i], err = m.gather(ctx, idle[i].lane); err != nil {
+			return nil, nil, err
+		}
+		for _, j := range kinds[i] {
+			o, err := m.scaleRun(ctx, all[j], crowds[i])
+			if err != nil {
+				m.disperse(crowds[i])
+				return nil, nil, &RunError{j.String(), err}
+			}
+			outcomes = append(outcomes, o)
+		}
+		if err := m.disperse(crowds[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return crowds, outcomes, nil
+}
+
+// scaleRun runs a job once. The first time, it also finds out how many operations fit into a run.
+func (m *meter) scaleRun(ctx context.Context, s *series, c *crowd) (o outcome, err error) {
+	if s.count == 0 {
+		m.progress("calibrating " + s.job.String())
+		if s.count, err = m.calibrate(ctx, s.job, c.ends); err != nil {
+			return o, err
+		}
+		s.count = max(s.count, leastCount)
+	}
+	m.progress(s.job.String())
+	r, err := m.measure(ctx, s.job, c.ends, s.count)
+	m.done++
+	return outcome{series: s, run: r}, err
+}
+
+// leastCount is the least number of operations on each of many connections in a run. A run also
+// begins and ends with a message on each connection, and these should not be most of it.
+const leastCount = 16
+
+// enterRound enters what a round has measured. Ratios are those to TCP in the same round.
+func (m *meter) enterRound(crowds []*crowd, outcomes []outcome, idle []*idles) {
+	rates := make(map[job]float64)
+	for _, o := range outcomes {
+		rates[o.series.job] = o.run.rate()
+	}
+	for _, o := range outcomes {
+		if j := o.series.job; j.over != overTCP {
+			o.ratio = rates[j] / rates[j.reference()]
+		}
+		o.enter()
+	}
+	tcp := crowds[0]
+	for i, c := range crowds {
+		d := idle[i]
+		d.seconds = append(d.seconds, c.opening.Seconds()/float64(m.conns))
+		d.open.Merge(c.open)
+		for at := range c.memory {
+			d.memory[at] = append(d.memory[at], c.memory[at])
+			d.beyond[at] = append(d.beyond[at], c.memory[at].minus(tcp.memory[at]))
+		}
+		if i > 0 {
+			d.ratios = append(d.ratios, c.opening.Seconds()/tcp.opening.Seconds())
+		}
+	}
+}
+
+// rate returns operations per second.
+func (r *run) rate() float64 { return float64(r.ops) / r.elapsed.Seconds() }
+
+// gather opens all connections of one kind, one after another, uses each one, and measures the
+// memory that they take when they are idle.
+func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
+	c = &crowd{open: newHistogram()}
+	defer func() {
+		if err != nil {
+			m.disperse(c)
+		}
+	}()
+	h := &hello{
+		Transport: l.over, CRC: l.crc, Ring: max(m.o.ringOf(m.conns), headLen), RecvSize: l.recv, Depth: m.o.deepest(), Timeout: m.o.Timeout,
+		Congestion: m.o.Congestion, Buffer: m.o.Buffer,
+	}
+	share := (m.conns + len(m.servers) - 1) / len(m.servers)
+	addresses := make([]string, len(m.servers))
+	for i, s := range m.servers {
+		a, err := ask(s.c, command{Open: &opening{*h, share}}, m.o.Timeout)
+		if err != nil {
+			return c, err
+		}
+		addresses[i] = a.Address
+	}
+	before, err := m.memory()
+	if err != nil {
+		return c, err
+	}
+	conns, err := c.dial(ctx, h, addresses, m.conns)
+	if err != nil {
+		return c, err
+	}
+	for _, conn := range conns {
+		if err := tune(conn, h.Congestion, h.Buffer); err != nil {
+			return c, err
+		}
+		e, err := openedEnd(conn, h, true)
+		if err != nil {
+			return c, err
+		}
+		c.ends = append(c.ends, e)
+	}
+	conns = nil //nolint:ineffassign,wastedassign // the memory is measured next
+	if err := m.runAll(ctx, head{kind: kindEcho, depth: 1, count: warmUp, size: m.o.Sizes[0]}, c.ends); err != nil {
+		return c, err
+	}
+	for i, e := range c.ends {
+		e.SetDeadline(time.Time{})
+		e.times = m.times.of(i) // the latencies so far are not those of a run
+	}
+	after, err := m.memory()
+	for i := range c.memory {
+		c.memory[i] = after[i].minus(before[i]).per(m.conns)
+	}
+	return c, err
+}
+
+// warmUp is the number of echoes after which a connection has made all that it makes at its first
+// use.
+const warmUp = 8
+
+// dial opens n connections, one after another.
+func (c *crowd) dial(ctx context.Context, h *hello, addresses []string, n int) (conns []net.Conn, err error) {
+	plain := net.Dialer{Timeout: h.Timeout}
+	ddp := extsock.Dialer{NetDialer: plain, Config: h.config()}
+	for i := range n {
+		address := addresses[i%len(addresses)]
+		var conn net.Conn
+		begin := time.Now()
+		if h.Transport == overTCP {
+			conn, err = plain.DialContext(ctx, "tcp", address)
+		} else if x, e := ddp.DialDDP(ctx, "tcp", address); e != nil {
+			err = e
+		} else {
+			conn = x
+		}
+		d := time.Since(begin)
+		if err != nil {
+			return nil, fmt.Errorf("connection %d: %w", i+1, err)
+		}
+		c.opening += d
+		_ = c.open.RecordValue(min(int64(d), maxLatency)) // the value is in range
+		c.closers = append(c.closers, &closer{c: conn})
+		conns = append(conns, conn)
+	}
+	return conns, nil
+}
+
+// disperse closes the connections of a crowd at both ends.
+func (m *meter) disperse(c *crowd) (err error) {
+	closeAll(c.closers)
+	c.ends, c.closers = nil, nil
+	for _, s := range m.servers {
+		_, e := ask(s.c, command{Shut: true}, m.o.Timeout)
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// memory returns the memory of this process and that of all servers together.
+func (m *meter) memory() (both [2]Memory, err error) {
+	both[0] = memoryNow()
+	for _, s := range m.servers {
+		a, err := ask(s.c, command{Memory: true}, m.o.Timeout)
+		if err != nil {
+			return both, err
+		}
+		if a.Memory == nil {
+			return both, ErrProtocol
+		}
+		both[1] = both[1].plus(*a.Memory)
+	}
+	return both, nil
+}
