@@ -166,7 +166,7 @@ func (q *QP) moveOnLocked() {
 //
 // +checklocks:q.mu
 func (q *QP) settleLocked(reason error) {
-	for e := q.sq.flushedSink(); e != nil; e = q.sq.flushedSink() {
+	for e, pos := q.sq.flushedSink(0); e != nil; e, pos = q.sq.flushedSink(pos) {
 		q.deregisterLocked(e)
 	}
 	q.sq.retire(q)

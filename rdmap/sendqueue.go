@@ -321,15 +321,16 @@ func (s *sendQueue) letGo() {
 	}
 }
 
-// flushedSink returns a request that is done and whose sink is still registered, or nil if there is
-// none.
-func (s *sendQueue) flushedSink() *sendEntry {
-	for pos := s.head; pos < s.tail; pos++ {
+// flushedSink returns the first request at pos or later that is done and whose sink is still
+// registered, and its position. It returns nil if there is none. A caller that goes on from the last
+// position looks at each request once.
+func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
+	for pos = max(pos, s.head); pos < s.tail; pos++ {
 		if e := s.at(pos); e.done && e.sink != nil {
-			return e
+			return e, pos
 		}
 	}
-	return nil
+	return nil, pos
 }
 
 // retire completes the finished requests in order and frees their places.
