@@ -8,6 +8,7 @@
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
 # make bench     throughput and latency next to plain TCP in the same run
+# make bench-scale     1 to 10,000 connections, and how the cost of an operation grows with Regions, posted work and Completions
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
 # make fuzz      every fuzz target for FUZZTIME
@@ -21,7 +22,7 @@ MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline
+.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale
 
 demo: build
 	./bin/rddp demo
@@ -110,6 +111,11 @@ interop: build
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
 	$(GO) test -run='^$$' -bench='^BenchmarkIdle$$' -benchtime=1x ./extsock # 10,000 connections in each of two processes
+
+bench-scale: build
+	./bin/rddp perf --self --scale
+	./bin/rddp perf --self --one-cpu --op write,read --size 64 --depth 1,16,256,4096,100000
+	$(GO) test -run='^$$' -bench='Among|Abort' -timeout=20m ./ddp ./rdmap
 
 # Ratios to plain TCP, both ends on one CPU: they repeat within 2 % on a quiet machine, and hardly depend on what machine it is.
 bench-check: build

@@ -43,7 +43,7 @@ func perfFlags() []cli.Flag {
 		&cli.IntFlag{Name: "peers", HideDefault: true, Usage: "with --self: start `N` servers (default: 1; 4 with a load that has many nodes)"},
 		&cli.StringFlag{Name: "op", Usage: "measure the operations of this `LIST` (default: all)"},
 		&cli.StringFlag{Name: "size", Usage: "bytes of one operation: `LIST` of numbers, also with k or m for KiB or MiB (default: 64,4k,64k,1m)"},
-		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once (default: 1,16)"},
+		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once, up to 100000 (default: 1,16)"},
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
 		&cli.StringFlag{Name: "conns", Usage: "numbers of connections: `LIST`; everything runs with each of them (default: one for each server)"},
@@ -217,11 +217,13 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		o.Rounds = perf.CheckRounds
 	}
 	if c.Bool("scale") { // its defaults differ
+		for name, value := range map[string]*time.Duration{"time": &o.Time, "timeout": &o.Timeout} {
+			if !c.IsSet(name) {
+				*value = 0
+			}
+		}
 		if !c.IsSet("rounds") {
 			o.Rounds = 0
-		}
-		if !c.IsSet("time") {
-			o.Time = 0
 		}
 	}
 	for _, host := range list(c.String("address")) {

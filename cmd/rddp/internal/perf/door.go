@@ -48,7 +48,8 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 		return nil, err
 	}
 	address := net.JoinHostPort(host, "0")
-	if !s.reserve(int64(o.Hello.Ring) * int64(o.Conns)) {
+	memory := o.Hello.memory() * int64(o.Conns)
+	if !s.reserve(memory) {
 		return nil, errNoMemory
 	}
 	d := &door{s: s, v: v, h: &o.Hello, conns: make(map[*closer]bool)}
@@ -60,12 +61,12 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 		d.l, err = (&extsock.ListenConfig{Config: cfg}).Listen(ctx, "tcp", address)
 	}
 	if err != nil {
-		s.reserve(-int64(o.Hello.Ring) * int64(o.Conns))
+		s.reserve(-memory)
 		return nil, err
 	}
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.going.Go(func() {
-		defer s.reserve(-int64(o.Hello.Ring) * int64(o.Conns))
+		defer s.reserve(-memory)
 		d.run(ctx, o.Conns)
 	})
 	return d, nil

@@ -45,7 +45,7 @@ type Options struct {
 // The limits of the options. A server refuses requests beyond them.
 const (
 	MaxSize   = 64 << 20
-	MaxDepth  = 1024
+	MaxDepth  = 100_000
 	MaxConns  = 16384
 	MaxRounds = 1000
 	MaxTime   = time.Minute
@@ -108,6 +108,7 @@ func (o *Options) completeScale() {
 	setDefault(&o.Conns, 1, 64, 1000, 10_000)
 	defaults(&o.Rounds, 3)
 	defaults(&o.Time, 2*time.Second)
+	defaults(&o.Timeout, 2*time.Minute)
 }
 
 // distinct returns list without repetitions.

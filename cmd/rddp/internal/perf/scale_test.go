@@ -94,6 +94,7 @@ func TestDoorLimits(t *testing.T) {
 		{"no connection", func(o *opening) { o.Conns = 0 }},
 		{"too many connections", func(o *opening) { o.Conns = MaxConns + 1 }},
 		{"too much memory", func(o *opening) { o.Conns, o.Hello.Ring = MaxConns, MaxRing }},
+		{"too much work", func(o *opening) { o.Conns, o.Hello.Depth = MaxConns, MaxDepth }},
 		{"no transport", func(o *opening) { o.Hello.Transport = "" }},
 		{"no memory", func(o *opening) { o.Hello.Ring = 0 }},
 		{"no time", func(o *opening) { o.Hello.Timeout = 0 }},

@@ -264,10 +264,10 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 		return refuse(c, err)
 	}
 	defer v.leave(k)
-	if !s.reserve(int64(h.Ring)) {
+	if !s.reserve(h.memory()) {
 		return refuse(c, errNoMemory)
 	}
-	defer s.reserve(-int64(h.Ring))
+	defer s.reserve(-h.memory())
 	if err := tune(c, h.Congestion, h.Buffer); err != nil {
 		return refuse(c, err)
 	}
@@ -293,6 +293,10 @@ func (s *Server) reserve(n int64) bool {
 	s.memory += n
 	return true
 }
+
+// memory returns about as many bytes as a data connection may need: its ring, and its posted Work
+// Requests with their Completions.
+func (h *hello) memory() int64 { return int64(h.Ring) + int64(h.Depth)<<10 }
 
 // check checks the hello of a data connection.
 func (h *hello) check() error {
