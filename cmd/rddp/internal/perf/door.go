@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -94,7 +95,8 @@ func (d *door) run(ctx context.Context, conns int) {
 		k := &closer{c: c}
 		all.Go(func() {
 			defer k.close()
-			if err := d.serve(ctx, c, k); err != nil && ctx.Err() == nil {
+			err := d.serve(ctx, c, k)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && ctx.Err() == nil { // some are only opened
 				d.s.Log.Warn("connection", "peer", c.RemoteAddr(), "err", err)
 			}
 		})

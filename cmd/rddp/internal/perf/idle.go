@@ -14,7 +14,9 @@ type Idle struct {
 	CRC    string `json:"crc,omitempty"` // "on" or "off"; "" for plain TCP
 	Rounds int    `json:"rounds"`
 
-	OpenUS float64 `json:"open_us"` // to open one connection, in microseconds: the mean of a round
+	// OpenUS is the time to open one connection, in microseconds: the mean of a round. If there are
+	// few connections, some more are opened for this figure, and closed at once.
+	OpenUS float64 `json:"open_us"`
 	// OpenRatio is that time divided by plain TCP's in the same round. More than 1 is slower.
 	OpenRatio  float64   `json:"open_ratio_to_tcp,omitempty"`
 	OpenSpread []float64 `json:"open_ratio_spread,omitempty"` // the lowest and the highest of the rounds

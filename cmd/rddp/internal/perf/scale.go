@@ -23,6 +23,7 @@ type crowd struct {
 	closers []*closer
 	open    *hdrhistogram.Histogram // time to open a connection
 	opening time.Duration           // the sum
+	opened  int                     // how many connections were opened in that time
 	memory  [2]Memory               // of one idle connection, here and at the servers
 }
 
@@ -163,17 +164,20 @@ func (m *meter) enterRound(crowds []*crowd, outcomes []outcome, idle []*idles) {
 	tcp := crowds[0]
 	for i, c := range crowds {
 		d := idle[i]
-		d.seconds = append(d.seconds, c.opening.Seconds()/float64(m.conns))
+		d.seconds = append(d.seconds, c.seconds())
 		d.open.Merge(c.open)
 		for at := range c.memory {
 			d.memory[at] = append(d.memory[at], c.memory[at])
 			d.beyond[at] = append(d.beyond[at], c.memory[at].minus(tcp.memory[at]))
 		}
 		if i > 0 {
-			d.ratios = append(d.ratios, c.opening.Seconds()/tcp.opening.Seconds())
+			d.ratios = append(d.ratios, c.seconds()/tcp.seconds())
 		}
 	}
 }
+
+// seconds returns the mean time to open a connection.
+func (c *crowd) seconds() float64 { return c.opening.Seconds() / float64(c.opened) }
 
 // rate returns operations per second.
 func (r *run) rate() float64 { return float64(r.ops) / r.elapsed.Seconds() }
@@ -191,7 +195,7 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 		Transport: l.over, CRC: l.crc, Ring: max(m.o.ringOf(m.conns), headLen), RecvSize: l.recv, Depth: m.o.deepest(), Timeout: m.o.Timeout,
 		Congestion: m.o.Congestion, Buffer: m.o.Buffer,
 	}
-	share := (m.conns + len(m.servers) - 1) / len(m.servers)
+	share := (max(m.conns, leastOpened) + len(m.servers) - 1) / len(m.servers)
 	addresses := make([]string, len(m.servers))
 	for i, s := range m.servers {
 		a, err := ask(s.c, command{Open: &opening{*h, share}}, m.o.Timeout)
@@ -237,31 +241,50 @@ func (m *meter) gather(ctx context.Context, l lane) (c *crowd, err error) {
 // use.
 const warmUp = 8
 
+// leastOpened is the least number of connections that are opened to measure the time. If there are to
+// be fewer, the first ones are closed again.
+const leastOpened = 64
+
 // dial opens n connections, one after another.
 func (c *crowd) dial(ctx context.Context, h *hello, addresses []string, n int) (conns []net.Conn, err error) {
-	plain := net.Dialer{Timeout: h.Timeout}
-	ddp := extsock.Dialer{NetDialer: plain, Config: h.config()}
-	for i := range n {
-		address := addresses[i%len(addresses)]
-		var conn net.Conn
+	open := dialer(h)
+	var more []*closer
+	defer func() { closeAll(more) }()
+	for i := range max(n, leastOpened) {
 		begin := time.Now()
-		if h.Transport == overTCP {
-			conn, err = plain.DialContext(ctx, "tcp", address)
-		} else if x, e := ddp.DialDDP(ctx, "tcp", address); e != nil {
-			err = e
-		} else {
-			conn = x
-		}
+		conn, err := open(ctx, addresses[i%len(addresses)])
 		d := time.Since(begin)
 		if err != nil {
 			return nil, fmt.Errorf("connection %d: %w", i+1, err)
 		}
-		c.opening += d
+		c.opening, c.opened = c.opening+d, c.opened+1
 		_ = c.open.RecordValue(min(int64(d), maxLatency)) // the value is in range
+		if i < leastOpened-n {
+			more = append(more, &closer{c: conn})
+			continue
+		}
 		c.closers = append(c.closers, &closer{c: conn})
 		conns = append(conns, conn)
 	}
 	return conns, nil
+}
+
+// dialer returns a function that opens a connection as h says.
+func dialer(h *hello) func(ctx context.Context, address string) (net.Conn, error) {
+	plain := &net.Dialer{Timeout: h.Timeout}
+	if h.Transport == overTCP {
+		return func(ctx context.Context, address string) (net.Conn, error) {
+			return plain.DialContext(ctx, "tcp", address)
+		}
+	}
+	ddp := &extsock.Dialer{NetDialer: *plain, Config: h.config()}
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		c, err := ddp.DialDDP(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
 }
 
 // disperse closes the connections of a crowd at both ends.
@@ -275,8 +298,12 @@ func (m *meter) disperse(c *crowd) (err error) {
 	return err
 }
 
-// memory returns the memory of this process and that of all servers together.
+// memory returns the memory of this process and that of all servers together. It returns zeros if
+// there are too few connections to tell theirs: garbage collections would only disturb what follows.
 func (m *meter) memory() (both [2]Memory, err error) {
+	if m.conns < memoryConns {
+		return both, nil
+	}
 	both[0] = memoryNow()
 	for _, s := range m.servers {
 		a, err := ask(s.c, command{Memory: true}, m.o.Timeout)
