@@ -122,31 +122,32 @@ func machineText(model, system string) string {
 
 // decide is Check with any way to measure.
 func (b *Baseline) decide(measure func(rows []Row) ([]Result, error), w io.Writer) error {
-	once := func(rows []Row) (lost []Comparison, unclear int, err error) {
+	once := func(rows []Row) (lost []Comparison, number map[Verdict]int, err error) {
 		results, err := measure(rows)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		all, err := b.compare(rows, results)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
+		number = make(map[Verdict]int)
 		for _, c := range all {
-			switch c.Verdict {
-			case Slower:
+			if number[c.Verdict]++; c.Verdict == Slower {
 				lost = append(lost, c)
-			case Unclear:
-				unclear++
 			}
 		}
-		return lost, unclear, writeComparisons(w, all)
+		return lost, number, writeComparisons(w, all)
 	}
-	lost, unclear, err := once(CheckRows())
+	lost, number, err := once(CheckRows())
 	if err != nil {
 		return err
 	}
-	if unclear > 0 {
-		fmt.Fprintf(w, "%d rows are unclear: their rounds differ more than the rows have changed. Is the machine quiet?\n", unclear)
+	if n := number[Faster]; n > 0 {
+		fmt.Fprintf(w, "%d rows are faster: commit a new baseline with the change that is the reason.\n", n)
+	}
+	if n := number[Unclear]; n > 0 {
+		fmt.Fprintf(w, "%d rows are unclear: their rounds differ more than the rows have changed. Is the machine quiet?\n", n)
 	}
 	if len(lost) == 0 {
 		_, err = fmt.Fprintln(w, "no row is slower than the baseline")

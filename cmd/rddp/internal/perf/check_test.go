@@ -95,7 +95,7 @@ func TestCheckFindsLosses(t *testing.T) {
 		want, omit string // in the output
 	}{
 		{"nothing lost", []func(Row, *Result){nil}, nil, nil, "no row is slower", "again"},
-		{"all faster", []func(Row, *Result){func(_ Row, r *Result) { r.times(2, 0.01) }}, nil, nil, "faster", "again"},
+		{"all faster", []func(Row, *Result){func(_ Row, r *Result) { r.times(2, 0.01) }}, nil, nil, "16 rows are faster", "again"},
 		{"two rows lost", []func(Row, *Result){slow(first, second), slow(first, second)}, []Row{first, second}, []Row{first, second}, "2 rows seem slower", "no row"},
 		{"one of two was chance", []func(Row, *Result){slow(first, second), slow(second)}, []Row{first, second}, []Row{second}, "measuring these rows again", "no row"},
 		{"chance", []func(Row, *Result){slow(first), nil}, []Row{first}, nil, "no row was slower than the baseline in both", ""},
