@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/rddp/rddp/internal/plot"
 )
 
 // A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers of
@@ -248,7 +250,7 @@ func (b *Breakdown) layerRow() []string {
 	for _, s := range b.Steps {
 		layers[s.Layer] += s.NS
 	}
-	row := []string{b.Op, sizeText(b.Size), b.CRC}
+	row := []string{b.Op, plot.SizeText(b.Size), b.CRC}
 	for _, ns := range []float64{layers["rdmap"], layers["ddp"], layers["mpa"], layers["toe"], b.Sum, b.TCP, b.WholeCPU, b.TCPCPU} {
 		cell := "-"
 		if ns > 0 {

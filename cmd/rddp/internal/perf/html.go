@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rddp/rddp/internal/plot"
 )
 
 //go:embed report.html
@@ -28,11 +30,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		IdleNames  []string
 		IdleRows   [][]string
 		Plots      []template.HTML
+		Style      template.CSS
 		Breakdowns []breakdownView
 		LayerNames []string
 		Layers     [][]string
 	}
-	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots(), LayerNames: layerColumns, IdleNames: idleColumns}
+	p := page{Report: r, Summary: r.summary(), Buffers: r.buffers(), Columns: columns, Plots: r.plots(), Style: plot.Style, LayerNames: layerColumns, IdleNames: idleColumns}
 	for i := range r.Results {
 		p.Rows = append(p.Rows, r.Results[i].row())
 	}
@@ -62,21 +65,22 @@ func (r *Report) buffers() string {
 // by that number for each size.
 func (r *Report) plots() (plots []template.HTML) {
 	if len(r.Conns) < 2 {
-		return plotsOf(r.Results, plot{by: "size", xText: sizeText}, func(r *Result) float64 { return float64(r.Size) })
+		return plotsOf(r.Results, plot.Chart{Title: "size", X: plot.SizeText}, func(r *Result) float64 { return float64(r.Size) })
 	}
 	groups := make(map[int][]Result)
 	for _, v := range r.Results {
 		groups[v.Size] = append(groups[v.Size], v)
 	}
 	for _, size := range slices.Sorted(maps.Keys(groups)) {
-		p := plot{by: "number of connections, " + sizeText(size), xText: strconv.Itoa}
+		p := plot.Chart{Title: "number of connections, " + plot.SizeText(size), X: strconv.Itoa}
 		plots = append(plots, plotsOf(groups[size], p, func(r *Result) float64 { return float64(r.Conns) })...)
 	}
 	return plots
 }
 
-// plotsOf returns the plots of results. x returns what their x axis shows.
-func plotsOf(results []Result, form plot, x func(*Result) float64) (plots []template.HTML) {
+// plotsOf returns the plots of results. form says what their x axis shows, and x returns that of a
+// result.
+func plotsOf(results []Result, form plot.Chart, x func(*Result) float64) (plots []template.HTML) {
 	for _, k := range []struct {
 		title, unit string
 		mark        float64
@@ -90,10 +94,10 @@ func plotsOf(results []Result, form plot, x func(*Result) float64) (plots []temp
 		{"Processor time, both ends", "s/GB", 0, func(r *Result) float64 { return r.CPUPerGB }},
 	} {
 		p := form
-		p.title, p.unit, p.mark = k.title+" by "+form.by, k.unit, k.mark
-		p.lines = linesOf(results, x, k.value)
-		if svg := p.svg(); svg != "" {
-			plots = append(plots, svg)
+		p.Title, p.Unit, p.Mark = k.title+" by "+form.Title, k.unit, k.mark
+		p.Lines = linesOf(results, x, k.value)
+		if svg := p.SVG(); svg != "" {
+			plots = append(plots, template.HTML(svg)) //nolint:gosec // all text in it is escaped
 		}
 	}
 	return plots
@@ -119,7 +123,7 @@ func (r *Result) latency() Latency {
 
 // linesOf returns a line for each operation and its parameters. A y of 0 is no value. The words of
 // atomics have a size of their own, so a plot by size has no line for them.
-func linesOf(results []Result, x, y func(*Result) float64) (lines []line) {
+func linesOf(results []Result, x, y func(*Result) float64) (lines []plot.Line) {
 	atomics := !slices.ContainsFunc(results, func(v Result) bool { return v.Size != atomicSize })
 	for i := range results {
 		v := &results[i]
@@ -128,11 +132,11 @@ func linesOf(results []Result, x, y func(*Result) float64) (lines []line) {
 			continue
 		}
 		name := v.name()
-		at := slices.IndexFunc(lines, func(l line) bool { return l.name == name })
+		at := slices.IndexFunc(lines, func(l plot.Line) bool { return l.Name == name })
 		if at < 0 {
-			at, lines = len(lines), append(lines, line{name: name, look: lookOf(v)})
+			at, lines = len(lines), append(lines, plot.Line{Name: name, Look: lookOf(v)})
 		}
-		lines[at].points = append(lines[at].points, point{x(v), to})
+		lines[at].Points = append(lines[at].Points, plot.Point{X: x(v), Y: to})
 	}
 	return lines
 }
@@ -165,7 +169,7 @@ type barRow struct {
 }
 
 func (b *Breakdown) view() breakdownView {
-	v := breakdownView{Title: fmt.Sprintf("%s of %s, CRC %s", b.Op, sizeText(b.Size), b.CRC)}
+	v := breakdownView{Title: fmt.Sprintf("%s of %s, CRC %s", b.Op, plot.SizeText(b.Size), b.CRC)}
 	longest := 1.0
 	for _, s := range b.lines() {
 		longest = max(longest, s.NS)

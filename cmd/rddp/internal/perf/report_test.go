@@ -7,7 +7,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -158,31 +157,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The scales keep all points inside the area, whatever the values.
-func TestPlotInside(t *testing.T) {
-	for _, ys := range [][]float64{{1}, {1e-9, 1e12}, {5, 5}, {0.3, 0.31}, {2e3}, {1e3, 9.99e3}, {7, 101}} {
-		p := plot{mark: 1, xText: sizeText, lines: []line{{name: "a"}}}
-		for i, y := range ys {
-			p.lines[0].points = append(p.lines[0].points, point{float64(i + 1), y})
-		}
-		a := yAxis(minMax(ys))
-		for _, y := range ys {
-			if at := a.at(y); math.IsNaN(at) || at < plotTop-0.01 || at > plotTop+areaHeight+0.01 {
-				t.Errorf("%v of %v is at %v", y, ys, at)
-			}
-		}
-		if n := len(a.ticks()); n < 2 || n > 30 {
-			t.Errorf("%d ticks for %v", n, ys)
-		}
-		if text := string(p.svg()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-			t.Errorf("%v: %s", ys, text)
-		}
-	}
-	if svg := (&plot{}).svg(); svg != "" {
-		t.Errorf("an empty plot: %s", svg)
-	}
-}
-
 // Each operation has a colour of its own.
 func TestColours(t *testing.T) {
 	seen := make(map[string]string)
@@ -193,9 +167,4 @@ func TestColours(t *testing.T) {
 		}
 		seen[c] = name
 	}
-}
-
-func minMax(values []float64) (low, high float64) {
-	s := spread(values)
-	return s[0], s[1]
 }
