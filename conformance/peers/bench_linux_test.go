@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func newBench(rddp string) *bench {
+	return &bench{
+		rddp: rddp, ops: operations, sizes: []int{64}, rounds: 2, time: time.Millisecond, timeout: time.Minute, cpu: -1, log: io.Discard,
+	}
+}
+
+// Every series gets a figure in every round.
+func TestBench(t *testing.T) {
+	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "fi_rma_bw", "iperf3"))
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.failures) > 0 || len(b.absent) > 0 {
+		t.Errorf("failures %v, absent %v", b.failures, b.absent)
+	}
+	for _, r := range rows(b.ops) {
+		for _, size := range b.sizes {
+			if s := b.ratio(r.op, r.ours, r.peer, size); s.rounds != b.rounds || s.median <= 0 {
+				t.Errorf("%+v, %d bytes: %+v", r, size, s)
+			}
+		}
+	}
+	for _, c := range []struct {
+		op   operation
+		name string
+		want float64
+	}{
+		{opWrite, plainTCP, 64 * 1000},
+		{opWrite, "RDMA Write, PostBatch, CRC off", 64 * 40000},
+		{opWrite, "UCX ucp_put_bw", 64 * 32605},
+		{opWrite, "fi_rma_bw writedata", 387.86e6},
+		{opWrite, "fi_rma_bw write, sum of both ways", 387.86e6 + 245.69e6},
+		{opLatency, "message", 1.0 / 2000 / 2},
+		{opLatency, "UCX tag_lat", 30.670e-6},
+		{opLatency, "fi_pingpong", 55.90e-6},
+		{opStream, "iperf3", 3790560136.934804 / 8},
+	} {
+		if got := spreadOf(b.values[key{c.op, c.name, 64}]).median; !near(got, c.want) {
+			t.Errorf("%s, %s: %v, want %v", c.op, c.name, got, c.want)
+		}
+	}
+}
+
+// fi_rma_bw has no package in Debian. Without it there are rows that say so.
+func TestOptionalToolMissing(t *testing.T) {
+	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3"))
+	b.rounds, b.ops = 1, []operation{opRead, opWrite}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var w strings.Builder
+	b.writeRatios(&w)
+	for _, want := range []string{
+		"| write | RDMA Write, CRC off | fi_rma_bw writedata | not installed | > 1 up to 64 KiB: not measured |",
+		"| read | RDMA Read | fi_rma_bw read, sum of both ways | not installed |",
+	} {
+		if !strings.Contains(w.String(), want) {
+			t.Errorf("no %q in\n%s", want, &w)
+		}
+	}
+}
+
+func TestToolMissing(t *testing.T) {
+	all := []string{"ucx_perftest", "fi_pingpong", "iperf3", "taskset"}
+	for _, missing := range all {
+		b := newBench(tools(t, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == missing })...))
+		b.cpu = 0
+		want := (*notInstalledError)(nil)
+		if err := b.run(t.Context()); !errors.As(err, &want) || want.Tool != missing || want.Package == "" {
+			t.Errorf("without %s: %v", missing, err)
+		}
+	}
+}
+
+// On one CPU, contenders that poll are left out, and taskset starts the others.
+func TestOneCPU(t *testing.T) {
+	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3", "taskset"))
+	b.cpu = 7 // the one that plays taskset ignores it
+	b.rounds = 1
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var w strings.Builder
+	b.writeRatios(&w)
+	b.writeFigures(&w)
+	if text := w.String(); strings.Contains(text, "UCX") || strings.Contains(text, "fi_") || !strings.Contains(text, "iperf3") {
+		t.Errorf("wrong rows in\n%s", text)
+	}
+}
+
+// Runs of a peer that fail are reported, and the table says so. A failure of rddp ends the measurement.
+func TestRunFails(t *testing.T) {
+	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3"))
+	t.Setenv("PEERS_FAIL", "ucx_perftest")
+	b.ops = []operation{opSend}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.rounds * len(b.sizes); len(b.failures) != n || !strings.Contains(b.failures[0].Error(), "ucx_perftest fails") {
+		t.Errorf("%d failures, want %d: %v", len(b.failures), n, b.failures)
+	}
+	var w strings.Builder
+	b.writeRatios(&w)
+	if want := "| send | Send | UCX tag_bw | failed |  |"; !strings.Contains(w.String(), want) {
+		t.Errorf("no %q in\n%s", want, &w)
+	}
+	t.Setenv("PEERS_FAIL", "rddp")
+	wrong := (*runError)(nil)
+	if err := b.run(t.Context()); !errors.As(err, &wrong) || wrong.Contender != "rddp send" || wrong.Size != 64 {
+		t.Errorf("rddp fails: %v", err)
+	}
+}
+
+// A run that does not end fails at its deadline, and leaves no process behind.
+func TestDeadline(t *testing.T) {
+	tools(t, "iperf3", "ucx_perftest")
+	for _, c := range []struct{ desc, stall, server, client string }{
+		{"the server never listens", "iperf3", "iperf3", "ucx_perftest"},
+		{"the client never ends", "iperf3", "ucx_perftest", "iperf3"},
+	} {
+		t.Setenv("PEERS_STALL", c.stall)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		p := pair{
+			server: func(int) []string { return []string{c.server, "-p", "0"} },
+			client: func(int) []string { return []string{c.client} },
+		}
+		_, _, err := p.run(ctx)
+		wrong := (*processError)(nil)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Command, c.stall) {
+			t.Errorf("%s: %v", c.desc, err)
+		}
+		noChildren(t, c.desc)
+		cancel()
+	}
+}
+
+// If the client fails, the server ends with it.
+func TestClientFails(t *testing.T) {
+	tools(t, "ucx_perftest", "iperf3")
+	t.Setenv("PEERS_FAIL", "iperf3")
+	p := pair{
+		server: func(int) []string { return []string{"ucx_perftest", "-p", "0"} },
+		client: func(int) []string { return []string{"iperf3", "-c", "127.0.0.1"} },
+	}
+	_, _, err := p.run(t.Context())
+	wrong := (*processError)(nil)
+	if !errors.As(err, &wrong) || wrong.Command != "iperf3 -c 127.0.0.1" || wrong.Stderr != "iperf3 fails" {
+		t.Errorf("%v", err)
+	}
+	noChildren(t, "the client fails")
+}
+
+// noChildren checks that this process has no children, alive or not.
+func noChildren(t *testing.T, desc string) {
+	t.Helper()
+	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.ECHILD) {
+		t.Errorf("%s: a process is left: %d, %v", desc, pid, err)
+	}
+}
+
+// A server that ends without listening is not waited for.
+func TestServerEnds(t *testing.T) {
+	tools(t, "ucx_perftest")
+	t.Setenv("PEERS_FAIL", "ucx_perftest")
+	p := pair{
+		server: func(int) []string { return []string{"ucx_perftest", "-p", "0"} },
+		client: func(int) []string { panic("BUG: the client has no server") },
+	}
+	_, _, err := p.run(t.Context())
+	exit := (*exec.ExitError)(nil)
+	if !errors.Is(err, errNoPort) || !errors.As(err, &exit) || !strings.Contains(err.Error(), "ucx_perftest fails") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An operation is what contenders are compared in.
+type operation string
+
+const (
+	opWrite   operation = "write"
+	opRead    operation = "read"
+	opSend    operation = "send"
+	opLatency operation = "latency"
+	opStream  operation = "stream"
+)
+
+var operations = []operation{opWrite, opRead, opSend, opLatency, opStream}
+
+// isTime reports whether the figures are seconds, of which less is better. Other figures are bytes per
+// second.
+func (op operation) isTime() bool { return op == opLatency }
+
+// depth is the number of operations under way at once in the operations that measure throughput. It is
+// the window that ucx_perftest has for ucp_put_bw and tag_bw unless told otherwise.
+const depth = 32
+
+// A contender is one program with one operation.
+type contender struct {
+	name   string
+	op     operation
+	tool   *tool
+	series []string // what run returns
+	polls  bool     // its processes wait by polling, so on one CPU they take the time from each other
+	run    func(ctx context.Context, b *bench, size int) (figures, error)
+}
+
+// figures are what a run has measured, by the name of the series.
+type figures map[string]float64
+
+// The series of `rddp perf`. Their names are in the tables.
+const (
+	plainTCP = "plain TCP in Go"
+	noCRC    = ", CRC off"
+	batch    = ", PostBatch"
+)
+
+// ours returns the contender that is rddp itself, with its reference over plain TCP.
+func ours(op operation, about map[string]string) *contender {
+	c := &contender{name: "rddp " + string(op), op: op, tool: toolRDDP}
+	for _, name := range about {
+		c.series = append(c.series, name, name+noCRC)
+		if op == opWrite {
+			c.series = append(c.series, name+batch, name+batch+noCRC)
+		}
+	}
+	c.series = append(c.series, plainTCP)
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) { return b.perf(ctx, c, about, size) }
+	return c
+}
+
+// contenders returns all contenders of an operation. The first one is rddp.
+func contenders(op operation) []*contender {
+	switch op {
+	case opWrite:
+		return []*contender{
+			ours(op, map[string]string{"write": "RDMA Write"}),
+			ucx(op, "ucp_put_bw"), rma(op, "writedata", false), rma(op, "write", true),
+		}
+	case opRead:
+		return []*contender{ours(op, map[string]string{"read": "RDMA Read"}), ucx(op, "ucp_get"), rma(op, "read", true)}
+	case opSend:
+		return []*contender{ours(op, map[string]string{"send": "Send"}), ucx(op, "tag_bw")}
+	case opLatency:
+		return []*contender{ours(op, map[string]string{"message": "message", "echo": "byte stream"}), ucx(op, "tag_lat"), pingpong()}
+	case opStream:
+		return []*contender{ours(op, map[string]string{"stream": "byte stream"}), iperf()}
+	}
+	panic("BUG: no contenders for " + string(op))
+}
+
+// perfRuns is the number of runs of `rddp perf` with all its calibrations, at most. Each has a deadline
+// of its own.
+const perfRuns = 40
+
+// perf runs `rddp perf` once. about has a series' name for each of perf's operations.
+func (b *bench) perf(ctx context.Context, c *contender, about map[string]string, size int) (figures, error) {
+	argv := []string{
+		b.rddp, "perf", "--self", "--json", "--no-gate", "--rounds", "1", "--ring", "1", "--crc", "on,off",
+		"--time", b.time.String(), "--timeout", b.timeout.String(), "--size", strconv.Itoa(size), "--depth", strconv.Itoa(depth), "--op",
+	}
+	posts := "one"
+	if c.op == opWrite {
+		posts = "one,batch"
+	}
+	argv = append(argv, strings.Join(slices.Sorted(maps.Keys(about)), ","), "--post", posts)
+	ctx, cancel := context.WithTimeout(ctx, perfRuns*b.timeout)
+	defer cancel()
+	p, err := start(ctx, b.pinned(argv), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.wait(); err != nil {
+		return nil, err
+	}
+	results, err := parsePerf(p.out.bytes())
+	if err != nil {
+		return nil, err
+	}
+	return c.perfFigures(about, size, results)
+}
+
+// perfFigures converts the results of `rddp perf` to the figures of all series of c.
+func (c *contender) perfFigures(about map[string]string, size int, results []perfResult) (figures, error) {
+	f := make(figures)
+	for _, r := range results {
+		name := plainTCP
+		if r.CRC != "" {
+			name = about[r.Op]
+		}
+		if name == "" || r.Size != size {
+			return nil, wrongOutput("rddp perf", "a result of %s with %d bytes", r.Op, r.Size)
+		}
+		if r.Post == "batch" {
+			name += batch
+		}
+		if r.CRC == "off" {
+			name += noCRC
+		}
+		f[name] = r.MsgsPerS * float64(size)
+		if c.op.isTime() {
+			f[name] = 1 / r.MsgsPerS / 2 // perf's echo is a round trip
+		}
+	}
+	for _, name := range c.series {
+		if _, ok := f[name]; !ok {
+			return nil, wrongOutput("rddp perf", "no result for %s", name)
+		}
+	}
+	return f, nil
+}
+
+var ucxEnv = []string{"UCX_TLS=tcp", "UCX_NET_DEVICES=lo"}
+
+// ucx returns the contender that is one test of ucx_perftest.
+func ucx(op operation, test string) *contender {
+	name := "UCX " + test
+	c := &contender{name: name, op: op, tool: toolUCX, series: []string{name}, polls: true}
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+			client := []string{
+				"ucx_perftest", "127.0.0.1", "-t", test, "-s", strconv.Itoa(size), "-n", strconv.Itoa(n), "-w", strconv.Itoa(n/10 + 1), "-f", "-v",
+			}
+			if !op.isTime() {
+				client = append(client, "-O", strconv.Itoa(depth))
+			}
+			p := pair{
+				server: func(int) []string { return b.pinned([]string{"ucx_perftest", "-p", "0"}) },
+				client: func(port int) []string { return b.pinned(append(client, "-p", strconv.Itoa(port))) },
+				env:    ucxEnv,
+			}
+			_, out, err := p.run(ctx)
+			if err != nil {
+				return 0, 0, err
+			}
+			r, err := parseUCX(out)
+			if op.isTime() {
+				return r.Latency, 2 * r.Latency * float64(n), err
+			}
+			return r.Rate * float64(size), float64(n) / max(r.Rate, 1e-9), err
+		})
+	}
+	return c
+}
+
+// rma returns the contender that is one operation of fi_rma_bw. Its Writes and Reads go both ways at
+// once, and the figure is then the sum of both ends. Only writedata, a Write with immediate data, goes
+// one way.
+func rma(op operation, kind string, bothWays bool) *contender {
+	name := "fi_rma_bw " + kind
+	if bothWays {
+		name += ", sum of both ways"
+	}
+	c := &contender{name: name, op: op, tool: toolRMA, series: []string{name}, polls: true}
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+			argv := []string{
+				"fi_rma_bw", "-p", "tcp", "-e", "msg", "-o", kind, "-S", strconv.Itoa(size), "-I", strconv.Itoa(n), "-w", strconv.Itoa(n/10 + 1),
+				"-W", strconv.Itoa(depth),
+			}
+			p := pair{
+				server: func(int) []string { return b.pinned(slices.Concat(argv, []string{"-s", "127.0.0.1", "-B", "0"})) },
+				client: func(port int) []string {
+					return b.pinned(slices.Concat(argv, []string{"-P", strconv.Itoa(port), "127.0.0.1"}))
+				},
+			}
+			server, client, err := p.run(ctx)
+			if err != nil {
+				return 0, 0, err
+			}
+			r, err := parseFabric(c.tool.command, client)
+			if err != nil {
+				return 0, 0, err
+			}
+			rate := r.Rate
+			if bothWays {
+				s, err := parseFabric(c.tool.command, server)
+				if err != nil {
+					return 0, 0, fmt.Errorf("server: %w", err)
+				}
+				rate += s.Rate
+			}
+			return rate, r.Latency * float64(n), nil
+		})
+	}
+	return c
+}
+
+// pingpong returns the contender that is fi_pingpong.
+func pingpong() *contender {
+	const name = "fi_pingpong"
+	c := &contender{name: name, op: opLatency, tool: toolPingpong, series: []string{name}, polls: true}
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+			argv := []string{name, "-p", "tcp", "-e", "msg", "-S", strconv.Itoa(size), "-I", strconv.Itoa(n)}
+			p := pair{
+				reserve: true,
+				server:  func(port int) []string { return b.pinned(slices.Concat(argv, []string{"-B", strconv.Itoa(port)})) },
+				client: func(port int) []string {
+					return b.pinned(slices.Concat(argv, []string{"-P", strconv.Itoa(port), "127.0.0.1"}))
+				},
+			}
+			_, out, err := p.run(ctx)
+			if err != nil {
+				return 0, 0, err
+			}
+			r, err := parseFabric(name, out)
+			return r.Latency, 2 * r.Latency * float64(n), err
+		})
+	}
+	return c
+}
+
+// iperf returns the contender that is iperf3. Its runs take a second, the shortest that it offers.
+func iperf() *contender {
+	const name = "iperf3"
+	c := &contender{name: name, op: opStream, tool: toolIperf, series: []string{name}}
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
+		p := pair{
+			reserve: true,
+			server: func(port int) []string {
+				return b.pinned([]string{name, "-s", "-1", "-B", "127.0.0.1", "-p", strconv.Itoa(port)})
+			},
+			client: func(port int) []string {
+				return b.pinned([]string{name, "-c", "127.0.0.1", "-p", strconv.Itoa(port), "-l", strconv.Itoa(size), "-t", "1", "-N", "-J"})
+			},
+		}
+		ctx, cancel := context.WithTimeout(ctx, b.timeout)
+		defer cancel()
+		_, out, err := p.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rate, err := parseIperf(out)
+		return figures{name: rate}, err
+	}
+	return c
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// errUnsupported means that this operating system lacks what the program needs.
+var errUnsupported = errors.New("peers runs on Linux only: it reads /proc")
+
+// A notInstalledError names a tool that is needed and is not there.
+type notInstalledError struct {
+	Tool    string
+	Package string // of Debian
+}
+
+func (e *notInstalledError) Error() string {
+	return fmt.Sprintf("%s is not installed; Debian's package %s has it", e.Tool, e.Package)
+}
+
+// An outputError says that the output of a tool was not understood.
+type outputError struct {
+	Tool   string
+	Reason string
+}
+
+func (e *outputError) Error() string { return e.Tool + ": " + e.Reason }
+
+func wrongOutput(tool, format string, args ...any) error {
+	return &outputError{tool, fmt.Sprintf(format, args...)}
+}
+
+// A processError says how a process of a run failed.
+type processError struct {
+	Command string
+	Err     error  // of the process, or context.DeadlineExceeded
+	Stderr  string // the last line that the process wrote
+}
+
+func (e *processError) Error() string {
+	text := e.Command + ": " + e.Err.Error()
+	if e.Stderr != "" {
+		text += ": " + e.Stderr
+	}
+	return text
+}
+
+func (e *processError) Unwrap() error { return e.Err }
+
+// A runError says which run failed.
+type runError struct {
+	Contender string
+	Size      int
+	Err       error
+}
+
+func (e *runError) Error() string {
+	return fmt.Sprintf("%s with %d bytes: %v", e.Contender, e.Size, e.Err)
+}
+
+func (e *runError) Unwrap() error { return e.Err }
+
+// A markerError says that a document lacks the markers between which the figures belong.
+type markerError struct{ File string }
+
+func (e *markerError) Error() string {
+	return fmt.Sprintf("%s: the lines %q and %q must be there once each, in that order", e.File, beginMarker, endMarker)
+}

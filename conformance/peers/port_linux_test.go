@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// Of two sockets at a reserved port, one that sets SO_REUSEADDR may listen there, and another one
+// may not even be bound. Go's net sets it.
+func TestReserve(t *testing.T) {
+	port, release, err := reserve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	address := "127.0.0.1:" + strconv.Itoa(port)
+	without := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		e := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0) })
+		if e != nil {
+			return e
+		}
+		return err
+	}}
+	if l, err := without.Listen(context.Background(), "tcp", address); err == nil {
+		l.Close()
+		t.Error("another socket got the reserved port")
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got, err := listening(os.Getpid()); err != nil || got != port {
+		t.Errorf("listening at %d, %v, want %d", got, err, port)
+	}
+}
+
+func TestListening(t *testing.T) {
+	if port, err := listening(os.Getpid()); port != 0 || err != nil {
+		t.Errorf("without a listener: %d, %v", port, err)
+	}
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port, err := listening(os.Getpid()); err != nil || port != l.Addr().(*net.TCPAddr).Port {
+			t.Errorf("%v: %d, %v", l.Addr(), port, err)
+		}
+		l.Close()
+	}
+	if port, err := listening(1 << 30); port != 0 || err != nil {
+		t.Errorf("of no process: %d, %v", port, err)
+	}
+}
+
+func FuzzParseListeners(f *testing.F) {
+	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		if b, err := os.ReadFile(name); err == nil {
+			f.Add(string(b))
+		}
+	}
+	f.Add("   0: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1145 1 000000000829b022 100 0 0 10 0\n")
+	f.Fuzz(func(t *testing.T, table string) {
+		for _, l := range parseListeners(table) {
+			if l.port < 1 || l.port > 65535 || l.inode == "" {
+				t.Errorf("%+v", l)
+			}
+		}
+	})
+}
+
+func TestParseListeners(t *testing.T) {
+	const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1145 1 000000000829b022 100 0 0 10 0
+   1: 0100007F:8608 0100007F:A8DB 06 00000000:00000000 03:00000B45 00000000     0        0 0 3 0000000029912885
+`
+	got := parseListeners(table)
+	if len(got) != 1 || got[0] != (listener{2024, "1145"}) {
+		t.Errorf("%+v", got)
+	}
+}
