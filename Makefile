@@ -11,6 +11,7 @@
 # make bench-scale     1 to 10,000 connections, and how the cost of an operation grows with Regions, posted work and Completions
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
+# make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
 # make fuzz      every fuzz target for FUZZTIME
 
 GO        ?= go
@@ -22,7 +23,7 @@ MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale
+.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale bench-peers
 
 demo: build
 	./bin/rddp demo
@@ -123,6 +124,12 @@ bench-check: build
 
 bench-baseline: build
 	./bin/rddp perf --self --baseline conformance/bench/baseline.json
+
+# Everything else on the machine must be quiet: UCX and libfabric poll. PEERS are more options of the program, such as -rounds 3.
+bench-peers: build
+	@command -v ucx_perftest >/dev/null && command -v fi_pingpong >/dev/null && command -v fi_info >/dev/null && command -v iperf3 >/dev/null || \
+		./.ci/install ucx-utils libfabric-bin iperf3
+	$(GO) run ./conformance/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile

@@ -1,12 +1,6 @@
 package main
 
-import (
-	"errors"
-	"fmt"
-)
-
-// errUnsupported means that this operating system lacks what the program needs.
-var errUnsupported = errors.New("peers runs on Linux only: it reads /proc")
+import "fmt"
 
 // A notInstalledError names a tool that is needed and is not there.
 type notInstalledError struct {

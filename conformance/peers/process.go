@@ -23,8 +23,7 @@ type process struct {
 // An output keeps the first bytes of what a process writes.
 type output struct {
 	mu sync.Mutex
-	// +checklocks:mu
-	b bytes.Buffer
+	b  bytes.Buffer // +checklocks:mu
 }
 
 // maxOutput is the number of bytes that an output keeps. The largest one, iperf3's, has 3 KiB.
