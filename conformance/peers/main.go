@@ -64,7 +64,7 @@ func parseArgs(args []string, log io.Writer) (b *bench, cpus []int, document str
 	f.StringVar(&b.revision, "revision", "of an unknown revision", "the revision of rddp, for the record")
 	f.StringVar(&document, "document", "", "put the figures between the markers of this `file`, and the plots next to it (default: print them)")
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds")
-	f.DurationVar(&b.time, "time", 200*time.Millisecond, "time of one run")
+	f.DurationVar(&b.time, "time", 100*time.Millisecond, "time of one run")
 	f.DurationVar(&b.timeout, "timeout", 15*time.Second, "deadline of one run")
 	sizes := f.String("sizes", "64,1024,4096,16384,65536,1048576", "`list` of bytes of one operation")
 	ops := f.String("ops", "write,read,send,latency,stream", "`list` of operations")

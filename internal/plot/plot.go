@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Chart is a chart of lines.
@@ -31,12 +32,14 @@ type Point struct{ X, Y float64 }
 
 // The geometry of a plot, in pixels.
 const (
-	plotWidth           = 900
-	plotLeft, plotRight = 70, 210 // margins; the legend is on the right
+	plotLeft, plotRight = 70, 210 // margins; the legend is on the right, and may need more
 	plotTop, plotBottom = 34, 44
-	areaWidth           = plotWidth - plotLeft - plotRight
+	areaWidth           = 620
 	areaHeight          = 302
 	legendHeight        = 16 // of one entry
+	legendLeft          = plotLeft + areaWidth + 10
+	legendText          = legendLeft + 32
+	letterWidth         = 7 // of most letters, or less
 )
 
 // A Look is how a line is drawn.
@@ -110,11 +113,15 @@ func (c *Chart) SVG() string {
 		return ""
 	}
 	slices.Sort(xs)
+	width := plotLeft + areaWidth + plotRight
+	for _, l := range c.Lines {
+		width = max(width, legendText+letterWidth*utf8.RuneCountInString(l.Name))
+	}
 	height := max(plotTop+areaHeight+plotBottom, plotTop+legendHeight*len(c.Lines)+10)
 	x := axis{xs[0], xs[len(xs)-1], plotLeft + 10, plotLeft + areaWidth - 10, true}
 	y := yAxis(slices.Min(ys), slices.Max(ys))
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s">`, plotWidth, height, html.EscapeString(c.Title))
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, html.EscapeString(c.Title))
 	fmt.Fprintf(&b, `<text x="%d" y="18" class="title">%s</text>`, plotLeft, html.EscapeString(c.Title+", "+c.Unit))
 	for _, v := range xs {
 		fmt.Fprintf(&b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" class="grid"/>`, x.at(v), plotTop, x.at(v), plotTop+areaHeight)
@@ -146,8 +153,8 @@ func (l *Line) draw(b *strings.Builder, at int, x, y axis, in *Chart) {
 		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"><title>%s</title></circle>`, x.at(p.X), y.at(p.Y), html.EscapeString(l.Look.Colour),
 			html.EscapeString(text))
 	}
-	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" %s class="line"/>`, plotWidth-plotRight+10, at, plotWidth-plotRight+36, at, l.Look)
-	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`, plotWidth-plotRight+42, at+4, html.EscapeString(l.Name))
+	fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" %s class="line"/>`, legendLeft, at, legendLeft+26, at, l.Look)
+	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`, legendText, at+4, html.EscapeString(l.Name))
 }
 
 // yAxis returns the logarithmic axis for values from low to high, with round ends.

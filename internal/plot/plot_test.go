@@ -3,6 +3,7 @@ package plot
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -70,5 +71,24 @@ func TestDocument(t *testing.T) {
 	}
 	if text := (&Chart{}).Document(); text != "" {
 		t.Errorf("an empty chart: %s", text)
+	}
+}
+
+// The chart is wide enough for the longest name of its legend.
+func TestLegendFits(t *testing.T) {
+	width := func(name string) (n int) {
+		t.Helper()
+		c := Chart{X: SizeText, Lines: []Line{{Name: name, Points: []Point{{1, 1}}}}}
+		if _, err := fmt.Sscanf(c.SVG(), `<svg viewBox="0 0 %d`, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	usual := width("a")
+	if got := width(strings.Repeat("w", 24)); got != usual {
+		t.Errorf("width %d with a name that has room, want %d", got, usual)
+	}
+	if got, want := width(strings.Repeat("é", 60)), legendText+60*letterWidth; got != want {
+		t.Errorf("width %d with a long name, want %d", got, want)
 	}
 }
