@@ -20,11 +20,13 @@ type bench struct {
 	time     time.Duration // of one run
 	timeout  time.Duration // deadline of the two processes of a run
 	cpu      int           // to which all processes are pinned; negative means not at all
+	lookTime time.Duration // of one look at the load
 	log      io.Writer     // progress
 
 	counts   map[countKey]int
 	values   map[key][]float64 // one for each round; NaN if the run failed
 	absent   map[string]string // why a series has no figures: notInstalled, polling
+	loads    []float64         // shares of processor time that others used; see look
 	failures []error           // runs of peers that failed
 }
 
@@ -83,6 +85,9 @@ func (b *bench) run(ctx context.Context) error {
 	}
 	for round := range b.rounds {
 		for _, size := range b.sizes {
+			if err := b.look(ctx); err != nil {
+				return err
+			}
 			for _, op := range b.ops {
 				if err := b.once(ctx, round, size, order(all[op], round)); err != nil {
 					return err

@@ -15,6 +15,7 @@ import (
 func newBench(rddp string) *bench {
 	return &bench{
 		rddp: rddp, ops: operations, sizes: []int{64}, rounds: 2, time: time.Millisecond, timeout: time.Minute, cpu: -1, log: io.Discard,
+		lookTime: 30 * time.Millisecond,
 	}
 }
 
@@ -23,6 +24,9 @@ func TestBench(t *testing.T) {
 	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "fi_rma_bw", "iperf3"))
 	if err := b.run(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if want := b.rounds * len(b.sizes); len(b.loads) != want {
+		t.Errorf("%d looks at the load, want %d", len(b.loads), want)
 	}
 	if len(b.failures) > 0 || len(b.absent) > 0 {
 		t.Errorf("failures %v, absent %v", b.failures, b.absent)

@@ -54,6 +54,9 @@ func (b *bench) writeMode(w *bytes.Buffer, files map[string]string) {
 	} else {
 		fmt.Fprintf(w, "\n## One CPU: rddp's figure divided by the peer's\n\nAll processes are pinned to CPU %d.\n\n", b.cpu)
 	}
+	if text := b.loadText(); text != "" {
+		fmt.Fprintf(w, "%s\n\n", text)
+	}
 	b.writeRatios(w)
 	fmt.Fprint(w, "\n### Medians\n\n")
 	b.writeFigures(w)

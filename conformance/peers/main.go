@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 
 // parseArgs returns what to measure, the CPU of each mode (-1 for all), and the file to write to.
 func parseArgs(args []string, log io.Writer) (b *bench, cpus []int, document string, err error) {
-	b = &bench{log: log}
+	b = &bench{log: log, lookTime: lookTime}
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
 	f.SetOutput(log)
 	f.StringVar(&b.rddp, "rddp", "bin/rddp", "the command rddp")
