@@ -25,7 +25,7 @@ type bench struct {
 
 	counts   map[countKey]int
 	values   map[key][]float64 // one for each round; NaN if the run failed
-	absent   map[string]string // why a series has no figures: notInstalled, polling
+	absent   map[string]string // why a series has no figures: notInstalled, otherMode
 	loads    []float64         // shares of processor time that others used; see look
 	failures []error           // runs of peers that failed
 }
@@ -45,7 +45,7 @@ type countKey struct {
 // Reasons for which a series has no figures.
 const (
 	notInstalled = "not installed"
-	polling      = "polls"
+	otherMode    = "in the other mode only"
 	failed       = "failed"
 )
 
@@ -69,8 +69,8 @@ func (b *bench) run(ctx context.Context) error {
 			switch {
 			case err != nil:
 				return err
-			case c.polls && b.cpu >= 0:
-				b.miss(c, polling)
+			case c.modes == b.others():
+				b.miss(c, otherMode)
 			case !there:
 				b.miss(c, notInstalled)
 			default:
@@ -96,6 +96,14 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// others returns the mode that b is not in.
+func (b *bench) others() modes {
+	if b.cpu >= 0 {
+		return allCPUs
+	}
+	return oneCPU
 }
 
 func (b *bench) miss(c *contender, why string) {

@@ -28,10 +28,18 @@ func TestBench(t *testing.T) {
 	if want := b.rounds * len(b.sizes); len(b.loads) != want {
 		t.Errorf("%d looks at the load, want %d", len(b.loads), want)
 	}
-	if len(b.failures) > 0 || len(b.absent) > 0 {
-		t.Errorf("failures %v, absent %v", b.failures, b.absent)
+	if len(b.failures) > 0 {
+		t.Errorf("failures: %v", b.failures)
+	}
+	for name, why := range b.absent {
+		if !strings.HasSuffix(name, sleeps) || why != otherMode {
+			t.Errorf("%s: %s", name, why)
+		}
 	}
 	for _, r := range rows(b.ops) {
+		if !b.shown(r) {
+			continue
+		}
 		for _, size := range b.sizes {
 			if s := b.ratio(r.op, r.ours, r.peer, size); s.rounds != b.rounds || s.median <= 0 {
 				t.Errorf("%+v, %d bytes: %+v", r, size, s)
@@ -90,7 +98,7 @@ func TestToolMissing(t *testing.T) {
 	}
 }
 
-// On one CPU, contenders that poll are left out, and taskset starts the others.
+// On one CPU, taskset starts all processes, and peers sleep instead of polling.
 func TestOneCPU(t *testing.T) {
 	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3", "taskset"))
 	b.cpu = 7 // the one that plays taskset ignores it
@@ -101,8 +109,18 @@ func TestOneCPU(t *testing.T) {
 	var w strings.Builder
 	b.writeRatios(&w)
 	b.writeFigures(&w)
-	if text := w.String(); strings.Contains(text, "UCX") || strings.Contains(text, "fi_") || !strings.Contains(text, "iperf3") {
-		t.Errorf("wrong rows in\n%s", text)
+	for _, want := range []string{
+		"| write | UCX ucp_put_bw, sleeping | 2.09 MB/s, 32.6 k/s |\n", "| write | fi_rma_bw writedata, sleeping | not installed |\n",
+		"| latency | UCX tag_lat, sleeping | 30.7 µs |\n", "| stream | iperf3 | 474 MB/s, 7403 k/s |\n",
+	} {
+		if !strings.Contains(w.String(), want) {
+			t.Errorf("no %q in\n%s", want, &w)
+		}
+	}
+	for _, polls := range []string{"UCX ucp_put_bw |", "UCX ucp_get", "UCX tag_bw |", "UCX tag_lat |", "fi_rma_bw writedata |", "fi_pingpong"} {
+		if strings.Contains(w.String(), polls) {
+			t.Errorf("%q in\n%s", polls, &w)
+		}
 	}
 }
 
@@ -131,25 +149,41 @@ func TestRunFails(t *testing.T) {
 
 // A run that does not end fails at its deadline, and leaves no process behind.
 func TestDeadline(t *testing.T) {
-	tools(t, "iperf3", "ucx_perftest")
-	for _, c := range []struct{ desc, stall, server, client string }{
-		{"the server never listens", "iperf3", "iperf3", "ucx_perftest"},
-		{"the client never ends", "iperf3", "ucx_perftest", "iperf3"},
-	} {
-		t.Setenv("PEERS_STALL", c.stall)
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		p := pair{
-			server: func(int) []string { return []string{c.server, "-p", "0"} },
-			client: func(int) []string { return []string{c.client} },
-		}
-		_, _, err := p.run(ctx)
-		wrong := (*processError)(nil)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Command, c.stall) {
-			t.Errorf("%s: %v", c.desc, err)
-		}
-		noChildren(t, c.desc)
-		cancel()
+	tools(t, "iperf3")
+	t.Setenv("PEERS_STALL", "iperf3")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	p := pair{
+		server: func(int) []string { return []string{"iperf3", "-s"} },
+		client: func(int) []string { panic("BUG: the client has no server") },
 	}
+	_, _, err := p.run(ctx)
+	wrong := (*processError)(nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Command, "iperf3") {
+		t.Errorf("%v", err)
+	}
+	noChildren(t, "the server does not listen")
+}
+
+// An interrupt ends both processes.
+func TestInterrupt(t *testing.T) {
+	tools(t, "iperf3", "ucx_perftest")
+	t.Setenv("PEERS_STALL", "iperf3")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := pair{
+		server: func(int) []string { return []string{"ucx_perftest", "-p", "0"} },
+		client: func(int) []string {
+			time.AfterFunc(100*time.Millisecond, cancel)
+			return []string{"iperf3"}
+		},
+	}
+	_, _, err := p.run(ctx)
+	wrong := (*processError)(nil)
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &wrong) || wrong.Command != "iperf3" {
+		t.Errorf("%v", err)
+	}
+	noChildren(t, "the client never ends")
 }
 
 // If the client fails, the server ends with it.

@@ -68,7 +68,7 @@ func rows(ops []operation) (all []row) {
 // goalOf returns the goal of a row, or nil.
 func goalOf(our, peer string) *goal {
 	switch {
-	case our == "RDMA Write"+noCRC && (peer == "UCX ucp_put_bw" || peer == "fi_rma_bw writedata"):
+	case our == "RDMA Write"+noCRC && (strings.HasPrefix(peer, "UCX ucp_put_bw") || strings.HasPrefix(peer, "fi_rma_bw writedata")):
 		return goalWrite
 	case our == "message"+noCRC && peer == "UCX tag_lat":
 		return goalLatency
@@ -156,8 +156,8 @@ func (b *bench) outcome(r row) string {
 	return r.goal.String() + ": reached"
 }
 
-// shown reports whether the table has this row. A peer that polls has no rows in the tables of one CPU.
-func (b *bench) shown(r row) bool { return b.absent[r.peer] != polling }
+// shown reports whether the table has this row: whether the peer takes part in the mode of b.
+func (b *bench) shown(r row) bool { return b.absent[r.peer] != otherMode }
 
 // writeRatios writes the table of ratios in Markdown.
 func (b *bench) writeRatios(w io.Writer) {
@@ -195,7 +195,7 @@ func (b *bench) writeFigures(w io.Writer) {
 	fmt.Fprintf(w, "\n| --- | --- |%s\n", strings.Repeat(" --- |", len(b.sizes)))
 	for _, op := range b.ops {
 		for _, name := range slices.Concat(ourSeries[op], peerSeries(op)) {
-			if b.absent[name] == polling {
+			if b.absent[name] == otherMode {
 				continue
 			}
 			fmt.Fprintf(w, "| %s | %s |", op, name)

@@ -67,8 +67,8 @@ func TestRows(t *testing.T) {
 			t.Errorf("no row shows %+v", k)
 		}
 	}
-	if goals != 3 {
-		t.Errorf("%d rows with goals, want 3", goals)
+	if goals != 5 {
+		t.Errorf("%d rows with goals, want 5", goals)
 	}
 }
 
