@@ -17,10 +17,10 @@ const lookTime = 200 * time.Millisecond
 // tooBusy is the share of processor time from which the document warns.
 const tooBusy = 0.1
 
-// look records the share of processor time that others use during a short time. It records nothing if
-// the operating system does not tell.
+// look records the share of processor time that others use during a short time, on the CPUs that the
+// bench uses. It records nothing if the operating system does not tell.
 func (b *bench) look(ctx context.Context) error {
-	before, known := parseStat(readText("/proc/stat"))
+	before, known := parseStat(readText("/proc/stat"), b.cpu)
 	if !known {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (b *bench) look(ctx context.Context) error {
 		return ctx.Err()
 	case <-wait.C:
 	}
-	if after, known := parseStat(readText("/proc/stat")); known && after.total > before.total && after.busy >= before.busy {
+	if after, known := parseStat(readText("/proc/stat"), b.cpu); known && after.total > before.total && after.busy >= before.busy {
 		b.loads = append(b.loads, float64(after.busy-before.busy)/float64(after.total-before.total))
 	}
 	return nil
@@ -43,32 +43,49 @@ func (b *bench) loadText() string {
 	if s.rounds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("Before the runs, other work used %.0f %% of the processor time (median of %d looks; between %.0f and %.0f %%).",
-		100*s.median, s.rounds, 100*s.low, 100*s.high)
+	cpus := "the processor time"
+	if b.cpu >= 0 {
+		cpus = fmt.Sprintf("CPU %d's time", b.cpu)
+	}
+	text := fmt.Sprintf("Before the runs, other work used %.0f %% of %s (median of %d looks; between %.0f and %.0f %%).",
+		100*s.median, cpus, s.rounds, 100*s.low, 100*s.high)
 	if s.median >= tooBusy {
-		text += " **The machine was too busy: the figures of contenders that poll mean little.**"
+		text += " **The machine was too busy: these figures mean little.**"
 	}
 	return text
 }
 
-// A ticks value is processor time of all CPUs since the system started, in units of the kernel.
+// A ticks value is processor time since the system started, in units of the kernel.
 type ticks struct{ busy, total uint64 }
 
-// parseStat returns the first line of /proc/stat. It reports whether the line is what it should be.
-func parseStat(text string) (t ticks, known bool) {
-	line, _, _ := strings.Cut(text, "\n")
-	const idle, iowait, guest = 4, 5, 9 // a guest's time is part of the user's
-	f := strings.Fields(line)
-	if len(f) < guest || f[0] != "cpu" {
+// parseStat returns the time of one CPU from the text of /proc/stat, or of all CPUs if cpu is negative.
+// It reports whether there is a line with that time.
+func parseStat(text string, cpu int) (t ticks, known bool) {
+	name := "cpu"
+	if cpu >= 0 {
+		name += strconv.Itoa(cpu)
+	}
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 0 && f[0] == name {
+			return parseTicks(f[1:])
+		}
+	}
+	return t, false
+}
+
+// parseTicks parses the numbers of a line of /proc/stat.
+func parseTicks(f []string) (t ticks, known bool) {
+	const idle, iowait, guest = 3, 4, 8 // a guest's time is part of the user's
+	if len(f) < guest {
 		return t, false
 	}
-	for i, v := range f[1:guest] {
+	for i, v := range f[:guest] {
 		n, err := strconv.ParseUint(v, 10, 48) // so that the sum cannot overflow
 		if err != nil {
-			return t, false
+			return ticks{}, false
 		}
 		t.total += n
-		if i+1 != idle && i+1 != iowait {
+		if i != idle && i != iowait {
 			t.busy += n
 		}
 	}
