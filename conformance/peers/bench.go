@@ -167,10 +167,10 @@ const (
 )
 
 // counted runs a contender whose number of operations is an argument. The first time that it meets a
-// size, it looks for the number that takes about the time of a run. run returns the figure and the
+// size, it looks for the number that takes about the time of a run. run returns the figures and the
 // seconds that n operations took. Each call of run has its own deadline.
-func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ctx context.Context, n int) (figure, took float64, err error)) (figures, error) {
-	bounded := func(n int) (figure, took float64, err error) {
+func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ctx context.Context, n int) (f figures, took float64, err error)) (figures, error) {
+	bounded := func(n int) (f figures, took float64, err error) {
 		ctx, cancel := context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 		return run(ctx, n)
@@ -192,6 +192,6 @@ func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ct
 		}
 		b.counts[k] = n
 	}
-	figure, _, err := bounded(n)
-	return figures{c.series[0]: figure}, err
+	f, _, err := bounded(n)
+	return f, err
 }

@@ -55,6 +55,7 @@ func TestBench(t *testing.T) {
 		{opWrite, "RDMA Write, PostBatch, CRC off", 64 * 40000},
 		{opWrite, "UCX ucp_put_bw", 64 * 32605},
 		{opWrite, "fi_rma_bw writedata", 387.86e6},
+		{opWrite, "fi_rma_bw write, one way of two", 387.86e6},
 		{opWrite, "fi_rma_bw write, sum of both ways", 387.86e6 + 245.69e6},
 		{opLatency, "message", 1.0 / 2000 / 2},
 		{opLatency, "UCX tag_lat", 30.670e-6},

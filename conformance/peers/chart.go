@@ -7,7 +7,7 @@ import (
 )
 
 // colours has one for each series of a chart, in the order of the tables: ours first.
-var colours = []string{"#1f77b4", "#17becf", "#2ca02c", "#d62728", "#ff7f0e", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#7f7f7f"}
+var colours = []string{"#1f77b4", "#17becf", "#2ca02c", "#d62728", "#ff7f0e", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#7f7f7f", "#393b79", "#637939"}
 
 // chart draws the medians of an operation by size.
 func (b *bench) chart(op operation) *plot.Chart {

@@ -172,7 +172,7 @@ func ucx(op operation, test string, in modes) *contender {
 	}
 	c := &contender{name: name, op: op, tool: toolUCX, series: []string{name}, modes: in}
 	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
-		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (figures, float64, error) {
 			client := []string{
 				"ucx_perftest", "127.0.0.1", "-t", test, "-s", strconv.Itoa(size), "-n", strconv.Itoa(n), "-w", strconv.Itoa(n/10 + 1), "-E", wait, "-f", "-v",
 			}
@@ -186,32 +186,34 @@ func ucx(op operation, test string, in modes) *contender {
 			}
 			_, out, err := p.run(ctx)
 			if err != nil {
-				return 0, 0, err
+				return nil, 0, err
 			}
 			r, err := parseUCX(out)
 			if op.isTime() {
-				return r.Latency, 2 * r.Latency * float64(n), err
+				return figures{name: r.Latency}, 2 * r.Latency * float64(n), err
 			}
-			return r.Rate * float64(size), float64(n) / max(r.Rate, 1e-9), err
+			return figures{name: r.Rate * float64(size)}, float64(n) / max(r.Rate, 1e-9), err
 		})
 	}
 	return c
 }
 
 // rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the mode
-// of one CPU. Its Writes and Reads go both ways at once, and the figure is then the sum of both ends.
-// Only writedata, a Write with immediate data, goes one way.
+// of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the client
+// prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one way. There the
+// client waits for a message of the server after each window.
 func rma(op operation, kind string, in modes) *contender {
-	name, wait, bothWays := "fi_rma_bw "+kind, "spin", kind != "writedata"
-	if bothWays {
-		name += ", sum of both ways"
-	}
+	c := &contender{name: "fi_rma_bw " + kind, op: op, tool: toolRMA, modes: in}
+	wait, mode := "spin", ""
 	if in != allCPUs {
-		name, wait = name+sleeps, "sread"
+		wait, mode = "sread", sleeps
 	}
-	c := &contender{name: name, op: op, tool: toolRMA, series: []string{name}, modes: in}
+	c.series = []string{c.name + mode}
+	if kind != "writedata" {
+		c.series = []string{c.name + ", one way of two" + mode, c.name + ", sum of both ways" + mode}
+	}
 	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
-		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (figures, float64, error) {
 			argv := []string{
 				"fi_rma_bw", "-p", "tcp", "-e", "msg", "-o", kind, "-S", strconv.Itoa(size), "-I", strconv.Itoa(n), "-w", strconv.Itoa(n/10 + 1),
 				"-W", strconv.Itoa(depth), "-c", wait,
@@ -224,21 +226,21 @@ func rma(op operation, kind string, in modes) *contender {
 			}
 			server, client, err := p.run(ctx)
 			if err != nil {
-				return 0, 0, err
+				return nil, 0, err
 			}
 			r, err := parseFabric(c.tool.command, client)
 			if err != nil {
-				return 0, 0, err
+				return nil, 0, err
 			}
-			rate := r.Rate
-			if bothWays {
+			f := figures{c.series[0]: r.Rate}
+			if len(c.series) > 1 {
 				s, err := parseFabric(c.tool.command, server)
 				if err != nil {
-					return 0, 0, fmt.Errorf("server: %w", err)
+					return nil, 0, fmt.Errorf("server: %w", err)
 				}
-				rate += s.Rate
+				f[c.series[1]] = r.Rate + s.Rate
 			}
-			return rate, r.Latency * float64(n), nil
+			return f, r.Latency * float64(n), nil
 		})
 	}
 	return c
@@ -249,7 +251,7 @@ func pingpong() *contender {
 	const name = "fi_pingpong"
 	c := &contender{name: name, op: opLatency, tool: toolPingpong, series: []string{name}, modes: allCPUs}
 	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
-		return b.counted(ctx, c, size, func(ctx context.Context, n int) (float64, float64, error) {
+		return b.counted(ctx, c, size, func(ctx context.Context, n int) (figures, float64, error) {
 			argv := []string{name, "-p", "tcp", "-e", "msg", "-S", strconv.Itoa(size), "-I", strconv.Itoa(n)}
 			p := pair{
 				reserve: true,
@@ -260,10 +262,10 @@ func pingpong() *contender {
 			}
 			_, out, err := p.run(ctx)
 			if err != nil {
-				return 0, 0, err
+				return nil, 0, err
 			}
 			r, err := parseFabric(name, out)
-			return r.Latency, 2 * r.Latency * float64(n), err
+			return figures{name: r.Latency}, 2 * r.Latency * float64(n), err
 		})
 	}
 	return c

@@ -68,7 +68,7 @@ func rows(ops []operation) (all []row) {
 // goalOf returns the goal of a row, or nil.
 func goalOf(our, peer string) *goal {
 	switch {
-	case our == "RDMA Write"+noCRC && (strings.HasPrefix(peer, "UCX ucp_put_bw") || strings.HasPrefix(peer, "fi_rma_bw writedata")):
+	case our == "RDMA Write"+noCRC && (strings.HasPrefix(peer, "UCX ucp_put_bw") || strings.HasPrefix(peer, "fi_rma_bw write")):
 		return goalWrite
 	case our == "message"+noCRC && peer == "UCX tag_lat":
 		return goalLatency
