@@ -190,6 +190,7 @@ func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ct
 				break
 			}
 		}
+		n = max(n, c.volume/size)
 		b.counts[k] = n
 	}
 	f, _, err := bounded(n)

@@ -68,6 +68,38 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// A run is as long as its time asks for, at least as large as its volume, and never too short.
+func TestCounted(t *testing.T) {
+	b := &bench{time: time.Second, timeout: time.Minute, counts: make(map[countKey]int)}
+	for _, c := range []struct {
+		perOp  float64 // seconds
+		volume int
+		want   int
+	}{
+		{1e-3, 0, 1000},
+		{1e-6, 0, 1000000},
+		{10, 0, fewest},
+		{1e-3, 4 << 20, 65536},
+		{1e-3, 640, 1000},
+	} {
+		var counts []int
+		run := func(_ context.Context, n int) (figures, float64, error) {
+			counts = append(counts, n)
+			return figures{"a": float64(n)}, c.perOp * float64(n), nil
+		}
+		k := &contender{volume: c.volume}
+		for range 2 {
+			f, err := b.counted(t.Context(), k, 64, run)
+			if last := counts[len(counts)-1]; err != nil || f["a"] != float64(last) || last < c.want*99/100 || last > c.want*101/100 {
+				t.Errorf("%+v: %d operations, figures %v, %v", c, last, f, err)
+			}
+		}
+		if len(counts) > 6 || counts[len(counts)-1] != counts[len(counts)-2] {
+			t.Errorf("%+v: runs of %v operations", c, counts)
+		}
+	}
+}
+
 // fi_rma_bw has no package in Debian. Without it there are rows that say so.
 func TestOptionalToolMissing(t *testing.T) {
 	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3"))

@@ -37,6 +37,7 @@ type contender struct {
 	tool   *tool
 	series []string // what run returns
 	modes  modes
+	volume int // at least so many bytes in each run, once the number of operations has been chosen
 	run    func(ctx context.Context, b *bench, size int) (figures, error)
 }
 
@@ -198,6 +199,10 @@ func ucx(op operation, test string, in modes) *contender {
 	return c
 }
 
+// unread is the volume of a run whose time ends before the receiver has everything. It is several times
+// what the buffers of TCP hold, 4 to 6 MB at each end by default.
+const unread = 32 << 20
+
 // rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the mode
 // of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the client
 // prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one way. There the
@@ -209,6 +214,9 @@ func rma(op operation, kind string, in modes) *contender {
 		wait, mode = "sread", sleeps
 	}
 	c.series = []string{c.name + mode}
+	if kind == "write" {
+		c.volume = unread
+	}
 	if kind != "writedata" {
 		c.series = []string{c.name + ", one way of two" + mode, c.name + ", sum of both ways" + mode}
 	}
