@@ -47,6 +47,7 @@ const (
 	notInstalled = "not installed"
 	otherMode    = "in the other mode only"
 	failed       = "failed"
+	notRun       = "–" // the contender does not run with this size
 )
 
 // pinned returns the command that runs argv on the bench's CPU.
@@ -128,6 +129,9 @@ func order(all []*contender, round int) []*contender {
 // once runs each contender of one operation once.
 func (b *bench) once(ctx context.Context, round, size int, all []*contender) error {
 	for _, c := range all {
+		if c.most > 0 && size > c.most {
+			continue
+		}
 		fmt.Fprintf(b.log, "round %d of %d: %s, %s, %d bytes\n", round+1, b.rounds, b.mode(), c.name, size)
 		f, err := c.run(ctx, b, size)
 		if ctx.Err() != nil {

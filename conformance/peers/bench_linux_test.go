@@ -56,6 +56,7 @@ func TestBench(t *testing.T) {
 		{opWrite, "UCX ucp_put_bw", 64 * 32605},
 		{opWrite, "fi_rma_bw writedata", 387.86e6},
 		{opWrite, "fi_rma_bw write, one way of two", 387.86e6},
+		{opWrite, "fi_rma_bw write injected, one way of two", 387.86e6},
 		{opWrite, "fi_rma_bw write, sum of both ways", 387.86e6 + 245.69e6},
 		{opLatency, "message", 1.0 / 2000 / 2},
 		{opLatency, "UCX tag_lat", 30.670e-6},
@@ -65,6 +66,22 @@ func TestBench(t *testing.T) {
 		if got := spreadOf(b.values[key{c.op, c.name, 64}]).median; !near(got, c.want) {
 			t.Errorf("%s, %s: %v, want %v", c.op, c.name, got, c.want)
 		}
+	}
+}
+
+// Only small data are injected.
+func TestLargestSize(t *testing.T) {
+	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "fi_rma_bw", "iperf3"))
+	b.rounds, b.sizes, b.ops = 1, []int{127, 128}, []operation{opWrite}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const name = "fi_rma_bw write injected, one way of two"
+	if got := len(b.values[key{opWrite, name, 127}]); got != 1 {
+		t.Errorf("%d runs with 127 bytes, want 1", got)
+	}
+	if got := b.figure(opWrite, name, 128); got != notRun {
+		t.Errorf("%q with 128 bytes, want %q", got, notRun)
 	}
 }
 

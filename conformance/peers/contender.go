@@ -38,6 +38,7 @@ type contender struct {
 	series []string // what run returns
 	modes  modes
 	volume int // at least so many bytes in each run, once the number of operations has been chosen
+	most   int // the largest size with which the contender runs; 0 means that there is no limit
 	run    func(ctx context.Context, b *bench, size int) (figures, error)
 }
 
@@ -83,8 +84,8 @@ func contenders(op operation) []*contender {
 	case opWrite:
 		return []*contender{
 			ours(op, map[string]string{"write": "RDMA Write"}),
-			ucx(op, "ucp_put_bw", allCPUs), rma(op, "writedata", allCPUs), rma(op, "write", allCPUs),
-			ucx(op, "ucp_put_bw", oneCPU), rma(op, "writedata", oneCPU), rma(op, "write", oneCPU),
+			ucx(op, "ucp_put_bw", allCPUs), rma(op, "writedata", allCPUs), rma(op, "write", allCPUs), rma(op, "write"+injected, allCPUs),
+			ucx(op, "ucp_put_bw", oneCPU), rma(op, "writedata", oneCPU), rma(op, "write", oneCPU), rma(op, "write"+injected, oneCPU),
 		}
 	case opRead:
 		return []*contender{ours(op, map[string]string{"read": "RDMA Read"}), ucx(op, "ucp_get", allCPUs), rma(op, "read", allCPUs), rma(op, "read", oneCPU)}
@@ -200,22 +201,34 @@ func ucx(op operation, test string, in modes) *contender {
 }
 
 // unread is the volume of a run whose time ends before the receiver has everything. It is several times
-// what the buffers of TCP hold, 4 to 6 MB at each end by default.
-const unread = 32 << 20
+// what the buffers of TCP hold by default, 4 to 6 MB at each end.
+const unread = 16 << 20
+
+// injected ends the name of an operation of libfabric that has no completion: the data are copied at
+// once. The window of fi_rma_bw does not bound such operations, so their depth is not that of others.
+// libfabric's TCP injects at most maxInject bytes, and fi_rma_bw less than that.
+const (
+	injected  = " injected"
+	maxInject = 128
+)
 
 // rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the mode
 // of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the client
 // prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one way. There the
 // client waits for a message of the server after each window.
-func rma(op operation, kind string, in modes) *contender {
-	c := &contender{name: "fi_rma_bw " + kind, op: op, tool: toolRMA, modes: in}
+func rma(op operation, what string, in modes) *contender {
+	c := &contender{name: "fi_rma_bw " + what, op: op, tool: toolRMA, modes: in}
 	wait, mode := "spin", ""
 	if in != allCPUs {
 		wait, mode = "sread", sleeps
 	}
 	c.series = []string{c.name + mode}
+	kind, inject := strings.CutSuffix(what, injected)
 	if kind == "write" {
 		c.volume = unread
+	}
+	if inject {
+		c.most = maxInject - 1
 	}
 	if kind != "writedata" {
 		c.series = []string{c.name + ", one way of two" + mode, c.name + ", sum of both ways" + mode}
@@ -225,6 +238,9 @@ func rma(op operation, kind string, in modes) *contender {
 			argv := []string{
 				"fi_rma_bw", "-p", "tcp", "-e", "msg", "-o", kind, "-S", strconv.Itoa(size), "-I", strconv.Itoa(n), "-w", strconv.Itoa(n/10 + 1),
 				"-W", strconv.Itoa(depth), "-c", wait,
+			}
+			if !inject {
+				argv = append(argv, "-j", "0")
 			}
 			p := pair{
 				server: func(int) []string { return b.pinned(slices.Concat(argv, []string{"-s", "127.0.0.1", "-B", "0"})) },

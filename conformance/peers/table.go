@@ -68,6 +68,7 @@ func rows(ops []operation) (all []row) {
 // goalOf returns the goal of a row, or nil.
 func goalOf(our, peer string) *goal {
 	switch {
+	case strings.Contains(peer, injected): // not at the same depth
 	case our == "RDMA Write"+noCRC && (strings.HasPrefix(peer, "UCX ucp_put_bw") || strings.HasPrefix(peer, "fi_rma_bw write")):
 		return goalWrite
 	case our == "message"+noCRC && peer == "UCX tag_lat":
@@ -102,12 +103,15 @@ func (b *bench) ratio(op operation, ours, peer string, size int) spread {
 	return spreadOf(ratios)
 }
 
-// cell prints a spread, or why there is none.
-func (b *bench) cell(s spread, peer string) string {
-	if s.rounds == 0 {
-		if why := b.absent[peer]; why != "" {
-			return why
-		}
+// cell prints a spread, or why the series k has no figures.
+func (b *bench) cell(s spread, k key) string {
+	switch {
+	case s.rounds > 0:
+	case b.absent[k.series] != "":
+		return b.absent[k.series]
+	case len(b.values[k]) == 0:
+		return notRun
+	default:
 		return failed
 	}
 	text := fmt.Sprintf("%s (%s–%s)", short(s.median), short(s.low), short(s.high))
@@ -172,7 +176,7 @@ func (b *bench) writeRatios(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s |", title(r.op), r.ours, r.peer)
 		for _, size := range b.sizes {
-			fmt.Fprintf(w, " %s |", b.cell(b.ratio(r.op, r.ours, r.peer, size), r.peer))
+			fmt.Fprintf(w, " %s |", b.cell(b.ratio(r.op, r.ours, r.peer, size), key{r.op, r.peer, size}))
 		}
 		fmt.Fprintf(w, " %s |\n", b.outcome(r))
 	}
@@ -212,7 +216,7 @@ func (b *bench) figure(op operation, name string, size int) string {
 	s := spreadOf(b.values[key{op, name, size}])
 	switch {
 	case s.rounds == 0:
-		return b.cell(s, name)
+		return b.cell(s, key{op, name, size})
 	case op.isTime():
 		return short(s.median*1e6) + " µs"
 	}
