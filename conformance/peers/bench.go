@@ -170,9 +170,9 @@ const (
 	most   = 1 << 30
 )
 
-// counted runs a contender whose number of operations is an argument. The first time that it meets a
-// size, it looks for the number that takes about the time of a run. run returns the figures and the
-// seconds that n operations took. Each call of run has its own deadline.
+// counted runs a contender whose number of operations is an argument. The first time that it meets
+// a size, it looks for the number that takes about the time of a run. run returns the figures and
+// the seconds that n operations took. Each call of run has its own deadline.
 func (b *bench) counted(ctx context.Context, c *contender, size int, run func(ctx context.Context, n int) (f figures, took float64, err error)) (figures, error) {
 	bounded := func(n int) (f figures, took float64, err error) {
 		ctx, cancel := context.WithTimeout(ctx, b.timeout)

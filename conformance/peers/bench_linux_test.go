@@ -174,7 +174,8 @@ func TestOneCPU(t *testing.T) {
 	}
 }
 
-// Runs of a peer that fail are reported, and the table says so. A failure of rddp ends the measurement.
+// Runs of a peer that fail are reported, and the table says so. A failure of rddp ends the
+// measurement.
 func TestRunFails(t *testing.T) {
 	b := newBench(tools(t, "ucx_perftest", "fi_pingpong", "iperf3"))
 	t.Setenv("PEERS_FAIL", "ucx_perftest")

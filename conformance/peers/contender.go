@@ -22,12 +22,12 @@ const (
 
 var operations = []operation{opWrite, opRead, opSend, opLatency, opStream}
 
-// isTime reports whether the figures are seconds, of which less is better. Other figures are bytes per
-// second.
+// isTime reports whether the figures are seconds, of which less is better. Other figures are bytes
+// per second.
 func (op operation) isTime() bool { return op == opLatency }
 
-// depth is the number of operations under way at once in the operations that measure throughput. It is
-// the window that ucx_perftest has for ucp_put_bw and tag_bw unless told otherwise.
+// depth is the number of operations under way at once in the operations that measure throughput. It
+// is the window that ucx_perftest has for ucp_put_bw and tag_bw unless told otherwise.
 const depth = 32
 
 // A contender is one program with one operation.
@@ -102,8 +102,8 @@ func contenders(op operation) []*contender {
 	panic("BUG: no contenders for " + string(op))
 }
 
-// perfRuns is the number of runs of `rddp perf` with all its calibrations, at most. Each has a deadline
-// of its own.
+// perfRuns is the number of runs of `rddp perf` with all its calibrations, at most. Each has a
+// deadline of its own.
 const perfRuns = 40
 
 // perf runs `rddp perf` once. about has a series' name for each of perf's operations.
@@ -165,8 +165,8 @@ func (c *contender) perfFigures(about map[string]string, size int, results []per
 
 var ucxEnv = []string{"UCX_TLS=tcp", "UCX_NET_DEVICES=lo"}
 
-// ucx returns the contender that is one test of ucx_perftest. It sleeps if it takes part in the mode of
-// one CPU. ucp_get does not work so: its target sleeps and does not answer.
+// ucx returns the contender that is one test of ucx_perftest. It sleeps if it takes part in the
+// mode of one CPU. ucp_get does not work so: its target sleeps and does not answer.
 func ucx(op operation, test string, in modes) *contender {
 	name, wait := "UCX "+test, "poll"
 	if in != allCPUs {
@@ -200,22 +200,22 @@ func ucx(op operation, test string, in modes) *contender {
 	return c
 }
 
-// unread is the volume of a run whose time ends before the receiver has everything. It is several times
-// what the buffers of TCP hold by default, 4 to 6 MB at each end.
+// unread is the volume of a run whose time ends before the receiver has everything. It is several
+// times what the buffers of TCP hold by default, 4 to 6 MB at each end.
 const unread = 16 << 20
 
-// injected ends the name of an operation of libfabric that has no completion: the data are copied at
-// once. The window of fi_rma_bw does not bound such operations, so their depth is not that of others.
-// libfabric's TCP injects at most maxInject bytes, and fi_rma_bw less than that.
+// injected ends the name of an operation of libfabric that has no completion: the data are copied
+// at once. The window of fi_rma_bw does not bound such operations, so their depth is not that of
+// others. libfabric's TCP injects at most maxInject bytes, and fi_rma_bw less than that.
 const (
 	injected  = " injected"
 	maxInject = 128
 )
 
-// rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the mode
-// of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the client
-// prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one way. There the
-// client waits for a message of the server after each window.
+// rma returns the contender that is one operation of fi_rma_bw. It sleeps if it takes part in the
+// mode of one CPU. Its Writes and Reads go both ways at once, and there are two series: what the
+// client prints, and the sum of both ends. Only writedata, a Write with immediate data, goes one
+// way. There the client waits for a message of the server after each window.
 func rma(op operation, what string, in modes) *contender {
 	c := &contender{name: "fi_rma_bw " + what, op: op, tool: toolRMA, modes: in}
 	wait, mode := "spin", ""

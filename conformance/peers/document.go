@@ -26,8 +26,9 @@ func replaceFigures(file, document, text string) (string, error) {
 	return before + beginMarker + "\n\n" + strings.TrimSpace(text) + "\n\n" + endMarker + "\n" + after, nil
 }
 
-// figuresOf writes the generated part of the document: what was measured on what, the tables of each
-// mode, and the charts. A chart is a file next to the document; figuresOf returns the files by name.
+// figuresOf writes the generated part of the document: what was measured on what, the tables of
+// each mode, and the charts. A chart is a file next to the document; figuresOf returns the files by
+// name.
 func figuresOf(ctx context.Context, date time.Time, all []*bench, host string) (text string, files map[string]string) {
 	var w bytes.Buffer
 	b := all[0]

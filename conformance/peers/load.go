@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Contenders that poll are slowed down by any other work, far more than those that block. So a bench
-// looks at the load before each size of each round, while nothing of its own runs, and reports it.
+// Contenders that poll are slowed down by any other work, far more than those that block. So a
+// bench looks at the load before each size of each round, while nothing of its own runs, and
+// reports it.
 
 // lookTime is the time of one look. The kernel counts in units of 10 ms on each CPU.
 const lookTime = 200 * time.Millisecond
@@ -17,8 +18,8 @@ const lookTime = 200 * time.Millisecond
 // tooBusy is the share of processor time from which the document warns.
 const tooBusy = 0.1
 
-// look records the share of processor time that others use during a short time, on the CPUs that the
-// bench uses. It records nothing if the operating system does not tell.
+// look records the share of processor time that others use during a short time, on the CPUs that
+// the bench uses. It records nothing if the operating system does not tell.
 func (b *bench) look(ctx context.Context) error {
 	before, known := parseStat(readText("/proc/stat"), b.cpu)
 	if !known {
@@ -58,8 +59,8 @@ func (b *bench) loadText() string {
 // A ticks value is processor time since the system started, in units of the kernel.
 type ticks struct{ busy, total uint64 }
 
-// parseStat returns the time of one CPU from the text of /proc/stat, or of all CPUs if cpu is negative.
-// It reports whether there is a line with that time.
+// parseStat returns the time of one CPU from the text of /proc/stat, or of all CPUs if cpu is
+// negative. It reports whether there is a line with that time.
 func parseStat(text string, cpu int) (t ticks, known bool) {
 	name := "cpu"
 	if cpu >= 0 {

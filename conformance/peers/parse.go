@@ -47,8 +47,8 @@ type fabricResult struct {
 	Latency float64 // of one transfer in seconds; half a round trip where it is a ping-pong
 }
 
-// parseFabric parses the output of one end of fi_pingpong or fi_rma_bw for one size: a line of names
-// and one of values.
+// parseFabric parses the output of one end of fi_pingpong or fi_rma_bw for one size: a line of
+// names and one of values.
 func parseFabric(tool string, out []byte) (r fabricResult, err error) {
 	text, whole := strings.CutSuffix(string(out), "\n")
 	if !whole {
@@ -85,7 +85,8 @@ func column(tool string, names, values []string, name string) (float64, error) {
 	return 0, wrongOutput(tool, "no %s", name)
 }
 
-// positive checks that v is a figure: finite and above 0. The limits leave room for sums and ratios.
+// positive checks that v is a figure: finite and above 0. The limits leave room for sums and
+// ratios.
 func positive(tool, name string, v float64) error {
 	if math.IsNaN(v) || v < 1e-12 || v > 1e18 {
 		return wrongOutput(tool, "%s is %v", name, v)
@@ -125,8 +126,8 @@ type perfResult struct {
 	MsgsPerS float64 `json:"msgs_per_s"`
 }
 
-// parsePerf parses the output of `rddp perf --json`: one object per line. Lines that are not results
-// have no rate, and parsePerf leaves them out.
+// parsePerf parses the output of `rddp perf --json`: one object per line. Lines that are not
+// results have no rate, and parsePerf leaves them out.
 func parsePerf(out []byte) (results []perfResult, err error) {
 	const tool = "rddp perf"
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {

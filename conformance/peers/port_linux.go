@@ -12,8 +12,8 @@ import (
 )
 
 // reserve makes the kernel choose a port of 127.0.0.1, and keeps others from getting the same one
-// until release is called. A process that sets SO_REUSEADDR can still listen at the port, because the
-// socket of reserve never does.
+// until release is called. A process that sets SO_REUSEADDR can still listen at the port, because
+// the socket of reserve never does.
 func reserve() (port int, release func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -72,8 +72,8 @@ type listener struct {
 	inode string
 }
 
-// parseListeners returns the listening sockets of a table like /proc/net/tcp. It leaves out lines that
-// it does not understand.
+// parseListeners returns the listening sockets of a table like /proc/net/tcp. It leaves out lines
+// that it does not understand.
 func parseListeners(table string) (all []listener) {
 	const local, state, inode, listen = 1, 3, 9, "0A"
 	for line := range strings.Lines(table) {

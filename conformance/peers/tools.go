@@ -25,8 +25,8 @@ var (
 	toolTaskset  = &tool{name: "taskset", command: "taskset", pkg: "util-linux"}
 )
 
-// installed reports whether the tool is there. The error is a *notInstalledError if the tool is missing
-// and needed.
+// installed reports whether the tool is there. The error is a *notInstalledError if the tool is
+// missing and needed.
 func (t *tool) installed() (bool, error) {
 	if t.command == "" {
 		return true, nil

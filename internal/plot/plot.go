@@ -1,5 +1,5 @@
-// Package plot draws line charts as SVG. Both axes are logarithmic. A plotting library would bring its
-// fonts and a dozen modules for that.
+// Package plot draws line charts as SVG. Both axes are logarithmic. A plotting library would bring
+// its fonts and a dozen modules for that.
 package plot
 
 import (
@@ -192,8 +192,8 @@ func above(v float64) float64 {
 	return 10 * decade
 }
 
-// ticks returns the values of the axis that have a label: the series 1, 2, 5, 10 …, or the powers of
-// ten if those are too many.
+// ticks returns the values of the axis that have a label: the series 1, 2, 5, 10 …, or the powers
+// of ten if those are too many.
 func (a axis) ticks() (values []float64) {
 	for v := a.low; v <= a.high*1.0001; v = above(v) {
 		values = append(values, v)
