@@ -15,7 +15,7 @@ import (
 // lookTime is the time of one look. The kernel counts in units of 10 ms on each CPU.
 const lookTime = 200 * time.Millisecond
 
-// tooBusy is the share of processor time from which the document warns.
+// tooBusy is the share of processor time from which the document warns, and judges no goals.
 const tooBusy = 0.1
 
 // look records the share of processor time that others use during a short time, on the CPUs that
@@ -38,6 +38,9 @@ func (b *bench) look(ctx context.Context) error {
 	return nil
 }
 
+// busy reports whether others used so much processor time that the figures mean little.
+func (b *bench) busy() bool { return spreadOf(b.loads).median >= tooBusy }
+
 // loadText describes the loads, or is "" if there are none.
 func (b *bench) loadText() string {
 	s := spreadOf(b.loads)
@@ -50,7 +53,7 @@ func (b *bench) loadText() string {
 	}
 	text := fmt.Sprintf("Before the runs, other work used %.0f %% of %s (median of %d looks; between %.0f and %.0f %%).",
 		100*s.median, cpus, s.rounds, 100*s.low, 100*s.high)
-	if s.median >= tooBusy {
+	if b.busy() {
 		text += " **The machine was too busy: these figures mean little.**"
 	}
 	return text

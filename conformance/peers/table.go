@@ -134,7 +134,7 @@ func short(v float64) string {
 	return fmt.Sprintf("%.4f", v)
 }
 
-// outcome says whether a row reaches its goal.
+// outcome says whether a row reaches its goal. A peer that other work slows down proves nothing.
 func (b *bench) outcome(r row) string {
 	if r.goal == nil {
 		return ""
@@ -154,6 +154,8 @@ func (b *bench) outcome(r row) string {
 	switch {
 	case !measured:
 		return r.goal.String() + ": not measured"
+	case b.busy():
+		return r.goal.String() + ": the machine was too busy"
 	case len(missed) > 0:
 		return r.goal.String() + ": missed at " + strings.Join(missed, ", ")
 	}

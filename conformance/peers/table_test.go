@@ -135,6 +135,16 @@ func TestGoalAtLimit(t *testing.T) {
 	}
 }
 
+// On a busy machine nothing is reached, and nothing missed.
+func TestGoalBusy(t *testing.T) {
+	b := sample()
+	b.loads = []float64{0, 0.5, 0.6}
+	r := rows(b.ops)[0]
+	if got, want := b.outcome(r), "> 1 up to 64 KiB: the machine was too busy"; got != want {
+		t.Errorf("%+v: %q, want %q", r, got, want)
+	}
+}
+
 func TestChart(t *testing.T) {
 	b := sample()
 	if c := b.chart(opWrite); len(c.Lines) != 2 || !strings.Contains(c.Document(), "UCX ucp_put_bw") {
