@@ -37,8 +37,8 @@ const (
 	netIn      = 200 * time.Microsecond
 
 	// A batch with so much in it gains nothing from more.
-	maxPutOff      = 64        // Work Requests
-	maxPutOffBytes = 256 << 10 // bytes of payload
+	maxPutOff      = 64      // Work Requests
+	maxPutOffBytes = 1 << 20 // bytes of payload
 )
 
 // cast sets the net, which calls catch, unless it is set.
