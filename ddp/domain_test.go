@@ -40,7 +40,7 @@ func TestLongestBuffers(t *testing.T) {
 	if _, err := new(Domain).Register(b, RemoteWrite, stream); !errors.Is(err, errRegionLength) {
 		t.Errorf("Register of 2^32 octets = %v, want errRegionLength", err)
 	}
-	if err := post(NewQueue(1), nil, b, 1); !errors.Is(err, errBufferLength) {
+	if err := post(NewQueue(1, 0), nil, b, 1); !errors.Is(err, errBufferLength) {
 		t.Errorf("Post of 2^32 octets = %v, want errBufferLength", err)
 	}
 	func() {
@@ -54,7 +54,7 @@ func TestLongestBuffers(t *testing.T) {
 	if !NewReceiver(ReceiverConfig{}).Bind(QNSend, b[:1], b[1:n]) {
 		t.Error("Bind of 2^32-1 octets = false")
 	}
-	if err := post(NewQueue(1), nil, b[:n], 1); err != nil {
+	if err := post(NewQueue(1, 0), nil, b[:n], 1); err != nil {
 		t.Errorf("Post of 2^32-1 octets = %v", err)
 	}
 	d := new(Domain)

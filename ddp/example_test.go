@@ -18,7 +18,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	queue := ddp.NewQueue(4)
+	queue := ddp.NewQueue(4, 0)
 	if !queue.Post(nil, make([]byte, 100), 42) {
 		fmt.Println(err)
 		return

@@ -32,7 +32,7 @@ func newPair(t testing.TB) *pair { return newPairWith(t, func(*ReceiverConfig) {
 func newPairWith(t testing.TB, change func(*ReceiverConfig)) *pair {
 	p := &pair{TB: t, domain: new(Domain)}
 	for qn := range p.queues {
-		p.queues[qn] = NewQueue(64)
+		p.queues[qn] = NewQueue(64, 0)
 	}
 	c := ReceiverConfig{Domain: p.domain, Stream: stream, Queues: p.queues}
 	change(&c)

@@ -15,6 +15,7 @@ import (
 // Flush has returned.
 type Queue struct {
 	depth int // the maximum number of buffers
+	size  int // bytes of each of the Queue's own buffers; 0 if Post gives it buffers
 
 	mu locks.Mutex[locks.Queue]
 	// buffers is a ring of count buffers from head on. The first full of them hold whole messages
@@ -25,6 +26,15 @@ type Queue struct {
 	count   int      // +checklocks:mu
 	full    int      // +checklocks:mu
 	closed  bool     // +checklocks:mu
+	// own has the Queue's own buffers. It is nil until a message needs one. The ring then has no
+	// entries, because the buffers follow one another in own too.
+	own *ownBuffers // +checklocks:mu
+}
+
+// ownBuffers are the buffers that a Queue has made itself.
+type ownBuffers struct {
+	memory  []byte // of all buffers, one after the other
+	present buffer // what atLocked has returned last
 }
 
 // A buffer is one posted Untagged Buffer: head and then b.
@@ -51,13 +61,24 @@ func (b *buffer) put(off uint64, payload []byte) {
 	place.Copy(b.b[off:], payload)
 }
 
-// NewQueue returns an empty Queue that holds at most depth buffers.
-func NewQueue(depth int) *Queue { return &Queue{depth: depth} }
+// NewQueue returns a Queue that holds at most depth buffers. If size is 0, the Queue is empty, and
+// Post gives it buffers. Otherwise it begins with depth buffers of its own, of size bytes each,
+// which take no memory until the first message.
+func NewQueue(depth, size int) *Queue {
+	q := &Queue{depth: depth, size: size}
+	if size > 0 {
+		q.count = depth // +checklocksignore: nobody else has q yet
+	}
+	return q
+}
 
 // Post appends a buffer. A message fills head first and then b, and either may be empty. The
 // Message that fills the buffer, or Flush, returns id. After a Flush, Post does nothing and returns
 // false. Posting more buffers than the Queue holds, or a buffer of more than 2^32-1 bytes, is a bug
 // of the caller.
+//
+// A Queue with buffers of its own gets back, by Post(nil, nil, 0), the buffer of the oldest message
+// that has been delivered and whose buffer it has not got back.
 func (q *Queue) Post(head, b []byte, id uint64) bool {
 	if n := uint64(len(head)) + uint64(len(b)); n > maxMessageLen {
 		panic(fmt.Sprintf("BUG: Untagged Buffer of %d bytes", n))
@@ -69,6 +90,9 @@ func (q *Queue) Post(head, b []byte, id uint64) bool {
 		return false
 	case q.count == q.depth:
 		panic(fmt.Sprintf("BUG: more than %d Untagged Buffers in a Queue", q.depth))
+	case q.size > 0:
+		q.count++
+		return true
 	case q.count == len(q.buffers):
 		q.growLocked()
 	}
@@ -128,13 +152,35 @@ func (q *Queue) atLocked(k uint32) (b *buffer, ok bool) {
 	if uint64(k) >= uint64(q.count-q.full) {
 		return nil, false
 	}
+	if q.size > 0 {
+		b := q.ownLocked(q.full + int(k))
+		q.own.present = b
+		return &q.own.present, true
+	}
 	return &q.buffers[(q.head+q.full+int(k))%len(q.buffers)], true
+}
+
+// ownLocked returns the Queue's own buffer that comes k after the oldest.
+//
+// +checklocks:q.mu
+func (q *Queue) ownLocked(k int) buffer {
+	if q.own == nil {
+		q.own = &ownBuffers{memory: make([]byte, q.depth*q.size)}
+	}
+	at := (q.head + k) % q.depth * q.size
+	return buffer{b: q.own.memory[at : at+q.size : at+q.size]}
 }
 
 // popLocked removes the oldest buffer.
 //
 // +checklocks:q.mu
 func (q *Queue) popLocked() buffer {
+	if q.size > 0 {
+		b := q.ownLocked(0)
+		q.head = (q.head + 1) % q.depth
+		q.count--
+		return b
+	}
 	b := q.buffers[q.head]
 	q.buffers[q.head] = buffer{}
 	q.head = (q.head + 1) % len(q.buffers)

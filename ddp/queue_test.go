@@ -10,7 +10,7 @@ import (
 )
 
 func TestQueuePost(t *testing.T) {
-	q := NewQueue(2)
+	q := NewQueue(2, 0)
 	for id := range uint64(2) {
 		if err := post(q, nil, nil, id); err != nil {
 			t.Errorf("Post: %v", err)
@@ -28,7 +28,7 @@ func TestQueuePost(t *testing.T) {
 	if err := post(q, nil, nil, 3); !errors.Is(err, errQueueClosed) {
 		t.Errorf("Post after Flush = %v, want errQueueClosed", err)
 	}
-	if err := post(NewQueue(0), nil, nil, 0); !errors.Is(err, errQueueFull) {
+	if err := post(NewQueue(0, 0), nil, nil, 0); !errors.Is(err, errQueueFull) {
 		t.Errorf("Post to a queue of depth 0 = %v, want errQueueFull", err)
 	}
 }
@@ -36,7 +36,7 @@ func TestQueuePost(t *testing.T) {
 // Len falls when a message has been placed, depth counts until it is delivered.
 func TestQueueLen(t *testing.T) {
 	p := newPair(t)
-	q := NewQueue(2)
+	q := NewQueue(2, 0)
 	p.queues[0], p.r.config.Queues[0] = q, q
 	p.post(0, 300, 1)
 	p.post(0, 300, 2)
@@ -87,7 +87,7 @@ func TestQueueFlushOrder(t *testing.T) {
 func TestQueueRing(t *testing.T) {
 	rnd := seeded(t)
 	for depth := 1; depth < 6; depth++ {
-		p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[0] = NewQueue(depth) })
+		p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[0] = NewQueue(depth, 0) })
 		p.queues = p.r.config.Queues
 		var posted, sent, delivered uint64
 		for range 1000 {
@@ -175,4 +175,61 @@ func TestQueueFlushRacesReceiver(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A Queue with buffers of its own has all of them at first, takes no memory before the first
+// message, and has each again after Post, with what the next message says.
+func TestQueueOwnBuffers(t *testing.T) {
+	const depth, size = 3, 28
+	q := NewQueue(depth, size)
+	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
+	if q.Len() != depth || q.own != nil { // +checklocksignore: no other goroutine has q
+		t.Fatalf("%d buffers, with memory %t, at first", q.Len(), q.own != nil) // +checklocksignore: the same
+	}
+	msn, seen := uint32(1), map[*byte]bool{}
+	place := func() {
+		p.place(untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size))
+		msn++
+	}
+	deliver := func() {
+		t.Helper()
+		m := p.wantMessage("one")
+		if len(m.Buffer) != size || cap(m.Buffer) != size {
+			t.Fatalf("buffer of %d octets, capacity %d", len(m.Buffer), cap(m.Buffer))
+		}
+		seen[&m.Buffer[0]] = true
+	}
+	for range 2 * depth { // one after the other
+		place()
+		deliver()
+		q.Post(nil, nil, 0)
+	}
+	if len(seen) != depth {
+		t.Errorf("%d different buffers, want %d", len(seen), depth)
+	}
+	for range depth {
+		place()
+	}
+	if q.Len() != 0 {
+		t.Errorf("%d buffers left", q.Len())
+	}
+	for range depth {
+		deliver()
+	}
+	over := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
+	p.place(over)
+	p.wantFailure(over, CodeNoBuffer)
+	if ids := q.Flush(); len(ids) != 0 || q.Post(nil, nil, 0) {
+		t.Errorf("Flush returns %v, and Post takes another", ids)
+	}
+}
+
+// A Queue of no depth has no buffer, whatever their size.
+func TestQueueOwnOfNoDepth(t *testing.T) {
+	q := NewQueue(0, 28)
+	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
+	bad := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
+	p.place(bad)
+	p.wantFailure(bad, CodeNoBuffer)
+	q.Flush()
 }

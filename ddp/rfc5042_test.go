@@ -110,7 +110,7 @@ func TestRFC5042_2_2_5_Scopes(t *testing.T) {
 			r := register(t, mine, g.mem, all, tt.scope)
 			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}, 8)
 			receiver := func() *Receiver {
-				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [numQueues]*Queue{NewQueue(1)}})
+				return NewReceiver(ReceiverConfig{Domain: tt.domain, Stream: tt.stream, Queues: [numQueues]*Queue{NewQueue(1, 0)}})
 			}
 			rx := receiver()
 			rx.Place(0, bytes.Clone(ulpdu))

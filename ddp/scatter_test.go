@@ -16,7 +16,7 @@ func TestPostInTwoPieces(t *testing.T) {
 	payload := []byte("0123456789abc")
 	for size := 1; size <= head+body; size++ {
 		for n := 0; n <= head+body; n++ {
-			q := NewQueue(1)
+			q := NewQueue(1, 0)
 			h, b := make([]byte, head), make([]byte, body)
 			if err := post(q, h, b, 7); err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func TestPostInTwoPieces(t *testing.T) {
 			}
 		}
 	}
-	q := NewQueue(1)
+	q := NewQueue(1, 0)
 	if err := post(q, make([]byte, head), make([]byte, body), 0); err != nil {
 		t.Fatal(err)
 	}

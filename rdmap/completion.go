@@ -85,9 +85,10 @@ func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 // one request at a time, takes no lock.
 type CompletionQueue struct {
 	// Both channels have capacity 1. A value in ready means that the queue may hold Completions,
-	// and a value in solicited that it may hold one that ends a WaitSolicited.
+	// and a value in solicited that it may hold one that ends a WaitSolicited. Few programs call
+	// WaitSolicited, and its first call makes solicited.
 	ready     chan struct{}
-	solicited chan struct{}
+	solicited atomic.Pointer[chan struct{}]
 
 	bells doorbells // of queue pairs that have put off the transmission of requests
 
@@ -115,9 +116,8 @@ type CompletionQueue struct {
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
 func NewCompletionQueue(depth int) *CompletionQueue {
 	c := &CompletionQueue{
-		ready:     make(chan struct{}, 1),
-		solicited: make(chan struct{}, 1),
-		depth:     max(depth, 1),
+		ready: make(chan struct{}, 1),
+		depth: max(depth, 1),
 	}
 	if c.depth == 1 {
 		c.slot = new(slot)
@@ -178,7 +178,7 @@ func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error)
 func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
 	wake := c.ready
 	if solicited {
-		wake = c.solicited
+		wake = c.sleeper()
 	}
 	for {
 		if n := c.take(dst, solicited); n > 0 {
@@ -220,7 +220,7 @@ func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 		signal(c.ready)
 	}
 	if solicited && c.waking > 0 {
-		signal(c.solicited)
+		c.signalSolicited()
 	}
 	return n
 }
@@ -286,7 +286,24 @@ func (c *CompletionQueue) complete(done Completion) {
 	}
 	signal(c.ready)
 	if wakes {
-		signal(c.solicited)
+		c.signalSolicited()
+	}
+}
+
+// sleeper returns the channel on which a WaitSolicited sleeps. A caller that looks for Completions
+// after that misses none.
+func (c *CompletionQueue) sleeper() chan struct{} {
+	if c.solicited.Load() == nil {
+		made := make(chan struct{}, 1)
+		c.solicited.CompareAndSwap(nil, &made)
+	}
+	return *c.solicited.Load()
+}
+
+// signalSolicited wakes a WaitSolicited, if there may be one.
+func (c *CompletionQueue) signalSolicited() {
+	if s := c.solicited.Load(); s != nil {
+		signal(*s)
 	}
 }
 

@@ -464,13 +464,16 @@ func TestOneSignalWakesAll(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				ready, solicited := c.ready, c.solicited
-				c.ready, c.solicited = make(chan struct{}, 1), make(chan struct{}, 1)
+				ready, solicited := c.ready, c.sleeper()
+				nobody := make(chan struct{}, 1)
+				c.ready = make(chan struct{}, 1)
+				c.solicited.Store(&nobody)
 				for range 4 * n {
 					c.reserve()
 					c.complete(Completion{Solicited: true})
 				}
-				c.ready, c.solicited = ready, solicited
+				c.ready = ready
+				c.solicited.Store(&solicited)
 				signal(ready)
 				signal(solicited)
 				synctest.Wait()

@@ -152,7 +152,7 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	if q.state != StateRTS {
-		q.responder.repost(a.buf) // a closing QP takes none: its FIN makes the peer flush them
+		mustPost(q.responder.queue, nil, nil, 0) // a closing QP takes none: its FIN makes the peer flush them
 		return nil
 	}
 	q.responder.push(a)
@@ -199,7 +199,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	// This posts all of m.Buffer's array again, for the next response.
-	mustPost(q.queues[ddp.QNAtomicResponse], nil, m.Buffer[:rdmaphdr.AtomicResponseLen], 0)
+	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():

@@ -2,7 +2,6 @@ package rdmap
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
@@ -142,7 +141,7 @@ func NewQP(c Config) *QP {
 	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD, sendBell: doorbell{ring: c.Transmit}, recvBell: doorbell{ring: c.Transmit}}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
-	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth + 1) // one more for the peer's RTR
+	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
 	return q
 }
 
@@ -175,17 +174,13 @@ func (q *QP) Start(p StartParams) {
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
 	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
-	q.queues[ddp.QNTerminate] = ddp.NewQueue(1)
+	q.queues[ddp.QNTerminate] = ddp.NewQueue(1, 0)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
 	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
 	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
-		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord)
-		memory := make([]byte, q.ord*rdmaphdr.AtomicResponseLen)
-		for b := range slices.Chunk(memory, rdmaphdr.AtomicResponseLen) {
-			mustPost(q.queues[ddp.QNAtomicResponse], nil, b, 0)
-		}
+		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord, rdmaphdr.AtomicResponseLen)
 	}
 	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
 	if p.SendRTR != 0 {

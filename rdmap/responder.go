@@ -21,8 +21,6 @@ type responder struct {
 	next   uint64
 	tail   uint64
 	queue  *ddp.Queue // one buffer for each request that may arrive
-	memory []byte     // the buffers, by ID
-	size   uint64     // of each buffer
 }
 
 // A response is the answer to one request.
@@ -32,8 +30,7 @@ type response struct {
 	atomic     rdmaphdr.AtomicRequest
 	region     *ddp.Region // the Region to read or change; nil for a Read of length 0
 	header     [ddp.UntaggedHeaderLen]byte
-	segmentLen int    // with header, the request's segment, for a Terminate
-	buf        uint64 // ID of the buffer that the request arrived in
+	segmentLen int // with header, the request's segment, for a Terminate
 	scratch    [rdmaphdr.AtomicResponseLen]byte
 	payload    [1][]byte // scratch
 }
@@ -48,20 +45,11 @@ func (r *responder) start(ird int, extensions bool) *ddp.Queue {
 		n = rdmaphdr.AtomicRequestLen
 	}
 	r.limit = uint64(ird)
-	r.queue = ddp.NewQueue(ird)
-	r.size, r.memory = uint64(n), make([]byte, n*ird)
-	for id := range r.limit {
-		r.repost(id)
-	}
+	r.queue = ddp.NewQueue(ird, n)
 	return r.queue
 }
 
 func (r *responder) at(pos uint64) *response { return &r.slots[pos%uint64(len(r.slots))] }
-
-// repost makes the buffer of a request available for another request.
-func (r *responder) repost(id uint64) {
-	mustPost(r.queue, nil, r.memory[id*r.size:(id+1)*r.size:(id+1)*r.size], id)
-}
 
 func (r *responder) push(a *response) {
 	if r.slots == nil {
@@ -84,7 +72,7 @@ func (r *responder) isEmpty() bool { return r.next == r.tail }
 func (r *responder) give() *response {
 	a := r.at(r.next)
 	r.next++
-	r.repost(a.buf)
+	mustPost(r.queue, nil, nil, 0)
 	return a
 }
 
@@ -179,7 +167,7 @@ func accessCode(e *ddp.AccessError) TerminateCode {
 
 // parse reads and checks a request that DDP has delivered to stream of d. The error is an *Error.
 func (a *response) parse(op rdmaphdr.Opcode, m *ddp.Message, d *ddp.Domain, stream uint64) (err error) {
-	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest, buf: m.ID}
+	*a = response{isAtomic: op == rdmaphdr.OpAtomicRequest}
 	copy(a.header[:], m.Header[:m.HeaderLen])
 	a.segmentLen = m.SegmentLen
 	var rest []byte

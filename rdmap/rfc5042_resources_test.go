@@ -327,7 +327,7 @@ func TestRFC5042_6_4_3_3_ReadRequestQueue(t *testing.T) {
 	wantDone(t, "the other stream", modest.a.sendCQ, "0 success, 1 success, 2 success, 3 success")
 	modest.b.wantOut("RDMA Read Response", "RDMA Read Response", "RDMA Read Response", "RDMA Read Response")
 	// The queue is as long as ever.
-	if n := len(modest.b.qp.responder.memory) / rdmaphdr.AtomicRequestLen; n != ird {
+	if n := modest.b.qp.responder.queue.Len(); n != ird {
 		t.Errorf("the queue has buffers for %d requests, want %d", n, ird)
 	}
 }

@@ -209,7 +209,7 @@ func Flush(s toe.Stream, timeout time.Duration) error {
 // shut closes the stream and returns all borrowed memory. It is called once, by the way that
 // ends last.
 func (d *Driver) shut() {
-	d.role.sentinel.Stop()
+	d.role.end()
 	d.idle.stop()
 	d.stream.Close()
 	d.rx.loan.end()

@@ -67,8 +67,6 @@ func (r *role) init(lends bool) {
 	r.holder.Store(roleHome)
 	r.recall, r.offer = make(chan struct{}, 1), make(chan struct{}, 1)
 	r.begin = time.Now()
-	r.sentinel = time.AfterFunc(time.Hour, r.look)
-	r.sentinel.Stop()
 }
 
 // isVacant reports whether no goroutine has the role, and isReaders whether a Read has it.
@@ -124,10 +122,27 @@ func (d *Driver) yields(waits int64) bool {
 	return r.waits.Load() != waits || r.waiting.Load() > 0 && d.in.has()
 }
 
-// yield makes the role vacant for the Read, which may already wait again.
+// yield makes the role vacant for the Read, which may already wait again. The home goroutine calls
+// it. Before the first yield no sentinel is needed.
 func (r *role) yield() {
+	if r.sentinel == nil {
+		r.makeSentinel()
+	}
 	r.leave(false)
 	wait.Wake(r.offer)
+}
+
+// makeSentinel makes the sentinel, which is not set.
+func (r *role) makeSentinel() {
+	r.sentinel = time.AfterFunc(time.Hour, r.look)
+	r.sentinel.Stop()
+}
+
+// end stops the sentinel when the connection has ended.
+func (r *role) end() {
+	if r.sentinel != nil {
+		r.sentinel.Stop()
+	}
 }
 
 // take gives the role to holder if it is vacant.

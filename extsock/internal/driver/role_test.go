@@ -61,6 +61,7 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 	var r role
 	r.init(true)
+	r.makeSentinel()
 	r.leave(false)
 	<-r.recall                 // the home goroutine is called, and does not come
 	for range quickTimes + 1 { // then the Reads are quick
