@@ -3,6 +3,7 @@ package perf
 import (
 	"runtime"
 	"runtime/debug"
+	"time"
 )
 
 // A Memory is memory of a process, in bytes.
@@ -13,14 +14,17 @@ type Memory struct {
 }
 
 // memoryNow returns the memory of this process after garbage collections. A pool keeps for two
-// collections what was put into it, and stacks shrink step by step.
+// collections what was put into it, stacks shrink step by step, and closed connections end in the
+// background, so memoryNow waits until the memory is the same several times.
 func memoryNow() Memory {
 	var m runtime.MemStats
-	for i := range 20 {
-		before := m.StackInuse
+	for i, same := 0, 0; i < 50 && same < 4; i++ {
+		heap, stack := m.HeapAlloc, m.StackInuse
+		time.Sleep(5 * time.Millisecond)
 		debug.FreeOSMemory() // a collection, too
-		if runtime.ReadMemStats(&m); m.StackInuse == before && i >= 4 {
-			break
+		runtime.ReadMemStats(&m)
+		if same++; m.StackInuse != stack || m.HeapAlloc > heap+heap/100 || m.HeapAlloc < heap-heap/100 {
+			same = 0
 		}
 	}
 	return Memory{Resident: float64(resident()), Heap: float64(m.HeapAlloc), Stack: float64(m.StackInuse)}
