@@ -108,6 +108,12 @@ type Config struct {
 	// deadline must allow time for them. Zero means that the connection measures the best length. A
 	// negative value means never.
 	Crossover int
+	// PollTime is how long a Read in DDP mode polls for bytes before it sleeps, for programs that
+	// buy a shorter round trip with processor time. It takes effect while Reads follow one another
+	// quickly. Zero means that a Read polls for up to 50 µs where that was worth its cost recently,
+	// and that one Read of the process does so at a time. A negative value means that no Read
+	// polls.
+	PollTime time.Duration
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int
 	// RecvDepth is the maximum number of Work Requests in the receive queue. When the connection

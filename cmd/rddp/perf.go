@@ -56,6 +56,7 @@ func perfFlags() []cli.Flag {
 		&cli.IntFlag{Name: "buffer", HideDefault: true, Usage: "send and receive buffers of `BYTES` for all connections (default: automatic)"},
 		&cli.IntFlag{Name: "ring", Usage: "memory that the data walks through, at each end: `MiB`", Value: 16},
 		&cli.BoolFlag{Name: "read-data", Usage: "the program that receives data reads them at once, over plain TCP too; behind each write comes a send of one byte that says so"},
+		&cli.DurationFlag{Name: "poll", Usage: "DDP: a Read polls for this `DURATION` before it sleeps; less than 0: never (default: the library's choice)", HideDefault: true},
 		&cli.BoolFlag{Name: "read-later", Usage: "data are placed past the CPU's cache (ddp.ReadLater)"},
 		&cli.BoolFlag{Name: "no-gate", Usage: "keep rounds during which a virtual machine's CPUs were far apart; without it they are repeated"},
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
@@ -211,7 +212,7 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Ops: list(c.String("op")), Posts: list(c.String("post")), Load: c.String("load"), Rounds: c.Int("rounds"),
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
-		Scale: c.Bool("scale"), Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"),
+		Scale: c.Bool("scale"), Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"), PollTime: c.Duration("poll"),
 	}
 	if checks(c) && !c.IsSet("rounds") {
 		o.Rounds = perf.CheckRounds

@@ -80,6 +80,7 @@ type Config struct {
 	WriteTimeout time.Duration // 0: none
 	IdleTimeout  time.Duration // 0: none
 	Crossover    int           // as Config.Crossover of package extsock
+	PollTime     time.Duration // as Config.PollTime of package extsock
 
 	Closed *wait.Latch // Conn.Close sets it; nil: nothing does
 
@@ -190,6 +191,7 @@ func New(cfg Config) *Driver {
 	d.tx.fenced.Store(cfg.Fenced)
 	d.life.init()
 	d.silent.Init()
+	d.rx.patience.fixed = cfg.PollTime
 	d.later.begin = time.Now()
 	d.rx.awaitsRTR = cfg.ExpectsRTR
 	d.role.init(cfg.Stream.Capabilities().Deadlines)

@@ -17,8 +17,9 @@ import (
 // counts for little, and polling takes time from the peer if both share a processor. The receive
 // role guards it.
 type patience struct {
-	mine bool // this connection's Read is the one that polls
-	bulk bool // the last read of the stream has brought bulk data
+	fixed time.Duration // Config.PollTime: if not 0, it decides alone
+	mine  bool          // this connection's Read is the one that polls
+	bulk  bool          // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
 	// many waits do not poll.
 	luck int
@@ -38,6 +39,9 @@ var patient atomic.Bool
 // begin returns how long the Read may poll. 0 means that it must not. waited is how long the last
 // wait was.
 func (p *patience) begin(waited time.Duration) time.Duration {
+	if p.fixed != 0 {
+		return max(p.fixed, 0)
+	}
 	if p.bulk || waited > shortWait {
 		return 0
 	}

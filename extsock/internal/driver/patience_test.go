@@ -11,6 +11,13 @@ import (
 // where polling was in vain does not poll.
 func TestPatience(t *testing.T) {
 	awaitImpatience(t)
+	for _, fixed := range []time.Duration{time.Second, -1} {
+		p := patience{fixed: fixed, bulk: true, luck: -1}
+		if got := p.begin(time.Hour); got != max(fixed, 0) || patient.Load() {
+			t.Errorf("with %v: patience of %v, for this one alone: %t", fixed, got, patient.Load())
+		}
+		p.end(false)
+	}
 	var a, b patience
 	if a.begin(shortWait+1) != 0 {
 		t.Fatal("patience after a long wait")

@@ -69,7 +69,7 @@ func openedEnd(c net.Conn, h *hello, initiator bool) (*end, error) {
 
 // config returns the configuration of the extended sockets of both ends.
 func (h *hello) config() *extsock.Config {
-	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1}
+	cfg := &extsock.Config{NoCRC: !h.CRC, SendDepth: h.Depth + 1, PollTime: h.PollTime}
 	if h.ReadData {
 		cfg.SendDepth += h.Depth // each Write has a Send behind it
 	}

@@ -21,8 +21,9 @@ type Options struct {
 	Rounds int           // how often each job runs; the results are medians over the rounds
 	Time   time.Duration // time of one run; the number of operations is chosen to fit it
 
-	ReadData  bool // the program that receives data reads each operation's as soon as it has them
-	ReadLater bool // Regions and Reads have ddp.ReadLater
+	ReadData  bool          // the program that receives data reads each operation's as soon as it has them
+	ReadLater bool          // Regions and Reads have ddp.ReadLater
+	PollTime  time.Duration // as in extsock.Config
 
 	Ring       int           // bytes of memory that the data of all connections walks through, at each end
 	Congestion string        // TCP's congestion control for all connections; "" means the system's
@@ -50,6 +51,8 @@ const (
 	MaxRounds = 1000
 	MaxTime   = time.Minute
 	MaxRing   = 1 << 30
+
+	MaxPollTime = time.Second
 )
 
 // The loads. They differ in the end that is active and in the operations that make sense.
@@ -192,6 +195,8 @@ func (o *Options) checkLimits() error {
 		return wrongOption("time", "%v is not between 1ms and %v", o.Time, MaxTime)
 	case o.Ring < 1 || o.Ring > MaxRing:
 		return wrongOption("ring", "%d is not between 1 and %d bytes", o.Ring, MaxRing)
+	case o.PollTime > MaxPollTime:
+		return wrongOption("poll", "%v is more than %v", o.PollTime, MaxPollTime)
 	case o.Buffer < 0 || o.Buffer > MaxRing:
 		return wrongOption("buffer", "%d is not between 0 and %d bytes", o.Buffer, MaxRing)
 	case o.Timeout <= o.Time:

@@ -41,6 +41,7 @@ func TestOptionErrors(t *testing.T) {
 		{"time", "1µs", Options{Time: time.Microsecond}},
 		{"ring", "-1", Options{Ring: -1}},
 		{"buffer", "-1", Options{Buffer: -1}},
+		{"poll", "1m0s", Options{PollTime: time.Minute}},
 		{"timeout", "is not longer than", Options{Time: time.Second, Timeout: time.Second}},
 		{"timeout", "is longer than", Options{Timeout: time.Hour}},
 	}

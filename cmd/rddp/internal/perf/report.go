@@ -26,6 +26,7 @@ type Report struct {
 	Buffer     int           `json:"buffer,omitempty"`
 	ReadData   bool          `json:"read_data,omitempty"`
 	ReadLater  bool          `json:"read_later,omitempty"`
+	PollTime   time.Duration `json:"poll_time_ns,omitempty"`
 	OneCPU     bool          `json:"one_cpu"`
 	CPU        int           `json:"cpu"`      // with OneCPU: to which this end was pinned
 	Repeated   int           `json:"repeated"` // rounds that were repeated because the CPUs were far apart
@@ -73,7 +74,7 @@ func newReport(o *Options) *Report {
 	return &Report{
 		Date: time.Now().Round(time.Second), System: runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version(), Machine: machine(),
 		CPUs: runtime.NumCPU(), Servers: o.Addresses, Load: o.Load, Conns: o.Conns, Rounds: o.Rounds, Time: o.Time, Ring: o.Ring,
-		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater,
+		Congestion: o.Congestion, Buffer: o.Buffer, OneCPU: o.OneCPU, ReadData: o.ReadData, ReadLater: o.ReadLater, PollTime: o.PollTime,
 	}
 }
 
@@ -168,6 +169,9 @@ func (r *Report) summary() string {
 	}
 	if r.ReadLater {
 		text += "; with ReadLater"
+	}
+	if r.PollTime != 0 {
+		text += fmt.Sprintf("; Reads poll for %v", r.PollTime)
 	}
 	if r.OneCPU {
 		text += fmt.Sprintf("; pinned to CPU %d", r.CPU)

@@ -58,7 +58,7 @@ func TestRunReadData(t *testing.T) {
 	for _, load := range []string{LoadMultiStream, LoadFanIn} {
 		o := &Options{
 			Addresses: []string{address}, Load: load, Ops: Ops(), Sizes: []int{64, 100_000}, Depths: []int{1, 4}, Rounds: 1,
-			Time: time.Millisecond, Ring: 1 << 20, ReadData: true, ReadLater: true,
+			Time: time.Millisecond, Ring: 1 << 20, ReadData: true, ReadLater: true, PollTime: time.Microsecond,
 		}
 		r, err := Run(t.Context(), o)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestRunReadData(t *testing.T) {
 				t.Errorf("%s: %+v", load, v)
 			}
 		}
-		if text := r.summary(); !strings.Contains(text, "; the data are read; with ReadLater") {
+		if text := r.summary(); !strings.Contains(text, "; the data are read; with ReadLater; Reads poll for 1µs") {
 			t.Errorf("%s: the summary is %q", load, text)
 		}
 	}

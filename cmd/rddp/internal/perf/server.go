@@ -302,7 +302,7 @@ func (h *hello) memory() int64 { return int64(h.Ring) + int64(h.Depth)<<10 }
 func (h *hello) check() error {
 	known := h.Transport == overTCP || h.Transport == overStream || h.Transport == overVerbs
 	if !known || h.Ring < headLen || h.Ring > MaxRing || h.RecvSize < 0 || h.RecvSize > MaxSize || h.Depth < 1 || h.Depth > MaxDepth ||
-		h.Timeout <= 0 || h.Timeout > maxTimeout || h.Buffer < 0 || h.Buffer > MaxRing {
+		h.Timeout <= 0 || h.Timeout > maxTimeout || h.Buffer < 0 || h.Buffer > MaxRing || h.PollTime > MaxPollTime {
 		return fmt.Errorf("%w: hello %+v", ErrProtocol, *h)
 	}
 	return nil
