@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -55,6 +56,8 @@ type socket struct {
 	patience     time.Duration // for isPatient
 	since        time.Time     // for isPatient: when it began; zero if it has not
 	short        bool          // the last read brought few bytes
+	late         bool          // the last ReadSegment that looked found nothing, and waited
+	looked       bool          // this ReadSegment has looked
 	readN        int           // from tryRead
 	readErr      error         // from tryRead
 	pendingCount uint32        // from countPending
@@ -104,6 +107,7 @@ func (s *socket) init(c sysConn, network string) {
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
 	s.lender, s.patience, s.since, s.readN, s.readErr = l, patience, time.Time{}, 0, nil
+	s.looked = false
 	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
 	if err != nil {
@@ -119,6 +123,12 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 // tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
+	if !s.looked && s.late && s.patience == 0 && peek(fd) == unix.EAGAIN {
+		// As expected, there is nothing, so it was not worth borrowing a buffer.
+		s.looked = true
+		s.lender.TakeBack()
+		return false
+	}
 	p := s.lender.Lend()
 	for {
 		n, errno := read(int(fd), p, s.short)
@@ -129,6 +139,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
 		case errno == unix.EAGAIN:
+			s.late, s.looked = true, true
 			s.lender.TakeBack()
 			return false
 		case errno != 0:
@@ -136,9 +147,16 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
-		s.readN, s.short = n, n < shortLen
+		s.readN, s.short, s.late = n, n < shortLen, s.looked
 		return true
 	}
+}
+
+// peek returns EAGAIN if nothing is there to be read.
+func peek(fd uintptr) syscall.Errno {
+	var one byte
+	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
+	return errno
 }
 
 // isPatient reports whether the reader looks again. Its time begins with the first call.

@@ -347,8 +347,14 @@ func (l *late) TakeBack() bool { return false }
 // A counted is a Lender that takes its memory back, and counts how often it does.
 type counted struct {
 	late
+	lends  int
 	waits  int
 	onWait func()
+}
+
+func (c *counted) Lend() []byte {
+	c.lends++
+	return c.late.Lend()
 }
 
 func (c *counted) TakeBack() bool {
@@ -388,4 +394,52 @@ func TestPatience(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLooksBeforeItBorrows checks that a reader that had to wait last time borrows no buffer before
+// bytes have arrived, and that it notices bytes that are there already.
+func TestLooksBeforeItBorrows(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	write := func() {
+		if err := toetest.WriteBatch(x, [][]byte{{1, 2, 3}}); err != nil {
+			t.Error(err)
+		}
+	}
+	off := uint64(0)
+	read := func(desc string, onWait func(), wantLends, wantWaits int) {
+		t.Helper()
+		l := &counted{late: late{make([]byte, 8)}, onWait: onWait}
+		n, at, err := y.ReadSegment(l, 0)
+		if n != 3 || at != off || err != nil {
+			t.Fatalf("%s: ReadSegment = %d, %d, %v", desc, n, at, err)
+		}
+		if l.lends != wantLends || l.waits != wantWaits {
+			t.Errorf("%s: borrowed %d times and waited %d times, want %d and %d", desc, l.lends, l.waits, wantLends, wantWaits)
+		}
+		off += 3
+	}
+	read("the first", write, 2, 1)
+	read("after one that waited", write, 1, 1)
+	write()
+	waitUntilReadable(t, y)
+	read("bytes are there", nil, 1, 0)
+	read("after one that did not wait", write, 2, 1)
+}
+
+// waitUntilReadable waits until bytes have arrived at s.
+func waitUntilReadable(t *testing.T, s *Stream) {
+	t.Helper()
+	control(t, s, func(fd int) error {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		for {
+			n, err := unix.Poll(fds, 10_000)
+			if err == unix.EINTR {
+				continue
+			}
+			if err == nil && n != 1 {
+				err = errors.New("nothing arrives")
+			}
+			return err
+		}
+	})
 }

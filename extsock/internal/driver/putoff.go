@@ -47,10 +47,9 @@ func (p *putOff) cast(catch func()) {
 		return
 	}
 	if p.net == nil { // most connections never need one
-		p.net = time.AfterFunc(netIn, catch)
-	} else {
-		p.net.Reset(netIn)
+		p.net = time.AfterFunc(time.Hour, catch)
 	}
+	p.net.Reset(netIn) // from here on, another goroutine may have armed
 }
 
 func (p *putOff) now() int64 { return int64(time.Since(p.begin)) }

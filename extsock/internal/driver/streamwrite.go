@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -133,7 +134,11 @@ func (w *streamWriter) mayOffer() bool {
 // writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
 // under way from then on, as a long one is, and waits. p is short, or belongs to a burst.
 func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
-	gap := w.gap()
+	gap := time.Duration(math.MaxInt64)
+	answers := w.d.bytes.heard.Load() // then p is in no burst, and the time does not matter
+	if !answers {
+		gap = w.gap()
+	}
 	n, busy, err := w.append(p, gap, false)
 	if busy { // another Write is under way
 		defer wait.Wake(w.turn) // a third one may wait behind this one
@@ -147,7 +152,7 @@ func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err er
 	if err == nil && n < len(p) {
 		n, err = w.appendRest(p, n, over)
 	}
-	if err == nil {
+	if err == nil && !answers {
 		w.wrote.Store(int64(time.Since(w.began)))
 	}
 	return n, err
