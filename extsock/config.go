@@ -112,7 +112,7 @@ type Config struct {
 	// buy a shorter round trip with processor time. It takes effect while Reads follow one another
 	// quickly. Zero means that a Read polls for up to 50 µs where that was worth its cost recently,
 	// and that one Read of the process does so at a time. A negative value means that no Read
-	// polls.
+	// polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or Close.
 	PollTime time.Duration
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int

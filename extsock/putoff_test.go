@@ -170,6 +170,23 @@ func TestPostDoesNotPutOffOne(t *testing.T) {
 	})
 }
 
+// Work Requests that Post has put off fill no queue: Post sends them first.
+func TestPostPutsOffNoMoreThanTheQueueHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inMessages
+		i.cfg.SendDepth = 16
+		ci, cr := simPair(t, simtoe.Config{}, i, inMessages)
+		r := register(t, cr, make([]byte, 64), ddp.RemoteWrite)
+		synctest.Wait()
+		before := cr.Stats().Received.Writes
+		post(t, ci, 40, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: r.Handle(), Unsignaled: true})
+		time.Sleep(time.Millisecond)
+		if n := cr.Stats().Received.Writes - before; n != 40 {
+			t.Errorf("%d Writes have arrived, want 40", n)
+		}
+	})
+}
+
 // Many goroutines post on connections that share a completion queue, and one takes the Completions:
 // each Work Request completes, although some of the goroutines pause and none waits for its own.
 func TestPutOffOfManyPosters(t *testing.T) {

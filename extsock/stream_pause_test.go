@@ -6,6 +6,7 @@ import (
 	"io"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -39,12 +40,13 @@ func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 			t.Fatal(err)
 		}
 		for i := range pauseMessages {
+			if i > 0 { // the next message does not join this one, and all of it is quick for the Read
+				time.Sleep(21 * time.Microsecond)
+			}
 			if _, err := peer.Write(tapeAt(i*pauseMessage, pauseMessage)); err != nil {
 				t.Fatal(err)
 			}
-			// Long enough for a message to arrive, and not to be joined by the next one. All of it is
-			// less than the time after which the home goroutine receives.
-			time.Sleep(time.Millisecond)
+			synctest.Wait()
 		}
 		f(t, c, peer)
 	})

@@ -198,7 +198,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	// This posts all of m.Buffer's array again, for the next response.
+	// The queue gets the buffer of the response back, for another one.
 	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {

@@ -15,11 +15,12 @@ func raceRead([]byte) {}
 // scheduler then does not learn of the system call, because telling it costs a tenth of the call.
 // Meanwhile the thread's other goroutines wait, so read must not take long.
 func read(fd int, p []byte, short bool) (n int, errno syscall.Errno) {
-	call := unix.Syscall
+	var r uintptr
 	if short {
-		call = unix.RawSyscall
+		r, _, errno = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	} else {
+		r, _, errno = unix.Syscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	}
-	r, _, errno := call(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {
 		return 0, errno
 	}

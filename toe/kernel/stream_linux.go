@@ -123,11 +123,17 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 // tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
-	if !s.looked && s.late && s.patience == 0 && peek(fd) == unix.EAGAIN {
-		// As expected, there is nothing, so it was not worth borrowing a buffer.
-		s.looked = true
-		s.lender.TakeBack()
-		return false
+	if !s.looked && s.late && s.patience == 0 {
+		switch errno := peek(fd); errno {
+		case 0, unix.EINTR:
+		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
+			s.looked = true
+			s.lender.TakeBack()
+			return false
+		default: // Linux has reported the error now, and the next call would see an end of stream
+			s.readErr = s.opError("read", os.NewSyscallError("recvfrom", errno))
+			return true
+		}
 	}
 	p := s.lender.Lend()
 	for {
@@ -152,7 +158,8 @@ func (s *socket) tryRead(fd uintptr) bool {
 	}
 }
 
-// peek returns EAGAIN if nothing is there to be read.
+// peek returns 0 if something is there to be read, perhaps the end of the stream, and EAGAIN if
+// nothing is there. Any other error is the connection's, and only this call returns it.
 func peek(fd uintptr) syscall.Errno {
 	var one byte
 	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)

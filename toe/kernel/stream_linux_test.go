@@ -195,14 +195,22 @@ func resetByPeer(t *testing.T, x, y *Stream) {
 // kernel.
 func TestResetIsNeverEOF(t *testing.T) {
 	for _, test := range []struct {
-		desc  string
-		first func(x *Stream) error
+		desc   string
+		waited bool // a ReadSegment before the reset had to wait
+		first  func(x *Stream) error
 	}{
-		{"told to ReadSegment", func(x *Stream) error { _, _, err := toetest.ReadSegment(x, make([]byte, 1)); return err }},
-		{"told to TryWriteBatch", func(x *Stream) error { _, err := x.TryWriteBatch([][]byte{{1}}); return err }},
+		{"told to the ReadSegment after one that waited", true, func(x *Stream) error { _, _, err := toetest.ReadSegment(x, make([]byte, 1)); return err }},
+		{"told to ReadSegment", false, func(x *Stream) error { _, _, err := toetest.ReadSegment(x, make([]byte, 1)); return err }},
+		{"told to TryWriteBatch", false, func(x *Stream) error { _, err := x.TryWriteBatch([][]byte{{1}}); return err }},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
 			x, y := pairOf(t, &Backend{})
+			if test.waited {
+				write := func() { toetest.WriteBatch(y, [][]byte{{1}}) }
+				if n, _, err := x.ReadSegment(&counted{late: late{make([]byte, 1)}, onWait: write}, 0); n != 1 || err != nil {
+					t.Fatalf("ReadSegment = %d, %v", n, err)
+				}
+			}
 			resetByPeer(t, x, y)
 			if err := test.first(x); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("first call = %v, want ECONNRESET", err)

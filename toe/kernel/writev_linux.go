@@ -12,7 +12,8 @@ import (
 // maxIovecs is the maximum number of iovecs for one writev (UIO_MAXIOV).
 const maxIovecs = 1024
 
-// TryWriteBatch makes one writev for every 1024 slices, until the send buffer is full.
+// TryWriteBatch makes one writev for every 1024 slices, or a write for a single slice, until the
+// send buffer is full.
 func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w := writers.Get().(*writer)
 	w.bufs = bufs

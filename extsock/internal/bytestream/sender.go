@@ -22,8 +22,8 @@ type Sender struct {
 	owed        int // buffers freed that the peer has not been told of
 	owedControl int // part of owed: buffers that held a grant or a message with credits only
 
-	// pending holds the messages of copied Writes that are not posted, the oldest first. Each begins
-	// with room for a header, and has its credit.
+	// pending holds the messages of copied Writes that are not posted, the oldest first. Each
+	// begins with room for a header, and has its credit.
 	pending []*bufpool.Chunk
 	copies  int   // messages of copied Writes that are not completed
 	write   write // the long Write under way
@@ -271,10 +271,11 @@ func (s *Sender) cancelled(e *slot) {
 }
 
 // Append copies as much of a Write as there is room for, to at most most messages that are not
-// posted. Only the newest of them is shorter than Longest: a message ends where a Write ends only if
-// it is posted before the next Write. n is less than len(p) if the Write has to wait: for the
-// messages before it to be posted, for credits, or for the end of an offer. The caller tries again
-// after Completed, Credit and Posted. A finished stream takes nothing.
+// posted. If most is more than 1, at most twice as many are not completed. Only the newest of them
+// is shorter than Longest: a message ends where a Write ends only if it is posted before the next
+// Write. n is less than len(p) if the Write has to wait: for the messages before it to be posted,
+// for credits, or for the end of an offer. The caller tries again after Completed, Credit and
+// Posted. A finished stream takes nothing.
 func (s *Sender) Append(p []byte, most int) (n int) {
 	if s.closed {
 		return 0
@@ -284,7 +285,7 @@ func (s *Sender) Append(p []byte, most int) (n int) {
 			s.counts.Combined++
 		}
 	}
-	for n < len(p) && len(s.pending) < most && s.hasRoom() {
+	for n < len(p) && len(s.pending) < most && (most == 1 || s.copies < 2*most) && s.hasRoom() {
 		s.stalled = false
 		s.credits--
 		c := bufpool.GetChunk(HeaderLen + s.longest)
@@ -307,8 +308,8 @@ func (s *Sender) copy(c *bufpool.Chunk, p []byte) (n int) {
 // longest message.
 func (s *Sender) Copies() int { return s.copies }
 
-// hasRoom reports whether a message of copied Writes may be begun. It counts a stall if there are no
-// credits.
+// hasRoom reports whether a message of copied Writes may be begun. It counts a stall if there are
+// no credits.
 func (s *Sender) hasRoom() bool {
 	switch {
 	case s.offer.open: // its end goes first

@@ -14,7 +14,12 @@ import (
 
 // Post adds wr to the send queue. It sends what is queued, or puts that off.
 func (d *Driver) Post(wr *rdmap.WorkRequest) error {
-	if err := d.qp.PostSend(wr); err != nil {
+	err := d.qp.PostSend(wr)
+	if (isFull(err) || errors.Is(err, rdmap.ErrCompletionQueueFull)) && d.later.waits() { // full of what Post itself has put off
+		d.Flush()
+		err = d.qp.PostSend(wr)
+	}
+	if err != nil {
 		return asWriteError(d.postError(err))
 	}
 	d.sendLater(wr)
@@ -129,6 +134,7 @@ func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struc
 	err := d.qp.PostSend(wr)
 	for isFull(err) {
 		room := d.freed.Wait()
+		d.transmit()                               // Post may have put something off
 		if err = d.qp.PostSend(wr); !isFull(err) { // there may have been room before we waited for it
 			break
 		}

@@ -17,7 +17,7 @@ import (
 // counts for little, and polling takes time from the peer if both share a processor. The receive
 // role guards it.
 type patience struct {
-	fixed time.Duration // Config.PollTime: if not 0, it decides alone
+	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
 	mine  bool          // this connection's Read is the one that polls
 	bulk  bool          // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
@@ -28,6 +28,7 @@ type patience struct {
 const (
 	patienceTime = 50 * time.Microsecond
 	shortWait    = 2 * patienceTime // because a wait without polling ends with a wake-up
+	maxPollTime  = time.Millisecond // a Read that polls notices no deadline
 	maxLuck      = 4
 	unlucky      = 64        // so many waits do not poll after polling was not rewarded
 	bulkFrom     = 128 << 10 // bytes of one read that are bulk data
@@ -40,7 +41,7 @@ var patient atomic.Bool
 // wait was.
 func (p *patience) begin(waited time.Duration) time.Duration {
 	if p.fixed != 0 {
-		return max(p.fixed, 0)
+		return min(max(p.fixed, 0), maxPollTime)
 	}
 	if p.bulk || waited > shortWait {
 		return 0

@@ -41,15 +41,15 @@ const (
 	maxPutOffBytes = 1 << 20 // bytes of payload
 )
 
-// cast sets the net, which calls catch, unless it is set.
-func (p *putOff) cast(catch func()) {
+// cast sets the net, which then calls catch, unless it is set.
+func (p *putOff) cast(catch func(), in time.Duration) {
 	if !p.armed.CompareAndSwap(false, true) {
 		return
 	}
 	if p.net == nil { // most connections never need one
 		p.net = time.AfterFunc(time.Hour, catch)
 	}
-	p.net.Reset(netIn) // from here on, another goroutine may have armed
+	p.net.Reset(in) // from here on, another goroutine may have armed
 }
 
 func (p *putOff) now() int64 { return int64(time.Since(p.begin)) }
@@ -70,25 +70,28 @@ func (p *putOff) add(n int) bool {
 // waits reports whether a Work Request waits.
 func (p *putOff) waits() bool { return p.count.Load() > 0 }
 
-// sent notes that nothing waits any more. It is called after the transmission, whose time does not
-// count as a pause of the program.
-func (p *putOff) sent() {
+// none notes that nothing waits any more. It is called before the transmission: what Post puts off
+// meanwhile counts.
+func (p *putOff) none() {
 	p.count.Store(0)
 	p.bytes.Store(0)
-	p.last.Store(p.now())
 }
+
+// resume notes the end of a transmission, whose time does not count as a pause of the program.
+func (p *putOff) resume() { p.last.Store(p.now()) }
 
 // sendLater sends wr, which has been posted, now or later.
 func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	p := &d.later
 	if wr.CQ != nil || !p.add(payloadLen(wr)) {
+		p.none()
 		d.send(wr.Op)
-		p.sent()
+		p.resume()
 		return
 	}
 	d.awaitAnswer(wr.Op)
 	d.qp.TransmitLater()
-	p.cast(d.catch)
+	p.cast(d.catch, netIn)
 }
 
 // payloadLen returns the number of bytes of payload that wr sends.
@@ -105,18 +108,19 @@ func payloadLen(wr *rdmap.WorkRequest) (n int) {
 
 // Flush sends the Work Requests that Post has put off. It never waits.
 func (d *Driver) Flush() {
+	d.later.none()
 	d.transmit()
-	d.later.sent()
+	d.later.resume()
 }
 
 // catch is called by the net.
 func (d *Driver) catch() {
 	p := &d.later
 	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
-	switch pause := p.now() - p.last.Load(); {
+	switch pause := time.Duration(p.now() - p.last.Load()); {
 	case !d.wanted():
-	case pause < int64(netIn): // the burst goes on
-		p.cast(d.catch)
+	case pause < netIn: // the program has posted something meanwhile
+		p.cast(d.catch, netIn-pause)
 	default:
 		d.Flush()
 	}

@@ -80,8 +80,8 @@ func (s *byteStream) unlock() {
 	s.mu.Unlock()
 }
 
-// A writer in a burst fills up to ahead messages before the oldest is posted. While TCP takes
-// nothing, as many again are posted, and all of them hold 1 MiB. aheadCost is the part of it beyond
+// A writer in a burst fills up to ahead messages before the oldest is posted, and as many again may
+// be posted, so that all of them hold 1 MiB at most. aheadCost is the part of it beyond
 // the two messages that a writer may always fill.
 const (
 	ahead     = 8

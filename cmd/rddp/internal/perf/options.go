@@ -52,7 +52,7 @@ const (
 	MaxTime   = time.Minute
 	MaxRing   = 1 << 30
 
-	MaxPollTime = time.Second
+	MaxPollTime = time.Millisecond
 )
 
 // The loads. They differ in the end that is active and in the operations that make sense.
