@@ -26,7 +26,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
 		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
-			q.deregisterLocked(e) // this may wait for a copy, while the stream ends
+			q.deregisterLocked(pos) // this may wait for a copy, while the stream ends
 			if pos >= q.sq.head { // else the end of the stream has completed it meanwhile
 				e.complete(q)
 			}
@@ -34,7 +34,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 			return false
 		default:
 			q.sq.end(e, StatusFlushed, ErrCancelled)
-			q.deregisterLocked(e)
+			q.deregisterLocked(pos)
 			if pos >= q.sq.head { // else the end of the stream has completed it just now
 				e.complete(q)
 			}

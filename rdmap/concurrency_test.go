@@ -448,3 +448,39 @@ func TestEndDuringInvalidate(t *testing.T) {
 	wg.Wait()
 	wantDone(t, "afterwards", x.b.recvCQ, "")
 }
+
+// Several goroutines wait for the same sink, and the entries of the requests go to other QPs as soon
+// as one of them has gone on. None touches an entry that is no longer its own, which the race
+// detector would see.
+//
+// +checklocksignore: the test looks inside while no other goroutine is at work
+func TestEntriesMoveOnToOtherQPs(t *testing.T) {
+	const reads = 4 * keptEntries // so that some entries go back to the pool of all QPs
+	memory := make([]byte, 8)
+	other := newPair(t, params{depth: reads})
+	for range 100 {
+		x := newPair(t, params{depth: reads})
+		for id := range uint64(reads) {
+			x.a.post(WorkRequest{ID: id, Op: WorkRead, Data: memory})
+		}
+		release := hold(t, x.a.qp.sq.at(reads-1).sink)
+		var wg sync.WaitGroup
+		wg.Go(func() { x.a.qp.Abort(errTest) })
+		until(func() bool { return x.a.qp.State() == StateError })
+		for range 4 {
+			wg.Go(func() { x.a.qp.Cancel(x.a.sendCQ, reads-1) })
+		}
+		runtime.Gosched()
+		release()
+		for range reads {
+			if err := other.a.qp.PostSend(&WorkRequest{Op: WorkWrite, Unsignaled: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wg.Wait()
+		other.run()
+		if n := len(done(x.a.sendCQ)); n != reads {
+			t.Fatalf("%d Completions, want %d", n, reads)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func (q *QP) moveOnLocked() {
 // +checklocks:q.mu
 func (q *QP) settleLocked(reason error) {
 	for e, pos := q.sq.flushedSink(0); e != nil; e, pos = q.sq.flushedSink(pos) {
-		q.deregisterLocked(e)
+		q.deregisterLocked(pos)
 	}
 	q.sq.retire(q)
 	q.unlock()
@@ -182,10 +182,12 @@ func (q *QP) settleLocked(reason error) {
 	}
 }
 
-// deregisterLocked takes the sink of a finished request back from DDP. It releases mu meanwhile.
+// deregisterLocked takes the sink of the finished request at pos back from DDP. It releases mu
+// meanwhile.
 //
 // +checklocks:q.mu
-func (q *QP) deregisterLocked(e *sendEntry) {
+func (q *QP) deregisterLocked(pos uint64) {
+	e := q.sq.at(pos)
 	sink := e.sink
 	if sink == nil {
 		return
@@ -193,7 +195,9 @@ func (q *QP) deregisterLocked(e *sendEntry) {
 	q.unlock()
 	sink.Deregister()
 	q.mu.Lock()
-	if e.sink == sink { // else another goroutine has deregistered it and completed the request
+	// Another goroutine may have deregistered the sink and completed the request. Then the entry is
+	// perhaps another QP's by now.
+	if pos >= q.sq.head && e.sink == sink {
 		e.sink = nil
 	}
 }
