@@ -27,7 +27,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 			q.abandonLocked(e)
 		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
 			q.deregisterLocked(pos) // this may wait for a copy, while the stream ends
-			if pos >= q.sq.head { // else the end of the stream has completed it meanwhile
+			if pos >= q.sq.head {   // else the end of the stream has completed it meanwhile
 				e.complete(q)
 			}
 		case e.progress != queued:
