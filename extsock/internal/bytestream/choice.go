@@ -38,9 +38,9 @@ func (c *Choice) Took(offered bool, d time.Duration, n int) {
 	c.cost[i] += (cost - c.cost[i]) / 4
 }
 
-// A Burst finds out whether short Writes follow each other quickly. A writer in a burst does not
-// write to TCP itself: another goroutine does, and sends what the next Writes add meanwhile. The
-// zero value works.
+// A Burst finds out whether Writes of up to one message follow each other quickly. A writer in a
+// burst does not write to TCP itself: another goroutine does, and sends what the next Writes add
+// meanwhile. The zero value works.
 type Burst struct{ count int } // how many Writes in a row have come quickly
 
 // A writer is in a burst when it has come back within burstGap burstTimes in a row.
@@ -49,7 +49,7 @@ const (
 	burstTimes = 4
 )
 
-// IsQuick reports whether a short Write belongs to a burst. gap is the time since the end of the
+// IsQuick reports whether a Write belongs to a burst. gap is the time since the end of the
 // Write before it. answers says that data has come from the peer since then: the Write is probably
 // the answer to that data, and another one does not follow.
 func (b *Burst) IsQuick(gap time.Duration, answers bool) bool {

@@ -155,7 +155,8 @@ type tx struct {
 //
 // In a pause the receive buffer keeps what does not fit into the memory of the Read that has the
 // role. The next Read goes on from there, and what it gets is copied once. If no Read comes, the
-// home goroutine goes on when the sentinel calls it back, and the data goes to memory of the pool.
+// home goroutine goes on when it is called back, at the latest by the sentinel, and the data goes
+// to memory of the pool.
 type intake uint8
 
 const (

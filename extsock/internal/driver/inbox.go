@@ -177,8 +177,9 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	return head, in.placing.body, true, false
 }
 
-// pausesLocked reports whether a message waits for the next Read: the Read that has the receive role
-// has got something, and has no room for all of this data.
+// pausesLocked reports whether a message waits for the next Read. It does if the Read that has the
+// receive role leaves unread data behind, or has got something and may have no room for all of this
+// message.
 //
 // +checklocks:in.mu
 func (in *inbox) pausesLocked(payload []byte, last bool) bool {

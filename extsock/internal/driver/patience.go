@@ -10,12 +10,12 @@ import (
 // futexes of its threads and the kernel's wake-up have no part in the message. These wake-ups are
 // the largest part of a short round trip.
 //
-// One goroutine of the process polls at a time, and only on a connection where polling was worth
-// its cost recently, and where the last wait was short. In a process that is busy with many
-// connections each of them waits long, and a goroutine that polls would keep the others from
-// running. No goroutine polls for bulk data, of which one read brings so much that the wake-up
-// counts for little, and polling takes time from the peer if both share a processor. The receive
-// role guards it.
+// Unless Config.PollTime says otherwise, one goroutine of the process polls at a time, and only on
+// a connection where polling was worth its cost recently, and where the last wait was short. In a
+// process that is busy with many connections each of them waits long, and a goroutine that polls
+// would keep the others from running. No goroutine polls for bulk data, of which one read brings so
+// much that the wake-up counts for little, and polling takes time from the peer if both share a
+// processor. The receive role guards it.
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
 	mine  bool          // this connection's Read is the one that polls

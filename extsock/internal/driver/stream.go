@@ -26,7 +26,7 @@ type byteStream struct {
 	count    *Counters
 	trace    *observe.Trace
 
-	heard   atomic.Bool // data has come since the last short Write began
+	heard   atomic.Bool // data has come since the last Write that may be part of a burst
 	due     atomic.Bool // tx has output
 	waiting atomic.Bool // tx waits for Completions
 
