@@ -91,8 +91,9 @@ type Request struct {
 // on a connection that has not been used, ReceiveRequest first looks at the peer's first bytes, as
 // Handshake does. Only ctx and Config.SniffTimeout bound the wait for the first byte. If the peer
 // speaks plain TCP, the error is ErrPlainTCP, and Read returns all of the peer's bytes. If ctx is
-// done before the peer's protocol is known, the connection remains usable as before. Without
-// JudgeRequests its startup goes on in the background.
+// done before the peer's protocol is known, the connection remains usable as before: the next call
+// of ReceiveRequest goes on waiting, and a Read, a Write or Handshake accepts the Request as if
+// ReceiveRequest had not been called.
 func (c *Conn) ReceiveRequest(ctx context.Context) (*Request, error) {
 	if c.initiator {
 		return nil, c.opError("ddp", errInitiator)

@@ -192,7 +192,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	failed := c.startup.Unclaim()
+	failed := c.startup.Unclaim(err != nil)
 	if failed != nil {
 		return failed // more precise than net.ErrClosed
 	}

@@ -65,7 +65,7 @@ type Handshake struct {
 	fallback Fallback      // +checklocks:mu
 	over     chan struct{} // +checklocks:mu
 	request  *Request      // +checklocks:mu
-	claimed  bool          // +checklocks:mu
+	claim    claim         // +checklocks:mu
 	reads    int           // +checklocks:mu
 	writes   int           // +checklocks:mu
 	ahead    []byte        // +checklocks:mu
@@ -81,8 +81,7 @@ type Handshake struct {
 	// request is the Request of the phases Asked and Answering. reads and writes count the plain
 	// Reads and Writes under way: a switch may not begin meanwhile.
 	//
-	// claimed means that a call of ReceiveRequest waits for what sniffing finds. It is no phase,
-	// because such a call comes and goes while the phase is Sniffing.
+	// claim is no phase, because calls of ReceiveRequest come and go while the phase is Sniffing.
 	//
 	// ahead is what was read from the stream and not given out, and aheadErr is the error behind
 	// it. While the phase is Sniffing only Sniff changes them. until is when Sniff stops and takes
@@ -146,6 +145,7 @@ func (h *Handshake) Enter(u Use) (Entry, error) {
 	case p == DDP:
 		return Entry{DDP: true}, nil
 	case p == Plain:
+		h.claim = unclaimed // the program has found out by itself
 		h.count(u, 1)
 		return Entry{}, nil
 	}

@@ -79,33 +79,52 @@ func (h *Handshake) countHalfOpenLocked() {
 	}
 }
 
-// Claim is for a call of ReceiveRequest on a connection that may have to be sniffed: what the sniff
-// finds is left to the call. If over is not nil the call waits for it, and calls Unclaim then, or
-// when it no longer waits. If begun is set the caller must start a goroutine that runs startup. Two
-// calls cannot claim the same Request: the error is ErrBusy.
+// A claim says whether a call of ReceiveRequest wants what Sniff finds.
+type claim int
+
+const (
+	unclaimed claim = iota
+	claimed         // a call waits for it
+	deserted        // the call has gone, but the next one gets what Sniff finds
+)
+
+// Claim is for a call of ReceiveRequest on a connection that may have to be sniffed. What the sniff
+// finds is left to such calls from then on. If over is not nil the call waits for it, and calls
+// Unclaim then, or when it no longer waits. If begun is set the caller must start a goroutine that
+// runs startup. Two calls cannot claim the same Request: the error is ErrBusy.
 func (h *Handshake) Claim() (over <-chan struct{}, begun bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sniffs := h.sniffsLocked()
+	found := h.Phase() == Plain && h.claim == deserted
 	switch {
-	case !sniffs && h.Phase() != Sniffing, h.IsClosed():
+	case !sniffs && h.Phase() != Sniffing && !found, h.IsClosed():
 		return nil, false, nil
-	case h.claimed:
+	case h.claim == claimed:
 		return nil, false, ErrBusy
 	}
 	if sniffs {
 		h.owner = ownedByItself
 		h.beginSniffLocked()
 	}
-	h.claimed = true
+	h.claim = claimed
+	if found {
+		over := make(chan struct{})
+		close(over)
+		return over, false, nil
+	}
 	return h.over, sniffs, nil
 }
 
-// Unclaim ends Claim. The error is that of a sniff that has failed.
-func (h *Handshake) Unclaim() error {
+// Unclaim ends Claim for a call that has waited for what the sniff finds, or deserts it. The error
+// is that of a sniff that has failed.
+func (h *Handshake) Unclaim(deserts bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.claimed = false
+	h.claim = unclaimed
+	if deserts {
+		h.claim = deserted
+	}
 	if h.Phase() == Failed {
 		return h.err
 	}
@@ -220,7 +239,7 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 	h.over = nil
 	switch v {
 	case sniffRequest:
-		found.Request = !h.claimed && !h.cfg.Judge && h.cfg.Err == nil
+		found.Request = h.claim == unclaimed && !h.cfg.Judge && h.cfg.Err == nil
 	case sniffPlain:
 		found.Fallback = Fallback{Reason: PlainPeer, Err: h.sniffErrorLocked()}
 	case sniffLate:
@@ -233,7 +252,7 @@ func (h *Handshake) endSniffLocked(v verdict) (found Sniffed) {
 		h.over = make(chan struct{})
 		h.setPhase(Receiving)
 	case v == sniffRequest:
-		if !h.claimed {
+		if h.claim != claimed {
 			h.until = time.Time{} // nobody waits for the rest of the Request; a call that asks for it begins a new time
 		}
 		h.setPhase(Recognized)

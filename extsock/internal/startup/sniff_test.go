@@ -142,7 +142,7 @@ func TestSniffLeavesTheRequest(t *testing.T) {
 			t.Errorf("found %+v", found)
 		}
 		<-over
-		wantErr(t, "Unclaim", h.Unclaim(), nil)
+		wantErr(t, "Unclaim", h.Unclaim(false), nil)
 		wantPhase(t, "after the sniff", h, Recognized)
 		wantErr(t, "Begin", h.Begin(), nil)
 		wantPhase(t, "after Begin", h, Receiving)
@@ -150,15 +150,44 @@ func TestSniffLeavesTheRequest(t *testing.T) {
 			t.Errorf("Claim after the sniff = %v", err)
 		}
 	})
-	t.Run("given back", func(t *testing.T) {
+	t.Run("deserted", func(t *testing.T) {
 		h, peer := sniffs(t, Config{})
 		if _, isBegun, err := h.Claim(); isBegun || err != nil {
 			t.Errorf("Claim = %v, %v", isBegun, err)
 		}
-		wantErr(t, "Unclaim", h.Unclaim(), nil)
+		wantErr(t, "Unclaim", h.Unclaim(true), nil)
 		peer.Write(requestKey())
-		if found := h.Sniff(); !found.Request {
+		if found := h.Sniff(); found != (Sniffed{}) {
 			t.Errorf("found %+v", found)
+		}
+		wantPhase(t, "after the sniff", h, Recognized)
+	})
+	t.Run("deserted, and the peer speaks plain TCP", func(t *testing.T) {
+		for _, reads := range []bool{false, true} {
+			h, peer := sniffs(t, Config{})
+			h.Claim()
+			h.Unclaim(true)
+			peer.Write([]byte("x"))
+			if found := h.Sniff(); found.Fallback.Reason != PlainPeer {
+				t.Errorf("found %+v", found)
+			}
+			if reads {
+				h.Enter(Reading)
+				h.Leave(Reading)
+			}
+			for _, deserts := range []bool{true, false} {
+				over, isBegun, err := h.Claim()
+				if (over == nil) != reads || isBegun || err != nil {
+					t.Errorf("after a Read %t: Claim = %v, %v, %v", reads, over, isBegun, err)
+				}
+				if over != nil {
+					<-over
+					h.Unclaim(deserts)
+				}
+			}
+			if over, _, _ := h.Claim(); over != nil {
+				t.Error("a call is told twice that the peer speaks plain TCP")
+			}
 		}
 	})
 	t.Run("a Config with an error", func(t *testing.T) {
