@@ -69,6 +69,11 @@ func (c *linkConfig) siwArgs() string {
 func newLink(t *testing.T, g *Guest, c linkConfig) *link {
 	t.Helper()
 	l := &link{t: t, g: g, siw: g.Peer(t), seen: new(wiretap)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			l.seen.logWrongCRCs(t)
+		}
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
 	defer cancel()
 	var err error

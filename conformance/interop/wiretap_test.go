@@ -5,6 +5,7 @@ package interop
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"sync"
 	"testing"
 
@@ -111,6 +112,27 @@ func (f frame) last() bool { return f.octets[2]&0x40 != 0 }
 
 // hasCRC tells whether the FPDU's CRC field is in use: siw and this stack leave it 0 with CRCs off.
 func (f frame) hasCRC() bool { return binary.BigEndian.Uint32(f.octets[len(f.octets)-4:]) != 0 }
+
+// logWrongCRCs logs the FPDUs whose CRC is wrong as the tap saw them. If a Terminate speaks of a
+// wrong CRC and there is none, the Terminate's sender has damaged the octets itself.
+func (w *wiretap) logWrongCRCs(t *testing.T) {
+	for _, sent := range []bool{true, false} {
+		wrong := 0
+		list := w.fpdus(sent)
+		for i, f := range list {
+			end := len(f.octets) - 4
+			got, want := binary.LittleEndian.Uint32(f.octets[end:]), crc32.Checksum(f.octets[:end], castagnoli)
+			if !f.hasCRC() || got == want {
+				continue
+			}
+			wrong++
+			t.Logf("FPDU %d of %d (sent by this stack: %t), %v: CRC %08x, want %08x:\n%x", i, len(list), sent, f, got, want, f.octets)
+		}
+		t.Logf("%d of %d FPDUs have a wrong CRC (sent by this stack: %t)", wrong, len(list), sent)
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // String is the FPDU's opcode and length.
 func (f frame) String() string {
