@@ -1,6 +1,9 @@
 package mpa
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	maxBufs = 1024    // entries of one vectored write
@@ -29,6 +32,14 @@ type Batch struct {
 	joined  int      // scratch[:joined] is in bufs; scratch[joined:used] is not yet
 	bufs    [][]byte // never grows beyond its capacity
 	refs    int      // bytes of payload referred to
+
+	start uint64 // stream offset of the first FPDU
+	form  Form
+
+	// What Take has taken: bufs[:taken] as a whole, and the beginning of bufs[taken], which is then
+	// the rest of cut.
+	taken int
+	cut   []byte
 }
 
 // NewBatch returns an empty Batch with n bytes of memory of its own. n must be at least MinBuffer.
@@ -41,12 +52,82 @@ func NewBatch(n int) *Batch {
 	return &Batch{scratch: make([]byte, n), bufs: make([][]byte, 0, bufs)}
 }
 
-// Bufs returns the bytes of the Batch as a vector, in order. The vector is valid until Reset. The
-// caller may change the vector, as net.Buffers.WriteTo does, but then must not append to the Batch
-// before Reset.
+// Bufs returns the bytes of the Batch as a vector, in order, without those that Take has taken. The
+// vector is valid until the next call of Take, Detach or Reset. The caller may change the vector,
+// as net.Buffers.WriteTo does, but then must not use the Batch before Reset.
 func (b *Batch) Bufs() [][]byte {
 	b.join()
-	return b.bufs
+	return b.bufs[b.taken:]
+}
+
+// Take takes the first n bytes of Bufs, which have been written. The Batch must not be appended to
+// until Reset. Take panics if Bufs has fewer bytes.
+func (b *Batch) Take(n int) {
+	left := b.Bufs()
+	for len(left) > 0 && n >= len(left[0]) {
+		n -= len(left[0])
+		b.restore()
+		left = left[1:]
+		b.taken++
+	}
+	if n == 0 {
+		return
+	}
+	if b.cut == nil {
+		b.cut = left[0]
+	}
+	left[0] = left[0][n:]
+}
+
+// restore undoes the cut of the entry that Take has begun.
+func (b *Batch) restore() {
+	if b.cut != nil {
+		b.bufs[b.taken], b.cut = b.cut, nil
+	}
+}
+
+// whole returns the bytes of the Batch, and those that Take has taken as well.
+func (b *Batch) whole() [][]byte {
+	b.join()
+	if b.cut == nil {
+		return b.bufs
+	}
+	bufs := slices.Clone(b.bufs)
+	bufs[b.taken] = b.cut
+	return bufs
+}
+
+// Detach copies the payload that the Batch refers to, so that it belongs to its owner again. Of
+// what Take has taken, Detach copies only what Revert may need. It allocates the memory.
+func (b *Batch) Detach() {
+	if b.refs == 0 {
+		return // and a goroutine may be looking at Bufs
+	}
+	left := 0
+	for _, p := range b.Bufs() {
+		left += len(p)
+	}
+	if left == 0 {
+		return
+	}
+	var all []byte
+	if b.form == FormFPDU {
+		all = slices.Concat(b.Bufs()...)
+	} else {
+		all = slices.Concat(b.whole()...)
+	}
+	b.replace(all)
+	b.Take(len(all) - left)
+}
+
+// replace makes p, which the Batch keeps, the bytes of the Batch.
+func (b *Batch) replace(p []byte) {
+	b.taken, b.cut = 0, nil
+	clear(b.bufs)
+	b.bufs = b.bufs[:0]
+	if len(p) > 0 {
+		b.bufs = append(b.bufs, p)
+	}
 }
 
 // Len returns the number of bytes in the Batch.
@@ -61,7 +142,7 @@ func (b *Batch) Full() bool {
 func (b *Batch) Reset() {
 	clear(b.bufs)
 	b.bufs = b.bufs[:0]
-	b.used, b.joined, b.refs = 0, 0, 0
+	b.used, b.joined, b.refs, b.taken, b.cut = 0, 0, 0, 0, nil
 }
 
 // room reserves n bytes of scratch and returns them for the caller to write.

@@ -63,11 +63,18 @@ func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 		return f, false
 	}
 	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
-	f.size = fpduLen(f.n)
-	if markers {
-		f.size += markerSize * markersIn(off, f.size)
-	}
+	f.size = FPDULen(off, f.n, markers)
 	return f, true
+}
+
+// sizeAt returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
+// begins at stream offset off.
+func FPDULen(off uint64, n int, markers bool) int {
+	size := fpduLen(n)
+	if markers {
+		size += markerSize * markersIn(off, size)
+	}
+	return size
 }
 
 // ulpdu returns the ULPDU of the FPDU b. The result aliases b. If there are Markers, ulpdu removes

@@ -12,6 +12,7 @@ const MinBuffer = maxReceived
 // A ULPDU is one DDP segment that the peer's DDP passed to the peer's MPA.
 type ULPDU struct {
 	Off   uint64 // stream offset where its FPDU begins
+	Size  int    // length of its FPDU in bytes
 	Data  []byte // valid until the next call of Next, Free, Fill or SetBuffer
 	Early bool   // it arrived after a gap in the stream
 }
@@ -23,6 +24,7 @@ type ULPDU struct {
 // [Receiver.Fill].
 type Receiver struct {
 	crc, markers bool
+	form         Form
 
 	buf   []byte
 	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
@@ -87,9 +89,13 @@ func (r *Receiver) Fill(off uint64, n int) {
 	if r.err != nil {
 		return
 	}
+	if r.form == FormULPDU {
+		r.fillULPDUs(off, n)
+		return
+	}
 	end := r.off + uint64(r.w-r.r)
 	if off > end {
-		if r.markers && r.crc {
+		if r.markers && r.crc && r.form == FormFPDU {
 			r.early.begin(r.buf[r.w:r.w+n], off)
 		}
 		return
@@ -107,9 +113,12 @@ func (r *Receiver) Fill(off uint64, n int) {
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
 // alone; Arrived verifies nothing. Called after each Fill, Arrived shows which FPDUs that Fill has
-// completed. b is valid until the next call of Next, Free or SetBuffer.
+// completed. In FormULPDU there are none. b is valid until the next call of Next, Free or SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
+	if r.form == FormULPDU {
+		return b, 0
+	}
 	for {
 		f, ok := parseFPDU(b[whole:], r.off+uint64(whole), r.markers)
 		if !ok || len(b)-whole < f.size {
@@ -127,6 +136,9 @@ func (r *Receiver) Next() bool {
 	// that half connection." (RFC 5044 §8)
 	if r.err != nil {
 		return false
+	}
+	if r.form == FormULPDU {
+		return r.nextULPDU()
 	}
 	return r.nextInOrder() || r.nextEarly()
 }
@@ -150,16 +162,25 @@ func (r *Receiver) nextInOrder() bool {
 		r.fail(err)
 		return false
 	}
-	if shown, ok := r.early.startsBefore(r.off + uint64(f.size)); ok {
-		// "the check SHOULD be made when a gap creating an out-of-order sequence is closed and any
-		// time a Marker points to an already identified FPDU" (RFC 5044 §8)
-		reason := fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)
-		r.fail(&Error{Code: CodeMarker, Off: f.off, Reason: reason})
+	if !r.agreesWithShown(f.size) {
 		return false
 	}
 	r.consume(f.size)
-	r.ulpdu = ULPDU{Off: f.off, Data: f.ulpdu(b, r.markers)}
+	r.ulpdu = ULPDU{Off: f.off, Size: f.size, Data: f.ulpdu(b, r.markers)}
 	return true
+}
+
+// agreesWithShown reports whether no FPDU that was shown before its turn begins inside the one of
+// size bytes at off. If one does, the direction ends.
+func (r *Receiver) agreesWithShown(size int) bool {
+	shown, ok := r.early.startsBefore(r.off + uint64(size))
+	if ok {
+		// "the check SHOULD be made when a gap creating an out-of-order sequence is closed and any
+		// time a Marker points to an already identified FPDU" (RFC 5044 §8)
+		reason := fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)
+		r.fail(&Error{Code: CodeMarker, Off: r.off, Reason: reason})
+	}
+	return !ok
 }
 
 // stepOver consumes the FPDUs at the front of buf[r:w] that Next has returned early. It returns
@@ -169,6 +190,11 @@ func (r *Receiver) stepOver() bool {
 		n, ok := r.early.shownAt(r.off)
 		if !ok {
 			return true
+		}
+		if r.form == FormULPDU {
+			r.early.forget(r.off)
+			r.off += uint64(n)
+			continue
 		}
 		if n > r.w-r.r {
 			return false
@@ -189,13 +215,13 @@ func (r *Receiver) nextEarly() bool {
 		r.early.drop()
 		return false
 	}
-	r.ulpdu = ULPDU{Off: off, Data: f.ulpdu(run[:f.size], true), Early: true}
+	r.ulpdu = ULPDU{Off: off, Size: f.size, Data: f.ulpdu(run[:f.size], true), Early: true}
 	return true
 }
 
 // verify checks the CRC of the FPDU b, then its Markers.
 func (r *Receiver) verify(f fpdu, b []byte) *Error {
-	if r.crc {
+	if r.crc && r.form == FormFPDU {
 		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found
 		// in the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU." (RFC
 		// 5044 §4.4)
