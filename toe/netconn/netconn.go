@@ -69,6 +69,7 @@ type wrapper interface{ NetConn() net.Conn }
 // The calls that may wait for the peer run in feed: Write of the send buffer, CloseWrite and Close.
 // Reads go to conn directly once the handshake is done.
 type stream struct {
+	toe.NoEngine
 	conn     net.Conn
 	can      toe.Capabilities
 	buffered bool   // every write goes through the send buffer
