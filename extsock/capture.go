@@ -63,6 +63,8 @@ func (cp *Capture) Close() error { return cp.w.Close() }
 // FPDUs are missing, the recording begins with an FPDU that is made up: an RDMA Write with STag 0,
 // whose payload says so.
 //
+// An offload engine stops; see Config.NoOffload. What it has taken apart before is not recorded.
+//
 // When a connection has failed, it still reads bytes to discard them. These bytes are not recorded.
 func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 	if c.isClosed() {
@@ -74,6 +76,9 @@ func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 	}
 	if err != nil {
 		return nil, c.opError("capture", err)
+	}
+	if c.inDDPMode() {
+		c.stream.Disengage() // the engine would keep the bytes of TCP from the capture
 	}
 	c.trace.Info("capture starts")
 	return func() { c.stopCapture(f) }, nil

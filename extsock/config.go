@@ -114,6 +114,11 @@ type Config struct {
 	// and that one Read of the process does so at a time. A negative value means that no Read
 	// polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or Close.
 	PollTime time.Duration
+	// NoOffload leaves an offload engine below the connection unused. Without it, the connection has
+	// the engine do all that the engine can, and does the rest; see toe.Capabilities. A connection
+	// with a Tap uses no engine, and one with a capture stops using it, because both see the bytes
+	// of TCP.
+	NoOffload bool
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int
 	// RecvDepth is the maximum number of Work Requests in the receive queue. When the connection

@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 )
 
 // isByteStream reports whether the peer can have a byte stream.
@@ -297,6 +298,9 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
 		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Taps: &c.taps, Trace: c.trace,
 		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
+	}
+	if !c.cfg.NoOffload {
+		cfg.Offload = toe.OffloadPlacement
 	}
 	if c.ownsReceives() {
 		cfg.Receive = &driver.ReceiveConfig{Depth: c.cfg.recvDepth(), Size: c.cfg.recvSize()}

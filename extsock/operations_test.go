@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -75,6 +76,12 @@ func TestOperationsSplitAtEveryOctet(t *testing.T) {
 // TestOperationsWithEarlyRuns has the wire show octets out of order, too.
 // MPA-5044-1.2-1
 func TestOperationsWithEarlyRuns(t *testing.T) {
+	var early atomic.Uint64
+	t.Cleanup(func() {
+		if early.Load() == 0 {
+			t.Error("no FPDU was placed early")
+		}
+	})
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -82,6 +89,11 @@ func TestOperationsWithEarlyRuns(t *testing.T) {
 			wire := simtoe.Config{Seed: seed, Split: true, MaxSegment: 4000, Early: 0.5}
 			ci, cr := simPair(t, wire, postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17))
 			operations(t, ci, cr, []int{0, 1, 128, 1433, 3000, 65536})
+			sent, got := ci.Stats().Sent, cr.Stats()
+			early.Add(got.EarlyFPDUs)
+			if got.EarlyOctets < got.EarlyFPDUs || got.Received.FPDUs != sent.FPDUs || got.Received.Octets != sent.Octets {
+				t.Errorf("%d FPDUs of %d octets were sent; received: %+v", sent.FPDUs, sent.Octets, got)
+			}
 		})
 	}
 }

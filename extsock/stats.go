@@ -38,6 +38,15 @@ type Stats struct {
 	// IdleTimeouts and WriteTimeouts are the numbers of connections that ended because of
 	// Config.IdleTimeout and Config.WriteTimeout.
 	IdleTimeouts, WriteTimeouts uint64
+	// EarlyFPDUs is the number of FPDUs whose payload was placed while bytes before them were
+	// missing. EarlyOctets is the number of bytes of their ULPDUs. Without a TCP that shows bytes
+	// early, and Markers, both are 0; see toe.Capabilities.
+	EarlyFPDUs, EarlyOctets uint64
+	// EngineFPDUs is the number of FPDUs whose payload an offload engine has placed.
+	EngineFPDUs uint64
+	// EngineStops is how often an offload engine has left its work to the connection: once for each
+	// direction, or once if it did not begin. See toe.EngineError.
+	EngineStops uint64
 	// Panics is the number of panics that ended a connection. Each is a bug; see PanicError.
 	Panics uint64
 }
@@ -125,6 +134,10 @@ func (s *Stats) fields() []field {
 		field{"memory_stalls_total", &s.MemoryStalls},
 		field{"idle_timeouts_total", &s.IdleTimeouts},
 		field{"write_timeouts_total", &s.WriteTimeouts},
+		field{"early_fpdus_total", &s.EarlyFPDUs},
+		field{"early_octets_total", &s.EarlyOctets},
+		field{"engine_fpdus_total", &s.EngineFPDUs},
+		field{"engine_stops_total", &s.EngineStops},
 		field{"panics_total", &s.Panics},
 	)
 }
@@ -151,7 +164,8 @@ func statsOf(c *driver.Counters) Stats {
 		CopiedOctets: c.Copied.Load(), DirectOctets: c.Direct.Load(), CreditStalls: c.Stalls.Load(),
 		CombinedWrites: c.Combined.Load(), Offers: c.Offers.Load(), RendezvousOctets: c.Rendezvous.Load(),
 		MemoryStalls: c.MemoryStalls.Load(), IdleTimeouts: c.IdleTimeouts.Load(), WriteTimeouts: c.WriteLimits.Load(),
-		Panics: c.Panics.Load(),
+		EarlyFPDUs: c.Early.Load(), EarlyOctets: c.EarlyOctets.Load(), EngineFPDUs: c.EnginePlaced.Load(),
+		EngineStops: c.EngineStops.Load(), Panics: c.Panics.Load(),
 	}
 }
 

@@ -1,5 +1,7 @@
 package driver
 
+import "github.com/rddp/rddp/mpa"
+
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
 // own memory. The caller holds the transmit token; captureSent sets the token down while a slow Tap
 // looks.
@@ -23,7 +25,7 @@ func (d *Driver) captureRun(off uint64, run []byte) {
 // only a part of it has arrived.
 func (d *Driver) captureArrived(end bool) {
 	f := d.cfg.Taps.Capture()
-	if f == nil {
+	if f == nil || d.rx.mpa.Form() == mpa.FormULPDU {
 		return
 	}
 	b, n := d.rx.mpa.Arrived()

@@ -67,9 +67,10 @@ type Config struct {
 	QP        *rdmap.QP     // in StateRTS
 	Agreement mpa.Agreement // the result of startup
 
-	MaxFPDU   int  // as Config.MaxFPDU of package extsock
-	LargeFPDU bool // the peer takes FPDUs longer than its segments
-	Fenced    bool // this end is the Responder: see tx.fenced
+	MaxFPDU   int         // as Config.MaxFPDU of package extsock
+	LargeFPDU bool        // the peer takes FPDUs longer than its segments
+	Fenced    bool        // this end is the Responder: see tx.fenced
+	Offload   toe.Offload // the most that the stream's engine may do
 	// ExpectsRTR says that the peer's first Send is its Ready to Receive indication (RFC 6581 §9).
 	ExpectsRTR bool
 	Shared     bool // the application's receive buffers come from a shared receive queue
@@ -140,10 +141,9 @@ type tx struct {
 	mpa      *mpa.Sender
 	batch    *mpa.Batch // lent by loan while the token is held and there is output
 	loan     batchLoan
-	middle   bool     // a part of the present message of ddp is not yet in the batch
-	unsent   bool     // the batch has FPDUs that TCP has not taken
-	left     [][]byte // the part of the batch that TCP has not taken
-	done     int      // messages whose last byte is in the batch
+	middle   bool // a part of the present message of ddp is not yet in the batch
+	unsent   bool // the batch has FPDUs that TCP has not taken
+	done     int  // messages whose last byte is in the batch
 }
 
 // An intake is how far receiving has come. It is not a part of life, because it belongs to the
@@ -213,6 +213,7 @@ func New(cfg Config) *Driver {
 	// deadlines.
 	_ = cfg.Stream.SetReadDeadline(time.Time{})
 	d.writeLook = writeLook(&cfg)
+	d.engage()
 	if cfg.Cause != nil {
 		d.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)

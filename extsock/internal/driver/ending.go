@@ -147,10 +147,11 @@ const discardSize = 16 << 10
 // discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
 // unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
 func (d *Driver) discard() {
+	d.stream.Disengage() // an engine needs memory for whole FPDUs
 	c := bufpool.GetChunk(discardSize)
 	defer c.Put()
 	for {
-		if _, _, err := d.stream.ReadSegment(discarded(c.B), 0); err != nil && !d.resume() {
+		if _, _, err := d.stream.ReadSegment(discarded(c.B), 0); err != nil && engineStop(err) == nil && !d.resume() {
 			return
 		}
 	}

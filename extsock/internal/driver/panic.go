@@ -43,7 +43,7 @@ func (d *Driver) tracePanicked(value any) {
 // transmit token. The bytes of the batch are lost.
 func (d *Driver) drainPanicked(value any) {
 	err := d.panicked(value)
-	d.tx.batch, d.tx.unsent, d.tx.left, d.tx.middle, d.tx.done = nil, false, nil, false, 0
+	d.tx.batch, d.tx.unsent, d.tx.middle, d.tx.done = nil, false, false, 0
 	d.tx.loan.end()
 	d.Kill(err)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -82,13 +83,21 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 		if n > 0 {
 			d.captureRun(off, d.rx.free[:n])
 			d.rx.mpa.Fill(off, n)
-			if d.count.Received.Octets.Load() == off { // early bytes arrive again
-				d.count.Received.Octets.Add(uint64(n))
+			if d.rx.mpa.Form() != mpa.FormULPDU {
+				d.countArrived(off, n)
 			}
 			d.captureArrived(false)
+		}
+		if n > 0 || err == nil { // without a run, an engine has placed something
 			if !d.process(reader) {
 				return nil, true
 			}
+			if d.rx.mpa.Form() == mpa.FormULPDU {
+				d.countArrived(0, int(d.rx.mpa.Edge()))
+			}
+		}
+		if d.fallBackIn(err) {
+			continue
 		}
 		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && d.resume()
 		switch {
@@ -100,6 +109,15 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 			return nil, false
 		}
 		d.giveBack()
+	}
+}
+
+// countArrived counts bytes of the stream that have arrived, unless there is a gap before them. The
+// bytes of an early run, and those that an engine gives back, arrive again.
+func (d *Driver) countArrived(off uint64, n int) {
+	end, before := off+uint64(n), d.count.Received.Octets.Load()
+	if off <= before && end > before {
+		d.count.Received.Octets.Store(end)
 	}
 }
 
@@ -147,6 +165,9 @@ func (d *Driver) endUnsound() {
 // readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
 // no buffer, unless the buffer contains much of an FPDU that has only begun.
 func (d *Driver) readSegment() (n int, off uint64, err error) {
+	if d.rx.mpa.Form() != mpa.FormFPDU && d.cfg.Taps.On() { // a capture records TCP's bytes
+		d.stream.Disengage()
+	}
 	var patience time.Duration
 	if d.role.isReaders() {
 		patience = d.rx.patience.begin(d.role.lastWait())
@@ -234,7 +255,11 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			return false
 		}
 		if u.Early {
-			if !d.rx.ddp.TryPlace(u.Off, u.Data) {
+			if d.rx.ddp.TryPlace(u.Off, u.Data) {
+				d.count.Received.FPDUs.Add(1)
+				d.count.Early.Add(1)
+				d.count.EarlyOctets.Add(uint64(len(u.Data)))
+			} else {
 				d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 			}
 			continue

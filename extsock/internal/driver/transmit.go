@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/rddp/rddp/mpa"
@@ -139,7 +138,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 
 // empty empties the batch.
 func (tx *tx) empty() {
-	tx.unsent, tx.left = false, nil
+	tx.unsent = false
 	tx.batch.Reset()
 }
 
@@ -155,6 +154,9 @@ func (d *Driver) fill() bool {
 		return false
 	}
 	mulpdu, tapped := d.mulpdu(), d.cfg.Taps.On()
+	if tapped && d.tx.mpa.Form() != mpa.FormFPDU {
+		d.disengageOut()
+	}
 	for !d.tx.batch.Full() && (d.tx.middle || d.startMessage()) {
 		if !d.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
 			d.tx.middle = false
@@ -174,8 +176,8 @@ func (d *Driver) fill() bool {
 	if d.tx.batch.Len() == 0 {
 		return false
 	}
-	d.count.Sent.Octets.Add(uint64(d.tx.batch.Len()))
-	d.tx.unsent, d.tx.left = true, d.tx.batch.Bufs()
+	d.count.Sent.Octets.Store(d.tx.mpa.Off())
+	d.tx.unsent = true
 	if tapped {
 		d.captureSent()
 	}
@@ -239,12 +241,20 @@ func (d *Driver) awaitWritable() error {
 }
 
 // tryWrite gives TCP as much of the batch as it takes at once. If that is all, tryWrite empties the
-// batch.
+// batch. If an engine stops, tryWrite goes on without it.
 func (d *Driver) tryWrite() (n int, whole bool, err error) {
-	n, err = d.stream.TryWriteBatch(d.tx.left)
-	d.tx.left = skip(d.tx.left, n)
+	for stopped := true; stopped; {
+		var m int
+		m, err = d.stream.TryWriteBatch(d.tx.batch.Bufs())
+		d.tx.batch.Take(m)
+		n += m
+		if stopped = err != nil && d.tx.mpa.Form() != mpa.FormFPDU; stopped {
+			err = d.fallBackOut(err)
+			stopped = err == nil
+		}
+	}
 	d.tx.taken.Add(uint64(n))
-	if whole = len(d.tx.left) == 0; whole && err == nil {
+	if whole = len(d.tx.batch.Bufs()) == 0; whole && err == nil {
 		d.tx.empty()
 	}
 	return n, whole, err
@@ -263,8 +273,8 @@ func (d *Driver) detach(data []byte) bool {
 }
 
 func (tx *tx) detach(qp *rdmap.QP, data []byte) bool {
-	if len(tx.left) > 0 {
-		tx.left = [][]byte{slices.Concat(tx.left...)}
+	if tx.unsent {
+		tx.batch.Detach()
 	}
 	return !tx.middle || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
 }
@@ -276,15 +286,3 @@ func begins(payload [][]byte, data []byte) bool {
 
 // maxDetached is the maximum number of bytes that detach copies of a message that has begun.
 const maxDetached = 4 << 20
-
-// skip removes the first n bytes of bufs.
-func skip(bufs [][]byte, n int) [][]byte {
-	for len(bufs) > 0 && n >= len(bufs[0]) {
-		n -= len(bufs[0])
-		bufs = bufs[1:]
-	}
-	if n > 0 {
-		bufs[0] = bufs[0][n:]
-	}
-	return bufs
-}

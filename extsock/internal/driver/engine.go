@@ -1,0 +1,114 @@
+package driver
+
+import (
+	"errors"
+
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+)
+
+// This file is what the driver leaves to an offload engine, and takes back from it. Each direction
+// has the form of FPDUs that the engine asks for (mpa.Form), and returns to FormFPDU when the
+// engine has stopped. Then all work of that direction is the driver's, for the rest of the
+// connection's life.
+
+// engage has the stream's engine do what it can. An engine that can't is no fault: the driver does
+// the work. A connection with a Tap engages no engine, because the Tap sees TCP's bytes.
+func (d *Driver) engage() {
+	o := min(d.stream.Capabilities().Offload, d.cfg.Offload)
+	if o == toe.OffloadNone || d.cfg.Taps.On() {
+		return
+	}
+	a := d.cfg.Agreement
+	g := toe.Engagement{Offload: o, CRC: a.CRC, TxMarkers: a.TxMarkers, RxMarkers: a.RxMarkers}
+	if o == toe.OffloadPlacement {
+		g.Placer = d
+	}
+	if err := d.stream.Engage(g); err != nil {
+		d.count.EngineStops.Add(1)
+		d.cfg.Trace.Debug("no engine", "offload", o, "err", err)
+		return
+	}
+	form := mpa.FormULPDU
+	if o == toe.OffloadCRC {
+		form = mpa.FormUnsummed
+	}
+	d.tx.mpa.SetForm(form)
+	d.rx.mpa.SetForm(form)
+}
+
+// fallBackOut takes the way out back from the engine, which has stopped because of err, an
+// *toe.EngineError. TCP has got the bytes below Taken, and gets the rest of the batch from the
+// driver. The caller holds the transmit token.
+func (d *Driver) fallBackOut(err error) error {
+	stop := engineStop(err)
+	if stop == nil {
+		return err
+	}
+	d.fellBack("sent", stop)
+	if !d.tx.mpa.Revert(d.tx.batch, stop.Taken) {
+		return errEngineOffset
+	}
+	return nil
+}
+
+// disengageOut stops the engine, because a capture has begun, which records TCP's bytes. The batch
+// must be empty. The caller holds the transmit token.
+func (d *Driver) disengageOut() {
+	d.stream.Disengage()
+	_, err := d.stream.TryWriteBatch(nil)
+	if err = d.fallBackOut(err); err != nil {
+		d.lost(err)
+	}
+}
+
+// fallBackIn takes the way in back from the engine if err says that the engine has stopped, and
+// reports whether it does. The caller has the receive role.
+func (d *Driver) fallBackIn(err error) bool {
+	stop := engineStop(err)
+	if stop == nil {
+		return false
+	}
+	d.fellBack("received", stop)
+	d.rx.mpa.SetForm(mpa.FormFPDU)
+	return true
+}
+
+// engineStop returns the *toe.EngineError in err, or nil if err says something else.
+func engineStop(err error) *toe.EngineError {
+	if err == nil {
+		return nil
+	}
+	var stop *toe.EngineError // allocates
+	errors.As(err, &stop)
+	return stop
+}
+
+func (d *Driver) fellBack(way string, err error) {
+	d.count.EngineStops.Add(1)
+	d.cfg.Trace.Debug("fall-back", "way", way, "err", err)
+}
+
+// errEngineOffset ends a connection whose engine has lost count.
+var errEngineOffset = errors.New("the engine has stopped at an offset outside what it was given")
+
+var _ toe.Placer = (*Driver)(nil)
+
+// PlaceULPDU places a ULPDU for the engine, in the goroutine that has the receive role. A capture
+// needs the payload to arrive, so a connection with one places nothing for the engine.
+func (d *Driver) PlaceULPDU(off uint64, size int, ulpdu []byte) (placed bool) {
+	if !d.takesMessages() || d.cfg.Taps.On() || !d.rx.mpa.Placed(off, size) {
+		return false
+	}
+	if !d.rx.ddp.TryPlace(off, ulpdu) {
+		d.rx.mpa.Forget(off)
+		return false
+	}
+	d.count.Received.FPDUs.Add(1)
+	d.count.EnginePlaced.Add(1)
+	if off > d.rx.mpa.Edge() {
+		d.count.Early.Add(1)
+		d.count.EarlyOctets.Add(uint64(len(ulpdu)))
+	}
+	return true
+}
