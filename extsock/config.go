@@ -114,6 +114,12 @@ type Config struct {
 	// and that one Read of the process does so at a time. A negative value means that no Read
 	// polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or Close.
 	PollTime time.Duration
+	// NoEarlyPlacement turns off early placement: over a TCP that shows bytes while others before
+	// them are missing, payload is placed at once (toe.Capabilities.EarlyRuns). Early placement
+	// needs Markers from the peer, and CRCs. So Dial asks for Markers on such a TCP, and if a peer
+	// that is not rddp rejects the Request, Dial tries once more without Markers, on a new
+	// connection. A Responder asks every rddp for Markers.
+	NoEarlyPlacement bool
 	// NoOffload leaves an offload engine below the connection unused. Without it, the connection has
 	// the engine do all that the engine can, and does the rest; see toe.Capabilities. A connection
 	// with a Tap uses no engine, and one with a capture stops using it, because both see the bytes

@@ -3,6 +3,7 @@ package extsock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 
@@ -62,9 +63,16 @@ func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
 			c.learn(peer)
 			c.start(err, &w)
 		}
+		if r := (*mpa.RejectError)(nil); mine.Markers && !peer.IsRDDP && errors.As(err, &r) && len(r.PrivateData) == 0 {
+			err = fmt.Errorf("%w: %w", errMarkersRefused, err)
+		}
 		return err
 	}))
 }
+
+// errMarkersRefused is added to a rejection that does not come from a program, as far as this end
+// can tell.
+var errMarkersRefused = errors.New("the peer may not know Markers")
 
 // A Request is an MPA Request of the peer that waits for an answer. The program must call Accept or
 // Reject, once, or close the connection. Until then Read and Write wait. The program may still
@@ -253,7 +261,7 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Wind
 		privateData = cfg.PrivateData
 	}
 	if announce && !cfg.NoCapabilities {
-		own := startup.Capabilities{Extensions: true, LargeFPDU: true}
+		own := startup.Capabilities{Extensions: true, LargeFPDU: !c.placesEarly()}
 		if owns {
 			own.ByteStream = !cfg.Messages
 			own.MaxMessage, own.Credits = uint32(cfg.recvSize()), uint16(cfg.recvDepth())
@@ -265,9 +273,16 @@ func (c *Conn) offer(privateData []byte, announce bool) (mpa.Config, driver.Wind
 		privateData = own.WithPrivateData(privateData)
 	}
 	return mpa.Config{
-		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC, Markers: cfg.Markers,
-		IRD: depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
+		Revision: uint8(cfg.Revision), NoEnhanced: cfg.NoEnhanced, NoCRC: cfg.NoCRC,
+		Markers: cfg.Markers || !c.initiator && announce && c.placesEarly(), // every rddp knows Markers
+		IRD:     depth(cfg.IRD), ORD: depth(cfg.ORD), PeerToPeer: cfg.PeerToPeer, RTR: cfg.RTR, PrivateData: privateData,
 	}, w
+}
+
+// placesEarly reports whether the connection places FPDUs before their turn, if it has Markers.
+// Then the peer's FPDUs must not be longer than its segments, which come one by one.
+func (c *Conn) placesEarly() bool {
+	return c.stream.Capabilities().EarlyRuns && !c.cfg.NoEarlyPlacement && !c.cfg.NoCRC
 }
 
 // learn stores what startup found out about the peer.
@@ -299,6 +314,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Taps: &c.taps, Trace: c.trace,
 		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
 	}
+	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement
 	if !c.cfg.NoOffload {
 		cfg.Offload = toe.OffloadPlacement
 	}

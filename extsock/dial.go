@@ -115,6 +115,7 @@ type attempt struct {
 	to          startup.Address
 	cfg         *Config
 	unreachable bool // connect failed, perhaps in the TLS handshake
+	noMarkers   bool // the peer does not know the Markers that Dial has asked for
 }
 
 // connect returns a new connection in TCP mode.
@@ -160,13 +161,18 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 	return cfg
 }
 
-// require switches c into DDP mode, or a second connection if Config.RetryRevision1 allows one. If
+// require switches c into DDP mode, or a second connection if the peer rejects Markers that the
+// program has not asked for, or if Config.RetryRevision1 allows one. If
 // it returns an error, c is closed, unless the error is ErrUnread with StartupPrefer: then it
 // returns c too.
 func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	_, revision1 := a.d.known.Recall(a.to)
 	if revision1 && c.cfg.Revision == 0 {
 		c.cfg = inRevision1(c.cfg) // no other goroutine has c yet
+	}
+	unmarked, asks := c.cfg, !a.noMarkers && !c.cfg.Markers && c.placesEarly()
+	if asks {
+		c.cfg = withMarkers(c.cfg)
 	}
 	err := c.EnableDDP(ctx, nil)
 	if err == nil {
@@ -185,16 +191,31 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	if errors.Is(err, ErrUnread) { // the peer spoke first, so it is not a Responder
 		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
+	if asks && errors.Is(err, errMarkersRefused) && ctx.Err() == nil {
+		a.noMarkers = true
+		return a.again(ctx, unmarked)
+	}
 	// A Responder that knows only RFC 5044 closes the connection when it gets a newer revision. RFC
 	// 6581 §10 allows the Initiator to try again without the enhancements, on a new connection.
 	if cfg := c.cfg; cfg.RetryRevision1 && errors.Is(err, ErrNoReply) && cfg.Revision == 0 && !cfg.PeerToPeer && ctx.Err() == nil {
-		again, dialErr := a.connect(ctx, inRevision1(cfg))
-		if dialErr != nil {
-			return nil, dialErr
-		}
-		return a.require(ctx, again)
+		return a.again(ctx, inRevision1(cfg))
 	}
 	return nil, c.opError("dial", err)
+}
+
+// again is require on a new connection.
+func (a *attempt) again(ctx context.Context, cfg *Config) (*Conn, error) {
+	c, err := a.connect(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a.require(ctx, c)
+}
+
+func withMarkers(cfg *Config) *Config {
+	marked := *cfg
+	marked.Markers = true
+	return &marked
 }
 
 func inRevision1(cfg *Config) *Config {

@@ -24,6 +24,7 @@ type ULPDU struct {
 // [Receiver.Fill].
 type Receiver struct {
 	crc, markers bool
+	noEarly      bool
 	form         Form
 
 	buf   []byte
@@ -95,7 +96,7 @@ func (r *Receiver) Fill(off uint64, n int) {
 	}
 	end := r.off + uint64(r.w-r.r)
 	if off > end {
-		if r.markers && r.crc && r.form == FormFPDU {
+		if r.markers && r.crc && !r.noEarly && r.form == FormFPDU {
 			r.early.begin(r.buf[r.w:r.w+n], off)
 		}
 		return
@@ -109,6 +110,9 @@ func (r *Receiver) Fill(off uint64, n int) {
 	}
 	r.w += n - int(seen)
 }
+
+// IgnoreEarly makes Fill skip early runs.
+func (r *Receiver) IgnoreEarly() { r.noEarly = true }
 
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths

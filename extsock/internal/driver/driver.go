@@ -71,6 +71,8 @@ type Config struct {
 	LargeFPDU bool        // the peer takes FPDUs longer than its segments
 	Fenced    bool        // this end is the Responder: see tx.fenced
 	Offload   toe.Offload // the most that the stream's engine may do
+	// NoEarlyPlacement is that of Config of package extsock.
+	NoEarlyPlacement bool
 	// ExpectsRTR says that the peer's first Send is its Ready to Receive indication (RFC 6581 §9).
 	ExpectsRTR bool
 	Shared     bool // the application's receive buffers come from a shared receive queue
@@ -111,7 +113,8 @@ type rx struct {
 	// is nil otherwise.
 	parked   *bufpool.Chunk
 	intake   intake
-	err      error // why the intake is over
+	edge     uint64 // stream offset below which all messages have been delivered
+	err      error  // why the intake is over
 	patience patience
 	// fault is the fault that a layer has found in the stream. It is nil again once the connection
 	// ends for it.
@@ -186,6 +189,9 @@ func New(cfg Config) *Driver {
 		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
 		recheck: make(chan struct{}, 1),
 		rx:      rx{mpa: mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
+	}
+	if cfg.NoEarlyPlacement {
+		d.rx.mpa.IgnoreEarly()
 	}
 	d.tx.token.init()
 	d.tx.mpa, d.tx.sendRest = mpa.NewSender(cfg.Agreement), d.sendRest

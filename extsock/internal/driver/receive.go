@@ -264,6 +264,11 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			}
 			continue
 		}
+		// FPDUs that were placed before their turn may end a message. It must be delivered before the
+		// next message gets a buffer.
+		if u.Off > d.rx.edge && !d.deliver(u.Off) {
+			return false
+		}
 		if !d.bind(u.Data) {
 			if d.bytes != nil {
 				d.rx.intake = intakePaused
@@ -279,11 +284,11 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 		}
 		d.rx.intake = intakeOpen
 		d.rx.ddp.Place(u.Off, u.Data)
-		if !d.deliver() {
+		if !d.deliver(d.rx.mpa.Edge()) {
 			return false
 		}
 	}
-	if !d.deliver() { // the edge may have passed a segment that was placed early
+	if !d.deliver(d.rx.mpa.Edge()) { // the edge may have passed a segment that was placed early
 		return false
 	}
 	if err := d.rx.mpa.Err(); err != nil {
@@ -295,7 +300,8 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 
 // deliver handles the messages whose last byte lies below the edge. It reports whether the stream
 // is still sound.
-func (d *Driver) deliver() (sound bool) {
+func (d *Driver) deliver(edge uint64) (sound bool) {
+	d.rx.edge = edge
 	sound = d.handle()
 	if d.in != nil {
 		d.in.unbind()
@@ -304,10 +310,10 @@ func (d *Driver) deliver() (sound bool) {
 }
 
 func (d *Driver) handle() (sound bool) {
-	if d.rx.mpa.Edge() > 0 {
+	if d.rx.edge > 0 {
 		d.tx.fenced.Store(false)
 	}
-	for d.rx.ddp.Deliver(d.rx.mpa.Edge()) {
+	for d.rx.ddp.Deliver(d.rx.edge) {
 		m := d.rx.ddp.Message()
 		d.count.Received.message(m.RsvdULP)
 		if m.Bound {

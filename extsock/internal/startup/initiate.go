@@ -24,7 +24,8 @@ func learn(a mpa.Agreement) (Peer, error) {
 
 // Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine
 // asks for and waits for the Reply, at most until ctx is done or timeout has passed. After a
-// rejection the error is an *mpa.RejectError with the private data of the peer's program.
+// rejection the error is an *mpa.RejectError with the private data of the peer's program, and of
+// the peer only IsRDDP is known.
 //
 // terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then
 // enters DDP mode with peer for the one FPDU that tells the peer why (RFC 6581 §8).
@@ -50,7 +51,7 @@ func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mp
 			peer, _ = learn(agreed) // the private data is of no use any more
 			terminate = true
 		case errors.As(err, &r):
-			err = programsRejection(r)
+			peer.IsRDDP, err = programsRejection(r)
 		}
 		return err
 	})
@@ -58,11 +59,11 @@ func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mp
 }
 
 // programsRejection returns r without the peer's capability record in front of the program's
-// private data.
-func programsRejection(r *mpa.RejectError) error {
-	_, rest, _, err := ParseCapabilities(r.PrivateData)
+// private data, and whether there was one.
+func programsRejection(r *mpa.RejectError) (isRDDP bool, err error) {
+	_, rest, isRDDP, err := ParseCapabilities(r.PrivateData)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
+	return isRDDP, &mpa.RejectError{PrivateData: rest, Enhanced: r.Enhanced, IRD: r.IRD, ORD: r.ORD}
 }

@@ -1,0 +1,164 @@
+package extsock_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
+)
+
+// TestMarkersForEarlyPlacement: over a TCP that shows bytes early, both ends ask for Markers by
+// themselves, and short FPDUs come, unless the Config says otherwise.
+func TestMarkersForEarlyPlacement(t *testing.T) {
+	early := simtoe.Config{Seed: 1, Split: true, Early: 0.5}
+	for name, tt := range map[string]struct {
+		network simtoe.Config
+		cfg     extsock.Config
+		want    bool
+	}{
+		"early runs":       {network: early, want: true},
+		"no early runs":    {},
+		"NoEarlyPlacement": {network: early, cfg: extsock.Config{NoEarlyPlacement: true}},
+		"NoCRC":            {network: early, cfg: extsock.Config{NoCRC: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				cfg := tt.cfg
+				cfg.Backend, cfg.Startup = simtoe.New(tt.network), extsock.StartupRequire
+				c := dialed(t, &cfg)
+				bothWays(t, c[0], c[1], 1<<20, 1<<16)
+				for n := range c {
+					s := c[n].ConnectionState()
+					if s.ReceivesMarkers != tt.want || s.SendsMarkers != tt.want {
+						t.Errorf("end %d: receives Markers %t, sends Markers %t, want %t", n, s.ReceivesMarkers, s.SendsMarkers, tt.want)
+					}
+					got := c[n].Stats()
+					if short := got.Received.Octets/got.Received.FPDUs < 1500; short != tt.want {
+						t.Errorf("end %d: %d FPDUs of %d octets", n, got.Received.FPDUs, got.Received.Octets)
+					}
+					if !tt.want && got.EarlyFPDUs > 0 {
+						t.Errorf("end %d: %d FPDUs were placed early", n, got.EarlyFPDUs)
+					}
+				}
+				closeBoth(c)
+			})
+		})
+	}
+}
+
+// dialed returns both ends of a connection that was dialed in cfg.Backend.
+func dialed(t *testing.T, cfg *extsock.Config) (c [2]*extsock.Conn) {
+	t.Helper()
+	l, err := extsock.Listen("tcp", "127.0.0.1:1", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan *extsock.Conn, 1)
+	go func() {
+		c, _ := l.AcceptDDP()
+		accepted <- c
+	}()
+	d := extsock.Dialer{Config: cfg}
+	if c[0], err = d.DialDDP(t.Context(), "tcp", "127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	if c[1] = <-accepted; c[1] == nil {
+		t.Fatal("AcceptDDP has failed")
+	}
+	return c
+}
+
+// TestDialRetriesWithoutMarkers: a peer that rejects Markers, as siw does, is asked again without
+// them, unless the program has asked for them. A rejection that has another cause is reported.
+func TestDialRetriesWithoutMarkers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		markers bool   // the program asks for them
+		private []byte // in the rejection
+		always  bool   // the peer rejects every Request
+		asked   []bool // for Markers, by Request
+		want    func(error) bool
+	}{
+		"knows no Markers":      {asked: []bool{true, false}, want: func(err error) bool { return err == nil }},
+		"the program asks":      {markers: true, asked: []bool{true}, want: isRejected},
+		"the peer's program":    {private: []byte("busy"), asked: []bool{true}, want: isRejected},
+		"rejects every Request": {always: true, asked: []bool{true, false}, want: isRejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{Early: 0.5})
+				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var asked []bool
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					for {
+						s, err := l.Accept()
+						if err != nil {
+							return
+						}
+						asked = append(asked, foreignReply(t, s, tt.private, tt.always))
+					}
+				}()
+				cfg := extsock.Config{Backend: network, Startup: extsock.StartupRequire, Markers: tt.markers, CloseTimeout: time.Second}
+				c, err := extsock.Dial("tcp", "127.0.0.1:1", &cfg)
+				if !tt.want(err) {
+					t.Errorf("Dial = %v", err)
+				}
+				if err == nil {
+					c.Close()
+				}
+				l.Close()
+				<-over
+				if len(asked) != len(tt.asked) || asked[0] != tt.asked[0] || asked[len(asked)-1] != tt.asked[len(asked)-1] {
+					t.Errorf("the Requests asked for Markers: %t, want %t", asked, tt.asked)
+				}
+			})
+		})
+	}
+}
+
+func isRejected(err error) bool {
+	r := (*mpa.RejectError)(nil)
+	return errors.As(err, &r)
+}
+
+// foreignReply answers a Request as a stack does that knows no Markers, and reports whether the
+// Request asks for them.
+func foreignReply(t *testing.T, s toe.Stream, private []byte, always bool) (markers bool) {
+	defer s.Close()
+	s.SetDeadline(time.Now().Add(time.Minute))
+	head := make([]byte, mpa.FrameHeaderLen)
+	if _, err := io.ReadFull(s, head); err != nil {
+		t.Errorf("the Request: %v", err)
+		return false
+	}
+	n, err := mpa.FrameLen(head)
+	if err != nil {
+		t.Errorf("the Request: %v", err)
+		return false
+	}
+	frame := append(head, make([]byte, n-len(head))...)
+	io.ReadFull(s, frame[len(head):])
+	request, err := mpa.ParseFrame(frame)
+	if err != nil {
+		t.Errorf("the Request: %v", err)
+	}
+	reply := mpa.Frame{Reply: true, Revision: request.Revision, CRC: true, Enhanced: request.Enhanced, PrivateData: private}
+	reply.Reject = request.Markers || always
+	s.Write(reply.AppendTo(nil))
+	if reply.Reject {
+		return request.Markers
+	}
+	_, _ = io.Copy(io.Discard, s)
+	return request.Markers
+}
