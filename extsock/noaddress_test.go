@@ -83,6 +83,7 @@ func TestNoAddress(t *testing.T) {
 	}
 	ci.Close()
 	cr.Close()
+	alone(t) // the trace is written until a connection has ended
 	if !strings.Contains(log.String(), "DDP mode") {
 		t.Errorf("the trace has no DDP mode:\n%s", log.String())
 	}
