@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -554,6 +555,66 @@ func TestNoHandshake(t *testing.T) {
 					t.Error("a failed stream keeps its send buffer or its goroutine")
 				}
 			})
+		})
+	}
+}
+
+// A lingering is a net.Conn over a pipe. While it is made to reset, the peer reads unread bytes, so
+// that the Write under way returns, and all other goroutines do what they can.
+type lingering struct {
+	net.Conn
+	peer    net.Conn
+	unread  int
+	closed  atomic.Bool
+	orderly bool // something was closed before it was a reset
+}
+
+func (l *lingering) SetLinger(int) error {
+	io.ReadFull(l.peer, make([]byte, l.unread))
+	synctest.Wait()
+	l.orderly = l.closed.Load()
+	return nil
+}
+
+func (l *lingering) Close() error {
+	l.closed.Store(true)
+	return l.Conn.Close()
+}
+
+// A wrapping is a net.Conn over a lingering one, as a *tls.Conn is.
+type wrapping struct{ *lingering }
+
+func (w wrapping) NetConn() net.Conn { return w.lingering }
+
+// TestAbortIsAReset checks that what goes on with the send buffer does not close the connection in
+// an orderly way while Abort makes it reset.
+func TestAbortIsAReset(t *testing.T) {
+	for _, wraps := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			x, y := net.Pipe()
+			l := &lingering{Conn: x, peer: y, unread: 100}
+			var c net.Conn = l
+			if wraps {
+				c = wrapping{l}
+			}
+			s := netconn.NewBuffered(c)
+			if n, err := s.Write(numbers(l.unread)); n != l.unread || err != nil {
+				t.Fatalf("Write = %d, %v", n, err)
+			}
+			synctest.Wait() // conn's Write waits for the peer
+			if err := s.Abort(); err != nil {
+				t.Errorf("wrapped %t: Abort = %v", wraps, err)
+			}
+			if l.orderly {
+				t.Errorf("wrapped %t: the connection was closed before it was a reset", wraps)
+			}
+			if _, err := y.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("wrapped %t: Read after Abort = %v, want the end of the pipe", wraps, err)
+			}
+			synctest.Wait()
+			if !netconn.Idle(s) {
+				t.Errorf("wrapped %t: the stream keeps its send buffer or its goroutine", wraps)
+			}
 		})
 	}
 }

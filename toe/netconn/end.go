@@ -120,30 +120,36 @@ func (s *stream) Abort() error {
 	if !again {
 		s.closeLocked()
 	}
+	s.aborting++
 	s.fail(net.ErrClosed)
 	s.mu.Unlock()
-	below := s.below()
-	var err error
-	if b, ok := below.(toe.Stream); ok {
-		err = b.Abort()
-	} else {
-		if l, ok := below.(lingerer); ok {
-			l.SetLinger(0) // an error is that of a closed connection, and comes again
-		}
-		err = below.Close()
+	err := s.reset()
+	s.mu.Lock()
+	s.aborting--
+	if _, ok := s.conn.(wrapper); ok && !again { // conn itself is to know, too
+		s.startFeed()
 	}
+	s.changed.Broadcast()
+	s.mu.Unlock()
 	if again {
 		return net.ErrClosed
-	}
-	if _, ok := s.conn.(wrapper); ok { // conn itself is to know, too
-		s.mu.Lock()
-		s.startFeed()
-		s.mu.Unlock()
 	}
 	if errors.Is(err, net.ErrClosed) { // feed was faster
 		return nil
 	}
 	return err
+}
+
+// reset closes the connection below conn, as a reset if it can be one.
+func (s *stream) reset() error {
+	below := s.below()
+	if b, ok := below.(toe.Stream); ok {
+		return b.Abort()
+	}
+	if l, ok := below.(lingerer); ok {
+		l.SetLinger(0) // an error is that of a closed connection, and comes again
+	}
+	return below.Close()
 }
 
 // Flush waits until feed has nothing to do any more.

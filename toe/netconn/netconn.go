@@ -97,6 +97,8 @@ type stream struct {
 	shutOut bool // +checklocks:mu
 	// Close or Abort was called
 	closed bool // +checklocks:mu
+	// calls of Abort that have not made the connection reset yet
+	aborting int // +checklocks:mu
 	// ends the time that Close gives
 	linger *time.Timer // +checklocks:mu
 }

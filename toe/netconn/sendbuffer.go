@@ -93,6 +93,8 @@ func (s *stream) feed() {
 			err := s.closeConnWrite()
 			s.mu.Lock()
 			s.fail(err)
+		case s.aborting > 0: // an orderly end would be faster
+			s.changed.Wait()
 		case s.closed:
 			s.mu.Unlock()
 			s.conn.Close() // an error would be that of an alert that nobody reads
