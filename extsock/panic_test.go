@@ -190,6 +190,7 @@ func TestPanicInAListener(t *testing.T) {
 				if _, err := io.Copy(io.Discard, peer); errors.Is(err, os.ErrDeadlineExceeded) {
 					t.Errorf("the connection stays open")
 				}
+				synctest.Wait() // the panic is counted behind the end of the connection
 				if n := extsock.TotalStats().Panics; n != 1 {
 					t.Errorf("%d panics are counted, want 1", n)
 				}
