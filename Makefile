@@ -90,7 +90,7 @@ models:
 # Each requirement's tests, counted by RFC; then all tests with full counts, those of hostile peers one package at a time, with their figures.
 conformance:
 	$(GO) run ./conformance/requirements/count
-	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp/... ./rdmap ./extsock/...
+	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/...
 	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=10m ./conformance/hostile ./cmd/rddp/internal/hostile
 
 mutations:

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"toe/kernel":            {"toe", "toe/netconn"},
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
 	"toe/toetest":           {"toe"},
+	"toe/tun":               {},
 	"mpa":                   {"mpa/internal/crc32c"},
 	"mpa/internal/crc32c":   {"internal/cpuid"},
 	"ddp":                   {"ddp/internal/place", "internal/locks"},
@@ -103,7 +104,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf"},
 	// mpa/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "cmd/rddp/internal/perf"},
+	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},
 	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
