@@ -25,6 +25,7 @@ const module = "github.com/rddp/rddp"
 var mayImport = map[string][]string{
 	"":                      {},
 	"toe":                   {},
+	"toe/badlink":           {},
 	"toe/internal/deadline": {},
 	"toe/netconn":           {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/kernel":            {"toe", "toe/netconn"},

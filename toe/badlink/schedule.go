@@ -1,0 +1,167 @@
+package badlink
+
+import "time"
+
+// maxFree bounds the time when the transmitter is free, far from overflow.
+const maxFree = 100 * maxTime
+
+// A pacer is the transmitter behind the queue: it sends one packet after the other.
+type pacer struct {
+	free time.Duration // when it has sent all packets
+	rest uint64        // what was lost by rounding free down, in parts of 1/rate ns
+}
+
+// send returns when a packet of n bytes that comes at the time now has been sent. A rate of 0 is
+// infinite.
+func (p *pacer) send(n int, rate int64, now time.Duration) time.Duration {
+	if p.free < now {
+		p.free, p.rest = now, 0
+	}
+	if rate > 0 {
+		t := uint64(n)*8*uint64(time.Second) + p.rest%uint64(rate)
+		p.free = min(p.free+time.Duration(t/uint64(rate)), maxFree)
+		p.rest = t % uint64(rate)
+	}
+	return p.free
+}
+
+// isIdle reports whether no packet waits but those for Read.
+//
+// +checklocks:d.mu
+func (d *direction) isIdle() bool { return d.flight.n == 0 && len(d.held) == 0 && d.merging == nil }
+
+// catchUp does everything that was due until now.
+//
+// +checklocks:d.mu
+func (d *direction) catchUp() {
+	if !d.isIdle() {
+		d.advance(d.now())
+	}
+}
+
+// advance does everything that was due until now.
+//
+// +checklocks:d.mu
+func (d *direction) advance(now time.Duration) {
+	for {
+		i, by := d.firstDue()
+		if i == nothingDue || by > now {
+			break
+		}
+		if i == mergeDue {
+			p := d.merging
+			d.merging = nil
+			d.pass(p, by)
+			continue
+		}
+		p := d.held[i].p
+		d.held = append(d.held[:i], d.held[i+1:]...)
+		d.enqueue(p, by)
+	}
+	d.settle(now)
+}
+
+// What firstDue returns in place of an index.
+const (
+	mergeDue   = -1
+	nothingDue = -2
+)
+
+// firstDue returns the packet that has to go on first, as an index in held or as mergeDue, and when.
+//
+// +checklocks:d.mu
+func (d *direction) firstDue() (i int, by time.Duration) {
+	i = nothingDue
+	if d.merging != nil {
+		i, by = mergeDue, d.mergeBy
+	}
+	for j, h := range d.held {
+		if i == nothingDue || h.by < by {
+			i, by = j, h.by
+		}
+	}
+	return i, by
+}
+
+// enqueue gives p to the queue at the time now, which is not before that of any earlier call.
+//
+// +checklocks:d.mu
+func (d *direction) enqueue(p *packet, now time.Duration) {
+	f := &d.faults
+	d.settle(now)
+	if d.readerClosed || d.flight.n-d.departed >= f.Queue {
+		d.drop(p)
+		return
+	}
+	p.depart = d.rate.send(len(p.b), f.Rate, now)
+	d.last = max(d.last, p.depart+f.Delay+p.jitter)
+	p.arrive = d.last
+	if p.arrive <= now && d.flight.n == 0 {
+		d.arrived(p)
+		return
+	}
+	d.flight.push(p)
+}
+
+// settle moves the packets that have arrived by now from flight to ready.
+//
+// +checklocks:d.mu
+func (d *direction) settle(now time.Duration) {
+	for d.flight.n > 0 && d.flight.at(0).arrive <= now {
+		d.arrived(d.flight.pop())
+		d.departed = max(0, d.departed-1)
+	}
+	for d.departed < d.flight.n && d.flight.at(d.departed).depart <= now {
+		d.departed++
+	}
+}
+
+// arrived gives p to Read.
+//
+// +checklocks:d.mu
+func (d *direction) arrived(p *packet) {
+	if d.readerClosed || d.ready.n >= d.faults.Queue {
+		d.drop(p)
+		return
+	}
+	d.ready.push(p)
+	if d.readers > 0 {
+		d.cond.Signal()
+	}
+}
+
+// +checklocks:d.mu
+func (d *direction) drop(p *packet) {
+	d.stats.QueueDrops++
+	d.pool.put(p)
+}
+
+// setAlarm sets the timer for the next packet that arrives or goes on, if a Read waits.
+//
+// +checklocks:d.mu
+func (d *direction) setAlarm() {
+	if d.readers == 0 || d.isIdle() || d.readerClosed {
+		return
+	}
+	i, at := d.firstDue()
+	if d.flight.n > 0 && (i == nothingDue || d.flight.at(0).arrive < at) {
+		at = d.flight.at(0).arrive
+	}
+	if d.alarm != 0 && d.alarm <= at {
+		return
+	}
+	d.alarm = max(at, 1)
+	if wait := at - d.now(); d.timer == nil {
+		d.timer = time.AfterFunc(wait, d.ring)
+	} else {
+		d.timer.Reset(wait)
+	}
+}
+
+// ring is the timer's function.
+func (d *direction) ring() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.alarm = 0
+	d.cond.Broadcast()
+}
