@@ -228,7 +228,7 @@ func TestMergeHold(t *testing.T) {
 		}
 		// What cannot be merged is not held back.
 		a.Write(f.segment(t, nil, nil))
-		if n, err = b.Read(p); err != nil || time.Since(start) != hold {
+		if _, err := b.Read(p); err != nil || time.Since(start) != hold {
 			t.Errorf("an acknowledgement arrived after %v, %v", time.Since(start), err)
 		}
 	})
