@@ -3,19 +3,19 @@
 package hostile
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"hash"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"strconv"
+	"net/netip"
+	"runtime"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,214 +25,109 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe/kernel"
+	"github.com/rddp/rddp/toe/badlink"
+	"github.com/rddp/rddp/toe/tun"
 )
 
-func init() {
-	roles["lossy sender"] = func() error { return lossyEnd(true) }
-	roles["lossy receiver"] = func() error { return lossyEnd(false) }
-}
-
-// The two ends are in network namespaces of their own; what lies between them is two TUN devices
-// and this process.
 const (
-	lossyFormEnv   = "RDDP_HOSTILE_FORM"
-	lossyOctetsEnv = "RDDP_HOSTILE_OCTETS"
-	lossyMTU       = 1500
-	lossyBlock     = 1 << 20
-	lossySlots     = 8 // blocks of memory that RDMA Writes go to
-	lossyTimeout   = 4 * time.Minute
+	lossyBlock   = 1 << 20
+	lossySlots   = 8 // blocks of memory that RDMA Writes go to
+	lossyTimeout = 4 * time.Minute
+
+	lossySessions = 80
 )
 
-var lossyAddress = map[bool]string{true: "10.9.0.1", false: "10.9.0.2"}
-
-// A lossyPath carries packets from one TUN device to the other, with faults.
-type lossyPath struct {
-	loss, reorder, duplicate float64
-	rnd                      *rand.Rand
-	from, to                 *os.File
-
-	packets, lost, late, twice atomic.Int64
+// The addresses of the two hosts of a lossyNet, of which the second listens.
+var lossyAddresses = [2][]netip.Prefix{
+	{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd09::1/64")},
+	{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")},
 }
 
-// run carries packets until from is closed. What is to be late waits until a few others have
-// overtaken it, or for a moment.
-func (p *lossyPath) run() {
-	type held struct {
-		b     []byte
-		after int // packets
-	}
-	var mu sync.Mutex
-	var waiting []held
-	var quit = make(chan struct{})
-	defer close(quit)
-	release := func(all bool) {
-		kept := waiting[:0]
-		for _, h := range waiting {
-			if h.after--; h.after <= 0 || all {
-				p.to.Write(h.b) // what the device does not take is lost, as on any path
-			} else {
-				kept = append(kept, h)
-			}
+// A lossyNet is two network namespaces, each with the kernel's TCP, and a bad link between their TUN
+// devices.
+type lossyNet struct {
+	hosts [2]*tun.Namespace
+	link  *badlink.Joint
+}
+
+// newLossyNet makes a net. It needs root, /dev/net/tun and BBR, and fails without.
+func newLossyNet(t *testing.T, cfg badlink.Config) *lossyNet {
+	t.Helper()
+	x := new(lossyNet)
+	var devices [2]*tun.Device
+	for i := range x.hosts {
+		var err error
+		if x.hosts[i], err = tun.NewNamespace(); err != nil {
+			t.Fatal(err)
 		}
-		waiting = kept
-	}
-	go func() {
-		t := time.NewTicker(2 * time.Millisecond)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				mu.Lock()
-				release(true)
-				mu.Unlock()
-			case <-quit:
-				return
-			}
-		}
-	}()
-	b := make([]byte, 1<<16)
-	for {
-		n, err := p.from.Read(b)
+		t.Cleanup(func() { x.hosts[i].Close() })
+		devices[i], err = tun.Open(tun.Config{Namespace: x.hosts[i], Addresses: lossyAddresses[i], QueueLen: 5000})
 		if err != nil {
-			return
+			t.Fatal(err)
 		}
-		p.packets.Add(1)
-		if p.rnd.Float64() < p.loss {
-			p.lost.Add(1)
-			continue
+		t.Cleanup(func() { devices[i].Close() })
+	}
+	goroutines := runtime.NumGoroutine()
+	var err error // the context of t ends too early: before cleanup
+	if x.link, err = badlink.Join(context.Background(), devices[0], devices[1], cfg); err != nil {
+		t.Fatal(err)
+	}
+	linked := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		settled(t, linked) // Close of a connection goes on in the background, and needs the link
+		if err := x.link.Close(); err != nil {
+			t.Error(err)
 		}
+		settled(t, goroutines)
+	})
+	return x
+}
+
+// useBBR chooses the congestion control of a socket. Reno and CUBIC take loss for congestion: with
+// 5 % of it they would be very slow.
+func useBBR(_, _ string, c syscall.RawConn) (err error) {
+	c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr") })
+	return err
+}
+
+// pairs listens at the address number which of the second host. It returns a function that makes a
+// connection between the hosts.
+func (x *lossyNet) pairs(t *testing.T, which int) func() (a, b net.Conn, err error) {
+	t.Helper()
+	var l net.Listener
+	if err := x.hosts[1].Do(func() (err error) {
+		lc := net.ListenConfig{Control: useBBR}
+		l, err = lc.Listen(t.Context(), "tcp", netip.AddrPortFrom(lossyAddresses[1][which].Addr(), 0).String())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var mu sync.Mutex // so that Accept returns the connection that was dialed
+	return func() (a, b net.Conn, err error) {
 		mu.Lock()
-		if p.rnd.Float64() < p.reorder {
-			p.late.Add(1)
-			waiting = append(waiting, held{append([]byte(nil), b[:n]...), 2 + p.rnd.IntN(6)})
-		} else {
-			p.to.Write(b[:n])
-			if p.rnd.Float64() < p.duplicate {
-				p.twice.Add(1)
-				p.to.Write(b[:n])
-			}
-			release(false)
+		defer mu.Unlock()
+		if err := x.hosts[0].Do(func() (err error) {
+			a, err = (&net.Dialer{Control: useBBR, Timeout: time.Minute}).DialContext(t.Context(), "tcp", l.Addr().String())
+			return err
+		}); err != nil {
+			return nil, nil, err
 		}
-		mu.Unlock()
+		b, err = l.Accept()
+		return a, b, err
 	}
 }
 
-// openTUN makes this process's TUN device, with an address, and returns its file.
-func openTUN(address string) (int, error) {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("/dev/net/tun: %w", err)
-	}
-	const name = "rddp0"
-	r, err := unix.NewIfreq(name)
-	if err != nil {
-		return -1, err
-	}
-	r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, r); err != nil {
-		return -1, fmt.Errorf("TUNSETIFF: %w", err)
-	}
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(s)
-	for _, step := range []struct {
-		request uint
-		set     func(r *unix.Ifreq) error
-	}{
-		{unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(net.ParseIP(address).To4()) }},
-		{unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error { return r.SetInet4Addr([]byte{255, 255, 255, 0}) }},
-		{unix.SIOCSIFMTU, func(r *unix.Ifreq) error { r.SetUint32(lossyMTU); return nil }},
-		{unix.SIOCSIFTXQLEN, func(r *unix.Ifreq) error { r.SetUint32(5000); return nil }},
-		{unix.SIOCSIFFLAGS, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil }},
-	} {
-		r, err := unix.NewIfreq(name)
-		if err != nil {
-			return -1, err
-		}
-		if err := errors.Join(step.set(r), unix.IoctlIfreq(s, step.request, r)); err != nil {
-			return -1, fmt.Errorf("ioctl %#x: %w", step.request, err)
-		}
-	}
-	return fd, nil
-}
-
-// lossyEnd is one of the two processes. It passes its TUN device to the parent, does its part of
-// the transfer and prints the SHA-256 of what it has sent or received.
-func lossyEnd(sender bool) error {
-	time.AfterFunc(lossyTimeout, func() { os.Exit(3) })
-	go orphaned()
-	tun, err := openTUN(lossyAddress[sender])
-	if err != nil {
-		return err
-	}
-	if err := unix.Sendmsg(3, []byte{0}, unix.UnixRights(tun), nil, 0); err != nil {
-		return err
-	}
-	unix.Close(tun)
-	unix.Close(3)
-	octets, err := strconv.ParseInt(os.Getenv(lossyOctetsEnv), 10, 64)
-	if err != nil {
-		return err
-	}
-	// Reno and CUBIC take loss for congestion: 5 % of it would make them crawl.
-	control := func(_, _ string, c syscall.RawConn) (err error) {
-		c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr") })
-		return err
-	}
-	backend := &kernel.Backend{Dialer: net.Dialer{Control: control}, ListenConfig: net.ListenConfig{Control: control}}
-	cfg := &extsock.Config{Backend: backend, Startup: extsock.StartupRequire, HandshakeTimeout: time.Minute, CloseTimeout: time.Minute}
-	var c *extsock.Conn
-	if sender {
-		c, err = lossyDial(cfg)
-	} else {
-		var l *extsock.Listener
-		if l, err = extsock.Listen("tcp", lossyAddress[false]+":7174", cfg); err == nil {
-			c, err = acceptConn(l)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	move := map[string]func(*extsock.Conn, int64) ([]byte, error){
-		"stream": receiveStream, "write": receiveWrites,
-	}
-	if sender {
-		move = map[string]func(*extsock.Conn, int64) ([]byte, error){"stream": sendStream, "write": sendWrites}
-	}
-	sum, err := move[os.Getenv(lossyFormEnv)](c, octets)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%x\n", sum)
-	return c.Close()
-}
-
-// lossyDial dials until the other process listens.
-func lossyDial(cfg *extsock.Config) (c *extsock.Conn, err error) {
-	for range 600 {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		c, err = (&extsock.Dialer{Config: cfg}).DialDDP(ctx, "tcp", lossyAddress[false]+":7174")
-		cancel()
-		if err == nil {
-			return c, nil
-		}
-		time.Sleep(50 * time.Millisecond) // the other process is starting
-	}
-	return nil, err
-}
-
-// lossyData makes the octets of a transfer, block by block: no two blocks are alike.
+// lossyData makes the octets of a transfer, block by block: no two blocks are alike, and no two
+// transfers.
 type lossyData struct {
 	block []byte
 	n     uint64
 }
 
-func newLossyData() *lossyData {
+func newLossyData(transfer byte) *lossyData {
 	d := &lossyData{block: make([]byte, lossyBlock)}
-	r := rand.NewChaCha8([32]byte{1})
+	r := rand.NewChaCha8([32]byte{transfer})
 	r.Read(d.block)
 	return d
 }
@@ -245,34 +140,35 @@ func (d *lossyData) next(left int64) []byte {
 	return d.block[:min(left, lossyBlock)]
 }
 
-func sendStream(c *extsock.Conn, octets int64) ([]byte, error) {
-	sum, d := sha256.New(), newLossyData()
+// exchangeStreams writes octets to c and closes that direction, and meanwhile reads to the end. It
+// returns the SHA-256 of what was written and of what was read.
+func exchangeStreams(c *extsock.Conn, transfer byte, octets int64) (out, in []byte, err error) {
+	written := make(chan error, 1)
+	sent := sha256.New()
+	go func() { written <- writeStream(c, sent, transfer, octets) }()
+	received := sha256.New()
+	n, err := io.CopyBuffer(received, struct{ io.Reader }{c}, make([]byte, 256<<10))
+	if err == nil && n != octets {
+		err = io.ErrUnexpectedEOF
+	}
+	err = errors.Join(err, <-written)
+	return sent.Sum(nil), received.Sum(nil), err
+}
+
+func writeStream(c *extsock.Conn, sum hash.Hash, transfer byte, octets int64) error {
+	d := newLossyData(transfer)
 	for left := octets; left > 0; {
 		b := d.next(left)
 		sum.Write(b)
 		if _, err := c.Write(b); err != nil {
-			return nil, err
+			return err
 		}
 		left -= int64(len(b))
 	}
-	if err := c.CloseWrite(); err != nil {
-		return nil, err
-	}
-	_, err := io.ReadFull(c, make([]byte, 1)) // that all has been read
-	return sum.Sum(nil), err
+	return c.CloseWrite()
 }
 
-func receiveStream(c *extsock.Conn, octets int64) ([]byte, error) {
-	sum := sha256.New()
-	n, err := io.CopyBuffer(sum, struct{ io.Reader }{c}, make([]byte, 256<<10))
-	if err != nil || n != octets {
-		return nil, fmt.Errorf("%d octets, %w", n, err)
-	}
-	_, err = c.Write([]byte{1})
-	return sum.Sum(nil), err
-}
-
-func sendWrites(c *extsock.Conn, octets int64) ([]byte, error) {
+func sendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
 	b := make([]byte, rdmap.HandleLen)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return nil, err
@@ -281,7 +177,7 @@ func sendWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, sum, d := c.Remote(h), sha256.New(), newLossyData()
+	m, sum, d := c.Remote(h), sha256.New(), newLossyData(transfer)
 	written, free := 0, lossySlots
 	for left := octets; left > 0; written++ {
 		if free == 0 {
@@ -333,78 +229,152 @@ func receiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// startLossyEnd starts one of the two processes in a network namespace of its own and returns its
-// TUN device.
-func startLossyEnd(t *testing.T, role, form string, octets int64) (*child, *os.File) {
-	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs := os.NewFile(uintptr(fds[1]), "socketpair")
-	defer theirs.Close()
-	defer unix.Close(fds[0])
-	c := startChildWith(t, role, func(cmd *exec.Cmd) {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-		cmd.ExtraFiles = []*os.File{theirs}
-	}, lossyFormEnv+"="+form, lossyOctetsEnv+"="+strconv.FormatInt(octets, 10))
-	theirs.Close()
-	oob := make([]byte, unix.CmsgSpace(4))
-	_, n, _, _, err := unix.Recvmsg(fds[0], make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC)
-	if err != nil || n == 0 {
-		t.Fatalf("the process in its network namespace gives no TUN device: %v", err)
-	}
-	messages, err := unix.ParseSocketControlMessage(oob[:n])
-	if err != nil {
-		t.Fatal(err)
-	}
-	tun, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.SetNonblock(tun[0], true); err != nil {
-		t.Fatal(err)
-	}
-	return c, os.NewFile(uintptr(tun[0]), "tun")
-}
+// lossyFaults are 5 % loss, 10 % reordering and 1 % duplication.
+var lossyFaults = badlink.Faults{Loss: 0.05, Reorder: 0.10, Duplicate: 0.01, Queue: 5000}
 
-// lossyTransfer moves octets through a path with 5 % loss, 10 % reordering and 1 % duplication in
-// both directions.
-func lossyTransfer(t *testing.T, form string, octets int64) {
-	rnd := seeded(t)
-	sender, a := startLossyEnd(t, "lossy sender", form, octets)
-	receiver, b := startLossyEnd(t, "lossy receiver", form, octets)
-	var wg sync.WaitGroup
-	paths := [2]*lossyPath{{from: a, to: b}, {from: b, to: a}}
-	for _, p := range paths {
-		p.loss, p.reorder, p.duplicate = 0.05, 0.10, 0.01
-		p.rnd = rand.New(rand.NewPCG(rnd.Uint64(), 0))
-		wg.Go(p.run)
-	}
-	begin := time.Now()
-	want, got := sender.line(t), receiver.line(t)
-	elapsed := time.Since(begin)
-	sender.end(t)
-	receiver.end(t)
-	a.Close()
-	b.Close()
-	wg.Wait()
-	t.Logf("%s: %d octets in %v, %.0f MB/s, SHA-256 %.16s…", form, octets, elapsed, float64(octets)/elapsed.Seconds()/1e6, got)
-	for i, p := range paths {
-		t.Logf("%s: %d packets, %d lost, %d late, %d twice", []string{"there", "back"}[i], p.packets.Load(), p.lost.Load(), p.late.Load(), p.twice.Load())
-		if p.lost.Load() == 0 || p.late.Load() == 0 {
-			t.Error("the path is not lossy")
+// wantLossy wants that both directions of the link had these faults.
+func wantLossy(t *testing.T, x *lossyNet) {
+	t.Helper()
+	ab, ba := x.link.Stats()
+	for i, s := range []badlink.Stats{ab, ba} {
+		t.Logf("%s: %d packets, %d lost, %d late, %d twice, %d dropped, %d refused", []string{"there", "back"}[i], s.In, s.Lost, s.Reordered,
+			s.Duplicated, s.QueueDrops, s.Refused)
+		for _, fault := range []struct {
+			n           uint64
+			probability float64
+		}{{s.Lost, lossyFaults.Loss}, {s.Reordered, lossyFaults.Reorder}, {s.Duplicated, lossyFaults.Duplicate}} {
+			want := fault.probability * float64(s.In)
+			if math.Abs(float64(fault.n)-want) > 5*math.Sqrt(want) || fault.n == 0 {
+				t.Errorf("of %d packets, %d had a fault of probability %v", s.In, fault.n, fault.probability)
+			}
 		}
 	}
-	if want != got {
-		t.Errorf("sent %s, received %s", want, got)
+}
+
+// lossyPair makes a connection in DDP mode between the hosts.
+func lossyPair(t *testing.T, pair func() (a, b net.Conn, err error)) (ends [2]*extsock.Conn) {
+	t.Helper()
+	a, b, err := pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := &extsock.Config{CloseTimeout: time.Minute, HandshakeTimeout: time.Minute}
+	ends = [2]*extsock.Conn{extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	errs := make(chan error, 2)
+	for _, c := range ends {
+		t.Cleanup(func() { c.Close() })
+		c.SetDeadline(time.Now().Add(lossyTimeout))
+		go func() { errs <- c.EnableDDP(ctx, nil) }()
+	}
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}
+
+// lossyOctets is how much goes each way in TestLossyPath.
+func lossyOctets() int64 {
+	if testing.Short() {
+		return 1e7
+	}
+	return 1e9
+}
+
+// TestLossyPath moves 10^9 octets each way at the same time through a path with faults in both
+// directions, as byte streams on one connection and by RDMA Writes on two: the SHA-256 is equal. With
+// -short it is 10^7 octets.
+func TestLossyPath(t *testing.T) {
+	octets := lossyOctets()
+	for which, test := range []struct {
+		form string
+		move func(t *testing.T, pair func() (a, b net.Conn, err error), octets int64) (sent, received [2][]byte)
+	}{
+		{"stream", lossyStreams}, {"write", lossyWrites},
+	} {
+		t.Run(test.form, func(t *testing.T) {
+			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: lossyFaults, BA: lossyFaults})
+			pair := x.pairs(t, which)
+			begin := time.Now()
+			sent, received := test.move(t, pair, octets)
+			elapsed := time.Since(begin)
+			for i := range sent {
+				t.Logf("SHA-256 sent %.16x…, received %.16x…", sent[i], received[i])
+				if !bytes.Equal(sent[i], received[i]) || len(sent[i]) == 0 {
+					t.Errorf("sent %x, received %x", sent[i], received[i])
+				}
+			}
+			t.Logf("%d octets each way in %v, %.0f MB/s", octets, elapsed, 2*float64(octets)/elapsed.Seconds()/1e6)
+			wantLossy(t, x)
+		})
 	}
 }
 
-// TestLossyPath moves 10^9 octets through the lossy path in each form, as a byte stream and by RDMA
-// Writes: the SHA-256 is equal. It needs root, /dev/net/tun and BBR, and fails without.
-func TestLossyPath(t *testing.T) {
-	for _, form := range []string{"stream", "write"} {
-		t.Run(form, func(t *testing.T) { lossyTransfer(t, form, 1e9) })
+// lossyStreams exchanges byte streams on one connection.
+func lossyStreams(t *testing.T, pair func() (a, b net.Conn, err error), octets int64) (sent, received [2][]byte) {
+	ends := lossyPair(t, pair)
+	var wg sync.WaitGroup
+	for i, c := range ends {
+		wg.Go(func() {
+			var err error
+			if sent[i], received[1-i], err = exchangeStreams(c, byte(i), octets); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return sent, received
+}
+
+// lossyWrites has each host write to memory of the other, on a connection of its own.
+func lossyWrites(t *testing.T, pair func() (a, b net.Conn, err error), octets int64) (sent, received [2][]byte) {
+	var wg sync.WaitGroup
+	for i := range sent {
+		ends := lossyPair(t, pair)
+		wg.Go(func() {
+			var err error
+			if sent[i], err = sendWrites(ends[i], byte(i), octets); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			var err error
+			if received[i], err = receiveWrites(ends[1-i], octets); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return sent, received
+}
+
+// TestLossySessions has sessions with every operation on paths with faults, over IPv4 and IPv6. The
+// second path also cuts and merges segments, and corrupts some.
+func TestLossySessions(t *testing.T) {
+	worse := lossyFaults
+	worse.Split, worse.Merge, worse.Corrupt = 0.3, 0.3, 0.02
+	for _, test := range []struct {
+		desc   string
+		faults badlink.Faults
+	}{{"lossy", lossyFaults}, {"worse", worse}} {
+		t.Run(test.desc, func(t *testing.T) {
+			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: test.faults, BA: test.faults})
+			pairs := []func() (a, b net.Conn, err error){x.pairs(t, 0), x.pairs(t, 1)}
+			inParallel(lossySessions, func(i int) {
+				s := sessions[i/2%len(sessions)]
+				a, b, err := pairs[i%2]()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				done := make(chan error, 1)
+				go func() { done <- s.run(b, false) }()
+				if err := errors.Join(s.run(a, true), <-done); err != nil {
+					t.Errorf("%s: %v", s.name, err)
+				}
+			})
+			wantLossy(t, x)
+		})
 	}
 }
