@@ -24,6 +24,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/tun"
@@ -376,5 +377,58 @@ func TestLossySessions(t *testing.T) {
 			})
 			wantLossy(t, x)
 		})
+	}
+}
+
+// TestRepairedChecksums sends streams through a path that changes payload and repairs the TCP
+// checksum. Over plain TCP wrong octets arrive. Over MPA none does: each connection ends with an
+// error, nearly always of the CRC.
+func TestRepairedChecksums(t *testing.T) {
+	const octets, conns = 1 << 20, 10
+	d := newLossyData(0)
+	want := d.next(octets)
+	x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64()})
+	pair := x.pairs(t, 0)
+	bad := badlink.Faults{CorruptRepaired: 0.02}
+	send := func(a, b net.Conn) (got []byte, err error) {
+		if err := x.link.SetFaults(bad, badlink.Faults{}); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			a.Write(want)
+			a.Close()
+		}()
+		got, err = io.ReadAll(b)
+		b.Close()
+		if err := x.link.SetFaults(badlink.Faults{}, badlink.Faults{}); err != nil {
+			t.Fatal(err)
+		}
+		return got, err
+	}
+	a, b, err := pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := send(a, b); err != nil || len(got) != octets || bytes.Equal(got, want) {
+		t.Errorf("plain TCP: %d octets, %v, want %d of which some are wrong", len(got), err, octets)
+	}
+	found := 0
+	for range conns {
+		ends := lossyPair(t, pair)
+		got, err := send(ends[0], ends[1])
+		if !bytes.HasPrefix(want, got) {
+			t.Error("wrong octets arrived over MPA")
+		}
+		var m *mpa.Error
+		if !errors.As(err, &m) || m.Code != mpa.CodeCRC && m.Code != mpa.CodeClosed {
+			t.Errorf("%d octets arrived, and then %v, want an error of MPA", len(got), err)
+		} else if m.Code == mpa.CodeCRC {
+			found++
+		}
+	}
+	ab, _ := x.link.Stats()
+	t.Logf("%d of %d packets were changed; %d of %d connections ended with an error of the CRC", ab.Repaired, ab.In, found, conns)
+	if found < conns/2 {
+		t.Errorf("only %d of %d connections ended with an error of the CRC", found, conns)
 	}
 }
