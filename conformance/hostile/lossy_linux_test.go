@@ -240,13 +240,14 @@ func wantLossy(t *testing.T, x *lossyNet) {
 	for i, s := range []badlink.Stats{ab, ba} {
 		t.Logf("%s: %d packets, %d lost, %d late, %d twice, %d dropped, %d refused", []string{"there", "back"}[i], s.In, s.Lost, s.Reordered,
 			s.Duplicated, s.QueueDrops, s.Refused)
+		arrived := s.In - s.Lost
 		for _, fault := range []struct {
-			n           uint64
+			n, of       uint64
 			probability float64
-		}{{s.Lost, lossyFaults.Loss}, {s.Reordered, lossyFaults.Reorder}, {s.Duplicated, lossyFaults.Duplicate}} {
-			want := fault.probability * float64(s.In)
+		}{{s.Lost, s.In, lossyFaults.Loss}, {s.Reordered, arrived, lossyFaults.Reorder}, {s.Duplicated, arrived, lossyFaults.Duplicate}} {
+			want := fault.probability * float64(fault.of)
 			if math.Abs(float64(fault.n)-want) > 5*math.Sqrt(want) || fault.n == 0 {
-				t.Errorf("of %d packets, %d had a fault of probability %v", s.In, fault.n, fault.probability)
+				t.Errorf("of %d packets, %d had a fault of probability %v", fault.of, fault.n, fault.probability)
 			}
 		}
 	}

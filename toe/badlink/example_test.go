@@ -1,11 +1,15 @@
 package badlink_test
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/toe/badlink"
+	"github.com/rddp/rddp/toe/tun"
 )
 
 // A link loses a tenth of the packets in one direction and is slow in both.
@@ -64,4 +68,54 @@ func ExampleFaults_blackHole() {
 	// first <nil>
 	// third <nil>
 	// 1
+}
+
+// Two hosts with the kernel's TCP are joined by a link that loses and reorders packets. Each host is
+// a network namespace of this process, which needs privileges for that.
+func ExampleJoin() {
+	var hosts [2]*tun.Namespace
+	var devices [2]*tun.Device
+	for i, address := range []string{"192.168.7.1/24", "192.168.7.2/24"} {
+		var err error
+		if hosts[i], err = tun.NewNamespace(); err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer hosts[i].Close()
+		devices[i], err = tun.Open(tun.Config{Namespace: hosts[i], Addresses: []netip.Prefix{netip.MustParsePrefix(address)}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		defer devices[i].Close()
+	}
+	bad := badlink.Faults{Loss: 0.05, Reorder: 0.1, Duplicate: 0.01}
+	link, err := badlink.Join(context.Background(), devices[0], devices[1], badlink.Config{Seed: 1, AB: bad, BA: bad})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer link.Close()
+	var l net.Listener
+	var c net.Conn
+	err = hosts[1].Do(func() (err error) {
+		l, err = net.Listen("tcp", "192.168.7.2:7174")
+		return err
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer l.Close()
+	err = hosts[0].Do(func() (err error) {
+		c, err = net.Dial("tcp", "192.168.7.2:7174")
+		return err
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	there, back := link.Stats()
+	fmt.Println(c.RemoteAddr(), there.In, back.In)
 }
