@@ -1,0 +1,36 @@
+package engine
+
+import "fmt"
+
+// A QueueFullError says that the host queue holds as many descriptors as it may. Nothing was
+// posted. It is the engine's back-pressure: a completion makes room.
+type QueueFullError struct {
+	Host, Engine int // descriptors in the host queue and in the engine queue, which are both full
+}
+
+func (e *QueueFullError) Error() string {
+	return fmt.Sprintf("engine: the queues are full: %d descriptors in the host queue, %d in the engine queue", e.Host, e.Engine)
+}
+
+// An UnderrunError says that a link without gaps needed bytes that had not arrived in the engine's
+// memory: the threshold is too low. The frame is broken, and the simulation ends.
+type UnderrunError struct {
+	From      int // the end that sent
+	Message   int // the number that Post returned
+	Sent      int // bytes of the packet that the link had sent
+	Threshold int // the threshold that applied, in bytes of this packet
+	Least     int // the result of MinThreshold for this packet
+	At        Time
+}
+
+func (e *UnderrunError) Error() string {
+	return fmt.Sprintf("engine: message %d of end %d: the link has sent %d bytes of a packet and the next ones have not arrived: the threshold is %d bytes, and must be %d",
+		e.Message, e.From, e.Sent, e.Threshold, e.Least)
+}
+
+// A ParamError says which parameter is wrong.
+type ParamError struct {
+	Field, Reason string
+}
+
+func (e *ParamError) Error() string { return "engine: " + e.Field + " " + e.Reason }
