@@ -53,6 +53,10 @@ const (
 	notOnce      = "assertion violated ((over||refused)||" // an FPDU judged twice, or never
 	shared       = "assertion violated ((size==1)||"       // an octet in two FPDUs
 	notYet       = "assertion violated (o"                 // a hint has ended the stream
+	underrun     = "assertion violated (d[0].arrived["     // pipeline.pml: a fragment passes that has not arrived
+	notSent      = "assertion violated (d[0].passed["      // a Completion, and not all of the packet has left
+	stuck        = "assertion violated ((((posted=="       // a packet is never sent
+	formula      = "assertion violated  !( !( !(("         // a run that breaks an LTL formula
 )
 
 // good are the searches that must find no error.
@@ -91,6 +95,41 @@ var good = []search{
 	{"Send and receive", "close.pml", "-DRECV -DEVENTS=1", false, false},
 
 	{"duplicates and hints", "placement.pml", "", false, false},
+
+	{"both directions", "pipeline.pml", "", false, true},
+	{"sending", "pipeline.pml", "-DSENDS=3 -DRECVS=0 -DENGINE=2", false, false},
+	{"receiving", "pipeline.pml", "-DSENDS=0 -DRECVS=3", false, false},
+	{"store and forward", "pipeline.pml", "-DSTORE_AND_FORWARD -DENGINE=2", false, false},
+	{"one DMA at a time", "pipeline.pml", "-DSERIAL", false, false},
+	{"formula 4", "pipeline.pml", "-DFORMULA4", false, false},
+	{"formula 4, a longer engine queue", "pipeline.pml", "-DFORMULA4 -DENGINE=2", false, false},
+	{"formula 4, store and forward", "pipeline.pml", "-DFORMULA4 -DSTORE_AND_FORWARD", false, false},
+	{"a bus of half the link's speed", "pipeline.pml", "-DBUS=2 -DLINK=1 -DFRAGMENTS=4", false, true},
+	{"a bus of two thirds of it", "pipeline.pml", "-DBUS=3 -DLINK=2 -DFRAGMENTS=6", false, false},
+	{"a bus of twice that speed", "pipeline.pml", "-DBUS=1 -DLINK=2 -DFRAGMENTS=5", false, false},
+
+	// Formulas 1 to 3 ask what can happen. Here it cannot: each search finds that no run does it.
+	{"formula 1, one DMA at a time", "pipeline.pml", "-DFORMULA1 -DSERIAL", false, false},
+	{"formula 2, one DMA at a time", "pipeline.pml", "-DFORMULA2 -DSERIAL", false, false},
+	{"formula 3, one DMA at a time", "pipeline.pml", "-DFORMULA3 -DSERIAL", false, false},
+	{"formula 1, store and forward of one packet", "pipeline.pml", "-DFORMULA1_ONE_PACKET -DSTORE_AND_FORWARD -DENGINE=2", false, false},
+	{"formula 2, store and forward of one packet", "pipeline.pml", "-DFORMULA2_ONE_PACKET -DSTORE_AND_FORWARD", false, false},
+}
+
+// possible are the searches that must find a run: formulas 1 to 3, each written as its negation,
+// which that run breaks.
+var possible = []search{
+	{"formula 1", "pipeline.pml", "-DFORMULA1", false, false},
+	{"formula 1, one packet", "pipeline.pml", "-DFORMULA1_ONE_PACKET", false, false},
+	{"formula 1, sending", "pipeline.pml", "-DFORMULA1_ONE_PACKET -DSENDS=1 -DRECVS=0", false, false},
+	{"formula 1, store and forward", "pipeline.pml", "-DFORMULA1 -DSTORE_AND_FORWARD -DENGINE=2", false, false},
+	{"formula 1, a link without pauses", "pipeline.pml", "-DFORMULA1_ONE_PACKET -DBUS=2 -DFRAGMENTS=4", false, false},
+	{"formula 2", "pipeline.pml", "-DFORMULA2", false, false},
+	{"formula 2, one packet", "pipeline.pml", "-DFORMULA2_ONE_PACKET", false, false},
+	{"formula 2, receiving", "pipeline.pml", "-DFORMULA2_ONE_PACKET -DSENDS=0 -DRECVS=1", false, false},
+	{"formula 2, store and forward", "pipeline.pml", "-DFORMULA2 -DSTORE_AND_FORWARD", false, false},
+	{"formula 3", "pipeline.pml", "-DFORMULA3", false, false},
+	{"formula 3, store and forward", "pipeline.pml", "-DFORMULA3 -DSTORE_AND_FORWARD", false, false},
 }
 
 // broken are the searches that must find an error, with what pan says about it.
@@ -167,6 +206,13 @@ var broken = []struct {
 	{search{"what is earlier overwrites", "placement.pml", "-DNO_AROUND", false, false}, otherMemory},
 	{search{"delivered beyond the edge", "placement.pml", "-DNO_EDGE", false, false}, notOnce},
 	{search{"a hint ends the stream", "placement.pml", "-DHINT_COUNTS", false, false}, notYet},
+
+	{search{"the host DMA is used twice", "pipeline.pml", "-DFORMULA4 -DNO_DMA_LOCK", false, false}, formula},
+	{search{"a transfer of what has not arrived", "pipeline.pml", "-DAHEAD", false, false}, underrun},
+	{search{"a threshold too low", "pipeline.pml", "-DBUS=2 -DLINK=1 -DFRAGMENTS=4 -DTHRESHOLD=2", false, false}, underrun},
+	{search{"a threshold too low for a faster bus", "pipeline.pml", "-DBUS=3 -DLINK=2 -DFRAGMENTS=6 -DTHRESHOLD=2", false, false}, underrun},
+	{search{"completed before the last byte", "pipeline.pml", "-DCOMPLETE_EARLY", false, false}, notSent},
+	{search{"a completion without a refill", "pipeline.pml", "-DNO_REFILL", false, false}, stuck},
 }
 
 func TestModels(t *testing.T) {
@@ -192,6 +238,18 @@ func TestBrokenModels(t *testing.T) {
 			out := b.run(t, "-O0") // It ends at the first error: to compile it takes longest.
 			if got := find(out, `(?m)^pan:1: (.*) \(at depth`); !strings.Contains(got, b.want) {
 				t.Fatalf("spin %s: found %q, want %q:\n%s", b.defs, got, b.want, out)
+			}
+		})
+	}
+}
+
+func TestFormulas(t *testing.T) {
+	for _, s := range possible {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			out := s.run(t, "-O0")
+			if got := find(out, `(?m)^pan:1: (.*) \(at depth`); !strings.Contains(got, formula) {
+				t.Fatalf("spin %s: found %q, want a run that breaks the formula:\n%s", s.defs, got, out)
 			}
 		})
 	}
