@@ -82,12 +82,14 @@ var mayImport = map[string][]string{
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",
-		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
+		"cmd/rddp/internal/demo", "cmd/rddp/internal/filecopy", "cmd/rddp/internal/model", "cmd/rddp/internal/perf", "cmd/rddp/internal/ping", "cmd/rddp/internal/proxy",
+		"internal/plot",
 	},
 	"cmd/rddp/internal/accept":   {},
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
+	"cmd/rddp/internal/model":    {"internal/plot", "toe/simtoe/engine"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "internal/plot", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},

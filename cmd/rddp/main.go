@@ -39,7 +39,7 @@ func main() {
 }
 
 func commands() []*cli.Command {
-	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand()}
+	return []*cli.Command{demoCommand(), pingCommand(), perfCommand(), serveCommand(), cpCommand(), proxyCommand(), dumpCommand(), specCommand(), modelCommand()}
 }
 
 // run runs the command line args and returns the exit status.

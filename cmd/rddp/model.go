@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/model"
+	"github.com/rddp/rddp/cmd/rddp/internal/perf"
+	"github.com/rddp/rddp/internal/plot"
+)
+
+func modelCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "model",
+		Usage: "compute and simulate latency and bandwidth of an offload engine on links of 1 to 400 Gb/s",
+		Description: "For each link and size of message: latency and bandwidth with coarse-grained pipelining (store and forward) and\n" +
+			"with fine-grained pipelining (cut-through) between host DMA, engine and link, and how far a simulation is from the\n" +
+			"model. Nothing is measured. The documentation of toe/simtoe/engine says where the parameters come from.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "link", Usage: "`LIST` of links: " + strings.Join(model.Links(), ", ") + " (default: all but the first)"},
+			&cli.StringFlag{Name: "size", Usage: "bytes of one message: `LIST` of numbers, also with k or m for KiB or MiB (default: 1 to 1m)"},
+			&cli.StringFlag{Name: "checksum", Value: "integrated", Usage: "`WHERE` the bytes are summed: integrated (in the DMA) or separate (by the engine)"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
+			&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
+			&cli.StringFlag{Name: "svg", Usage: "also write the plots to `PREFIX`-latency.svg and PREFIX-bandwidth.svg"},
+		},
+		Action: runModel,
+	}
+}
+
+func runModel(ctx context.Context, c *cli.Command) error {
+	if c.Args().Present() {
+		return usage("unexpected argument %q", c.Args().First())
+	}
+	o := model.Options{Links: list(c.String("link"))}
+	switch where := c.String("checksum"); where {
+	case "integrated", "separate":
+		o.Separate = where == "separate"
+	default:
+		return usage("--checksum: %q is neither integrated nor separate", where)
+	}
+	if text := c.String("size"); text != "" {
+		var err error
+		if o.Sizes, err = perf.ParseSizes(text); err != nil {
+			return usage("%w", err)
+		}
+	}
+	r, err := model.Run(ctx, o)
+	if wrong := (*model.OptionError)(nil); errors.As(err, &wrong) {
+		return usage("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeModel(c, r); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return r.WriteJSON(c.Root().Writer)
+	}
+	return r.WriteText(c.Root().Writer)
+}
+
+// writeModel writes the files that the command line asks for.
+func writeModel(c *cli.Command, r *model.Report) error {
+	if name := c.String("html"); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.WriteHTML(f), f.Close()); err != nil {
+			return err
+		}
+	}
+	if prefix := c.String("svg"); prefix != "" {
+		for name, chart := range map[string]*plot.Chart{"-latency.svg": r.Latency(), "-bandwidth.svg": r.Bandwidth()} {
+			if err := os.WriteFile(prefix+name, []byte(chart.Document()), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
