@@ -29,6 +29,10 @@ type Config struct {
 	// run before it. Early runs are not delayed.
 	Delay time.Duration
 
+	// Timing, if not nil, is called for each direction and returns the Timing that says when its
+	// bytes arrive. Then Delay is ignored. Early runs are not delayed.
+	Timing func() Timing
+
 	// Early is the probability, from 0 to 1, that a run is also shown early, with a gap before it.
 	Early float64
 
@@ -57,6 +61,17 @@ func (c Config) emss() int {
 		return c.EMSS
 	}
 	return toe.DefaultEMSS
+}
+
+// A Timing says when the bytes of one direction arrive: an *engine.Line of package toe/simtoe/engine,
+// for example. Times are counted from the making of the connection, and never go back. The methods
+// are called with the connection's lock held, so they must not use the connection.
+type Timing interface {
+	// Send says that n more bytes, which the sender has written with one call, begin their way.
+	Send(now time.Duration, n int)
+	// Advance returns how many bytes have arrived in all at the time now. If ok is set, Advance is
+	// called again at the time next, or earlier.
+	Advance(now time.Duration) (arrived uint64, next time.Duration, ok bool)
 }
 
 // CutHow is what the two sides see of a cut.

@@ -25,6 +25,9 @@
 // a testing/synctest bubble, where delays and deadlines take no real time. They must be made inside
 // the bubble. Outside a bubble, Delay is real time.
 //
+// Config.Timing lets another package say when bytes arrive. Package toe/simtoe/engine simulates a
+// protocol offload engine, and its Line is such a Timing.
+//
 // # Limits
 //
 // There is one lock per connection. After the peer's Close a write fails at once with EPIPE; a real

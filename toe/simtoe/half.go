@@ -71,6 +71,7 @@ func (h *half) write(bufs [][]byte, wait bool) (n int, err error) {
 	}
 	h.writing = true
 	defer func() {
+		h.transit.flush(&h.readable)
 		h.writing = false
 		h.writable.Broadcast()
 	}()
@@ -84,6 +85,7 @@ func (h *half) write(bufs [][]byte, wait bool) (n int, err error) {
 				if !wait {
 					return n, nil
 				}
+				h.transit.flush(&h.readable)
 				h.writable.Wait()
 			}
 			n, b = n+m, b[m:]

@@ -6,9 +6,15 @@ import (
 	"time"
 )
 
-// transit holds what is on its way: the runs that were written and, because of Config.Delay, have
-// not arrived. Callers of its methods hold the connection's lock, except callers of land.
+// transit holds what is on its way: the bytes that were written and, because of Config.Delay or
+// Config.Timing, have not arrived. Callers of its methods hold the connection's lock, except callers
+// of land and tick.
 type transit struct {
+	timing Timing // if not nil, delay, random, runs and flight are not used
+	begin  time.Time
+	sent   uint64 // stream offset below which the Timing knows of all bytes
+	unsent int    // number of bytes behind sent
+
 	delay  time.Duration // the maximum; if zero, everything arrives at once
 	random *rand.Rand
 	runs   runs // as the sender sees them; the receiver has the same sequence
@@ -25,6 +31,9 @@ type arrival struct {
 }
 
 func newTransit(c Config, side uint64) transit {
+	if c.Timing != nil {
+		return transit{timing: c.Timing(), begin: time.Now()}
+	}
 	if c.Delay <= 0 {
 		return transit{}
 	}
@@ -35,9 +44,13 @@ func newTransit(c Config, side uint64) transit {
 	}
 }
 
-// send sends the bytes below stream offset end on their way. It wakes the goroutines that wait on c
-// when bytes arrive.
+// send sends the bytes below stream offset end on their way; a Timing hears of them when flush is
+// called. It wakes the goroutines that wait on c when bytes arrive.
 func (t *transit) send(end uint64, c *sync.Cond) {
+	if t.timing != nil {
+		t.unsent = int(end - t.sent)
+		return
+	}
 	if t.delay == 0 {
 		t.arrived = end
 		c.Broadcast()
@@ -77,6 +90,43 @@ func (t *transit) land(c *sync.Cond) {
 		return
 	}
 	t.timer.Reset(time.Until(t.flight[0].at))
+}
+
+// flush tells the Timing of the bytes that were written since the last flush.
+func (t *transit) flush(c *sync.Cond) {
+	if t.unsent == 0 {
+		return
+	}
+	t.timing.Send(time.Since(t.begin), t.unsent)
+	t.sent += uint64(t.unsent)
+	t.unsent = 0
+	t.advance(c)
+}
+
+// advance takes what has arrived from the Timing, and sets the timer to what happens next.
+func (t *transit) advance(c *sync.Cond) {
+	arrived, next, ok := t.timing.Advance(time.Since(t.begin))
+	if arrived > t.arrived {
+		t.arrived = arrived
+		c.Broadcast()
+	}
+	switch wait := time.Until(t.begin.Add(next)); {
+	case !ok:
+		t.stop()
+	case t.timer == nil:
+		t.timer = time.AfterFunc(wait, func() { t.tick(c) })
+	default:
+		t.timer.Reset(wait)
+	}
+}
+
+// tick runs in the timer's goroutine and takes the lock.
+func (t *transit) tick(c *sync.Cond) {
+	c.L.Lock()
+	defer c.L.Unlock()
+	if t.timer != nil {
+		t.advance(c)
+	}
 }
 
 // stop drops everything that is on its way.
