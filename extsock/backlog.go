@@ -23,8 +23,13 @@ type backlog struct {
 	l        *Listener
 	deadline wait.Deadline // of accept
 
-	changed wait.Signal // sent when a field below changes
-	mu      locks.Mutex[locks.Backlog]
+	// Each goroutine waits for its own news only, because waking one in vain costs as much as a good
+	// part of a connection's startup.
+	arrived wait.Signal // for Accept: a connection has arrived
+	ended   wait.Signal // for AcceptDDP: the startup of a connection is over
+	room    wait.Signal // for run: awaitRoom must look again
+
+	mu locks.Mutex[locks.Backlog]
 	// the *Conn values, oldest first; at most backlogSize
 	waiting list.List // +checklocks:mu
 	// the listener's error for the next Accept
@@ -60,7 +65,7 @@ func (b *backlog) run() {
 			b.mu.Lock()
 			b.err = err
 			b.mu.Unlock()
-			b.changed.Broadcast()
+			b.wakeAccept()
 		default:
 			b.add(c)
 		}
@@ -71,15 +76,29 @@ func (b *backlog) run() {
 // false once the backlog is closed.
 func (b *backlog) awaitRoom() bool {
 	for {
-		changed := b.changed.Wait()
-		b.mu.Lock()
-		closed, room := b.closed, b.err == nil && b.waiting.Len() < backlogSize
-		b.mu.Unlock()
+		closed, room := b.hasRoom()
 		if closed || room {
+			return !closed
+		}
+		changed := b.room.Wait()
+		if closed, room = b.hasRoom(); closed || room {
 			return !closed
 		}
 		<-changed
 	}
+}
+
+// hasRoom says whether awaitRoom is over.
+func (b *backlog) hasRoom() (closed, room bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed, b.err == nil && b.waiting.Len() < backlogSize
+}
+
+// wakeAccept makes Accept and AcceptDDP look again.
+func (b *backlog) wakeAccept() {
+	b.arrived.Broadcast()
+	b.ended.Broadcast()
 }
 
 // add adds a connection and begins its startup.
@@ -90,7 +109,7 @@ func (b *backlog) add(c *Conn) {
 	closed := b.closed
 	place := b.waiting.PushBack(c)
 	b.mu.Unlock()
-	b.changed.Broadcast()
+	b.arrived.Broadcast()
 	if closed { // close has not seen this connection
 		b.close()
 	}
@@ -102,7 +121,7 @@ func (b *backlog) add(c *Conn) {
 		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
 		} else {
-			b.changed.Broadcast() // AcceptDDP may wait for this one
+			b.ended.Broadcast()
 		}
 	}()
 }
@@ -112,19 +131,20 @@ func (b *backlog) drop(place *list.Element) {
 	b.mu.Lock()
 	b.waiting.Remove(place) // does nothing if Accept has taken it
 	b.mu.Unlock()
-	b.changed.Broadcast()
+	b.room.Broadcast()
 }
 
-// accept waits until pick takes a connection from the queue, and returns it.
-func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn)) (*Conn, error) {
+// accept waits until pick takes a connection from the queue, and returns it. pick may find one after
+// each news.
+func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn), news *wait.Signal) (*Conn, error) {
 	for {
-		changed, over := b.changed.Wait(), b.deadline.Done()
+		changed, over := news.Wait(), b.deadline.Done()
 		c, plain, err := b.take(wait.IsClosed(over), pick)
 		for _, c := range plain {
 			_ = c.Close() // no call waits for the error
 		}
 		if len(plain) > 0 || c != nil || err != nil {
-			b.changed.Broadcast() // there is room
+			b.room.Broadcast()
 		}
 		if c != nil || err != nil {
 			return c, err
@@ -194,7 +214,8 @@ func (b *backlog) close() {
 		left = append(left, b.waiting.Remove(b.waiting.Front()).(*Conn))
 	}
 	b.mu.Unlock()
-	b.changed.Broadcast()
+	b.wakeAccept()
+	b.room.Broadcast()
 	for _, c := range left {
 		c.startup.Disown()
 		c.abortive.Store(true)
@@ -211,7 +232,7 @@ func (b *backlog) setDeadline(t time.Time) error {
 		return b.opError("set", net.ErrClosed)
 	}
 	b.deadline.Set(t)
-	b.changed.Broadcast() // the deadline's channel may be a new one
+	b.wakeAccept() // the deadline's channel may be a new one
 	return nil
 }
 

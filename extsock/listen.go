@@ -133,7 +133,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 func (l *Listener) accept() (*Conn, error) {
 	if l.backlog != nil {
-		return l.backlog.accept((*backlog).oldestLocked)
+		return l.backlog.accept((*backlog).oldestLocked, &l.backlog.arrived)
 	}
 	return l.acceptBelow()
 }
@@ -153,7 +153,7 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 		return nil, &net.OpError{Op: "accept", Net: a.Network(), Addr: a, Err: err}
 	}
 	if l.backlog != nil {
-		return l.backlog.accept((*backlog).switchedLocked)
+		return l.backlog.accept((*backlog).switchedLocked, &l.backlog.ended)
 	}
 	for {
 		c, err := l.acceptBelow()
