@@ -117,11 +117,14 @@ func (b *backlog) add(c *Conn) {
 		return
 	}
 	go func() { // runs startup to its end, even if the program closes the connection
-		c.runStartup()
+		inDDP := c.runStartup()
 		if c.startup.Phase() == startup.Failed {
 			b.drop(place)
 		} else {
 			b.ended.Broadcast()
+		}
+		if inDDP {
+			c.verbs.driver.Receive()
 		}
 	}()
 }

@@ -50,13 +50,13 @@ func (c *Conn) EnableDDP(ctx context.Context, privateData []byte) error {
 	if err := c.startup.Begin(); err != nil {
 		return c.opError("ddp", err)
 	}
-	return c.opError("ddp", c.initiate(ctx, privateData))
+	return c.opError("ddp", c.initiate(ctx, privateData, false))
 }
 
-// initiate is the Initiator's part of startup, after startup has begun.
-func (c *Conn) initiate(ctx context.Context, privateData []byte) error {
+// initiate is the Initiator's part of startup, after startup has begun. stays is that of endSwitch.
+func (c *Conn) initiate(ctx context.Context, privateData []byte, stays bool) error {
 	mine, w := c.offer(privateData, true)
-	return c.endSwitch(guarded(func() error {
+	return c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
 		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), mine)
 		if err == nil || terminate {
@@ -142,7 +142,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		return c.startup.Ask(r)
 	})
 	if err != nil {
-		return nil, c.opError("ddp", c.endSwitch(err))
+		return nil, c.opError("ddp", c.endSwitch(false, err))
 	}
 	c.endpoint()
 	req := &Request{c: c, r: r, PrivateData: r.Peer.PrivateData, FromRDDP: r.Peer.IsRDDP}
@@ -155,12 +155,17 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 // Accept accepts the Request and switches the connection into DDP mode. privateData, ctx and the
 // errors are those of EnableDDP. After ErrTooLong the Request still waits for its answer.
 func (r *Request) Accept(ctx context.Context, privateData []byte) error {
+	return r.accept(ctx, privateData, false)
+}
+
+// accept is Accept. stays is that of endSwitch.
+func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) error {
 	c := r.c
 	mine, w, err := r.answer(privateData)
 	if err != nil {
 		return c.opError("ddp", err)
 	}
-	return c.opError("ddp", c.endSwitch(guarded(func() error {
+	return c.opError("ddp", c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
 		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, mine)
 		if err == nil {
@@ -186,7 +191,7 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 	if err == nil {
 		err = &mpa.RejectError{}
 	}
-	if e := (*mpa.RejectError)(nil); errors.As(c.endSwitch(err), &e) {
+	if e := (*mpa.RejectError)(nil); errors.As(c.endSwitch(false, err), &e) {
 		return nil
 	}
 	return c.opError("ddp", err)
@@ -206,7 +211,11 @@ func (r *Request) answer(privateData []byte) (mpa.Config, driver.Window, error) 
 
 // endSwitch ends the switch, so that Read and Write go on: in DDP mode, or in TCP mode after a
 // rejection. After any other error it closes the connection. It returns err.
-func (c *Conn) endSwitch(err error) error {
+//
+// stays says that the caller's goroutine is free to become the home goroutine of the connection: if
+// endSwitch returns nil, the caller must call the driver's Receive. Otherwise endSwitch starts a
+// goroutine for it.
+func (c *Conn) endSwitch(stays bool, err error) error {
 	p := c.verbs.driver
 	if p == nil {
 		r := (*mpa.RejectError)(nil)
@@ -223,6 +232,9 @@ func (c *Conn) endSwitch(err error) error {
 	}
 	told := guarded(func() error { c.traceSwitch(err); return nil })
 	p.Start()
+	if !stays || err != nil {
+		go p.Receive()
+	}
 	switch {
 	case told != nil:
 		p.Kill(told)

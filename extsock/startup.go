@@ -123,7 +123,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 			return e.DDP, err
 		}
 		if e.Begun {
-			go c.runStartup() // HandshakeTimeout bounds startup, not this call's deadline
+			go c.live() // HandshakeTimeout bounds startup, not this call's deadline
 		}
 		select {
 		case <-e.Over:
@@ -134,21 +134,27 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 	}
 }
 
+// live runs startup, and then receives if the connection is in DDP mode. One goroutine for both
+// costs less than two: its stack has grown already.
+func (c *Conn) live() {
+	if c.runStartup() {
+		c.verbs.driver.Receive()
+	}
+}
+
 // runStartup runs startup that the program has not asked for by a call. Later calls return its
-// error.
-func (c *Conn) runStartup() {
+// error. If it reports that the connection is in DDP mode, the caller must call the driver's Receive.
+func (c *Conn) runStartup() (inDDP bool) {
 	if c.startup.Phase() == startup.Sniffing && !c.sniff() {
-		return
+		return false
 	}
 	ctx := context.Background()
 	if c.initiator {
 		c.endpoint()
-		_ = c.initiate(ctx, nil)
-		return
+		return c.initiate(ctx, nil, true) == nil
 	}
-	if req, err := c.receiveRequest(ctx); err == nil {
-		_ = req.Accept(ctx, nil)
-	}
+	req, err := c.receiveRequest(ctx)
+	return err == nil && req.accept(ctx, nil, true) == nil
 }
 
 // sniff looks at the peer's first bytes. It reports whether they begin an MPA Request that startup
@@ -183,7 +189,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 		return err
 	}
 	if begun {
-		go c.runStartup()
+		go c.live()
 	}
 	select {
 	case <-over:

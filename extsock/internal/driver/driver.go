@@ -17,7 +17,7 @@ import (
 // A Driver moves one connection's data between its Stream and its queue pair. It is the only type
 // that sees all the layers.
 //
-// On the way in, one goroutine runs receive as long as the connection lives: the home goroutine.
+// On the way in, one goroutine runs Receive as long as the connection lives: the home goroutine.
 // The home goroutine owns rx, but it may lend the receive role to a goroutine that waits in Read:
 // see role.
 //
@@ -27,7 +27,7 @@ import (
 //
 // A goroutine that takes the token in this way never waits for TCP. When the send buffer is full,
 // the goroutine passes the token to a new goroutine, which writes the rest and ends when the queue
-// is empty. So posting never blocks. Neither does receive when it answers a Read; otherwise two
+// is empty. So posting never blocks. Neither does Receive when it answers a Read; otherwise two
 // peers with full windows would wait for each other.
 type Driver struct {
 	cfg    Config
@@ -182,7 +182,7 @@ var (
 	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
 )
 
-// New joins the layers of a connection as startup has agreed. Start must be called next.
+// New joins the layers of a connection as startup has agreed. Start and Receive must be called next.
 func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
@@ -227,13 +227,12 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-// Start begins to receive. If the QP has already failed, Start sends the Terminate and ends the
-// connection.
+// Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
+// then have a goroutine call Receive.
 func (d *Driver) Start() {
 	d.cfg.Trace.OnPanic(d.tracePanicked)
 	d.enlist()
 	d.watchIdle()
-	go d.receive()
 	d.transmit()
 }
 

@@ -18,7 +18,7 @@ import (
 // How a driver ends. Each way ends by itself, and the last of the two closes the stream:
 //
 //	way out  fin, called with the token: the FIN has followed the last FPDU
-//	way in   receive returns: the peer's FIN, an error, or the deadline that fin has set
+//	way in   Receive returns: the peer's FIN, an error, or the deadline that fin has set
 //
 // Close (the application), fail (a fault in the stream), peerEnded (the peer or the network) and
 // lost (TCP takes no more) begin the end. Kill ends both ways at once.
@@ -41,7 +41,7 @@ func (d *Driver) fin() {
 			d.stream.Close() // the peer would otherwise wait for our FIN before it sends its own
 		}
 	}
-	// The peer's FIN ends receive. If it does not arrive, this deadline ends receive.
+	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
 	d.Interrupt() // a Read that receives passes the role to the home goroutine
 	if d.life.finish() {
@@ -228,7 +228,7 @@ func (d *Driver) shut() {
 	d.retire()
 }
 
-// wakeReceiver makes receive look whether the connection has ended, or whether the inbox has room.
+// wakeReceiver makes Receive look whether the connection has ended, or whether the inbox has room.
 func (d *Driver) wakeReceiver() {
 	wait.Wake(d.recheck)
 	d.freed.Broadcast()

@@ -110,7 +110,7 @@ func FuzzReceive(f *testing.F) {
 		}
 		qp.Start(rdmap.StartParams{IRD: 2, ORD: 2, Extensions: true})
 		p := New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true, RxMarkers: markers}, CloseTimeout: pairCloseTimeout})
-		p.receive()
+		p.Receive()
 		p.Close()
 		if !bytes.Equal(memory[:guard], bytes.Repeat([]byte{0xaa}, guard)) ||
 			!bytes.Equal(memory[guard+size:], bytes.Repeat([]byte{0xaa}, guard)) {

@@ -19,7 +19,7 @@ import (
 //	            └───────────────────▲
 //
 // Each way ends by itself. The way out has ended in the states from finished on. The way in has
-// ended when receive returns.
+// ended when Receive returns.
 type lifeState uint8
 
 const (

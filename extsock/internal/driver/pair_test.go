@@ -35,6 +35,7 @@ func streamPair(sa, sb toe.Stream) (a, b *Driver, end func(*Driver) error) {
 		})
 		closed[p] = c
 		p.Start()
+		go p.Receive()
 		return p
 	}
 	a, b = start(sa), start(sb)

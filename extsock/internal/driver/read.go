@@ -123,5 +123,5 @@ func (d *Driver) readEnd() error {
 func (d *Driver) CloseRead() {
 	d.in.closeRead()
 	d.Interrupt()
-	d.wakeReceiver() // receive can drop the data that waits for room
+	d.wakeReceiver() // Receive can drop the data that waits for room
 }

@@ -15,9 +15,10 @@ import (
 
 // This file is the driver's way in: from the stream to the queue pair.
 
-// receive runs in the home goroutine until the way in has ended. The stream's bytes become FPDUs,
-// FPDUs become DDP segments, and segments become RDMAP messages.
-func (d *Driver) receive() {
+// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is called
+// once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and segments become
+// RDMAP messages.
+func (d *Driver) Receive() {
 	for d.rx.intake != intakeOver {
 		if !d.receiveOnce(false) { // the role goes to a Read
 			d.role.yield()

@@ -11,7 +11,7 @@ import (
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
-// the connection's home goroutine, in receive. But a Read that waits may take the role while it
+// the connection's home goroutine, in Receive. But a Read that waits may take the role while it
 // waits. It then reads from the stream itself, and a message reaches it without a hand-over between
 // goroutines, which costs more than everything else in a short message.
 //
@@ -259,7 +259,7 @@ func (d *Driver) resume() bool {
 	return was
 }
 
-// setReadUntil bounds how long receive goes on.
+// setReadUntil bounds how long Receive goes on.
 func (d *Driver) setReadUntil(t time.Time) {
 	b := &d.bound
 	b.mu.Lock()

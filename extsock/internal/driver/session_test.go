@@ -69,7 +69,7 @@ func runSession(t testing.TB, in []byte, pieces []int) session {
 	}
 	qp.Start(rdmap.StartParams{IRD: sessionIRD, ORD: 2, Extensions: true})
 	p := New(Config{Stream: s, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout})
-	p.receive()
+	p.Receive()
 	x.err = qp.Err()
 	p.Close()
 	var one [1]rdmap.Completion

@@ -122,7 +122,7 @@ func FuzzByteStream(f *testing.F) {
 			}},
 		})
 		d.p = p
-		p.receive()
+		p.Receive()
 		for buf := make([]byte, 1000); d.take(buf) == took; {
 		}
 		// A goroutine sends the batches that were too many for one turn.
