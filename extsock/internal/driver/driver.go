@@ -63,7 +63,7 @@ type Driver struct {
 
 // A Config has what New needs to make a Driver.
 type Config struct {
-	Stream    toe.Stream
+	Stream    toe.Stream    // without deadlines that are set
 	QP        *rdmap.QP     // in StateRTS
 	Agreement mpa.Agreement // the result of startup
 
@@ -215,9 +215,6 @@ func New(cfg Config) *Driver {
 		}
 		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}
-	// The stream may be closed, and then the next call returns the same error. Or it has no
-	// deadlines.
-	_ = cfg.Stream.SetReadDeadline(time.Time{})
 	d.writeLook = writeLook(&cfg)
 	d.engage()
 	if cfg.Cause != nil {

@@ -2,14 +2,12 @@ package startup
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/rddp/rddp/mpa"
 )
@@ -80,41 +78,4 @@ func frameError(err error, n int, reply bool) error {
 		missing = ErrNoReply
 	}
 	return fmt.Errorf("%w: %w", missing, &mpa.Error{Code: mpa.CodeClosed, Reason: fmt.Sprintf("after %d bytes of the frame", n), Err: err})
-}
-
-// bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout;
-// the error then names what f waited for.
-func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	h.mu.Lock()
-	half := h.half
-	h.mu.Unlock()
-	half.whenEvicted(cancel)
-	defer half.whenEvicted(nil)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	h.stream.SetDeadline(time.Time{}) // an error is that of a closed stream, and comes again
-	fired := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		if err := h.stream.SetDeadline(past); err != nil {
-			h.stream.Close() // a stream without deadlines
-		}
-		close(fired)
-	})
-	defer func() { // after a panic of the Tap, too
-		if stop() {
-			return
-		}
-		<-fired
-		switch {
-		case err == nil:
-		case half.isEvicted():
-			err = ErrHalfOpen
-		default:
-			err = fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)
-		}
-	}()
-	return f()
 }

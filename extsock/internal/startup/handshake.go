@@ -61,11 +61,12 @@ type Handshake struct {
 
 	mu       locks.Mutex[locks.Startup]
 	owner    owner         // +checklocks:mu
+	claim    claim         // +checklocks:mu
+	bound    bound         // +checklocks:mu
 	err      error         // +checklocks:mu
 	fallback Fallback      // +checklocks:mu
 	over     chan struct{} // +checklocks:mu
 	request  *Request      // +checklocks:mu
-	claim    claim         // +checklocks:mu
 	reads    int           // +checklocks:mu
 	writes   int           // +checklocks:mu
 	ahead    []byte        // +checklocks:mu
@@ -92,7 +93,7 @@ type Handshake struct {
 
 // An owner says who runs startup, and so who gets its error. It is no phase: each phase may have
 // any owner.
-type owner int
+type owner uint8
 
 const (
 	ownedByCall     owner = iota // a call of the program, which returns the error
@@ -266,7 +267,6 @@ func (h *Handshake) unreadLocked() (n int, first []byte) {
 func (h *Handshake) Switched(err error) (closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stream.SetDeadline(time.Time{}) // an error is that of a closed stream, and comes again
 	if err != nil && h.owner != ownedByCall {
 		h.err = err
 		h.setPhase(Terminating)

@@ -80,7 +80,7 @@ func (h *Handshake) countHalfOpenLocked() {
 }
 
 // A claim says whether a call of ReceiveRequest wants what Sniff finds.
-type claim int
+type claim uint8
 
 const (
 	unclaimed claim = iota

@@ -1,0 +1,109 @@
+package startup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// A bound says whether bounded runs, and whether cut has ended the reads and writes of it.
+type bound uint8
+
+const (
+	unbound bound = iota
+	boundSet
+	boundCut
+)
+
+// bounded runs f. The reads and writes of f on the stream fail when ctx is done, or after timeout;
+// the error then names what f waited for. The stream has no deadline afterwards.
+//
+// The stream's own deadline costs less than a context with a timer and a goroutine that waits for it.
+func (h *Handshake) bounded(ctx context.Context, timeout time.Duration, waited string, f func() error) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	until := time.Now().Add(timeout)
+	if t, ok := ctx.Deadline(); ok && t.Before(until) {
+		until = t
+	}
+	if !h.stream.Capabilities().Deadlines {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	half := h.setBound(until)
+	if half != nil {
+		half.whenEvicted(h.cut)
+	}
+	unhook := h.cutWhenDone(ctx)
+	defer func() { // after a panic of the Tap, too
+		unhook()
+		half.whenEvicted(nil)
+		isCut := h.removeBound()
+		switch {
+		case err == nil:
+		case half.isEvicted():
+			err = ErrHalfOpen
+		case !isCut && !errors.Is(err, os.ErrDeadlineExceeded):
+		case ctx.Err() != nil:
+			err = fmt.Errorf("%w, waiting for %s", ctx.Err(), waited)
+		default:
+			err = fmt.Errorf("%w, waiting for %s", context.DeadlineExceeded, waited)
+		}
+	}()
+	return f()
+}
+
+// cutWhenDone calls cut when ctx is done. When unhook returns, cut will not be called any more, and
+// is not running.
+func (h *Handshake) cutWhenDone(ctx context.Context) (unhook func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		h.cut()
+		close(fired)
+	})
+	return func() {
+		if !stop() {
+			<-fired
+		}
+	}
+}
+
+// setBound bounds all reads and writes on the stream. It returns the place of the connection among
+// the half-open ones.
+func (h *Handshake) setBound(until time.Time) *halfOpen {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bound = boundSet
+	h.stream.SetDeadline(until) // an error is that of a closed stream, and comes again
+	return h.half
+}
+
+// cut ends the reads and writes of bounded, if it runs.
+func (h *Handshake) cut() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.bound == unbound {
+		return
+	}
+	h.bound = boundCut
+	if err := h.stream.SetDeadline(past); err != nil {
+		h.stream.Close() // a stream without deadlines
+	}
+}
+
+// removeBound undoes setBound. It reports whether cut has come before.
+func (h *Handshake) removeBound() (isCut bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	isCut = h.bound == boundCut
+	h.bound = unbound
+	h.stream.SetDeadline(time.Time{}) // an error is that of a closed stream, and comes again
+	return isCut
+}
