@@ -58,12 +58,12 @@ func (c *Conn) initiate(ctx context.Context, privateData []byte, stays bool) err
 	mine, w := c.offer(privateData, true)
 	return c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
-		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), mine)
+		peer, terminate, err := c.startup.Initiate(ctx, c.cfg.handshakeTimeout(true), &mine)
 		if err == nil || terminate {
 			c.learn(peer)
 			c.start(err, &w)
 		}
-		if r := (*mpa.RejectError)(nil); mine.Markers && !peer.IsRDDP && errors.As(err, &r) && len(r.PrivateData) == 0 {
+		if r := (*mpa.RejectError)(nil); mine.Markers && errors.As(err, &r) && !peer.IsRDDP && len(r.PrivateData) == 0 {
 			err = fmt.Errorf("%w: %w", errMarkersRefused, err)
 		}
 		return err
@@ -138,7 +138,7 @@ func (c *Conn) receiveRequest(ctx context.Context) (*Request, error) {
 		if err := c.awaitDelay(ctx); err != nil {
 			return err
 		}
-		c.peer.Store(&r.Peer)
+		c.peer.Store(r.Peer)
 		return c.startup.Ask(r)
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Request) accept(ctx context.Context, privateData []byte, stays bool) er
 	}
 	return c.opError("ddp", c.endSwitch(stays, guarded(func() error {
 		defer w.Close() // unless start has taken it
-		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, mine)
+		peer, err := c.startup.Accept(ctx, c.cfg.handshakeTimeout(false), r.r, &mine)
 		if err == nil {
 			c.learn(peer)
 			c.start(nil, &w)
@@ -187,7 +187,7 @@ func (r *Request) Reject(ctx context.Context, privateData []byte) error {
 		return c.opError("ddp", err)
 	}
 	w.Close()
-	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, mine) })
+	err = guarded(func() error { return c.startup.Reject(ctx, c.cfg.handshakeTimeout(false), r.r, &mine) })
 	if err == nil {
 		err = &mpa.RejectError{}
 	}
@@ -230,7 +230,10 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	if closed := c.startup.Switched(err); closed && err == nil {
 		err = net.ErrClosed
 	}
-	told := guarded(func() error { c.traceSwitch(err); return nil })
+	var told error
+	if c.trace != nil { // traceSwitch needs much stack
+		told = guarded(func() error { c.traceSwitch(err); return nil })
+	}
 	p.Start()
 	if !stays || err != nil {
 		go p.Receive()
@@ -297,10 +300,10 @@ func (c *Conn) placesEarly() bool {
 	return c.stream.Capabilities().EarlyRuns && !c.cfg.NoEarlyPlacement && !c.cfg.NoCRC
 }
 
-// learn stores what startup found out about the peer.
-func (c *Conn) learn(p startup.Peer) {
+// learn stores what startup found out about the peer. Nothing else has p yet.
+func (c *Conn) learn(p *startup.Peer) {
 	p.IsRDDP = p.IsRDDP && !c.cfg.NoCapabilities
-	c.peer.Store(&p)
+	c.peer.Store(p)
 }
 
 // ownsReceives reports whether the connection posts the receive buffers, for Read.

@@ -14,11 +14,13 @@ import (
 
 // MaxPrivateData is the maximum length of the Private Data of an enhanced frame, in bytes: RFC 6581
 // §9 takes 4 of the 512 bytes.
-const MaxPrivateData = 508
+const MaxPrivateData = 512 - enhancedLen
+
+const enhancedLen = 4
 
 // writeFrame sends one startup frame.
-func (h *Handshake) writeFrame(f mpa.Frame) error {
-	b := f.AppendTo(nil)
+func (h *Handshake) writeFrame(f *mpa.Frame) error {
+	b := f.AppendTo(make([]byte, 0, mpa.FrameHeaderLen+enhancedLen+len(f.PrivateData)))
 	if h.cfg.Tap != nil {
 		h.cfg.Tap.Sent(b)
 	}
@@ -26,8 +28,8 @@ func (h *Handshake) writeFrame(f mpa.Frame) error {
 	return err
 }
 
-// readFrame reads one startup frame and not a byte more: what follows it is FPDUs.
-func (h *Handshake) readFrame(reply bool) (mpa.Frame, error) {
+// readFrame reads one startup frame to f, and not a byte more: what follows it is FPDUs.
+func (h *Handshake) readFrame(f *mpa.Frame, reply bool) (err error) {
 	b := make([]byte, mpa.FrameHeaderLen)
 	key := mpa.Key(reply)
 	n, whole := 0, false
@@ -42,27 +44,28 @@ func (h *Handshake) readFrame(reply bool) (mpa.Frame, error) {
 		// A peer that sends something else is recognized by its first byte, not by a time-out.
 		if k := min(n, len(key)); !bytes.Equal(b[:k], key[:k]) {
 			if other := mpa.Key(!reply); bytes.Equal(b[:k], other[:k]) {
-				return mpa.Frame{}, &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
+				return &mpa.Error{Code: mpa.CodeFrame, Err: mpa.ErrSameRole}
 			}
-			return mpa.Frame{}, fmt.Errorf("%w: %w", ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
+			return fmt.Errorf("%w: %w", ErrNotMPA, &mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("it begins %q", b[:n])})
 		}
 		if err != nil {
-			return mpa.Frame{}, frameError(err, n, reply)
+			return frameError(err, n, reply)
 		}
 	}
 	total, err := mpa.FrameLen(b)
 	if err != nil {
-		return mpa.Frame{}, err
+		return err
 	}
 	b = slices.Grow(b, total-len(b))
 	b = b[:total]
 	m, err := io.ReadFull(h.stream, b[n:]) // nothing was read ahead of this far
 	n += m
 	if err != nil {
-		return mpa.Frame{}, frameError(err, n, reply)
+		return frameError(err, n, reply)
 	}
 	whole = true
-	return mpa.ParseFrame(b)
+	*f, err = mpa.ParseFrame(b)
+	return err
 }
 
 // frameError says what the end of the stream inside a startup frame, after n bytes, means.

@@ -49,8 +49,10 @@ func begun(t *testing.T, i, r *Handshake, mine mpa.Config) (req *Request, initia
 	over := make(chan error, 1)
 	peer = new(Peer)
 	go func() {
-		p, _, err := i.Initiate(t.Context(), minute, mine)
-		*peer = p
+		p, _, err := i.Initiate(t.Context(), minute, &mine)
+		if p != nil {
+			*peer = *p
+		}
 		over <- err
 	}()
 	req, err := r.ReceiveRequest(t.Context(), minute)
@@ -76,7 +78,7 @@ func TestToDDP(t *testing.T) {
 		wantErr(t, "Answer", r.Answer(req, nil), nil)
 		wantPhase(t, "Responder", r, Answering)
 		wantErr(t, "Answer again", r.Answer(req, nil), ErrAnswered)
-		if _, err := r.Accept(t.Context(), minute, req, mpa.Config{PrivateData: []byte("foreign")}); err != nil {
+		if _, err := r.Accept(t.Context(), minute, req, &mpa.Config{PrivateData: []byte("foreign")}); err != nil {
 			t.Fatal(err)
 		}
 		wantErr(t, "Initiate", <-initiated, nil)
@@ -119,7 +121,7 @@ func TestRejected(t *testing.T) {
 			t.Errorf("Enter during startup = %+v, %v", e, err)
 		}
 		wantErr(t, "Answer", r.Answer(old, nil), nil)
-		wantErr(t, "Reject", r.Reject(t.Context(), minute, old, mpa.Config{PrivateData: []byte("no")}), nil)
+		wantErr(t, "Reject", r.Reject(t.Context(), minute, old, &mpa.Config{PrivateData: []byte("no")}), nil)
 		rejection := (*mpa.RejectError)(nil)
 		if err := <-initiated; !errors.As(err, &rejection) || string(rejection.PrivateData) != "no" {
 			t.Errorf("Initiate = %v", err)
@@ -143,7 +145,7 @@ func TestRejected(t *testing.T) {
 		req, initiated, _ := begun(t, i, r, mpa.Config{})
 		wantErr(t, "Answer to the old Request", r.Answer(old, nil), ErrAnswered)
 		wantErr(t, "Answer", r.Answer(req, nil), nil)
-		_, err = r.Accept(t.Context(), minute, req, mpa.Config{})
+		_, err = r.Accept(t.Context(), minute, req, &mpa.Config{})
 		wantErr(t, "Accept", err, nil)
 		wantErr(t, "Initiate", <-initiated, nil)
 	})
@@ -329,7 +331,7 @@ func TestBounded(t *testing.T) {
 			i, _ := ends(Config{}, Config{})
 			wantErr(t, "Begin", i.Begin(), nil)
 			begin := time.Now()
-			_, terminate, err := i.Initiate(tt.ctx, 3*time.Second, mpa.Config{})
+			_, terminate, err := i.Initiate(tt.ctx, 3*time.Second, &mpa.Config{})
 			if !errors.Is(err, tt.want) || err.Error() != tt.say || terminate {
 				t.Errorf("Initiate = %v, want %s", err, tt.say)
 			}
@@ -376,7 +378,7 @@ func TestTapSeesFrames(t *testing.T) {
 		if err := b.CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = i.Initiate(t.Context(), minute, mpa.Config{Revision: 1})
+		_, _, err = i.Initiate(t.Context(), minute, &mpa.Config{Revision: 1})
 		if cut > 0 {
 			wantErr(t, "Initiate", err, ErrNoReply)
 		} else {

@@ -17,9 +17,9 @@ type Peer struct {
 }
 
 // learn returns the Peer of an agreement.
-func learn(a mpa.Agreement) (Peer, error) {
+func learn(a *mpa.Agreement) (*Peer, error) {
 	caps, rest, isRDDP, err := ParseCapabilities(a.PrivateData)
-	return Peer{Agreement: a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
+	return &Peer{Agreement: *a, Capabilities: caps, IsRDDP: isRDDP, PrivateData: rest}, err
 }
 
 // Initiate is the Initiator's MPA startup, in the phase Requesting: it sends the Request that mine
@@ -29,32 +29,33 @@ func learn(a mpa.Agreement) (Peer, error) {
 //
 // terminate comes with an error: this end cannot keep what the Reply agrees on. The connection then
 // enters DDP mode with peer for the one FPDU that tells the peer why (RFC 6581 §8).
-func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine mpa.Config) (peer Peer, terminate bool, err error) {
+func (h *Handshake) Initiate(ctx context.Context, timeout time.Duration, mine *mpa.Config) (peer *Peer, terminate bool, err error) {
+	request, err := mine.Request()
+	if err != nil {
+		return nil, false, err
+	}
+	var reply mpa.Frame
 	err = h.bounded(ctx, timeout, "the MPA Reply", func() error {
-		request, err := mine.Request()
-		if err != nil {
-			return err
-		}
-		if err := h.writeFrame(request); err != nil {
+		if err := h.writeFrame(&request); err != nil {
 			return frameError(err, 0, true)
 		}
-		reply, err := h.readFrame(true)
-		if err != nil {
-			return err
-		}
-		agreed, err := mine.HandleReply(request, reply)
-		e, r := (*mpa.Error)(nil), (*mpa.RejectError)(nil)
-		switch {
-		case err == nil:
-			peer, err = learn(agreed)
-		case errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic:
-			peer, _ = learn(agreed) // the private data is of no use any more
-			terminate = true
-		case errors.As(err, &r):
-			peer.IsRDDP, err = programsRejection(r)
-		}
-		return err
+		return h.readFrame(&reply, true)
 	})
+	if err != nil {
+		return nil, false, err
+	}
+	agreed, err := mine.HandleReply(request, reply)
+	e, r := (*mpa.Error)(nil), (*mpa.RejectError)(nil)
+	switch {
+	case err == nil:
+		peer, err = learn(&agreed)
+	case errors.As(err, &e) && e.Code >= mpa.CodeLocalCatastrophic:
+		peer, _ = learn(&agreed) // the private data is of no use any more
+		terminate = true
+	case errors.As(err, &r):
+		peer = new(Peer)
+		peer.IsRDDP, err = programsRejection(r)
+	}
 	return peer, terminate, err
 }
 

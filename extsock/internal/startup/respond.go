@@ -12,7 +12,7 @@ import (
 // A Request is an MPA Request that has come.
 type Request struct {
 	Frame mpa.Frame
-	Peer  Peer // without an Agreement
+	Peer  *Peer // without an Agreement
 }
 
 // Until bounds ctx by the time that a Request has, if that began with the first bytes of it.
@@ -29,19 +29,16 @@ func (h *Handshake) Until(ctx context.Context) (context.Context, context.CancelF
 // timeout has passed.
 func (h *Handshake) ReceiveRequest(ctx context.Context, timeout time.Duration) (*Request, error) {
 	r := &Request{}
-	err := h.bounded(ctx, timeout, "the MPA Request", func() (err error) {
-		r.Frame, err = h.readFrame(false)
-		if err != nil {
-			return err
-		}
-		r.Peer, err = learn(mpa.Agreement{PrivateData: r.Frame.PrivateData})
-		if err != nil {
-			return err
-		}
-		r.Peer.Agreement = mpa.Agreement{}
-		return h.nothingBehind()
-	})
+	err := h.bounded(ctx, timeout, "the MPA Request", func() error { return h.readFrame(&r.Frame, false) })
 	if err != nil {
+		return nil, err
+	}
+	r.Peer, err = learn(&mpa.Agreement{PrivateData: r.Frame.PrivateData})
+	if err != nil {
+		return nil, err
+	}
+	r.Peer.Agreement = mpa.Agreement{}
+	if err := h.nothingBehind(); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -122,28 +119,26 @@ func (h *Handshake) Answer(r *Request, ready error) error {
 }
 
 // Accept sends a Reply that accepts r as mine asks for, and returns what both ends have agreed on.
-func (h *Handshake) Accept(ctx context.Context, timeout time.Duration, r *Request, mine mpa.Config) (peer Peer, err error) {
-	err = h.bounded(ctx, timeout, "TCP to take the MPA Reply", func() error {
-		reply, agreed, err := mine.Accept(r.Frame)
-		if err != nil {
-			return err
-		}
-		if err := h.writeFrame(reply); err != nil {
-			return err
-		}
-		peer, err = learn(agreed)
-		return err
-	})
-	return peer, err
+func (h *Handshake) Accept(ctx context.Context, timeout time.Duration, r *Request, mine *mpa.Config) (*Peer, error) {
+	reply, agreed, err := mine.Accept(r.Frame)
+	if err != nil {
+		return nil, err
+	}
+	err = h.bounded(ctx, timeout, replyTaken, func() error { return h.writeFrame(&reply) })
+	if err != nil {
+		return nil, err
+	}
+	return learn(&agreed)
 }
 
+// replyTaken is what Accept and Reject wait for.
+const replyTaken = "TCP to take the MPA Reply"
+
 // Reject sends a Reply that rejects r.
-func (h *Handshake) Reject(ctx context.Context, timeout time.Duration, r *Request, mine mpa.Config) error {
-	return h.bounded(ctx, timeout, "TCP to take the MPA Reply", func() error {
-		reply, err := mine.Reject(r.Frame)
-		if err != nil {
-			return err
-		}
-		return h.writeFrame(reply)
-	})
+func (h *Handshake) Reject(ctx context.Context, timeout time.Duration, r *Request, mine *mpa.Config) error {
+	reply, err := mine.Reject(r.Frame)
+	if err != nil {
+		return err
+	}
+	return h.bounded(ctx, timeout, replyTaken, func() error { return h.writeFrame(&reply) })
 }
