@@ -13,6 +13,11 @@
 // from a pool. The package uses file descriptors through syscall.RawConn only, which keeps them
 // from being reused meanwhile.
 //
+// If both ends of a TCP connection are on this machine, the first long batch sets the send buffer to
+// 1 MiB, because data that wait in a larger one leave the CPU's cache. A size that the program has
+// chosen stays (SetWriteBuffer), and the program may choose one at any time. Kernels before Linux
+// 5.14, and systems whose net.core.wmem_max is less than 1 MiB, keep the automatic size.
+//
 // # Other systems
 //
 // A Stream is the adapter of toe/netconn over a *net.TCPConn: EMSS is a constant, ReadSegment reads

@@ -68,6 +68,7 @@ type socket struct {
 	// Only the writer uses these. There is one writer at a time.
 	room    [1]unix.PollFd // for pollRoom
 	roomErr error          // from pollRoom
+	bounded bool           // boundLocal has looked at the send buffer
 
 	hasEMSS   bool // the kernel knows the EMSS, because the protocol is TCP
 	emss      atomic.Int32

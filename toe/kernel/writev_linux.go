@@ -19,7 +19,9 @@ func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w.bufs = bufs
 	// raw.Write would wait for other writers and obey the deadline; raw.Control does neither.
 	err = s.raw.Control(w.writevFunc)
-	return s.finish(w, err)
+	n, err = s.finish(w, err)
+	s.boundLocal(n)
+	return n, err
 }
 
 // finish returns w to the pool and returns the result of its batch. err is the error of the
