@@ -74,7 +74,7 @@ func connect(ctx context.Context, o *Options, conns int) (*client, error) {
 
 // open opens a connection and says hello.
 func (c *client) open(ctx context.Context, address string, h *hello) (net.Conn, answer, error) {
-	d := net.Dialer{Timeout: c.o.Timeout}
+	d := net.Dialer{Timeout: c.o.Timeout, Control: beginWith(c.o.Congestion)}
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, answer{}, err

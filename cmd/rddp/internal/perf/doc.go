@@ -14,7 +14,8 @@
 //     Options.Time. A run ends when the passive end has received everything.
 //   - All connections get the same congestion control and buffer sizes, and their data walk through
 //     the same amount of memory at both ends (Options.Ring). Successive operations use successive
-//     places, so with a ring larger than the caches the data are cold.
+//     places, so with a ring larger than the caches the data are cold. The congestion control is set
+//     before a connection begins, because bbr leaves a timer behind.
 //   - Plain TCP is used well: the receiver of a bulk run asks for at least 64 KiB in each Read.
 //   - Processor time is that of the whole processes, user and system, during the run. The servers
 //     report theirs over the control connection.

@@ -54,12 +54,13 @@ func (s *Server) openDoor(ctx context.Context, v *session, control net.Conn, o *
 		return nil, errNoMemory
 	}
 	d := &door{s: s, v: v, h: &o.Hello, conns: make(map[*closer]bool)}
+	plain := net.ListenConfig{Control: beginWith(o.Hello.Congestion)}
 	if o.Hello.Transport == overTCP {
-		d.l, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
+		d.l, err = plain.Listen(ctx, "tcp", address)
 	} else {
 		cfg := o.Hello.config()
 		cfg.Startup = extsock.StartupRequire
-		d.l, err = (&extsock.ListenConfig{Config: cfg}).Listen(ctx, "tcp", address)
+		d.l, err = (&extsock.ListenConfig{NetListenConfig: plain, Config: cfg}).Listen(ctx, "tcp", address)
 	}
 	if err != nil {
 		s.reserve(-memory)

@@ -112,12 +112,12 @@ func loopback(ctx context.Context, o *Options) (a, b toe.Stream, err error) {
 
 // tcpPair is loopback without Streams.
 func tcpPair(ctx context.Context, o *Options) (x, y net.Conn, err error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{Control: beginWith(o.Congestion)}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer l.Close()
-	d := net.Dialer{Timeout: o.Timeout}
+	d := net.Dialer{Timeout: o.Timeout, Control: beginWith(o.Congestion)}
 	x, err = d.DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		return nil, nil, err

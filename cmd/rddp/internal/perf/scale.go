@@ -271,7 +271,7 @@ func (c *crowd) dial(ctx context.Context, h *hello, addresses []string, n int) (
 
 // dialer returns a function that opens a connection as h says.
 func dialer(h *hello) func(ctx context.Context, address string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: h.Timeout}
+	plain := &net.Dialer{Timeout: h.Timeout, Control: beginWith(h.Congestion)}
 	if h.Transport == overTCP {
 		return func(ctx context.Context, address string) (net.Conn, error) {
 			return plain.DialContext(ctx, "tcp", address)

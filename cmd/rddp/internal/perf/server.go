@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,6 +22,7 @@ type Server struct {
 	Log *slog.Logger
 
 	l        net.Listener
+	own      string // congestion control of l before any session; empty if not known
 	mu       sync.Mutex
 	sessions map[string]*session // +checklocks:mu
 	memory   int64               // +checklocks:mu
@@ -80,7 +82,24 @@ func Listen(ctx context.Context, address string, log *slog.Logger) (*Server, err
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{Log: log, l: l, sessions: make(map[string]*session)}, nil
+	s := &Server{Log: log, l: l, sessions: make(map[string]*session)}
+	if raw, err := l.(*net.TCPListener).SyscallConn(); err == nil {
+		s.own, _ = congestionOf(raw) // an error leaves it unknown
+	}
+	return s, nil
+}
+
+// beginWith sets the congestion control with which accepted connections begin from now on. An empty
+// name means that of the system.
+func (s *Server) beginWith(congestion string) error {
+	if congestion = cmp.Or(congestion, s.own); congestion == "" {
+		return nil
+	}
+	raw, err := s.l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	return setCongestion(raw, congestion)
 }
 
 // Addr returns the address at which the server listens.
@@ -142,6 +161,9 @@ func (s *Server) control(ctx context.Context, c net.Conn, h *hello) error {
 		return refuse(c, err)
 	}
 	defer s.close(token, v)
+	if err := s.beginWith(h.Congestion); err != nil {
+		return refuse(c, err)
+	}
 	if h.CPU != nil {
 		_, unpin, err := pin(*h.CPU)
 		if err != nil {
@@ -268,7 +290,8 @@ func (s *Server) data(ctx context.Context, c net.Conn, k *closer, h *hello) erro
 		return refuse(c, errNoMemory)
 	}
 	defer s.reserve(-h.memory())
-	if err := tune(c, h.Congestion, h.Buffer); err != nil {
+	// The connection may have begun with the congestion control of another session.
+	if err := tune(c, cmp.Or(h.Congestion, s.own), h.Buffer); err != nil {
 		return refuse(c, err)
 	}
 	if err := send(c, answer{}); err != nil {

@@ -52,6 +52,15 @@ func setCongestion(raw syscall.RawConn, name string) error {
 	})
 }
 
+// congestionOf returns the congestion control of a socket.
+func congestionOf(raw syscall.RawConn) (name string, err error) {
+	err = control(raw, func(fd int) (err error) {
+		name, err = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+		return err
+	})
+	return name, err
+}
+
 // pin makes all threads of this process run on one CPU, and Go use one thread at a time. If cpu is
 // negative, pin takes the highest CPU that the process may use. It returns the CPU, and a function
 // that undoes all of it.

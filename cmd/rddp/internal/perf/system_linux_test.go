@@ -2,7 +2,9 @@ package perf
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"net"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -57,6 +59,47 @@ func TestRunOneCPU(t *testing.T) {
 	o.Congestion = "unheard-of"
 	if _, err := Run(t.Context(), o); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("an unknown congestion control: %v", err)
+	}
+}
+
+// Both ends of a connection begin with the congestion control of the session, and with that of the
+// system in a session that has none.
+func TestBeginWith(t *testing.T) {
+	s, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.l.Close()
+	before := s.own
+	other := "reno" // every Linux has it
+	if before == "" || before == other {
+		other = "cubic"
+	}
+	for _, name := range []string{other, ""} {
+		if err := s.beginWith(name); err != nil {
+			t.Fatal(err)
+		}
+		d := net.Dialer{Control: beginWith(name)}
+		x, err := d.DialContext(t.Context(), "tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		y, err := s.l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer y.Close()
+		for _, c := range []net.Conn{x, y} {
+			raw, err := c.(*net.TCPConn).SyscallConn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := congestionOf(raw)
+			if want := cmp.Or(name, before); err != nil || got != want {
+				t.Errorf("with %q a connection begins with %q, want %q; %v", name, got, want, err)
+			}
+		}
 	}
 }
 

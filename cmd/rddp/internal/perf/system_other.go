@@ -6,6 +6,8 @@ import "syscall"
 
 func setCongestion(syscall.RawConn, string) error { return ErrUnsupported }
 
+func congestionOf(syscall.RawConn) (string, error) { return "", ErrUnsupported }
+
 func machine() string { return "" }
 
 func resident() int64 { return 0 }
