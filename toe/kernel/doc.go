@@ -30,4 +30,7 @@
 //
 // When a write reports that the connection was reset, Linux shows a plain end of stream to readers
 // afterwards. ReadSegment returns the writer's error then, but Read does not.
+//
+// ReadSegment changes SO_RCVLOWAT of a TCP socket while it is patient. The value is 1 while
+// ReadSegment waits, and may be high after ReadSegment has returned.
 package kernel

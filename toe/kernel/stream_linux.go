@@ -53,17 +53,16 @@ type socket struct {
 	pendingFunc, emssFunc func(fd uintptr)
 
 	// Only the reader uses these. There is one reader at a time.
-	off          uint64        // bytes that ReadSegment has read
-	lender       toe.Lender    // for tryRead, during ReadSegment
-	patience     time.Duration // for isPatient
-	since        time.Time     // for isPatient: when it began; zero if it has not
-	short        bool          // the last read brought few bytes
-	late         bool          // the last ReadSegment that looked found nothing, and waited
-	looked       bool          // this ReadSegment has looked
-	readN        int           // from tryRead
-	readErr      error         // from tryRead
-	pendingCount uint32        // from countPending
-	pendingErr   error         // from countPending
+	off          uint64     // bytes that ReadSegment has read
+	lender       toe.Lender // for tryRead, during ReadSegment
+	patience     patience
+	short        bool   // the last read brought few bytes
+	late         bool   // the last ReadSegment that looked found nothing, and waited
+	looked       bool   // this ReadSegment has looked
+	readN        int    // from tryRead
+	readErr      error  // from tryRead
+	pendingCount uint32 // from countPending
+	pendingErr   error  // from countPending
 
 	// Only the writer uses these. There is one writer at a time.
 	room    [1]unix.PollFd // for pollRoom
@@ -82,7 +81,7 @@ type socket struct {
 func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
 	s.init(c, "tcp")
-	s.hasEMSS = true
+	s.hasEMSS, s.patience.marks = true, true
 	s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
 	return s
 }
@@ -109,8 +108,9 @@ func (s *socket) init(c sysConn, network string) {
 // ReadSegment tries to read before it waits, and holds no buffer while it waits.
 func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
 	off = s.off
-	s.lender, s.patience, s.since, s.readN, s.readErr = l, patience, time.Time{}, 0, nil
+	s.lender, s.readN, s.readErr = l, 0, nil
 	s.looked = false
+	s.patience.begin(patience)
 	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 // tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
-	if !s.looked && s.late && s.patience == 0 {
+	if !s.looked && s.late && s.patience.left == 0 && !s.patience.marked {
 		switch errno := peek(fd); errno {
 		case 0, unix.EINTR:
 		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
@@ -144,8 +144,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		switch {
 		case errno == unix.EINTR:
 			continue
-		case errno == unix.EAGAIN && s.isPatient():
-			unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		case errno == unix.EAGAIN && s.patience.again(fd):
 			continue
 		case errno == unix.EAGAIN:
 			s.late, s.looked = true, true
@@ -156,6 +155,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
+		s.patience.found()
 		s.readN, s.short, s.late = n, n < shortLen, s.looked
 		return true
 	}
@@ -167,20 +167,6 @@ func peek(fd uintptr) syscall.Errno {
 	var one byte
 	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
 	return errno
-}
-
-// isPatient reports whether the reader looks again. Its time begins with the first call.
-func (s *socket) isPatient() bool {
-	switch {
-	case s.patience == 0:
-		return false
-	case s.since.IsZero():
-		s.since = time.Now()
-	case time.Since(s.since) >= s.patience:
-		s.patience = 0
-		return false
-	}
-	return true
 }
 
 // remember records a failure of the connection. When the kernel shows a plain end of stream after a

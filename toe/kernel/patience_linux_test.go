@@ -1,0 +1,129 @@
+package kernel
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+// mark returns the SO_RCVLOWAT of s.
+func mark(t *testing.T, s *Stream) (n int) {
+	t.Helper()
+	control(t, s, func(fd int) (err error) {
+		n, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+		return err
+	})
+	return n
+}
+
+// again calls the patience's again of s.
+func again(t *testing.T, s *Stream) (looks bool) {
+	t.Helper()
+	control(t, s, func(fd int) error {
+		looks = s.patience.again(uintptr(fd))
+		return nil
+	})
+	return looks
+}
+
+// TestPatienceMark checks that SO_RCVLOWAT is high after looks that were often rewarded, and low
+// before the reader waits.
+func TestPatienceMark(t *testing.T) {
+	x, y := pairOf(t, &Backend{})
+	p := &y.patience
+	for i := range rewardsToMark {
+		p.begin(time.Hour)
+		if !again(t, y) || mark(t, y) > 1 {
+			t.Fatalf("after %d rewards: SO_RCVLOWAT is %d", i, mark(t, y))
+		}
+		p.found()
+	}
+	p.begin(time.Hour)
+	if !again(t, y) || mark(t, y) != highMark {
+		t.Fatalf("after %d rewards: SO_RCVLOWAT is %d, want %d", rewardsToMark, mark(t, y), highMark)
+	}
+	write := func() {
+		if err := toetest.WriteBatch(x, [][]byte{{1, 2, 3}}); err != nil {
+			t.Error(err)
+		}
+	}
+	l := &counted{late: late{make([]byte, 8)}}
+	l.onWait = func() {
+		if mark(t, y) != 1 {
+			t.Errorf("SO_RCVLOWAT is %d while the reader waits", mark(t, y))
+		}
+		write()
+	}
+	y.late = true // so that a reader without patience would not borrow a buffer before it looks
+	y.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, _, err := y.ReadSegment(l, 0); n != 3 || err != nil || l.waits != 1 {
+		t.Errorf("ReadSegment = %d, %v after %d waits", n, err, l.waits)
+	}
+}
+
+// TestPatienceLooksAfterMark checks that the reader looks once more after it has lowered
+// SO_RCVLOWAT: no event tells of bytes that arrived before.
+func TestPatienceLooksAfterMark(t *testing.T) {
+	_, y := pairOf(t, &Backend{})
+	control(t, y, func(fd int) error {
+		y.patience.setMark(uintptr(fd), highMark)
+		return nil
+	})
+	y.patience.begin(0)
+	if !again(t, y) || mark(t, y) != 1 {
+		t.Errorf("no further look, or SO_RCVLOWAT is %d", mark(t, y))
+	}
+	if again(t, y) {
+		t.Error("one more look with a low SO_RCVLOWAT")
+	}
+}
+
+// TestPatienceMarksNoUnixSocket checks that a unix socket keeps its SO_RCVLOWAT, which would change
+// nothing.
+func TestPatienceMarksNoUnixSocket(t *testing.T) {
+	_, y := unixPairOf(t)
+	y.patience.rewards = rewardsToMark
+	y.patience.begin(time.Hour)
+	if err := y.raw.Control(func(fd uintptr) { y.patience.again(fd) }); err != nil || y.patience.marked {
+		t.Errorf("SO_RCVLOWAT is high: %v; %v", y.patience.marked, err)
+	}
+}
+
+// TestPatienceYields checks that the reader yields the processor for a while if looking without
+// that was in vain several times, and that a reward counts against one look in vain.
+func TestPatienceYields(t *testing.T) {
+	var p patience // of no socket: nothing is marked
+	inVain := func() (looks int) {
+		p.begin(time.Nanosecond)
+		for looks = 1; p.again(0); looks++ {
+		}
+		return looks
+	}
+	wantYields := func(want bool) {
+		t.Helper()
+		if looks := inVain(); (looks < looksPerClock) != want {
+			t.Fatalf("%d looks, want yielding: %v", looks, want)
+		}
+	}
+	for range vainToYield - 1 {
+		wantYields(false)
+	}
+	p.begin(time.Hour)
+	if !p.again(0) {
+		t.Fatal("no patience for an hour")
+	}
+	p.found()
+	wantYields(false)
+	wantYields(false) // because of the reward, only now enough
+	for range 2 {
+		for range yieldTimes - 1 {
+			wantYields(true)
+		}
+		for range vainToYield - vainAfter {
+			wantYields(false)
+		}
+	}
+}
