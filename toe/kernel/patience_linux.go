@@ -16,9 +16,9 @@ import (
 //     no short segment. The mark is low again before the reader waits.
 //   - If the reader and the peer share a processor, the peer cannot answer while the reader looks,
 //     unless the reader yields the processor after each look. But two processes that look and yield
-//     in turn never sleep, and the scheduler leaves both on one processor even if another one is
-//     idle. So the reader looks without yielding at first. If its time is over in vain several
-//     times, it yields for a while.
+//     in turn never wait long enough for the scheduler to move one of them to another processor. So
+//     the reader looks without yielding at first. If its time is over in vain several times, it
+//     yields for a while, and then tries again.
 type patience struct {
 	left    time.Duration // the reader may look for so long; 0 if it may not, or not any more
 	since   time.Time     // when the first look of this ReadSegment was over
@@ -34,9 +34,9 @@ const (
 	looksPerClock = 8        // looks without yielding, from one reading of the clock to the next
 	rewardsToMark = 8        // after so many rewards in a row SO_RCVLOWAT is raised
 	highMark      = 32 << 10 // SO_RCVLOWAT then, in bytes
-	vainToYield   = 4        // with so many looks in vain, the reader begins to yield
-	vainAfter     = 2        // so many of them are remembered after the reader has yielded for a while
-	yieldTimes    = 2048     // that while, in ReadSegments
+	vainToYield   = 8        // with so many looks in vain, the reader begins to yield
+	vainAfter     = 4        // so many of them are remembered after the reader has yielded for a while
+	yieldTimes    = 4096     // that while, in ReadSegments
 )
 
 // begin begins a ReadSegment, which may look for so long.
