@@ -59,6 +59,8 @@ func TestBench(t *testing.T) {
 		{opWrite, "fi_rma_bw write injected, one way of two", 387.86e6},
 		{opWrite, "fi_rma_bw write, sum of both ways", 387.86e6 + 245.69e6},
 		{opLatency, "message", 1.0 / 2000 / 2},
+		{opLatency, "message, polling", 1.0 / 6000 / 2},
+		{opLatency, "byte stream, polling, CRC off", 1.0 / 12000 / 2},
 		{opLatency, "UCX tag_lat", 30.670e-6},
 		{opLatency, "fi_pingpong", 55.90e-6},
 		{opStream, "iperf3", 3790560136.934804 / 8},
@@ -167,7 +169,7 @@ func TestOneCPU(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, &w)
 		}
 	}
-	for _, polls := range []string{"UCX ucp_put_bw |", "UCX ucp_get", "UCX tag_bw |", "UCX tag_lat |", "fi_rma_bw writedata |", "fi_pingpong"} {
+	for _, polls := range []string{"UCX ucp_put_bw |", "UCX ucp_get", "UCX tag_bw |", "UCX tag_lat |", "fi_rma_bw writedata |", "fi_pingpong", "message, polling", "byte stream, polling"} {
 		if strings.Contains(w.String(), polls) {
 			t.Errorf("%q in\n%s", polls, &w)
 		}

@@ -62,7 +62,12 @@ const (
 	plainTCP = "plain TCP in Go"
 	noCRC    = ", CRC off"
 	batch    = ", PostBatch"
+	polls    = ", polling"
 )
+
+// pollTime is how long a Read of the series with polls looks for bytes before it sleeps. It is the
+// maximum of `rddp perf`. The peers that poll never sleep.
+const pollTime = "1ms"
 
 // ours returns the contender that is rddp itself, with its reference over plain TCP.
 func ours(op operation, about map[string]string) *contender {
@@ -78,7 +83,25 @@ func ours(op operation, about map[string]string) *contender {
 	return c
 }
 
-// contenders returns all contenders of an operation. The first one is rddp.
+// polling returns the contender that is rddp itself when its Reads poll. It takes no part in the
+// mode of one CPU, as the peers that poll.
+func polling(op operation, about map[string]string) *contender {
+	c := &contender{name: "rddp " + string(op) + polls, op: op, tool: toolRDDP, modes: allCPUs}
+	named := make(map[string]string)
+	for op, name := range about {
+		named[op] = name + polls
+		c.series = append(c.series, name+polls, name+polls+noCRC)
+	}
+	c.run = func(ctx context.Context, b *bench, size int) (figures, error) {
+		return b.perf(ctx, c, named, size, "--poll", pollTime)
+	}
+	return c
+}
+
+// isOurs reports whether the contender is rddp itself.
+func (c *contender) isOurs() bool { return c.tool == toolRDDP }
+
+// contenders returns all contenders of an operation. Those that are rddp come first.
 func contenders(op operation) []*contender {
 	switch op {
 	case opWrite:
@@ -94,6 +117,7 @@ func contenders(op operation) []*contender {
 	case opLatency:
 		return []*contender{
 			ours(op, map[string]string{"message": "message", "echo": "byte stream"}),
+			polling(op, map[string]string{"message": "message", "echo": "byte stream"}),
 			ucx(op, "tag_lat", allCPUs), ucx(op, "tag_lat", bothModes), pingpong(),
 		}
 	case opStream:
@@ -106,8 +130,9 @@ func contenders(op operation) []*contender {
 // deadline of its own.
 const perfRuns = 40
 
-// perf runs `rddp perf` once. about has a series' name for each of perf's operations.
-func (b *bench) perf(ctx context.Context, c *contender, about map[string]string, size int) (figures, error) {
+// perf runs `rddp perf` once, with more options if there are any. about has a series' name for each
+// of perf's operations.
+func (b *bench) perf(ctx context.Context, c *contender, about map[string]string, size int, more ...string) (figures, error) {
 	argv := []string{
 		b.rddp, "perf", "--self", "--json", "--no-gate", "--rounds", "1", "--ring", "1", "--crc", "on,off",
 		"--time", b.time.String(), "--timeout", b.timeout.String(), "--size", strconv.Itoa(size), "--depth", strconv.Itoa(depth), "--op",
@@ -117,6 +142,7 @@ func (b *bench) perf(ctx context.Context, c *contender, about map[string]string,
 		posts = "one,batch"
 	}
 	argv = append(argv, strings.Join(slices.Sorted(maps.Keys(about)), ","), "--post", posts)
+	argv = append(argv, more...)
 	ctx, cancel := context.WithTimeout(ctx, perfRuns*b.timeout)
 	defer cancel()
 	p, err := start(ctx, b.pinned(argv), nil)

@@ -147,6 +147,9 @@ func fakePerf(args []string) error {
 				if post == "batch" {
 					rate *= 10
 				}
+				if after("--poll") != "" {
+					rate *= 3
+				}
 				enc.Encode(map[string]any{"op": op, "size": size, "crc": crc, "post": post, "msgs_per_s": rate})
 			}
 		}

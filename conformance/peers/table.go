@@ -38,26 +38,35 @@ func (g *goal) String() string {
 
 // peerSeries are the series of an operation that are not ours, in the order of the tables.
 func peerSeries(op operation) (names []string) {
-	for _, c := range contenders(op)[1:] {
-		names = append(names, c.series...)
+	for _, c := range contenders(op) {
+		if !c.isOurs() {
+			names = append(names, c.series...)
+		}
 	}
 	return append(names, plainTCP)
 }
 
 // ourSeries are ours, in the order of the tables.
 var ourSeries = map[operation][]string{
-	opWrite:   {"RDMA Write" + noCRC, "RDMA Write" + batch + noCRC, "RDMA Write", "RDMA Write" + batch},
-	opRead:    {"RDMA Read" + noCRC, "RDMA Read"},
-	opSend:    {"Send" + noCRC, "Send"},
-	opLatency: {"message" + noCRC, "message", "byte stream" + noCRC, "byte stream"},
-	opStream:  {"byte stream" + noCRC, "byte stream"},
+	opWrite: {"RDMA Write" + noCRC, "RDMA Write" + batch + noCRC, "RDMA Write", "RDMA Write" + batch},
+	opRead:  {"RDMA Read" + noCRC, "RDMA Read"},
+	opSend:  {"Send" + noCRC, "Send"},
+	opLatency: {
+		"message" + noCRC, "message", "byte stream" + noCRC, "byte stream",
+		"message" + polls + noCRC, "message" + polls, "byte stream" + polls + noCRC, "byte stream" + polls,
+	},
+	opStream: {"byte stream" + noCRC, "byte stream"},
 }
 
-// rows returns the rows of the table of ratios.
+// rows returns the rows of the table of ratios. There is none for two that wait in different ways,
+// if ours is the one that polls.
 func rows(ops []operation) (all []row) {
 	for _, op := range ops {
 		for _, our := range ourSeries[op] {
 			for _, peer := range peerSeries(op) {
+				if strings.Contains(our, polls) && strings.HasSuffix(peer, sleeps) {
+					continue
+				}
 				all = append(all, row{op, our, peer, goalOf(our, peer)})
 			}
 		}
@@ -71,7 +80,7 @@ func goalOf(our, peer string) *goal {
 	case strings.Contains(peer, injected): // not at the same depth
 	case our == "RDMA Write"+noCRC && (strings.HasPrefix(peer, "UCX ucp_put_bw") || strings.HasPrefix(peer, "fi_rma_bw write")):
 		return goalWrite
-	case our == "message"+noCRC && peer == "UCX tag_lat":
+	case (our == "message"+polls+noCRC || our == "byte stream"+polls+noCRC) && peer == "UCX tag_lat":
 		return goalLatency
 	}
 	return nil
@@ -162,8 +171,10 @@ func (b *bench) outcome(r row) string {
 	return r.goal.String() + ": reached"
 }
 
-// shown reports whether the table has this row: whether the peer takes part in the mode of b.
-func (b *bench) shown(r row) bool { return b.absent[r.peer] != otherMode }
+// shown reports whether the table has this row: whether both series take part in the mode of b.
+func (b *bench) shown(r row) bool {
+	return b.absent[r.ours] != otherMode && b.absent[r.peer] != otherMode
+}
 
 // writeRatios writes the table of ratios in Markdown.
 func (b *bench) writeRatios(w io.Writer) {
