@@ -7,7 +7,7 @@
 //
 // # Linux
 //
-// A [Stream] knows its EMSS. It and a [UnixStream] write a batch with one writev for every 1024
+// A [Stream] knows its EMSS. It and a [UnixStream] write a batch with one sendmsg for every 1024
 // slices. ReadSegment makes one system call if there is something to read. Nothing is read ahead,
 // so an idle connection holds no buffer. No method allocates, except for errors; the iovecs come
 // from a pool. The package uses file descriptors through syscall.RawConn only, which keeps them

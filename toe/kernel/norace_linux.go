@@ -11,15 +11,19 @@ import (
 
 func raceRead([]byte) {}
 
-// read reads once from a socket that does not block. short says that few bytes are expected: the
+// read reads once, and does not wait whatever the mode of the descriptor: another process that
+// shares the socket may switch O_NONBLOCK off. short says that few bytes are expected: the
 // scheduler then does not learn of the system call, because telling it costs a tenth of the call.
 // Meanwhile the thread's other goroutines wait, so read must not take long.
 func read(fd int, p []byte, short bool) (n int, errno syscall.Errno) {
+	if len(p) == 0 { // recvfrom would look for bytes first
+		return 0, 0
+	}
 	var r uintptr
 	if short {
-		r, _, errno = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		r, _, errno = unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	} else {
-		r, _, errno = unix.Syscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+		r, _, errno = unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	}
 	if errno != 0 {
 		return 0, errno

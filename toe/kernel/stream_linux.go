@@ -73,6 +73,11 @@ type socket struct {
 	emss      atomic.Int32
 	emssCalls atomic.Uint32
 
+	// long is the number of system calls under way that may move many bytes. The kernel lets one
+	// call at a time use the socket, so a short call may have to wait for a long one. The scheduler
+	// must know of a short call that waits.
+	long atomic.Int32
+
 	// broken is the errno that ended the connection. Linux reports it to one system call only;
 	// later calls see a plain end of stream.
 	broken atomic.Uint32
@@ -140,7 +145,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 	}
 	p := s.lender.Lend()
 	for {
-		n, errno := read(int(fd), p, s.short)
+		n, errno := s.read(int(fd), p)
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -151,7 +156,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 			s.lender.TakeBack()
 			return false
 		case errno != 0:
-			s.readErr = s.opError("read", os.NewSyscallError("read", errno))
+			s.readErr = s.opError("read", os.NewSyscallError("recvfrom", errno))
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
@@ -159,6 +164,18 @@ func (s *socket) tryRead(fd uintptr) bool {
 		s.readN, s.short, s.late = n, n < shortLen, s.looked
 		return true
 	}
+}
+
+// read reads once. If few bytes are expected, and no long call could make this one wait for the
+// socket, the scheduler does not learn of it.
+func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
+	if s.short && s.long.Load() == 0 {
+		return read(fd, p, true)
+	}
+	s.long.Add(1)
+	n, errno = read(fd, p, false)
+	s.long.Add(-1)
+	return n, errno
 }
 
 // peek returns 0 if something is there to be read, perhaps the end of the stream, and EAGAIN if
@@ -174,7 +191,7 @@ func peek(fd uintptr) syscall.Errno {
 func (s *socket) remember(err error) error {
 	if err == io.EOF {
 		if errno := s.broken.Load(); errno != 0 {
-			return s.opError("read", os.NewSyscallError("read", syscall.Errno(errno)))
+			return s.opError("read", os.NewSyscallError("recvfrom", syscall.Errno(errno)))
 		}
 		return io.EOF
 	}

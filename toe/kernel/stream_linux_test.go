@@ -261,8 +261,8 @@ func TestWriteAfterCloseWriteLeavesEOF(t *testing.T) {
 	}
 }
 
-// TestWriteHappensBeforeRead checks under the race detector that writev on one side comes before
-// the read on the other, as for a net.Conn.
+// TestWriteHappensBeforeRead checks under the race detector that TryWriteBatch on one side comes
+// before the read on the other, as for a net.Conn.
 func TestWriteHappensBeforeRead(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	shared := 0
@@ -287,6 +287,7 @@ func TestWriterForgets(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
 	w := writers.New().(*writer)
 	w.bufs = [][]byte{make([]byte, 10), make([]byte, 64<<20), make([]byte, 10)} // more than is taken
+	w.long = &x.long
 	if err := x.raw.Control(w.writevFunc); err != nil || w.first == w.end {
 		t.Fatalf("%v, %d iovecs left, want some", err, w.end-w.first)
 	}
@@ -298,8 +299,8 @@ func TestWriterForgets(t *testing.T) {
 			t.Errorf("iovec %d is kept", i)
 		}
 	}
-	if w.bufs != nil || w.n != 0 || w.errno != 0 {
-		t.Errorf("%d slices, n = %d, errno = %v are kept", len(w.bufs), w.n, w.errno)
+	if w.bufs != nil || w.n != 0 || w.errno != 0 || w.long != nil || w.msg.Iov != nil {
+		t.Errorf("%d slices, n = %d, errno = %v, %p, %p are kept", len(w.bufs), w.n, w.errno, w.long, w.msg.Iov)
 	}
 	y.Close()
 }

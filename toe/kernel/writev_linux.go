@@ -3,6 +3,7 @@ package kernel
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -12,11 +13,11 @@ import (
 // maxIovecs is the maximum number of iovecs for one writev (UIO_MAXIOV).
 const maxIovecs = 1024
 
-// TryWriteBatch makes one writev for every 1024 slices, or a write for a single slice, until the
+// TryWriteBatch makes one sendmsg for every 1024 slices, or a sendto for a single slice, until the
 // send buffer is full.
 func (s *socket) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	w := writers.Get().(*writer)
-	w.bufs = bufs
+	w.bufs, w.long = bufs, &s.long
 	// raw.Write would wait for other writers and obey the deadline; raw.Control does neither.
 	err = s.raw.Control(w.writevFunc)
 	n, err = s.finish(w, err)
@@ -31,7 +32,7 @@ func (s *socket) finish(w *writer, err error) (n int, _ error) {
 	w.reset()
 	writers.Put(w)
 	if err == nil && errno != 0 {
-		err = s.opError("write", os.NewSyscallError("writev", errno))
+		err = s.opError("write", os.NewSyscallError("sendmsg", errno))
 		s.breakWith(err)
 	}
 	return n, err
@@ -46,6 +47,8 @@ type writer struct {
 	end    int
 	n      int // bytes written
 	errno  syscall.Errno
+	msg    unix.Msghdr   // for sendmsg
+	long   *atomic.Int32 // the socket's
 
 	writevFunc func(fd uintptr) // writev as a function value, made once so that passing it costs no allocation
 }
@@ -60,7 +63,7 @@ var writers = sync.Pool{New: func() any {
 // writev writes until the batch is written, the send buffer is full, or an error occurs.
 func (w *writer) writev(fd uintptr) {
 	for w.fill() {
-		n, errno := write(fd, w.iovecs[w.first:w.end])
+		n, errno := w.write(fd)
 		switch errno {
 		case 0:
 			w.n += n
@@ -79,16 +82,27 @@ func (w *writer) writev(fd uintptr) {
 // of short calls: see read.
 const shortLen = 16 << 10
 
-// write writes once. A write of one slice is cheaper than a writev.
-func write(fd uintptr, vec []unix.Iovec) (n int, errno syscall.Errno) {
+// sendFlags keep a system call from waiting, whatever the mode of the descriptor (see read), and a
+// connection that has ended from raising SIGPIPE.
+const sendFlags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
+
+// write writes once. A call with one slice is cheaper than one with several.
+func (w *writer) write(fd uintptr) (n int, errno syscall.Errno) {
 	var r uintptr
-	switch first := &vec[0]; {
-	case len(vec) > 1:
-		r, _, errno = unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(first)), uintptr(len(vec)))
-	case first.Len < shortLen:
-		r, _, errno = unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len))
-	default:
-		r, _, errno = unix.Syscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len))
+	first := &w.iovecs[w.first]
+	one := w.end-w.first == 1
+	if one && first.Len < shortLen && w.long.Load() == 0 {
+		r, _, errno = unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len), sendFlags, 0, 0)
+	} else {
+		w.long.Add(1)
+		if one {
+			r, _, errno = unix.Syscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(first.Base)), uintptr(first.Len), sendFlags, 0, 0)
+		} else {
+			w.msg.Iov = first
+			w.msg.SetIovlen(w.end - w.first)
+			r, _, errno = unix.Syscall(unix.SYS_SENDMSG, fd, uintptr(unsafe.Pointer(&w.msg)), sendFlags)
+		}
+		w.long.Add(-1)
 	}
 	if errno != 0 {
 		return 0, errno
@@ -135,4 +149,5 @@ func (w *writer) drop(n int) {
 func (w *writer) reset() {
 	clear(w.iovecs[w.first:w.end])
 	w.bufs, w.first, w.end, w.n, w.errno = nil, 0, 0, 0, 0
+	w.msg.Iov, w.long = nil, nil
 }
