@@ -321,6 +321,16 @@ func (s *Sender) hasRoom() bool {
 	return !s.slots.isFull()
 }
 
+// Abandon gives the memory of messages that are not posted back to its pool, because the stream has
+// ended. After it, neither Append nor Next may be called.
+func (s *Sender) Abandon() {
+	for _, c := range s.pending {
+		c.Put()
+	}
+	s.copies -= len(s.pending)
+	s.pending = nil
+}
+
 // stall notes that data waits for credits, once until data goes out.
 func (s *Sender) stall() {
 	if !s.stalled {

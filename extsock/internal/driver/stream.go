@@ -107,10 +107,13 @@ func (s *byteStream) payBackLocked() {
 	common.give(aheadCost)
 }
 
-// giveBack gives the budget's memory back when the connection has ended.
+// giveBack gives the memory of copied Writes back to its pool, and that of the budget, when the
+// connection has ended. All requests have completed, and Writes fail.
 func (s *byteStream) giveBack() {
+	s.reap()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tx.Abandon()
 	if s.paid {
 		s.payBackLocked()
 	}
