@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"context"
+	"slices"
 	"testing"
 )
 
@@ -89,5 +90,73 @@ func TestTransmitLaterCompletes(t *testing.T) {
 	var one [1]Completion
 	if n := c.Poll(one[:]); n != 1 || one[0].ID != 7 {
 		t.Errorf("Poll takes %d Completions, the first %v", n, one[0])
+	}
+}
+
+// bells returns the number of doorbells that hang in c.
+func bells(c *CompletionQueue) int {
+	c.bells.mu.Lock()
+	defer c.bells.mu.Unlock()
+	return c.bells.n
+}
+
+// TestTransmitLaterOfAnEndedQP checks that a queue pair that has ended leaves no doorbell in a
+// completion queue, which may live longer and be looked at never.
+func TestTransmitLaterOfAnEndedQP(t *testing.T) {
+	send, recv := NewCompletionQueue(16), NewCompletionQueue(16)
+	var qps [3]*QP
+	var rung [3]*int
+	for i := range qps {
+		qps[i], rung[i] = belled(send, recv)
+	}
+	for _, ended := range []int{0, 1, 2} { // the oldest, the one in the middle, the newest
+		for _, q := range qps {
+			q.TransmitLater()
+		}
+		qps[ended].Abort(ErrClosed)
+		if bells(send) != 2 || bells(recv) != 2 {
+			t.Fatalf("%d and %d doorbells, want 2", bells(send), bells(recv))
+		}
+		qps[ended].TransmitLater() // by a goroutine that has posted just before the end
+		if bells(send) != 2 || bells(recv) != 2 {
+			t.Fatalf("%d and %d doorbells after TransmitLater of a queue pair that has ended", bells(send), bells(recv))
+		}
+		send.Ready()
+		recv.Ready()
+		for i := range qps {
+			want := 2
+			if i == ended {
+				want = 0
+			}
+			if *rung[i] != want {
+				t.Errorf("doorbell %d rung %d times, want %d", i, *rung[i], want)
+			}
+			*rung[i] = 0
+		}
+		if bells(send) != 0 || bells(recv) != 0 {
+			t.Fatalf("%d and %d doorbells hang after they were rung", bells(send), bells(recv))
+		}
+		qps[ended], rung[ended] = belled(send, recv)
+	}
+}
+
+// TestTransmitLaterWhileRinging checks that a consumer rings each doorbell once, the oldest first,
+// and returns although each one hangs again at once.
+func TestTransmitLaterWhileRinging(t *testing.T) {
+	c := NewCompletionQueue(16)
+	var order []int
+	for i := range 3 {
+		var q *QP
+		q = NewQP(Config{SendCQ: c, RecvCQ: c, Transmit: func() {
+			order = append(order, i)
+			q.TransmitLater()
+		}})
+		q.TransmitLater()
+	}
+	for range 2 {
+		order = nil
+		if c.Ready(); !slices.Equal(order, []int{0, 1, 2}) || bells(c) != 3 {
+			t.Errorf("rung %v, %d doorbells hang again", order, bells(c))
+		}
 	}
 }
