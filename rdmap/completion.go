@@ -84,11 +84,10 @@ func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 // it is posted and keeps the entry until its Completion is taken. A queue of depth 1, which serves
 // one request at a time, takes no lock.
 type CompletionQueue struct {
-	// Both channels have capacity 1. A value in ready means that the queue may hold Completions,
-	// and a value in solicited that it may hold one that ends a WaitSolicited. Few programs call
-	// WaitSolicited, and its first call makes solicited.
-	ready     chan struct{}
-	solicited atomic.Pointer[chan struct{}]
+	// A value in ready means that the queue may hold Completions, and a value in solicited that it
+	// may hold one that ends a WaitSolicited. Many queues are only polled, so the first consumer
+	// that wants to wait makes the channel.
+	ready, solicited lazyChan
 
 	bells doorbells // of queue pairs that have put off the transmission of requests
 
@@ -115,10 +114,7 @@ type CompletionQueue struct {
 
 // NewCompletionQueue returns a queue with room for depth Completions, at least 1.
 func NewCompletionQueue(depth int) *CompletionQueue {
-	c := &CompletionQueue{
-		ready: make(chan struct{}, 1),
-		depth: max(depth, 1),
-	}
+	c := &CompletionQueue{depth: max(depth, 1)}
 	if c.depth == 1 {
 		c.slot = new(slot)
 	}
@@ -138,7 +134,11 @@ func (c *CompletionQueue) Len() int {
 // find out. If Poll leaves some, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} {
 	c.bells.ringAll() // the caller is about to wait
-	return c.ready
+	ready, made := c.ready.get()
+	if made && c.Len() > 0 { // these Completions found no channel
+		signal(ready)
+	}
+	return ready
 }
 
 // Poll takes up to len(dst) Completions, the oldest first, and returns their number. It never
@@ -176,10 +176,8 @@ func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error)
 // wait takes as many Completions as dst holds; dst is not empty. If there is none, wait waits for
 // one. If solicited is true, wait waits until the queue holds a Completion that wakes.
 func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
-	wake := c.ready
-	if solicited {
-		wake = c.sleeper()
-	}
+	// The loop looks for Completions after that, so it misses none that found no channel.
+	wake, _ := c.sleeper(solicited).get()
 	for {
 		if n := c.take(dst, solicited); n > 0 {
 			return n, nil
@@ -207,7 +205,7 @@ func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 		if len(dst) > 0 {
 			return c.slot.take(&dst[0], solicited)
 		}
-		signal(c.ready)
+		c.ready.signal()
 		return 0
 	}
 	c.mu.Lock()
@@ -217,10 +215,10 @@ func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 	}
 	n := c.pollLocked(dst)
 	if c.n.Load() > 0 {
-		signal(c.ready)
+		c.ready.signal()
 	}
 	if solicited && c.waking > 0 {
-		c.signalSolicited()
+		c.solicited.signal()
 	}
 	return n
 }
@@ -284,27 +282,18 @@ func (c *CompletionQueue) complete(done Completion) {
 	} else {
 		c.push(&done, wakes)
 	}
-	signal(c.ready)
+	c.ready.signal()
 	if wakes {
-		c.signalSolicited()
+		c.solicited.signal()
 	}
 }
 
-// sleeper returns the channel on which a WaitSolicited sleeps. A caller that looks for Completions
-// after that misses none.
-func (c *CompletionQueue) sleeper() chan struct{} {
-	if c.solicited.Load() == nil {
-		made := make(chan struct{}, 1)
-		c.solicited.CompareAndSwap(nil, &made)
+// sleeper returns what a consumer sleeps on.
+func (c *CompletionQueue) sleeper(solicited bool) *lazyChan {
+	if solicited {
+		return &c.solicited
 	}
-	return *c.solicited.Load()
-}
-
-// signalSolicited wakes a WaitSolicited, if there may be one.
-func (c *CompletionQueue) signalSolicited() {
-	if s := c.solicited.Load(); s != nil {
-		signal(*s)
-	}
+	return &c.ready
 }
 
 // push appends an entry to the ring. wakes says whether the Completion ends a WaitSolicited.
@@ -340,6 +329,30 @@ func (c *CompletionQueue) growLocked() {
 	n := copy(longer, c.entries[c.head:])
 	copy(longer[n:], c.entries[:c.head])
 	c.entries, c.head = longer, 0
+}
+
+// A lazyChan is a channel of capacity 1 that is made when the first consumer wants to wait for it.
+type lazyChan struct{ c atomic.Pointer[chan struct{}] }
+
+// get returns the channel, and whether this call has made it. What was signalled before that is
+// lost, so the caller then looks for it.
+func (l *lazyChan) get() (c chan struct{}, made bool) {
+	p := l.c.Load()
+	if p == nil {
+		c := make(chan struct{}, 1)
+		if l.c.CompareAndSwap(nil, &c) {
+			return c, true
+		}
+		p = l.c.Load()
+	}
+	return *p, false
+}
+
+// signal sends a value on the channel, if it is made and holds none.
+func (l *lazyChan) signal() {
+	if p := l.c.Load(); p != nil {
+		signal(*p)
+	}
 }
 
 // signal sends a value on a channel of capacity 1 unless the channel already holds one.

@@ -464,16 +464,17 @@ func TestOneSignalWakesAll(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				ready, solicited := c.ready, c.sleeper()
+				ready, _ := c.ready.get()
+				solicited, _ := c.solicited.get()
 				nobody := make(chan struct{}, 1)
-				c.ready = make(chan struct{}, 1)
-				c.solicited.Store(&nobody)
+				c.ready.c.Store(&nobody)
+				c.solicited.c.Store(&nobody)
 				for range 4 * n {
 					c.reserve()
 					c.complete(Completion{Solicited: true})
 				}
-				c.ready = ready
-				c.solicited.Store(&solicited)
+				c.ready.c.Store(&ready)
+				c.solicited.c.Store(&solicited)
 				signal(ready)
 				signal(solicited)
 				synctest.Wait()
@@ -488,5 +489,33 @@ func TestOneSignalWakesAll(t *testing.T) {
 				wg.Wait()
 			})
 		})
+	}
+}
+
+// A consumer that asks for the channel of Ready for the first time while Completions wait finds a
+// value there, and one that asks while the queue is empty finds none before the next Completion.
+func TestReadyIsMadeLate(t *testing.T) {
+	for _, depth := range []int{1, 4} {
+		c := NewCompletionQueue(depth)
+		c.reserve()
+		c.complete(Completion{ID: 1})
+		select {
+		case <-c.Ready():
+		default:
+			t.Errorf("depth %d: a Completion waits, and Ready has no value", depth)
+		}
+		c = NewCompletionQueue(depth)
+		select {
+		case <-c.Ready():
+			t.Errorf("depth %d: the queue is empty, and Ready has a value", depth)
+		default:
+		}
+		c.reserve()
+		c.complete(Completion{ID: 2})
+		select {
+		case <-c.Ready():
+		default:
+			t.Errorf("depth %d: no value after a Completion", depth)
+		}
 	}
 }

@@ -274,7 +274,7 @@ var rdmapFaults = []Fault{
 		New:     "",
 		Package: "rdmap", Tests: "^TestExactlyOneCompletion$"},
 	{Name: "Poll wakes nobody for what it leaves", File: "rdmap/completion.go",
-		Old:     "	if c.n.Load() > 0 {\n		signal(c.ready)\n	}\n",
+		Old:     "	if c.n.Load() > 0 {\n		c.ready.signal()\n	}\n",
 		New:     "",
 		Package: "rdmap", Tests: "^TestReadyIsRearmedByPoll$"},
 	{Name: "a cancelled request counted as sent", File: "rdmap/sendqueue.go",
