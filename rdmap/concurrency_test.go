@@ -455,7 +455,7 @@ func TestEndDuringInvalidate(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestEntriesMoveOnToOtherQPs(t *testing.T) {
-	const reads = 4 * keptEntries // so that some entries go back to the pool of all QPs
+	const reads = 32
 	memory := make([]byte, 8)
 	other := newPair(t, params{depth: reads})
 	for range 100 {

@@ -19,7 +19,6 @@ import (
 // done and nobody refers to its memory.
 type sendQueue struct {
 	ring  []*sendEntry // has as many places as were ever needed at a time, a power of two
-	free  []*sendEntry // up to keptEntries unused entries; the others are in sendEntries
 	depth uint64       // the maximum number of requests
 	head  uint64
 	sent  uint64
@@ -89,7 +88,7 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	if s.tail-s.head == uint64(len(s.ring)) {
 		s.grow()
 	}
-	e := s.take()
+	e := sendEntries.Get().(*sendEntry)
 	*s.place(s.tail) = e
 	s.tail++
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
@@ -123,34 +122,10 @@ func (s *sendQueue) grow() {
 	s.ring = longer
 }
 
-// keptEntries is the maximum number of unused entries that a queue keeps, so that it need not ask
-// sendEntries for each request.
-const keptEntries = 8
-
-// sendEntries holds the entries that queues no longer need, so that a connection that becomes idle
-// takes little memory again.
+// sendEntries holds the entries that no queue needs. No queue keeps unused ones of its own: an idle
+// connection takes less memory, and among many connections the entry that was used last is in the
+// CPU's cache.
 var sendEntries = sync.Pool{New: func() any { return new(sendEntry) }}
-
-// take returns an entry for a request.
-func (s *sendQueue) take() *sendEntry {
-	n := len(s.free)
-	if n == 0 {
-		return sendEntries.Get().(*sendEntry)
-	}
-	e := s.free[n-1]
-	s.free = s.free[:n-1]
-	return e
-}
-
-// putBack takes back the entry of a finished request.
-func (s *sendQueue) putBack(e *sendEntry) {
-	*e = sendEntry{}
-	if len(s.free) < keptEntries {
-		s.free = append(s.free, e)
-	} else {
-		sendEntries.Put(e)
-	}
-}
 
 // setPiece makes b the whole payload of the message.
 func (e *sendEntry) setPiece(b []byte) {
@@ -344,7 +319,8 @@ func (s *sendQueue) retire(q *QP) {
 		}
 		e.complete(q)
 		*s.place(s.head) = nil
-		s.putBack(e)
+		*e = sendEntry{}
+		sendEntries.Put(e)
 		s.head++
 		s.sent, s.next = max(s.sent, s.head), max(s.next, s.head)
 	}

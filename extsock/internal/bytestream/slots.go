@@ -25,16 +25,14 @@ type slot struct {
 // MaxSlots bounds the messages that are posted at a time.
 const MaxSlots = 256
 
-// keptSlots is how many slots an idle stream keeps. Further ones go back to spareSlots.
-const keptSlots = 8
-
-// spareSlots holds the slots that streams needed while many messages were posted.
+// spareSlots holds the slots that no stream needs. No stream keeps unused ones of its own: an idle
+// connection takes less memory, and among many connections the slot that was used last is in the
+// CPU's cache.
 var spareSlots = sync.Pool{New: func() any { return new(slot) }}
 
 // slots is a ring of the messages posted, from head to tail.
 type slots struct {
 	ring []*slot
-	free []*slot // at most keptSlots
 	head uint64
 	tail uint64
 }
@@ -51,9 +49,7 @@ func (s *slots) at(id uint64) *slot { return *s.place(id) }
 // Next prepared.
 func (s *slots) next() *slot {
 	e := s.place(s.tail)
-	if n := len(s.free); *e == nil && n > 0 {
-		*e, s.free = s.free[n-1], s.free[:n-1]
-	} else if *e == nil {
+	if *e == nil {
 		*e = spareSlots.Get().(*slot)
 	}
 	return *e
@@ -64,11 +60,7 @@ func (s *slots) retire() {
 	for ; s.head < s.tail && s.at(s.head).done; s.head++ {
 		e := s.place(s.head)
 		**e = slot{}
-		if len(s.free) < keptSlots {
-			s.free = append(s.free, *e)
-		} else {
-			spareSlots.Put(*e)
-		}
+		spareSlots.Put(*e)
 		*e = nil
 	}
 }
