@@ -45,14 +45,14 @@ type ReceiverConfig struct {
 type Receiver struct {
 	config ReceiverConfig
 
-	next     uint64 // the segments below this stream offset have been checked
-	tagged   taggedMessage
-	untagged [numQueues]untaggedMessage
-	early    []earlySegment // placed before their turn; their offsets rise and are at least next
-
+	next   uint64         // the segments below this stream offset have been checked
+	early  []earlySegment // placed before their turn; their offsets rise and are at least next
 	ready  deliveries
 	failed failure
 	err    error // failed.err, once all messages before the failure are delivered
+
+	untagged [numQueues]untaggedMessage // QNSend, the busiest one, is the first
+	tagged   taggedMessage
 }
 
 // A failure is the segment that ended the stream.

@@ -21,20 +21,22 @@ import (
 // mode. From then on it carries RDMA over the same TCP connection. Its methods may be called from
 // any goroutine.
 type Conn struct {
+	// What each Read and Write uses is at the beginning.
+	startup *startup.Handshake // the phase that the connection has reached
+	closed  *wait.Latch        // startup sets it when the connection is closed
+	verbs   verbs              // see endpoint
+	taps    observe.Taps
+
+	readDeadline  wait.Deadline
+	writeDeadline wait.Deadline
+
 	stream    toe.Stream
 	under     net.Conn // the net.Conn that the stream was made from, or the stream itself
 	tcp       net.Conn // the connection with the settings of TCP: under, or the one below TLS
 	cfg       *Config  // guarded by mu; an option sets a changed copy; fixed once a switch begins
 	initiator bool
-	taps      observe.Taps
 	trace     *observe.Trace
 	door      *startup.Door // of the Listener that accepted the connection; nil: none
-
-	readDeadline  wait.Deadline
-	writeDeadline wait.Deadline
-
-	startup *startup.Handshake // the phase that the connection has reached
-	closed  *wait.Latch        // startup sets it when the connection is closed
 
 	// peer is what startup learned about the peer. The Peer that it points to never changes. Before
 	// startup it is the zero Peer.
@@ -52,8 +54,6 @@ type Conn struct {
 	resetTold   atomic.Bool // a call has already returned the peer's reset as its error
 
 	verbsOnce sync.Once
-	verbs     verbs // see endpoint
-
 }
 
 var _ net.Conn = (*Conn)(nil)

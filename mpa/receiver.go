@@ -30,10 +30,9 @@ type Receiver struct {
 	buf   []byte
 	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
 	off   uint64 // stream offset of buf[r], where an FPDU begins
-	early early
-
 	ulpdu ULPDU
 	err   *Error // the first error, which ends the direction; nil if there is none
+	early early
 }
 
 // NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It

@@ -85,21 +85,11 @@ func (s State) String() string {
 // waits, with one exception: a call that gives memory back waits while a segment is being copied
 // into that memory.
 type QP struct {
-	cfg    Config
-	queues [4]*ddp.Queue // by QN; Start makes all except the queue of the Sends
-
-	admission admission // the messages that the stream accepts; set by Start
-
-	msg      ddp.Message // the message given out last; the transmit token guards it
-	incoming response    // the answer to the request being checked; Handle's goroutine owns it
-	heard    bool        // a message has been handled; the same goroutine owns it
-
-	initiator bool // of MPA startup; set by Start
-
-	sendBell doorbell // hangs in SendCQ after TransmitLater
-	recvBell doorbell // and this one in RecvCQ
-
-	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
+	// The fields that each Send touches stand together.
+	msg       ddp.Message // the message given out last; the transmit token guards it
+	heard     bool        // a message has been handled; Handle's goroutine owns it
+	initiator bool        // of MPA startup; set by Start
+	admission admission   // the messages that the stream accepts; set by Start
 
 	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
 	peerDone  atomic.Bool   // a copy of peerClosed, for the same reason
@@ -111,12 +101,23 @@ type QP struct {
 	err error // +checklocks:mu
 	// nothing more arrives from the peer
 	peerClosed bool      // +checklocks:mu
-	ird        int       // +checklocks:mu
 	ord        int       // +checklocks:mu
 	sq         sendQueue // +checklocks:mu
-	rq         recvQueue // +checklocks:mu
-	responder  responder // +checklocks:mu
 	output     output    // +checklocks:mu
+	responder  responder // +checklocks:mu
+
+	cfg Config // QPNum is used by each Completion
+
+	rq  recvQueue // +checklocks:mu
+	ird int       // +checklocks:mu
+
+	queues   [4]*ddp.Queue // by QN; Start makes all except the queue of the Sends
+	incoming response      // the answer to the request being checked; Handle's goroutine owns it
+
+	sendBell doorbell // hangs in SendCQ after TransmitLater
+	recvBell doorbell // and this one in RecvCQ
+
+	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 }
 
 // NewQP returns a QP in StateIdle. PostRecv may be called at once.

@@ -43,26 +43,29 @@ type sysConn interface {
 
 // A socket is what a stream has besides the methods of its net.Conn, whatever the protocol.
 type socket struct {
-	conn    sysConn
-	raw     syscall.RawConn // of the same connection
-	network string          // for errors
-
-	// The methods that RawConn calls. They are made into functions once, so that passing them costs
-	// no allocation.
-	readFunc, roomFunc    func(fd uintptr) bool
-	pendingFunc, emssFunc func(fd uintptr)
+	// What each read and write uses is at the beginning.
+	raw      syscall.RawConn // of conn
+	readFunc func(fd uintptr) bool
 
 	// Only the reader uses these. There is one reader at a time.
 	off          uint64     // bytes that ReadSegment has read
 	lender       toe.Lender // for tryRead, during ReadSegment
 	patience     patience
+	readN        int    // from tryRead
+	readErr      error  // from tryRead
 	short        bool   // the last read brought few bytes
 	late         bool   // the last ReadSegment that looked found nothing, and waited
 	looked       bool   // this ReadSegment has looked
-	readN        int    // from tryRead
-	readErr      error  // from tryRead
 	pendingCount uint32 // from countPending
 	pendingErr   error  // from countPending
+
+	conn    sysConn
+	network string // for errors
+
+	// These and readFunc are the methods that RawConn calls. They are made into functions once, so
+	// that passing them costs no allocation.
+	roomFunc              func(fd uintptr) bool
+	pendingFunc, emssFunc func(fd uintptr)
 
 	// Only the writer uses these. There is one writer at a time.
 	room    [1]unix.PollFd // for pollRoom

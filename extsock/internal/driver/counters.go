@@ -10,10 +10,14 @@ import (
 // Counters holds the counts of one connection, or of several. Any goroutine may read them. No count
 // ever decreases.
 type Counters struct {
-	Sent, Received Traffic
+	retired   atomic.Bool // the counts have been added to live.ended
+	readAtEnd [2]uint64   // the parts of Copied and Direct that live.ended has; guarded by live.mu
 
 	// bytes that arrived before a Read waited for them, and bytes that a waiting Read got
 	Copied, Direct atomic.Uint64
+
+	Sent, Received Traffic
+
 	// Writes that waited for credits, and short Writes that went out with an earlier Write
 	Stalls, Combined     atomic.Uint64
 	Offers, Rendezvous   atomic.Uint64 // rendezvous, and the bytes that they placed
@@ -24,9 +28,6 @@ type Counters struct {
 	Early, EarlyOctets, EnginePlaced atomic.Uint64
 	// connections that ended because of IdleTimeout, and because of WriteTimeout
 	IdleTimeouts, WriteLimits atomic.Uint64
-
-	retired   atomic.Bool // the counts have been added to live.ended
-	readAtEnd [2]uint64   // the parts of Copied and Direct that live.ended has; guarded by live.mu
 }
 
 // Traffic counts the traffic of one way.

@@ -22,11 +22,9 @@ import (
 // The methods in this file are for the goroutine with the receive role, except close and closeRead.
 // The methods of a Read are in reader.go.
 type inbox struct {
-	framed bool          // messages carry the header of the byte stream
-	size   int           // the maximum length of a message in bytes, with that header
-	ready  chan struct{} // capacity 1: the waiting Read has something
-	turn   chan struct{} // capacity 1: a Read has returned, so the next Read may begin
-	queued atomic.Bool   // more than one Read has waited at a time
+	framed bool        // messages carry the header of the byte stream
+	size   int         // the maximum length of a message in bytes, with that header
+	queued atomic.Bool // more than one Read has waited at a time
 
 	look   atomic.Uint32 // what other goroutines look at without the lock; see unlock
 	window atomic.Int64  // a copy of memory.window.Now: the credits of a byte stream's peer
@@ -34,8 +32,7 @@ type inbox struct {
 	placing placing // the receive role guards it
 	held    bool    // a Read with the receive role holds mu; the receive role guards it
 
-	mu     locks.Mutex[locks.Inbox]
-	placed sync.Cond // of mu: direct has become false
+	mu locks.Mutex[locks.Inbox]
 	// the maximum number of messages
 	depth int // +checklocks:mu
 	// messages bound or unread
@@ -60,7 +57,11 @@ type inbox struct {
 	// the present message waits for memory, in message mode
 	short bool // +checklocks:mu
 	// the present message waits in the receive buffer for the next Read, in a byte stream
-	paused bool // +checklocks:mu
+	paused bool      // +checklocks:mu
+	placed sync.Cond // of mu: direct has become false
+
+	ready chan struct{} // capacity 1: the waiting Read has something
+	turn  chan struct{} // capacity 1: a Read has returned, so the next Read may begin
 }
 
 // A placing is the present message: the message that DDP is placing.

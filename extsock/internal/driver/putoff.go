@@ -20,11 +20,11 @@ import (
 // to be so too, and its first Work Request waits already. So a program that posts one Work Request
 // at a time never waits.
 type putOff struct {
-	begin time.Time
-	last  atomic.Int64 // when the last Post ended, in ns after begin
+	count atomic.Int32 // Work Requests that wait
 	run   atomic.Int32 // the number of Posts in this burst
 	prev  atomic.Int32 // the number of Posts in the burst before
-	count atomic.Int32 // Work Requests that wait
+	begin time.Time
+	last  atomic.Int64 // when the last Post ended, in ns after begin
 	bytes atomic.Int64 // of their payload
 
 	armed atomic.Bool // the net is set
