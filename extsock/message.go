@@ -18,5 +18,5 @@ func (c *Conn) writeDDP(p []byte) (int, error) {
 			return 0, errMessageLength
 		}
 	}
-	return d.Write(p, c.writeDeadline.Done())
+	return d.Write(p, &c.writeDeadline)
 }

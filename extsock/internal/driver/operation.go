@@ -58,12 +58,12 @@ func (d *Driver) awaitAnswer(op rdmap.WorkOp) {
 	}
 }
 
-// Write is Conn.Write in DDP mode. over is closed when its deadline passes.
-func (d *Driver) Write(b []byte, over <-chan struct{}) (int, error) {
+// Write is Conn.Write in DDP mode. limit is its deadline; nil means none.
+func (d *Driver) Write(b []byte, limit *wait.Deadline) (int, error) {
 	if d.writer != nil {
-		return d.writer.write(b, over)
+		return d.writer.write(b, limit)
 	}
-	return d.writeMessage(b, over)
+	return d.writeMessage(b, limit.Done())
 }
 
 // writeMessage sends b as one message.

@@ -27,14 +27,14 @@ func newStreamWriter(d *Driver) *streamWriter {
 }
 
 // write is Driver.Write in stream mode.
-func (w *streamWriter) write(p []byte, over <-chan struct{}) (n int, err error) {
+func (w *streamWriter) write(p []byte, limit *wait.Deadline) (n int, err error) {
 	switch {
-	case wait.IsClosed(over):
+	case limit.HasPassed():
 		return 0, os.ErrDeadlineExceeded
 	case len(p) < bytestream.Combine, len(p) <= bytestream.CombineInBurst && w.isQuick():
-		return w.writeShort(p, over)
+		return w.writeShort(p, limit)
 	}
-	n, err = w.writeOwn(p, over)
+	n, err = w.writeOwn(p, limit.Done())
 	if err == nil && len(p) <= bytestream.CombineInBurst {
 		w.wrote.Store(int64(time.Since(w.began)))
 	}
@@ -133,7 +133,7 @@ func (w *streamWriter) mayOffer() bool {
 
 // writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
 // under way from then on, as a long one is, and waits. p is short, or belongs to a burst.
-func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err error) {
+func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (n int, err error) {
 	gap := time.Duration(math.MaxInt64)
 	answers := w.d.bytes.heard.Load() // then p is in no burst, and the time does not matter
 	if !answers {
@@ -144,13 +144,13 @@ func (w *streamWriter) writeShort(p []byte, over <-chan struct{}) (n int, err er
 		defer wait.Wake(w.turn) // a third one may wait behind this one
 	}
 	for busy {
-		if err := w.awaitTurn(over); err != nil {
+		if err := w.awaitTurn(limit.Done()); err != nil {
 			return 0, err
 		}
 		n, busy, err = w.append(p, gap, false)
 	}
 	if err == nil && n < len(p) {
-		n, err = w.appendRest(p, n, over)
+		n, err = w.appendRest(p, n, limit.Done())
 	}
 	if err == nil && !answers {
 		w.wrote.Store(int64(time.Since(w.began)))

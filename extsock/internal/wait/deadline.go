@@ -8,7 +8,7 @@ import (
 )
 
 // A Deadline is a point in time that goroutines can wait for with a select, and that can move while
-// they wait. The zero value is no deadline. A Read or Write that only looks at its deadline takes
+// they wait. The zero value is no deadline, and so is nil for Done and HasPassed. A Read or Write that only looks at its deadline takes
 // no lock: Set and Stop take it, and Done takes it once.
 type Deadline struct {
 	// expired is closed when the deadline has passed, and replaced when the deadline moves after
@@ -76,8 +76,12 @@ func (d *Deadline) Stop() {
 	d.armed, d.timer = false, nil
 }
 
-// Done returns a channel that is closed once the deadline has passed.
+// Done returns a channel that is closed once the deadline has passed. A goroutine that does not wait
+// calls HasPassed instead, because a channel is memory of its own.
 func (d *Deadline) Done() <-chan struct{} {
+	if d == nil {
+		return nil
+	}
 	if c := d.expired.Load(); c != nil {
 		return *c
 	}
@@ -100,7 +104,7 @@ func (d *Deadline) expiredLocked() chan struct{} {
 }
 
 // HasPassed reports whether the deadline has passed.
-func (d *Deadline) HasPassed() bool { return d.limited.Load() && IsClosed(d.Done()) }
+func (d *Deadline) HasPassed() bool { return d != nil && d.limited.Load() && IsClosed(d.Done()) }
 
 // IsClosed reports whether c is closed. Nothing may be sent to c.
 func IsClosed(c <-chan struct{}) bool {
