@@ -161,7 +161,7 @@ func (r *Receiver) placeEarly(end uint64) {
 	n := 0
 	for ; n < len(r.early) && r.early[n].off < end; n++ {
 		e := &r.early[n]
-		r.place(segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
+		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
 }

@@ -108,7 +108,8 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return errRsvdULPChanged
 	}
 	if !m.begun {
-		m.Message = Message{RsvdULP: h.RsvdULP, RsvdULP32: h.RsvdULP32, QN: h.QN, MSN: h.MSN, Bound: m.isBound}
+		m.Message = Message{} // a literal of all fields would be made on the stack and copied
+		m.RsvdULP, m.RsvdULP32, m.QN, m.MSN, m.Bound = h.RsvdULP, h.RsvdULP32, h.QN, h.MSN, m.isBound
 		m.begun = true
 		m.inMessage = r.config.InMessage(h.RsvdULP, h.QN)
 	}

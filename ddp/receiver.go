@@ -133,11 +133,11 @@ func (r *Receiver) Place(off uint64, ulpdu []byte) {
 		return
 	}
 	n := min(headerLen(ulpdu), len(ulpdu))
-	r.place(segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
+	r.place(&segment{off: off, header: ulpdu[:n], payload: ulpdu[n:], length: len(ulpdu)})
 }
 
 // place checks the next segment of the stream completely before it places the first byte.
-func (r *Receiver) place(s segment) {
+func (r *Receiver) place(s *segment) {
 	r.next = s.off + 1
 	// "DDP MUST silently drop any subsequent incoming DDP Segments." (RFC 5041 §7.1)
 	if r.failed.err != nil {
@@ -145,12 +145,12 @@ func (r *Receiver) place(s segment) {
 	}
 	var err error
 	if IsTagged(s.header) {
-		err = r.placeTagged(&s)
+		err = r.placeTagged(s)
 	} else {
-		err = r.placeUntagged(&s)
+		err = r.placeUntagged(s)
 	}
 	if err != nil {
-		r.failed = failure{err: segmentError(&s, err), off: s.off}
+		r.failed = failure{err: segmentError(s, err), off: s.off}
 	}
 }
 

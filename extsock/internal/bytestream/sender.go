@@ -25,22 +25,22 @@ type Sender struct {
 	// pending holds the messages of copied Writes that are not posted, the oldest first. Each
 	// begins with room for a header, and has its credit.
 	pending []*bufpool.Chunk
-	copies  int   // messages of copied Writes that are not completed
-	write   write // the long Write under way
-	own     int   // messages with a Write's own memory that are posted and not completed
-	offer   offering
+	copies  int // messages of copied Writes that are not completed
+	own     int // messages with a Write's own memory that are posted and not completed
+	slots   slots
 
-	hasGrant bool         // toGrant is to be sent
-	toGrant  rdmap.Handle // the answer to the peer's offer
+	closed   bool   // nothing more will be written
+	fin      bool   // the end of the stream is posted
+	full     bool   // the send queue was full
+	stalled  bool   // data waits for credits
+	hasGrant bool   // toGrant is to be sent
+	ready    output // what Next has prepared
 
-	closed  bool // nothing more will be written
-	fin     bool // the end of the stream is posted
-	full    bool // the send queue was full
-	stalled bool // data waits for credits
-
-	slots  slots
-	ready  output // what Next has prepared
 	counts Counts
+	offer  offering
+	write  write // the long Write under way
+
+	toGrant rdmap.Handle // the answer to the peer's offer
 }
 
 // Counts is the counts of a Sender.
@@ -56,13 +56,13 @@ type Counts struct {
 // credits.
 func NewSender(credits, maxMessage, window int) *Sender {
 	s := &Sender{longest: maxMessage - HeaderLen, granted: credits, credits: credits, window: window}
-	s.slots.ring = make([]*slot, min(2*credits, MaxSlots))
+	s.slots.depth = min(2*credits, MaxSlots)
 	return s
 }
 
 // Slots returns how many messages may be posted at a time: the depth of the completion queue that
 // the driver needs.
-func (s *Sender) Slots() int { return len(s.slots.ring) }
+func (s *Sender) Slots() int { return s.slots.depth }
 
 // Longest returns the most bytes of data that one message holds.
 func (s *Sender) Longest() int { return s.longest }

@@ -32,15 +32,16 @@ var spareSlots = sync.Pool{New: func() any { return new(slot) }}
 
 // slots is a ring of the messages posted, from head to tail.
 type slots struct {
-	ring []*slot
-	head uint64
-	tail uint64
+	ring  []*slot // has as many places as were ever needed at a time, a power of two
+	depth int     // the maximum number of messages posted
+	head  uint64
+	tail  uint64
 }
 
-func (s *slots) isFull() bool  { return s.tail-s.head >= uint64(len(s.ring)) }
+func (s *slots) isFull() bool  { return s.tail-s.head >= uint64(s.depth) }
 func (s *slots) isEmpty() bool { return s.tail == s.head }
 
-func (s *slots) place(id uint64) **slot { return &s.ring[id%uint64(len(s.ring))] }
+func (s *slots) place(id uint64) **slot { return &s.ring[id&uint64(len(s.ring)-1)] }
 
 // at returns the slot of a message that is posted.
 func (s *slots) at(id uint64) *slot { return *s.place(id) }
@@ -48,11 +49,24 @@ func (s *slots) at(id uint64) *slot { return *s.place(id) }
 // next returns the slot of the next message, for which there is room. It may hold what an earlier
 // Next prepared.
 func (s *slots) next() *slot {
+	if s.tail-s.head == uint64(len(s.ring)) {
+		s.grow()
+	}
 	e := s.place(s.tail)
 	if *e == nil {
 		*e = spareSlots.Get().(*slot)
 	}
 	return *e
+}
+
+// grow doubles the length of the ring. An idle connection has sent few messages at a time, so its ring
+// is short.
+func (s *slots) grow() {
+	before := s.ring
+	s.ring = make([]*slot, max(2*len(before), 4))
+	for id := s.head; id < s.tail; id++ {
+		*s.place(id) = before[id&uint64(len(before)-1)]
+	}
 }
 
 // retire frees the slots of the oldest messages, as far as they are done.

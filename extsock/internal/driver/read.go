@@ -35,12 +35,8 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, er
 	silent := d.silent.IsSet()
 	found, t := in.begin(b)
 	if found == behind {
-		select {
-		case <-in.turn:
-			return 0, true, nil
-		case <-limit.Done():
-			return 0, false, os.ErrDeadlineExceeded
-		}
+		err := in.awaitTurn(limit)
+		return 0, err == nil, err
 	}
 	defer in.nextTurn()
 	switch {
@@ -77,14 +73,7 @@ func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
 		if drove, result = d.drive(limit); drove {
 			continue
 		}
-		select {
-		case <-in.ready:
-		case <-d.role.offer:
-		case <-d.silent.Done():
-		case <-d.cfg.Closed.Done():
-		case <-limit.Done():
-			err = os.ErrDeadlineExceeded
-		}
+		err = d.sleep(limit)
 	}
 	d.role.endWait(began)
 	if !result.over {
@@ -95,6 +84,24 @@ func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
 		err = nil
 	}
 	return result, err
+}
+
+// sleep waits until await must look again. The error is that of the deadline.
+//
+// It is a function of its own because a select takes much of the stack, and a Read that receives
+// does not need it: the lines of its goroutine's stack are what a message has to fetch from memory.
+//
+//go:noinline
+func (d *Driver) sleep(limit *wait.Deadline) error {
+	select {
+	case <-d.in.ready:
+	case <-d.role.offer:
+	case <-d.silent.Done():
+	case <-d.cfg.Closed.Done():
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
+	}
+	return nil
 }
 
 // roomFor notes that Read has freed so many buffers, and that the peer of a byte stream gets its

@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"os"
+
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -62,6 +64,18 @@ func (in *inbox) begin(p []byte) (outcome, taking) {
 func (in *inbox) nextTurn() {
 	if in.queued.Load() {
 		wait.Wake(in.turn)
+	}
+}
+
+// awaitTurn waits until the Read before has returned. The error is that of the deadline.
+//
+//go:noinline
+func (in *inbox) awaitTurn(limit *wait.Deadline) error {
+	select {
+	case <-in.turn:
+		return nil
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
 	}
 }
 

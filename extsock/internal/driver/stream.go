@@ -18,23 +18,16 @@ import (
 // guards the state of both directions, and keeps copies of it for goroutines that look without a
 // lock.
 type byteStream struct {
-	rx       bytestream.Receiver // the receive role guards it
-	cq       *rdmap.CompletionQueue
-	first    *rdmap.CompletionQueue // of depth 1, so it takes no lock
-	room     chan struct{}          // capacity 1: the Write under way looks again
-	register func(p []byte) (*ddp.Region, error)
-	count    *Counters
-	trace    *observe.Trace
+	rx    bytestream.Receiver    // the receive role guards it
+	first *rdmap.CompletionQueue // of depth 1, so it takes no lock
 
 	heard   atomic.Bool // data has come since the last Write that may be part of a burst
 	due     atomic.Bool // tx has output
 	waiting atomic.Bool // tx waits for Completions
 
 	mu locks.Mutex[locks.ByteStream]
-	tx *bytestream.Sender // +checklocks:mu
 	// why nothing can be written any more
-	writeErr error             // +checklocks:mu
-	request  rdmap.WorkRequest // +checklocks:mu
+	writeErr error // +checklocks:mu
 	// the ID of the last request that has the queue first
 	firstID uint64           // +checklocks:mu
 	burst   bytestream.Burst // +checklocks:mu
@@ -46,6 +39,14 @@ type byteStream struct {
 	paid bool // +checklocks:mu
 	// what count has of tx
 	counted bytestream.Counts // +checklocks:mu
+	tx      bytestream.Sender // +checklocks:mu
+	request rdmap.WorkRequest // +checklocks:mu
+
+	cq       *rdmap.CompletionQueue
+	room     chan struct{} // capacity 1: the Write under way looks again
+	register func(p []byte) (*ddp.Region, error)
+	count    *Counters
+	trace    *observe.Trace
 }
 
 // A StreamConfig is what a byte stream is made of.
@@ -60,7 +61,7 @@ type StreamConfig struct {
 func newByteStream(d *Driver, cfg *StreamConfig) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(d.in.window.Load()))
 	return &byteStream{
-		tx: tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
+		tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
 		register: cfg.Register, count: &d.count, trace: d.cfg.Trace,
 	}
 }

@@ -26,7 +26,7 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	for i := range rounds {
 		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
-		p := &Driver{in: in, cfg: Config{Closed: &closed}, bytes: &byteStream{tx: bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p := &Driver{in: in, cfg: Config{Closed: &closed}, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(Counters)}}
 		p.silent.Init()
 		p.role.holder.Store(roleHome)
 		inboxes[i] = in

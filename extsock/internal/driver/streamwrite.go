@@ -133,7 +133,7 @@ func (w *streamWriter) mayOffer() bool {
 
 // writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
 // under way from then on, as a long one is, and waits. p is short, or belongs to a burst.
-func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (n int, err error) {
+func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (int, error) {
 	gap := time.Duration(math.MaxInt64)
 	answers := w.d.bytes.heard.Load() // then p is in no burst, and the time does not matter
 	if !answers {
@@ -141,19 +141,25 @@ func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (n int, err er
 	}
 	n, busy, err := w.append(p, gap, false)
 	if busy { // another Write is under way
-		defer wait.Wake(w.turn) // a third one may wait behind this one
-	}
-	for busy {
-		if err := w.awaitTurn(limit.Done()); err != nil {
-			return 0, err
-		}
-		n, busy, err = w.append(p, gap, false)
+		n, err = w.appendInTurn(p, gap, limit.Done())
 	}
 	if err == nil && n < len(p) {
 		n, err = w.appendRest(p, n, limit.Done())
 	}
 	if err == nil && !answers {
 		w.wrote.Store(int64(time.Since(w.began)))
+	}
+	return n, err
+}
+
+// appendInTurn waits until no other Write is under way, and then is append.
+func (w *streamWriter) appendInTurn(p []byte, gap time.Duration, over <-chan struct{}) (n int, err error) {
+	defer wait.Wake(w.turn) // a third Write may wait behind this one
+	for busy := true; busy; {
+		if err := w.awaitTurn(over); err != nil {
+			return 0, err
+		}
+		n, busy, err = w.append(p, gap, false)
 	}
 	return n, err
 }

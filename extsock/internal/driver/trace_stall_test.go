@@ -29,7 +29,7 @@ func TestTraceStall(t *testing.T) {
 
 // stall makes a Write wait for credits.
 func stall(trace *observe.Trace) {
-	s := &byteStream{tx: bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
+	s := &byteStream{tx: *bytestream.NewSender(bytestream.Reserve, 512, 8), count: new(Counters), trace: trace}
 	s.mu.Lock()
 	s.tx.Append([]byte("x"), 1)
 	s.unlock()
