@@ -33,23 +33,23 @@ import (
 // The fields that each message touches stand together, here and in the types of the fields. With
 // many connections most of the time of a message is spent waiting for their cache lines.
 type Driver struct {
-	stream toe.Stream    // from cfg
-	qp     *rdmap.QP     // from cfg
-	in     *inbox        // messages that wait for Read; nil if the application posts the buffers
-	bytes  *byteStream   // nil in message mode
-	writer *streamWriter // nil in message mode
-	silent wait.Latch    // nothing more will arrive; goroutines wait on it for intakeOver
+	stream toe.Stream  // from cfg
+	qp     *rdmap.QP   // from cfg
+	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
+	bytes  *byteStream // nil in message mode
+	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
 
-	rx    rx // the receive role guards it
-	role  role
-	tx    tx // the transmit token guards it
-	count Counters
-	freed wait.Signal // Work Requests have completed, so a queue may have room
-	later putOff      // what Post does not send at once
-	cfg   Config
-	life  life
-	bound readBound
-	idle  idle
+	rx     rx // the receive role guards it
+	role   role
+	tx     tx // the transmit token guards it
+	count  Counters
+	writer streamWriter // in stream mode
+	freed  wait.Signal  // Work Requests have completed, so a queue may have room
+	later  putOff       // what Post does not send at once
+	cfg    Config
+	life   life
+	bound  readBound
+	idle   idle
 
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
@@ -213,7 +213,7 @@ func New(cfg Config) *Driver {
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
 			d.bytes = newByteStream(d, r.Stream)
-			d.writer = newStreamWriter(d)
+			d.writer.init(d)
 		}
 		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}

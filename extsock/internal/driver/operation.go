@@ -60,7 +60,7 @@ func (d *Driver) awaitAnswer(op rdmap.WorkOp) {
 
 // Write is Conn.Write in DDP mode. limit is its deadline; nil means none.
 func (d *Driver) Write(b []byte, limit *wait.Deadline) (int, error) {
-	if d.writer != nil {
+	if d.bytes != nil {
 		return d.writer.write(b, limit)
 	}
 	return d.writeMessage(b, limit.Done())

@@ -22,8 +22,8 @@ type streamWriter struct {
 	known  knownCrossover
 }
 
-func newStreamWriter(d *Driver) *streamWriter {
-	return &streamWriter{d: d, turn: make(chan struct{}, 1), began: time.Now()}
+func (w *streamWriter) init(d *Driver) {
+	w.d, w.turn, w.began = d, make(chan struct{}, 1), time.Now()
 }
 
 // write is Driver.Write in stream mode.
