@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"toe/kernel":            {"toe", "toe/netconn"},
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/engine":     {},
+	"toe/usertcp":           {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/toetest":           {"toe"},
 	"toe/tun":               {},
 	"mpa":                   {"mpa/internal/crc32c"},
@@ -110,6 +111,7 @@ var door = map[string][]string{
 	// mpa/internal/crc32c needs only its package cpu.
 	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},
+	"gvisor.dev/gvisor":                 {"toe/usertcp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},
 	"github.com/schollz/progressbar/v3": {"cmd/rddp"},
 }

@@ -22,6 +22,7 @@
 //   - toe/kernel: the operating system's TCP and its unix sockets.
 //   - toe/simtoe: an in-memory engine that splits, delays, cuts and reorders from a seed, for
 //     tests.
+//   - toe/usertcp: gVisor's TCP in user space, over a link that carries IP packets.
 //   - toe/netconn: any other net.Conn: TLS, net.Pipe, SSH channels.
 //
 // A [Backend] is a value that is passed in; there is no registry. Package toe/toetest checks that a

@@ -41,6 +41,10 @@ const (
 	network
 	buffered
 	simulator
+	userTCP
+	tap
+	flow
+	packets
 	numRanks
 )
 
@@ -48,7 +52,7 @@ var names = [numRanks]string{
 	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions", "Doorbells",
 	"Regions", "Door", "Idle", "Records", "Live", "Crossovers", "Capture", "Signal", "Deadline",
-	"Network", "Buffered", "Simulator",
+	"Network", "Buffered", "Simulator", "UserTCP", "Tap", "Flow", "Packets",
 }
 
 func (r rank) String() string { return names[r] }
@@ -99,6 +103,10 @@ type (
 	Network   struct{} // the addresses of the simulator
 	Buffered  struct{} // a send buffer above a net.Conn
 	Simulator struct{} // a connection of the simulator
+	UserTCP   struct{} // who waits for a connection or a Listener of the user-space TCP
+	Tap       struct{} // the connections that the tap of the user-space TCP knows
+	Flow      struct{} // what the tap knows of a connection
+	Packets   struct{} // the packets on a link in memory
 )
 
 func (Backlog) rank() rank     { return backlog }
@@ -133,3 +141,7 @@ func (Keys) rank() rank        { return keys }
 func (Network) rank() rank     { return network }
 func (Buffered) rank() rank    { return buffered }
 func (Simulator) rank() rank   { return simulator }
+func (UserTCP) rank() rank     { return userTCP }
+func (Tap) rank() rank         { return tap }
+func (Flow) rank() rank        { return flow }
+func (Packets) rank() rank     { return packets }

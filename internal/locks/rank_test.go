@@ -33,7 +33,7 @@ func TestRankNames(t *testing.T) {
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},
 		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Doorbells{}, "Doorbells"}, {Windows{}, "Windows"}, {Region{}, "Region"},
 		{Queue{}, "Queue"}, {Domain{}, "Domain"}, {Keys{}, "Keys"}, {Network{}, "Network"}, {Buffered{}, "Buffered"},
-		{Simulator{}, "Simulator"},
+		{Simulator{}, "Simulator"}, {UserTCP{}, "UserTCP"}, {Tap{}, "Tap"}, {Flow{}, "Flow"}, {Packets{}, "Packets"},
 	} {
 		if got := tt.r.rank().String(); got != tt.want {
 			t.Errorf("%T has the rank %v", tt.r, got)

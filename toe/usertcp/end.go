@@ -1,0 +1,123 @@
+package usertcp
+
+import (
+	"net"
+	"os"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+)
+
+// This file has the ways in which a Stream ends, and its options.
+
+// CloseWrite sends a FIN after what was written.
+func (c *Stream) CloseWrite() error {
+	if c.isClosed() {
+		return c.opError("close", net.ErrClosed)
+	}
+	return c.opError("close", systemError(c.ep.Shutdown(tcpip.ShutdownWrite)))
+}
+
+// Close closes the connection. TCP goes on in the background until the peer has what was written.
+// If something has not been read, the peer sees a reset, as with sockets. Further calls do nothing.
+func (c *Stream) Close() error {
+	if c.markClosed() {
+		c.ep.Close()
+		c.leave()
+	}
+	return nil
+}
+
+// Abort resets the connection. Abort of a closed Stream does nothing.
+func (c *Stream) Abort() error {
+	if c.markClosed() {
+		c.ep.Abort()
+		c.leave()
+	}
+	return nil
+}
+
+// markClosed marks the Stream as closed and wakes whoever waits. It reports false if the Stream was
+// closed before.
+func (c *Stream) markClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.closed = true
+	c.readDeadline.Stop()
+	c.writeDeadline.Stop()
+	c.readable.Broadcast()
+	c.writable.Broadcast()
+	return true
+}
+
+// leave ends what the Stream has with the endpoint's events and with the tap.
+func (c *Stream) leave() {
+	c.queue.EventUnregister(&c.entry)
+	c.stack.tap.detach(c.id, c.flow)
+}
+
+const (
+	firstLook = 100 * time.Microsecond
+	lastLook  = 10 * time.Millisecond
+)
+
+// Flush waits until the peer has acknowledged everything and the FIN: until then a segment may have
+// to be sent again, and only this process can do that. gVisor has no event for it, so Flush looks
+// again and again, at most every 10 ms.
+func (c *Stream) Flush(timeout time.Duration) error {
+	limit := time.Now().Add(timeout)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		switch tcp.EndpointState(c.ep.State()) {
+		case tcp.StateFinWait2, tcp.StateTimeWait, tcp.StateClose:
+			return nil
+		case tcp.StateError:
+			return c.opError("flush", c.breakWith(systemError(&tcpip.ErrConnectionAborted{})))
+		}
+		if !time.Now().Before(limit) {
+			return c.opError("flush", os.ErrDeadlineExceeded)
+		}
+		time.Sleep(min(pause, time.Until(limit)))
+	}
+}
+
+// SetNoDelay switches Nagle's algorithm off, or on. It is off from the beginning.
+func (c *Stream) SetNoDelay(noDelay bool) error {
+	if c.isClosed() {
+		return c.opError("set", net.ErrClosed)
+	}
+	c.ep.SocketOptions().SetDelayOption(!noDelay)
+	return nil
+}
+
+// SetKeepAlive switches keep-alive probes on or off.
+func (c *Stream) SetKeepAlive(keepAlive bool) error {
+	if c.isClosed() {
+		return c.opError("set", net.ErrClosed)
+	}
+	c.ep.SocketOptions().SetKeepAlive(keepAlive)
+	return nil
+}
+
+// SetKeepAlivePeriod sets the idle time before the first keep-alive probe, and the time between
+// probes.
+func (c *Stream) SetKeepAlivePeriod(d time.Duration) error {
+	if c.isClosed() {
+		return c.opError("set", net.ErrClosed)
+	}
+	return c.opError("set", setKeepAlivePeriod(c.ep, d))
+}
+
+func setKeepAlivePeriod(ep tcpip.Endpoint, d time.Duration) error {
+	idle, interval := tcpip.KeepaliveIdleOption(d), tcpip.KeepaliveIntervalOption(d)
+	if err := ep.SetSockOpt(&idle); err != nil {
+		return systemError(err)
+	}
+	if err := ep.SetSockOpt(&interval); err != nil {
+		return systemError(err)
+	}
+	return systemError(ep.SetSockOptInt(tcpip.KeepaliveCountOption, keepAliveProbes))
+}

@@ -1,0 +1,91 @@
+package usertcp
+
+import (
+	"net/netip"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+)
+
+// A tuple identifies a connection of the Stack.
+type tuple struct{ local, remote netip.AddrPort }
+
+// A segment is a TCP segment in an IP packet. Its slices alias the packet.
+type segment struct {
+	src, dst netip.AddrPort
+	seq, ack uint32
+	flags    header.TCPFlags
+	window   uint16 // as in the header, not scaled
+	options  []byte
+	payload  []byte
+	tcp      []byte // header and payload
+}
+
+// decode finds the TCP segment in an IP packet. It returns false for everything that is not a whole
+// segment behind a plain IP header: IP takes care of fragments and extension headers, and such a
+// segment is never shown early.
+func decode(p []byte) (s segment, ok bool) {
+	if len(p) == 0 {
+		return s, false
+	}
+	switch p[0] >> 4 {
+	case header.IPv4Version:
+		ok = s.decodeIPv4(p)
+	case header.IPv6Version:
+		ok = s.decodeIPv6(p)
+	}
+	return s, ok && s.decodeTCP()
+}
+
+func (s *segment) decodeIPv4(p []byte) bool {
+	if len(p) < header.IPv4MinimumSize {
+		return false
+	}
+	h := header.IPv4(p)
+	n, total := int(h.HeaderLength()), int(h.TotalLength())
+	fragment := h.More() || h.FragmentOffset() != 0
+	if n < header.IPv4MinimumSize || total < n || total > len(p) || fragment || h.Protocol() != uint8(header.TCPProtocolNumber) {
+		return false
+	}
+	s.tcp = p[n:total]
+	s.src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[12:16])), 0)
+	s.dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[16:20])), 0)
+	return true
+}
+
+func (s *segment) decodeIPv6(p []byte) bool {
+	if len(p) < header.IPv6MinimumSize {
+		return false
+	}
+	h := header.IPv6(p)
+	total := header.IPv6MinimumSize + int(h.PayloadLength())
+	if total > len(p) || h.NextHeader() != uint8(header.TCPProtocolNumber) {
+		return false
+	}
+	s.tcp = p[header.IPv6MinimumSize:total]
+	s.src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(p[8:24])), 0)
+	s.dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(p[24:40])), 0)
+	return true
+}
+
+func (s *segment) decodeTCP() bool {
+	if len(s.tcp) < header.TCPMinimumSize {
+		return false
+	}
+	h := header.TCP(s.tcp)
+	n := int(h.DataOffset())
+	if n < header.TCPMinimumSize || n > len(s.tcp) {
+		return false
+	}
+	s.src = netip.AddrPortFrom(s.src.Addr(), h.SourcePort())
+	s.dst = netip.AddrPortFrom(s.dst.Addr(), h.DestinationPort())
+	s.seq, s.ack = h.SequenceNumber(), h.AckNumber()
+	s.flags, s.window = h.Flags(), h.WindowSize()
+	s.options, s.payload = s.tcp[header.TCPMinimumSize:n], s.tcp[n:]
+	return true
+}
+
+// isSYN reports whether the segment is part of a handshake: a SYN with or without ACK.
+func (s *segment) isSYN() bool { return s.flags&header.TCPFlagSyn != 0 }
+
+// isACK reports whether the ACK field counts.
+func (s *segment) isACK() bool { return s.flags&header.TCPFlagAck != 0 }

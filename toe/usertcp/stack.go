@@ -1,0 +1,161 @@
+package usertcp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+
+	"github.com/rddp/rddp/toe"
+)
+
+const (
+	// nic is the number of the one interface of a Stack.
+	nic = 1
+
+	minBuffer            = 4 << 10
+	defaultSendBuffer    = 1 << 20
+	defaultReceiveBuffer = 1 << 20
+	maxBuffer            = 8 << 20
+
+	// defaultKeepAlive is that of package net.
+	defaultKeepAlive = 15 * time.Second
+	keepAliveProbes  = 9
+)
+
+// A Config describes a Stack. The zero value of each field but Addresses is a default.
+type Config struct {
+	// Addresses are the addresses of the Stack, IPv4 and IPv6, each with the length of its network.
+	// A Stack needs at least one. Every other address is reached over the link.
+	Addresses []netip.Prefix
+
+	// SendBuffer and ReceiveBuffer are the sizes in bytes that the two buffers of a connection
+	// begin with. TCP may enlarge them up to 8 MiB. Zero means 1 MiB. The ReceiveBuffer decides the
+	// window scale, and so it bounds the window.
+	SendBuffer, ReceiveBuffer int
+
+	// KeepAlive is the idle time before the first keep-alive probe, and the time between probes. A
+	// connection fails after nine probes without an answer. Zero means 15 seconds; a negative value
+	// switches the probes off.
+	KeepAlive time.Duration
+
+	// CongestionControl is "cubic" or "reno". Empty means "cubic".
+	CongestionControl string
+
+	// NoEarlyRuns switches the tap off: no Stream of the Stack shows early runs. Stream.ShowEarly
+	// switches it for one connection.
+	NoEarlyRuns bool
+}
+
+// A Stack is a TCP with addresses of its own, in this process, above a Link. It implements
+// toe.Backend. Its methods may be called from any goroutine.
+type Stack struct {
+	cfg   Config
+	link  *link
+	ip    *stack.Stack
+	tap   *tap
+	close sync.Once
+}
+
+var _ toe.Backend = (*Stack)(nil)
+
+// New makes a Stack above link, which the Stack owns from now on: Close closes it. If New returns an
+// error, the link is still the caller's.
+func New(l Link, cfg Config) (*Stack, error) {
+	if m := l.MTU(); m < MinMTU || m > MaxMTU {
+		return nil, fmt.Errorf("usertcp: the link's MTU is %d bytes, want %d to %d", m, MinMTU, MaxMTU)
+	}
+	if len(cfg.Addresses) == 0 {
+		return nil, errors.New("usertcp: a Stack needs an address")
+	}
+	s := &Stack{cfg: cfg, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
+	s.ip = stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocolCUBIC},
+	})
+	s.link = newLink(l, s.tap)
+	if err := s.configure(); err != nil {
+		s.ip.Destroy()
+		return nil, fmt.Errorf("usertcp: %w", err)
+	}
+	s.link.start()
+	return s, nil
+}
+
+// configure sets the options of TCP, and gives the Stack its addresses and routes.
+func (s *Stack) configure() error {
+	if err := s.configureTCP(); err != nil {
+		return err
+	}
+	if err := s.ip.CreateNIC(nic, s.link); err != nil {
+		return systemError(err)
+	}
+	for _, p := range s.cfg.Addresses {
+		if !p.IsValid() {
+			return fmt.Errorf("the address %v is not valid", p)
+		}
+		address := tcpip.ProtocolAddress{Protocol: protocolOf(p.Addr()), AddressWithPrefix: tcpip.AddressWithPrefix{
+			Address: tcpip.AddrFromSlice(p.Addr().Unmap().AsSlice()), PrefixLen: p.Bits(),
+		}}
+		if err := s.ip.AddProtocolAddress(nic, address, stack.AddressProperties{}); err != nil {
+			return fmt.Errorf("the address %v: %w", p, systemError(err))
+		}
+	}
+	s.ip.SetRouteTable([]tcpip.Route{
+		{Destination: header.IPv4EmptySubnet, NIC: nic},
+		{Destination: header.IPv6EmptySubnet, NIC: nic},
+	})
+	return nil
+}
+
+// configureTCP sets the options of TCP. SACK must be switched on; window scaling and timestamps are
+// on in any case.
+func (s *Stack) configureTCP() error {
+	sack := tcpip.TCPSACKEnabled(true)
+	moderate := tcpip.TCPModerateReceiveBufferOption(true)
+	control := tcpip.CongestionControlOption(or(s.cfg.CongestionControl, "cubic"))
+	send := tcpip.TCPSendBufferSizeRangeOption{Min: minBuffer, Default: or(s.cfg.SendBuffer, defaultSendBuffer), Max: maxBuffer}
+	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: minBuffer, Default: or(s.cfg.ReceiveBuffer, defaultReceiveBuffer), Max: maxBuffer}
+	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &control, &send, &receive} {
+		if err := s.ip.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
+			return fmt.Errorf("option %T: %w", o, systemError(err))
+		}
+	}
+	return nil
+}
+
+// Close resets all connections, closes the Listeners and the link, and waits until the goroutines of
+// the Stack have ended. Further calls do nothing.
+func (s *Stack) Close() error {
+	s.close.Do(func() {
+		s.ip.Close()
+		s.link.stop()
+		s.ip.Wait()
+	})
+	return nil
+}
+
+// or returns v, or otherwise if v is the zero value.
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// protocolOf returns the protocol of an address.
+func protocolOf(a netip.Addr) tcpip.NetworkProtocolNumber {
+	if a.Unmap().Is4() {
+		return ipv4.ProtocolNumber
+	}
+	return ipv6.ProtocolNumber
+}
