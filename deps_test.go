@@ -109,7 +109,7 @@ var door = map[string][]string{
 	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf"},
 	// mpa/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "cmd/rddp/internal/perf"},
+	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},
 	"github.com/urfave/cli/v3":          {"cmd/rddp"},

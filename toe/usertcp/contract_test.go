@@ -42,7 +42,7 @@ func newStacks(t testing.TB, mtu int, cfg usertcp.Config) (a, b *usertcp.Stack) 
 }
 
 // connect makes a connection from a to address of b.
-func connect(t testing.TB, a, b *usertcp.Stack, network, address string) (x, y toe.Stream) {
+func connect(t testing.TB, a, b toe.Backend, network, address string) (x, y toe.Stream) {
 	t.Helper()
 	l, err := b.Listen(context.Background(), network, address)
 	if err != nil {

@@ -1,8 +1,13 @@
 // Package usertcp is a TCP in user space: a toe.Backend on gVisor's TCP/IP, above anything that
 // carries IP packets.
 //
-// A [Stack] is one such TCP with addresses of its own, IPv4 and IPv6. It needs a [Link]: [Pipe] makes
-// one in memory, for two Stacks of one process. Selective acknowledgements (SACK), window scaling and
+// A [Stack] is one such TCP with addresses of its own, IPv4 and IPv6. It needs a [Link]:
+//
+//   - [Pipe] makes one in memory, for two Stacks of one process. It needs no privilege.
+//   - [OpenTUN] opens a TUN device, with the kernel's TCP at the other end. It needs CAP_NET_ADMIN.
+//   - [OpenRaw] opens an Ethernet interface that the Stack has to itself. It needs CAP_NET_RAW.
+//
+// Selective acknowledgements (SACK), window scaling and
 // timestamps are on.
 //
 // # Tap

@@ -1,19 +1,32 @@
 package usertcp
 
 import (
+	"net"
 	"sync"
 	"sync/atomic"
 
 	"gvisor.dev/gvisor/pkg/buffer"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/link/ethernet"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
+
+// A framed is a Link whose packets are Ethernet frames: IP packets, and those of ARP. Its MTU does
+// not count the Ethernet header.
+type framed interface {
+	HardwareAddr() net.HardwareAddr
+
+	// longest returns the length in bytes of the longest packet that Read may return. It is longer
+	// than a frame where the kernel leaves it to the reader to cut a packet into segments.
+	longest() int
+}
 
 // A link is a Link as gVisor's IP wants it. One goroutine reads the Link; every packet in and out
 // passes the tap.
 type link struct {
 	below      Link
+	framed     framed // nil if the packets are those of IP
 	tap        *tap
 	dispatcher atomic.Pointer[stack.NetworkDispatcher]
 	reader     sync.WaitGroup
@@ -21,7 +34,26 @@ type link struct {
 
 var _ stack.LinkEndpoint = (*link)(nil)
 
-func newLink(l Link, t *tap) *link { return &link{below: l, tap: t} }
+func newLink(l Link, t *tap) *link {
+	f, _ := l.(framed)
+	return &link{below: l, framed: f, tap: t}
+}
+
+// endpoint returns what IP uses: the link, or Ethernet above the link.
+func (l *link) endpoint() stack.LinkEndpoint {
+	if l.framed != nil {
+		return ethernet.New(l)
+	}
+	return l
+}
+
+// headerLen returns the number of bytes before the IP packet.
+func (l *link) headerLen() int {
+	if l.framed != nil {
+		return header.EthernetMinimumSize
+	}
+	return 0
+}
 
 // start starts to read the Link.
 func (l *link) start() {
@@ -40,8 +72,11 @@ func (l *link) stop() {
 
 // receive hands packets to IP until the Link is closed.
 func (l *link) receive() {
-	mtu := l.below.MTU()
-	view := buffer.NewViewSize(mtu)
+	longest := l.below.MTU()
+	if l.framed != nil {
+		longest = l.framed.longest()
+	}
+	view := buffer.NewViewSize(longest)
 	defer func() { view.Release() }()
 	for {
 		n, err := l.below.Read(view.AsSlice())
@@ -52,11 +87,11 @@ func (l *link) receive() {
 			continue
 		}
 		payload := view
-		if n < mtu/2 { // a short packet must not hold a long buffer
+		if n < longest/2 { // a short packet must not hold a long buffer
 			payload = buffer.NewViewWithData(view.AsSlice()[:n])
 		} else {
 			payload.CapLength(n)
-			view = buffer.NewViewSize(mtu)
+			view = buffer.NewViewSize(longest)
 		}
 		l.deliver(payload)
 	}
@@ -64,17 +99,25 @@ func (l *link) receive() {
 
 // deliver hands one packet to the tap and then to IP. It takes v over.
 func (l *link) deliver(v *buffer.View) {
-	var protocol tcpip.NetworkProtocolNumber
-	switch header.IPVersion(v.AsSlice()) {
+	n := l.headerLen()
+	if v.Size() <= n {
+		v.Release()
+		return
+	}
+	packet := v.AsSlice()[n:]
+	var protocol tcpip.NetworkProtocolNumber // Ethernet finds it in the frame
+	switch header.IPVersion(packet) {
 	case header.IPv4Version:
 		protocol = header.IPv4ProtocolNumber
 	case header.IPv6Version:
 		protocol = header.IPv6ProtocolNumber
 	default:
-		v.Release()
-		return
+		if l.framed == nil {
+			v.Release()
+			return
+		}
 	}
-	l.tap.inbound(v.AsSlice())
+	l.tap.inbound(packet)
 	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(v)})
 	if d := l.dispatcher.Load(); d != nil {
 		(*d).DeliverNetworkPacket(protocol, pkt)
@@ -86,7 +129,7 @@ func (l *link) deliver(v *buffer.View) {
 func (l *link) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
 	for _, pkt := range list.AsSlice() {
 		v := pkt.ToView()
-		l.tap.outbound(v.AsSlice())
+		l.tap.outbound(v.AsSlice()[l.headerLen():])
 		l.below.Write(v.AsSlice())
 		v.Release()
 	}
@@ -101,11 +144,18 @@ func (l *link) Attach(d stack.NetworkDispatcher) {
 	l.dispatcher.Store(&d)
 }
 
-func (l *link) IsAttached() bool                             { return l.dispatcher.Load() != nil }
-func (l *link) MTU() uint32                                  { return uint32(l.below.MTU()) }
-func (l *link) SetMTU(uint32)                                {}
-func (l *link) MaxHeaderLength() uint16                      { return 0 }
-func (l *link) LinkAddress() tcpip.LinkAddress               { return "" }
+func (l *link) IsAttached() bool        { return l.dispatcher.Load() != nil }
+func (l *link) MTU() uint32             { return uint32(l.below.MTU() + l.headerLen()) }
+func (l *link) SetMTU(uint32)           {}
+func (l *link) MaxHeaderLength() uint16 { return 0 }
+
+// LinkAddress returns the Ethernet address, or nothing if IP needs none.
+func (l *link) LinkAddress() tcpip.LinkAddress {
+	if l.framed == nil {
+		return ""
+	}
+	return tcpip.LinkAddress(l.framed.HardwareAddr())
+}
 func (l *link) SetLinkAddress(tcpip.LinkAddress)             {}
 func (l *link) Capabilities() stack.LinkEndpointCapabilities { return 0 }
 func (l *link) Wait()                                        {}

@@ -9,6 +9,7 @@ import (
 
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/network/arp"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv6"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
@@ -78,7 +79,7 @@ func New(l Link, cfg Config) (*Stack, error) {
 	}
 	s := &Stack{cfg: cfg, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
 	s.ip = stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, ipv6.NewProtocol},
+		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol, ipv6.NewProtocol},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocolCUBIC},
 	})
 	s.link = newLink(l, s.tap)
@@ -95,7 +96,7 @@ func (s *Stack) configure() error {
 	if err := s.configureTCP(); err != nil {
 		return err
 	}
-	if err := s.ip.CreateNIC(nic, s.link); err != nil {
+	if err := s.ip.CreateNIC(nic, s.link.endpoint()); err != nil {
 		return systemError(err)
 	}
 	for _, p := range s.cfg.Addresses {
