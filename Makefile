@@ -49,7 +49,7 @@ lint:
 	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
 
 # gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
-# counts those too that nothing ever changes. The module of the tool needs a newer Go release than ours, so it has a go.mod of its own.
+# counts those too that nothing ever changes. The tool needs modules that ours does not, so it has a go.mod of its own.
 locks:
 	$(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
 	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false ./...

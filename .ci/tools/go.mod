@@ -1,4 +1,4 @@
-// The tools of make that need a newer Go release than the module does.
+// The tools of make that need modules which the module itself does not.
 module github.com/rddp/rddp/.ci/tools
 
 go 1.26.3
