@@ -21,6 +21,7 @@ import (
 
 // A Stream is a connection of a Stack. It starts no goroutine.
 type Stream struct {
+	toe.NoEngine
 	stack   *Stack
 	ep      tcpip.Endpoint
 	queue   *waiter.Queue
