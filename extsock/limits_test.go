@@ -52,6 +52,7 @@ func request() []byte { return mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil) }
 // TestHalfOpenLimit: beyond Config.MaxHalfOpen the oldest goes, with ErrHalfOpen, whatever way of
 // startup; the newest gets through. Who has sent its Request, or is plain TCP, does not count.
 func TestHalfOpenLimit(t *testing.T) {
+	alone(t)
 	for _, start := range []struct {
 		desc    string
 		startup extsock.Startup
@@ -148,6 +149,7 @@ func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
 //
 // MPA-5044-7.1.2-27
 func TestHandshakeTimeoutIsOne(t *testing.T) {
+	alone(t)
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
 		for _, fast := range []int{0, 10, 16, 18} { // octets at 4.5 s; before and after that one a second
 			t.Run(fmt.Sprintf("startup %d, %d octets at once", startup, fast), func(t *testing.T) {

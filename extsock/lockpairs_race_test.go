@@ -20,6 +20,7 @@ import (
 // Both ends do the same, a Write and a Read, so half of the pairs are those of one end. The locks
 // of the simulator stand for the operating system's TCP and are left out. Race builds alone count.
 func TestLockPairsOfAnEcho(t *testing.T) {
+	alone(t)
 	for _, tt := range []struct {
 		desc string
 		side side

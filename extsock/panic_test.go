@@ -156,6 +156,7 @@ func (h panics) Handle(_ context.Context, r slog.Record) error {
 // TestPanicInAListener: what panics in the goroutines of a Listener, a Tap's maker or a trace
 // handler, costs its connection and not the program. The next one is accepted.
 func TestPanicInAListener(t *testing.T) {
+	alone(t)
 	defer extsock.ResetPanics()
 	for _, at := range []string{"rddp: plain TCP", "rddp: DDP mode", "rddp: no DDP mode", "Tap"} {
 		t.Run(at, func(t *testing.T) {
