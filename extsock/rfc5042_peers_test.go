@@ -226,13 +226,20 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 		ci, cr := switched(t, client, server, side{}, side{})
 		memory := make([]byte, 1000)
 		r := register(t, cr, memory, ddp.RemoteWrite)
+		one := make([]byte, 1)
+		if _, err := ci.Write(one); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cr.Read(one); err != nil { // and with it all that startup has sent
+			t.Fatal(err)
+		}
 		w.mu.Lock()
 		w.change = func(p []byte) { p[len(p)/2] ^= 1 }
 		w.mu.Unlock()
 		if err := ci.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(1000, 1), Remote: r.Handle()}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := cr.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, io.EOF) {
+		if n, err := cr.Read(one); n != 0 || err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("Read = %d, %v, want TLS's error", n, err)
 		}
 		if !bytes.Equal(memory, make([]byte, 1000)) {
