@@ -21,7 +21,7 @@ import (
 // that a type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
 	"mpa":     75, // 60 are RFC 5044 and 6581; the others are for offload engines
-	"ddp":     75,
+	"ddp":     76,
 	"rdmap":   101,
 	"extsock": 120,
 }

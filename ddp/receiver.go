@@ -90,6 +90,35 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 	return r
 }
 
+// Destination returns the memory where Place will put the payload of a tagged ULPDU, as far as that
+// is known now, or nil. It is for a caller that wants the CPU to fetch that memory in advance. The
+// caller must neither read nor write it, because it may belong to somebody else already. Destination
+// changes nothing, and the ULPDU need not be verified: a wrong one has the destination that its
+// header names, or none. The goroutine that uses the Receiver calls Destination. It returns nil for
+// a Region with ReadLater, whose data do not go through the cache.
+func (r *Receiver) Destination(ulpdu []byte) []byte {
+	if !IsTagged(ulpdu) {
+		return nil
+	}
+	h, payload, err := ParseTagged(ulpdu)
+	if err != nil || len(payload) == 0 {
+		return nil
+	}
+	need, err := r.config.Admit(true, h.RsvdULP, 0)
+	if err != nil {
+		return nil
+	}
+	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
+	if err != nil {
+		return nil
+	}
+	region.mu.RUnlock() // +checklocksforce: hold has locked it
+	if region.access&ReadLater != 0 {
+		return nil
+	}
+	return mem
+}
+
 // Bind gives the next message of queue qn its buffer. The next message is the one whose first
 // segment comes next on qn. The message fills head first and then b, and either may be empty. Bind
 // is for a driver that finds memory for a message only when the message begins. The goroutine that

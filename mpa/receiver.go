@@ -23,6 +23,12 @@ type ULPDU struct {
 // If bytes arrive early, after a gap, the Receiver may return their ULPDUs early; see
 // [Receiver.Fill].
 type Receiver struct {
+	// Destination returns the memory where the payload of a ULPDU will go, or nil. It may be set
+	// before the first Fill. Next calls it with a long ULPDU that has not been verified, so the
+	// function must neither change anything nor believe the ULPDU. The Receiver neither reads nor
+	// writes that memory: it makes the CPU fetch the memory while it computes the CRC.
+	Destination func(ulpdu []byte) []byte
+
 	crc, markers bool
 	noEarly      bool
 	form         Form
@@ -229,7 +235,7 @@ func (r *Receiver) verify(f fpdu, b []byte) *Error {
 		// in the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU." (RFC
 		// 5044 §4.4)
 		body := f.size - crcLen
-		if got, want := getCRC(b[body:]), updateCRC(0, b[:body]); got != want {
+		if got, want := getCRC(b[body:]), r.sum(f, b[:body]); got != want {
 			return &Error{Code: CodeCRC, Off: f.off, Reason: fmt.Sprintf("received %08x, calculated %08x", got, want)}
 		}
 	}
@@ -242,6 +248,14 @@ func (r *Receiver) verify(f fpdu, b []byte) *Error {
 		}
 	}
 	return nil
+}
+
+// sum returns the CRC of b, the FPDU f without its CRC field.
+func (r *Receiver) sum(f fpdu, b []byte) uint32 {
+	if r.markers || r.Destination == nil || len(b) < aheadFrom {
+		return updateCRC(0, b)
+	}
+	return updateCRCAhead(0, b, r.Destination(f.ulpdu(b, false)))
 }
 
 // consume advances by n bytes.

@@ -195,6 +195,7 @@ func New(cfg Config) *Driver {
 	if cfg.NoEarlyPlacement {
 		d.rx.mpa.IgnoreEarly()
 	}
+	d.rx.mpa.Destination = d.rx.ddp.Destination
 	d.tx.token.init()
 	d.tx.mpa, d.tx.sendRest = *mpa.NewSender(cfg.Agreement), d.sendRest
 	d.tx.fenced.Store(cfg.Fenced)

@@ -98,6 +98,7 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 	e.drx = ddp.NewReceiver(e.qp.ReceiverConfig())
 	agreed := mpa.Agreement{CRC: crc}
 	e.mtx, e.mrx, e.batch = mpa.NewSender(agreed), mpa.NewReceiver(agreed), mpa.NewBatch(handBuffer)
+	e.mrx.Destination = e.drx.Destination
 	e.mrx.SetBuffer(make([]byte, handBuffer))
 }
 
