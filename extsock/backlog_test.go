@@ -449,13 +449,13 @@ func TestAcceptSaysWhatFails(t *testing.T) {
 // TestStartupIsTheProgramsOwn: with JudgeRequests, and where the program posts receive buffers to
 // each connection, a Listener starts nothing up.
 func TestStartupIsTheProgramsOwn(t *testing.T) {
-	for desc, cfg := range map[string]extsock.Config{
-		"JudgeRequests": {JudgeRequests: true},
-		"RecvCQ":        {RecvCQ: rdmap.NewCompletionQueue(10)},
-	} {
+	for _, desc := range []string{"JudgeRequests", "RecvCQ"} {
 		for _, s := range bySelf {
 			bubble(t, func(t *testing.T) {
-				cfg.Startup = s
+				cfg := extsock.Config{Startup: s, JudgeRequests: true}
+				if desc == "RecvCQ" {
+					cfg = extsock.Config{Startup: s, RecvCQ: rdmap.NewCompletionQueue(10)}
+				}
 				l, n := simListener(t, cfg)
 				dialled := make(chan error)
 				go func() {
