@@ -36,7 +36,7 @@ func (b *Backend) Dial(ctx context.Context, network, address string) (toe.Stream
 	if c, ok := c.(*net.UnixConn); ok {
 		return NewUnix(c), nil
 	}
-	return New(c.(*net.TCPConn)), nil
+	return newStream(c.(*net.TCPConn)), nil // package net has switched Nagle's algorithm off
 }
 
 // Listen listens at address. The Streams that Accept returns are of type *Stream, or of type
@@ -71,7 +71,7 @@ func (l *listener) Accept() (toe.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(c), nil
+	return newStream(c), nil // package net has switched Nagle's algorithm off
 }
 
 // A unixListener is a net.UnixListener whose Accept returns Streams.

@@ -90,7 +90,6 @@ func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
 	s.init(c, "tcp")
 	s.hasEMSS, s.patience.marks = true, true
-	s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
 	return s
 }
 
@@ -251,12 +250,13 @@ func (s *socket) countPending(fd uintptr) {
 	s.pendingCount, s.pendingErr = unix.IoctlGetUint32(int(fd), unix.SIOCINQ)
 }
 
-// EMSS asks the kernel once in 64 calls, if the socket is a TCP socket.
+// EMSS asks the kernel in the first one of 64 calls, if the socket is a TCP socket. Two rddp ends never
+// call it, because their FPDUs may be longer than a segment.
 // "If the TCP implementation allows EMSS to be determined by MPA, that value should be used" (RFC
 // 5044 §5.1)
 func (s *socket) EMSS() int {
-	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 0 {
-		s.raw.Control(s.emssFunc)
+	if s.hasEMSS && s.emssCalls.Add(1)%emssEvery == 1 {
+		s.raw.Control(s.emssFunc) // an error means that the connection is closed; then the default will do
 	}
 	return int(s.emss.Load())
 }
