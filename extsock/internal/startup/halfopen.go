@@ -185,8 +185,11 @@ func (d *Door) Penalize(a net.Addr) {
 // Delay returns how long the address must wait from now on. It is zero or negative if the address
 // need not wait.
 func (d *Door) Delay(a net.Addr) time.Duration {
+	if d == nil || d.Remembered() == 0 { // the common case: a key costs more than to look
+		return 0
+	}
 	key, ok := delayKey(a)
-	if d == nil || !ok {
+	if !ok {
 		return 0
 	}
 	d.mu.Lock()
