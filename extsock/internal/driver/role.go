@@ -37,10 +37,13 @@ type role struct {
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	writing atomic.Bool  // a Write waits for the peer's credits: the role must not stay vacant
 
-	begin  time.Time
-	left   atomic.Int64 // when the last wait of a Read ended, in ns after begin
-	waits  atomic.Int64 // the number of waits that have ended
-	streak atomic.Int32 // how many waits in a row began quickly, with nothing one-sided in between
+	begin time.Time
+	left  atomic.Int64 // when the last wait of a Read ended, in ns after begin
+	waits atomic.Int64 // the number of waits that have ended
+	// streak is how many waits began quickly, at most maxStreak. A wait that begins late halves it: on
+	// a busy machine the scheduler makes a quick Read late now and then. A one-sided operation sets it
+	// to 0.
+	streak atomic.Int32
 
 	armed    atomic.Bool // the sentinel is set
 	sentinel *time.Timer
@@ -57,6 +60,7 @@ const (
 const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
 	quickTimes = 4                      // after so many quick waits in a row a Read may take the role
+	maxStreak  = 16
 	sentinelIn = 20 * time.Millisecond
 	slowWait   = sentinelIn / 4
 )
@@ -78,10 +82,13 @@ func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	r.waiting.Add(1)
 	began = time.Since(r.begin)
-	if mayTake && began-time.Duration(r.left.Load()) < quick {
-		r.streak.Add(1)
-	} else {
+	switch streak := r.streak.Load(); {
+	case !mayTake:
 		r.streak.Store(0)
+	case began-time.Duration(r.left.Load()) >= quick:
+		r.streak.CompareAndSwap(streak, streak/2)
+	case streak < maxStreak:
+		r.streak.CompareAndSwap(streak, streak+1)
 	}
 	return began
 }
