@@ -8,8 +8,8 @@ import (
 )
 
 // A Deadline is a point in time that goroutines can wait for with a select, and that can move while
-// they wait. The zero value is no deadline, and so is nil for Done and HasPassed. A Read or Write that only looks at its deadline takes
-// no lock: Set and Stop take it, and Done takes it once.
+// they wait. The zero value is no deadline, and so is nil for Done and HasPassed. A Read or Write
+// that only looks at its deadline takes no lock: Set and Stop take it, and Done takes it once.
 type Deadline struct {
 	// expired is closed when the deadline has passed, and replaced when the deadline moves after
 	// that. It is nil until a goroutine calls Done or Set.
