@@ -2,7 +2,7 @@
 # make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
 # make check     what a change must pass besides: format, vet, staticcheck, checklocks, cross builds, other machines, models, fuzzing, tshark, other suites
 # make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x; part of check
-# make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer can do
+# make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer or a bad network can do; as root
 # make mutations plants faults, one at a time, which the tests have to find
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root

@@ -52,8 +52,6 @@ type direction struct {
 	// +checklocks:mu
 	rate pacer
 	// +checklocks:mu
-	last time.Duration // when the last packet of flight arrives
-	// +checklocks:mu
 	ready queue
 
 	// +checklocks:mu

@@ -94,8 +94,7 @@ func (d *direction) enqueue(p *packet, now time.Duration) {
 		return
 	}
 	p.depart = d.rate.send(len(p.b), f.Rate, now)
-	d.last = max(d.last, p.depart+f.Delay+p.jitter)
-	p.arrive = d.last
+	p.arrive = p.depart + f.Delay + p.jitter
 	if p.arrive <= now && d.flight.n == 0 {
 		d.arrived(p)
 		return
@@ -103,7 +102,8 @@ func (d *direction) enqueue(p *packet, now time.Duration) {
 	d.flight.push(p)
 }
 
-// settle moves the packets that have arrived by now from flight to ready.
+// settle moves the packets that have arrived by now from flight to ready. A packet that would arrive
+// before the one in front of it arrives together with that one.
 //
 // +checklocks:d.mu
 func (d *direction) settle(now time.Duration) {

@@ -227,6 +227,45 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestEarlierArrival: a Read that waits for a packet that is held back is woken by one that arrives
+// before.
+func TestEarlierArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		a, b := pipe(t, badlink.Config{AB: badlink.Faults{Reorder: 1, ReorderBy: 1, Hold: time.Hour, Delay: time.Second}})
+		result := make(chan []arrival)
+		go func() { result <- arrivals(t, b, start) }()
+		synctest.Wait()
+		a.Write(numbered(0, 60)) // now the Read waits for an hour
+		if err := a.SetFaults(badlink.Faults{Delay: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		a.Write(numbered(1, 60))
+		time.Sleep(2 * time.Second)
+		a.Close()
+		if got, want := <-result, []arrival{{1, time.Second}, {0, time.Second}}; !slices.Equal(got, want) {
+			t.Errorf("arrivals %v, want %v", got, want)
+		}
+	})
+}
+
+// TestLateLook: what was due while nobody looked was done when it was due.
+func TestLateLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		a, b := pipe(t, badlink.Config{AB: badlink.Faults{Reorder: 1, Hold: 5 * time.Second, Delay: 10 * time.Second}})
+		a.Write(numbered(0, 60))
+		time.Sleep(12 * time.Second)
+		if s := a.Stats(); s.Waiting != 1 {
+			t.Errorf("%+v, want a packet that waits", s)
+		}
+		p := make([]byte, 100)
+		if _, err := b.Read(p); err != nil || time.Since(start) != 15*time.Second {
+			t.Errorf("the packet arrived after %v, %v, want 15 s", time.Since(start), err)
+		}
+	})
+}
+
 // TestReaders: each of many Reads that wait gets one packet.
 func TestReaders(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Second} {
@@ -247,6 +286,7 @@ func TestReaders(t *testing.T) {
 			synctest.Wait()
 			for i := range n {
 				a.Write(numbered(i, 60))
+				time.Sleep(time.Millisecond)
 			}
 			seen := make([]bool, n)
 			for range n {
@@ -265,6 +305,9 @@ func TestReadShortBuffer(t *testing.T) {
 	p := make([]byte, 60)
 	if n, err := b.Read(p[:59]); n != 0 || !errors.Is(err, io.ErrShortBuffer) {
 		t.Errorf("Read returned %d, %v, want %v", n, err, io.ErrShortBuffer)
+	}
+	if s := a.Stats(); s.Waiting != 1 {
+		t.Fatalf("%+v, want a packet that waits", s)
 	}
 	if n, err := b.Read(p); n != 60 || err != nil || number(p) != 3 {
 		t.Errorf("the next Read returned %d, %v, want the packet", n, err)
