@@ -115,6 +115,18 @@ func TestUnderrun(t *testing.T) {
 	}
 }
 
+// A fragment that arrives in the moment in which the link needs it is in time. The fragments arrive
+// at 2, 4 and 6. The link begins when two are there, at 4, and needs the third at 6.
+func TestFragmentInTheLastMoment(t *testing.T) {
+	p := Params{MaxPacket: 3, Fragment: 1, EngineQueue: 1, ReadHost: Cost{PerByte: 2}, Link: Cost{PerByte: 1}, Gapless: true}
+	if got := p.MinThreshold(3); got != 2 {
+		t.Errorf("the threshold is %d bytes, want 2", got)
+	}
+	if got, err := MeasureLatency(p, Fine, 3); got != 7 || err != nil {
+		t.Errorf("the message takes %d ps, %v, want 7", got, err)
+	}
+}
+
 // The transfers are those that the pipelining allows, and a stage that is faster than the one
 // before it makes more of them.
 func TestTransfers(t *testing.T) {
