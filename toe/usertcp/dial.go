@@ -99,7 +99,7 @@ func (s *Stack) begin(c *Stream) error {
 		return systemError(err)
 	}
 	c.id = tuple{local: addrPort(local), remote: addrPort(remote)}
-	c.flow = s.tap.attach(c.id)
+	c.flow = s.tap.attach(c)
 	c.ep.SocketOptions().SetDelayOption(false)
 	if s.cfg.KeepAlive >= 0 {
 		c.ep.SocketOptions().SetKeepAlive(true)

@@ -10,11 +10,17 @@
 // Selective acknowledgements (SACK), window scaling and
 // timestamps are on.
 //
-// # Tap
+// # Early runs
 //
 // A kernel's TCP keeps a segment that arrives behind a gap until the gap has closed. A Stack looks at
-// each packet before TCP does, so it knows the initial sequence numbers and the options of the
-// handshake, and states the exact EMSS.
+// each packet before TCP does. If TCP would accept a segment, but there is a gap in front of it, then
+// ReadSegment shows its payload early. TCP's own stream stays the truth, and the same bytes come
+// again in order. The tap checks the checksum, the window, the ACK (RFC 5961) and the timestamp (RFC
+// 7323) of such a segment. What it keeps, and its work per packet, are bounded whatever the peer
+// sends. Config.NoEarlyRuns switches it off, and so does Stream.ShowEarly for one connection.
+// [EarlyStats] counts what was shown, and what was not and why.
+//
+// The tap also sees the handshakes. So a Stream states the exact EMSS, which gVisor does not tell.
 //
 // # Limits
 //

@@ -4,27 +4,45 @@ import (
 	"sync/atomic"
 
 	"gvisor.dev/gvisor/pkg/tcpip/header"
+
+	"github.com/rddp/rddp/internal/locks"
 )
 
-// A flow is what the tap knows of one connection. The fields of the handshake do not change once a
-// Stream is attached; until then the tap's lock guards them.
+// A flow is what the tap knows of one connection. The tap's lock guards the fields of the handshake.
+// Once a Stream is attached they do not change any more, with one exception: the first segment after
+// our SYN says which number our TCP has acknowledged.
 type flow struct {
 	attached bool // a Stream has been made
 	active   bool // we have sent the first SYN
 	iss      uint32
-	irs      uint32 // the peer's initial sequence number
+	irs      uint32 // the peer's initial sequence number, which our TCP has acknowledged
 	hasIRS   bool
-	peer     header.TCPSynOptions // MSS is 0 if they are not known
+	peer     header.TCPSynOptions // of the peer's SYN; MSS is 0 if they are not known
+	scale    int                  // of our window, as in our SYN; -1 if it had none
 
-	emss atomic.Int32
+	emss   atomic.Int32
+	stream *Stream // nil until a Stream is attached
+
+	mu locks.Mutex[locks.Flow]
+	// +checklocks:mu
+	sent sentState
+	// +checklocks:mu
+	seen seenState
+	// +checklocks:mu
+	runs runs
 }
 
-// handshake records the peer's SYN, whose options may be unknown.
-func (f *flow) handshake(irs uint32, options []byte, isACK bool) {
-	f.irs, f.hasIRS = irs, true
-	if options != nil {
-		f.peer = header.ParseSynOptions(options, isACK)
-	}
+// A sentState is what the segments that we send say about the state of our TCP.
+type sentState struct {
+	next      uint32 // SND.NXT
+	una       uint32 // SND.UNA, as the peer's segments say
+	maxWindow uint32 // the largest window of the peer, in bytes
+	known     bool   // a segment with an ACK has left
+
+	ack       uint32 // RCV.NXT when we sent last
+	right     uint32 // right edge of the largest window that we have sent
+	window    uint16 // of the last segment
+	timestamp uint32 // TS.Recent: our TCP echoes it
 }
 
 const (
@@ -51,4 +69,71 @@ func (f *flow) emssAfterHandshake(mtu int, is4 bool) int {
 		mss = header.TCPDefaultMSS
 	}
 	return max(1, min(mss, mtu-ipHeaderLen(is4)-header.TCPMinimumSize)-options)
+}
+
+// scales returns the shifts of our window and of the peer's. Both are 0 unless both SYNs had the
+// option (RFC 7323 §2.2).
+func (f *flow) scales() (ours, peers int) {
+	if f.scale < 0 || f.peer.WS < 0 {
+		return 0, 0
+	}
+	return f.scale, f.peer.WS
+}
+
+// outbound learns from a segment that leaves, other than a SYN.
+func (f *flow) outbound(s *segment) {
+	if !s.isACK() || s.flags&header.TCPFlagRst != 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := &f.sent
+	end := s.seq + uint32(len(s.payload))
+	if s.flags&header.TCPFlagFin != 0 {
+		end++
+	}
+	ours, _ := f.scales()
+	right := s.ack + uint32(s.window)<<ours
+	if !t.known {
+		*t = sentState{known: true, next: end, una: s.seq, ack: s.ack, right: right}
+		if f.active {
+			f.irs, f.hasIRS = s.ack-1, true
+		}
+	}
+	repeated := t.ack == s.ack && t.window == s.window && len(s.payload) == 0
+	t.next, t.right, t.window = later(t.next, end), later(t.right, right), s.window
+	if !before(s.ack, t.ack) {
+		t.ack = s.ack
+		if _, echo, ok := timestamps(s.options); ok {
+			t.timestamp = echo
+		}
+	}
+	f.seen.acknowledged(s.ack, repeated)
+}
+
+// showFrom makes the tap show early runs from now on. taken is the number of bytes that the program
+// has read before stream offset 0.
+func (f *flow) showFrom(taken uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hasIRS {
+		f.runs.on, f.runs.base = true, f.irs+1+uint32(taken)
+	}
+}
+
+// before reports whether sequence number a comes before b (RFC 9293 §3.4).
+func before(a, b uint32) bool { return int32(a-b) < 0 }
+
+// later returns the later of two sequence numbers.
+func later(a, b uint32) uint32 {
+	if before(a, b) {
+		return b
+	}
+	return a
+}
+
+// timestamps returns the timestamps option among the options of a segment (RFC 7323 §3.2).
+func timestamps(options []byte) (value, echo uint32, ok bool) {
+	o := header.ParseTCPOptions(options)
+	return o.TSVal, o.TSEcr, o.TS
 }

@@ -3,6 +3,7 @@ package usertcp
 import (
 	"net/netip"
 
+	"gvisor.dev/gvisor/pkg/tcpip/checksum"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
@@ -18,6 +19,7 @@ type segment struct {
 	options  []byte
 	payload  []byte
 	tcp      []byte // header and payload
+	ip       []byte // the two addresses, for the checksum
 }
 
 // decode finds the TCP segment in an IP packet. It returns false for everything that is not a whole
@@ -46,7 +48,7 @@ func (s *segment) decodeIPv4(p []byte) bool {
 	if n < header.IPv4MinimumSize || total < n || total > len(p) || fragment || h.Protocol() != uint8(header.TCPProtocolNumber) {
 		return false
 	}
-	s.tcp = p[n:total]
+	s.ip, s.tcp = p[12:20], p[n:total]
 	s.src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[12:16])), 0)
 	s.dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(p[16:20])), 0)
 	return true
@@ -61,7 +63,7 @@ func (s *segment) decodeIPv6(p []byte) bool {
 	if total > len(p) || h.NextHeader() != uint8(header.TCPProtocolNumber) {
 		return false
 	}
-	s.tcp = p[header.IPv6MinimumSize:total]
+	s.ip, s.tcp = p[8:40], p[header.IPv6MinimumSize:total]
 	s.src = netip.AddrPortFrom(netip.AddrFrom16([16]byte(p[8:24])), 0)
 	s.dst = netip.AddrPortFrom(netip.AddrFrom16([16]byte(p[24:40])), 0)
 	return true
@@ -82,6 +84,14 @@ func (s *segment) decodeTCP() bool {
 	s.flags, s.window = h.Flags(), h.WindowSize()
 	s.options, s.payload = s.tcp[header.TCPMinimumSize:n], s.tcp[n:]
 	return true
+}
+
+// sumIsValid reports whether the TCP checksum is right.
+func (s *segment) sumIsValid() bool {
+	sum := checksum.Checksum(s.ip, 0)
+	sum = checksum.Combine(sum, uint16(header.TCPProtocolNumber))
+	sum = checksum.Combine(sum, uint16(len(s.tcp)))
+	return checksum.Checksum(s.tcp, sum) == 0xffff
 }
 
 // isSYN reports whether the segment is part of a handshake: a SYN with or without ACK.

@@ -133,6 +133,10 @@ func (s *Stack) configureTCP() error {
 	return nil
 }
 
+// EarlyStats returns what became of the segments that arrived behind a gap, on all connections that
+// the Stack has had.
+func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
+
 // Close resets all connections, closes the Listeners and the link, and waits until the goroutines of
 // the Stack have ended. Further calls do nothing.
 func (s *Stack) Close() error {

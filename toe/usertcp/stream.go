@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,8 +32,11 @@ type Stream struct {
 	flow    *flow
 
 	// Only the reader uses these. There is one reader at a time.
-	off    uint64 // bytes that ReadSegment has read
+	off    uint64 // bytes that ReadSegment has read in order
+	begun  bool   // ReadSegment has been called
 	target tcpip.SliceWriter
+
+	taken atomic.Uint64 // bytes that Read has read
 
 	// Only the writer uses it: the goroutine that has set writing.
 	source batch
@@ -101,6 +105,7 @@ func (c *Stream) Read(p []byte) (int, error) {
 		}
 		n, err := c.tryRead(&w)
 		if n > 0 || err != nil {
+			c.taken.Add(uint64(n))
 			return n, c.opError("read", err)
 		}
 		c.awaitReadable(seen)
@@ -172,24 +177,25 @@ func (c *Stream) endOfStream() error {
 }
 
 // ReadSegment tries to read before it waits, and holds no memory of l while it waits. It ignores the
-// patience.
+// patience. It shows a run early only if nothing can be read in order. An early run is the payload of
+// one segment and is shown once, as far as it fits the memory of l.
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
+	if !c.begun {
+		c.begun = true
+		c.flow.showFrom(c.taken.Load())
+	}
 	for {
 		seen, err := c.mayRead()
 		if err != nil {
 			return 0, c.off, c.opError("read", err)
 		}
-		if c.ep.Readiness(waiter.ReadableEvents) != 0 {
+		if inOrder := c.ep.Readiness(waiter.ReadableEvents) != 0; inOrder || c.flow.hasRun(c.off) {
 			p := l.Lend()
 			if len(p) == 0 {
 				return 0, c.off, nil
 			}
-			c.target = p
-			n, err := c.tryRead(&c.target)
-			c.target = nil
+			n, off, err := c.readRun(p, inOrder)
 			if n > 0 || err != nil {
-				off := c.off
-				c.off += uint64(n)
 				return n, off, c.opError("read", err)
 			}
 		}
@@ -197,6 +203,35 @@ func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, 
 		c.awaitReadable(seen)
 	}
 }
+
+// readRun reads what there is in order, or one run that is early.
+func (c *Stream) readRun(p []byte, inOrder bool) (n int, off uint64, err error) {
+	if !inOrder {
+		n, off = c.flow.takeRun(p, c.off)
+		return n, off, nil
+	}
+	c.target = p
+	n, err = c.tryRead(&c.target)
+	c.target = nil
+	off = c.off
+	c.off += uint64(n)
+	return n, off, err
+}
+
+// earlyArrived wakes the reader, because there is a run to show early.
+func (c *Stream) earlyArrived() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads++
+	c.readable.Broadcast()
+}
+
+// ShowEarly switches early runs off for this connection, or on again if the Stack shows them. It
+// takes effect with the next ReadSegment; the Capabilities do not change.
+func (c *Stream) ShowEarly(show bool) { c.flow.show(show) }
+
+// EarlyStats returns what became of the segments of this connection that arrived behind a gap.
+func (c *Stream) EarlyStats() EarlyStats { return c.flow.earlyStats() }
 
 // Pending returns the number of bytes that Read could return now.
 func (c *Stream) Pending() (int, error) {

@@ -21,6 +21,8 @@ type tap struct {
 	flows map[tuple]*flow
 	// +checklocks:mu
 	young []tuple // flows without a Stream, oldest first; some may have got one, or be gone
+	// +checklocks:mu
+	closed EarlyStats // of the Streams that are closed
 }
 
 func newTap(mtu int, early bool) *tap {
@@ -36,6 +38,8 @@ func (t *tap) inbound(p []byte) {
 	id := tuple{local: s.dst, remote: s.src}
 	if s.isSYN() {
 		t.inboundSYN(id, &s)
+	} else if f := t.flow(id); f != nil {
+		f.inbound(&s)
 	}
 }
 
@@ -48,43 +52,63 @@ func (t *tap) outbound(p []byte) {
 	id := tuple{local: s.src, remote: s.dst}
 	if s.isSYN() {
 		t.outboundSYN(id, &s)
+	} else if f := t.flow(id); f != nil {
+		f.outbound(&s)
 	}
 }
 
-// inboundSYN learns the peer's initial sequence number and options. It ignores a SYN for a
-// connection that has a Stream, and a SYN-ACK that does not acknowledge our SYN.
+// flow returns the flow of a connection, or nil if there is none or the tap shows nothing early.
+func (t *tap) flow(id tuple) *flow {
+	if !t.early {
+		return nil
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.flows[id]
+}
+
+// inboundSYN learns the peer's options. It ignores a SYN for a connection that has a Stream, and a
+// SYN-ACK that does not acknowledge our SYN or is not the first one.
 func (t *tap) inboundSYN(id tuple, s *segment) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	f := t.flows[id]
-	if s.isACK() {
-		if f != nil && f.active && s.ack == f.iss+1 {
-			f.handshake(s.seq, s.options, true)
-		}
+	if !s.sumIsValid() {
 		return
 	}
-	if f != nil && f.attached {
-		return
-	}
-	if f == nil || !f.active {
-		f = t.addLocked(id)
-	}
-	f.handshake(s.seq, s.options, false)
-}
-
-// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN.
-func (t *tap) outboundSYN(id tuple, s *segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.flows[id]
 	switch {
-	case !s.isACK() && (f == nil || f.iss != s.seq || !f.active):
+	case f != nil && f.attached:
+	case s.isACK():
+		if f != nil && f.active && s.ack == f.iss+1 && f.peer.MSS == 0 {
+			f.peer = header.ParseSynOptions(s.options, true)
+		}
+	default:
+		if f == nil || !f.active {
+			f = t.addLocked(id)
+		}
+		f.peer = header.ParseSynOptions(s.options, false)
+	}
+}
+
+// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN. Only what
+// our TCP acknowledges counts as the peer's initial sequence number: the SYN that came last may be
+// another one.
+func (t *tap) outboundSYN(id tuple, s *segment) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.flows[id]
+	if s.isACK() {
+		if f == nil {
+			f = t.addLocked(id)
+		} else if f.attached {
+			return
+		}
+		f.irs, f.hasIRS = s.ack-1, true
+	} else if f == nil || f.attached || !f.active || f.iss != s.seq {
 		f = t.addLocked(id)
 		f.active, f.iss = true, s.seq
-	case s.isACK() && (f == nil || f.irs+1 != s.ack):
-		f = t.addLocked(id) // another SYN than that of the connection came last
-		f.handshake(s.ack-1, nil, false)
 	}
+	f.scale = header.ParseSynOptions(s.options, s.isACK()).WS
 }
 
 // addLocked adds a flow, and forgets the oldest flow without a Stream if there are too many.
@@ -105,26 +129,44 @@ func (t *tap) addLocked(id tuple) *flow {
 	return f
 }
 
-// attach returns the flow of a connection whose handshake is over.
-func (t *tap) attach(id tuple) *flow {
+// attach makes c the Stream of its connection, whose handshake is over, and returns the flow.
+func (t *tap) attach(c *Stream) *flow {
+	id := c.id
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.flows[id]
 	if f == nil {
 		f = t.addLocked(id)
 	}
-	f.attached = true
+	f.attached, f.stream = true, c
 	f.emss.Store(int32(f.emssAfterHandshake(t.mtu, id.local.Addr().Is4())))
 	return f
 }
 
 // detach forgets a connection.
 func (t *tap) detach(id tuple, f *flow) {
+	f.stop()
+	stats := f.earlyStats()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.closed.add(&stats)
 	if t.flows[id] == f {
 		delete(t.flows, id)
 	}
+}
+
+// earlyStats returns the counts of all connections that there have been.
+func (t *tap) earlyStats() EarlyStats {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	sum := t.closed
+	for _, f := range t.flows {
+		if f.attached {
+			stats := f.earlyStats()
+			sum.add(&stats)
+		}
+	}
+	return sum
 }
 
 // ipHeaderLen returns the length of an IP header without options.

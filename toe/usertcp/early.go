@@ -1,0 +1,244 @@
+package usertcp
+
+import (
+	"sync"
+
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+)
+
+const (
+	// minRun is the length in bytes of the shortest run that is worth showing: an FPDU with one
+	// byte of payload in a Tagged Buffer has 24.
+	minRun = 24
+
+	// maxRuns and maxRunBytes bound what waits for ReadSegment. The reader takes the runs as they
+	// come, so a longer queue would help only a reader that is too slow anyway.
+	maxRuns     = 256
+	maxRunBytes = 512 << 10
+)
+
+// EarlyStats counts what the tap did with segments that arrived behind a gap.
+type EarlyStats struct {
+	// Runs and Bytes are what ReadSegment has shown early.
+	Runs, Bytes uint64
+
+	// The other fields count segments that it has not shown, by reason. TCP gets them all the same.
+
+	Short     uint64 // too short for an FPDU
+	Again     uint64 // all its bytes had been seen behind the gap before
+	Window    uint64 // not all of it is in the window
+	ACK       uint64 // its ACK is not acceptable (RFC 5961 §5)
+	Timestamp uint64 // its timestamp is missing or older than the last one (RFC 7323 §5)
+	Checksum  uint64 // its checksum is wrong
+	Full      uint64 // too much waits for ReadSegment, or the gaps are too many
+	Stale     uint64 // the gap had closed before ReadSegment was called, or the rest did not fit its memory
+}
+
+// add adds the counts of s.
+func (t *EarlyStats) add(s *EarlyStats) {
+	t.Runs += s.Runs
+	t.Bytes += s.Bytes
+	t.Short += s.Short
+	t.Again += s.Again
+	t.Window += s.Window
+	t.ACK += s.ACK
+	t.Timestamp += s.Timestamp
+	t.Checksum += s.Checksum
+	t.Full += s.Full
+	t.Stale += s.Stale
+}
+
+// runs is the queue of what ReadSegment may show early.
+type runs struct {
+	on    bool   // ReadSegment has been called
+	off   bool   // the program wants none, or the Stream is closed
+	base  uint32 // sequence number of stream offset 0
+	list  []run
+	bytes int
+	stats EarlyStats
+}
+
+// A run is the payload of one segment.
+type run struct {
+	seq     uint32
+	payload *packet
+}
+
+// runPool has payloads whose memory can be used again.
+var runPool = sync.Pool{New: func() any { return new(packet) }}
+
+// inbound looks at a segment that arrives, other than a SYN, before TCP gets it.
+func (f *flow) inbound(s *segment) {
+	if f.keep(s) {
+		f.stream.earlyArrived()
+	}
+}
+
+// keep learns from a segment, and keeps its payload if it is to be shown early. It reports whether it
+// has kept it.
+func (f *flow) keep(s *segment) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := &f.sent
+	if !t.known || !f.seen.known || !s.isACK() || s.flags&header.TCPFlagRst != 0 {
+		return false
+	}
+	acceptable := f.acknowledges(s)
+	if len(s.payload) == 0 {
+		return false
+	}
+	r := seqRange{s.seq, s.seq + uint32(len(s.payload))}
+	if !before(f.seen.next, r.start) {
+		if !before(t.right, r.end) {
+			f.seen.arrived(r.end)
+		}
+		return false
+	}
+	if !f.runs.on || f.runs.off {
+		return false
+	}
+	if refused := f.judge(s, r, acceptable); refused != nil {
+		*refused++
+		return false
+	}
+	f.runs.push(s)
+	return true
+}
+
+// acknowledges learns from the ACK of a segment, and reports whether the ACK is acceptable.
+// "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
+// SEG.ACK <= SND.NXT)." (RFC 5961 §5.2)
+func (f *flow) acknowledges(s *segment) bool {
+	t := &f.sent
+	if before(s.ack, t.una-t.maxWindow) || before(t.next, s.ack) {
+		return false
+	}
+	_, peers := f.scales()
+	t.una = later(t.una, s.ack)
+	t.maxWindow = max(t.maxWindow, uint32(s.window)<<peers)
+	return true
+}
+
+// judge checks a segment behind a gap as TCP would, and records its bytes. It returns nil, or the
+// counter of the reason why the segment is not shown early. The checksum comes last, because it
+// costs the most.
+func (f *flow) judge(s *segment, r seqRange, acceptable bool) *uint64 {
+	stats := &f.runs.stats
+	switch {
+	case len(s.payload) < minRun:
+		return &stats.Short
+	case before(f.sent.right, r.end):
+		return &stats.Window
+	case !acceptable:
+		return &stats.ACK
+	case f.seen.has(r):
+		return &stats.Again
+	case !f.isTimely(s):
+		return &stats.Timestamp
+	case f.runs.isFull(len(s.payload)):
+		return &stats.Full
+	case !s.sumIsValid():
+		return &stats.Checksum
+	case !f.seen.add(r):
+		return &stats.Full
+	}
+	return nil
+}
+
+// isTimely checks the timestamp of a segment, if the two ends use timestamps.
+// "If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, [...] then treat
+// the arriving segment as not acceptable" (RFC 7323 §5.3)
+func (f *flow) isTimely(s *segment) bool {
+	if !f.peer.TS {
+		return true
+	}
+	value, _, ok := timestamps(s.options)
+	return ok && !before(value, f.sent.timestamp)
+}
+
+// isFull reports whether there is no room for n more bytes.
+func (q *runs) isFull(n int) bool { return len(q.list) >= maxRuns || q.bytes+n > maxRunBytes }
+
+// push appends a copy of the segment's payload.
+func (q *runs) push(s *segment) {
+	c := runPool.Get().(*packet)
+	c.b = append(c.b[:0], s.payload...)
+	q.list = append(q.list, run{s.seq, c})
+	q.bytes += len(c.b)
+}
+
+// pop removes the first run.
+func (q *runs) pop() {
+	q.bytes -= len(q.list[0].payload.b)
+	runPool.Put(q.list[0].payload)
+	q.list[0].payload = nil
+	q.list = q.list[1:]
+	if len(q.list) == 0 {
+		q.list = nil
+	}
+}
+
+// hasRun reports whether there is a run to show early to a reader that has read the bytes below
+// stream offset off. It drops the runs that are no longer early.
+func (f *flow) hasRun(off uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs.dropStale(off)
+}
+
+// dropStale drops the runs at the front that are no longer early, and reports whether a run is left.
+func (q *runs) dropStale(off uint64) bool {
+	for len(q.list) > 0 {
+		if before(q.base+uint32(off), q.list[0].seq) {
+			return true
+		}
+		q.pop()
+		q.stats.Stale++
+	}
+	return false
+}
+
+// takeRun copies the first run to p, as far as p has room, and returns its length and stream offset.
+// n is 0 if there is no run.
+func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := &f.runs
+	if !q.dropStale(off) {
+		return 0, 0
+	}
+	r := q.list[0]
+	n = copy(p, r.payload.b)
+	if n < len(r.payload.b) {
+		q.stats.Stale++
+	}
+	q.pop()
+	q.stats.Runs++
+	q.stats.Bytes += uint64(n)
+	return n, off + uint64(r.seq-(q.base+uint32(off)))
+}
+
+// stop drops all runs and shows no more, because the Stream is closed.
+func (f *flow) stop() {
+	f.show(false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen.ranges = nil
+}
+
+// show switches the tap on or off for this connection.
+func (f *flow) show(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs.off = !on
+	for !on && len(f.runs.list) > 0 {
+		f.runs.pop()
+	}
+}
+
+// earlyStats returns the counts.
+func (f *flow) earlyStats() EarlyStats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs.stats
+}

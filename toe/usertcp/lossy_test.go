@@ -1,0 +1,73 @@
+package usertcp_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/rddp/rddp/toe/usertcp"
+)
+
+// A lossy is a Link that loses, repeats and delays packets at random. What it does with packet
+// number k depends on the seed alone.
+type lossy struct {
+	usertcp.Link
+	drop, again, late float64 // probabilities
+
+	mu     sync.Mutex
+	random *rand.Rand
+	held   []heldPacket
+	n      int // packets so far
+}
+
+// A heldPacket goes out after packet number after, or after patience.
+type heldPacket struct {
+	b     []byte
+	after int
+}
+
+// patience is the time after which a late packet goes out although no other packets follow.
+const patience = time.Millisecond
+
+func newLossy(l usertcp.Link, seed uint64, drop, again, late float64) *lossy {
+	return &lossy{Link: l, drop: drop, again: again, late: late, random: rand.New(rand.NewPCG(seed, 1))}
+}
+
+func (l *lossy) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+	drop, again, late, lag := l.random.Float64(), l.random.Float64(), l.random.Float64(), 1+l.random.IntN(6)
+	var err error
+	switch {
+	case drop < l.drop:
+	case late < l.late:
+		l.held = append(l.held, heldPacket{append([]byte(nil), p...), l.n + lag})
+		n := l.n + lag
+		time.AfterFunc(patience, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.release(n)
+		})
+	default:
+		_, err = l.Link.Write(p)
+		if again < l.again {
+			l.Link.Write(p)
+		}
+	}
+	l.release(l.n)
+	return len(p), err
+}
+
+// release sends the packets that are held until packet number n.
+func (l *lossy) release(n int) {
+	kept := l.held[:0]
+	for _, h := range l.held {
+		if h.after > n {
+			kept = append(kept, h)
+			continue
+		}
+		l.Link.Write(h.b)
+	}
+	l.held = kept
+}
