@@ -146,6 +146,9 @@ func TestStatsOfEarlyRuns(t *testing.T) {
 			if sent, got := pair[0].Stats().Sent, pair[1].Stats().Received; sent.Octets != got.Octets || sent.FPDUs != got.FPDUs {
 				t.Errorf("%d octets in %d FPDUs were received of %d in %d", got.Octets, got.FPDUs, sent.Octets, sent.FPDUs)
 			}
+			if s := pair[1].Stats(); s.EarlyFPDUs == 0 || s.EarlyOctets < s.EarlyFPDUs || s.EarlyFPDUs >= s.Received.FPDUs {
+				t.Errorf("of %d FPDUs, %d were placed early, with %d octets", s.Received.FPDUs, s.EarlyFPDUs, s.EarlyOctets)
+			}
 		}
 		ci.Close()
 		cr.Close()

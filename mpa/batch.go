@@ -27,6 +27,13 @@ const (
 // who must not change it until Reset. Only one goroutine at a time may use a Batch. A pool of
 // Batches saves memory and allocations.
 type Batch struct {
+	// Apart makes each FPDU one entry of the vector, for a TCP that ends its segments where entries
+	// end. Append then copies all payload. Otherwise an entry may hold many FPDUs, and an FPDU may
+	// have many entries. Change Apart only while the Batch is empty.
+	// "MPA transmitters SHOULD also use whatever facilities the TCP stack presents to cause the TCP
+	// transmitter to start TCP segments at FPDU boundaries." (RFC 5044 §5.1)
+	Apart bool
+
 	scratch []byte   // allocated once and never moved, because bufs point into it
 	used    int      // scratch[:used] holds data
 	joined  int      // scratch[:joined] is in bufs; scratch[joined:used] is not yet

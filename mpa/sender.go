@@ -29,9 +29,9 @@ func (s *Sender) Off() uint64 { return s.off }
 // MaxULPDU bytes. b must not be full.
 //
 // Append copies header and the pieces shorter than 8 KiB. It refers to longer pieces without
-// copying them, and the caller must not change those pieces until b is Reset. If snapshot is set or
-// Markers are sent, Append copies all pieces. The CRC covers exactly the bytes that will be
-// written: if Append copies a piece, it computes the CRC from the copy.
+// copying them, and the caller must not change those pieces until b is Reset. If snapshot is set,
+// Markers are sent, or the FPDUs are set apart, Append copies all pieces. The CRC covers exactly the
+// bytes that will be written: if Append copies a piece, it computes the CRC from the copy.
 func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byte) {
 	n := len(header)
 	for _, p := range payload {
@@ -54,7 +54,7 @@ func (s *Sender) Append(b *Batch, snapshot bool, header []byte, payload ...[]byt
 	s.begin(b, n)
 	s.copy(b, header)
 	for _, p := range payload {
-		if len(p) >= byReference && !snapshot && !s.markers {
+		if len(p) >= byReference && !snapshot && !s.markers && !b.Apart {
 			s.refer(b, p)
 		} else {
 			s.copy(b, p)
@@ -135,6 +135,9 @@ func (s *Sender) end(b *Batch, n int) {
 	// (RFC 5044 §4.4)
 	putCRC(b.room(crcLen), s.sum)
 	s.off += crcLen
+	if b.Apart {
+		b.join()
+	}
 }
 
 // sums reports whether Append computes the CRC.

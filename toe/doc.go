@@ -30,6 +30,6 @@
 //
 // # Limits
 //
-// A Stream does not promise that one TryWriteBatch becomes whole TCP segments. RFC 5044 §4.1 asks
-// for that alignment, but a socket API cannot promise it.
+// RFC 5044 §5.1 asks that FPDUs be aligned to TCP segments, but a socket API cannot promise it. Only
+// a Stream that declares Aligns ends its segments where slices end.
 package toe

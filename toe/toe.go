@@ -151,6 +151,10 @@ type Capabilities struct {
 	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed.
 	EarlyRuns bool
 
+	// Aligns: TryWriteBatch ends a TCP segment only where a slice ends, as far as there is room in
+	// the send buffer and in the windows, if no slice of the batch is longer than EMSS.
+	Aligns bool
+
 	// Offload is the most that Engage can ask for.
 	Offload Offload
 }

@@ -431,7 +431,9 @@ func (c *Stream) EMSS() int { return int(c.flow.emss.Load()) }
 
 // Capabilities returns the capabilities of a user-space TCP.
 func (c *Stream) Capabilities() toe.Capabilities {
-	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true, EarlyRuns: c.stack.tap.early}
+	return toe.Capabilities{
+		Deadlines: true, HalfClose: true, Reset: true, Pending: true, EarlyRuns: c.stack.tap.early, Aligns: true,
+	}
 }
 
 func (c *Stream) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(c.id.local) }

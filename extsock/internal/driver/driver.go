@@ -35,6 +35,7 @@ import (
 type Driver struct {
 	stream toe.Stream  // from cfg
 	qp     *rdmap.QP   // from cfg
+	aligns bool        // the stream declares Aligns
 	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes  *byteStream // nil in message mode
 	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
@@ -204,7 +205,9 @@ func New(cfg Config) *Driver {
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.begin = time.Now()
 	d.rx.awaitsRTR = cfg.ExpectsRTR
-	d.role.init(cfg.Stream.Capabilities().Deadlines)
+	can := cfg.Stream.Capabilities()
+	d.role.init(can.Deadlines)
+	d.aligns = can.Aligns
 	if cfg.Closed == nil {
 		d.cfg.Closed = new(wait.Latch)
 		d.cfg.Closed.Init()

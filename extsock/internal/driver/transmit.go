@@ -109,6 +109,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 	}()
 	if d.tx.batch == nil {
 		d.tx.batch = d.tx.loan.get()
+		d.tx.batch.Apart = d.isAligned()
 	}
 	for n := 0; wait || n < maxTurns; n++ {
 		if !d.tx.unsent && !d.fill() {
@@ -200,15 +201,22 @@ func (d *Driver) begun() {
 	d.tx.middle = true
 }
 
-// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5).
+// mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants Markers
+// wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a segment.
 func (d *Driver) mulpdu() int {
 	if d.cfg.MaxFPDU > 0 {
 		return mpa.MULPDU(d.cfg.MaxFPDU, d.cfg.Agreement.TxMarkers)
 	}
-	if d.cfg.LargeFPDU {
+	if d.cfg.LargeFPDU && !d.cfg.Agreement.TxMarkers {
 		return mpa.MaxULPDU
 	}
 	return mpa.MULPDU(d.stream.EMSS(), d.cfg.Agreement.TxMarkers)
+}
+
+// isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where
+// FPDUs end: if TCP can do that, and the FPDUs fit segments.
+func (d *Driver) isAligned() bool {
+	return d.aligns && (!d.cfg.LargeFPDU || d.cfg.Agreement.TxMarkers)
 }
 
 // writeBatch gives the rest of the batch to TCP. If wait is not set, it reports false if TCP did
