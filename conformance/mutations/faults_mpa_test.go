@@ -2,8 +2,8 @@ package mutations
 
 var mpaFaults = []Fault{
 	{Name: "CRC not checked", File: "mpa/receiver.go",
-		Old: "if got, want := getCRC(b[body:]), updateCRC(0, b[:body]); got != want {",
-		New: "if got, want := getCRC(b[body:]), updateCRC(0, b[:body]); false && got != want {",
+		Old: "if got, want := getCRC(b[body:]), r.sum(f, b[:body]); got != want {",
+		New: "if got, want := getCRC(b[body:]), r.sum(f, b[:body]); false && got != want {",
 		IDs: []string{"MPA-5044-8-2"}},
 	{Name: "Markers not checked", File: "mpa/receiver.go",
 		Old: "if at, want, ok := f.badMarker(b); ok {", New: "if at, want, ok := f.badMarker(b); false && ok {",
