@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -97,9 +98,9 @@ func dribble(conns []net.Conn) {
 	}
 }
 
-// Start runs the peers in another process until the test ends. It returns when all connections are
-// open.
-func Start(t testing.TB, p Peers) {
+// Start runs the peers in another process until stop is called or the test ends. It returns when all
+// connections are open.
+func Start(t testing.TB, p Peers) (stop func()) {
 	t.Helper()
 	job, err := json.Marshal(p)
 	if err != nil {
@@ -121,13 +122,15 @@ func Start(t testing.TB, p Peers) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the process of the slow peers: %v", err)
 		}
 	})
+	t.Cleanup(stop)
 	if s, err := bufio.NewReader(out).ReadString('\n'); err != nil || s != "open\n" {
 		t.Fatalf("the slow peers: %q, %v", s, err)
 	}
+	return stop
 }
