@@ -67,7 +67,8 @@ func TestPing(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d/crc=%t", network.name, size, !noCRC), func(t *testing.T) {
 					socket := extsock.Config{Backend: network.backend(), NoCRC: noCRC}
 					sum, clientErr, serverErr := exchange(t, network.address,
-						&Config{Socket: socket}, &Config{Socket: socket, Size: size, Count: count, Validate: true})
+						&Config{Socket: socket, Timeout: time.Minute},
+						&Config{Socket: socket, Size: size, Count: count, Validate: true, Timeout: time.Minute})
 					if clientErr != nil || serverErr != nil {
 						t.Errorf("client: %v, server: %v", clientErr, serverErr)
 					}
