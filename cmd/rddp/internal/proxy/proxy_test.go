@@ -98,7 +98,7 @@ func TestEcho(t *testing.T) {
 	const conns = 50
 	seed := rand.Uint64N(1 << 16)
 	t.Logf("seed %d", seed)
-	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: tcptest.Patience})
 	var clients sync.WaitGroup
 	var total int64
 	for i := range conns {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Patience bounds every wait of a test.
-const Patience = 30 * time.Second
+// Patience bounds every wait of a test. It is generous: a machine may be busy, and only a test that
+// fails waits for it.
+const Patience = 2 * time.Minute
 
 // Serve listens on loopback and serves each connection with f until the test ends. It returns the
 // address. When f returns the connection is closed; its deadline is Patience from the accept.
