@@ -44,7 +44,7 @@ type direction struct {
 	// +checklocks:mu
 	mergeBy time.Duration // when merging goes on alone
 	// +checklocks:mu
-	held []heldPacket
+	held held
 	// +checklocks:mu
 	flight queue
 	// +checklocks:mu
@@ -64,13 +64,6 @@ type direction struct {
 	writerClosed bool
 	// +checklocks:mu
 	readerClosed bool
-}
-
-// A heldPacket waits until after packets have overtaken it, but not longer than until by.
-type heldPacket struct {
-	p     *packet
-	after int
-	by    time.Duration
 }
 
 // newDirection makes direction number n of the link.
@@ -95,7 +88,7 @@ func (d *direction) snapshot() Stats {
 	defer d.mu.Unlock()
 	d.catchUp()
 	s := d.stats
-	s.Waiting = d.ready.n + d.flight.n + len(d.held)
+	s.Waiting = d.ready.n + d.flight.n + len(d.held.packets)
 	if d.merging != nil {
 		s.Waiting++
 	}
@@ -190,10 +183,10 @@ func (d *direction) closeWriter() {
 		d.merging = nil
 		d.enqueue(p, now)
 	}
-	for _, h := range d.held {
+	for _, h := range d.held.packets {
 		d.enqueue(h.p, now)
 	}
-	d.held = nil
+	d.held = held{}
 	d.setAlarm()
 	d.cond.Broadcast()
 }
@@ -204,11 +197,11 @@ func (d *direction) closeReader() {
 	defer d.mu.Unlock()
 	d.catchUp()
 	d.readerClosed = true
-	d.stats.QueueDrops += uint64(d.ready.n + d.flight.n + len(d.held))
+	d.stats.QueueDrops += uint64(d.ready.n + d.flight.n + len(d.held.packets))
 	if d.merging != nil {
 		d.stats.QueueDrops++
 	}
-	d.ready, d.flight, d.held, d.merging, d.departed = queue{}, queue{}, nil, nil, 0
+	d.ready, d.flight, d.held, d.merging, d.departed = queue{}, queue{}, held{}, nil, 0
 	d.pool = pool{mtu: d.pool.mtu}
 	if d.timer != nil {
 		d.timer.Stop()

@@ -187,18 +187,11 @@ func (d *direction) merged(first, p *packet) *packet {
 // +checklocks:d.mu
 func (d *direction) pass(p *packet, now time.Duration) {
 	if p.late > 0 {
-		d.held = append(d.held, heldPacket{p, p.late, now + d.faults.Hold})
+		d.held.add(p, now+d.faults.Hold)
 		return
 	}
 	d.enqueue(p, now)
-	kept := d.held[:0]
-	for _, h := range d.held {
-		if h.after--; h.after > 0 {
-			kept = append(kept, h)
-		} else {
-			d.enqueue(h.p, now)
-		}
+	for q := d.held.overtaken(); q != nil; q = d.held.next() {
+		d.enqueue(q, now)
 	}
-	clear(d.held[len(kept):])
-	d.held = kept
 }

@@ -19,7 +19,7 @@ const endless = 24 * time.Hour
 // TestProbabilities: how often each fault strikes is within five standard deviations of a binomial
 // distribution. The seeds are fixed, so each run gives the same numbers.
 func TestProbabilities(t *testing.T) {
-	n := testmode.Count(50_000, 5_000)
+	n := testmode.Count(20_000, 5_000)
 	packet := flows()["IPv4"].segment(t, make([]byte, 100), nil)
 	for _, test := range []struct {
 		desc   string

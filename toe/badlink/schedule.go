@@ -28,7 +28,9 @@ func (p *pacer) send(n int, rate int64, now time.Duration) time.Duration {
 // isIdle reports whether no packet waits but those for Read.
 //
 // +checklocks:d.mu
-func (d *direction) isIdle() bool { return d.flight.n == 0 && len(d.held) == 0 && d.merging == nil }
+func (d *direction) isIdle() bool {
+	return d.flight.n == 0 && len(d.held.packets) == 0 && d.merging == nil
+}
 
 // catchUp does everything that was due until now.
 //
@@ -44,43 +46,32 @@ func (d *direction) catchUp() {
 // +checklocks:d.mu
 func (d *direction) advance(now time.Duration) {
 	for {
-		i, by := d.firstDue()
-		if i == nothingDue || by > now {
+		by, due := d.firstDue()
+		if !due || by > now {
 			break
 		}
-		if i == mergeDue {
-			p := d.merging
+		if p := d.merging; p != nil && d.mergeBy == by {
 			d.merging = nil
 			d.pass(p, by)
-			continue
+		} else {
+			d.enqueue(d.held.expired(), by)
 		}
-		p := d.held[i].p
-		d.held = append(d.held[:i], d.held[i+1:]...)
-		d.enqueue(p, by)
 	}
 	d.settle(now)
 }
 
-// What firstDue returns in place of an index.
-const (
-	mergeDue   = -1
-	nothingDue = -2
-)
-
-// firstDue returns the packet that has to go on first, as an index in held or as mergeDue, and when.
+// firstDue returns when the first of the packets that wait for others has to go on without them. It
+// returns due = false if there is none.
 //
 // +checklocks:d.mu
-func (d *direction) firstDue() (i int, by time.Duration) {
-	i = nothingDue
-	if d.merging != nil {
-		i, by = mergeDue, d.mergeBy
+func (d *direction) firstDue() (by time.Duration, due bool) {
+	if len(d.held.packets) > 0 {
+		by, due = d.held.by, true
 	}
-	for j, h := range d.held {
-		if i == nothingDue || h.by < by {
-			i, by = j, h.by
-		}
+	if d.merging != nil && (!due || d.mergeBy <= by) {
+		by, due = d.mergeBy, true
 	}
-	return i, by
+	return by, due
 }
 
 // enqueue gives p to the queue at the time now, which is not before that of any earlier call.
@@ -143,8 +134,8 @@ func (d *direction) setAlarm() {
 	if d.readers == 0 || d.isIdle() || d.readerClosed {
 		return
 	}
-	i, at := d.firstDue()
-	if d.flight.n > 0 && (i == nothingDue || d.flight.at(0).arrive < at) {
+	at, due := d.firstDue()
+	if d.flight.n > 0 && (!due || d.flight.at(0).arrive < at) {
 		at = d.flight.at(0).arrive
 	}
 	if d.alarm != 0 && d.alarm <= at {
