@@ -72,6 +72,27 @@ func (m Model) Bottleneck(n int) string {
 	return name
 }
 
+// FinePackets returns how many packets of a long message the link sends before all of a packet has
+// arrived, with Fine. A slow link falls behind the DMA, so more and more of the next packet is there
+// when the link turns to it: after so many packets the pipelining is coarse. ok is false if that
+// never happens, because the link is not the slowest stage of the sender. The number is that of the
+// Sim, unless the first fragment of a packet arrives in the same moment as the last one.
+func (m Model) FinePackets() (packets int, ok bool) {
+	n := m.params.MaxPacket
+	whole, begin := m.packet(n, SDMA, Transmit), m.head(n, Send)
+	if begin >= whole {
+		return 0, true // the link waits for all of a packet
+	}
+	link := m.cost[Send].of(n, true)
+	before := max(m.cost[SDMA].of(n, true), m.cost[Transmit].of(n, true))
+	if link <= before {
+		return 0, false
+	}
+	// Packet i has arrived at whole + i·before, and the link turns to it at begin + i·link.
+	gain := link - before
+	return int((whole - begin + gain - 1) / gain), true
+}
+
 // period returns the time between two messages of a long stream, in picoseconds, and what sets it.
 // The engine queue sets it if its messages are too few to fill the time from one refill to the
 // next.

@@ -196,6 +196,7 @@ func (s *Sim) cut(l *lane) {
 	p.count, p.size, p.end = s.params.fragments(p.n, s.pipelining)
 	p.arrived[SDMA] = p.count
 	t.queue = append(t.queue, p)
+	t.stats.MaxQueue = max(t.stats.MaxQueue, len(t.queue))
 	s.dispatch(l, SDMA)
 }
 

@@ -154,7 +154,7 @@ func TestTransfers(t *testing.T) {
 		}
 		got := s.Stats(0, test.stage)
 		cost := p.costs()[test.stage]
-		if got.Coarse != test.want.Coarse || got.Fine != test.want.Fine || got.Packets != 1 || got.Bytes != n || got.Busy != cost.of(n, true) {
+		if got.Coarse != test.want.Coarse || got.Fine != test.want.Fine || got.Packets != 1 || got.MaxQueue != 1 || got.Bytes != n || got.Busy != cost.of(n, true) {
 			t.Errorf("%v, %v: %+v, want %+v", test.pipelining, test.stage, got, test.want)
 		}
 	}
