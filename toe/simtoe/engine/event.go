@@ -1,7 +1,5 @@
 package engine
 
-import "container/heap"
-
 // An event is something that happens in a lane at a point in time.
 type event struct {
 	at   Time
@@ -23,33 +21,25 @@ const (
 	notified                  // the receiving program knows of p's message
 )
 
-// events is a heap of events, and the clock. Events at the same time follow the bytes: those of an
-// earlier stage come first, so that a fragment that arrives in the last moment is there in time.
-type events struct {
-	now  Time
-	list []event
-	seq  uint64
+// before reports whether v comes before w.
+func (v *event) before(w *event) bool {
+	if v.at != w.at {
+		return v.at < w.at
+	}
+	if v.rank != w.rank {
+		return v.rank < w.rank
+	}
+	return v.seq < w.seq
 }
 
-func (e *events) Len() int { return len(e.list) }
-func (e *events) Less(i, j int) bool {
-	a, b := &e.list[i], &e.list[j]
-	if a.at != b.at {
-		return a.at < b.at
-	}
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	return a.seq < b.seq
-}
-func (e *events) Swap(i, j int) { e.list[i], e.list[j] = e.list[j], e.list[i] }
-func (e *events) Push(x any)    { e.list = append(e.list, x.(event)) }
-func (e *events) Pop() any {
-	last := len(e.list) - 1
-	v := e.list[last]
-	e.list[last] = event{}
-	e.list = e.list[:last]
-	return v
+// events is a heap of events, and the clock. Events at the same time follow the bytes: those of an
+// earlier stage come first, so that a fragment that arrives in the last moment is there in time.
+//
+// It is not a heap of package container/heap, because that would allocate memory for each event.
+type events struct {
+	now  Time
+	list []event // no event comes before its parent, which for number i is number (i-1)/2
+	seq  uint64
 }
 
 // after schedules v at the time d from now.
@@ -60,12 +50,28 @@ func (e *events) after(d Time, v event) {
 	if v.kind == passed {
 		v.rank++
 	}
-	heap.Push(e, v)
+	e.list = append(e.list, v)
+	for i := len(e.list) - 1; i > 0 && e.list[i].before(&e.list[(i-1)/2]); i = (i - 1) / 2 {
+		e.list[i], e.list[(i-1)/2] = e.list[(i-1)/2], e.list[i]
+	}
 }
 
 // next removes the earliest event and sets the clock to its time.
 func (e *events) next() event {
-	v := heap.Pop(e).(event)
+	v, last := e.list[0], len(e.list)-1
+	e.list[0], e.list[last] = e.list[last], event{}
+	e.list = e.list[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child+1 < last && e.list[child+1].before(&e.list[child]) {
+			child++
+		}
+		if child >= last || !e.list[child].before(&e.list[i]) {
+			break
+		}
+		e.list[i], e.list[child] = e.list[child], e.list[i]
+		i = child
+	}
 	e.now = v.at
 	return v
 }

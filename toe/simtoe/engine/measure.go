@@ -30,7 +30,7 @@ func MeasureBandwidth(p Params, pipelining Pipelining, n int) (float64, error) {
 	// multiple of those. Short messages need more rounds, because more of them are under way.
 	count, _ := p.packets(n)
 	fragments, _, _ := p.fragments(min(n, p.MaxPacket), pipelining)
-	rounds := max(1, min(16, 5_000/(count*fragments*max(1, p.EngineQueue))))
+	rounds := max(1, min(16, 2_000/(count*fragments*max(1, p.EngineQueue))))
 	skip := rounds * p.EngineQueue
 	p.HostQueue = max(p.HostQueue, 2*skip)
 	s, err := NewSim(p, pipelining)

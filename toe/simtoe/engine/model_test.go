@@ -43,7 +43,11 @@ func TestModelOfPresets(t *testing.T) {
 			p.SeparateChecksum = separate
 			for _, pipelining := range []Pipelining{Coarse, Fine} {
 				t.Run(fmt.Sprintf("%s/%v/separate=%t", p.Name, pipelining, separate), func(t *testing.T) {
-					for n := 1; n <= 1<<20; n *= 4 {
+					factor := 4
+					if separate {
+						factor = 32
+					}
+					for n := 1; n <= 1<<20; n *= factor {
 						compare(t, p, pipelining, n)
 					}
 					for _, n := range []int{0, p.Fragment + 1, p.MaxPacket, p.MaxPacket + 1, 3*p.MaxPacket - 1} {
