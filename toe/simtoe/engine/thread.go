@@ -3,7 +3,7 @@ package engine
 import "fmt"
 
 // A State is the state of the thread of a stage. conformance/models/pipeline.pml has the same
-// states, and TestStates compares them. A transition that is not drawn is a bug.
+// states, and a test there compares them. A transition that is not drawn is a bug.
 //
 //	        all of the packet has arrived
 //	  Idle ───────────────────────────────► CoarseGrained ──► Idle
