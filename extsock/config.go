@@ -117,13 +117,13 @@ type Config struct {
 	// NoEarlyPlacement turns off early placement: over a TCP that shows bytes while others before
 	// them are missing, payload is placed at once (toe.Capabilities.EarlyRuns). Early placement
 	// needs Markers from the peer, and CRCs. So Dial asks for Markers on such a TCP, and if a peer
-	// that is not rddp rejects the Request, Dial tries once more without Markers, on a new
-	// connection. A Responder asks every rddp for Markers.
+	// that is not rddp rejects the Request, or closes the connection, Dial tries once more without
+	// Markers, on a new connection. A Responder asks every rddp for Markers.
 	NoEarlyPlacement bool
-	// NoOffload leaves an offload engine below the connection unused. Without it, the connection has
-	// the engine do all that the engine can, and does the rest; see toe.Capabilities. A connection
-	// with a Tap uses no engine, and one with a capture stops using it, because both see the bytes
-	// of TCP.
+	// NoOffload leaves an offload engine below the connection unused. Without it, the connection
+	// has the engine do all that the engine can, and does the rest; see toe.Capabilities. A
+	// connection with a Tap uses no engine, and one with a capture stops using it, because both see
+	// the bytes of TCP.
 	NoOffload bool
 	// SendDepth is the maximum number of Work Requests in the send queue. Zero or less means 128.
 	SendDepth int

@@ -162,9 +162,9 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 }
 
 // require switches c into DDP mode, or a second connection if the peer rejects Markers that the
-// program has not asked for, or if Config.RetryRevision1 allows one. If
-// it returns an error, c is closed, unless the error is ErrUnread with StartupPrefer: then it
-// returns c too.
+// program has not asked for, or closes the connection instead, or if Config.RetryRevision1 allows
+// one. If it returns an error, c is closed, unless the error is ErrUnread with StartupPrefer: then
+// it returns c too.
 func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	_, revision1 := a.d.known.Recall(a.to)
 	if revision1 && c.cfg.Revision == 0 {
@@ -191,7 +191,7 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	if errors.Is(err, ErrUnread) { // the peer spoke first, so it is not a Responder
 		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
-	if asks && errors.Is(err, errMarkersRefused) && ctx.Err() == nil {
+	if asks && (errors.Is(err, errMarkersRefused) || errors.Is(err, ErrNoReply)) && ctx.Err() == nil {
 		a.noMarkers = true
 		return a.again(ctx, unmarked)
 	}

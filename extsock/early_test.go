@@ -2,9 +2,13 @@ package extsock_test
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"slices"
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -22,4 +26,131 @@ func TestStreamWithEarlyRuns(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestMarkersByThemselves: over a stream that shows runs early, both ends ask for markers, unless
+// Config.NoEarlyPlacement or NoCRC says otherwise. Segments are placed early then.
+func TestMarkersByThemselves(t *testing.T) {
+	for _, tt := range []struct {
+		desc         string
+		early        float64
+		dial, listen extsock.Config
+		dials        bool // the dialing end receives markers
+		listens      bool
+	}{
+		{desc: "early runs", early: 0.5, dials: true, listens: true},
+		{desc: "no early runs"},
+		{desc: "the dialing end does not want them", early: 0.5, dial: extsock.Config{NoEarlyPlacement: true}, listens: true},
+		{desc: "the accepting end does not want them", early: 0.5, listen: extsock.Config{NoEarlyPlacement: true}, dials: true},
+		{desc: "no CRC", early: 0.5, dial: extsock.Config{NoCRC: true}, listen: extsock.Config{NoCRC: true}},
+		{desc: "the dialing end hides that it is rddp", early: 0.5, dial: extsock.Config{NoCapabilities: true}, dials: true},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			network := simtoe.New(simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: tt.early})
+			tt.dial.Backend, tt.listen.Backend = network, network
+			tt.dial.Startup, tt.listen.Startup = extsock.StartupRequire, extsock.StartupRequire
+			tt.dial.Messages = true
+			l, err := extsock.Listen("tcp", "127.0.0.1:1", &tt.listen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			got := make(chan extsock.ConnectionState, 1)
+			placed := make(chan uint64, 1)
+			go func() {
+				c, err := l.AcceptDDP()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				for p := make([]byte, 64<<10); err == nil; {
+					_, err = c.Read(p)
+				}
+				got <- c.ConnectionState()
+				placed <- c.Stats().EarlyFPDUs
+			}()
+			c, err := extsock.Dial("tcp", "127.0.0.1:1", &tt.dial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				if _, err := c.Write(make([]byte, 60_000)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Close()
+			if s := c.ConnectionState(); s.ReceivesMarkers != tt.dials || s.SendsMarkers != tt.listens {
+				t.Errorf("the dialing end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
+			}
+			if s := <-got; s.ReceivesMarkers != tt.listens || s.SendsMarkers != tt.dials {
+				t.Errorf("the accepting end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
+			}
+			if n := <-placed; (n > 0) != tt.listens {
+				t.Errorf("%d FPDUs were placed early", n)
+			}
+		})
+	}
+}
+
+// TestDialWithoutMarkers: a peer that refuses markers, in one of two ways, gets a second connection
+// without. Markers that the program has asked for are not given up.
+func TestDialWithoutMarkers(t *testing.T) {
+	for _, rejects := range []bool{true, false} {
+		for _, asked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("rejects %t, asked %t", rejects, asked), func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{Early: 0.5})
+				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				var markers []bool // of the Requests
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for {
+						s, err := l.Accept()
+						if err != nil {
+							return
+						}
+						markers = append(markers, refuseMarkers(s, rejects))
+					}
+				}()
+				cfg := &extsock.Config{Backend: network, Startup: extsock.StartupRequire, Markers: asked}
+				c, err := extsock.Dial("tcp", "127.0.0.1:1", cfg)
+				if err == nil {
+					c.Close()
+				}
+				if (err != nil) != asked {
+					t.Errorf("Dial = %v", err)
+				}
+				l.Close()
+				<-done
+				want := []bool{true}
+				if !asked {
+					want = append(want, false)
+				}
+				if !slices.Equal(markers, want) {
+					t.Errorf("Requests asked for markers: %v, want %v", markers, want)
+				}
+			})
+		}
+	}
+}
+
+// refuseMarkers answers one Request as a peer that cannot send markers. It reports whether the
+// Request asked for them.
+func refuseMarkers(s net.Conn, rejects bool) (markers bool) {
+	defer s.Close()
+	b := make([]byte, 20)
+	if _, err := io.ReadFull(s, b); err != nil {
+		return false
+	}
+	io.CopyN(io.Discard, s, int64(b[18])<<8|int64(b[19]))
+	if markers = b[16]&0x80 != 0; markers && !rejects {
+		return true
+	}
+	s.Write(mpa.Frame{Reply: true, Revision: b[17], CRC: true, Reject: markers, Enhanced: b[16]&0x10 != 0, IRD: 1, ORD: 1}.AppendTo(nil))
+	io.Copy(io.Discard, s)
+	return markers
 }
