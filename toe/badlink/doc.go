@@ -38,7 +38,9 @@
 //
 // # Speed
 //
-// A link without faults costs two copies of the packet and no allocation.
+// A link without faults costs two copies of the packet and no allocation. Its queue of 1000 packets
+// overflows when a fast sender's window holds more than that and the reader is late, as any router's
+// does. A measurement of throughput should set a larger Queue.
 //
 // # Limits
 //
