@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"
 )
@@ -16,9 +17,9 @@ func newLossyStacks(t testing.TB, mtu int, seed uint64, drop, again, late float6
 	t.Helper()
 	x, y := usertcp.Pipe(mtu)
 	cfg.Addresses = addrsA
-	a = newStack(t, newLossy(x, seed, drop, again, late), cfg)
+	a = newStack(t, prototest.NewLossy(x, seed, drop, again, late), cfg)
 	cfg.Addresses = addrsB
-	return a, newStack(t, newLossy(y, seed+1, drop, again, late), cfg)
+	return a, newStack(t, prototest.NewLossy(y, seed+1, drop, again, late), cfg)
 }
 
 // TestTransferLossy moves bytes over links that lose, repeat and delay packets. Transfer compares

@@ -1,17 +1,23 @@
-package usertcp_test
+package prototest
 
 import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A lossy is a Link that loses, repeats and delays packets at random. What it does with packet
+// A PacketLink carries packets, as a usertcp.Link does.
+type PacketLink interface {
+	Read(p []byte) (n int, err error)
+	Write(p []byte) (n int, err error)
+	Close() error
+	MTU() int
+}
+
+// A Lossy is a PacketLink that loses, repeats and delays packets at random. What it does with packet
 // number k depends on the seed alone.
-type lossy struct {
-	usertcp.Link
+type Lossy struct {
+	PacketLink
 	drop, again, late float64 // probabilities
 
 	mu     sync.Mutex
@@ -29,11 +35,14 @@ type heldPacket struct {
 // patience is the time after which a late packet goes out although no other packets follow.
 const patience = time.Millisecond
 
-func newLossy(l usertcp.Link, seed uint64, drop, again, late float64) *lossy {
-	return &lossy{Link: l, drop: drop, again: again, late: late, random: rand.New(rand.NewPCG(seed, 1))}
+// NewLossy returns a Lossy above l. drop, again and late are the probabilities that a packet is
+// lost, sent twice, and overtaken by up to six others.
+func NewLossy(l PacketLink, seed uint64, drop, again, late float64) *Lossy {
+	return &Lossy{PacketLink: l, drop: drop, again: again, late: late, random: rand.New(rand.NewPCG(seed, 1))}
 }
 
-func (l *lossy) Write(p []byte) (int, error) {
+// Write sends p, or not.
+func (l *Lossy) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n++
@@ -50,9 +59,9 @@ func (l *lossy) Write(p []byte) (int, error) {
 			l.release(n)
 		})
 	default:
-		_, err = l.Link.Write(p)
+		_, err = l.PacketLink.Write(p)
 		if again < l.again {
-			l.Link.Write(p)
+			l.PacketLink.Write(p)
 		}
 	}
 	l.release(l.n)
@@ -60,14 +69,14 @@ func (l *lossy) Write(p []byte) (int, error) {
 }
 
 // release sends the packets that are held until packet number n.
-func (l *lossy) release(n int) {
+func (l *Lossy) release(n int) {
 	kept := l.held[:0]
 	for _, h := range l.held {
 		if h.after > n {
 			kept = append(kept, h)
 			continue
 		}
-		l.Link.Write(h.b)
+		l.PacketLink.Write(h.b)
 	}
 	l.held = kept
 }
