@@ -1,0 +1,251 @@
+package usertcp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/checksum"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+)
+
+// A wire makes the packets of one connection, and shows them to a tap in place of a link.
+type wire struct {
+	t     *testing.T
+	tap   *tap
+	ours  netip.AddrPort
+	peers netip.AddrPort
+	flow  *flow
+}
+
+const ourWindow = 60_000
+
+// The initial sequence numbers. The peer's numbers wrap soon.
+var ourISN, peerISN uint32 = 1000, 0xffff_ff00
+
+// newWire makes a connection that the peer has opened, and whose reader has called ReadSegment.
+func newWire(t *testing.T) *wire {
+	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
+	syn := []byte{2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 0} // MSS, SACK, timestamps, window scale 0
+	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn, peerISN, 0, ourWindow, syn, nil))
+	w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, syn, nil))
+	c := &Stream{id: tuple{w.ours, w.peers}}
+	c.readable.L = &c.mu
+	w.flow = w.tap.attach(c)
+	w.outbound(ourISN+1, peerISN+1, 10, nil)
+	w.flow.showFrom(0)
+	return w
+}
+
+// stamps returns the timestamps option.
+func stamps(value, echo uint32) []byte {
+	b := []byte{1, 1, 8, 10}
+	b = binary.BigEndian.AppendUint32(b, value)
+	return binary.BigEndian.AppendUint32(b, echo)
+}
+
+// outbound shows a segment of ours, which echoes the peer's timestamp echo.
+func (w *wire) outbound(seq, ack, echo uint32, payload []byte) {
+	w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagAck, seq, ack, ourWindow, stamps(77, echo), payload))
+}
+
+// packet returns an IPv4 packet.
+func (w *wire) packet(src, dst netip.AddrPort, flags header.TCPFlags, seq, ack uint32, window uint16, options, payload []byte) []byte {
+	p := make([]byte, header.IPv4MinimumSize+header.TCPMinimumSize+len(options)+len(payload))
+	from, to := tcpip.AddrFromSlice(src.Addr().AsSlice()), tcpip.AddrFromSlice(dst.Addr().AsSlice())
+	header.IPv4(p).Encode(&header.IPv4Fields{TotalLength: uint16(len(p)), TTL: 64, Protocol: uint8(header.TCPProtocolNumber), SrcAddr: from, DstAddr: to})
+	tcp := header.TCP(p[header.IPv4MinimumSize:])
+	tcp.Encode(&header.TCPFields{
+		SrcPort: src.Port(), DstPort: dst.Port(), SeqNum: seq, AckNum: ack, Flags: flags, WindowSize: window,
+		DataOffset: uint8(header.TCPMinimumSize + len(options)),
+	})
+	copy(tcp[header.TCPMinimumSize:], options)
+	copy(tcp[header.TCPMinimumSize+len(options):], payload)
+	sum := header.PseudoHeaderChecksum(header.TCPProtocolNumber, from, to, uint16(len(tcp)))
+	tcp.SetChecksum(^checksum.Checksum(tcp, sum))
+	return p
+}
+
+// segment returns a segment of the peer at a stream offset.
+func (w *wire) segment(off int, payload []byte) []byte {
+	return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1+uint32(off), ourISN+1, 5000, stamps(10, 77), payload)
+}
+
+// TestJudge shows segments behind a gap to the tap, one of them wrong in one way.
+func TestJudge(t *testing.T) {
+	payload := make([]byte, 100)
+	for _, test := range []struct {
+		desc string
+		make func(w *wire) []byte
+		want EarlyStats
+	}{
+		{"as TCP accepts it", func(w *wire) []byte { return w.segment(500, payload) }, EarlyStats{Runs: 1, Bytes: 100}},
+		{"the shortest", func(w *wire) []byte { return w.segment(500, payload[:minRun]) }, EarlyStats{Runs: 1, Bytes: minRun}},
+		{"too short", func(w *wire) []byte { return w.segment(500, payload[:minRun-1]) }, EarlyStats{Short: 1}},
+		{"in order", func(w *wire) []byte { return w.segment(0, payload) }, EarlyStats{}},
+		{"at the end of the window", func(w *wire) []byte { return w.segment(ourWindow-100, payload) }, EarlyStats{Runs: 1, Bytes: 100}},
+		{"a byte behind the window", func(w *wire) []byte { return w.segment(ourWindow-99, payload) }, EarlyStats{Window: 1}},
+		{"before the stream", func(w *wire) []byte { return w.segment(-1000, payload) }, EarlyStats{}},
+		{"half of the sequence numbers away", func(w *wire) []byte { return w.segment(1<<31-1, payload) }, EarlyStats{Window: 1}},
+		{"a wrong checksum", func(w *wire) []byte {
+			p := w.segment(500, payload)
+			p[len(p)-1] ^= 1
+			return p
+		}, EarlyStats{Checksum: 1}},
+		{"an ACK of what was not sent", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+501, ourISN+2, 5000, stamps(10, 77), payload)
+		}, EarlyStats{ACK: 1}},
+		{"an ACK from before the connection", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+501, ourISN-10_000, 5000, stamps(10, 77), payload)
+		}, EarlyStats{ACK: 1}},
+		{"an old timestamp", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+501, ourISN+1, 5000, stamps(9, 77), payload)
+		}, EarlyStats{Timestamp: 1}},
+		{"no timestamp", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+501, ourISN+1, 5000, nil, payload)
+		}, EarlyStats{Timestamp: 1}},
+		{"no ACK", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagPsh, peerISN+501, ourISN+1, 5000, stamps(10, 77), payload)
+		}, EarlyStats{}},
+		{"a reset", func(w *wire) []byte {
+			return w.packet(w.peers, w.ours, header.TCPFlagAck|header.TCPFlagRst, peerISN+501, ourISN+1, 5000, stamps(10, 77), payload)
+		}, EarlyStats{}},
+		{"another connection", func(w *wire) []byte {
+			other := netip.AddrPortFrom(w.peers.Addr(), 10)
+			return w.packet(other, w.ours, header.TCPFlagAck, peerISN+501, ourISN+1, 5000, stamps(10, 77), payload)
+		}, EarlyStats{}},
+		{"a fragment", func(w *wire) []byte {
+			p := w.segment(500, payload)
+			header.IPv4(p).SetFlagsFragmentOffset(header.IPv4FlagMoreFragments, 0)
+			return p
+		}, EarlyStats{}},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			w := newWire(t)
+			w.tap.inbound(test.make(w))
+			p := make([]byte, 2000)
+			for n, _ := w.flow.takeRun(p, 0); n > 0; n, _ = w.flow.takeRun(p, 0) {
+			}
+			if got := w.flow.earlyStats(); got != test.want {
+				t.Errorf("EarlyStats = %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestRunsInOffsets: a run has its place in the stream, across the wrap of the sequence numbers. A
+// segment that was seen is not shown again, and a gap that has closed leaves no run.
+func TestRunsInOffsets(t *testing.T) {
+	w := newWire(t)
+	payload := make([]byte, 100)
+	for i := range payload {
+		payload[i] = byte(i)
+	}
+	w.tap.inbound(w.segment(200, payload))
+	w.tap.inbound(w.segment(200, payload))
+	w.tap.inbound(w.segment(250, payload[:50]))
+	w.tap.inbound(w.segment(300, payload))
+	p := make([]byte, 2000)
+	for _, want := range []uint64{200, 300} {
+		if n, off := w.flow.takeRun(p, 100); n != 100 || off != want || p[99] != 99 {
+			t.Errorf("takeRun = %d, %d, want 100, %d", n, off, want)
+		}
+	}
+	w.tap.inbound(w.segment(500, payload))
+	if w.flow.hasRun(500) {
+		t.Error("there is a run to show to a reader that has read what is before it")
+	}
+	if got, want := w.flow.earlyStats(), (EarlyStats{Runs: 2, Bytes: 200, Again: 2, Stale: 1}); got != want {
+		t.Errorf("EarlyStats = %+v, want %+v", got, want)
+	}
+	// The gap closes, and the next segment is in order.
+	w.tap.inbound(w.segment(0, make([]byte, 200)))
+	w.tap.inbound(w.segment(400, payload))
+	w.tap.inbound(w.segment(600, payload))
+	if w.flow.hasRun(400) {
+		t.Error("a segment in order is shown early")
+	}
+}
+
+// TestGapIsTCPs: if TCP acknowledges the same byte again, TCP misses it, though the tap has seen it
+// pass: its checksum may have been wrong.
+func TestGapIsTCPs(t *testing.T) {
+	w := newWire(t)
+	w.tap.inbound(w.segment(0, make([]byte, 100)))
+	w.outbound(ourISN+1, peerISN+1, 10, nil)
+	w.tap.inbound(w.segment(100, make([]byte, 100)))
+	if !w.flow.hasRun(0) {
+		t.Error("the segment behind the gap is not shown early")
+	}
+}
+
+// TestQueueAttack: a peer that sends every second byte, or more than the reader takes, gets no more
+// memory than the bounds.
+func TestQueueAttack(t *testing.T) {
+	w := newWire(t)
+	for off := 1; off < 50_000; off += 2 {
+		w.tap.inbound(w.segment(off, []byte{1}))
+	}
+	if n := len(w.flow.seen.ranges); n != 0 {
+		t.Errorf("segments of 1 byte left %d ranges", n)
+	}
+	for off := 10; off < 59_000; off += minRun + 1 {
+		w.tap.inbound(w.segment(off, make([]byte, minRun)))
+	}
+	if n, m := len(w.flow.seen.ranges), len(w.flow.runs.list); n > maxRanges || m > maxRuns || w.flow.runs.bytes > maxRunBytes {
+		t.Errorf("%d ranges, %d runs of %d bytes", n, m, w.flow.runs.bytes)
+	}
+	if w.flow.earlyStats().Full == 0 {
+		t.Error("no segment was refused")
+	}
+}
+
+// TestSYNFlood: the tap knows at most maxHandshakes connections without a Stream, and does not
+// forget those that have one.
+func TestSYNFlood(t *testing.T) {
+	w := newWire(t)
+	for n := range 3 * maxHandshakes {
+		src := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}), 1)
+		w.tap.inbound(w.packet(src, w.ours, header.TCPFlagSyn, 1, 0, 1, nil, nil))
+	}
+	if n := len(w.tap.flows); n > maxHandshakes+1 || len(w.tap.young) > maxHandshakes {
+		t.Errorf("%d flows, %d young", n, len(w.tap.young))
+	}
+	if w.tap.flows[tuple{w.ours, w.peers}] != w.flow {
+		t.Error("the connection with a Stream is forgotten")
+	}
+}
+
+// TestSpoofedSYN: a SYN for a connection that has a Stream changes nothing.
+func TestSpoofedSYN(t *testing.T) {
+	w := newWire(t)
+	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn, 5, 0, 1, nil, nil))
+	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn|header.TCPFlagAck, 5, ourISN+1, 1, nil, nil))
+	w.tap.inbound(w.segment(500, make([]byte, 100)))
+	if n, off := w.flow.takeRun(make([]byte, 100), 0); n != 100 || off != 500 {
+		t.Errorf("takeRun = %d, %d, want 100, 500", n, off)
+	}
+}
+
+// FuzzTap: no packet, in either direction, makes the tap panic or exceed its bounds.
+func FuzzTap(f *testing.F) {
+	w := newWire(new(testing.T))
+	f.Add(w.segment(500, make([]byte, 100)), true)
+	f.Add(w.segment(0, nil), false)
+	f.Add([]byte{0x60, 0, 0, 0, 0, 20, 6, 64}, true)
+	f.Fuzz(func(t *testing.T, p []byte, in bool) {
+		w := newWire(t)
+		for range 2 {
+			if in {
+				w.tap.inbound(p)
+			} else {
+				w.tap.outbound(p)
+			}
+			w.tap.inbound(w.segment(500, make([]byte, 100)))
+		}
+		if len(w.flow.runs.list) > 4 || len(w.tap.flows) > 3 {
+			t.Errorf("%d runs, %d flows", len(w.flow.runs.list), len(w.tap.flows))
+		}
+	})
+}
