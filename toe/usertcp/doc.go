@@ -24,6 +24,9 @@
 //
 // # Limits
 //
+// A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
+// slice where the send buffer, the peer's window or the congestion window ends.
+//
 // gVisor allocates memory for each segment, so TryWriteBatch allocates too. gVisor's own goroutines
 // do not work in a testing/synctest bubble. EMSS does not follow a path MTU that becomes smaller
 // during a connection; TCP then sends shorter segments than EMSS says.

@@ -83,7 +83,7 @@ func (f *flow) keep(s *segment) bool {
 	if !t.known || !f.seen.known || !s.isACK() || s.flags&header.TCPFlagRst != 0 {
 		return false
 	}
-	acceptable := f.acknowledges(s)
+	acceptable := f.acknowledgesLocked(s)
 	if len(s.payload) == 0 {
 		return false
 	}
@@ -97,7 +97,7 @@ func (f *flow) keep(s *segment) bool {
 	if !f.runs.on || f.runs.off {
 		return false
 	}
-	if refused := f.judge(s, r, acceptable); refused != nil {
+	if refused := f.judgeLocked(s, r, acceptable); refused != nil {
 		*refused++
 		return false
 	}
@@ -105,10 +105,12 @@ func (f *flow) keep(s *segment) bool {
 	return true
 }
 
-// acknowledges learns from the ACK of a segment, and reports whether the ACK is acceptable.
+// acknowledgesLocked learns from the ACK of a segment, and reports whether the ACK is acceptable.
 // "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
 // SEG.ACK <= SND.NXT)." (RFC 5961 §5.2)
-func (f *flow) acknowledges(s *segment) bool {
+//
+// +checklocks:f.mu
+func (f *flow) acknowledgesLocked(s *segment) bool {
 	t := &f.sent
 	if before(s.ack, t.una-t.maxWindow) || before(t.next, s.ack) {
 		return false
@@ -119,10 +121,12 @@ func (f *flow) acknowledges(s *segment) bool {
 	return true
 }
 
-// judge checks a segment behind a gap as TCP would, and records its bytes. It returns nil, or the
-// counter of the reason why the segment is not shown early. The checksum comes last, because it
+// judgeLocked checks a segment behind a gap as TCP would, and records its bytes. It returns nil, or
+// the counter of the reason why the segment is not shown early. The checksum comes last, because it
 // costs the most.
-func (f *flow) judge(s *segment, r seqRange, acceptable bool) *uint64 {
+//
+// +checklocks:f.mu
+func (f *flow) judgeLocked(s *segment, r seqRange, acceptable bool) *uint64 {
 	stats := &f.runs.stats
 	switch {
 	case len(s.payload) < minRun:
@@ -133,7 +137,7 @@ func (f *flow) judge(s *segment, r seqRange, acceptable bool) *uint64 {
 		return &stats.ACK
 	case f.seen.has(r):
 		return &stats.Again
-	case !f.isTimely(s):
+	case !f.isTimelyLocked(s):
 		return &stats.Timestamp
 	case f.runs.isFull(len(s.payload)):
 		return &stats.Full
@@ -145,10 +149,12 @@ func (f *flow) judge(s *segment, r seqRange, acceptable bool) *uint64 {
 	return nil
 }
 
-// isTimely checks the timestamp of a segment, if the two ends use timestamps.
+// isTimelyLocked checks the timestamp of a segment, if the two ends use timestamps.
 // "If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, [...] then treat
 // the arriving segment as not acceptable" (RFC 7323 §5.3)
-func (f *flow) isTimely(s *segment) bool {
+//
+// +checklocks:f.mu
+func (f *flow) isTimelyLocked(s *segment) bool {
 	if !f.peer.TS {
 		return true
 	}

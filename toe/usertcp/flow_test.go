@@ -72,6 +72,20 @@ func (w *wire) segment(off int, payload []byte) []byte {
 	return w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1+uint32(off), ourISN+1, 5000, stamps(10, 77), payload)
 }
 
+// held returns how much the flow holds: ranges, runs, and the bytes of the runs.
+func (f *flow) held() (ranges, runs, bytes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.seen.ranges), len(f.runs.list), f.runs.bytes
+}
+
+// held returns how many flows the tap knows, and how many entries its list of young ones has.
+func (t *tap) held() (flows, young int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.flows), len(t.young)
+}
+
 // TestJudge shows segments behind a gap to the tap, one of them wrong in one way.
 func TestJudge(t *testing.T) {
 	payload := make([]byte, 100)
@@ -187,14 +201,14 @@ func TestQueueAttack(t *testing.T) {
 	for off := 1; off < 50_000; off += 2 {
 		w.tap.inbound(w.segment(off, []byte{1}))
 	}
-	if n := len(w.flow.seen.ranges); n != 0 {
+	if n, _, _ := w.flow.held(); n != 0 {
 		t.Errorf("segments of 1 byte left %d ranges", n)
 	}
 	for off := 10; off < 59_000; off += minRun + 1 {
 		w.tap.inbound(w.segment(off, make([]byte, minRun)))
 	}
-	if n, m := len(w.flow.seen.ranges), len(w.flow.runs.list); n > maxRanges || m > maxRuns || w.flow.runs.bytes > maxRunBytes {
-		t.Errorf("%d ranges, %d runs of %d bytes", n, m, w.flow.runs.bytes)
+	if ranges, runs, n := w.flow.held(); ranges > maxRanges || runs > maxRuns || n > maxRunBytes {
+		t.Errorf("%d ranges, %d runs of %d bytes", ranges, runs, n)
 	}
 	if w.flow.earlyStats().Full == 0 {
 		t.Error("no segment was refused")
@@ -209,10 +223,10 @@ func TestSYNFlood(t *testing.T) {
 		src := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}), 1)
 		w.tap.inbound(w.packet(src, w.ours, header.TCPFlagSyn, 1, 0, 1, nil, nil))
 	}
-	if n := len(w.tap.flows); n > maxHandshakes+1 || len(w.tap.young) > maxHandshakes {
-		t.Errorf("%d flows, %d young", n, len(w.tap.young))
+	if flows, young := w.tap.held(); flows > maxHandshakes+1 || young > maxHandshakes {
+		t.Errorf("%d flows, %d young", flows, young)
 	}
-	if w.tap.flows[tuple{w.ours, w.peers}] != w.flow {
+	if w.tap.flow(tuple{w.ours, w.peers}) != w.flow {
 		t.Error("the connection with a Stream is forgotten")
 	}
 }
@@ -244,8 +258,9 @@ func FuzzTap(f *testing.F) {
 			}
 			w.tap.inbound(w.segment(500, make([]byte, 100)))
 		}
-		if len(w.flow.runs.list) > 4 || len(w.tap.flows) > 3 {
-			t.Errorf("%d runs, %d flows", len(w.flow.runs.list), len(w.tap.flows))
+		_, runs, _ := w.flow.held()
+		if flows, _ := w.tap.held(); runs > 4 || flows > 3 {
+			t.Errorf("%d runs, %d flows", runs, flows)
 		}
 	})
 }
