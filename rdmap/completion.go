@@ -87,7 +87,8 @@ type CompletionQueue struct {
 	// A value in ready means that the queue may hold Completions, and a value in solicited that it
 	// may hold one that ends a WaitSolicited. Many queues are only polled, so the first consumer
 	// that wants to wait makes the channel.
-	ready, solicited lazyChan
+	ready     lazyChan
+	solicited lazyChan
 
 	bells doorbells // of queue pairs that have put off the transmission of requests
 

@@ -27,9 +27,11 @@ type UnixStream struct {
 	socket
 }
 
-func newStream(c *net.TCPConn) *Stream { return &Stream{c, socket{netconn.New(c)}} }
+func newStream(c *net.TCPConn) *Stream { return &Stream{TCPConn: c, socket: socket{netconn.New(c)}} }
 
-func newUnixStream(c *net.UnixConn) *UnixStream { return &UnixStream{c, socket{netconn.New(c)}} }
+func newUnixStream(c *net.UnixConn) *UnixStream {
+	return &UnixStream{UnixConn: c, socket: socket{netconn.New(c)}}
+}
 
 func (s *Stream) Read(p []byte) (int, error)         { return s.adapter.Read(p) }
 func (s *Stream) Write(p []byte) (int, error)        { return s.adapter.Write(p) }
