@@ -20,7 +20,7 @@ BENCHTIME ?= 7x
 SOAKTIME  ?= 10m
 NORACE     = ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/... ./conformance/apps ./conformance/hostile
 MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
-EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo\\|TestSendBufferTooSmall\\|TestTUN\\|TestRaw
+EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo\\|TestSendBufferTooSmall\\|TestTUN\\|TestRaw\\|TestEMSSOfKernel\\|TestDevicesWithoutPrivilege
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
 .PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale bench-peers
@@ -64,7 +64,7 @@ cross:
 	done
 
 # The other byte order, and integers of 32 bits with words aligned to 4 octets. Two at a time, the slowest first. Under qemu-user
-# with -short, which means fewer rounds and no test less, and without four tests: qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no
+# with -short, which means fewer rounds and no test less, and without six tests: qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no
 # binary of its machine that a test starts in another namespace.
 machines:
 	@command -v qemu-aarch64 >/dev/null && command -v qemu-s390x >/dev/null || ./.ci/install qemu-user
