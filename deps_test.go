@@ -45,13 +45,12 @@ var mayImport = map[string][]string{
 		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/dissect", "internal/rdmaphdr", "internal/locks",
 	},
 	"extsock/internal/driver": {
-		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/prefetch", "extsock/internal/wait",
+		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks",
 	},
 	"extsock/internal/observe":    {"internal/dissect", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
-	"extsock/internal/prefetch":   {},
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},
 

@@ -185,7 +185,6 @@ var _ toe.Lender = (*Driver)(nil)
 // first if the connection holds none.
 func (d *Driver) Lend() []byte {
 	if d.rx.free == nil {
-		d.warm()
 		b := d.rx.loan.get()
 		d.rx.mpa.SetBuffer(b) // copies the parked bytes to b
 		if d.rx.parked != nil {
