@@ -131,12 +131,12 @@ func (r *Receiver) nextULPDU() bool {
 	return true
 }
 
-// Placed records that an engine has handed the ULPDU of the FPDU at stream offset off to DDP, which
-// has placed it. size is the length in bytes of the FPDU. Next skips the FPDU when its turn comes:
-// in FormULPDU it does not arrive, and in the other forms it arrives again. Placed reports false if
-// the Receiver can't record the FPDU, because it has recorded too many or has passed it.
+// Placed records that DDP places the ULPDU of the FPDU at stream offset off for an engine. size is
+// the length in bytes of the FPDU. Next skips the FPDU when its turn comes: in FormULPDU the FPDU
+// does not arrive, and in the other forms it arrives again. Placed reports false if the Receiver
+// can't record the FPDU, because too many are recorded or because Next has passed it.
 //
-// The caller calls Placed before the FPDU is placed, and Forget if it is not.
+// The caller calls Placed first, then has DDP place the ULPDU, and calls Forget if DDP refuses.
 func (r *Receiver) Placed(off uint64, size int) bool {
 	r.early.drop()
 	return r.err == nil && off >= r.off && size > 0 && r.early.remember(off, size)
