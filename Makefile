@@ -117,6 +117,7 @@ bench:
 bench-scale: build
 	./bin/rddp perf --self --scale
 	./bin/rddp perf --self --one-cpu --op write,read --size 64 --depth 1,16,256,4096,100000
+	$(GO) run ./conformance/bench/floor -conns 64,1000 # what plain TCP itself allows
 	$(GO) test -run='^$$' -bench='Among|Abort' -timeout=20m ./ddp ./rdmap
 
 # Ratios to plain TCP, both ends on one CPU: they repeat within 2 % on a quiet machine, and hardly depend on what machine it is.

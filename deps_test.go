@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
 	"conformance/models":              {},
+	"conformance/bench/floor":         {},
 	"conformance/peers":               {"internal/plot"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
