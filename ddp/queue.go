@@ -58,7 +58,9 @@ func (b *buffer) put(off uint64, payload []byte) {
 	} else {
 		off -= head
 	}
-	place.Copy(b.b[off:], payload)
+	if to := b.b[off:]; len(payload) > 0 && &to[0] != &payload[0] { // else Bind has got the payload itself
+		place.Copy(to, payload)
+	}
 }
 
 // NewQueue returns a Queue that holds at most depth buffers. If size is 0, the Queue is empty, and

@@ -52,22 +52,21 @@ func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 	})
 }
 
-// readOne reads one message, for which p has more than enough room.
-func readOne(t *testing.T, c *extsock.Conn, i int) {
+// fillFromTape fills p from the stream's byte at off, with one Read.
+func fillFromTape(t *testing.T, c *extsock.Conn, p []byte, off int) {
 	t.Helper()
-	p := make([]byte, pauseRead)
-	if n, err := c.Read(p); n != pauseMessage || err != nil || !bytes.Equal(p[:n], tapeAt(i*pauseMessage, n)) {
-		t.Fatalf("Read %d = %d, %v, want a message of %d bytes", i, n, err, pauseMessage)
+	if n, err := c.Read(p); n != len(p) || err != nil || !bytes.Equal(p, tapeAt(off, n)) {
+		t.Fatalf("Read at %d = %d, %v, want %d bytes of the tape", off, n, err, len(p))
 	}
 }
 
 // TestReadsGoOnFromTheReceiveBuffer: bytes that do not fit into the memory of a Read wait in the
-// receive buffer, and go from there to the memory of the next Read.
+// receive buffer, and go from there to the memory of the next Read. Each Read fills its memory.
 func TestReadsGoOnFromTheReceiveBuffer(t *testing.T) {
 	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
 		before := c.Stats()
-		for i := range pauseMessages {
-			readOne(t, c, i)
+		for off := 0; off < pauseMessages*pauseMessage; off += pauseRead {
+			fillFromTape(t, c, make([]byte, min(pauseRead, pauseMessages*pauseMessage-off)), off)
 		}
 		after := c.Stats()
 		if n := after.CopiedOctets - before.CopiedOctets; n != 0 {
@@ -82,31 +81,32 @@ func TestReadsGoOnFromTheReceiveBuffer(t *testing.T) {
 // TestNobodyGoesOn: the program reads no more. What waits in the receive buffer is received all the
 // same, and the next Read finds it.
 func TestNobodyGoesOn(t *testing.T) {
-	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
-		before := c.Stats().Received.FPDUs
-		readOne(t, c, 0)
-		if n := c.Stats().Received.FPDUs - before; n >= pauseMessages {
-			t.Fatalf("all %d FPDUs were received at once: the test is about nothing", n)
-		}
-		time.Sleep(50 * time.Millisecond)
-		if n := c.Stats().Received.FPDUs - before; n != pauseMessages {
-			t.Errorf("%d FPDUs were received after a while, want %d", n, pauseMessages)
-		}
-		p := make([]byte, (pauseMessages-1)*pauseMessage)
-		if n, err := c.Read(p); n != len(p) || err != nil || !bytes.Equal(p, tapeAt(pauseMessage, n)) {
-			t.Errorf("Read = %d, %v, want the other %d bytes", n, err, len(p))
-		}
-	})
+	for name, first := range map[string]int{"between messages": pauseMessage, "in a message": pauseRead} {
+		t.Run(name, func(t *testing.T) {
+			withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
+				before := c.Stats().Received.FPDUs
+				fillFromTape(t, c, make([]byte, first), 0)
+				if n := c.Stats().Received.FPDUs - before; n >= pauseMessages {
+					t.Fatalf("all %d FPDUs were received at once: the test is about nothing", n)
+				}
+				time.Sleep(50 * time.Millisecond)
+				if n := c.Stats().Received.FPDUs - before; n != pauseMessages {
+					t.Errorf("%d FPDUs were received after a while, want %d", n, pauseMessages)
+				}
+				fillFromTape(t, c, make([]byte, pauseMessages*pauseMessage-first), first)
+			})
+		})
+	}
 }
 
 // TestReadWithADeadlineGoesOn: a Read under a deadline goes on in the receive buffer as well.
 func TestReadWithADeadlineGoesOn(t *testing.T) {
 	withUnread(t, func(t *testing.T, c, _ *extsock.Conn) {
-		readOne(t, c, 0)
+		fillFromTape(t, c, make([]byte, pauseRead), 0)
 		begin := time.Now()
 		c.SetReadDeadline(begin.Add(time.Minute))
-		p := make([]byte, (pauseMessages-1)*pauseMessage)
-		if n, err := io.ReadFull(c, p); err != nil || !bytes.Equal(p, tapeAt(pauseMessage, n)) {
+		p := make([]byte, pauseMessages*pauseMessage-pauseRead)
+		if n, err := io.ReadFull(c, p); err != nil || !bytes.Equal(p, tapeAt(pauseRead, n)) {
 			t.Errorf("ReadFull = %d, %v, want the other %d bytes", n, err, len(p))
 		}
 		if d := time.Since(begin); d != 0 {
@@ -118,7 +118,7 @@ func TestReadWithADeadlineGoesOn(t *testing.T) {
 // TestCloseWithAPause: bytes in the receive buffer are unread, so Close tells the peer of the loss.
 func TestCloseWithAPause(t *testing.T) {
 	withUnread(t, func(t *testing.T, c, peer *extsock.Conn) {
-		readOne(t, c, 0)
+		fillFromTape(t, c, make([]byte, pauseMessage), 0)
 		c.Close()
 		if n, err := peer.Read(make([]byte, 1)); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("the peer's Read = %d, %v, want ECONNRESET", n, err)

@@ -157,7 +157,8 @@ type tx struct {
 //
 //	open ◀──▶ stalled ──▶ over ◀── open
 //	  ▲
-//	  └────▶ paused
+//	  ├────▶ paused
+//	  └────▶ resting
 //
 // In a pause the receive buffer keeps what does not fit into the memory of the Read that has the
 // role. The next Read goes on from there, and what it gets is copied once. If no Read comes, the
@@ -169,11 +170,12 @@ const (
 	intakeOpen    intake = iota
 	intakeStalled        // the present ULPDU waits for a buffer
 	intakePaused         // the present ULPDU waits for the next Read
+	intakeResting        // a Read has taken the beginning of the present ULPDU, which is placed; the rest waits
 	intakeOver           // nothing more will arrive
 )
 
-// isHeld reports whether the present ULPDU waits.
-func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused }
+// isHeld reports whether the receive buffer is in use until the present ULPDU has been taken.
+func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused || i == intakeResting }
 
 // isHomes reports whether only the home goroutine can go on: it may wait for memory, and it carries
 // out the end.

@@ -57,8 +57,13 @@ type inbox struct {
 	// the present message waits for memory, in message mode
 	short bool // +checklocks:mu
 	// the present message waits in the receive buffer for the next Read, in a byte stream
-	paused bool      // +checklocks:mu
-	placed sync.Cond // of mu: direct has become false
+	paused bool // +checklocks:mu
+	// the rest of a message of a byte stream that stays in the receive buffer; Reads have taken what
+	// was before it
+	rest []byte // +checklocks:mu
+	// the stream ends after rest
+	restEnds bool      // +checklocks:mu
+	placed   sync.Cond // of mu: direct has become false
 
 	ready chan struct{} // capacity 1: the waiting Read has something
 	turn  chan struct{} // capacity 1: a Read has returned, so the next Read may begin
@@ -67,7 +72,8 @@ type inbox struct {
 // A placing is the present message: the message that DDP is placing.
 type placing struct {
 	bound  bool // there is such a message
-	direct bool // the message goes to the reader's memory
+	direct bool // the message, or the beginning of it, goes to the reader's memory
+	stays  bool // the message stays in the receive buffer until Reads have taken it
 	head   [bytestream.HeaderLen]byte
 	body   []byte
 	chunk  *bufpool.Chunk // the memory of body; nil if body is the reader's memory
@@ -163,32 +169,23 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	if full {
 		return nil, nil, false, !in.framed
 	}
-	if in.paused = in.pausesLocked(payload, last); in.paused {
-		return nil, nil, false, true
-	}
 	n, longest := len(payload), in.size
 	if in.framed {
 		head = in.placing.head[:]
 		n, longest = max(n-bytestream.HeaderLen, 0), in.size-bytestream.HeaderLen
+	}
+	if last && n <= longest && in.staysLocked(payload) {
+		in.used++
+		return head, in.placing.body, true, false
+	}
+	if in.paused = in.pausesLocked(payload, last); in.paused {
+		return nil, nil, false, true
 	}
 	if in.short = !in.bindLocked(n, longest, last, payload); in.short {
 		return nil, nil, false, true
 	}
 	in.used++
 	return head, in.placing.body, true, false
-}
-
-// pausesLocked reports whether a message waits for the next Read. It does if the Read that has the
-// receive role leaves unread data behind, or has got something and may have no room for all of this
-// message.
-//
-// +checklocks:in.mu
-func (in *inbox) pausesLocked(payload []byte, last bool) bool {
-	r, hasUnread := &in.reader, in.first < len(in.unread)
-	if !in.held || !in.framed || in.discard || !bytestream.IsData(payload) {
-		return false
-	}
-	return hasUnread || r.served && (!last || len(payload)-bytestream.HeaderLen > len(r.want)-r.got)
 }
 
 // bindLocked finds memory for a message of n bytes, or of up to longest bytes if this segment is
@@ -251,7 +248,14 @@ func (in *inbox) received(c rdmap.Completion) (head, body []byte) {
 func (in *inbox) accept(n int, b bytestream.Buffer) (freed bool, back int) {
 	in.enter()
 	defer in.exit()
-	if in.direct {
+	switch {
+	case in.placing.stays:
+		in.serveLocked(in.placing.body[:n])
+		in.unbindLocked()
+		if len(in.rest) > 0 {
+			return false, 0
+		}
+	case in.direct:
 		in.reader.got += n
 		in.reader.served = true
 	}
@@ -309,7 +313,7 @@ func (in *inbox) dropLocked() {
 func (in *inbox) unbindLocked() (c *bufpool.Chunk) {
 	p := &in.placing
 	c = p.chunk
-	p.bound, p.direct, p.body, p.chunk = false, false, nil, nil
+	p.bound, p.direct, p.stays, p.body, p.chunk = false, false, false, nil, nil
 	if in.direct {
 		in.direct = false
 		in.placed.Broadcast()
@@ -409,7 +413,8 @@ func (in *inbox) endLentLocked() {
 func (in *inbox) streamEnds() {
 	in.enter()
 	defer in.exit()
-	in.eof = true
+	in.eof = len(in.rest) == 0
+	in.restEnds = true
 }
 
 // isShort reports whether the present message waits for memory.
@@ -433,7 +438,7 @@ func (in *inbox) close() (lost bool) {
 	in.mu.Lock()
 	defer in.unlock()
 	in.discard = true
-	in.dropped = in.dropped || in.paused || in.first < len(in.unread)
+	in.dropped = in.dropped || in.paused || len(in.rest) > 0 || in.first < len(in.unread)
 	for in.first < len(in.unread) {
 		in.freeLocked(&in.unread[in.first])
 		in.popLocked()

@@ -244,6 +244,9 @@ func (d *Driver) giveBack() {
 // stalled afterwards. If a Read has the role, and data of a byte stream has no room in its memory,
 // the intake is paused afterwards.
 func (d *Driver) place(mayWait bool) (sound bool) {
+	if d.rx.intake == intakeResting && !d.rest() {
+		return true
+	}
 	for d.rx.intake.isHeld() || d.rx.mpa.Next() { // each verified ULPDU exactly once
 		u := d.rx.mpa.ULPDU()
 		if d.rx.intake == intakeOpen && !u.Early {
@@ -288,6 +291,10 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 		if !d.deliver(d.rx.mpa.Edge()) {
 			return false
 		}
+		if d.in != nil && d.in.hasRest() {
+			d.rx.intake = intakeResting
+			return true
+		}
 	}
 	if !d.deliver(d.rx.mpa.Edge()) { // the edge may have passed a segment that was placed early
 		return false
@@ -297,6 +304,22 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 		return false
 	}
 	return true
+}
+
+// rest goes on with the message that stays in the receive buffer, and reports whether nothing is
+// left of it.
+func (d *Driver) rest() (over bool) {
+	over, freed, back := d.in.takeRest()
+	if over {
+		d.rx.intake = intakeOpen
+	}
+	if freed {
+		s := d.bytes
+		s.mu.Lock()
+		s.tx.Freed(back, int(d.in.window.Load()), false)
+		s.unlock()
+	}
+	return over
 }
 
 // deliver handles the messages whose last byte lies below the edge. It reports whether the stream
