@@ -29,7 +29,7 @@ func (p *Pool) Put(b []byte) { p.p.Put((*[Size]byte)(b[:Size])) }
 // Chunk sizes are powers of two between these, in bytes.
 const (
 	minChunk = 512
-	maxChunk = 128 << 10
+	maxChunk = 1 << 20
 )
 
 // A Chunk is memory that holds one message on its way to or from an application.
@@ -39,7 +39,7 @@ type Chunk struct {
 	class int // -1: not pooled
 }
 
-var chunks [9]sync.Pool // by class: minChunk << class bytes
+var chunks [12]sync.Pool // by class: minChunk << class bytes
 
 // ChunkSize returns how many bytes of memory a chunk of n bytes takes.
 func ChunkSize(n int) int {
@@ -57,7 +57,7 @@ func classOf(n int) (class int) {
 	return class
 }
 
-// GetChunk lends n bytes of memory, whose content is undefined. Chunks longer than 128 KiB are not
+// GetChunk lends n bytes of memory, whose content is undefined. Chunks longer than 1 MiB are not
 // pooled.
 func GetChunk(n int) *Chunk {
 	if n > maxChunk {
