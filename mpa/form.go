@@ -49,6 +49,9 @@ func (s *Sender) appendULPDU(b *Batch, snapshot bool, n int, header []byte, payl
 // but the form, if off lies outside the FPDUs of b.
 func (s *Sender) Revert(b *Batch, off uint64) (ok bool) {
 	s.form = FormFPDU
+	if b.Len() == 0 {
+		b.start = s.off // b may have been another Sender's
+	}
 	if off < b.start || off > s.off {
 		return false
 	}

@@ -143,6 +143,25 @@ func TestRevertRefusesForeignOffsets(t *testing.T) {
 	}
 }
 
+// TestRevertOfAnEmptyBatch: the engine has sent everything, and the Batch has been in use elsewhere,
+// further on in a stream.
+func TestRevertOfAnEmptyBatch(t *testing.T) {
+	b, far := NewBatch(MinBuffer), NewSender(Agreement{CRC: true})
+	for range 3 {
+		b.Reset()
+		far.Append(b, false, make([]byte, 1000))
+	}
+	b.Reset()
+	s := NewSender(Agreement{CRC: true})
+	s.SetForm(FormULPDU)
+	if !s.Revert(b, 0) {
+		t.Error("Revert refuses the offset at which the Sender is")
+	}
+	if s.Revert(b, 1) {
+		t.Error("Revert takes an offset beyond the Sender's")
+	}
+}
+
 // TestReceiverForms: the ULPDUs are the same in each form, and so is the Edge, also after the
 // engine has stopped.
 func TestReceiverForms(t *testing.T) {
