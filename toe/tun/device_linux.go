@@ -99,6 +99,8 @@ func fail(op, capability string, err error) error {
 		return nil
 	case errors.Is(err, unix.EPERM):
 		return &PrivilegeError{op, capability, err}
+	case errors.Is(err, unix.EACCES): // by the permissions of a file
+		return &PrivilegeError{op, "CAP_DAC_OVERRIDE", err}
 	}
 	return fmt.Errorf("tun: %s: %w", op, err)
 }

@@ -96,6 +96,38 @@ func exchange(p []byte) {
 	}
 }
 
+// TestWriteNeverWaits writes many datagrams to a kernel whose program reads none of them.
+func TestWriteNeverWaits(t *testing.T) {
+	ns := namespace(t)
+	d := device(t, tun.Config{Namespace: ns, Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}})
+	var c *net.UDPConn
+	if err := ns.Do(func() (err error) {
+		c, err = net.DialUDP("udp", nil, &net.UDPAddr{IP: net.IPv4(10, 9, 0, 2), Port: 7})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	const udp = 17
+	p := make([]byte, d.MTU())
+	n, err := d.Read(p)
+	for ; err == nil && (n < 1000 || p[9] != udp); n, err = d.Read(p) {
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(p[12:20])
+	exchange(p[20:24])
+	for k := range 20_000 {
+		if m, err := d.Write(p[:n]); m != n || err != nil {
+			t.Fatalf("Write %d = %d, %v", k, m, err)
+		}
+	}
+}
+
 func TestReadShortBuffer(t *testing.T) {
 	d := device(t, tun.Config{Namespace: namespace(t)})
 	if n, err := d.Read(make([]byte, d.MTU()-1)); n != 0 || !errors.Is(err, io.ErrShortBuffer) {

@@ -4,6 +4,7 @@ package tun
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -29,11 +30,12 @@ func TestPrivilegeError(t *testing.T) {
 	}{
 		{"device", "CAP_NET_ADMIN", func() error { _, err := open(Config{}); return err }},
 		{"namespace", "CAP_SYS_ADMIN", func() error { _, err := newNamespace(); return err }},
+		{"a file of somebody else", "CAP_DAC_OVERRIDE", func() error { return fail("open", "CAP_NET_ADMIN", unix.EACCES) }},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
 			err := withoutPrivilege(test.f)
 			var p *PrivilegeError
-			if !errors.As(err, &p) || p.Capability != test.capability || !errors.Is(err, unix.EPERM) {
+			if !errors.As(err, &p) || p.Capability != test.capability || !errors.Is(err, os.ErrPermission) {
 				t.Errorf("%v, want a PrivilegeError that names %s", err, test.capability)
 			}
 			t.Log(err)
