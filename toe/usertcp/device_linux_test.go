@@ -12,6 +12,7 @@ import (
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/toetest"
+	"github.com/rddp/rddp/toe/tun"
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
@@ -20,20 +21,28 @@ const (
 	kernelIPv6, userIPv6 = "fd09::1", "fd09::2"
 )
 
-// userAddrs are the addresses of the Stack that meets the kernel.
-var userAddrs = []netip.Prefix{netip.MustParsePrefix(userIPv4 + "/24"), netip.MustParsePrefix(userIPv6 + "/64")}
+// userAddrs are the addresses of the Stack that meets the kernel, kernelAddrs those of the kernel.
+var (
+	userAddrs   = []netip.Prefix{netip.MustParsePrefix(userIPv4 + "/24"), netip.MustParsePrefix(userIPv6 + "/64")}
+	kernelAddrs = []netip.Prefix{netip.MustParsePrefix(kernelIPv4 + "/24"), netip.MustParsePrefix(kernelIPv6 + "/64")}
+)
+
+// openTUN opens a TUN device in the namespace of the process, with the kernel's addresses.
+func openTUN(t *testing.T) *tun.Device {
+	t.Helper()
+	d, err := tun.Open(tun.Config{Addresses: kernelAddrs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
 
 // TestTUN checks the contract between a Stack and the kernel's TCP, over a TUN device.
 func TestTUN(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	l, err := usertcp.OpenTUN("rddp0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	setUp(t, "rddp0", kernelIPv4+"/24", kernelIPv6+"/64")
-	meetKernel(t, l)
+	meetKernel(t, openTUN(t))
 }
 
 // TestRaw checks the contract between a Stack and the kernel's TCP, over a packet socket of one end
@@ -78,12 +87,7 @@ func TestEMSSOfKernel(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
-	l, err := usertcp.OpenTUN("rddp0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	setUp(t, "rddp0", kernelIPv4+"/24")
-	user := newStack(t, l, usertcp.Config{Addresses: userAddrs})
+	user := newStack(t, openTUN(t), usertcp.Config{Addresses: userAddrs})
 	a, b := connect(t, user, new(kernel.Backend), "tcp", kernelIPv4+":0")
 	defer a.Close()
 	defer b.Close()
@@ -99,9 +103,10 @@ func TestDevicesWithoutPrivilege(t *testing.T) {
 	if !inNamespaces(t, unix.CLONE_NEWUSER) {
 		return
 	}
-	_, err := usertcp.OpenTUN("rddp0")
-	if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "CAP_NET_ADMIN") {
-		t.Errorf("OpenTUN = %v, want an error that names CAP_NET_ADMIN", err)
+	_, err := tun.Open(tun.Config{})
+	var privilege *tun.PrivilegeError
+	if !errors.As(err, &privilege) || privilege.Capability != "CAP_NET_ADMIN" || !errors.Is(err, os.ErrPermission) {
+		t.Errorf("tun.Open = %v, want a PrivilegeError that names CAP_NET_ADMIN", err)
 	}
 	_, err = usertcp.OpenRaw("rddp0")
 	if !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "CAP_NET_RAW") {

@@ -4,7 +4,8 @@
 // A [Stack] is one such TCP with addresses of its own, IPv4 and IPv6. It needs a [Link]:
 //
 //   - [Pipe] makes one in memory, for two Stacks of one process. It needs no privilege.
-//   - [OpenTUN] opens a TUN device, with the kernel's TCP at the other end. It needs CAP_NET_ADMIN.
+//   - tun.Open of package toe/tun opens a TUN device, with the kernel's TCP at the other end. It needs
+//     CAP_NET_ADMIN.
 //   - [OpenRaw] opens an Ethernet interface that the Stack has to itself. It needs CAP_NET_RAW.
 //
 // Selective acknowledgements (SACK), window scaling and

@@ -9,6 +9,8 @@ import (
 
 // A Link carries IP packets to and from a [Stack]. One goroutine at a time calls Read; any goroutine
 // may call Write and Close. A Link may lose, reorder and duplicate packets, as networks do.
+//
+// A *Device of package toe/tun is a Link, and so is an *End of package toe/badlink.
 type Link interface {
 	// Read waits for a packet and copies it to p, which has at least MTU bytes. After Close it
 	// returns an error.
@@ -19,7 +21,7 @@ type Link interface {
 	// drops the packet.
 	Write(p []byte) (n int, err error)
 
-	// Close ends a blocked Read. Further calls do nothing.
+	// Close ends a blocked Read. Further calls change nothing, and may return an error.
 	Close() error
 
 	// MTU returns the length in bytes of the longest packet, with its IP header. It never changes.

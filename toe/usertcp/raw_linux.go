@@ -2,6 +2,8 @@ package usertcp
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -20,8 +22,11 @@ import (
 // if it is missing.
 func OpenRaw(name string) (Link, error) {
 	l, err := openRaw(name)
-	if err != nil {
-		return nil, deviceError("open", name, "CAP_NET_RAW", err)
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, fmt.Errorf("usertcp: open %s: %w (the process needs CAP_NET_RAW in this network namespace)", name, err)
+	case err != nil:
+		return nil, fmt.Errorf("usertcp: open %s: %w", name, err)
 	}
 	return l, nil
 }
@@ -42,7 +47,7 @@ func openRaw(name string) (*ethernetDevice, error) {
 		f.Close()
 		return nil, err
 	}
-	return &ethernetDevice{device: device{File: f, mtu: i.MTU}, address: i.HardwareAddr, raw: raw}, nil
+	return &ethernetDevice{File: f, mtu: i.MTU, address: i.HardwareAddr, raw: raw}, nil
 }
 
 // bindTo binds the packet socket fd to the interface name.
@@ -76,10 +81,14 @@ const needsSum = 1
 
 // An ethernetDevice is a Link whose packets are Ethernet frames.
 type ethernetDevice struct {
-	device
+	*os.File
+	mtu     int
 	address net.HardwareAddr
 	raw     syscall.RawConn
 }
+
+// MTU returns the MTU of the interface when it was opened, without the Ethernet header.
+func (d *ethernetDevice) MTU() int { return d.mtu }
 
 // HardwareAddr returns the address of the interface. It tells a Stack that the packets are frames.
 func (d *ethernetDevice) HardwareAddr() net.HardwareAddr { return d.address }
