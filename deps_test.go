@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"toe/netconn":           {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/kernel":            {"toe", "toe/netconn"},
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
-	"toe/simtoe/engine":     {},
+	"toe/simtoe/pipeline":   {},
 	"toe/usertcp":           {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/toetest":           {"toe"},
 	"toe/tun":               {},
@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
-	"cmd/rddp/internal/model":    {"internal/plot", "toe/simtoe/engine"},
+	"cmd/rddp/internal/model":    {"internal/plot", "toe/simtoe/pipeline"},
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "internal/plot", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
@@ -119,13 +119,13 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/engine"}
+	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
 // durations are the pure packages that take durations as arguments: they may import time, but not
 // read the clock. TestPureReadsNoClock looks at what they use of it.
-var durations = []string{"extsock/internal/bytestream", "toe/simtoe/engine"}
+var durations = []string{"extsock/internal/bytestream", "toe/simtoe/pipeline"}
 
 func TestImportsOnlyPointDown(t *testing.T) {
 	for _, p := range list(t) {

@@ -20,8 +20,8 @@
 // # Backends
 //
 //   - toe/kernel: the operating system's TCP and its unix sockets.
-//   - toe/simtoe: an in-memory engine that splits, delays, cuts and reorders from a seed, for
-//     tests. Package toe/simtoe/engine gives it the times of a hardware engine.
+//   - toe/simtoe: an in-memory TCP that splits, delays, cuts and reorders from a seed, for
+//     tests. Package toe/simtoe/pipeline gives it the times of a hardware engine.
 //   - toe/usertcp: gVisor's TCP in user space, over a link that carries IP packets.
 //   - toe/netconn: any other net.Conn: TLS, net.Pipe, SSH channels.
 //
@@ -30,6 +30,6 @@
 //
 // # Limits
 //
-// RFC 5044 §5.1 asks that FPDUs be aligned to TCP segments, but a socket API cannot promise it. Only
-// a Stream that declares Aligns ends its segments where slices end.
+// RFC 5044 §5.1 asks that FPDUs be aligned to TCP segments, but a socket API cannot promise it.
+// Only a Stream that declares Aligns ends its segments where slices end.
 package toe

@@ -1,5 +1,5 @@
 /*
- * The pipeline of an offload engine, as toe/simtoe/engine has it: the threads SDMA and SEND move packets from host memory
+ * The pipeline of an offload engine, as toe/simtoe/pipeline has it: the threads SDMA and SEND move packets from host memory
  * through the engine's memory to the link, RECV and RDMA move packets from the link to host memory, and a two-level queue
  * has the descriptors of what is to be sent. A packet is 1 to FRAGMENTS fragments. The README says what is
  * checked, and what each macro breaks.
@@ -22,7 +22,7 @@
 #endif
 #define PACKETS 3 /* at least SENDS and RECVS */
 
-mtype = { Idle, CoarseGrained, FineGrained, FineGrainedDone, LastFragment }; /* engine.State */
+mtype = { Idle, CoarseGrained, FineGrained, FineGrainedDone, LastFragment }; /* pipeline.State */
 
 /* The threads. SDMA and RDMA use the host DMA. */
 #define SDMA 0

@@ -6,22 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // pipeline.pml has the states and the threshold of the code.
-func TestPipelineIsThatOfTheEngine(t *testing.T) {
+func TestPipelineModelIsThatOfTheCode(t *testing.T) {
 	text, err := os.ReadFile("pipeline.pml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var states []string
-	for s := engine.Idle; s <= engine.LastFragment; s++ {
+	for s := pipeline.Idle; s <= pipeline.LastFragment; s++ {
 		states = append(states, s.String())
 	}
 	mtypes := regexp.MustCompile(`(?m)^mtype = \{ (.*) \};`).FindSubmatch(text)
 	if mtypes == nil || string(mtypes[1]) != strings.Join(states, ", ") {
-		t.Errorf("the states are %q, in the engine %q", mtypes, states)
+		t.Errorf("the states are %q, in the code %q", mtypes, states)
 	}
 	if !strings.Contains(string(text), "#define least(n) (n - ((n - 1) * LINK) / BUS)\n") {
 		t.Error("the model has another threshold than this test")
@@ -29,9 +29,9 @@ func TestPipelineIsThatOfTheEngine(t *testing.T) {
 	for bus := 1; bus < 8; bus++ {
 		for link := 1; link < 8; link++ {
 			for n := 1; n < 20; n++ {
-				p := engine.Params{
+				p := pipeline.Params{
 					MaxPacket: n, Fragment: 1, EngineQueue: 1, Gapless: true,
-					ReadHost: engine.Cost{PerByte: engine.Time(bus)}, Link: engine.Cost{PerByte: engine.Time(link)},
+					ReadHost: pipeline.Cost{PerByte: pipeline.Time(bus)}, Link: pipeline.Cost{PerByte: pipeline.Time(link)},
 				}
 				if got, want := p.MinThreshold(n), max(1, n-((n-1)*link)/bus); got != want {
 					t.Errorf("%d fragments, bus %d, link %d: MinThreshold is %d, least is %d", n, bus, link, got, want)

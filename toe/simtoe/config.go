@@ -63,9 +63,10 @@ func (c Config) emss() int {
 	return toe.DefaultEMSS
 }
 
-// A Timing says when the bytes of one direction arrive: an *engine.Line of package toe/simtoe/engine,
-// for example. Times are counted from the making of the connection, and never go back. The methods
-// are called with the connection's lock held, so they must not use the connection.
+// A Timing says when the bytes of one direction arrive: a *pipeline.Line of package
+// toe/simtoe/pipeline, for example. Times are counted from the making of the connection, and never
+// go back. The methods are called with the connection's lock held, so they must not use the
+// connection.
 type Timing interface {
 	// Send says that n more bytes, which the sender has written with one call, begin their way.
 	Send(now time.Duration, n int)

@@ -25,7 +25,7 @@
 // a testing/synctest bubble, where delays and deadlines take no real time. They must be made inside
 // the bubble. Outside a bubble, Delay is real time.
 //
-// Config.Timing lets another package say when bytes arrive. Package toe/simtoe/engine simulates a
+// Config.Timing lets another package say when bytes arrive. Package toe/simtoe/pipeline simulates a
 // protocol offload engine, and its Line is such a Timing.
 //
 // # Limits

@@ -9,13 +9,13 @@ import (
 
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // line returns a Config.Timing: an engine with cut-through on the link of that preset.
 func line(t *testing.T, preset int) func() simtoe.Timing {
 	return func() simtoe.Timing {
-		l, err := engine.NewLine(engine.Presets()[preset], engine.Fine)
+		l, err := pipeline.NewLine(pipeline.Presets()[preset], pipeline.Fine)
 		if err != nil {
 			t.Error(err)
 		}
@@ -25,9 +25,9 @@ func line(t *testing.T, preset int) func() simtoe.Timing {
 
 // In a bubble a message takes exactly the time that the model computes, in both directions.
 func TestEngineTimes(t *testing.T) {
-	for preset, p := range engine.Presets() {
+	for preset, p := range pipeline.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
-			m, err := engine.NewModel(p, engine.Fine)
+			m, err := pipeline.NewModel(p, pipeline.Fine)
 			if err != nil {
 				t.Fatal(err)
 			}

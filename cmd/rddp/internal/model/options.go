@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // MaxSize is the maximum size of a message, in bytes.
@@ -26,27 +26,27 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return "--" + e.Option + ": " + e.Reason }
 
-// Links returns the names of the links, in the order of engine.Presets: the E-UDP testbed, and then
-// the rates in Gb/s.
+// Links returns the names of the links, in the order of pipeline.Presets: the E-UDP testbed, and
+// then the rates in Gb/s.
 func Links() (names []string) {
-	for _, p := range engine.Presets() {
+	for _, p := range pipeline.Presets() {
 		names = append(names, linkName(p))
 	}
 	return names
 }
 
-func linkName(p engine.Params) string {
+func linkName(p pipeline.Params) string {
 	return strings.ToLower(strings.TrimSuffix(p.Name, " Gb/s"))
 }
 
 // links returns the parameters of the links that the Options name.
-func (o Options) links() (links []engine.Params, err error) {
+func (o Options) links() (links []pipeline.Params, err error) {
 	names := o.Links
 	if len(names) == 0 {
 		names = Links()[1:]
 	}
-	all := make(map[string]engine.Params)
-	for _, p := range engine.Presets() {
+	all := make(map[string]pipeline.Params)
+	for _, p := range pipeline.Presets() {
 		all[linkName(p)] = p
 	}
 	for _, name := range names {

@@ -11,12 +11,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/rddp/rddp/internal/plot"
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // A Report is the outcome of Run.
 type Report struct {
-	Links   []engine.Params
+	Links   []pipeline.Params
 	Results []Result // by link, by size, and by pipelining
 }
 
@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Links: links}
 	for _, p := range links {
 		for _, n := range sizes {
-			for _, pipelining := range []engine.Pipelining{engine.Coarse, engine.Fine} {
+			for _, pipelining := range []pipeline.Pipelining{pipeline.Coarse, pipeline.Fine} {
 				if err := ctx.Err(); err != nil {
 					return nil, err
 				}
@@ -69,16 +69,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // result asks the model and the simulation.
-func result(p engine.Params, pipelining engine.Pipelining, n int) (Result, error) {
-	m, err := engine.NewModel(p, pipelining)
+func result(p pipeline.Params, pipelining pipeline.Pipelining, n int) (Result, error) {
+	m, err := pipeline.NewModel(p, pipelining)
 	if err != nil {
 		return Result{}, err
 	}
-	latency, err := engine.MeasureLatency(p, pipelining, n)
+	latency, err := pipeline.MeasureLatency(p, pipelining, n)
 	if err != nil {
 		return Result{}, err
 	}
-	bandwidth, err := engine.MeasureBandwidth(p, pipelining, n)
+	bandwidth, err := pipeline.MeasureBandwidth(p, pipelining, n)
 	if err != nil {
 		return Result{}, err
 	}
@@ -87,9 +87,9 @@ func result(p engine.Params, pipelining engine.Pipelining, n int) (Result, error
 		LatencyUS: m.Latency(n).Microseconds(), SimLatencyUS: latency.Microseconds(),
 		BytesPerS: m.Bandwidth(n), SimBytesPerS: bandwidth,
 	}
-	v.OfLink = v.BytesPerS * float64(p.Link.PerByte) / float64(engine.Second)
+	v.OfLink = v.BytesPerS * float64(p.Link.PerByte) / float64(pipeline.Second)
 	switch packet := min(n, p.MaxPacket); {
-	case pipelining == engine.Coarse:
+	case pipelining == pipeline.Coarse:
 		v.Threshold = packet
 	case p.Gapless:
 		v.Threshold = p.MinThreshold(packet)
@@ -108,34 +108,34 @@ func (r *Report) Worst() (worst float64) {
 	return worst
 }
 
-// parameters is the JSON object of engine.Params. Times are in picoseconds.
+// parameters is the JSON object of pipeline.Params. Times are in picoseconds.
 type parameters struct {
-	Kind             string      `json:"kind"`
-	Link             string      `json:"link"`
-	MaxPacket        int         `json:"max_packet"`
-	Fragment         int         `json:"fragment"`
-	Gapless          bool        `json:"gapless"`
-	SharedDMA        bool        `json:"shared_dma"`
-	ReadHost         stageObject `json:"read_host"`
-	WriteHost        stageObject `json:"write_host"`
-	Engine           stageObject `json:"engine"`
-	Wire             stageObject `json:"wire"`
-	Post             engine.Time `json:"post_ps"`
-	Notify           engine.Time `json:"notify_ps"`
-	Refill           engine.Time `json:"refill_ps"`
-	SeparateChecksum bool        `json:"separate_checksum"`
-	Checksum         engine.Time `json:"checksum_ps_per_byte"`
-	HostQueue        int         `json:"host_queue"`
-	EngineQueue      int         `json:"engine_queue"`
+	Kind             string        `json:"kind"`
+	Link             string        `json:"link"`
+	MaxPacket        int           `json:"max_packet"`
+	Fragment         int           `json:"fragment"`
+	Gapless          bool          `json:"gapless"`
+	SharedDMA        bool          `json:"shared_dma"`
+	ReadHost         stageObject   `json:"read_host"`
+	WriteHost        stageObject   `json:"write_host"`
+	Engine           stageObject   `json:"engine"`
+	Wire             stageObject   `json:"wire"`
+	Post             pipeline.Time `json:"post_ps"`
+	Notify           pipeline.Time `json:"notify_ps"`
+	Refill           pipeline.Time `json:"refill_ps"`
+	SeparateChecksum bool          `json:"separate_checksum"`
+	Checksum         pipeline.Time `json:"checksum_ps_per_byte"`
+	HostQueue        int           `json:"host_queue"`
+	EngineQueue      int           `json:"engine_queue"`
 }
 
 type stageObject struct {
-	PerPacket engine.Time `json:"packet_ps"`
-	PerByte   engine.Time `json:"byte_ps"`
-	Delay     engine.Time `json:"delay_ps"`
+	PerPacket pipeline.Time `json:"packet_ps"`
+	PerByte   pipeline.Time `json:"byte_ps"`
+	Delay     pipeline.Time `json:"delay_ps"`
 }
 
-func parametersOf(p engine.Params) parameters {
+func parametersOf(p pipeline.Params) parameters {
 	return parameters{
 		Kind: "parameters", Link: p.Name, MaxPacket: p.MaxPacket, Fragment: p.Fragment, Gapless: p.Gapless, SharedDMA: p.SharedDMA,
 		ReadHost: stageObject(p.ReadHost), WriteHost: stageObject(p.WriteHost), Engine: stageObject(p.Engine), Wire: stageObject(p.Link),
@@ -196,7 +196,7 @@ func (r *Report) legend() string {
 }
 
 // summary describes the parameters of a link in one line.
-func summary(p engine.Params) string {
+func summary(p pipeline.Params) string {
 	checksum := "in the DMA"
 	if p.SeparateChecksum {
 		checksum = fmt.Sprintf("%d ps/B apart", p.Checksum)
@@ -210,7 +210,7 @@ func summary(p engine.Params) string {
 }
 
 // gigabits returns the rate in Gb/s at which a byte takes t.
-func gigabits(t engine.Time) float64 { return 8 * float64(engine.Nanosecond) / float64(t) }
+func gigabits(t pipeline.Time) float64 { return 8 * float64(pipeline.Nanosecond) / float64(t) }
 
 // rows returns the cells of a link's table.
 func (r *Report) rows(link string) (rows [][]string) {

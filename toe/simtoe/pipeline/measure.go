@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 // MeasureLatency simulates one message of n bytes from Post to Delivered.
 func MeasureLatency(p Params, pipelining Pipelining, n int) (Time, error) {

@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ func outcomes(s *Sim, kind OutcomeKind) (list []Outcome) {
 	return list
 }
 
-// With MinThreshold a link without gaps never underruns, whatever is under way, and the bytes arrive
-// once, in order and not before they could.
+// With MinThreshold a link without gaps never underruns, whatever is under way, and the bytes
+// arrive once, in order and not before they could.
 func TestEverythingArrives(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 // Presets returns parameters for links of 1, 2, 10, 100 and 400 Gb/s, in this order, and before
 // them those of the E-UDP testbed, whose measurements are published. Where the numbers come from:
@@ -20,12 +20,12 @@ package engine
 // The E-UDP paper states: a PCI bus of 32 bits and 33 MHz that carries 1,007 Mb/s (7,944 ps per
 // byte), a link of 1,280 Mb/s, packets of 32 KB, 951 Mb/s at most, and 44.7 µs in hosts and engines
 // for one byte. So a packet of 32 KiB takes 275.6 µs, of which 260.3 µs are bytes: the DMA takes
-// 15.3 µs for a packet. Twice that leaves 14.1 µs for everything else. How that splits into Post, two
-// times Engine, and Notify is our choice. So are Refill, an interrupt, and Fragment. A checksum in
-// the engine's firmware takes three cycles of 133 MHz for 4 bytes.
+// 15.3 µs for a packet. Twice that leaves 14.1 µs for everything else. How that splits into Post,
+// two times Engine, and Notify is our choice. So are Refill, an interrupt, and Fragment. A checksum
+// in the engine's firmware takes three cycles of 133 MHz for 4 bytes.
 //
-// The sets of 1 and 2 Gb/s have the same engine, as the paper's own projections have. The bus of the
-// second one is PCI of 64 bits and 66 MHz: four times as fast.
+// The sets of 1 and 2 Gb/s have the same engine, as the paper's own projections have. The bus of
+// the second one is PCI of 64 bits and 66 MHz: four times as fast.
 //
 // # 10 Gb/s
 //
@@ -37,13 +37,13 @@ package engine
 // # 100 and 400 Gb/s
 //
 // PCI Express 3.0 and 5.0 with 16 lanes: 8 and 32 GT/s in 128/130 coding are 126 and 504 Gb/s, of
-// which packets of 256 bytes with 26 bytes of headers leave 114.4 and 457.6 Gb/s: 70 and 17.5 ps per
-// byte, rounded up. Fragment is such a packet. A DMA read waits for its answer for about 500 ns, as
-// measured in studies of PCI Express; a DMA write waits for nothing and takes about half. Makers
-// state 215 million messages per second for engines of 200 Gb/s: 4.65 ns for a packet, here 5 ns. The
-// time of processing, 100 ns, is our estimate; a pipeline in hardware takes a packet each 5 ns
-// nevertheless. Post of 150 ns, for a descriptor and one posted write, Notify of 500 ns and Refill of
-// 1 µs, both of a program that polls, are our estimates.
+// which packets of 256 bytes with 26 bytes of headers leave 114.4 and 457.6 Gb/s: 70 and 17.5 ps
+// per byte, rounded up. Fragment is such a packet. A DMA read waits for its answer for about 500
+// ns, as measured in studies of PCI Express; a DMA write waits for nothing and takes about half.
+// Makers state 215 million messages per second for engines of 200 Gb/s: 4.65 ns for a packet, here
+// 5 ns. The time of processing, 100 ns, is our estimate; a pipeline in hardware takes a packet each
+// 5 ns nevertheless. Post of 150 ns, for a descriptor and one posted write, Notify of 500 ns and
+// Refill of 1 µs, both of a program that polls, are our estimates.
 func Presets() []Params {
 	return []Params{eudp(), gigabit(), myrinet2000(), tenGigabit(), hundredGigabit(), fourHundredGigabit()}
 }

@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import "fmt"
 
@@ -45,7 +45,7 @@ type Queue[T any] struct {
 // queue, at least 0. engineDepth is that of the engine queue, at least 1.
 func NewQueue[T any](hostDepth, engineDepth int) *Queue[T] {
 	if hostDepth < 0 || engineDepth < 1 {
-		panic(fmt.Sprintf("engine: NewQueue(%d, %d)", hostDepth, engineDepth))
+		panic(fmt.Sprintf("pipeline: NewQueue(%d, %d)", hostDepth, engineDepth))
 	}
 	return &Queue[T]{hostDepth: hostDepth, engineDepth: engineDepth}
 }

@@ -1,11 +1,11 @@
-package engine
+package pipeline
 
 // A Model is the closed form of what a Sim does: the time of one message on idle engines, and the
 // rate of many. It is a value; all its methods compute from the parameters alone.
 //
 // Number the stages 0 to 4. Stage i takes oᵢ for a packet, gᵢ for each byte, and dᵢ of delay. A
-// packet of n bytes passes in k fragments of c bytes, of which the last one has r. With Coarse, k is
-// 1 and c and r are n.
+// packet of n bytes passes in k fragments of c bytes, of which the last one has r. With Coarse, k
+// is 1 and c and r are n.
 //
 // One packet. The time of its last byte is that of the longest chain of steps, each of which waits
 // for the one before it. A chain goes from the first fragment at the first stage to the last
@@ -27,11 +27,11 @@ package engine
 // E messages does not keep up if one message takes more than E times as long as the slowest stage
 // needs, from the moment at which the engine sees it until the engine sees its successor.
 //
-// Where it is exact: Latency of up to two packets, and of any number with Coarse, is that of the Sim
-// to the picosecond. Latency of more packets with Fine leaves out chains that change the stage in
-// several packets; no random parameters have shown a difference. Where it approximates: Bandwidth
-// is the rate of a long stream. The first messages, while queues fill, have another rate, and so
-// has a direction that shares a DMA with the other one.
+// Where it is exact: Latency of up to two packets, and of any number with Coarse, is that of the
+// Sim to the picosecond. Latency of more packets with Fine leaves out chains that change the stage
+// in several packets; no random parameters have shown a difference. Where it approximates:
+// Bandwidth is the rate of a long stream. The first messages, while queues fill, have another rate,
+// and so has a direction that shares a DMA with the other one.
 type Model struct {
 	params     Params
 	pipelining Pipelining
@@ -73,10 +73,10 @@ func (m Model) Bottleneck(n int) string {
 }
 
 // FinePackets returns how many packets of a long message the link sends before all of a packet has
-// arrived, with Fine. A slow link falls behind the DMA, so more and more of the next packet is there
-// when the link turns to it: after so many packets the pipelining is coarse. ok is false if that
-// never happens, because the link is not the slowest stage of the sender. The number is that of the
-// Sim, unless the first fragment of a packet arrives in the same moment as the last one.
+// arrived, with Fine. A slow link falls behind the DMA, so more and more of the next packet is
+// there when the link turns to it: after so many packets the pipelining is coarse. ok is false if
+// that never happens, because the link is not the slowest stage of the sender. The number is that
+// of the Sim, unless the first fragment of a packet arrives in the same moment as the last one.
 func (m Model) FinePackets() (packets int, ok bool) {
 	n := m.params.MaxPacket
 	whole, begin := m.packet(n, SDMA, Transmit), m.head(n, Send)

@@ -7,27 +7,27 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/toe/simtoe"
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // Over an engine an RDMA Read takes the time that the engine's model computes for two messages: the
 // FPDU of the Read Request, and that of the Read Response. The goroutines take no time in a bubble.
-func TestReadOverAnEngine(t *testing.T) {
+func TestReadOverAPipeline(t *testing.T) {
 	const (
 		n        = 1000
 		request  = 2 + 18 + 28 + 4 // MPA's length, untagged header, RDMAP's header, CRC
 		response = 2 + 14 + n + 4  // MPA's length, tagged header, payload, CRC
 	)
-	for _, p := range engine.Presets() {
-		for _, pipelining := range []engine.Pipelining{engine.Coarse, engine.Fine} {
+	for _, p := range pipeline.Presets() {
+		for _, pipelining := range []pipeline.Pipelining{pipeline.Coarse, pipeline.Fine} {
 			t.Run(p.Name+"/"+pipelining.String(), func(t *testing.T) {
-				m, err := engine.NewModel(p, pipelining)
+				m, err := pipeline.NewModel(p, pipelining)
 				if err != nil {
 					t.Fatal(err)
 				}
 				synctest.Test(t, func(t *testing.T) {
 					wire := simtoe.Config{Timing: func() simtoe.Timing {
-						l, err := engine.NewLine(p, pipelining)
+						l, err := pipeline.NewLine(p, pipelining)
 						if err != nil {
 							t.Error(err)
 						}

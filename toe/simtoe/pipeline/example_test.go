@@ -1,17 +1,17 @@
-package engine_test
+package pipeline_test
 
 import (
 	"errors"
 	"fmt"
 
-	"github.com/rddp/rddp/toe/simtoe/engine"
+	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
 // What cut-through saves of the latency of 32 KiB on the E-UDP testbed.
 func ExampleModel() {
-	testbed := engine.Presets()[0]
-	for _, pipelining := range []engine.Pipelining{engine.Coarse, engine.Fine} {
-		m, err := engine.NewModel(testbed, pipelining)
+	testbed := pipeline.Presets()[0]
+	for _, pipelining := range []pipeline.Pipelining{pipeline.Coarse, pipeline.Fine} {
+		m, err := pipeline.NewModel(testbed, pipelining)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -26,7 +26,7 @@ func ExampleModel() {
 
 // A Sim shows each message's way, event by event.
 func ExampleSim() {
-	s, err := engine.NewSim(engine.Presets()[5], engine.Fine)
+	s, err := pipeline.NewSim(pipeline.Presets()[5], pipeline.Fine)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -56,10 +56,10 @@ func ExampleSim() {
 
 // The host queue takes what the engine queue cannot, until it is full too.
 func ExampleQueue() {
-	q := engine.NewQueue[string](1, 1)
+	q := pipeline.NewQueue[string](1, 1)
 	for _, d := range []string{"first", "second", "third"} {
 		level, err := q.Post(d)
-		if full := (*engine.QueueFullError)(nil); errors.As(err, &full) {
+		if full := (*pipeline.QueueFullError)(nil); errors.As(err, &full) {
 			fmt.Println(d, "refused")
 			continue
 		}

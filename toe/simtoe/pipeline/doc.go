@@ -1,6 +1,6 @@
-// Package engine simulates a protocol offload engine in virtual time, and computes in closed form
-// what the simulation shows. It is the timed variant of package simtoe: simtoe moves bytes, and this
-// package says when they move.
+// Package pipeline simulates a protocol offload engine in virtual time, and computes in closed form
+// what the simulation shows. It is the timed variant of package simtoe: simtoe moves bytes, and
+// this package says when they move.
 //
 // The engine is that of the research on which rddp builds, E-UDP on Myrinet, and of later hardware.
 // A host posts descriptors of messages to a two-level [Queue]. The sender's engine reads the
@@ -13,10 +13,11 @@
 //
 // With [Coarse] pipelining (store and forward) a stage begins a packet when all of it has arrived.
 // With [Fine] pipelining (cut-through) a stage begins when a threshold has arrived, so the stages
-// work on one packet at the same time. A stage never passes bytes that have not arrived. An Ethernet
-// frame cannot pause, so there the threshold must be high enough; [Params.MinThreshold] computes it,
-// and a [Sim] ends with an [UnderrunError] if it is too low. conformance/models/pipeline.pml is a
-// Promela model of the threads of the stages, with the states of [State].
+// work on one packet at the same time. A stage never passes bytes that have not arrived. An
+// Ethernet frame cannot pause, so there the threshold must be high enough; [Params.MinThreshold]
+// computes it, and a [Sim] ends with an [UnderrunError] if it is too low.
+// conformance/models/pipeline.pml is a Promela model of the threads of the stages, with the states
+// of [State].
 //
 // # Simulation and model
 //
@@ -32,4 +33,4 @@
 // one direction alone.
 //
 // The package imports nothing of this module, starts no goroutine and reads no clock.
-package engine
+package pipeline

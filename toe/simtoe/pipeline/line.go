@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 )
 
 // A Line says when the bytes of one direction of a byte stream arrive. It implements the interface
-// Timing of package simtoe. The bytes of each Send are one message. Messages for which the queue has
-// no room wait until it has.
+// Timing of package simtoe. The bytes of each Send are one message. Messages for which the queue
+// has no room wait until it has.
 type Line struct {
 	sim     *Sim
 	waiting []int     // messages that are not posted

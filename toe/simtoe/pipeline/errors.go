@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import "fmt"
 
@@ -9,7 +9,7 @@ type QueueFullError struct {
 }
 
 func (e *QueueFullError) Error() string {
-	return fmt.Sprintf("engine: the queues are full: %d descriptors in the host queue, %d in the engine queue", e.Host, e.Engine)
+	return fmt.Sprintf("pipeline: the queues are full: %d descriptors in the host queue, %d in the engine queue", e.Host, e.Engine)
 }
 
 // An UnderrunError says that a link without gaps needed bytes that had not arrived in the engine's
@@ -24,7 +24,7 @@ type UnderrunError struct {
 }
 
 func (e *UnderrunError) Error() string {
-	return fmt.Sprintf("engine: message %d of end %d: the link has sent %d bytes of a packet and the next ones have not arrived: the threshold is %d bytes, and must be %d",
+	return fmt.Sprintf("pipeline: message %d of end %d: the link has sent %d bytes of a packet and the next ones have not arrived: the threshold is %d bytes, and must be %d",
 		e.Message, e.From, e.Sent, e.Threshold, e.Least)
 }
 
@@ -33,4 +33,4 @@ type ParamError struct {
 	Field, Reason string
 }
 
-func (e *ParamError) Error() string { return "engine: " + e.Field + " " + e.Reason }
+func (e *ParamError) Error() string { return "pipeline: " + e.Field + " " + e.Reason }

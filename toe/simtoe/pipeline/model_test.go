@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import (
 	"fmt"
@@ -137,8 +137,9 @@ func TestResultsByHand(t *testing.T) {
 		{"a refill", func(p *Params) { p.Post, p.Refill = 5, 20 }, 6, Coarse, 47 + 5, 33 + 25, "queue"},
 		{"a checksum in the DMA", func(p *Params) { p.Checksum, p.EngineQueue = 4, 9 }, 6, Coarse, 47, 19, "SEND"},
 		{"a separate checksum", func(p *Params) { p.Checksum, p.SeparateChecksum, p.EngineQueue = 4, true, 9 }, 6, Coarse, 47 + 2*24, 25, "transmit"},
-		// The link begins when two fragments have arrived, at 9. They pass it at 12, 14 and 16, and RDMA at
-		// 18, 22 and 26. Had it begun at 6, it would have needed the third one at 11, and that arrives at 13.
+		// The link begins when two fragments have arrived, at 9. They pass it at 12, 14 and 16, and
+		// RDMA at 18, 22 and 26. Had it begun at 6, it would have needed the third one at 11, and
+		// that arrives at 13.
 		{"without gaps", func(p *Params) { p.Gapless, p.Link.PerByte = true, 1 }, 6, Fine, 26, 16, "queue"},
 	} {
 		t.Run(fmt.Sprintf("%s/%v", test.desc, test.pipelining), func(t *testing.T) {
@@ -189,10 +190,10 @@ func TestPublishedFigures(t *testing.T) {
 	}
 }
 
-// In a burst, fine-grained pipelining becomes coarse-grained when the link is the slowest stage, and
-// otherwise does not. The model says after how many packets. At 400 Gb/s, for example, the last byte
-// of a packet arrives 156,096 ps after its first fragment, and the link loses 15,056 ps to the DMA
-// with each packet.
+// In a burst, fine-grained pipelining becomes coarse-grained when the link is the slowest stage,
+// and otherwise does not. The model says after how many packets. At 400 Gb/s, for example, the last
+// byte of a packet arrives 156,096 ps after its first fragment, and the link loses 15,056 ps to the
+// DMA with each packet.
 func TestFinePackets(t *testing.T) {
 	for i, want := range []struct {
 		packets int

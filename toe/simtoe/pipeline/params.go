@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import "fmt"
 
@@ -9,8 +9,8 @@ type Cost struct {
 	// PerByte is the time for which each byte of payload occupies the stage.
 	PerByte Time
 	// Delay is the time between a byte's leaving the stage and its arrival at the next stage. It
-	// occupies nothing: others follow meanwhile. It stands for the round trip of a DMA read, and for
-	// the length of a cable.
+	// occupies nothing: others follow meanwhile. It stands for the round trip of a DMA read, and
+	// for the length of a cable.
 	Delay Time
 }
 

@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 import "fmt"
 
@@ -109,8 +109,8 @@ func (t *thread) next(threshold int, gapless bool) (s State, fragments int, ok b
 	return t.state, 0, false
 }
 
-// A dma is the host DMA of one end. If it is shared, one thread at a time may use it. Two threads do:
-// SDMA of the lane from that end, and RDMA of the lane towards it.
+// A dma is the host DMA of one end. If it is shared, one thread at a time may use it. Two threads
+// do: SDMA of the lane from that end, and RDMA of the lane towards it.
 type dma struct {
 	shared  bool
 	busy    bool

@@ -1,4 +1,4 @@
-package engine
+package pipeline
 
 // An event is something that happens in a lane at a point in time.
 type event struct {
