@@ -6,10 +6,14 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
@@ -108,4 +112,58 @@ func TestEchoOverUserTCP(t *testing.T) {
 	if !c.ConnectionState().DDPMode {
 		t.Error("the connection is not in DDP mode")
 	}
+}
+
+// A segmentCounter is a Link that counts the segments with payload that are written to it.
+type segmentCounter struct {
+	usertcp.Link
+	n atomic.Uint64
+}
+
+func (c *segmentCounter) Write(p []byte) (int, error) {
+	const headers = 20 + 20 + 40 // the most
+	if len(p) > headers {
+		c.n.Add(1)
+	}
+	return c.Link.Write(p)
+}
+
+// TestFPDUsFollowPathMTU makes the path narrower while a connection with Markers is in use. After that
+// each FPDU fits a segment again.
+func TestFPDUsFollowPathMTU(t *testing.T) {
+	x, y, err := badlink.Pipe(badlink.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := &segmentCounter{Link: x}
+	from, to := userConnect(t, userStack(t, link, "10.7.0.1/24"), userStack(t, y, "10.7.0.2/24"))
+	ci, cr := switched(t, from, to, side{}, side{})
+	if !ci.ConnectionState().SendsMarkers {
+		t.Fatal("the connection has no Markers")
+	}
+	data := make([]byte, 256<<10)
+	target := register(t, cr, make([]byte, len(data)), ddp.RemoteWrite|ddp.RemoteRead).Handle()
+	write := func() (fpdus, segments uint64) {
+		fpdus, segments = ci.Stats().Sent.FPDUs, link.n.Load()
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: target})
+		one, err := target.Slice(0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 1), Remote: one}) // the Write has arrived
+		return ci.Stats().Sent.FPDUs - fpdus, link.n.Load() - segments
+	}
+	check := func(when string) {
+		t.Helper()
+		fpdus, segments := write()
+		if t.Logf("%s: %d FPDUs in %d segments", when, fpdus, segments); segments > fpdus+fpdus/10 {
+			t.Errorf("%s there are %d segments for %d FPDUs", when, segments, fpdus)
+		}
+	}
+	check("at first")
+	if err := x.SetFaults(badlink.Faults{PathMTU: 1280, PacketTooBig: true}); err != nil {
+		t.Fatal(err)
+	}
+	write() // what is under way is cut
+	check("on the narrow path")
 }

@@ -8,35 +8,85 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// TestSegmentsEndWhereSlicesEnd looks at the packets of batches whose slices fit the EMSS.
-func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
-	const seed, rounds = 1, 50
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	var mu sync.Mutex
-	ends := make(map[uint32]int) // sequence number behind a segment: its length
-	x, y := usertcp.Pipe(1500)
-	a := newStack(t, &gate{x, func(p []byte) bool {
-		packet := gopacket.NewPacket(p, layers.LayerTypeIPv4, gopacket.NoCopy)
-		if tcp, ok := packet.TransportLayer().(*layers.TCP); ok && len(tcp.Payload) > 0 {
-			mu.Lock()
-			defer mu.Unlock()
-			ends[tcp.Seq+uint32(len(tcp.Payload))] = len(tcp.Payload)
+// A recorder is a Link that records where the segments end that are written to it.
+type recorder struct {
+	usertcp.Link
+	mu   sync.Mutex
+	ends map[uint32]int // sequence number behind a segment: its length
+}
+
+func newRecorder(l usertcp.Link) *recorder { return &recorder{Link: l, ends: make(map[uint32]int)} }
+
+func (r *recorder) Write(p []byte) (int, error) {
+	decoder := layers.LayerTypeIPv4
+	if p[0]>>4 == 6 {
+		decoder = layers.LayerTypeIPv6
+	}
+	packet := gopacket.NewPacket(p, decoder, gopacket.NoCopy)
+	if tcp, ok := packet.TransportLayer().(*layers.TCP); ok && len(tcp.Payload) > 0 {
+		r.mu.Lock()
+		r.ends[tcp.Seq+uint32(len(tcp.Payload))] = len(tcp.Payload)
+		r.mu.Unlock()
+	}
+	return r.Link.Write(p)
+}
+
+// first returns the sequence number of the first byte: the lowest start of all segments.
+func (r *recorder) first() (seq uint32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for end, n := range r.ends {
+		if start := end - uint32(n); seq == 0 || int32(start-seq) < 0 {
+			seq = start
 		}
-		return false
-	}}, usertcp.Config{Addresses: addrsA})
-	b := newStack(t, y, usertcp.Config{Addresses: addrsB})
-	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
-	defer s.Close()
-	defer r.Close()
-	emss := s.EMSS()
-	var bounds []int // where slices end
-	total := 0
-	for range rounds {
+	}
+	return seq
+}
+
+// check checks the segments of the stream from offset from on: each ends at one of the bounds, where a
+// slice ends, and none is longer than emss.
+func (r *recorder) check(t *testing.T, from int, bounds []int, emss int) {
+	t.Helper()
+	first := r.first()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	atSlice := make(map[int]bool)
+	for _, n := range bounds {
+		atSlice[n] = true
+	}
+	packed, cut := 0, 0
+	for end, n := range r.ends {
+		end := int(end - first)
+		if end-n < from {
+			continue
+		}
+		if !atSlice[end] {
+			cut++
+		}
+		if n > emss {
+			t.Errorf("a segment has %d bytes, the EMSS is %d", n, emss)
+		}
+		packed++
+	}
+	if cut > 0 {
+		t.Errorf("%d of %d segments end inside a slice", cut, packed)
+	}
+	if packed == 0 || packed >= len(bounds) {
+		t.Errorf("%d slices became %d segments: none has several", len(bounds), packed)
+	}
+}
+
+// writeSlices writes batches of slices that fit the EMSS, and reads them at the other end. The first
+// byte has the stream offset total. It returns where the slices end.
+func writeSlices(t *testing.T, random *rand.Rand, from, to toe.Stream, total int) (bounds []int) {
+	t.Helper()
+	emss := from.EMSS()
+	for range 50 {
 		var bufs [][]byte
 		for range 1 + random.IntN(40) {
 			n := emss
@@ -47,42 +97,37 @@ func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
 			total += n
 			bounds = append(bounds, total)
 		}
-		if err := toetest.WriteBatch(s, bufs); err != nil {
+		writeAndRead(t, from, to, bufs, total)
+	}
+	return bounds
+}
+
+// writeAndRead writes a batch, and reads at the other end up to the stream offset total.
+func writeAndRead(t *testing.T, from, to toe.Stream, bufs [][]byte, total int) {
+	t.Helper()
+	if err := toetest.WriteBatch(from, bufs); err != nil {
+		t.Fatal(err)
+	}
+	for p, read := make([]byte, 64<<10), 0; read < total; {
+		n, off, err := toetest.ReadSegment(to, p)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for p := make([]byte, 64<<10); ; {
-			n, off, err := toetest.ReadSegment(r, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if off+uint64(n) == uint64(total) {
-				break
-			}
-		}
+		read = int(off) + n
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	var isn uint32 // of the first byte: the lowest start of all segments
-	for end, n := range ends {
-		if start := end - uint32(n); isn == 0 || int32(start-isn) < 0 {
-			isn = start
-		}
-	}
-	atSlice := make(map[uint32]bool)
-	for _, n := range bounds {
-		atSlice[isn+uint32(n)] = true
-	}
-	packed := 0
-	for end, n := range ends {
-		if !atSlice[end] {
-			t.Errorf("a segment of %d bytes ends at %d, inside a slice", n, end-isn)
-		}
-		if n > emss {
-			t.Errorf("a segment has %d bytes, the EMSS is %d", n, emss)
-		}
-		packed++
-	}
-	if packed >= len(bounds) {
-		t.Errorf("%d slices became %d segments: none has several", len(bounds), packed)
-	}
+}
+
+// TestSegmentsEndWhereSlicesEnd looks at the packets of batches whose slices fit the EMSS.
+func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
+	const seed = 1
+	t.Logf("seed %d", seed)
+	x, y := usertcp.Pipe(1500)
+	link := newRecorder(x)
+	a := newStack(t, link, usertcp.Config{Addresses: addrsA})
+	b := newStack(t, y, usertcp.Config{Addresses: addrsB})
+	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
+	defer s.Close()
+	defer r.Close()
+	bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), s, r, 0)
+	link.check(t, 0, bounds, s.EMSS())
 }

@@ -18,10 +18,17 @@
 // ReadSegment shows its payload early. TCP's own stream stays the truth, and the same bytes come
 // again in order. The tap checks the checksum, the window, the ACK (RFC 5961) and the timestamp (RFC
 // 7323) of such a segment. What it keeps, and its work per packet, are bounded whatever the peer
-// sends. Config.NoEarlyRuns switches it off, and so does Stream.ShowEarly for one connection.
-// [EarlyStats] counts what was shown, and what was not and why.
+// sends. Config.NoEarlyRuns switches early runs off, and so does Stream.ShowEarly for one
+// connection. [EarlyStats] counts what was shown, and what was not and why.
+//
+// # EMSS
 //
 // The tap also sees the handshakes. So a Stream states the exact EMSS, which gVisor does not tell.
+//
+// The EMSS follows a path MTU that becomes smaller: a router says so in an ICMP message, Fragmentation
+// Needed (RFC 1191) or Packet Too Big (RFC 8201). Anybody can send such a message. So the Stack
+// believes it only if it quotes a segment that is under way, and if it names an MTU of at least 576
+// bytes with IPv4, and of 1280 with IPv6. What was written before is cut at the new EMSS.
 //
 // # Limits
 //
@@ -29,6 +36,8 @@
 // slice where the send buffer, the peer's window or the congestion window ends.
 //
 // gVisor allocates memory for each segment, so TryWriteBatch allocates too. gVisor's own goroutines
-// do not work in a testing/synctest bubble. EMSS does not follow a path MTU that becomes smaller
-// during a connection; TCP then sends shorter segments than EMSS says.
+// do not work in a testing/synctest bubble.
+//
+// The EMSS never grows again during a connection. If a path drops long packets without a message,
+// nothing finds its MTU (RFC 4821 would), and the connection fails.
 package usertcp

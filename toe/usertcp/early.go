@@ -105,7 +105,8 @@ func (f *flow) keep(s *segment) bool {
 	return true
 }
 
-// acknowledgesLocked learns from the ACK of a segment, and reports whether the ACK is acceptable.
+// acknowledgesLocked learns from the ACK and the window of a segment, if the checksum is right, and
+// reports whether the ACK is acceptable.
 // "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
 // SEG.ACK <= SND.NXT)." (RFC 5961 §5.2)
 //
@@ -116,8 +117,10 @@ func (f *flow) acknowledgesLocked(s *segment) bool {
 		return false
 	}
 	_, peers := f.scales()
-	t.una = later(t.una, s.ack)
-	t.maxWindow = max(t.maxWindow, uint32(s.window)<<peers)
+	window := uint32(s.window) << peers
+	if (before(t.una, s.ack) || t.maxWindow < window) && s.sumIsValid() {
+		t.una, t.maxWindow = later(t.una, s.ack), max(t.maxWindow, window)
+	}
 	return true
 }
 

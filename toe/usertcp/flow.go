@@ -20,8 +20,8 @@ type flow struct {
 	peer     header.TCPSynOptions // of the peer's SYN; MSS is 0 if they are not known
 	scale    int                  // of our window, as in our SYN; -1 if it had none
 
-	emss   atomic.Int32
-	stream *Stream // nil until a Stream is attached
+	emss   atomic.Int32 // 0 until a Stream is attached; never grows after that
+	stream *Stream      // nil until a Stream is attached
 
 	mu locks.Mutex[locks.Flow]
 	// +checklocks:mu
@@ -35,7 +35,7 @@ type flow struct {
 // A sentState is what the segments that we send say about the state of our TCP.
 type sentState struct {
 	next      uint32 // SND.NXT
-	una       uint32 // SND.UNA, as the peer's segments say
+	una       uint32 // SND.UNA, as the peer's segments with the right checksum say
 	maxWindow uint32 // the largest window of the peer, in bytes
 	known     bool   // a segment with an ACK has left
 
@@ -51,12 +51,13 @@ const (
 	maxOptions   = 40
 )
 
-// emssAfterHandshake returns the EMSS in bytes: the peer's MSS, or what fits our MTU, less the
-// options that a segment may carry. gVisor leaves room for as many SACK blocks as there can be, so a
-// segment never shrinks because something is missing in the other direction.
+// emssOf returns the EMSS in bytes if the path takes at most room bytes of TCP header and payload: the
+// peer's MSS or that, less the options that a segment may carry. gVisor leaves room for as many SACK
+// blocks as there can be, so a segment never shrinks because something is missing in the other
+// direction.
 // "The sender MUST reduce the TCP data length to account for any IP or TCP options that it is
 // including in the packets that it sends." (RFC 6691 §2)
-func (f *flow) emssAfterHandshake(mtu int, is4 bool) int {
+func (f *flow) emssOf(room int) int {
 	options := 0
 	if f.peer.TS {
 		options += timestampLen
@@ -68,7 +69,7 @@ func (f *flow) emssAfterHandshake(mtu int, is4 bool) int {
 	if mss == 0 {
 		mss = header.TCPDefaultMSS
 	}
-	return max(1, min(mss, mtu-ipHeaderLen(is4)-header.TCPMinimumSize)-options)
+	return max(1, min(mss, room-header.TCPMinimumSize)-options)
 }
 
 // scales returns the shifts of our window and of the peer's. Both are 0 unless both SYNs had the

@@ -242,6 +242,24 @@ func TestSpoofedSYN(t *testing.T) {
 	}
 }
 
+// TestWrongChecksumTeachesNothing: the ACK of a segment with a wrong checksum does not make the tap
+// believe that something has arrived. So it still learns that the path is too narrow for that.
+func TestWrongChecksumTeachesNothing(t *testing.T) {
+	w := newWire(t)
+	w.outbound(ourISN+1, peerISN+1, 10, make([]byte, 1000))
+	for _, test := range []struct {
+		damage byte
+		want   bool
+	}{{1, true}, {0, false}} {
+		p := w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+1001, 5000, stamps(10, 77), nil)
+		p[len(p)-1] ^= test.damage
+		w.tap.inbound(p)
+		if got := w.tap.packetTooBig(w.ours, w.peers, ourISN+1, 1280); got != test.want {
+			t.Errorf("after an ACK with the checksum off by %d, packetTooBig = %t, want %t", test.damage, got, test.want)
+		}
+	}
+}
+
 // FuzzTap: no packet, in either direction, makes the tap panic or exceed its bounds.
 func FuzzTap(f *testing.F) {
 	w := newWire(new(testing.T))

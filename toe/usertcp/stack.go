@@ -51,8 +51,8 @@ type Config struct {
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".
 	CongestionControl string
 
-	// NoEarlyRuns switches the tap off: no Stream of the Stack shows early runs. Stream.ShowEarly
-	// switches it for one connection.
+	// NoEarlyRuns says that no Stream of the Stack shows early runs. Stream.ShowEarly says so for one
+	// connection.
 	NoEarlyRuns bool
 }
 
@@ -79,7 +79,7 @@ func New(l Link, cfg Config) (*Stack, error) {
 	}
 	s := &Stack{cfg: cfg, tap: newTap(l.MTU(), !cfg.NoEarlyRuns)}
 	s.ip = stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, ipv4.NewProtocol, ipv6.NewProtocol},
+		NetworkProtocols:   []stack.NetworkProtocolFactory{arp.NewProtocol, withTap(s.tap, ipv4.NewProtocol), withTap(s.tap, ipv6.NewProtocol)},
 		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocolCUBIC},
 	})
 	s.link = newLink(l, s.tap)

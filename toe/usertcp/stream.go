@@ -228,7 +228,7 @@ func (c *Stream) earlyArrived() {
 
 // ShowEarly switches early runs off for this connection, or on again if the Stack shows them. It
 // takes effect with the next ReadSegment; the Capabilities do not change.
-func (c *Stream) ShowEarly(show bool) { c.flow.show(show) }
+func (c *Stream) ShowEarly(show bool) { c.flow.show(show && c.stack.tap.early) }
 
 // EarlyStats returns what became of the segments of this connection that arrived behind a gap.
 func (c *Stream) EarlyStats() EarlyStats { return c.flow.earlyStats() }
@@ -364,7 +364,7 @@ func (c *Stream) endOfWriting() error {
 // Slices that together fit the EMSS become one segment, and a segment ends where a slice ends: so
 // FPDUs are aligned to segments if each is a slice of its own and fits the EMSS. TCP keeps this
 // except where the send buffer, the peer's window or the congestion window has no room for the
-// whole segment, and where it sends again after the path MTU has become smaller. A batch with a
+// whole segment, and where it sends what was written before the EMSS became smaller. A batch with a
 // slice longer than the EMSS is cut at the EMSS.
 func (c *Stream) TryWriteBatch(bufs [][]byte) (n int, err error) {
 	switch err := c.beginWrite(false); err {
@@ -426,7 +426,8 @@ func (c *Stream) awaitTurn() error {
 	}
 }
 
-// EMSS returns the EMSS that TCP uses.
+// EMSS returns the EMSS that TCP uses. It becomes smaller when a router reports a smaller path MTU, and
+// never larger.
 func (c *Stream) EMSS() int { return int(c.flow.emss.Load()) }
 
 // Capabilities returns the capabilities of a user-space TCP.

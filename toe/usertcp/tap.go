@@ -14,7 +14,7 @@ const maxHandshakes = 4096
 // what TCP does not tell: the initial sequence numbers, and the options that the peer has sent.
 type tap struct {
 	mtu   int
-	early bool // as Config.NoEarlyRuns says
+	early bool // whether Streams show early runs
 
 	mu locks.RWMutex[locks.Tap]
 	// +checklocks:mu
@@ -57,11 +57,8 @@ func (t *tap) outbound(p []byte) {
 	}
 }
 
-// flow returns the flow of a connection, or nil if there is none or the tap shows nothing early.
+// flow returns the flow of a connection, or nil if there is none.
 func (t *tap) flow(id tuple) *flow {
-	if !t.early {
-		return nil
-	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.flows[id]
@@ -139,7 +136,8 @@ func (t *tap) attach(c *Stream) *flow {
 		f = t.addLocked(id)
 	}
 	f.attached, f.stream = true, c
-	f.emss.Store(int32(f.emssAfterHandshake(t.mtu, id.local.Addr().Is4())))
+	f.emss.Store(int32(f.emssOf(t.mtu - ipHeaderLen(id.local.Addr().Is4()))))
+	f.show(t.early)
 	return f
 }
 
