@@ -33,10 +33,12 @@ type Dialer struct {
 	//   - The peer does not speak MPA, or closes the connection instead of answering. With
 	//     StartupPrefer the Dialer then connects to that address in plain TCP at once.
 	//   - The peer knows only revision 1 of MPA. The Dialer then begins in revision 1.
+	//   - The peer refuses Markers that the program has not asked for. The Dialer then does not ask
+	//     for them either, which saves a second connection for each dial.
 	//
-	// The Dialer does not remember that a peer was late. It forgets an address when a connection to
-	// it enters DDP mode in the configured revision. Zero means one minute. A negative value means
-	// that the Dialer remembers nothing.
+	// The Dialer does not remember that a peer was late. It forgets what a connection that enters
+	// DDP mode disproves. It remembers at most 1024 addresses. Zero means one minute. A negative
+	// value means that the Dialer remembers nothing.
 	FallbackFor time.Duration
 
 	known startup.Records
@@ -115,7 +117,8 @@ type attempt struct {
 	to          startup.Address
 	cfg         *Config
 	unreachable bool // connect failed, perhaps in the TLS handshake
-	noMarkers   bool // the peer does not know the Markers that Dial has asked for
+	noMarkers   bool // the peer has refused the Markers that Dial has asked for
+	refusedIn   int  // Config.Revision of that Request
 }
 
 // connect returns a new connection in TCP mode.
@@ -166,22 +169,17 @@ func tlsFor(cfg *tls.Config, address string) *tls.Config {
 // one. If it returns an error, c is closed, unless the error is ErrUnread with StartupPrefer: then
 // it returns c too.
 func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
-	_, revision1 := a.d.known.Recall(a.to)
-	if revision1 && c.cfg.Revision == 0 {
+	known := a.d.known.Recall(a.to)
+	if known.Revision1 && c.cfg.Revision == 0 {
 		c.cfg = inRevision1(c.cfg) // no other goroutine has c yet
 	}
-	unmarked, asks := c.cfg, !a.noMarkers && !c.cfg.Markers && c.placesEarly()
+	unmarked, asks := c.cfg, !a.noMarkers && !known.NoMarkers && !c.cfg.Markers && c.placesEarly()
 	if asks {
 		c.cfg = withMarkers(c.cfg)
 	}
 	err := c.EnableDDP(ctx, nil)
 	if err == nil {
-		switch {
-		case c.cfg.Revision == a.cfg.Revision:
-			a.d.known.Forget(a.to)
-		case !revision1: // the Dialer did not know this peer's revision
-			a.d.known.Note(a.to, nil, a.d.fallbackFor())
-		}
+		a.agreed(c.cfg, known)
 		return c, nil
 	}
 	if errors.Is(err, ErrUnread) && a.cfg.Startup == StartupPrefer {
@@ -192,7 +190,7 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 		return nil, c.opError("dial", fmt.Errorf("%w: %w", ErrNotMPA, err))
 	}
 	if asks && (errors.Is(err, errMarkersRefused) || errors.Is(err, ErrNoReply)) && ctx.Err() == nil {
-		a.noMarkers = true
+		a.noMarkers, a.refusedIn = true, unmarked.Revision
 		return a.again(ctx, unmarked)
 	}
 	// A Responder that knows only RFC 5044 closes the connection when it gets a newer revision. RFC
@@ -201,6 +199,22 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 		return a.again(ctx, inRevision1(cfg))
 	}
 	return nil, c.opError("dial", err)
+}
+
+// agreed remembers what a connection in DDP mode shows of the peer, and forgets what it disproves. cfg
+// is that of the connection. That a peer refused Markers counts if it then agreed in the same
+// revision: otherwise it may have refused the revision.
+func (a *attempt) agreed(cfg *Config, known startup.Record) {
+	learned := startup.Record{
+		Revision1: cfg.Revision != a.cfg.Revision,
+		NoMarkers: !cfg.Markers && (known.NoMarkers || a.noMarkers && a.refusedIn == cfg.Revision),
+	}
+	switch {
+	case !learned.Revision1 && !learned.NoMarkers:
+		a.d.known.Forget(a.to)
+	case known.Plain != nil || learned.Revision1 != known.Revision1 || learned.NoMarkers != known.NoMarkers:
+		a.d.known.Note(a.to, learned, a.d.fallbackFor())
+	}
 }
 
 // again is require on a new connection.
@@ -227,8 +241,8 @@ func inRevision1(cfg *Config) *Config {
 // prefer switches the connection into DDP mode if the peer can, and otherwise falls back to plain
 // TCP.
 func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
-	if before, _ := a.d.known.Recall(a.to); before != nil {
-		return a.fallBack(ctx, &fallbackError{Reason: startup.Remembered, Err: before})
+	if known := a.d.known.Recall(a.to); known.Plain != nil {
+		return a.fallBack(ctx, &fallbackError{Reason: startup.Remembered, Err: known.Plain})
 	}
 	try := *a.cfg
 	try.HandshakeTimeout = a.cfg.preferTimeout()
@@ -246,7 +260,7 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 		why.Reason = startup.NotMPA
 		c.cfg = a.cfg // no other goroutine has c yet
 		c.fallBack(why)
-		a.d.known.Note(a.to, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, startup.Record{Plain: why}, a.d.fallbackFor())
 		return c, nil
 	case a.unreachable || ctx.Err() != nil:
 		return nil, err
@@ -260,7 +274,7 @@ func (a *attempt) prefer(ctx context.Context) (*Conn, error) {
 		return nil, err
 	}
 	if why.Reason != startup.TimedOut && !isNetworkFault(err) { // a property of the peer
-		a.d.known.Note(a.to, why, a.d.fallbackFor())
+		a.d.known.Note(a.to, startup.Record{Plain: why}, a.d.fallbackFor())
 	}
 	return a.fallBack(ctx, why)
 }

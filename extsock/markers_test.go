@@ -2,7 +2,9 @@ package extsock_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,16 +138,23 @@ func isRejected(err error) bool {
 // Request asks for them.
 func foreignReply(t *testing.T, s toe.Stream, private []byte, always bool) (markers bool) {
 	defer s.Close()
+	request := foreignRequest(t, s)
+	foreignAnswer(s, request, request.Markers || always, private)
+	return request.Markers
+}
+
+// foreignRequest reads a Request.
+func foreignRequest(t *testing.T, s toe.Stream) mpa.Frame {
 	s.SetDeadline(time.Now().Add(time.Minute))
 	head := make([]byte, mpa.FrameHeaderLen)
 	if _, err := io.ReadFull(s, head); err != nil {
 		t.Errorf("the Request: %v", err)
-		return false
+		return mpa.Frame{}
 	}
 	n, err := mpa.FrameLen(head)
 	if err != nil {
 		t.Errorf("the Request: %v", err)
-		return false
+		return mpa.Frame{}
 	}
 	frame := append(head, make([]byte, n-len(head))...)
 	io.ReadFull(s, frame[len(head):])
@@ -153,12 +162,87 @@ func foreignReply(t *testing.T, s toe.Stream, private []byte, always bool) (mark
 	if err != nil {
 		t.Errorf("the Request: %v", err)
 	}
-	reply := mpa.Frame{Reply: true, Revision: request.Revision, CRC: true, Enhanced: request.Enhanced, PrivateData: private}
-	reply.Reject = request.Markers || always
+	return request
+}
+
+// foreignAnswer sends a Reply, and reads until the end if it is no rejection.
+func foreignAnswer(s toe.Stream, request mpa.Frame, reject bool, private []byte) {
+	reply := mpa.Frame{Reply: true, Revision: request.Revision, CRC: true, Enhanced: request.Enhanced, Reject: reject, PrivateData: private}
 	s.Write(reply.AppendTo(nil))
-	if reply.Reject {
-		return request.Markers
+	if !reject {
+		_, _ = io.Copy(io.Discard, s)
 	}
-	_, _ = io.Copy(io.Discard, s)
-	return request.Markers
+}
+
+// TestDialRemembersRefusedMarkers: a Dialer asks a peer that has refused Markers no more, for a while.
+func TestDialRemembersRefusedMarkers(t *testing.T) {
+	type dial struct {
+		wait    time.Duration // before it
+		markers bool          // the program asks for Markers
+		knows   bool          // the peer knows Markers
+		asked   string        // what the Requests ask for: "M" for Markers, with the revision
+	}
+	for name, tt := range map[string]struct {
+		keep  time.Duration
+		old   bool // the peer knows only revision 1, and closes the connection otherwise
+		dials []dial
+	}{
+		"a minute":   {dials: []dial{{asked: "M2 2"}, {asked: "2"}, {wait: 59 * time.Second, asked: "2"}, {wait: time.Second, asked: "M2 2"}}},
+		"as long as": {keep: time.Hour, dials: []dial{{asked: "M2 2"}, {wait: time.Hour - 1, asked: "2"}, {wait: 1, asked: "M2 2"}}},
+		"nothing":    {keep: -1, dials: []dial{{asked: "M2 2"}, {asked: "M2 2"}}},
+		"the peer has learned them": {dials: []dial{{asked: "M2 2"}, {asked: "2", knows: true}, {wait: time.Minute, asked: "M2", knows: true},
+			{asked: "M2", knows: true}}},
+		"the program has asked": {dials: []dial{{asked: "M2 2"}, {asked: "M2", markers: true, knows: true}, {asked: "M2 2"}}},
+		"an old peer":           {old: true, dials: []dial{{asked: "M2 2 1", knows: true}, {asked: "M1", knows: true}}},
+		"an old peer without":   {old: true, dials: []dial{{asked: "M2 2 1"}, {asked: "M1 1"}, {asked: "1"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{Early: 0.5})
+				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var asked []string
+				var knows bool
+				over := make(chan struct{})
+				go func() {
+					defer close(over)
+					for {
+						s, err := l.Accept()
+						if err != nil {
+							return
+						}
+						request := foreignRequest(t, s)
+						what := fmt.Sprint(request.Revision)
+						if request.Markers {
+							what = "M" + what
+						}
+						if asked = append(asked, what); !tt.old || request.Revision == 1 {
+							foreignAnswer(s, request, request.Markers && !knows, nil)
+						}
+						s.Close()
+					}
+				}()
+				cfg := extsock.Config{Backend: network, CloseTimeout: time.Second, RetryRevision1: true}
+				d := extsock.Dialer{Config: &cfg, FallbackFor: tt.keep}
+				for n, dial := range tt.dials {
+					time.Sleep(dial.wait)
+					synctest.Wait()
+					asked, knows, cfg.Markers = nil, dial.knows, dial.markers
+					c, err := d.DialDDP(t.Context(), "tcp", "127.0.0.1:1")
+					if err != nil {
+						t.Fatalf("dial %d: %v", n, err)
+					}
+					c.Close()
+					synctest.Wait()
+					if got := strings.Join(asked, " "); got != dial.asked {
+						t.Errorf("dial %d: the Requests were %q, want %q", n, got, dial.asked)
+					}
+				}
+				l.Close()
+				<-over
+			})
+		})
+	}
 }

@@ -87,25 +87,32 @@ type Records struct {
 	m  map[Address]record // +checklocks:mu
 }
 
-// A record is what one peer has said. If why is nil, the peer knows only revision 1 of MPA.
-// Otherwise why says why the address is dialled in plain TCP.
-type record struct {
-	until time.Time
-	why   error
+// A Record is what one peer has said. The zero value says that nothing is known.
+type Record struct {
+	// Plain, if not nil, says why the Dialer should dial in plain TCP.
+	Plain error
+	// Revision1 says that the peer knows only revision 1 of MPA.
+	Revision1 bool
+	// NoMarkers says that the peer refused Markers, and agreed without them.
+	NoMarkers bool
 }
 
-// Recall returns why the Dialer should dial a in plain TCP, or nil, and whether the peer knows only
-// revision 1 of MPA.
-func (r *Records) Recall(a Address) (why error, revision1 bool) {
+type record struct {
+	Record
+	until time.Time
+}
+
+// Recall returns what is known of a.
+func (r *Records) Recall(a Address) Record {
 	a = a.key()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found, ok := r.m[a]
 	if ok && !time.Now().Before(found.until) {
 		delete(r.m, a)
-		return nil, false
+		return Record{}
 	}
-	return found.why, ok && found.why == nil
+	return found.Record
 }
 
 // Forget drops what is remembered of a.
@@ -115,10 +122,9 @@ func (r *Records) Forget(a Address) {
 	delete(r.m, a.key())
 }
 
-// Note remembers for the time d that a is to be dialled in plain TCP because of why, or, if why is
-// nil, that the peer knows only revision 1 of MPA. If there are too many records, Note drops the
-// one that has the least time left. If d is negative, Note does nothing.
-func (r *Records) Note(a Address, why error, d time.Duration) {
+// Note remembers what for the time d, in place of what was known of a. If there are too many records,
+// Note drops the one that has the least time left. If d is negative, Note does nothing.
+func (r *Records) Note(a Address, what Record, d time.Duration) {
 	if d < 0 {
 		return
 	}
@@ -138,7 +144,7 @@ func (r *Records) Note(a Address, why error, d time.Duration) {
 		}
 		delete(r.m, first)
 	}
-	r.m[a] = record{until: time.Now().Add(d), why: why}
+	r.m[a] = record{Record: what, until: time.Now().Add(d)}
 }
 
 // Len returns how many addresses are remembered.
