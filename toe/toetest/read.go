@@ -239,6 +239,22 @@ func testPeerAborts(t *testing.T, a, b toe.Stream) {
 	}
 }
 
+// testIdlePeerAborts checks the same of a stream on which nothing is under way. A Close would be an
+// orderly end there.
+func testIdlePeerAborts(t *testing.T, a, b toe.Stream) {
+	if err := WriteBatch(a, [][]byte{[]byte("sent")}); err != nil {
+		t.Fatalf("WriteBatch = %v", err)
+	}
+	if got := readString(t, b, 0, 4); got != "sent" {
+		t.Errorf("read %q, want %q", got, "sent")
+	}
+	wantErr(t, "Abort", a.Abort(), nil)
+	_, _, err := ReadSegment(b, make([]byte, 1))
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || b.Capabilities().Reset && err == io.EOF {
+		t.Errorf("ReadSegment after the peer's Abort = %v, want the end, and no orderly one of a reset", err)
+	}
+}
+
 func testPending(t *testing.T, a, b toe.Stream) {
 	want := func(n int) {
 		t.Helper()

@@ -54,6 +54,7 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"HalfClose", testHalfClose},
 		{"PeerCloses", testPeerCloses},
 		{"PeerAborts", testPeerAborts},
+		{"IdlePeerAborts", testIdlePeerAborts},
 		{"CloseWakesReaders", testCloseWakesReaders},
 		{"CloseWakesWriters", testCloseWakesWriters},
 		{"Flush", testFlush},

@@ -131,3 +131,18 @@ func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
 	bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), s, r, 0)
 	link.check(t, 0, bounds, s.EMSS())
 }
+
+// TestSlicesShareSegment: the slices of a batch that fit a segment together are sent in one.
+func TestSlicesShareSegment(t *testing.T) {
+	x, y := usertcp.Pipe(1500)
+	link := newRecorder(x)
+	s, r := connect(t, newStack(t, link, usertcp.Config{Addresses: addrsA}), newStack(t, y, usertcp.Config{Addresses: addrsB}), "tcp", "10.7.0.2:0")
+	defer s.Close()
+	defer r.Close()
+	writeAndRead(t, s, r, [][]byte{make([]byte, 100), nil, make([]byte, 200), make([]byte, 300), make([]byte, s.EMSS())}, 600+s.EMSS())
+	first := link.first()
+	if link.mu.Lock(); link.ends[first+600] != 600 {
+		t.Errorf("slices of 100, 200 and 300 bytes do not share a segment: %v", link.ends)
+	}
+	link.mu.Unlock()
+}

@@ -192,7 +192,12 @@ func TestKeepAlive(t *testing.T) {
 	defer s.Close()
 	defer r.Close()
 	cut.Store(true)
-	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, syscall.ETIMEDOUT) {
-		t.Errorf("Read from a peer that has vanished = %v, want ETIMEDOUT", err)
+	for _, call := range []string{"Read", "the second Read"} {
+		if _, err := s.Read(make([]byte, 1)); !errors.Is(err, syscall.ETIMEDOUT) {
+			t.Errorf("%s from a peer that has vanished = %v, want ETIMEDOUT", call, err)
+		}
+	}
+	if _, err := s.Write(make([]byte, 1)); !errors.Is(err, syscall.ETIMEDOUT) {
+		t.Errorf("Write to a peer that has vanished = %v, want ETIMEDOUT", err)
 	}
 }

@@ -121,19 +121,28 @@ func TestEarlyRun(t *testing.T) {
 	}
 }
 
-// TestNoEarlyRuns switches early runs off, for the Stack and for the connection.
+// TestNoEarlyRuns switches early runs off, for the Stack and for the connection. A Stack that shows none
+// does not show them for one connection either.
 func TestNoEarlyRuns(t *testing.T) {
-	for _, ofStack := range []bool{true, false} {
-		t.Run(fmt.Sprintf("of the Stack: %t", ofStack), func(t *testing.T) {
-			a, b := newLossyStacks(t, 1500, 1, 0.02, 0.01, 0.10, usertcp.Config{NoEarlyRuns: ofStack})
+	for _, test := range []struct {
+		desc    string
+		ofStack bool
+		change  func(c *usertcp.Stream)
+	}{
+		{"of the Stack", true, func(*usertcp.Stream) {}},
+		{"of the Stack, and switched on", true, func(c *usertcp.Stream) { c.ShowEarly(true) }},
+		{"of the connection", false, func(c *usertcp.Stream) { c.ShowEarly(false) }},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			a, b := newLossyStacks(t, 1500, 1, 0.02, 0.01, 0.10, usertcp.Config{NoEarlyRuns: test.ofStack})
 			x, y := connect(t, a, b, "tcp", "10.7.0.2:0")
 			defer x.Close()
 			defer y.Close()
-			if got := y.Capabilities().EarlyRuns; got == ofStack {
+			if got := y.Capabilities().EarlyRuns; got == test.ofStack {
 				t.Errorf("Capabilities().EarlyRuns = %t", got)
 			}
-			y.(*usertcp.Stream).ShowEarly(false)
-			if err := toetest.Transfer(x, y, 1<<20, 1); err != nil {
+			test.change(y.(*usertcp.Stream))
+			if err := toetest.Transfer(x, y, 1<<19, 1); err != nil {
 				t.Error(err)
 			}
 			if stats := y.(*usertcp.Stream).EarlyStats(); stats != (usertcp.EarlyStats{}) {

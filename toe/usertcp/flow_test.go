@@ -25,9 +25,12 @@ const ourWindow = 60_000
 var ourISN, peerISN uint32 = 1000, 0xffff_ff00
 
 // newWire makes a connection that the peer has opened, and whose reader has called ReadSegment.
-func newWire(t *testing.T) *wire {
+func newWire(t *testing.T) *wire { return newScaledWire(t, 0) }
+
+// newScaledWire makes one whose windows have a scale.
+func newScaledWire(t *testing.T, scale byte) *wire {
 	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
-	syn := []byte{2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, 0} // MSS, SACK, timestamps, window scale 0
+	syn := []byte{2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, scale} // MSS, SACK, timestamps, window scale
 	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn, peerISN, 0, ourWindow, syn, nil))
 	w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, syn, nil))
 	c := &Stream{id: tuple{w.ours, w.peers}}
@@ -212,6 +215,35 @@ func TestQueueAttack(t *testing.T) {
 	}
 	if w.flow.earlyStats().Full == 0 {
 		t.Error("no segment was refused")
+	}
+}
+
+// TestRunsAreBounded: segments that follow one another behind a gap are one range. The tap keeps a
+// limited number of them, and of their bytes, until the reader takes them.
+func TestRunsAreBounded(t *testing.T) {
+	for desc, test := range map[string]struct {
+		size, count        int
+		wantRuns, wantFull int
+	}{
+		"number": {minRun, maxRuns + 10, maxRuns, 10},
+		"bytes":  {60_000, maxRunBytes/60_000 + 10, maxRunBytes / 60_000, 10},
+	} {
+		t.Run(desc, func(t *testing.T) {
+			w := newScaledWire(t, 7)
+			for n := range test.count {
+				w.tap.inbound(w.segment(1+n*test.size, make([]byte, test.size)))
+			}
+			ranges, runs, bytes := w.flow.held()
+			if full := w.flow.earlyStats().Full; ranges != 1 || runs != test.wantRuns || bytes != runs*test.size || full != uint64(test.wantFull) {
+				t.Errorf("%d ranges, %d runs of %d bytes, %d refused, want %d runs and %d refused", ranges, runs, bytes, full, test.wantRuns, test.wantFull)
+			}
+			for w.flow.hasRun(0) {
+				w.flow.takeRun(make([]byte, test.size), 0)
+			}
+			if w.tap.inbound(w.segment(1+test.count*test.size, make([]byte, test.size))); !w.flow.hasRun(0) {
+				t.Error("after the reader has taken all, no run is kept")
+			}
+		})
 	}
 }
 

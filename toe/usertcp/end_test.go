@@ -1,0 +1,71 @@
+package usertcp_test
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/usertcp"
+)
+
+// TestFlush: Flush waits until the peer has acknowledged everything and the FIN.
+func TestFlush(t *testing.T) {
+	for desc, end := range map[string]func(toe.Stream) error{"Close": toe.Stream.Close, "CloseWrite": toe.Stream.CloseWrite} {
+		t.Run(desc, func(t *testing.T) {
+			x, y := usertcp.Pipe(1500)
+			var cut atomic.Bool
+			a := newStack(t, &gate{x, func([]byte) bool { return cut.Load() }}, usertcp.Config{Addresses: addrsA})
+			s, r := connect(t, a, newStack(t, y, usertcp.Config{Addresses: addrsB}), "tcp", "10.7.0.2:0")
+			defer s.Abort()
+			defer r.Abort()
+			cut.Store(true)
+			const n = 1000
+			if _, err := s.Write(make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Flush(20 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("Flush on a link that is cut = %v, want a timeout", err)
+			}
+			cut.Store(false)
+			if err := s.Flush(time.Minute); err != nil {
+				t.Errorf("Flush = %v", err)
+			}
+			if got, err := r.Pending(); got != n || err != nil {
+				t.Errorf("after Flush the peer has %d bytes, %v, want %d", got, err, n)
+			}
+		})
+	}
+}
+
+// TestDeadlines: a Read that finds nothing and a Write that finds no room end at their deadlines, and
+// a deadline that has passed ends a Read that would find something.
+func TestDeadlines(t *testing.T) {
+	a, b := newStacks(t, 1500, usertcp.Config{})
+	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
+	defer s.Abort()
+	defer r.Abort()
+	defer time.AfterFunc(10*time.Second, func() { r.Abort() }).Stop() // so that a fault ends the test
+	long := make([]byte, 64<<20)
+	s.SetDeadline(time.Now().Add(20 * time.Millisecond))
+	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Read = %v, want a timeout", err)
+	}
+	s.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+	if n, err := s.Write(long); n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Write = %d, %v, want some bytes and a timeout", n, err)
+	}
+	r.SetReadDeadline(time.Now())
+	if n, err := r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Read with data and a deadline that has passed = %d, %v, want a timeout", n, err)
+	}
+	r.SetReadDeadline(time.Time{})
+	if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("Read without a deadline = %d, %v, want a byte", n, err)
+	}
+}
