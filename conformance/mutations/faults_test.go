@@ -10,9 +10,9 @@ type Fault struct {
 	// IDs are requirements that the fault breaks: one of the tests that cover them has to fail.
 	IDs []string
 	// Tests, where no RFC has the requirement, are the tests that have to fail, as a pattern, and
-	// Package is where.
-	Tests, Package string
+	// Package is where. Tags are the build tags that they need.
+	Tests, Package, Tags string
 }
 
 // Faults are the faults, by layer.
-var Faults = slices.Concat(mpaFaults, ddpFaults, rdmapFaults, extsockFaults, toeFaults, badlinkFaults)
+var Faults = slices.Concat(mpaFaults, ddpFaults, rdmapFaults, extsockFaults, toeFaults, userTCPFaults, badlinkFaults)

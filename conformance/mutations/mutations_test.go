@@ -46,7 +46,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 func (f *Fault) catch(t *testing.T, tests []requirements.Test) string {
 	overlay := f.overlay(t)
 	for _, r := range f.runs(tests) {
-		cmd := exec.Command("go", "test", "-overlay="+overlay, "-timeout=3m", "-run="+r.pattern, r.folder)
+		cmd := exec.Command("go", "test", "-overlay="+overlay, "-tags="+r.tags, "-timeout=3m", "-run="+r.pattern, r.folder)
 		cmd.Dir = root
 		// A test of pgregory.net/rapid that fails writes how to a file of the tree, and takes long
 		// to find the shortest way.

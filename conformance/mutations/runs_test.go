@@ -9,12 +9,12 @@ import (
 )
 
 // A run is the tests of one package that have to find a fault.
-type run struct{ folder, pattern string }
+type run struct{ folder, pattern, tags string }
 
 // runs returns where the fault has to be found: in any of these.
 func (f *Fault) runs(tests []requirements.Test) []run {
 	if f.Tests != "" {
-		return []run{{"./" + f.Package, f.Tests}}
+		return []run{{"./" + f.Package, f.Tests, f.Tags}}
 	}
 	var all []run
 	names := map[string][]string{}
