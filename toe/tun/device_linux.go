@@ -17,8 +17,8 @@ type Device struct {
 	mtu  int
 }
 
-// Open makes the device that cfg describes and sets it up. Closing the Device removes the interface.
-// Open needs CAP_NET_ADMIN in the user namespace of the network namespace.
+// Open makes the device that cfg describes and sets it up. Closing the Device removes the
+// interface. Open needs CAP_NET_ADMIN in the user namespace of the network namespace.
 func Open(cfg Config) (*Device, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -106,7 +106,8 @@ func fail(op, capability string, err error) error {
 }
 
 // Read waits for the next packet and copies it to p, which must be at least MTU bytes long. If p is
-// shorter, Read returns io.ErrShortBuffer and takes no packet. After Close it returns net.ErrClosed.
+// shorter, Read returns io.ErrShortBuffer and takes no packet. After Close it returns
+// net.ErrClosed.
 func (d *Device) Read(p []byte) (n int, err error) {
 	if len(p) < d.mtu {
 		return 0, io.ErrShortBuffer

@@ -9,8 +9,8 @@ import (
 )
 
 // A Namespace is a network namespace with nothing in it but a loopback interface, which is up. It
-// exists until Close is called and all its sockets and devices are closed. Its methods may be called
-// by several goroutines at once, but not after Close.
+// exists until Close is called and all its sockets and devices are closed. Its methods may be
+// called by several goroutines at once, but not after Close.
 type Namespace struct{ file *os.File }
 
 // NewNamespace makes a network namespace. It needs CAP_SYS_ADMIN.

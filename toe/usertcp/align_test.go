@@ -48,8 +48,8 @@ func (r *recorder) first() (seq uint32) {
 	return seq
 }
 
-// check checks the segments of the stream from offset from on: each ends at one of the bounds, where a
-// slice ends, and none is longer than emss.
+// check checks the segments of the stream from offset from on: each ends at one of the bounds,
+// where a slice ends, and none is longer than emss.
 func (r *recorder) check(t *testing.T, from int, bounds []int, emss int) {
 	t.Helper()
 	first := r.first()
@@ -81,8 +81,8 @@ func (r *recorder) check(t *testing.T, from int, bounds []int, emss int) {
 	}
 }
 
-// writeSlices writes batches of slices that fit the EMSS, and reads them at the other end. The first
-// byte has the stream offset total. It returns where the slices end.
+// writeSlices writes batches of slices that fit the EMSS, and reads them at the other end. The
+// first byte has the stream offset total. It returns where the slices end.
 func writeSlices(t *testing.T, random *rand.Rand, from, to toe.Stream, total int) (bounds []int) {
 	t.Helper()
 	emss := from.EMSS()

@@ -2,8 +2,8 @@ package usertcp
 
 import "io"
 
-// A batch is the rest of a batch of slices, which gVisor reads piece by piece. Each piece becomes one
-// TCP segment, if it is not longer than the EMSS.
+// A batch is the rest of a batch of slices, which gVisor reads piece by piece. Each piece becomes
+// one TCP segment, if it is not longer than the EMSS.
 type batch struct {
 	bufs [][]byte // bufs[0][from:] is the first byte not read
 	from int

@@ -4,8 +4,8 @@
 // A [Stack] is one such TCP with addresses of its own, IPv4 and IPv6. It needs a [Link]:
 //
 //   - [Pipe] makes one in memory, for two Stacks of one process. It needs no privilege.
-//   - tun.Open of package toe/tun opens a TUN device, with the kernel's TCP at the other end. It needs
-//     CAP_NET_ADMIN.
+//   - tun.Open of package toe/tun opens a TUN device, with the kernel's TCP at the other end. It
+//     needs CAP_NET_ADMIN.
 //   - [OpenRaw] opens an Ethernet interface that the Stack has to itself. It needs CAP_NET_RAW.
 //
 // Selective acknowledgements (SACK), window scaling and
@@ -13,22 +13,22 @@
 //
 // # Early runs
 //
-// A kernel's TCP keeps a segment that arrives behind a gap until the gap has closed. A Stack looks at
-// each packet before TCP does. If TCP would accept a segment, but there is a gap in front of it, then
-// ReadSegment shows its payload early. TCP's own stream stays the truth, and the same bytes come
-// again in order. The tap checks the checksum, the window, the ACK (RFC 5961) and the timestamp (RFC
-// 7323) of such a segment. What it keeps, and its work per packet, are bounded whatever the peer
-// sends. Config.NoEarlyRuns switches early runs off, and so does Stream.ShowEarly for one
-// connection. [EarlyStats] counts what was shown, and what was not and why.
+// A kernel's TCP keeps a segment that arrives behind a gap until the gap has closed. A Stack looks
+// at each packet before TCP does. If TCP would accept a segment, but there is a gap in front of it,
+// then ReadSegment shows its payload early. TCP's own stream stays the truth, and the same bytes
+// come again in order. The tap checks the checksum, the window, the ACK (RFC 5961) and the
+// timestamp (RFC 7323) of such a segment. What it keeps, and its work per packet, are bounded
+// whatever the peer sends. Config.NoEarlyRuns switches early runs off, and so does Stream.ShowEarly
+// for one connection. [EarlyStats] counts what was shown, and what was not and why.
 //
 // # EMSS
 //
 // The tap also sees the handshakes. So a Stream states the exact EMSS, which gVisor does not tell.
 //
-// The EMSS follows a path MTU that becomes smaller: a router says so in an ICMP message, Fragmentation
-// Needed (RFC 1191) or Packet Too Big (RFC 8201). Anybody can send such a message. So the Stack
-// believes it only if it quotes a segment that is under way, and if it names an MTU of at least 576
-// bytes with IPv4, and of 1280 with IPv6. What was written before is cut at the new EMSS.
+// The EMSS follows a path MTU that becomes smaller: a router says so in an ICMP message,
+// Fragmentation Needed (RFC 1191) or Packet Too Big (RFC 8201). Anybody can send such a message. So
+// the Stack believes it only if it quotes a segment that is under way, and if it names an MTU of at
+// least 576 bytes with IPv4, and of 1280 with IPv6. What was written before is cut at the new EMSS.
 //
 // # Limits
 //

@@ -74,8 +74,8 @@ func (f *flow) inbound(s *segment) {
 	}
 }
 
-// keep learns from a segment, and keeps its payload if it is to be shown early. It reports whether it
-// has kept it.
+// keep learns from a segment, and keeps its payload if it is to be shown early. It reports whether
+// it has kept it.
 func (f *flow) keep(s *segment) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,7 +195,8 @@ func (f *flow) hasRun(off uint64) bool {
 	return f.runs.dropStale(off)
 }
 
-// dropStale drops the runs at the front that are no longer early, and reports whether a run is left.
+// dropStale drops the runs at the front that are no longer early, and reports whether a run is
+// left.
 func (q *runs) dropStale(off uint64) bool {
 	for len(q.list) > 0 {
 		if before(q.base+uint32(off), q.list[0].seq) {
@@ -207,8 +208,8 @@ func (q *runs) dropStale(off uint64) bool {
 	return false
 }
 
-// takeRun copies the first run to p, as far as p has room, and returns its length and stream offset.
-// n is 0 if there is no run.
+// takeRun copies the first run to p, as far as p has room, and returns its length and stream
+// offset. n is 0 if there is no run.
 func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -121,8 +121,8 @@ func TestEarlyRun(t *testing.T) {
 	}
 }
 
-// TestNoEarlyRuns switches early runs off, for the Stack and for the connection. A Stack that shows none
-// does not show them for one connection either.
+// TestNoEarlyRuns switches early runs off, for the Stack and for the connection. A Stack that shows
+// none does not show them for one connection either.
 func TestNoEarlyRuns(t *testing.T) {
 	for _, test := range []struct {
 		desc    string

@@ -43,8 +43,8 @@ func TestFlush(t *testing.T) {
 	}
 }
 
-// TestDeadlines: a Read that finds nothing and a Write that finds no room end at their deadlines, and
-// a deadline that has passed ends a Read that would find something.
+// TestDeadlines: a Read that finds nothing and a Write that finds no room end at their deadlines,
+// and a deadline that has passed ends a Read that would find something.
 func TestDeadlines(t *testing.T) {
 	a, b := newStacks(t, 1500, usertcp.Config{})
 	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")

@@ -8,9 +8,9 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A flow is what the tap knows of one connection. The tap's lock guards the fields of the handshake.
-// Once a Stream is attached they do not change any more, with one exception: the first segment after
-// our SYN says which number our TCP has acknowledged.
+// A flow is what the tap knows of one connection. The tap's lock guards the fields of the
+// handshake. Once a Stream is attached they do not change any more, with one exception: the first
+// segment after our SYN says which number our TCP has acknowledged.
 type flow struct {
 	attached bool // a Stream has been made
 	active   bool // we have sent the first SYN
@@ -51,12 +51,11 @@ const (
 	maxOptions   = 40
 )
 
-// emssOf returns the EMSS in bytes if the path takes at most room bytes of TCP header and payload: the
-// peer's MSS or that, less the options that a segment may carry. gVisor leaves room for as many SACK
-// blocks as there can be, so a segment never shrinks because something is missing in the other
-// direction.
-// "The sender MUST reduce the TCP data length to account for any IP or TCP options that it is
-// including in the packets that it sends." (RFC 6691 §2)
+// emssOf returns the EMSS in bytes if the path takes at most room bytes of TCP header and payload:
+// the peer's MSS or that, less the options that a segment may carry. gVisor leaves room for as many
+// SACK blocks as there can be, so a segment never shrinks because something is missing in the other
+// direction. "The sender MUST reduce the TCP data length to account for any IP or TCP options that
+// it is including in the packets that it sends." (RFC 6691 §2)
 func (f *flow) emssOf(room int) int {
 	options := 0
 	if f.peer.TS {

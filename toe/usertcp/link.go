@@ -7,8 +7,9 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A Link carries IP packets to and from a [Stack]. One goroutine at a time calls Read; any goroutine
-// may call Write and Close. A Link may lose, reorder and duplicate packets, as networks do.
+// A Link carries IP packets to and from a [Stack]. One goroutine at a time calls Read; any
+// goroutine may call Write and Close. A Link may lose, reorder and duplicate packets, as networks
+// do.
 //
 // A *Device of package toe/tun is a Link, and so is an *End of package toe/badlink.
 type Link interface {

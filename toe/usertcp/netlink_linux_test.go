@@ -16,9 +16,9 @@ import (
 // namespaceEnv tells a test that it runs in a network namespace of its own.
 const namespaceEnv = "USERTCP_NAMESPACE"
 
-// inNamespace runs the test t in a process of its own, in a network namespace where that process has
-// every privilege, and returns true there. Root may always make one, and on most systems every user
-// may, together with a user namespace.
+// inNamespace runs the test t in a process of its own, in a network namespace where that process
+// has every privilege, and returns true there. Root may always make one, and on most systems every
+// user may, together with a user namespace.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	flags := uintptr(unix.CLONE_NEWNET)

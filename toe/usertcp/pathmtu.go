@@ -17,8 +17,8 @@ const (
 	minPathMTU6 = header.IPv6MinimumMTU
 )
 
-// A protocol is gVisor's IPv4 or IPv6 with the tap between IP and TCP. IP has checked an ICMP message
-// when the tap sees it.
+// A protocol is gVisor's IPv4 or IPv6 with the tap between IP and TCP. IP has checked an ICMP
+// message when the tap sees it.
 type protocol struct {
 	stack.NetworkProtocol
 	tap *tap
@@ -40,9 +40,9 @@ type dispatcher struct {
 	tap *tap
 }
 
-// DeliverTransportError passes on what an ICMP message reports. quote is the beginning of the segment
-// that the message is about. The tap learns a path MTU before TCP does, and keeps it from TCP if it
-// does not believe it.
+// DeliverTransportError passes on what an ICMP message reports. quote is the beginning of the
+// segment that the message is about. The tap learns a path MTU before TCP does, and keeps it from
+// TCP if it does not believe it.
 func (d *dispatcher) DeliverTransportError(local, remote tcpip.Address, ip tcpip.NetworkProtocolNumber, transport tcpip.TransportProtocolNumber, e stack.TransportError, quote *stack.PacketBuffer) {
 	if transport == header.TCPProtocolNumber && e.Kind() == stack.PacketTooBigTransportError {
 		least := minPathMTU6 - header.IPv6MinimumSize
@@ -65,17 +65,17 @@ func quoted(a tcpip.Address, h []byte, offset int) netip.AddrPort {
 }
 
 // packetTooBig learns that the path takes at most room bytes of TCP header and payload. seq is the
-// sequence number of the segment that was too long. It reports whether TCP may learn the same. After
-// the Stream of a connection is closed, TCP still sends what was written, and the tap does not know
-// the connection any more.
+// sequence number of the segment that was too long. It reports whether TCP may learn the same.
+// After the Stream of a connection is closed, TCP still sends what was written, and the tap does
+// not know the connection any more.
 func (t *tap) packetTooBig(local, remote netip.AddrPort, seq uint32, room int) bool {
 	f := t.flow(tuple{local, remote})
 	return f == nil || f.packetTooBig(seq, room)
 }
 
-// packetTooBig makes the EMSS smaller, and reports false if no such segment is under way. Anybody can
-// send an ICMP message, so it must quote a sequence number that others have to guess: SND.UNA =<
-// SEG.SEQ < SND.NXT (RFC 5927 §4.1).
+// packetTooBig makes the EMSS smaller, and reports false if no such segment is under way. Anybody
+// can send an ICMP message, so it must quote a sequence number that others have to guess: SND.UNA
+// =< SEG.SEQ < SND.NXT (RFC 5927 §4.1).
 func (f *flow) packetTooBig(seq uint32, room int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

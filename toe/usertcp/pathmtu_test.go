@@ -12,8 +12,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// TestEMSSFollowsPathMTU makes the path MTU smaller while data is under way. The EMSS becomes what fits
-// the path, and what is written after that has segments that end where slices end.
+// TestEMSSFollowsPathMTU makes the path MTU smaller while data is under way. The EMSS becomes what
+// fits the path, and what is written after that has segments that end where slices end.
 func TestEMSSFollowsPathMTU(t *testing.T) {
 	const seed, options = 1, 40 // 12 for timestamps, and up to 28 for SACK blocks
 	t.Logf("seed %d", seed)
@@ -58,8 +58,8 @@ func TestEMSSFollowsPathMTU(t *testing.T) {
 	}
 }
 
-// TestForgedPathMTU sends ICMP messages that no router on the path would send. They do not change the
-// EMSS. The last message is one that a router would send.
+// TestForgedPathMTU sends ICMP messages that no router on the path would send. They do not change
+// the EMSS. The last message is one that a router would send.
 func TestForgedPathMTU(t *testing.T) {
 	x, y, err := badlink.Pipe(badlink.Config{})
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
 
-// OpenRaw opens the Ethernet interface name with a packet socket (AF_PACKET). The Stack above answers
-// for its addresses with the interface's hardware address, by ARP and by neighbour discovery. The
-// kernel must not have an address on the interface, because its TCP would reset the connections of
-// the Stack: a network namespace of its own for the interface makes sure of that.
+// OpenRaw opens the Ethernet interface name with a packet socket (AF_PACKET). The Stack above
+// answers for its addresses with the interface's hardware address, by ARP and by neighbour
+// discovery. The kernel must not have an address on the interface, because its TCP would reset the
+// connections of the Stack: a network namespace of its own for the interface makes sure of that.
 //
 // OpenRaw needs the capability CAP_NET_RAW in the network namespace. The error names the capability
 // if it is missing.
@@ -116,8 +116,8 @@ func (d *ethernetDevice) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// completeSum writes the checksum of frame[start:], at the given offset there. The sum of the pseudo
-// header is in its place. A frame that is too short stays as it is, and IP drops it.
+// completeSum writes the checksum of frame[start:], at the given offset there. The sum of the
+// pseudo header is in its place. A frame that is too short stays as it is, and IP drops it.
 func completeSum(frame []byte, start, offset int) {
 	if start+offset+2 <= len(frame) {
 		binary.BigEndian.PutUint16(frame[start+offset:], ^checksum.Checksum(frame[start:], 0))

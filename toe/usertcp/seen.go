@@ -9,8 +9,8 @@ const maxRanges = 256
 // A seqRange is the sequence numbers from start up to end, without end.
 type seqRange struct{ start, end uint32 }
 
-// A seenState is which bytes the tap has seen arrive. It may be wrong about what TCP has, because TCP
-// may drop what the tap has seen: then a gap is found late, or a hint is superfluous.
+// A seenState is which bytes the tap has seen arrive. It may be wrong about what TCP has, because
+// TCP may drop what the tap has seen: then a gap is found late, or a hint is superfluous.
 type seenState struct {
 	next   uint32 // everything before has been seen, or TCP has acknowledged it
 	known  bool

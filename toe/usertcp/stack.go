@@ -51,8 +51,8 @@ type Config struct {
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".
 	CongestionControl string
 
-	// NoEarlyRuns says that no Stream of the Stack shows early runs. Stream.ShowEarly says so for one
-	// connection.
+	// NoEarlyRuns says that no Stream of the Stack shows early runs. Stream.ShowEarly says so for
+	// one connection.
 	NoEarlyRuns bool
 }
 
@@ -68,8 +68,8 @@ type Stack struct {
 
 var _ toe.Backend = (*Stack)(nil)
 
-// New makes a Stack above link, which the Stack owns from now on: Close closes it. If New returns an
-// error, the link is still the caller's.
+// New makes a Stack above link, which the Stack owns from now on: Close closes it. If New returns
+// an error, the link is still the caller's.
 func New(l Link, cfg Config) (*Stack, error) {
 	if m := l.MTU(); m < MinMTU || m > MaxMTU {
 		return nil, fmt.Errorf("usertcp: the link's MTU is %d bytes, want %d to %d", m, MinMTU, MaxMTU)
@@ -137,8 +137,8 @@ func (s *Stack) configureTCP() error {
 // the Stack has had.
 func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 
-// Close resets all connections, closes the Listeners and the link, and waits until the goroutines of
-// the Stack have ended. Further calls do nothing.
+// Close resets all connections, closes the Listeners and the link, and waits until the goroutines
+// of the Stack have ended. Further calls do nothing.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
 		s.ip.Close()

@@ -134,7 +134,8 @@ func (c *Stream) awaitReadable(seen uint64) {
 	}
 }
 
-// tryRead reads what has arrived in order, without waiting. It returns 0 and nil if that is nothing.
+// tryRead reads what has arrived in order, without waiting. It returns 0 and nil if that is
+// nothing.
 func (c *Stream) tryRead(w *tcpip.SliceWriter) (n int, err error) {
 	r, e := c.ep.Read(w, tcpip.ReadOptions{})
 	switch e.(type) {
@@ -176,9 +177,9 @@ func (c *Stream) endOfStream() error {
 	return io.EOF
 }
 
-// ReadSegment tries to read before it waits, and holds no memory of l while it waits. It ignores the
-// patience. It shows a run early only if nothing can be read in order. An early run is the payload of
-// one segment and is shown once, as far as it fits the memory of l.
+// ReadSegment tries to read before it waits, and holds no memory of l while it waits. It ignores
+// the patience. It shows a run early only if nothing can be read in order. An early run is the
+// payload of one segment and is shown once, as far as it fits the memory of l.
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	if !c.begun {
 		c.begun = true
@@ -426,8 +427,8 @@ func (c *Stream) awaitTurn() error {
 	}
 }
 
-// EMSS returns the EMSS that TCP uses. It becomes smaller when a router reports a smaller path MTU, and
-// never larger.
+// EMSS returns the EMSS that TCP uses. It becomes smaller when a router reports a smaller path MTU,
+// and never larger.
 func (c *Stream) EMSS() int { return int(c.flow.emss.Load()) }
 
 // Capabilities returns the capabilities of a user-space TCP.
