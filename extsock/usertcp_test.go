@@ -130,6 +130,8 @@ func (c *segmentCounter) Write(p []byte) (int, error) {
 
 // TestFPDUsFollowPathMTU makes the path narrower while a connection with Markers is in use. After that
 // each FPDU fits a segment again.
+//
+// MPA-5044-4.5-3, MPA-5044-4.5-6
 func TestFPDUsFollowPathMTU(t *testing.T) {
 	x, y, err := badlink.Pipe(badlink.Config{})
 	if err != nil {

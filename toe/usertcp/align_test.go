@@ -118,6 +118,8 @@ func writeAndRead(t *testing.T, from, to toe.Stream, bufs [][]byte, total int) {
 }
 
 // TestSegmentsEndWhereSlicesEnd looks at the packets of batches whose slices fit the EMSS.
+//
+// MPA-5044-5.1-4
 func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)

@@ -14,6 +14,8 @@ import (
 
 // TestEMSSFollowsPathMTU makes the path MTU smaller while data is under way. The EMSS becomes what
 // fits the path, and what is written after that has segments that end where slices end.
+//
+// MPA-5044-2-1, MPA-5044-5.1-2
 func TestEMSSFollowsPathMTU(t *testing.T) {
 	const seed, options = 1, 40 // 12 for timestamps, and up to 28 for SACK blocks
 	t.Logf("seed %d", seed)
