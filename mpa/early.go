@@ -23,7 +23,14 @@ type early struct {
 }
 
 // A span is the place of an FPDU in the stream: start ≤ offset < end.
-type span struct{ start, end uint64 }
+type span struct {
+	start, end uint64
+	sum        uint32 // the CRC of the FPDU, if summed
+	summed     bool   // false if an engine has verified the FPDU
+}
+
+// size returns the length of the FPDU in bytes.
+func (s span) size() int { return int(s.end - s.start) }
 
 // begin starts to examine a run that begins at stream offset off.
 func (e *early) begin(run []byte, off uint64) {
@@ -38,11 +45,11 @@ func (e *early) drop() { e.run = nil }
 // next returns the rest of the run, from the next FPDU that has not been shown.
 func (e *early) next() (run []byte, off uint64, ok bool) {
 	for len(e.run) > 0 {
-		n, shown := e.shownAt(e.off)
+		s, shown := e.shownAt(e.off)
 		if !shown {
 			return e.run, e.off, true
 		}
-		e.skip(n)
+		e.skip(s.size())
 	}
 	return nil, 0, false
 }
@@ -53,13 +60,12 @@ func (e *early) skip(n int) {
 	e.off += uint64(n)
 }
 
-// remember records that the FPDU of n bytes at the front of the run, at stream offset off, is
-// shown, and advances past it. remember returns false if it can't record the FPDU, because maxShown
-// FPDUs are recorded or because one of them overlaps this one. The recorded one remains: if the
-// same byte arrives twice, the first valid one counts.
-func (e *early) remember(off uint64, n int) bool {
-	s := span{off, off + uint64(n)}
-	i, _ := e.search(off)
+// remember records that the FPDU at s, which is at the front of the run, is shown, and advances past
+// it. remember returns false if it can't record the FPDU, because maxShown FPDUs are recorded or
+// because one of them overlaps this one. The recorded one remains: if the same byte arrives twice,
+// the first valid one counts.
+func (e *early) remember(s span) bool {
+	i, _ := e.search(s.start)
 	if len(e.shown) == maxShown || i > 0 && e.shown[i-1].end > s.start || i < len(e.shown) && e.shown[i].start < s.end {
 		return false
 	}
@@ -67,20 +73,20 @@ func (e *early) remember(off uint64, n int) bool {
 		e.shown = make([]span, 0, maxShown)
 	}
 	e.shown = slices.Insert(e.shown, i, s)
-	e.skip(n)
+	e.skip(s.size())
 	return true
 }
 
-// shownAt returns the length in bytes of the FPDU at off, if that FPDU has been shown.
-func (e *early) shownAt(off uint64) (n int, ok bool) {
+// shownAt returns the span of the FPDU at off, if that FPDU has been shown.
+func (e *early) shownAt(off uint64) (s span, ok bool) {
 	if len(e.shown) == 0 {
-		return 0, false
+		return span{}, false
 	}
 	i, ok := e.search(off)
 	if !ok {
-		return 0, false
+		return span{}, false
 	}
-	return int(e.shown[i].end - off), true
+	return e.shown[i], true
 }
 
 // startsBefore returns where the first shown FPDU begins, if that is below end.

@@ -137,6 +137,58 @@ func TestFirstValidOctetWins(t *testing.T) {
 	}
 }
 
+// TestAnotherFPDUInItsPlace checks that the direction ends where the stream has another valid FPDU than
+// the one that was shown early, and that a damaged copy in order does no harm.
+func TestAnotherFPDUInItsPlace(t *testing.T) {
+	ulpdus := ofLengths(600, 600, 600, 600)
+	stream, begins := refStream(ulpdus, true, true)
+	from, to := begins[1], begins[2]
+	instead := func(us ...[]byte) []byte {
+		b, _ := refStream(append([][]byte{ulpdus[0]}, us...), true, true)
+		return b
+	}
+	damaged := func(at uint64) []byte {
+		b := bytes.Clone(stream)
+		b[at] ^= 0x40
+		return b
+	}
+	for _, tt := range []struct {
+		desc   string
+		stream []byte
+		chunk  int
+		bad    bool
+	}{
+		{"the same", stream, 0, false},
+		{"another payload", instead(counting(1, 600), ulpdus[2], ulpdus[3]), 0, true},
+		{"another payload, byte by byte", instead(counting(1, 600), ulpdus[2], ulpdus[3]), 1, true},
+		{"a shorter one", instead(counting(1, 400), ulpdus[2], ulpdus[3]), 0, true},
+		{"a shorter one, byte by byte", instead(counting(1, 400), ulpdus[2], ulpdus[3]), 1, true},
+		{"a longer one", instead(counting(1, 1200), ulpdus[3]), 0, true},
+		{"damaged in the payload", damaged(from + 100), 1, false},
+		{"damaged in the length", damaged(from), 0, false},
+		{"damaged in the CRC", damaged(to - 1), 1, false},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			s := newSink(true, true)
+			s.show(from, stream[from:to], never)
+			if len(s.got) != 1 || s.got[0].Off != from {
+				t.Fatalf("early: %+v, want the ULPDU at %d", s.got, from)
+			}
+			s.feed(tt.stream, tt.chunk)
+			if !tt.bad {
+				if s.Err() != nil || s.Edge() != uint64(len(stream)) || len(s.got) != len(ulpdus) {
+					t.Errorf("Err %v, Edge %d, %d ULPDUs", s.Err(), s.Edge(), len(s.got))
+				}
+				return
+			}
+			wantCode(t, s.Err(), CodeCRC)
+			if s.Edge() != from || len(s.got) != 2 {
+				t.Errorf("Edge %d, want %d; %d ULPDUs, want 2", s.Edge(), from, len(s.got))
+			}
+		})
+	}
+}
+
 // TestEdgeWaitsForOrder checks that Edge passes an FPDU that was shown early only when all its
 // bytes have arrived in order.
 func TestEdgeWaitsForOrder(t *testing.T) {

@@ -142,7 +142,7 @@ func (r *Receiver) nextULPDU() bool {
 // The caller calls Placed first, then has DDP place the ULPDU, and calls Forget if DDP refuses.
 func (r *Receiver) Placed(off uint64, size int) bool {
 	r.early.drop()
-	return r.err == nil && off >= r.off && size > 0 && r.early.remember(off, size)
+	return r.err == nil && off >= r.off && size > 0 && r.early.remember(span{start: off, end: off + uint64(size)})
 }
 
 // Forget takes back Placed.

@@ -89,3 +89,8 @@ func (f fpdu) ulpdu(b []byte, markers bool) []byte {
 	end := begin + f.n
 	return b[begin:end:end]
 }
+
+// span returns the place of the FPDU, whose bytes b begins with, and its CRC.
+func (f fpdu) span(b []byte) span {
+	return span{start: f.off, end: f.off + uint64(f.size), sum: getCRC(b[f.size-crcLen:]), summed: true}
+}

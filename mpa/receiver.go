@@ -193,13 +193,15 @@ func (r *Receiver) agreesWithShown(size int) bool {
 }
 
 // stepOver consumes the FPDUs at the front of buf[r:w] that Next has returned early. It returns
-// false if such an FPDU has not completely arrived in order.
+// false if such an FPDU has not completely arrived in order, or if another FPDU has arrived in its
+// place.
 func (r *Receiver) stepOver() bool {
 	for {
-		n, ok := r.early.shownAt(r.off)
+		s, ok := r.early.shownAt(r.off)
 		if !ok {
 			return true
 		}
+		n := s.size()
 		if r.form == FormULPDU {
 			r.early.forget(r.off)
 			r.off += uint64(n)
@@ -208,9 +210,31 @@ func (r *Receiver) stepOver() bool {
 		if n > r.w-r.r {
 			return false
 		}
+		if s.summed && r.form == FormFPDU && r.contradicts(s) {
+			reason := fmt.Sprintf("an FPDU with the CRC %08x has been shown in its place", s.sum)
+			r.fail(&Error{Code: CodeCRC, Off: r.off, Reason: reason})
+			return false
+		}
 		r.early.forget(r.off)
 		r.consume(n)
 	}
+}
+
+// contradicts reports whether the stream has another valid FPDU at s, the front of buf[r:w], than
+// the one that was shown early. A peer sends the same bytes each time, so one of the two FPDUs is
+// not the peer's, and the direction must end before anything is delivered.
+//
+// If the bytes in order are not a valid FPDU, they are a damaged copy of the FPDU that was shown,
+// and the Receiver skips them: "any TCP segments that duplicate data already received and processed
+// [...] do not overwrite already received and processed FPDUs" (RFC 5044 §A.3). A longer FPDU that
+// has not arrived completely also counts as not valid: the bytes behind s will then not be FPDUs.
+func (r *Receiver) contradicts(s span) bool {
+	b := r.buf[r.r:r.w]
+	f, _ := parseFPDU(b, r.off, r.markers)
+	if n := s.size(); f.size == n && getCRC(b[n-crcLen:]) == s.sum {
+		return false
+	}
+	return f.size <= len(b) && r.verify(f, b[:f.size]) == nil
 }
 
 // nextEarly advances to the next FPDU of the early run, if there is one.
@@ -220,7 +244,7 @@ func (r *Receiver) nextEarly() bool {
 		return false
 	}
 	f, ok := parseFPDU(run, off, true)
-	if !ok || len(run) < f.size || r.verify(f, run[:f.size]) != nil || !r.early.remember(off, f.size) {
+	if !ok || len(run) < f.size || r.verify(f, run[:f.size]) != nil || !r.early.remember(f.span(run)) {
 		r.early.drop()
 		return false
 	}
