@@ -30,6 +30,13 @@
 // the Stack believes it only if it quotes a segment that is under way, and if it names an MTU of at
 // least 576 bytes with IPv4, and of 1280 with IPv6. What was written before is cut at the new EMSS.
 //
+// # Spoofed segments
+//
+// gVisor takes the data of every segment in the window. The tap drops a segment whose ACK is not
+// acceptable (RFC 5961), or whose timestamp is missing or old (RFC 7323), before TCP gets it. An
+// attacker who does not see the connection must guess all three. A segment that passes becomes a
+// part of TCP's stream, and MPA's CRC then ends the stream: the attacker places no byte.
+//
 // # Limits
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a

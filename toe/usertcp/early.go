@@ -2,6 +2,7 @@ package usertcp
 
 import (
 	"sync"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 )
@@ -22,7 +23,8 @@ type EarlyStats struct {
 	// Runs and Bytes are what ReadSegment has shown early.
 	Runs, Bytes uint64
 
-	// The other fields count segments that it has not shown, by reason. TCP gets them all the same.
+	// The other fields count segments that it has not shown, by reason. TCP gets them all the same,
+	// except those with a bad ACK or timestamp.
 
 	Short     uint64 // too short for an FPDU
 	Again     uint64 // all its bytes had been seen behind the gap before
@@ -67,29 +69,47 @@ type run struct {
 // runPool has payloads whose memory can be used again.
 var runPool = sync.Pool{New: func() any { return new(packet) }}
 
-// inbound looks at a segment that arrives, other than a SYN, before TCP gets it.
-func (f *flow) inbound(s *segment) {
-	if f.keep(s) {
+// inbound looks at a segment that arrives, other than a SYN, before TCP gets it. It returns false if
+// TCP must not get the segment, because a blind attacker may have sent it. gVisor takes the data of
+// any segment in the window, whatever its ACK and its timestamp are.
+//
+// A segment with an ACK that is not acceptable "MUST be discarded" (RFC 5961 §5.2). "If a non-RST
+// segment is received without an expected TSopt, a TCP SHOULD silently drop the segment." (RFC 7323
+// §3.2) A segment with an old timestamp is "not acceptable" (RFC 7323 §5.3).
+func (f *flow) inbound(s *segment) (accepted bool) {
+	kept, accepted := f.examine(s)
+	if kept {
 		f.stream.earlyArrived()
 	}
+	return accepted
 }
 
-// keep learns from a segment, and keeps its payload if it is to be shown early. It reports whether
-// it has kept it.
-func (f *flow) keep(s *segment) bool {
+// examine learns from a segment, and keeps its payload if it is to be shown early. It reports
+// whether it has kept it, and whether TCP may have the segment.
+func (f *flow) examine(s *segment) (kept, accepted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t := &f.sent
-	if !t.known || !f.seen.known || !s.isACK() || s.flags&header.TCPFlagRst != 0 {
-		return false
+	if !f.sent.known || !s.isACK() || s.flags&header.TCPFlagRst != 0 {
+		return false, true
 	}
-	acceptable := f.acknowledgesLocked(s)
+	acknowledges, timely := f.acknowledgesLocked(s), f.isTimelyLocked(s)
+	if accepted = acknowledges && timely; accepted {
+		f.learnLocked(s)
+	}
+	return f.keepLocked(s, acknowledges, timely), accepted
+}
+
+// keepLocked keeps the payload of a segment if it is to be shown early, and reports whether it has.
+// acknowledges and timely say whether the ACK and the timestamp of the segment are acceptable.
+//
+// +checklocks:f.mu
+func (f *flow) keepLocked(s *segment, acknowledges, timely bool) bool {
 	if len(s.payload) == 0 {
 		return false
 	}
 	r := seqRange{s.seq, s.seq + uint32(len(s.payload))}
 	if !before(f.seen.next, r.start) {
-		if !before(t.right, r.end) {
+		if acknowledges && timely && !before(f.sent.right, r.end) {
 			f.seen.arrived(r.end)
 		}
 		return false
@@ -97,7 +117,7 @@ func (f *flow) keep(s *segment) bool {
 	if !f.runs.on || f.runs.off {
 		return false
 	}
-	if refused := f.judgeLocked(s, r, acceptable); refused != nil {
+	if refused := f.judgeLocked(s, r, acknowledges, timely); refused != nil {
 		*refused++
 		return false
 	}
@@ -105,23 +125,32 @@ func (f *flow) keep(s *segment) bool {
 	return true
 }
 
-// acknowledgesLocked learns from the ACK and the window of a segment, if the checksum is right, and
-// reports whether the ACK is acceptable.
+// acknowledgesLocked reports whether the ACK of a segment is acceptable.
 // "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
 // SEG.ACK <= SND.NXT)." (RFC 5961 §5.2)
 //
 // +checklocks:f.mu
 func (f *flow) acknowledgesLocked(s *segment) bool {
 	t := &f.sent
-	if before(s.ack, t.una-t.maxWindow) || before(t.next, s.ack) {
-		return false
+	return !before(s.ack, t.una-t.maxWindow) && !before(t.next, s.ack)
+}
+
+// learnLocked learns the ACK and the window of a segment that is in our window, if the checksum is
+// right. A segment elsewhere
+// teaches nothing: otherwise an attacker could make MAX.SND.WND so large that nearly every ACK is
+// acceptable. We never have more than maxBuffer bytes in flight.
+//
+// +checklocks:f.mu
+func (f *flow) learnLocked(s *segment) {
+	t := &f.sent
+	if end := s.seq + uint32(len(s.payload)); before(end, t.ack) || before(t.right, end) {
+		return
 	}
 	_, peers := f.scales()
-	window := uint32(s.window) << peers
+	window := min(uint32(s.window)<<peers, maxBuffer)
 	if (before(t.una, s.ack) || t.maxWindow < window) && s.sumIsValid() {
 		t.una, t.maxWindow = later(t.una, s.ack), max(t.maxWindow, window)
 	}
-	return true
 }
 
 // judgeLocked checks a segment behind a gap as TCP would, and records its bytes. It returns nil, or
@@ -129,18 +158,18 @@ func (f *flow) acknowledgesLocked(s *segment) bool {
 // costs the most.
 //
 // +checklocks:f.mu
-func (f *flow) judgeLocked(s *segment, r seqRange, acceptable bool) *uint64 {
+func (f *flow) judgeLocked(s *segment, r seqRange, acknowledges, timely bool) *uint64 {
 	stats := &f.runs.stats
 	switch {
 	case len(s.payload) < minRun:
 		return &stats.Short
 	case before(f.sent.right, r.end):
 		return &stats.Window
-	case !acceptable:
+	case !acknowledges:
 		return &stats.ACK
 	case f.seen.has(r):
 		return &stats.Again
-	case !f.isTimelyLocked(s):
+	case !timely:
 		return &stats.Timestamp
 	case f.runs.isFull(len(s.payload)):
 		return &stats.Full
@@ -152,17 +181,21 @@ func (f *flow) judgeLocked(s *segment, r seqRange, acceptable bool) *uint64 {
 	return nil
 }
 
-// isTimelyLocked checks the timestamp of a segment, if the two ends use timestamps.
+// maxIdle is the time after which TS.Recent is too old to judge a timestamp: the timestamp clock of
+// the peer may have wrapped. "If the connection has been idle more than 24 days" (RFC 7323 §5.5)
+const maxIdle = 24 * 24 * time.Hour
+
+// isTimelyLocked checks the timestamp of a segment, if our TCP sends timestamps.
 // "If there is a Timestamps option in the arriving segment, SEG.TSval < TS.Recent, [...] then treat
 // the arriving segment as not acceptable" (RFC 7323 §5.3)
 //
 // +checklocks:f.mu
 func (f *flow) isTimelyLocked(s *segment) bool {
-	if !f.peer.TS {
+	if f.sent.stamped.IsZero() {
 		return true
 	}
 	value, _, ok := timestamps(s.options)
-	return ok && !before(value, f.sent.timestamp)
+	return ok && (!before(value, f.sent.timestamp) || time.Since(f.sent.stamped) > maxIdle)
 }
 
 // isFull reports whether there is no room for n more bytes.

@@ -2,6 +2,7 @@ package usertcp
 
 import (
 	"sync/atomic"
+	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 
@@ -39,10 +40,11 @@ type sentState struct {
 	maxWindow uint32 // the largest window of the peer, in bytes
 	known     bool   // a segment with an ACK has left
 
-	ack       uint32 // RCV.NXT when we sent last
-	right     uint32 // right edge of the largest window that we have sent
-	window    uint16 // of the last segment
-	timestamp uint32 // TS.Recent: our TCP echoes it
+	ack       uint32    // RCV.NXT when we sent last
+	right     uint32    // right edge of the largest window that we have sent
+	window    uint16    // of the last segment
+	timestamp uint32    // TS.Recent: our TCP echoes it
+	stamped   time.Time // when timestamp changed; zero if the two ends don't use timestamps
 }
 
 const (
@@ -104,8 +106,8 @@ func (f *flow) outbound(s *segment) {
 	t.next, t.right, t.window = later(t.next, end), later(t.right, right), s.window
 	if !before(s.ack, t.ack) {
 		t.ack = s.ack
-		if _, echo, ok := timestamps(s.options); ok {
-			t.timestamp = echo
+		if _, echo, ok := timestamps(s.options); ok && (echo != t.timestamp || t.stamped.IsZero()) {
+			t.timestamp, t.stamped = echo, time.Now()
 		}
 	}
 	f.seen.acknowledged(s.ack, repeated)

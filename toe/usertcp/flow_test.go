@@ -151,6 +151,68 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestTCPsChecks shows segments to the tap, in order and behind a gap, which TCP must get or not.
+func TestTCPsChecks(t *testing.T) {
+	payload := make([]byte, 100)
+	for _, test := range []struct {
+		desc    string
+		ack     uint32
+		options []byte
+		want    bool
+	}{
+		{"a good one", ourISN + 1, stamps(10, 77), true},
+		{"a later timestamp", ourISN + 1, stamps(1000, 77), true},
+		{"an old timestamp", ourISN + 1, stamps(9, 77), false},
+		{"no timestamp", ourISN + 1, nil, false},
+		{"an ACK of what was not sent", ourISN + 2, stamps(10, 77), false},
+		{"an ACK from before the connection", ourISN, stamps(10, 77), false},
+	} {
+		for _, off := range []int{-50, 0, 500} {
+			for _, n := range []int{0, len(payload)} {
+				w := newWire(t)
+				p := w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1+uint32(off), test.ack, 5000, test.options, payload[:n])
+				if got := w.tap.inbound(p); got != test.want {
+					t.Errorf("%s, %d bytes at %d: accepted %t, want %t", test.desc, n, off, got, test.want)
+				}
+			}
+		}
+	}
+}
+
+// TestWindowLearned: an ACK of what the peer had acknowledged before is acceptable within the
+// largest window that the peer has announced in a segment in our window, and no further.
+func TestWindowLearned(t *testing.T) {
+	w := newWire(t)
+	w.outbound(ourISN+1, peerISN+1, 10, make([]byte, 1400))
+	accepts := func(off int, ack uint32, window uint16) bool {
+		return w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1+uint32(off), ack, window, stamps(10, 77), nil))
+	}
+	if !accepts(0, ourISN+1001, 500) || !accepts(0, ourISN+501, 0) || accepts(0, ourISN+500, 0) {
+		t.Error("the window of 500 bytes does not bound the ACKs")
+	}
+	for _, off := range []int{-1, ourWindow + 1, 1 << 30} { // segments that are not in our window
+		accepts(off, ourISN+1001, 60_000)
+	}
+	if accepts(0, ourISN+500, 0) {
+		t.Error("the window of a segment that is not in our window counts")
+	}
+}
+
+// TestTimestampOfLongAgo: after 24 days without a segment every timestamp is acceptable.
+func TestTimestampOfLongAgo(t *testing.T) {
+	w := newWire(t)
+	old := w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+1, 5000, stamps(9, 77), nil)
+	if w.tap.inbound(old) {
+		t.Error("an old timestamp is accepted")
+	}
+	w.flow.mu.Lock()
+	w.flow.sent.stamped = w.flow.sent.stamped.Add(-maxIdle)
+	w.flow.mu.Unlock()
+	if !w.tap.inbound(old) {
+		t.Error("after 24 days an old timestamp is not accepted")
+	}
+}
+
 // TestRunsInOffsets: a run has its place in the stream, across the wrap of the sequence numbers. A
 // segment that was seen is not shown again, and a gap that has closed leaves no run.
 func TestRunsInOffsets(t *testing.T) {

@@ -97,7 +97,7 @@ func (l *link) receive() {
 	}
 }
 
-// deliver hands one packet to the tap and then to IP. It takes v over.
+// deliver hands one packet to the tap and then to IP, if the tap accepts it. It takes v over.
 func (l *link) deliver(v *buffer.View) {
 	n := l.headerLen()
 	if v.Size() <= n {
@@ -117,7 +117,10 @@ func (l *link) deliver(v *buffer.View) {
 			return
 		}
 	}
-	l.tap.inbound(packet)
+	if !l.tap.inbound(packet) {
+		v.Release()
+		return
+	}
 	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithView(v)})
 	if d := l.dispatcher.Load(); d != nil {
 		(*d).DeliverNetworkPacket(protocol, pkt)

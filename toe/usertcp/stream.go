@@ -183,7 +183,9 @@ func (c *Stream) endOfStream() error {
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	if !c.begun {
 		c.begun = true
-		c.flow.showFrom(c.taken.Load())
+		if c.stack.tap.early {
+			c.flow.showFrom(c.taken.Load())
+		}
 	}
 	for {
 		seen, err := c.mayRead()

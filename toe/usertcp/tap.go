@@ -11,7 +11,8 @@ import (
 const maxHandshakes = 4096
 
 // A tap sees every packet between a Link and IP, in both directions and before TCP does. It knows
-// what TCP does not tell: the initial sequence numbers, and the options that the peer has sent.
+// what TCP does not tell: the initial sequence numbers, and the options that the peer has sent. It
+// makes the checks of a segment that gVisor's TCP does not make.
 type tap struct {
 	mtu   int
 	early bool // whether Streams show early runs
@@ -29,18 +30,20 @@ func newTap(mtu int, early bool) *tap {
 	return &tap{mtu: mtu, early: early, flows: make(map[tuple]*flow)}
 }
 
-// inbound looks at a packet that arrives, before IP gets it.
-func (t *tap) inbound(p []byte) {
+// inbound looks at a packet that arrives, before IP gets it. It returns false if IP must not get the
+// packet: see [flow.inbound].
+func (t *tap) inbound(p []byte) (accepted bool) {
 	s, ok := decode(p)
 	if !ok {
-		return
+		return true
 	}
 	id := tuple{local: s.dst, remote: s.src}
 	if s.isSYN() {
 		t.inboundSYN(id, &s)
 	} else if f := t.flow(id); f != nil {
-		f.inbound(&s)
+		return f.inbound(&s)
 	}
+	return true
 }
 
 // outbound looks at a packet that leaves.
