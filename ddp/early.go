@@ -164,6 +164,7 @@ func (r *Receiver) placeEarly(end uint64) {
 		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
+	r.SavedCopies += uint64(n)
 }
 
 // putAround copies payload to mem, which is the part at of r's memory. It leaves out bytes that

@@ -123,8 +123,9 @@ func (w *world) inOrder(s script) {
 	w.deliver(s.offs[len(s.ulpdus)])
 }
 
-// withHints runs s as inOrder does, with hints of any segments at any time.
-func (w *world) withHints(t *rapid.T, s script) {
+// withHints runs s as inOrder does, with hints of any segments at any time. It returns how many
+// segments were placed early.
+func (w *world) withHints(t *rapid.T, s script) (early uint64) {
 	accepted := make([]bool, len(s.ulpdus))
 	for next := 0; next < len(s.ulpdus); {
 		switch rapid.IntRange(0, 4).Draw(t, "step") {
@@ -149,11 +150,15 @@ func (w *world) withHints(t *rapid.T, s script) {
 				if i < next && !accepted[i] {
 					t.Fatalf("segment %d, placed in order, is placed again early", i)
 				}
+				if !accepted[i] {
+					early++
+				}
 				accepted[i] = true
 			}
 		}
 	}
 	w.deliver(s.offs[len(s.ulpdus)])
+	return early
 }
 
 // other returns a segment with the same header and other payload.
@@ -181,9 +186,12 @@ func TestTryPlaceChangesNothing(t *testing.T) {
 			s := drawScript(rt)
 			plain, hinted := newWorld(t), newWorld(t)
 			plain.inOrder(s)
-			hinted.withHints(rt, s)
+			early := hinted.withHints(rt, s)
 			if !slices.Equal(plain.log, hinted.log) {
 				rt.Errorf("delivered with hints\n%q\nwant\n%q", hinted.log, plain.log)
+			}
+			if got, without := hinted.r.SavedCopies, plain.r.SavedCopies; got != early || without != 0 {
+				rt.Errorf("SavedCopies = %d with hints, and %d without, want %d and 0", got, without, early)
 			}
 			for i := range plain.memory {
 				if !bytes.Equal(plain.memory[i].all, hinted.memory[i].all) {

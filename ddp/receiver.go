@@ -43,6 +43,11 @@ type ReceiverConfig struct {
 // delivers the messages that ended before it. Then Err returns the error, and the Receiver drops
 // all later segments.
 type Receiver struct {
+	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream has
+	// come since: their payload was not copied again. A segment's turn comes when Place gets a later
+	// segment, or Deliver an edge behind it. Only the Receiver changes it.
+	SavedCopies uint64
+
 	config ReceiverConfig
 
 	next   uint64         // the segments below this stream offset have been checked

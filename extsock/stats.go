@@ -42,6 +42,18 @@ type Stats struct {
 	// missing. EarlyOctets is the number of bytes of their ULPDUs. Without a TCP that shows bytes
 	// early, and Markers, both are 0; see toe.Capabilities.
 	EarlyFPDUs, EarlyOctets uint64
+	// SavedCopies is the number of FPDUs whose payload was in place when their turn in the stream
+	// came, because it had been placed early or by an engine. Their bytes were not verified and
+	// copied then. If no engine places payload, the difference between EarlyFPDUs and SavedCopies is
+	// the number of FPDUs that have been placed early and whose gap is open.
+	SavedCopies uint64
+	// BufferedOctets is the number of bytes that TCP has shown early and that were not placed then,
+	// with all headers, pads, CRCs and markers. They waited in TCP's buffer until the gap before them
+	// had closed. An FPDU is not placed if the run that TCP shows does not contain all of it, if no
+	// marker leads to it, if its CRC is wrong, if its buffer is not posted yet, or if 256 FPDUs have
+	// been placed already. Without early placement all bytes that TCP shows early count. A byte that
+	// TCP shows early twice counts each time.
+	BufferedOctets uint64
 	// EngineFPDUs is the number of FPDUs whose payload an offload engine has placed.
 	EngineFPDUs uint64
 	// EngineStops is how often an offload engine has left its work to the connection: once for each
@@ -136,6 +148,8 @@ func (s *Stats) fields() []field {
 		field{"write_timeouts_total", &s.WriteTimeouts},
 		field{"early_fpdus_total", &s.EarlyFPDUs},
 		field{"early_octets_total", &s.EarlyOctets},
+		field{"saved_copies_total", &s.SavedCopies},
+		field{"buffered_octets_total", &s.BufferedOctets},
 		field{"engine_fpdus_total", &s.EngineFPDUs},
 		field{"engine_stops_total", &s.EngineStops},
 		field{"panics_total", &s.Panics},
@@ -164,7 +178,8 @@ func statsOf(c *driver.Counters) Stats {
 		CopiedOctets: c.Copied.Load(), DirectOctets: c.Direct.Load(), CreditStalls: c.Stalls.Load(),
 		CombinedWrites: c.Combined.Load(), Offers: c.Offers.Load(), RendezvousOctets: c.Rendezvous.Load(),
 		MemoryStalls: c.MemoryStalls.Load(), IdleTimeouts: c.IdleTimeouts.Load(), WriteTimeouts: c.WriteLimits.Load(),
-		EarlyFPDUs: c.Early.Load(), EarlyOctets: c.EarlyOctets.Load(), EngineFPDUs: c.EnginePlaced.Load(),
+		EarlyFPDUs: c.Early.Load(), EarlyOctets: c.EarlyOctets.Load(),
+		SavedCopies: c.SavedCopies.Load(), BufferedOctets: c.Buffered.Load(), EngineFPDUs: c.EnginePlaced.Load(),
 		EngineStops: c.EngineStops.Load(), Panics: c.Panics.Load(),
 	}
 }

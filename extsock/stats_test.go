@@ -9,7 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -146,6 +149,9 @@ func TestStatsOfEarlyRuns(t *testing.T) {
 			if sent, got := pair[0].Stats().Sent, pair[1].Stats().Received; sent.Octets != got.Octets || sent.FPDUs != got.FPDUs {
 				t.Errorf("%d octets in %d FPDUs were received of %d in %d", got.Octets, got.FPDUs, sent.Octets, sent.FPDUs)
 			}
+			if s := pair[1].Stats(); s.SavedCopies != s.EarlyFPDUs || s.BufferedOctets == 0 {
+				t.Errorf("%d copies were saved by %d FPDUs placed early; %d octets were buffered", s.SavedCopies, s.EarlyFPDUs, s.BufferedOctets)
+			}
 			if s := pair[1].Stats(); s.EarlyFPDUs == 0 || s.EarlyOctets < s.EarlyFPDUs || s.EarlyFPDUs >= s.Received.FPDUs {
 				t.Errorf("of %d FPDUs, %d were placed early, with %d octets", s.Received.FPDUs, s.EarlyFPDUs, s.EarlyOctets)
 			}
@@ -154,4 +160,57 @@ func TestStatsOfEarlyRuns(t *testing.T) {
 		cr.Close()
 		settle()
 	})
+}
+
+// A shownStream counts the bytes that it shows early.
+type shownStream struct {
+	toe.Stream
+	next, early uint64
+}
+
+func (s *shownStream) ReadSegment(l toe.Lender, patience time.Duration) (n int, off uint64, err error) {
+	n, off, err = s.Stream.ReadSegment(l, patience)
+	if off > s.next {
+		s.early += uint64(n)
+	} else {
+		s.next = off + uint64(n)
+	}
+	return n, off, err
+}
+
+// TestBufferedOctets: what a stream shows early is in FPDUs that are placed, or it counts as
+// buffered.
+func TestBufferedOctets(t *testing.T) {
+	for _, places := range []bool{true, false} {
+		t.Run(fmt.Sprintf("early placement %t", places), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testBufferedOctets(t, places) })
+		})
+	}
+}
+
+func testBufferedOctets(t *testing.T, places bool) {
+	const size, writes = 50_000, 20
+	x, y := simtoe.Pair(simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: 0.5}, simtoe.Config{})
+	shown := &shownStream{Stream: y}
+	cfg := extsock.Config{Markers: true, NoEarlyPlacement: !places, MaxFPDU: 1000}
+	ci, cr := switched(t, x, shown, side{cfg: cfg}, side{cfg: cfg})
+	target := register(t, cr, make([]byte, size), ddp.RemoteWrite).Handle()
+	for range writes {
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(size, 1), Remote: target})
+	}
+	ci.Close()
+	settle() // until all has arrived
+	s := cr.Stats()
+	cr.Close()
+	if shown.early < size || s.Received.Writes < writes {
+		t.Fatalf("%d octets were shown early, %d Writes arrived", shown.early, s.Received.Writes)
+	}
+	// An FPDU is its ULPDU, a length, a CRC, at most 3 octets of PAD, and at most 2 Markers.
+	least, most := s.EarlyOctets+(2+4)*s.EarlyFPDUs, s.EarlyOctets+(2+4+3+2*4)*s.EarlyFPDUs
+	if placed := shown.early - s.BufferedOctets; s.BufferedOctets > shown.early || placed < least || placed > most {
+		t.Errorf("of %d octets shown early, %d were buffered; %d FPDUs were placed, of %d to %d octets", shown.early, s.BufferedOctets, s.EarlyFPDUs, least, most)
+	}
+	if s.SavedCopies != s.EarlyFPDUs || (s.EarlyFPDUs > 0) != places {
+		t.Errorf("%d copies were saved by %d FPDUs placed early", s.SavedCopies, s.EarlyFPDUs)
+	}
 }

@@ -26,6 +26,8 @@ type Counters struct {
 	// FPDUs that were placed while there was a gap before them, the bytes of their ULPDUs, and
 	// FPDUs that an engine had placed
 	Early, EarlyOctets, EnginePlaced atomic.Uint64
+	// FPDUs that were in place when their turn came, and bytes of early runs that were not placed
+	SavedCopies, Buffered atomic.Uint64
 	// connections that ended because of IdleTimeout, and because of WriteTimeout
 	IdleTimeouts, WriteLimits atomic.Uint64
 }
@@ -54,7 +56,8 @@ func (t *Traffic) Messages(ops ...rdmaphdr.Opcode) (n uint64) {
 func (c *Counters) all() []*atomic.Uint64 {
 	list := []*atomic.Uint64{
 		&c.Copied, &c.Direct, &c.Stalls, &c.Combined, &c.Offers, &c.Rendezvous,
-		&c.MemoryStalls, &c.Panics, &c.EngineStops, &c.Early, &c.EarlyOctets, &c.EnginePlaced, &c.IdleTimeouts, &c.WriteLimits,
+		&c.MemoryStalls, &c.Panics, &c.EngineStops, &c.Early, &c.EarlyOctets, &c.EnginePlaced, &c.SavedCopies, &c.Buffered,
+		&c.IdleTimeouts, &c.WriteLimits,
 	}
 	for _, t := range []*Traffic{&c.Sent, &c.Received} {
 		list = append(list, &t.FPDUs, &t.Octets)

@@ -125,6 +125,9 @@ type rx struct {
 	// indication (RFC 6581 §9).
 	awaitsRTR bool
 
+	// waiting is the number of bytes of the present early run that have not been placed.
+	waiting int
+
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
 	err      error  // why the intake is over

@@ -120,6 +120,18 @@ func (d *Driver) countArrived(off uint64, n int) {
 	if off <= before && end > before {
 		d.count.Received.Octets.Store(end)
 	}
+	if off > before {
+		d.rx.waiting = n
+	}
+}
+
+// countBuffered counts the bytes of an early run that were not placed. They wait in TCP until the gap
+// closes.
+func (d *Driver) countBuffered() {
+	if d.rx.waiting > 0 {
+		d.count.Buffered.Add(uint64(d.rx.waiting))
+		d.rx.waiting = 0
+	}
 }
 
 // ends reports whether a Read that has the role gives it up.
@@ -135,6 +147,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 	}
 	sound = d.place(!reader)
 	d.release()
+	d.countBuffered()
 	if sound {
 		d.placed()
 	} else {
@@ -263,6 +276,7 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 				d.count.Received.FPDUs.Add(1)
 				d.count.Early.Add(1)
 				d.count.EarlyOctets.Add(uint64(len(u.Data)))
+				d.rx.waiting -= u.Size
 			} else {
 				d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 			}
@@ -356,6 +370,9 @@ func (d *Driver) handle() (sound bool) {
 			d.bytes.rx.Placed(rdmap.Handle{STag: m.STag, TO: m.TO, Len: m.Len})
 		}
 		d.qp.Handle(m) // completions and responses, in stream order
+	}
+	if n := d.rx.ddp.SavedCopies; n != d.count.SavedCopies.Load() {
+		d.count.SavedCopies.Store(n)
 	}
 	if err := d.rx.ddp.Err(); err != nil {
 		d.rx.fault = err
