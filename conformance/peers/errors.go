@@ -53,10 +53,3 @@ func (e *runError) Error() string {
 }
 
 func (e *runError) Unwrap() error { return e.Err }
-
-// A markerError says that a document lacks the markers between which the figures belong.
-type markerError struct{ File string }
-
-func (e *markerError) Error() string {
-	return fmt.Sprintf("%s: the lines %q and %q must be there once each, in that order", e.File, beginMarker, endMarker)
-}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rddp/rddp/internal/report"
 )
 
 // Contenders that poll are slowed down by any other work, far more than those that block. So a
@@ -21,7 +23,7 @@ const tooBusy = 0.1
 // look records the share of processor time that others use during a short time, on the CPUs that
 // the bench uses. It records nothing if the operating system does not tell.
 func (b *bench) look(ctx context.Context) error {
-	before, known := parseStat(readText("/proc/stat"), b.cpu)
+	before, known := parseStat(report.ReadText("/proc/stat"), b.cpu)
 	if !known {
 		return nil
 	}
@@ -32,7 +34,7 @@ func (b *bench) look(ctx context.Context) error {
 		return ctx.Err()
 	case <-wait.C:
 	}
-	if after, known := parseStat(readText("/proc/stat"), b.cpu); known && after.total > before.total && after.busy >= before.busy {
+	if after, known := parseStat(report.ReadText("/proc/stat"), b.cpu); known && after.total > before.total && after.busy >= before.busy {
 		b.loads = append(b.loads, float64(after.busy-before.busy)/float64(after.total-before.total))
 	}
 	return nil

@@ -8,12 +8,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rddp/rddp/internal/report"
 )
 
 func main() {
@@ -34,7 +35,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	if document != "" {
-		if err := checkDocument(document); err != nil {
+		if err := page(document).Check(); err != nil {
 			return err
 		}
 	}
@@ -47,12 +48,20 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		}
 		all = append(all, &mode)
 	}
-	text, files := figuresOf(ctx, time.Now(), all, hostText(runtime.NumCPU()))
+	text, files := figuresOf(ctx, time.Now(), all, hostText())
 	if document == "" {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	return writeDocument(document, text, files)
+	return page(document).Write(text, files)
+}
+
+// page is the document in file.
+func page(file string) report.Document { return report.Document{File: file, Make: "bench-peers"} }
+
+// hostText describes the machine.
+func hostText() string {
+	return report.Host() + ", congestion control " + strings.TrimSpace(report.ReadText("/proc/sys/net/ipv4/tcp_congestion_control"))
 }
 
 // parseArgs returns what to measure, the CPU of each mode (-1 for all), and the file to write to.
@@ -91,7 +100,7 @@ func parseArgs(args []string, log io.Writer) (b *bench, cpus []int, document str
 		case "all":
 			cpus = append(cpus, -1)
 		case "one":
-			cpus = append(cpus, highestCPU(field(readText("/proc/self/status"), "Cpus_allowed_list")))
+			cpus = append(cpus, highestCPU(report.Field(report.ReadText("/proc/self/status"), "Cpus_allowed_list")))
 		default:
 			return nil, nil, "", fmt.Errorf("-modes: %q is neither all nor one", text)
 		}

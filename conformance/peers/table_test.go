@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -169,23 +168,6 @@ func TestChart(t *testing.T) {
 			t.Errorf("%s looks like %s", name, other)
 		}
 		looks[l] = name
-	}
-}
-
-func TestReplaceFigures(t *testing.T) {
-	const document = "# Title\n" + beginMarker + "\nold\n" + endMarker + "\nmore\n"
-	got, err := replaceFigures("f", document, "new\n")
-	if want := "# Title\n" + beginMarker + "\n\nnew\n\n" + endMarker + "\nmore\n"; got != want || err != nil {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
-	if again, err := replaceFigures("f", got, "new\n"); again != got || err != nil {
-		t.Errorf("a second time: %q, %v", again, err)
-	}
-	for _, bad := range []string{"", beginMarker + "\n", endMarker + "\n" + beginMarker + "\n", document + document} {
-		wrong := (*markerError)(nil)
-		if got, err := replaceFigures("f", bad, "new"); !errors.As(err, &wrong) {
-			t.Errorf("%q: %q, %v", bad, got, err)
-		}
 	}
 }
 
