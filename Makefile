@@ -12,6 +12,7 @@
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
 # make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
+# make early     what early placement brings over a link with delay and loss, for docs/early.md; on a quiet machine
 # make fuzz      every fuzz target for FUZZTIME
 
 GO        ?= go
@@ -23,7 +24,7 @@ MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo\\|TestSendBufferTooSmall\\|TestTUN\\|TestRaw\\|TestEMSSOfKernel\\|TestDevicesWithoutPrivilege
 TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale bench-peers
+.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale bench-peers early
 
 demo: build
 	./bin/rddp demo
@@ -132,6 +133,10 @@ bench-peers: build
 	@command -v ucx_perftest >/dev/null && command -v fi_pingpong >/dev/null && command -v fi_info >/dev/null && command -v iperf3 >/dev/null || \
 		./.ci/install ucx-utils libfabric-bin iperf3
 	$(GO) run ./conformance/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
+
+# EARLY are more options of the program, such as -rounds 5.
+early:
+	$(GO) run ./conformance/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile

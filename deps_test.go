@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	"conformance/models":              {},
 	"conformance/bench/floor":         {},
 	"conformance/peers":               {"internal/plot", "internal/report"},
+	"conformance/early":               {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "internal/plot", "internal/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/apps":                {"*"},
