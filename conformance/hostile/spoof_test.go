@@ -406,16 +406,17 @@ func TestSpoofedRate(t *testing.T) {
 		var losses []float64
 		var sent int
 		for range rounds {
-			alone := c.rate(round, func() {})
-			attacked := c.rate(round, func() {
-				for range perSecond / 1000 {
+			alone := c.rate(round, func(time.Duration) {})
+			due := 0
+			attacked := c.rate(round, func(since time.Duration) {
+				for ; due < int(since.Seconds()*float64(perSecond)); due++ {
 					v := s.link.now()
 					seg := s.segment(&v)
 					seg.options = nil
 					s.inject(&seg)
-					sent++
 				}
 			})
+			sent += due
 			losses = append(losses, 1-attacked/alone)
 		}
 		slices.Sort(losses)
@@ -433,10 +434,10 @@ func TestSpoofedRate(t *testing.T) {
 }
 
 // rate returns the bytes per second that arrive during d. It calls tick each millisecond.
-func (c *bulkTransfer) rate(d time.Duration, tick func()) float64 {
+func (c *bulkTransfer) rate(d time.Duration, tick func(since time.Duration)) float64 {
 	began, before := time.Now(), c.received()
 	for now := began; now.Sub(began) < d; now = time.Now() {
-		tick()
+		tick(now.Sub(began))
 		time.Sleep(time.Millisecond - time.Since(now))
 	}
 	return float64(c.received()-before) / time.Since(began).Seconds()
