@@ -33,9 +33,10 @@
 // # Spoofed segments
 //
 // gVisor takes the data of every segment in the window. The tap drops a segment whose ACK is not
-// acceptable (RFC 5961), or whose timestamp is missing or old (RFC 7323), before TCP gets it. An
-// attacker who does not see the connection must guess all three. A segment that passes becomes a
-// part of TCP's stream, and MPA's CRC then ends the stream: the attacker places no byte.
+// acceptable (RFC 5961), or whose timestamp is missing or old (RFC 7323), before TCP gets it. The tap
+// does not answer such a segment. An attacker who does not see the connection must guess the
+// sequence number, the ACK and the timestamp. A segment that passes becomes a part of TCP's stream,
+// and MPA's CRC then ends the stream: random bytes are placed nowhere.
 //
 // # Limits
 //

@@ -127,18 +127,17 @@ func (f *flow) keepLocked(s *segment, acknowledges, timely bool) bool {
 
 // acknowledgesLocked reports whether the ACK of a segment is acceptable.
 // "The ACK value is considered acceptable only if it is in the range of ((SND.UNA - MAX.SND.WND) <=
-// SEG.ACK <= SND.NXT)." (RFC 5961 §5.2)
+// SEG.ACK <= SND.NXT)." (RFC 5961 §5.2) The range begins no earlier than the connection, so an
+// acceptable ACK is hard to guess for an end that has sent little.
 //
 // +checklocks:f.mu
 func (f *flow) acknowledgesLocked(s *segment) bool {
-	t := &f.sent
-	return !before(s.ack, t.una-t.maxWindow) && !before(t.next, s.ack)
+	return !before(s.ack, f.sent.oldest) && !before(f.sent.next, s.ack)
 }
 
 // learnLocked learns the ACK and the window of a segment that is in our window, if the checksum is
-// right. A segment elsewhere
-// teaches nothing: otherwise an attacker could make MAX.SND.WND so large that nearly every ACK is
-// acceptable. We never have more than maxBuffer bytes in flight.
+// right. A segment elsewhere teaches nothing: otherwise an attacker could make MAX.SND.WND so large
+// that nearly every ACK is acceptable. We never have more than maxBuffer bytes in flight.
 //
 // +checklocks:f.mu
 func (f *flow) learnLocked(s *segment) {
@@ -150,6 +149,7 @@ func (f *flow) learnLocked(s *segment) {
 	window := min(uint32(s.window)<<peers, maxBuffer)
 	if (before(t.una, s.ack) || t.maxWindow < window) && s.sumIsValid() {
 		t.una, t.maxWindow = later(t.una, s.ack), max(t.maxWindow, window)
+		t.oldest = later(t.oldest, t.una-t.maxWindow)
 	}
 }
 

@@ -38,6 +38,7 @@ type sentState struct {
 	next      uint32 // SND.NXT
 	una       uint32 // SND.UNA, as the peer's segments with the right checksum say
 	maxWindow uint32 // the largest window of the peer, in bytes
+	oldest    uint32 // the lowest acceptable ACK
 	known     bool   // a segment with an ACK has left
 
 	ack       uint32    // RCV.NXT when we sent last
@@ -97,7 +98,7 @@ func (f *flow) outbound(s *segment) {
 	ours, _ := f.scales()
 	right := s.ack + uint32(s.window)<<ours
 	if !t.known {
-		*t = sentState{known: true, next: end, una: s.seq, ack: s.ack, right: right}
+		*t = sentState{known: true, next: end, una: s.seq, oldest: s.seq, ack: s.ack, right: right}
 		if f.active {
 			f.irs, f.hasIRS = s.ack-1, true
 		}

@@ -187,13 +187,16 @@ func TestWindowLearned(t *testing.T) {
 	accepts := func(off int, ack uint32, window uint16) bool {
 		return w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1+uint32(off), ack, window, stamps(10, 77), nil))
 	}
+	if accepts(0, ourISN, 500) {
+		t.Error("an ACK from before the connection is accepted")
+	}
 	if !accepts(0, ourISN+1001, 500) || !accepts(0, ourISN+501, 0) || accepts(0, ourISN+500, 0) {
 		t.Error("the window of 500 bytes does not bound the ACKs")
 	}
 	for _, off := range []int{-1, ourWindow + 1, 1 << 30} { // segments that are not in our window
 		accepts(off, ourISN+1001, 60_000)
 	}
-	if accepts(0, ourISN+500, 0) {
+	if !accepts(0, ourISN+1401, 500) || !accepts(0, ourISN+901, 0) || accepts(0, ourISN+900, 0) {
 		t.Error("the window of a segment that is not in our window counts")
 	}
 }
