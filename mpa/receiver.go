@@ -87,7 +87,8 @@ func (r *Receiver) Free() []byte {
 // Fill skips bytes that have arrived before. A run that begins after a gap is early. An early run
 // is only a hint, because the same bytes arrive again in order. The Receiver uses the hint only if
 // both Markers and CRC are on: Next then returns the whole, valid FPDUs of the run, each once, with
-// ULPDU.Early set, and skips them when they arrive again in order.
+// ULPDU.Early set, and skips them when they arrive again in order. If another valid FPDU arrives in
+// order in the place of one of them, the direction ends.
 func (r *Receiver) Fill(off uint64, n int) {
 	if n > len(r.buf)-r.w {
 		panic(fmt.Sprintf("BUG: Fill of %d bytes where %d are free", n, len(r.buf)-r.w))
