@@ -181,7 +181,7 @@ func TestSpoofedSegmentsRefused(t *testing.T) {
 // alternates between the transfer alone and the transfer under attack. The attacker works on the same
 // CPUs, so the loss contains the attacker's own work too.
 func TestSpoofedRate(t *testing.T) {
-	rounds, round := testmode.Count(15, 1), time.Duration(testmode.Count(500, 20))*time.Millisecond
+	rounds, round := testmode.Count(9, 1), time.Duration(testmode.Count(400, 20))*time.Millisecond
 	rates := []int{1000, 10_000, 100_000}[:testmode.Count(3, 1)]
 	s := newSpoofing(t)
 	c := s.connect()
@@ -221,7 +221,7 @@ func TestSpoofedRate(t *testing.T) {
 // TestSpoofedSegmentsAccepted: the attacker has guessed sequence number, ACK and timestamp. TCP takes
 // such a segment, so it may cost the stream, but no byte is placed and no other stream suffers.
 func TestSpoofedSegmentsAccepted(t *testing.T) {
-	streams := testmode.Count(300, 5)
+	streams := testmode.Count(100, 5)
 	if testmode.Slow() {
 		streams = 1
 	}
