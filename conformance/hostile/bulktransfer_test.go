@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"errors"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,7 +120,7 @@ func (c *bulkTransfer) works() error {
 		return err
 	}
 	b := make([]byte, len(text))
-	if _, err := readFull(c.to, b); err != nil {
+	if _, err := io.ReadFull(c.to, b); err != nil {
 		return err
 	}
 	if string(b) != text {
