@@ -69,10 +69,11 @@ func (d Document) Check() error {
 	return err
 }
 
-// Host describes the machine: processor, number of CPUs, memory, kernel.
+// Host describes the machine: processor, number of CPUs, memory, kernel. The process may be allowed
+// to use fewer CPUs.
 func Host() string {
 	info := ReadText("/proc/cpuinfo")
-	text := fmt.Sprintf("%s (%d CPUs", Field(info, "model name"), runtime.NumCPU())
+	text := fmt.Sprintf("%s (%d CPUs", Field(info, "model name"), max(strings.Count(info, "\nprocessor")+1, runtime.NumCPU()))
 	if strings.Contains(Field(info, "flags")+" ", " hypervisor ") {
 		text += ", virtual machine"
 	}
