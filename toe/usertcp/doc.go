@@ -30,6 +30,9 @@
 // the Stack believes it only if it quotes a segment that is under way, and if it names an MTU of at
 // least 576 bytes with IPv4, and of 1280 with IPv6. What was written before is cut at the new EMSS.
 //
+// A peer's MSS below 536 bytes counts as 536. Every host must accept such segments (RFC 9293 §3.7.1),
+// and smaller ones multiply the work for each byte.
+//
 // # Spoofed segments
 //
 // gVisor takes the data of every segment in the window. The tap drops a segment whose ACK is not

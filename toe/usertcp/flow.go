@@ -67,10 +67,7 @@ func (f *flow) emssOf(room int) int {
 	if f.peer.SACKPermitted {
 		options = min(options+sackLen, maxOptions)
 	}
-	mss := int(f.peer.MSS)
-	if mss == 0 {
-		mss = header.TCPDefaultMSS
-	}
+	mss := max(int(f.peer.MSS), minMSS) // without the option the MSS is 536, too (RFC 9293 §3.7.1)
 	return max(1, min(mss, room-header.TCPMinimumSize)-options)
 }
 
