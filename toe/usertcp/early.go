@@ -89,7 +89,7 @@ func (f *flow) inbound(s *segment) (accepted bool) {
 func (f *flow) examine(s *segment) (kept, accepted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.sent.known || !s.isACK() || s.flags&header.TCPFlagRst != 0 {
+	if !s.isACK() || s.flags&header.TCPFlagRst != 0 || !f.sent.known && !f.isBegunBy(s) {
 		return false, true
 	}
 	acknowledges, timely := f.acknowledgesLocked(s), f.isTimelyLocked(s)

@@ -13,9 +13,9 @@ import (
 // handshake. Once a Stream is attached they do not change any more, with one exception: the first
 // segment after our SYN says which number our TCP has acknowledged.
 type flow struct {
-	attached bool // a Stream has been made
-	active   bool // we have sent the first SYN
-	iss      uint32
+	attached bool   // a Stream has been made
+	active   bool   // we have sent the first SYN
+	iss      uint32 // our initial sequence number
 	irs      uint32 // the peer's initial sequence number, which our TCP has acknowledged
 	hasIRS   bool
 	peer     header.TCPSynOptions // of the peer's SYN; MSS is 0 if they are not known
@@ -39,7 +39,8 @@ type sentState struct {
 	una       uint32 // SND.UNA, as the peer's segments with the right checksum say
 	maxWindow uint32 // the largest window of the peer, in bytes
 	oldest    uint32 // the lowest acceptable ACK
-	known     bool   // a segment with an ACK has left
+	answered  bool   // a SYN-ACK has left, and next, una, ack, right and timestamp are known
+	known     bool   // the peer has acknowledged our SYN-ACK, or a segment with an ACK has left
 
 	ack       uint32    // RCV.NXT when we sent last
 	right     uint32    // right edge of the largest window that we have sent
@@ -78,6 +79,34 @@ func (f *flow) scales() (ours, peers int) {
 		return 0, 0
 	}
 	return f.scale, f.peer.WS
+}
+
+// answers learns from our SYN-ACK. The caller holds the tap's lock.
+func (f *flow) answers(s *segment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sent.known && f.iss == s.seq { // it is sent again
+		return
+	}
+	f.iss = s.seq
+	f.sent = sentState{answered: true, next: s.seq + 1, una: s.seq + 1, oldest: s.seq + 1, ack: s.ack, right: s.ack + uint32(s.window)}
+	if _, echo, ok := timestamps(s.options); ok {
+		f.sent.timestamp, f.sent.stamped = echo, time.Now()
+	}
+}
+
+// isBegunBy reports whether s is the ACK of our SYN-ACK. Then TCP is in the state ESTABLISHED, and the
+// checks begin. Before that, TCP resets the peer for a wrong ACK (RFC 9293 §3.10.7.4).
+//
+// +checklocks:f.mu
+func (f *flow) isBegunBy(s *segment) bool {
+	t := &f.sent
+	if !t.answered || s.ack != t.next || before(s.seq, t.ack) || before(t.right, s.seq) || !f.isTimelyLocked(s) || !s.sumIsValid() {
+		return false
+	}
+	t.known = true
+	f.seen.acknowledged(t.ack, false)
+	return true
 }
 
 // outbound learns from a segment that leaves, other than a SYN.

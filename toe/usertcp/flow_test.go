@@ -179,6 +179,38 @@ func TestTCPsChecks(t *testing.T) {
 	}
 }
 
+// TestFirstSegments shows the tap segments of a connection that the peer opens, before our TCP has
+// sent anything but its SYN-ACK. The checks begin with the ACK of the SYN-ACK: until then a wrong ACK
+// must reach TCP, which answers it with a reset.
+func TestFirstSegments(t *testing.T) {
+	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
+	syn := []byte{2, 4, 0x05, 0xb4, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 1}
+	accepts := func(ack, value uint32, damage byte) bool {
+		p := w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ack, 5000, stamps(value, 77), make([]byte, 10))
+		p[len(p)-1] ^= damage
+		return w.tap.inbound(p)
+	}
+	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn, peerISN, 0, ourWindow, syn, nil))
+	for range 2 { // the SYN-ACK is sent again
+		syn[9] = 0
+		syn[13] = 9 // the echo
+		w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, syn, nil))
+		if !accepts(ourISN+2, 9, 0) || !accepts(ourISN+1, 8, 0) || !accepts(ourISN+1, 9, 1) || !accepts(ourISN+2, 9, 0) {
+			t.Error("TCP does not get a segment in SYN-RECEIVED")
+		}
+	}
+	if !accepts(ourISN+1, 9, 0) {
+		t.Error("TCP does not get the ACK of its SYN-ACK")
+	}
+	w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, syn, nil))
+	if accepts(ourISN+2, 9, 0) || accepts(ourISN-10_000, 9, 0) || accepts(ourISN+1, 8, 0) {
+		t.Error("TCP gets a segment with a wrong ACK or timestamp")
+	}
+	if !accepts(ourISN+1, 10, 0) {
+		t.Error("TCP does not get a good segment")
+	}
+}
+
 // TestWindowLearned: an ACK of what the peer had acknowledged before is acceptable within the
 // largest window that the peer has announced in a segment in our window, and no further.
 func TestWindowLearned(t *testing.T) {

@@ -104,6 +104,7 @@ func (t *tap) outboundSYN(id tuple, s *segment) {
 			return
 		}
 		f.irs, f.hasIRS = s.ack-1, true
+		f.answers(s)
 	} else if f == nil || f.attached || !f.active || f.iss != s.seq {
 		f = t.addLocked(id)
 		f.active, f.iss = true, s.seq
