@@ -95,8 +95,8 @@ func (f *flow) answers(s *segment) {
 	}
 }
 
-// isBegunBy reports whether s is the ACK of our SYN-ACK. Then TCP is in the state ESTABLISHED, and the
-// checks begin. Before that, TCP resets the peer for a wrong ACK (RFC 9293 §3.10.7.4).
+// isBegunBy reports whether s is the ACK of our SYN-ACK. Then TCP is in the state ESTABLISHED, and
+// the checks begin. Before that, TCP resets the peer for a wrong ACK (RFC 9293 §3.10.7.4).
 //
 // +checklocks:f.mu
 func (f *flow) isBegunBy(s *segment) bool {

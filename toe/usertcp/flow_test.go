@@ -411,3 +411,32 @@ func FuzzTap(f *testing.F) {
 		}
 	})
 }
+
+// TestQuotedSYN: an ICMP message that ends a handshake must quote the number of our SYN or SYN-ACK, and
+// later that of a segment under way.
+func TestQuotedSYN(t *testing.T) {
+	ours, peers := netip.MustParseAddrPort("10.0.0.1:7174"), netip.MustParseAddrPort("10.0.0.2:9")
+	for _, active := range []bool{true, false} {
+		w := &wire{t: t, tap: newTap(1500, true), ours: ours, peers: peers}
+		if !w.tap.isUnderWay(ours, peers, 5) {
+			t.Error("a message about a connection that the tap does not know is dropped")
+		}
+		if active {
+			w.tap.outbound(w.packet(ours, peers, header.TCPFlagSyn, ourISN, 0, ourWindow, nil, nil))
+		} else {
+			w.tap.inbound(w.packet(peers, ours, header.TCPFlagSyn, peerISN, 0, ourWindow, nil, nil))
+			w.tap.outbound(w.packet(ours, peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, nil, nil))
+		}
+		for _, quoted := range []uint32{ourISN - 1, ourISN, ourISN + 1, ourISN + 1000} {
+			if got, want := w.tap.isUnderWay(ours, peers, quoted), quoted == ourISN; got != want {
+				t.Errorf("active %t: number %d is under way: %t, want %t", active, quoted-ourISN, got, want)
+			}
+		}
+		w.tap.outbound(w.packet(ours, peers, header.TCPFlagAck, ourISN+1, peerISN+1, ourWindow, nil, make([]byte, 10)))
+		for _, quoted := range []uint32{ourISN, ourISN + 1, ourISN + 10, ourISN + 11} {
+			if got, want := w.tap.isUnderWay(ours, peers, quoted), quoted != ourISN && quoted != ourISN+11; got != want {
+				t.Errorf("active %t, with data: number %d is under way: %t, want %t", active, quoted-ourISN, got, want)
+			}
+		}
+	}
+}

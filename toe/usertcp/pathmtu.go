@@ -42,20 +42,54 @@ type dispatcher struct {
 
 // DeliverTransportError passes on what an ICMP message reports. quote is the beginning of the
 // segment that the message is about. The tap learns a path MTU before TCP does, and keeps it from
-// TCP if it does not believe it.
+// TCP if it does not believe it. Another message ends a handshake, so the tap keeps it from TCP if
+// the message does not quote our SYN.
 func (d *dispatcher) DeliverTransportError(local, remote tcpip.Address, ip tcpip.NetworkProtocolNumber, transport tcpip.TransportProtocolNumber, e stack.TransportError, quote *stack.PacketBuffer) {
-	if transport == header.TCPProtocolNumber && e.Kind() == stack.PacketTooBigTransportError {
-		least := minPathMTU6 - header.IPv6MinimumSize
-		if ip == header.IPv4ProtocolNumber {
-			least = minPathMTU4 - header.IPv4MinimumSize
-		}
-		room := int(e.Info())
+	if transport == header.TCPProtocolNumber {
 		h, ok := quote.Data().PullUp(8) // every message quotes as much (RFC 792): ports and sequence number
-		if !ok || room < least || !d.tap.packetTooBig(quoted(local, h, 0), quoted(remote, h, 2), binary.BigEndian.Uint32(h[4:]), room) {
+		if !ok || !d.believes(quoted(local, h, 0), quoted(remote, h, 2), binary.BigEndian.Uint32(h[4:]), e) {
 			return
 		}
 	}
 	d.TransportDispatcher.DeliverTransportError(local, remote, ip, transport, e, quote)
+}
+
+// believes learns from the report e about the segment with the sequence number seq, and reports
+// whether TCP may learn the same.
+func (d *dispatcher) believes(local, remote netip.AddrPort, seq uint32, e stack.TransportError) bool {
+	if e.Kind() != stack.PacketTooBigTransportError {
+		return d.tap.isUnderWay(local, remote, seq)
+	}
+	least := minPathMTU6 - header.IPv6MinimumSize
+	if local.Addr().Is4() {
+		least = minPathMTU4 - header.IPv4MinimumSize
+	}
+	room := int(e.Info())
+	return room >= least && d.tap.packetTooBig(local, remote, seq, room)
+}
+
+// isUnderWay reports whether seq is the number of our SYN, or later that of a segment that the peer
+// has not acknowledged (RFC 5927 §4.1). The tap does not know all connections: see packetTooBig.
+func (t *tap) isUnderWay(local, remote netip.AddrPort, seq uint32) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	f := t.flows[tuple{local, remote}]
+	if f == nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.sent.known {
+		return seq == f.iss
+	}
+	return f.isUnderWayLocked(seq)
+}
+
+// isUnderWayLocked reports whether SND.UNA =< seq < SND.NXT.
+//
+// +checklocks:f.mu
+func (f *flow) isUnderWayLocked(seq uint32) bool {
+	return f.sent.known && !before(seq, f.sent.una) && before(seq, f.sent.next)
 }
 
 // quoted returns an address with the port at that offset of a TCP header.
@@ -79,7 +113,7 @@ func (t *tap) packetTooBig(local, remote netip.AddrPort, seq uint32, room int) b
 func (f *flow) packetTooBig(seq uint32, room int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if t := &f.sent; !t.known || before(seq, t.una) || !before(seq, t.next) {
+	if !f.isUnderWayLocked(seq) {
 		return false
 	}
 	if emss := int32(f.emssOf(room)); emss < f.emss.Load() {
