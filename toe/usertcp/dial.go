@@ -105,6 +105,7 @@ func (s *Stack) begin(c *Stream) error {
 		c.ep.SocketOptions().SetKeepAlive(true)
 		setKeepAlivePeriod(c.ep, or(s.cfg.KeepAlive, defaultKeepAlive))
 	}
+	setUserTimeout(c.ep, s.cfg.UserTimeout)
 	return nil
 }
 

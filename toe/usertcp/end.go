@@ -19,10 +19,12 @@ func (c *Stream) CloseWrite() error {
 	return c.opError("close", systemError(c.ep.Shutdown(tcpip.ShutdownWrite)))
 }
 
-// Close closes the connection. TCP goes on in the background until the peer has what was written.
+// Close closes the connection. TCP goes on in the background until the peer has what was written, but
+// gives up if Config.UserTimeout passes without an ACK.
 // If something has not been read, the peer sees a reset, as with sockets. Further calls do nothing.
 func (c *Stream) Close() error {
 	if c.markClosed() {
+		setUserTimeout(c.ep, or(c.stack.cfg.UserTimeout, closedTimeout))
 		c.ep.Close()
 		c.leave()
 	}
@@ -120,4 +122,10 @@ func setKeepAlivePeriod(ep tcpip.Endpoint, d time.Duration) error {
 		return systemError(err)
 	}
 	return systemError(ep.SetSockOptInt(tcpip.KeepaliveCountOption, keepAliveProbes))
+}
+
+// setUserTimeout sets the time after which TCP gives up what it cannot send. Zero means none.
+func setUserTimeout(ep tcpip.Endpoint, d time.Duration) {
+	option := tcpip.TCPUserTimeoutOption(d)
+	ep.SetSockOpt(&option) // it is one of a field, and cannot fail
 }
