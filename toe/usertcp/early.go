@@ -24,7 +24,7 @@ type EarlyStats struct {
 	Runs, Bytes uint64
 
 	// The other fields count segments that it has not shown, by reason. TCP gets them all the same,
-	// except those with a bad ACK or timestamp.
+	// except those with a bad ACK or timestamp, and those that would leave too many gaps.
 
 	Short     uint64 // too short for an FPDU
 	Again     uint64 // all its bytes had been seen behind the gap before
@@ -70,8 +70,11 @@ type run struct {
 var runPool = sync.Pool{New: func() any { return new(packet) }}
 
 // inbound looks at a segment that arrives, other than a SYN, before TCP gets it. It returns false if
-// TCP must not get the segment, because a blind attacker may have sent it. gVisor takes the data of
-// any segment in the window, whatever its ACK and its timestamp are.
+// TCP must not get the segment: because a blind attacker may have sent it, or because of the gaps
+// that it would leave. gVisor takes the data of any segment in the window, whatever its ACK and its
+// timestamp are. It also keeps segments without regard to the number of gaps, and a segment of one
+// byte takes hundreds of bytes of memory. A TCP may drop what comes behind a gap, because the peer
+// sends it again.
 //
 // A segment with an ACK that is not acceptable "MUST be discarded" (RFC 5961 §5.2). "If a non-RST
 // segment is received without an expected TSopt, a TCP SHOULD silently drop the segment." (RFC 7323
@@ -96,33 +99,36 @@ func (f *flow) examine(s *segment) (kept, accepted bool) {
 	if accepted = acknowledges && timely; accepted {
 		f.learnLocked(s)
 	}
-	return f.keepLocked(s, acknowledges, timely), accepted
+	kept, fits := f.keepLocked(s, acknowledges, timely)
+	return kept, accepted && fits
 }
 
 // keepLocked keeps the payload of a segment if it is to be shown early, and reports whether it has.
-// acknowledges and timely say whether the ACK and the timestamp of the segment are acceptable.
+// acknowledges and timely say whether the ACK and the timestamp of the segment are acceptable. fits
+// is false if the segment would leave too many gaps.
 //
 // +checklocks:f.mu
-func (f *flow) keepLocked(s *segment, acknowledges, timely bool) bool {
+func (f *flow) keepLocked(s *segment, acknowledges, timely bool) (kept, fits bool) {
 	if len(s.payload) == 0 {
-		return false
+		return false, true
 	}
 	r := seqRange{s.seq, s.seq + uint32(len(s.payload))}
 	if !before(f.seen.next, r.start) {
 		if acknowledges && timely && !before(f.sent.right, r.end) {
 			f.seen.arrived(r.end)
 		}
-		return false
+		return false, true
 	}
+	refused, fits := f.judgeLocked(s, r, acknowledges, timely)
 	if !f.runs.on || f.runs.off {
-		return false
+		return false, fits
 	}
-	if refused := f.judgeLocked(s, r, acknowledges, timely); refused != nil {
+	if refused != nil {
 		*refused++
-		return false
+		return false, fits
 	}
 	f.runs.push(s)
-	return true
+	return true, true
 }
 
 // acknowledgesLocked reports whether the ACK of a segment is acceptable.
@@ -153,32 +159,32 @@ func (f *flow) learnLocked(s *segment) {
 	}
 }
 
-// judgeLocked checks a segment behind a gap as TCP would, and records its bytes. It returns nil, or
-// the counter of the reason why the segment is not shown early. The checksum comes last, because it
-// costs the most.
+// judgeLocked checks a segment behind a gap as TCP would, and records its bytes. refused is nil, or
+// the counter of the reason why the segment is not shown early. fits is false if the segment would
+// leave too many gaps. The checksum comes last of the checks, because it costs the most.
 //
 // +checklocks:f.mu
-func (f *flow) judgeLocked(s *segment, r seqRange, acknowledges, timely bool) *uint64 {
+func (f *flow) judgeLocked(s *segment, r seqRange, acknowledges, timely bool) (refused *uint64, fits bool) {
 	stats := &f.runs.stats
 	switch {
-	case len(s.payload) < minRun:
-		return &stats.Short
 	case before(f.sent.right, r.end):
-		return &stats.Window
+		return &stats.Window, true
 	case !acknowledges:
-		return &stats.ACK
+		return &stats.ACK, true
 	case f.seen.has(r):
-		return &stats.Again
+		return &stats.Again, true
 	case !timely:
-		return &stats.Timestamp
-	case f.runs.isFull(len(s.payload)):
-		return &stats.Full
+		return &stats.Timestamp, true
 	case !s.sumIsValid():
-		return &stats.Checksum
+		return &stats.Checksum, true
 	case !f.seen.add(r):
-		return &stats.Full
+		return &stats.Full, false
+	case len(s.payload) < minRun:
+		return &stats.Short, true
+	case f.runs.isFull(len(s.payload)):
+		return &stats.Full, true
 	}
-	return nil
+	return nil, true
 }
 
 // maxIdle is the time after which TS.Recent is too old to judge a timestamp: the timestamp clock of

@@ -295,23 +295,34 @@ func TestGapIsTCPs(t *testing.T) {
 }
 
 // TestQueueAttack: a peer that sends every second byte, or more than the reader takes, gets no more
-// memory than the bounds.
+// memory than the bounds. TCP gets no more segments that leave a gap than maxRanges, but it gets
+// those that leave none, and later everything in order.
 func TestQueueAttack(t *testing.T) {
-	w := newWire(t)
-	for off := 1; off < 50_000; off += 2 {
-		w.tap.inbound(w.segment(off, []byte{1}))
-	}
-	if n, _, _ := w.flow.held(); n != 0 {
-		t.Errorf("segments of 1 byte left %d ranges", n)
-	}
-	for off := 10; off < 59_000; off += minRun + 1 {
-		w.tap.inbound(w.segment(off, make([]byte, minRun)))
-	}
-	if ranges, runs, n := w.flow.held(); ranges > maxRanges || runs > maxRuns || n > maxRunBytes {
-		t.Errorf("%d ranges, %d runs of %d bytes", ranges, runs, n)
-	}
-	if w.flow.earlyStats().Full == 0 {
-		t.Error("no segment was refused")
+	const window = 50_000
+	for _, length := range []int{1, minRun - 1, minRun} {
+		w := newWire(t)
+		passed := 0
+		for off := 1; off+length < window; off += length + 1 {
+			if w.tap.inbound(w.segment(off, make([]byte, length))) {
+				passed++
+			}
+			if ranges, runs, n := w.flow.held(); ranges > maxRanges || runs > maxRuns || n > maxRunBytes {
+				t.Fatalf("%d ranges, %d runs of %d bytes", ranges, runs, n)
+			}
+		}
+		if passed != maxRanges || w.flow.earlyStats().Full == 0 {
+			t.Errorf("TCP got %d segments of %d bytes, want %d; %+v", passed, length, maxRanges, w.flow.earlyStats())
+		}
+		for off := 1; off < maxRanges*(length+1); off += length + 1 {
+			if !w.tap.inbound(w.segment(off, make([]byte, length))) || !w.tap.inbound(w.segment(off+length, make([]byte, 1))) {
+				t.Fatalf("TCP did not get what leaves no gap at %d", off)
+			}
+		}
+		for off := 0; off < window; off++ {
+			if !w.tap.inbound(w.segment(off, make([]byte, 1))) {
+				t.Fatalf("TCP did not get byte %d in order", off)
+			}
+		}
 	}
 }
 
