@@ -58,7 +58,8 @@ func (b *buffer) put(off uint64, payload []byte) {
 	} else {
 		off -= head
 	}
-	if to := b.b[off:]; len(payload) > 0 && &to[0] != &payload[0] { // else Bind has got the payload itself
+	// The payload may lie in b already: see Receiver.Bind.
+	if to := b.b[off:]; len(payload) > 0 && &to[0] != &payload[0] {
 		place.Copy(to, payload)
 	}
 }

@@ -135,8 +135,9 @@ func (r *Receiver) Destination(ulpdu []byte) []byte {
 //   - The caller must not call Bind while the Queue of qn has a posted buffer that no message has
 //     filled. The posted buffers go, in their order, to the messages that have no bound buffer. So
 //     Bind would delay that posted buffer by one message.
-//   - b may be the payload of the segment itself, behind head, if the segment is all of the message.
-//     Then Place checks the segment and copies only the part of it that fills head.
+//   - If a segment is all of the message, b may be the payload of that segment itself, from byte
+//     len(head) on. Then Place checks the segment, copies its first bytes to head, and leaves the
+//     others where they are.
 //   - Queue.Flush does not take a bound buffer back. When the stream has ended, the caller gets its
 //     memory back by giving the Receiver no more segments.
 //

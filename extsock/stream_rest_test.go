@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -112,4 +113,36 @@ func TestRestOfAMessage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCloseAfterAPause: a message that has waited in a pause, and then stayed until Reads have taken
+// all of it, is no unread data. The peer gets the answer, and no reset.
+func TestCloseAfterAPause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := side{cfg: extsock.Config{Crossover: -1}}
+		c, peer := simPair(t, simtoe.Config{}, s, s)
+		defer settle()
+		defer peer.Close()
+		takeReceiveRole(t, c, peer)
+		const header, body = 16, 10_000
+		for _, n := range []int{header, body} {
+			if _, err := peer.Write(make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(21 * time.Microsecond) // the next message does not join this one
+			synctest.Wait()
+		}
+		for _, n := range []int{header, body / 2, body / 2} { // the body pauses, then stays, then is over
+			if _, err := io.ReadFull(c, make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.Write([]byte("answer")); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if got, err := io.ReadAll(peer); err != nil || string(got) != "answer" {
+			t.Errorf("the peer reads %q, %v", got, err)
+		}
+	})
 }

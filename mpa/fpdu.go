@@ -67,7 +67,7 @@ func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 	return f, true
 }
 
-// sizeAt returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
+// FPDULen returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
 // begins at stream offset off.
 func FPDULen(off uint64, n int, markers bool) int {
 	size := fpduLen(n)

@@ -124,6 +124,8 @@ type rx struct {
 	// awaitsRTR says that the peer's first Send has not arrived, which is its Ready to Receive
 	// indication (RFC 6581 §9).
 	awaitsRTR bool
+	// msn is the MSN of the last Send for which a buffer was provided. The first Send has MSN 1.
+	msn uint32
 
 	// waiting is the number of bytes of the present early run that have not been placed.
 	waiting int
@@ -163,10 +165,11 @@ type tx struct {
 //	  ├────▶ paused
 //	  └────▶ resting
 //
-// In a pause the receive buffer keeps what does not fit into the memory of the Read that has the
-// role. The next Read goes on from there, and what it gets is copied once. If no Read comes, the
-// home goroutine goes on when it is called back, at the latest by the sentinel, and the data goes
-// to memory of the pool.
+// In a pause the receive buffer keeps messages that do not fit into the memory of the Read that has
+// the role. It rests if a Read has taken the beginning of a message, until Reads have taken all of
+// the message or its rest has moved to memory of the pool. The next Read goes on from there, and
+// what it gets is copied once. If no Read comes, the home goroutine goes on when it is called back,
+// at the latest by the sentinel, and the data goes to memory of the pool.
 type intake uint8
 
 const (
@@ -190,7 +193,8 @@ var (
 	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
 )
 
-// New joins the layers of a connection as startup has agreed. Start and Receive must be called next.
+// New joins the layers of a connection as startup has agreed. Start and Receive must be called
+// next.
 func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{

@@ -169,6 +169,7 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 	if full {
 		return nil, nil, false, !in.framed
 	}
+	in.paused = false
 	n, longest := len(payload), in.size
 	if in.framed {
 		head = in.placing.head[:]

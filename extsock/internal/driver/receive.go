@@ -15,9 +15,9 @@ import (
 
 // This file is the driver's way in: from the stream to the queue pair.
 
-// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is called
-// once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and segments become
-// RDMAP messages.
+// Receive makes its goroutine the home goroutine, and returns when the way in has ended. It is
+// called once, after Start. The stream's bytes become FPDUs, FPDUs become DDP segments, and
+// segments become RDMAP messages.
 func (d *Driver) Receive() {
 	for d.rx.intake != intakeOver {
 		if !d.receiveOnce(false) { // the role goes to a Read
@@ -125,8 +125,8 @@ func (d *Driver) countArrived(off uint64, n int) {
 	}
 }
 
-// countBuffered counts the bytes of an early run that were not placed. They wait in TCP until the gap
-// closes.
+// countBuffered counts the bytes of an early run that were not placed. They wait in TCP until the
+// gap closes.
 func (d *Driver) countBuffered() {
 	if d.rx.waiting > 0 {
 		d.count.Buffered.Add(uint64(d.rx.waiting))
@@ -254,8 +254,8 @@ func (d *Driver) giveBack() {
 // place takes every complete ULPDU, in order, and handles the messages that become complete. It
 // reports whether the stream is still sound. If the stream is not sound, the reason is in rx.fault,
 // or else in the queue pair. If a ULPDU must wait for a buffer and mayWait is false, the intake is
-// stalled afterwards. If a Read has the role, and data of a byte stream has no room in its memory,
-// the intake is paused afterwards.
+// stalled afterwards. If a Read has the role, and its memory has no room for data of a byte stream,
+// the intake is paused afterwards, or resting if there was room for the beginning of a message.
 func (d *Driver) place(mayWait bool) (sound bool) {
 	if d.rx.intake == intakeResting && !d.rest() {
 		return true
@@ -282,8 +282,8 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			}
 			continue
 		}
-		// FPDUs that were placed before their turn may end a message. It must be delivered before the
-		// next message gets a buffer.
+		// FPDUs that were placed before their turn may end a message. It must be delivered before
+		// the next message gets a buffer.
 		if u.Off > d.rx.edge && !d.deliver(u.Off) {
 			return false
 		}
@@ -302,7 +302,7 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 		}
 		d.rx.intake = intakeOpen
 		d.rx.ddp.Place(u.Off, u.Data)
-		if !d.deliver(d.rx.mpa.Edge()) {
+		if !d.deliver(d.rx.mpa.Edge()) { // a rest is then lost, because this end has ended the stream
 			return false
 		}
 		if d.in != nil && d.in.hasRest() {
@@ -409,17 +409,24 @@ func (d *Driver) bind(ulpdu []byte) bool {
 	switch {
 	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
 		return true
-	case d.cfg.Shared:
-		d.qp.TakeShared() // if it fails, DDP finds no buffer
+	case h.MSN == d.rx.msn: // the message goes on, because no segment before has had payload
 		return true
 	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
+	case d.cfg.Shared:
+		d.qp.TakeShared() // if it fails, DDP finds no buffer
+		d.rx.msn = h.MSN
+		return true
 	}
 	head, body, ok, mustWait := d.in.bind(payload, h.Last)
+	if mustWait {
+		return false
+	}
+	d.rx.msn = h.MSN
 	if ok && !d.rx.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
 		d.in.drop()
 	}
-	return !mustWait
+	return true
 }
 
 // receiveMessage passes a message that has arrived in a bound buffer to the inbox.

@@ -6,7 +6,8 @@ import (
 )
 
 // This file has what stays in the receive buffer for the next Read of a byte stream, so that it is
-// copied once: whole messages (a pause), and the rest of a message whose beginning a Read has taken.
+// copied once: whole messages (a pause), and the rest of a message whose beginning a Read has
+// taken.
 
 // pausesLocked reports whether a message waits for the next Read. It does if the Read that has the
 // receive role leaves unread data behind, or has got something and may have no room for all of this
@@ -21,8 +22,9 @@ func (in *inbox) pausesLocked(payload []byte, last bool) bool {
 	return hasUnread || r.served && (!last || len(payload)-bytestream.HeaderLen > len(r.want)-r.got)
 }
 
-// staysLocked reports whether a message of one segment stays in the receive buffer, because the Read
-// that has the receive role has room for the beginning of it only. If so, that message is placed.
+// staysLocked reports whether a message of one segment stays in the receive buffer, because the
+// Read that has the receive role has room for the beginning of it only. If so, staysLocked binds
+// the message to the place where it lies.
 //
 // +checklocks:in.mu
 func (in *inbox) staysLocked(payload []byte) bool {
@@ -40,7 +42,8 @@ func (in *inbox) staysLocked(payload []byte) bool {
 
 // takeRest gives a Read that has the receive role what it has room for of the message that stays in
 // the receive buffer. If no Read has the role, the rest goes to memory of the pool. over means that
-// nothing is left of the message, and then freed and back are as accept returns them.
+// the receive buffer is no longer needed. If the message is over too, freed and back are as accept
+// returns them.
 func (in *inbox) takeRest() (over, freed bool, back int) {
 	in.enter()
 	defer in.exit()
