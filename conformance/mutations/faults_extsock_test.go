@@ -303,7 +303,7 @@ var extsockFaults = []Fault{
 		New:     "if end > before || true {\n		d.count.Received.Octets.Add(uint64(n))",
 		Package: "extsock", Tests: "^TestStatsOfEarlyRuns$"},
 	{Name: "what was placed early counted as buffered", File: "extsock/internal/driver/receive.go",
-		Old:     "				d.rx.waiting -= u.Size\n",
+		Old:     "	d.rx.waiting -= u.Size\n",
 		New:     "",
 		Package: "extsock", Tests: "^TestBufferedOctets$"},
 	{Name: "the bytes that an early run leaves not counted", File: "extsock/internal/driver/receive.go",

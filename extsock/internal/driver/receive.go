@@ -272,14 +272,7 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 			return false
 		}
 		if u.Early {
-			if d.rx.ddp.TryPlace(u.Off, u.Data) {
-				d.count.Received.FPDUs.Add(1)
-				d.count.Early.Add(1)
-				d.count.EarlyOctets.Add(uint64(len(u.Data)))
-				d.rx.waiting -= u.Size
-			} else {
-				d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
-			}
+			d.placeEarly(u)
 			continue
 		}
 		// FPDUs that were placed before their turn may end a message. It must be delivered before
@@ -318,6 +311,18 @@ func (d *Driver) place(mayWait bool) (sound bool) {
 		return false
 	}
 	return true
+}
+
+// placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
+func (d *Driver) placeEarly(u *mpa.ULPDU) {
+	if !d.rx.ddp.TryPlace(u.Off, u.Data) {
+		d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
+		return
+	}
+	d.count.Received.FPDUs.Add(1)
+	d.count.Early.Add(1)
+	d.count.EarlyOctets.Add(uint64(len(u.Data)))
+	d.rx.waiting -= u.Size
 }
 
 // rest goes on with the message that stays in the receive buffer, and reports whether nothing is
