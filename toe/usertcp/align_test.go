@@ -81,12 +81,12 @@ func (r *recorder) check(t *testing.T, from int, bounds []int, emss int) {
 	}
 }
 
-// writeSlices writes batches of slices that fit the EMSS, and reads them at the other end. The
-// first byte has the stream offset total. It returns where the slices end.
-func writeSlices(t *testing.T, random *rand.Rand, from, to toe.Stream, total int) (bounds []int) {
+// writeSlices writes rounds batches of slices that fit the EMSS, and reads them at the other end.
+// The first byte has the stream offset total. It returns where the slices end.
+func writeSlices(t *testing.T, random *rand.Rand, rounds int, from, to toe.Stream, total int) (bounds []int) {
 	t.Helper()
 	emss := from.EMSS()
-	for range 50 {
+	for range rounds {
 		var bufs [][]byte
 		for range 1 + random.IntN(40) {
 			n := emss
@@ -130,7 +130,7 @@ func TestSegmentsEndWhereSlicesEnd(t *testing.T) {
 	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 	defer s.Close()
 	defer r.Close()
-	bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), s, r, 0)
+	bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), 50, s, r, 0)
 	link.check(t, 0, bounds, s.EMSS())
 }
 

@@ -1,6 +1,7 @@
 package usertcp_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -54,91 +55,118 @@ func TestEMSSFollowsPathMTU(t *testing.T) {
 			if got := r.EMSS(); got != before {
 				t.Errorf("EMSS() of the other direction = %d, want %d", got, before)
 			}
-			bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), s, r, total)
+			bounds := writeSlices(t, rand.New(rand.NewPCG(seed, 0)), 15, s, r, total)
 			link.check(t, total, bounds, want)
 		})
 	}
 }
 
 // TestForgedPathMTU sends ICMP messages that no router on the path would send. They do not change
-// the EMSS. The last message is one that a router would send.
+// the EMSS. The last messages are some that a router would send.
 func TestForgedPathMTU(t *testing.T) {
-	x, y, err := badlink.Pipe(badlink.Config{})
-	if err != nil {
-		t.Fatal(err)
+	type message struct {
+		desc      string
+		otherPort bool
+		seq       int // counted from the first byte
+		mtu       int
+		damage    byte
+		path      int // MTU after the message; 0 for that of the link
 	}
-	link := newRecorder(x)
-	a := newStack(t, link, usertcp.Config{Addresses: addrsA})
-	b := newStack(t, y, usertcp.Config{Addresses: addrsB})
-	s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
-	defer s.Abort()
-	defer r.Abort()
 	const done, underWay = 500, 1000
-	emss := s.EMSS()
-	writeAndRead(t, s, r, [][]byte{make([]byte, done)}, done)
-	if err := x.SetFaults(badlink.Faults{PathMTU: 200}); err != nil { // a black hole, but not for ACKs
-		t.Fatal(err)
+	ofBoth := func(small int) []message {
+		return []message{
+			{desc: "about what has arrived", seq: 0, mtu: 1300},
+			{desc: "about the last byte that has arrived", seq: done - 1, mtu: 1300},
+			{desc: "about what has not been sent", seq: done + underWay, mtu: 1300},
+			{desc: "an MTU that is too small", seq: done, mtu: small - 1},
+			{desc: "no MTU", seq: done},
+			{desc: "a wrong checksum", seq: done, mtu: 1300, damage: 1},
+			{desc: "another connection", otherPort: true, seq: done, mtu: 1300},
+			{desc: "a larger MTU", seq: done, mtu: 9000},
+			{desc: "a router's", seq: done, mtu: 1400, path: 1400},
+			{desc: "a router's that is farther away", seq: done + underWay - 1, mtu: small, path: small},
+			{desc: "the first router's again", seq: done, mtu: 1400, path: small},
+		}
 	}
-	if _, err := s.Write(make([]byte, underWay)); err != nil {
-		t.Fatal(err)
-	}
-	from, to := s.LocalAddr().(*net.TCPAddr), s.RemoteAddr().(*net.TCPAddr)
-	other := &net.TCPAddr{IP: to.IP, Port: to.Port ^ 1}
-	first := link.first()
 	for _, test := range []struct {
-		desc   string
-		to     *net.TCPAddr
-		seq    uint32
-		mtu    uint16
-		damage byte
-		want   int
+		desc, address string
+		headers       int
+		messages      []message
 	}{
-		{"about what has arrived", to, first, 600, 0, emss},
-		{"about the last byte that has arrived", to, first + done - 1, 600, 0, emss},
-		{"about what has not been sent", to, first + done + underWay, 600, 0, emss},
-		{"an MTU that is too small", to, first + done, 575, 0, emss},
-		{"no MTU", to, first + done, 0, 0, emss},
-		{"a wrong checksum", to, first + done, 600, 1, emss},
-		{"another connection", other, first + done, 600, 0, emss},
-		{"a larger MTU", to, first + done, 9000, 0, emss},
-		{"a router's", to, first + done, 1000, 0, 1000 - 20 - 20 - 40},
-		{"a router's that is farther away", to, first + done + underWay - 1, 600, 0, 600 - 20 - 20 - 40},
-		{"the first router's again", to, first + done, 1000, 0, 600 - 20 - 20 - 40},
+		{"IPv4", "10.7.0.2:0", 20 + 20, ofBoth(576)},
+		{"IPv6", "[fd07::2]:0", 40 + 20, ofBoth(1280)},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
-			p := fragmentationNeeded(t, from, test.to, test.seq, test.mtu)
-			p[len(p)-1] ^= test.damage
-			if _, err := y.Write(p); err != nil {
+			x, y, err := badlink.Pipe(badlink.Config{})
+			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := r.Write([]byte{1}); err != nil { // comes behind the message
+			link := newRecorder(x)
+			a := newStack(t, link, usertcp.Config{Addresses: addrsA})
+			b := newStack(t, y, usertcp.Config{Addresses: addrsB})
+			s, r := connect(t, a, b, "tcp", test.address)
+			defer s.Abort()
+			defer r.Abort()
+			writeAndRead(t, s, r, [][]byte{make([]byte, done)}, done)
+			if err := x.SetFaults(badlink.Faults{PathMTU: 200}); err != nil { // a black hole, but not for ACKs
 				t.Fatal(err)
 			}
-			if _, err := s.Read(make([]byte, 1)); err != nil {
+			if _, err := s.Write(make([]byte, underWay)); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.EMSS(); got != test.want {
-				t.Errorf("EMSS() = %d, want %d", got, test.want)
+			from, to, first := s.LocalAddr().(*net.TCPAddr), *s.RemoteAddr().(*net.TCPAddr), link.first()
+			for _, m := range test.messages {
+				to := to
+				if m.otherPort {
+					to.Port ^= 1
+				}
+				p := packetTooBig(t, from, &to, first+uint32(m.seq), m.mtu)
+				p[len(p)-1] ^= m.damage
+				if _, err := y.Write(p); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := r.Write([]byte{1}); err != nil { // comes behind the message
+					t.Fatal(err)
+				}
+				if _, err := s.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				want := r.EMSS()
+				if m.path != 0 {
+					want = m.path - test.headers - 40
+				}
+				if got := s.EMSS(); got != want {
+					t.Errorf("after the message %q EMSS() = %d, want %d", m.desc, got, want)
+				}
 			}
 		})
 	}
 }
 
-// fragmentationNeeded returns the ICMP message of a router about a segment.
-func fragmentationNeeded(t *testing.T, from, to *net.TCPAddr, seq uint32, mtu uint16) []byte {
+// packetTooBig returns the ICMP message of a router about a segment. It quotes 8 bytes of the
+// segment.
+func packetTooBig(t *testing.T, from, to *net.TCPAddr, seq uint32, mtu int) []byte {
 	t.Helper()
 	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
-	quote, message := gopacket.NewSerializeBuffer(), gopacket.NewSerializeBuffer()
-	ip := &layers.IPv4{Version: 4, TTL: 63, Flags: layers.IPv4DontFragment, Protocol: layers.IPProtocolTCP, SrcIP: from.IP.To4(), DstIP: to.IP.To4()}
+	serialize := func(all ...gopacket.SerializableLayer) []byte {
+		b := gopacket.NewSerializeBuffer()
+		if err := gopacket.SerializeLayers(b, opts, all...); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
 	tcp := &layers.TCP{SrcPort: layers.TCPPort(from.Port), DstPort: layers.TCPPort(to.Port), Seq: seq, ACK: true}
+	if from.IP.To4() != nil {
+		ip := &layers.IPv4{Version: 4, TTL: 63, Flags: layers.IPv4DontFragment, Protocol: layers.IPProtocolTCP, SrcIP: from.IP.To4(), DstIP: to.IP.To4()}
+		tcp.SetNetworkLayerForChecksum(ip)
+		router := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolICMPv4, SrcIP: net.IPv4(10, 7, 0, 254).To4(), DstIP: ip.SrcIP}
+		code := layers.CreateICMPv4TypeCode(layers.ICMPv4TypeDestinationUnreachable, layers.ICMPv4CodeFragmentationNeeded)
+		return serialize(router, &layers.ICMPv4{TypeCode: code, Seq: uint16(mtu)}, gopacket.Payload(serialize(ip, tcp)[:20+8]))
+	}
+	ip := &layers.IPv6{Version: 6, HopLimit: 63, NextHeader: layers.IPProtocolTCP, SrcIP: from.IP, DstIP: to.IP}
 	tcp.SetNetworkLayerForChecksum(ip)
-	if err := gopacket.SerializeLayers(quote, opts, ip, tcp); err != nil {
-		t.Fatal(err)
-	}
-	router := &layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolICMPv4, SrcIP: net.IPv4(10, 7, 0, 254).To4(), DstIP: from.IP.To4()}
-	icmp := &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeDestinationUnreachable, layers.ICMPv4CodeFragmentationNeeded), Seq: mtu}
-	if err := gopacket.SerializeLayers(message, opts, router, icmp, gopacket.Payload(quote.Bytes()[:20+8])); err != nil {
-		t.Fatal(err)
-	}
-	return message.Bytes()
+	router := &layers.IPv6{Version: 6, HopLimit: 64, NextHeader: layers.IPProtocolICMPv6, SrcIP: net.ParseIP("fd07::fe"), DstIP: ip.SrcIP}
+	icmp := &layers.ICMPv6{TypeCode: layers.CreateICMPv6TypeCode(layers.ICMPv6TypePacketTooBig, 0)}
+	icmp.SetNetworkLayerForChecksum(router)
+	return serialize(router, icmp, gopacket.Payload(binary.BigEndian.AppendUint32(nil, uint32(mtu))), gopacket.Payload(serialize(ip, tcp)[:40+8]))
 }
