@@ -118,7 +118,8 @@ type Config struct {
 	// them are missing, payload is placed at once (toe.Capabilities.EarlyRuns). Early placement
 	// needs Markers from the peer, and CRCs. So Dial asks for Markers on such a TCP, and if a peer
 	// that is not rddp rejects the Request, or closes the connection, Dial tries once more without
-	// Markers, on a new connection. A Responder asks every rddp for Markers.
+	// Markers, on a new connection. For Dialer.FallbackFor it then asks that peer for none. A
+	// Responder asks every rddp for Markers.
 	NoEarlyPlacement bool
 	// NoOffload leaves an offload engine below the connection unused. Without it, the connection
 	// has the engine do all that the engine can, and does the rest; see toe.Capabilities. A
