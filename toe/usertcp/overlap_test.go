@@ -111,15 +111,17 @@ func (m *overlapModel) arrive() {
 	switch {
 	case a <= m.next:
 		m.next = max(m.next, b)
-	case len(payload) < minRun:
-		m.want.Short++
 	case m.has(a, b):
 		m.want.Again++
 	default:
-		m.waiting = append(m.waiting, shownRun{a, payload})
 		for i := a; i < b; i++ {
 			m.seen[i] = true
 		}
+		if len(payload) < minRun {
+			m.want.Short++
+			break
+		}
+		m.waiting = append(m.waiting, shownRun{a, payload})
 	}
 	m.join()
 	p := m.segment(a, payload)
