@@ -19,12 +19,13 @@ func (c *Stream) CloseWrite() error {
 	return c.opError("close", systemError(c.ep.Shutdown(tcpip.ShutdownWrite)))
 }
 
-// Close closes the connection. TCP goes on in the background until the peer has what was written, but
-// gives up if Config.UserTimeout passes without an ACK.
-// If something has not been read, the peer sees a reset, as with sockets. Further calls do nothing.
+// Close closes the connection. TCP goes on in the background until the peer has what was written,
+// but gives up if Config.UserTimeout passes without an ACK. If something has not been read, the
+// peer sees a reset, as with sockets. Further calls do nothing.
 func (c *Stream) Close() error {
 	if c.markClosed() {
 		setUserTimeout(c.ep, or(c.stack.cfg.UserTimeout, closedTimeout))
+		c.keepAliveClosed()
 		c.ep.Close()
 		c.leave()
 	}
@@ -65,6 +66,16 @@ func (c *Stream) leave() {
 const (
 	firstLook = 100 * time.Microsecond
 	lastLook  = 10 * time.Millisecond
+
+	// A connection in state CLOSING is probed after probeLooks looks, and again after as many. The
+	// probe goes out when the connection has been idle for probeIdle.
+	probeLooks = 16
+	probeIdle  = 10 * time.Millisecond
+
+	// closedIdle is the idle time of a closed Stream before a keep-alive probe. Where the
+	// connection ends by itself, that takes less time: gVisor's TIME-WAIT and FIN-WAIT-2 last 60
+	// seconds.
+	closedIdle = tcp.DefaultTCPTimeWaitTimeout + time.Second
 )
 
 // Flush waits until the peer has acknowledged everything and the FIN: until then a segment may have
@@ -72,18 +83,43 @@ const (
 // again and again, at most every 10 ms.
 func (c *Stream) Flush(timeout time.Duration) error {
 	limit := time.Now().Add(timeout)
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	pause := firstLook
+	for looks := 1; ; looks++ {
 		switch tcp.EndpointState(c.ep.State()) {
 		case tcp.StateFinWait2, tcp.StateTimeWait, tcp.StateClose:
+			if looks > probeLooks {
+				c.keepAliveClosed()
+			}
 			return nil
 		case tcp.StateError:
 			return c.opError("flush", c.breakWith(systemError(&tcpip.ErrConnectionAborted{})))
+		case tcp.StateClosing:
+			if looks%probeLooks == 0 {
+				c.probe()
+			}
 		}
 		if !time.Now().Before(limit) {
 			return c.opError("flush", os.ErrDeadlineExceeded)
 		}
 		time.Sleep(min(pause, time.Until(limit)))
+		pause = min(2*pause, lastLook)
 	}
+}
+
+// probe makes TCP send keep-alive probes soon, unless something waits for an ACK. The peer answers
+// with its last ACK. If the ACK of our FIN has overtaken the peer's FIN, gVisor has not taken
+// notice of that ACK, and would remain in CLOSING for ever.
+func (c *Stream) probe() {
+	c.ep.SocketOptions().SetKeepAlive(true)
+	setKeepAlivePeriod(c.ep, probeIdle)
+}
+
+// keepAliveClosed has a connection whose Stream is closed probed rarely. gVisor sends probes in
+// TIME-WAIT too, where the peer may have forgotten the connection already and answers with a RST.
+// But without a probe a connection might remain in CLOSING, as probe says.
+func (c *Stream) keepAliveClosed() {
+	c.ep.SocketOptions().SetKeepAlive(true)
+	setKeepAlivePeriod(c.ep, closedIdle)
 }
 
 // SetNoDelay switches Nagle's algorithm off, or on. It is off from the beginning.
