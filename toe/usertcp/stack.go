@@ -65,6 +65,13 @@ type Config struct {
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".
 	CongestionControl string
 
+	// MinRTO is the minimum retransmission timeout (RTO) of RFC 6298. TCP waits for that long when
+	// it has no other sign of a loss, for example when what it has sent again is lost too. Over a
+	// path with short round trips and much loss, such waits of 200 ms take most of the time. If the
+	// peer delays its ACKs for longer than MinRTO, TCP sends segments again without need. Linux
+	// delays them for 40 ms or more. Zero means 200 ms. The maximum is 120 s.
+	MinRTO time.Duration
+
 	// NoEarlyRuns says that no Stream of the Stack shows early runs. Stream.ShowEarly says so for
 	// one connection.
 	NoEarlyRuns bool
@@ -139,7 +146,8 @@ func (s *Stack) configureTCP() error {
 	control := tcpip.CongestionControlOption(or(s.cfg.CongestionControl, "cubic"))
 	send := tcpip.TCPSendBufferSizeRangeOption{Min: minBuffer, Default: or(s.cfg.SendBuffer, defaultSendBuffer), Max: maxBuffer}
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: minBuffer, Default: or(s.cfg.ReceiveBuffer, defaultReceiveBuffer), Max: maxBuffer}
-	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &control, &send, &receive} {
+	timeout := tcpip.TCPMinRTOOption(or(s.cfg.MinRTO, tcp.MinRTO))
+	for _, o := range []tcpip.SettableTransportProtocolOption{&sack, &moderate, &control, &send, &receive, &timeout} {
 		if err := s.ip.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
 			return fmt.Errorf("option %T: %w", o, systemError(err))
 		}
