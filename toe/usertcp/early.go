@@ -57,6 +57,7 @@ type runs struct {
 	base  uint32 // sequence number of stream offset 0
 	list  []run
 	bytes int
+	last  run // shown last; its payload is nil if there is none, or if its bytes are no longer early
 	stats EarlyStats
 }
 
@@ -69,12 +70,12 @@ type run struct {
 // runPool has payloads whose memory can be used again.
 var runPool = sync.Pool{New: func() any { return new(packet) }}
 
-// inbound looks at a segment that arrives, other than a SYN, before TCP gets it. It returns false if
-// TCP must not get the segment: because a blind attacker may have sent it, or because of the gaps
-// that it would leave. gVisor takes the data of any segment in the window, whatever its ACK and its
-// timestamp are. It also keeps segments without regard to the number of gaps, and a segment of one
-// byte takes hundreds of bytes of memory. A TCP may drop what comes behind a gap, because the peer
-// sends it again.
+// inbound looks at a segment that arrives, other than a SYN, before TCP gets it. It returns false
+// if TCP must not get the segment: because a blind attacker may have sent it, or because of the
+// gaps that it would leave. gVisor takes the data of any segment in the window, whatever its ACK
+// and its timestamp are. It also keeps segments without regard to the number of gaps, and a segment
+// of one byte takes hundreds of bytes of memory. A TCP may drop what comes behind a gap, because
+// the peer sends it again.
 //
 // A segment with an ACK that is not acceptable "MUST be discarded" (RFC 5961 §5.2). "If a non-RST
 // segment is received without an expected TSopt, a TCP SHOULD silently drop the segment." (RFC 7323
@@ -215,16 +216,28 @@ func (q *runs) push(s *segment) {
 	q.bytes += len(c.b)
 }
 
-// pop removes the first run.
-func (q *runs) pop() {
-	q.bytes -= len(q.list[0].payload.b)
-	runPool.Put(q.list[0].payload)
+// pop removes the first run and returns it. The caller puts its payload into the pool.
+func (q *runs) pop() run {
+	r := q.list[0]
+	q.bytes -= len(r.payload.b)
 	q.list[0].payload = nil
 	q.list = q.list[1:]
 	if len(q.list) == 0 {
 		q.list = nil
 	}
+	return r
 }
+
+// setLast makes r the run that was shown last.
+func (q *runs) setLast(r run) {
+	if q.last.payload != nil {
+		runPool.Put(q.last.payload)
+	}
+	q.last = r
+}
+
+// end returns the sequence number behind the run.
+func (r run) end() uint32 { return r.seq + uint32(len(r.payload.b)) }
 
 // hasRun reports whether there is a run to show early to a reader that has read the bytes below
 // stream offset off. It drops the runs that are no longer early.
@@ -237,18 +250,24 @@ func (f *flow) hasRun(off uint64) bool {
 // dropStale drops the runs at the front that are no longer early, and reports whether a run is
 // left.
 func (q *runs) dropStale(off uint64) bool {
+	next := q.base + uint32(off)
+	if q.last.payload != nil && !before(next, q.last.seq) {
+		q.setLast(run{})
+	}
 	for len(q.list) > 0 {
-		if before(q.base+uint32(off), q.list[0].seq) {
+		if before(next, q.list[0].seq) {
 			return true
 		}
-		q.pop()
+		runPool.Put(q.pop().payload)
 		q.stats.Stale++
 	}
 	return false
 }
 
 // takeRun copies the first run to p, as far as p has room, and returns its length and stream
-// offset. n is 0 if there is no run.
+// offset. n is 0 if there is no run. If the run continues the one that was shown last, that one
+// comes again in front of it: where the peer's segments do not end where its FPDUs do, an FPDU is
+// in both.
 func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -256,15 +275,21 @@ func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 	if !q.dropStale(off) {
 		return 0, 0
 	}
-	r := q.list[0]
-	n = copy(p, r.payload.b)
-	if n < len(r.payload.b) {
+	r := q.pop()
+	seq := r.seq
+	if last := q.last; last.payload != nil && last.end() == seq && len(last.payload.b)+len(r.payload.b) <= len(p) {
+		seq = last.seq
+		n = copy(p, last.payload.b)
+	}
+	fits := copy(p[n:], r.payload.b)
+	n += fits
+	q.stats.Runs++
+	q.stats.Bytes += uint64(fits)
+	if fits < len(r.payload.b) {
 		q.stats.Stale++
 	}
-	q.pop()
-	q.stats.Runs++
-	q.stats.Bytes += uint64(n)
-	return n, off + uint64(r.seq-(q.base+uint32(off)))
+	q.setLast(r)
+	return n, off + uint64(seq-(q.base+uint32(off)))
 }
 
 // stop drops all runs and shows no more, because the Stream is closed.
@@ -280,8 +305,12 @@ func (f *flow) show(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.runs.off = !on
-	for !on && len(f.runs.list) > 0 {
-		f.runs.pop()
+	if on {
+		return
+	}
+	f.runs.setLast(run{})
+	for len(f.runs.list) > 0 {
+		runPool.Put(f.runs.pop().payload)
 	}
 }
 

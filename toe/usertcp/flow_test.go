@@ -1,6 +1,7 @@
 package usertcp
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"testing"
@@ -261,9 +262,9 @@ func TestRunsInOffsets(t *testing.T) {
 	w.tap.inbound(w.segment(250, payload[:50]))
 	w.tap.inbound(w.segment(300, payload))
 	p := make([]byte, 2000)
-	for _, want := range []uint64{200, 300} {
-		if n, off := w.flow.takeRun(p, 100); n != 100 || off != want || p[99] != 99 {
-			t.Errorf("takeRun = %d, %d, want 100, %d", n, off, want)
+	for _, want := range []int{100, 200} { // the second one with the first in front of it
+		if n, off := w.flow.takeRun(p, 100); n != want || off != 200 || p[n-100] != 0 || p[n-1] != 99 {
+			t.Errorf("takeRun = %d, %d, want %d, 200", n, off, want)
 		}
 	}
 	w.tap.inbound(w.segment(500, payload))
@@ -279,6 +280,44 @@ func TestRunsInOffsets(t *testing.T) {
 	w.tap.inbound(w.segment(600, payload))
 	if w.flow.hasRun(400) {
 		t.Error("a segment in order is shown early")
+	}
+}
+
+// TestRunsAreJoined: a run that continues the one before comes with that one in front of it, unless the
+// reader has come to that one in order, or there is no room for both.
+func TestRunsAreJoined(t *testing.T) {
+	for _, test := range []struct {
+		desc    string
+		off     uint64 // of the reader, when it takes the second run
+		room    int
+		start   int // of the second run, the first is at 200
+		n       int
+		at      uint64
+		content string
+	}{
+		{"joined", 100, 200, 300, 200, 200, "ab"},
+		{"the reader has come to the first one", 200, 200, 300, 100, 300, "b"},
+		{"no room", 100, 199, 300, 100, 300, "b"},
+		{"another gap", 100, 200, 301, 100, 301, "b"},
+		{"behind the second one", 100, 200, 101, 99, 101, "b"},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			w := newWire(t)
+			p := make([]byte, test.room)
+			w.tap.inbound(w.segment(200, bytes.Repeat([]byte("a"), 100)))
+			w.flow.takeRun(p, 100)
+			w.tap.inbound(w.segment(test.start, bytes.Repeat([]byte("b"), test.n-100*(len(test.content)-1))))
+			n, at := w.flow.takeRun(p, test.off)
+			if n != test.n || at != test.at {
+				t.Fatalf("takeRun = %d, %d, want %d, %d", n, at, test.n, test.at)
+			}
+			if first, last := p[0], p[n-1]; first != test.content[0] || last != 'b' {
+				t.Errorf("takeRun shows %c to %c", first, last)
+			}
+			if got := w.flow.earlyStats(); got.Bytes != 100+uint64(test.n-100*(len(test.content)-1)) {
+				t.Errorf("EarlyStats = %+v", got)
+			}
+		})
 	}
 }
 

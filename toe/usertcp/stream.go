@@ -179,7 +179,9 @@ func (c *Stream) endOfStream() error {
 
 // ReadSegment tries to read before it waits, and holds no memory of l while it waits. It ignores
 // the patience. It shows a run early only if nothing can be read in order. An early run is the
-// payload of one segment and is shown once, as far as it fits the memory of l.
+// payload of one segment, as far as it fits the memory of l. If the segment continues the one that
+// was shown last, the payload of that one is in front of it once more: so an FPDU that lies in both
+// can be found.
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	if !c.begun {
 		c.begun = true
