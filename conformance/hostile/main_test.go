@@ -53,10 +53,13 @@ func settled(t testing.TB, goroutines int) {
 }
 
 // inParallel calls do(i) for i from 0 to n-1, in a few goroutines.
-func inParallel(n int, do func(i int)) {
+func inParallel(n int, do func(i int)) { inGoroutines(8, n, do) }
+
+// inGoroutines calls do(i) for i from 0 to n-1, in so many goroutines.
+func inGoroutines(goroutines, n int, do func(i int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)
-	for range 8 {
+	for range goroutines {
 		wg.Go(func() {
 			for i := range next {
 				do(i)

@@ -98,7 +98,11 @@ const sessionLimit = 20 * time.Second
 // run runs one end of s to its end, Close and all, and returns the first error.
 func (s *session) run(c net.Conn, initiator bool) error {
 	cfg := s.cfg
-	x := extsock.NewConn(c, initiator, &cfg)
+	return s.runOn(extsock.NewConn(c, initiator, &cfg), initiator)
+}
+
+// runOn is run on an extended socket that has not been used yet.
+func (s *session) runOn(x *extsock.Conn, initiator bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sessionLimit)
 	defer cancel()
 	x.SetDeadline(time.Now().Add(sessionLimit))
