@@ -3,6 +3,7 @@ package extsock_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -26,15 +27,21 @@ func BenchmarkUserTCP(b *testing.B) {
 }
 
 func benchUserTCP(b *testing.B, mtu int, early bool) {
-	const size, writes = 64 << 10, 512
 	x, y := userStacks(b, mtu)
-	plainFrom, plainTo := userConnect(b, x, y)
+	compareWithPlain(b, early, early, func() (from, to net.Conn) { return userConnect(b, x, y) })
+}
+
+// compareWithPlain compares RDMA Writes with plain bytes, both on connections that connect makes.
+// senderEarly and targetEarly say which ends place early, and so receive Markers. At the other ends
+// early placement is off.
+func compareWithPlain(b *testing.B, senderEarly, targetEarly bool, connect func() (from, to net.Conn)) {
+	const size, writes = 64 << 10, 512
+	plainFrom, plainTo := connect()
 	defer plainFrom.Close()
 	defer plainTo.Close()
-	from, to := userConnect(b, x, y)
-	cfg := extsock.Config{NoEarlyPlacement: !early}
-	ci, cr := switched(b, from, to, side{cfg: cfg}, side{cfg: cfg})
-	if s := ci.ConnectionState(); s.SendsMarkers != early || !s.CRC {
+	from, to := connect()
+	ci, cr := switched(b, from, to, side{cfg: extsock.Config{NoEarlyPlacement: !senderEarly}}, side{cfg: extsock.Config{NoEarlyPlacement: !targetEarly}})
+	if s := ci.ConnectionState(); s.SendsMarkers != targetEarly || !s.CRC {
 		b.Fatalf("markers %t, CRC %t", s.SendsMarkers, s.CRC)
 	}
 	target := register(b, cr, make([]byte, size), ddp.RemoteWrite|ddp.RemoteRead).Handle()
