@@ -31,6 +31,7 @@ type Guest struct {
 	qemu     *qemu
 	agent    string   // the address on the host where the guest's agent answers
 	hello    net.Conn // the guest ends when this is closed
+	ethernet *Ethernet
 	bootTime time.Duration
 
 	mu       sync.Mutex
@@ -40,6 +41,9 @@ type Guest struct {
 // Config configures a guest for [Boot]. Start uses the zero value.
 type Config struct {
 	Siw []string // siw's module parameters, "name=value"; README.md lists them
+	// Ethernet connects eth0 to Guest.Ethernet instead of QEMU's NAT. Then nothing of the host can
+	// be reached at HostIP, and Forward fails.
+	Ethernet bool
 }
 
 // shared is the guest of this test run.
@@ -127,13 +131,26 @@ func boot(c Config) (*Guest, error) {
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
-	q, err := startQEMU("RDDP_HELLO="+strconv.Itoa(port), "RDDP_SIW="+strings.Join(c.Siw, " "))
+	g := &Guest{forwards: make(map[int]string)}
+	env := []string{"RDDP_HELLO=" + strconv.Itoa(port), "RDDP_SIW=" + strings.Join(c.Siw, " ")}
+	var files []*os.File
+	if c.Ethernet {
+		var far *os.File
+		if g.ethernet, far, err = newEthernet(); err != nil {
+			return nil, err
+		}
+		defer far.Close()
+		env, files = append(env, "RDDP_ETH0=dgram,local.type=fd,local.str=3"), []*os.File{far}
+	}
+	q, err := startQEMU(files, env...)
 	if err != nil {
+		g.ethernet.Close()
 		return nil, err
 	}
-	g := &Guest{qemu: q, forwards: make(map[int]string)}
+	g.qemu = q
 	if g.hello, err = q.awaitHello(l.(*net.TCPListener), began.Add(bootLimit)); err != nil {
 		_ = q.end()
+		g.ethernet.Close()
 		return nil, fmt.Errorf("the guest did not come up: %w", err)
 	}
 	if g.agent, err = q.forward("net1", agentForward); err != nil {
@@ -148,11 +165,16 @@ func boot(c Config) (*Guest, error) {
 func (g *Guest) end() error {
 	err := g.qemu.crash()
 	_ = g.hello.Close()
+	g.ethernet.Close()
 	if e := g.qemu.end(); err == nil {
 		err = e
 	}
 	return err
 }
+
+// Ethernet returns what the guest's eth0 is connected to, if Config.Ethernet was set, and otherwise
+// nil.
+func (g *Guest) Ethernet() *Ethernet { return g.ethernet }
 
 // BootTime returns the time from the start of QEMU to the agent's first message.
 func (g *Guest) BootTime() time.Duration { return g.bootTime }

@@ -17,29 +17,32 @@ import (
 // Every operation that siw has, from this stack to siw and back, one after the other over one
 // connection for each way of starting it. Contents are compared at the end that got them.
 func TestRddpOperations(t *testing.T) {
-	eachLink(t, func(t *testing.T, g *Guest, c linkConfig) {
-		l := newLink(t, g, c)
-		for _, part := range []struct {
-			desc string
-			f    func(*testing.T, *link)
-		}{
-			{"Send to siw", sendToSiw}, {"Send from siw", sendFromSiw},
-			{"Write to siw", writeToSiw}, {"Write from siw", writeFromSiw},
-			{"Read from this stack", readSiw}, {"Read from siw", readBySiw},
-			{"all at once", allAtOnce},
-		} {
-			ok := t.Run(part.desc, func(t *testing.T) {
-				l.t, l.siw.t = t, t
-				part.f(t, l)
-			})
+	eachLink(t, everyOperation)
+}
+
+// everyOperation does every operation that siw has over one connection.
+func everyOperation(t *testing.T, g *Guest, c linkConfig) {
+	l := newLink(t, g, c)
+	for _, part := range []struct {
+		desc string
+		f    func(*testing.T, *link)
+	}{
+		{"Send to siw", sendToSiw}, {"Send from siw", sendFromSiw},
+		{"Write to siw", writeToSiw}, {"Write from siw", writeFromSiw},
+		{"Read from this stack", readSiw}, {"Read from siw", readBySiw},
+		{"all at once", allAtOnce},
+	} {
+		ok := t.Run(part.desc, func(t *testing.T) {
 			l.t, l.siw.t = t, t
-			if !ok {
-				t.Fatalf("the connection is not fit for more after %q", part.desc)
-			}
+			part.f(t, l)
+		})
+		l.t, l.siw.t = t, t
+		if !ok {
+			t.Fatalf("the connection is not fit for more after %q", part.desc)
 		}
-		wantCRC(t, l, !c.own.NoCRC)
-		l.end(c.siwInitiates)
-	})
+	}
+	wantCRC(t, l, !c.own.NoCRC)
+	l.end(c.siwInitiates)
 }
 
 // wantCRC checks that all FPDUs of both ends have CRCs, or none has.

@@ -53,7 +53,9 @@ type qemu struct {
 	mu       sync.Mutex
 }
 
-func startQEMU(env ...string) (*qemu, error) {
+// startQEMU starts QEMU with more environment. It inherits the files, which become its descriptors 3
+// and so on.
+func startQEMU(files []*os.File, env ...string) (*qemu, error) {
 	dir, err := os.MkdirTemp("", "rddp-guest-")
 	if err != nil {
 		return nil, err
@@ -66,6 +68,7 @@ func startQEMU(env ...string) (*qemu, error) {
 	q := &qemu{dir: dir, done: make(chan struct{})}
 	q.cmd = exec.Command("./"+script, "boot", dir)
 	q.cmd.Env = append(os.Environ(), env...)
+	q.cmd.ExtraFiles = files
 	q.cmd.Stdout, q.cmd.Stderr = output, output
 	endWithParent(q.cmd)
 	started := make(chan error)

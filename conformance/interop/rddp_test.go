@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/usertcp"
 )
 
 const (
@@ -55,6 +57,7 @@ type linkConfig struct {
 	private      []byte         // this stack's private data
 	quiet        bool           // siw as the Initiator sends nothing yet, so this stack may not either
 	damage       bool           // tcp is a *damaged
+	user         *usertcp.Stack // this stack's TCP, over the guest's Ethernet; nil is the operating system's, over the NAT
 }
 
 func (c *linkConfig) siwArgs() string {
@@ -98,7 +101,7 @@ func (l *link) dial(ctx context.Context, c *linkConfig) error {
 	l.siw.Send("request sq=128 rq=128")
 	l.prepareSiw(c)
 	l.siw.Send("accept %s", c.siwArgs())
-	tcp, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.g.Forward(l.t, linkPort))
+	tcp, err := c.dial(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -139,16 +142,15 @@ func (l *link) nudge(stop chan struct{}) {
 
 // accept: siw is the Initiator.
 func (l *link) accept(ctx context.Context, c *linkConfig) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	accept, port, err := c.listen(l)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	l.siw.Do("resolve addr=%s port=%d sq=128 rq=128", HostIP, listener.Addr().(*net.TCPAddr).Port)
+	l.siw.Do("resolve addr=%s port=%d sq=128 rq=128", HostIP, port)
 	l.prepareSiw(c)
 	l.takeRegion(c)
 	l.siw.Send("connect %s", c.siwArgs())
-	tcp, err := listener.Accept()
+	tcp, err := accept()
 	if err != nil {
 		return err
 	}
@@ -158,6 +160,32 @@ func (l *link) accept(ctx context.Context, c *linkConfig) error {
 	}
 	l.told, _ = l.siw.MustReply().Event("established")
 	return nil
+}
+
+// dial makes a TCP connection to siw.
+func (c *linkConfig) dial(ctx context.Context, l *link) (net.Conn, error) {
+	if c.user != nil {
+		return c.user.Dial(ctx, "tcp", net.JoinHostPort(GuestIP, strconv.Itoa(linkPort)))
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", l.g.Forward(l.t, linkPort))
+}
+
+// listen listens for a TCP connection from siw until the test ends.
+func (c *linkConfig) listen(l *link) (accept func() (net.Conn, error), port int, err error) {
+	if c.user != nil {
+		listener, err := c.user.Listen(l.t.Context(), "tcp", ":0")
+		if err != nil {
+			return nil, 0, err
+		}
+		l.t.Cleanup(func() { listener.Close() })
+		return func() (net.Conn, error) { return listener.Accept() }, listener.Addr().(*net.TCPAddr).Port, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, 0, err
+	}
+	l.t.Cleanup(func() { listener.Close() })
+	return listener.Accept, listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 // prepareSiw has siw register and fill its memory and post its receives. takeRegion takes the
@@ -291,13 +319,16 @@ func (l *link) end(siwFirst bool) {
 	l.siw.Do("event name=disconnected")
 }
 
-// linkSettings are the ways of starting a connection that the operations are tried over, each with
-// siw in both roles.
-var linkSettings = []struct {
+// A linkSetting is a way of starting a connection.
+type linkSetting struct {
 	desc string
 	siw  []string       // parameters, for siw as the Initiator
 	own  extsock.Config // for this stack as the Initiator; as the Responder it follows siw
-}{
+}
+
+// linkSettings are the ways of starting a connection that the operations are tried over, each with
+// siw in both roles.
+var linkSettings = []linkSetting{
 	{"revision 2", nil, extsock.Config{NoCRC: true, NoCapabilities: true}},
 	{"revision 2 with CRC", []string{"mpa_crc_required=1"}, extsock.Config{NoCapabilities: true}},
 	{"revision 1", []string{"mpa_version=1"}, extsock.Config{Revision: 1, NoCRC: true, NoCapabilities: true}},
@@ -311,10 +342,15 @@ var linkSettings = []struct {
 
 // eachLink runs f over every setting, with siw as the Initiator and as the Responder.
 func eachLink(t *testing.T, f func(t *testing.T, g *Guest, c linkConfig)) {
-	for _, s := range linkSettings {
+	eachOf(t, linkSettings, func(t *testing.T) *Guest { return Start(t) }, f)
+}
+
+// eachOf runs f over some settings, with the guest that start returns.
+func eachOf(t *testing.T, settings []linkSetting, start func(t *testing.T) *Guest, f func(t *testing.T, g *Guest, c linkConfig)) {
+	for _, s := range settings {
 		for _, siwInitiates := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%s", s.desc, roleOfSiw(siwInitiates)), func(t *testing.T) {
-				g := Start(t)
+				g := start(t)
 				g.SetSiw(t, s.siw...)
 				if !s.own.NoCRC {
 					g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"

@@ -11,6 +11,7 @@
 #   RDDP_INTEROP_ACCEL   kvm, tcg, or auto (default): kvm where `build` saw a guest come up with it
 #   RDDP_HELLO           boot: a port on the host's 127.0.0.1 where the guest announces itself
 #   RDDP_SIW             boot: siw's module parameters, e.g. "mpa_crc_required=1 mpa_version=1"
+#   RDDP_ETH0            boot: what eth0 is connected to, as QEMU's -netdev has it (default: NAT, "user,ipv6=off")
 set -eu
 umask 022
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
@@ -167,8 +168,8 @@ boot() {
 		-nodefaults -no-user-config -display none -no-reboot \
 		-kernel "$cache/vmlinuz" -initrd "$cache/initrd" -append "$append" \
 		-serial "file:$dir/console" -qmp "unix:$dir/qmp,server=on,wait=off" \
-		-netdev user,id=net0,ipv6=off \
-		-device virtio-net-pci,netdev=net0,romfile=,addr=2 \
+		-netdev "${RDDP_ETH0:-user,ipv6=off},id=net0" \
+		-device virtio-net-pci,netdev=net0,romfile=,addr=2,mac=52:54:00:12:34:56 \
 		-netdev user,id=net1,ipv6=off,net=10.0.9.0/24,hostfwd=tcp:127.0.0.1:0-10.0.9.15:1 \
 		-device virtio-net-pci,netdev=net1,romfile=,addr=3
 }
