@@ -13,7 +13,7 @@ import (
 
 // A wire makes the packets of one connection, and shows them to a tap in place of a link.
 type wire struct {
-	t     *testing.T
+	t     testing.TB
 	tap   *tap
 	ours  netip.AddrPort
 	peers netip.AddrPort
@@ -26,10 +26,19 @@ const ourWindow = 60_000
 var ourISN, peerISN uint32 = 1000, 0xffff_ff00
 
 // newWire makes a connection that the peer has opened, and whose reader has called ReadSegment.
-func newWire(t *testing.T) *wire { return newScaledWire(t, 0) }
+func newWire(t testing.TB) *wire { return newScaledWire(t, 0) }
 
 // newScaledWire makes one whose windows have a scale.
-func newScaledWire(t *testing.T, scale byte) *wire {
+func newScaledWire(t testing.TB, scale byte) *wire {
+	w := newHandshake(t, scale)
+	w.outbound(ourISN+1, peerISN+1, 10, nil)
+	w.flow.showFrom(0)
+	return w
+}
+
+// newHandshake makes a connection that the peer has opened, and on which TCP has sent nothing yet
+// but its SYN.
+func newHandshake(t testing.TB, scale byte) *wire {
 	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
 	syn := []byte{2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 3, 3, scale} // MSS, SACK, timestamps, window scale
 	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagSyn, peerISN, 0, ourWindow, syn, nil))
@@ -37,9 +46,21 @@ func newScaledWire(t *testing.T, scale byte) *wire {
 	c := &Stream{id: tuple{w.ours, w.peers}}
 	c.readable.L = &c.mu
 	w.flow = w.tap.attach(c)
-	w.outbound(ourISN+1, peerISN+1, 10, nil)
-	w.flow.showFrom(0)
 	return w
+}
+
+// TestProbeFirst: the first segment that TCP sends after the handshake is a keep-alive probe, because
+// the peer has been silent. The peer may acknowledge the handshake all the same.
+func TestProbeFirst(t *testing.T) {
+	w := newHandshake(t, 0)
+	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+1, 5000, stamps(10, 77), nil))
+	w.outbound(ourISN, peerISN+1, 10, nil)
+	if !w.tap.inbound(w.segment(0, []byte("first"))) {
+		t.Error("TCP does not get the first segment of the peer")
+	}
+	if p := w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+2, 5000, stamps(10, 77), nil); w.tap.inbound(p) {
+		t.Error("TCP gets an ACK of what was not sent")
+	}
 }
 
 // stamps returns the timestamps option.

@@ -3,6 +3,7 @@ package usertcp
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rddp/rddp/internal/testmode"
@@ -49,6 +50,7 @@ type overlapModel struct {
 	seen    [overlapSpace]bool // bytes that have arrived behind the gap
 	ranges  []seqRange         // of the segments so far, as stream offsets
 	waiting []shownRun
+	last    shownRun // the run that was shown last
 	want    EarlyStats
 	buf     [overlapSpace]byte
 }
@@ -159,19 +161,28 @@ func (m *overlapModel) acknowledge() {
 }
 
 // read takes all runs, as a program does that has read everything in order. Each must be the payload
-// of one segment, unchanged and at its place.
+// of one segment, unchanged and at its place. In front of it is the run before, if that one ends
+// there and has not arrived in order.
 func (m *overlapModel) read() {
+	if m.last.off <= m.edge {
+		m.last = shownRun{}
+	}
 	for _, run := range m.waiting {
 		if run.off <= m.edge {
 			m.want.Stale++
 			continue
 		}
+		want := run
+		if m.last.off+len(m.last.payload) == run.off {
+			want = shownRun{m.last.off, slices.Concat(m.last.payload, run.payload)}
+		}
 		n, at := m.flow.takeRun(m.buf[:], uint64(m.edge))
-		if at != uint64(run.off) || !bytes.Equal(m.buf[:n], run.payload) {
-			m.t.Errorf("takeRun = %d bytes at %d, %.10x; want %d at %d, %.10x", n, at, m.buf[:n], len(run.payload), run.off, run.payload)
+		if at != uint64(want.off) || !bytes.Equal(m.buf[:n], want.payload) {
+			m.t.Errorf("takeRun = %d bytes at %d, %.10x; want %d at %d, %.10x", n, at, m.buf[:n], len(want.payload), want.off, want.payload)
 		}
 		m.want.Runs++
-		m.want.Bytes += uint64(n)
+		m.want.Bytes += uint64(len(run.payload))
+		m.last = run
 	}
 	m.waiting = m.waiting[:0]
 	if n, at := m.flow.takeRun(m.buf[:], uint64(m.edge)); n != 0 {
