@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"conformance/specpeer":            {"ddp", "extsock", "rdmap", "conformance/spec"},
 	"conformance/hostile":             {"*"},
 	"conformance/hostile/slowpeer":    {"mpa"},
+	"conformance/hostile/tcpscript":   {},
 	"conformance/interop":             {"*"},
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},

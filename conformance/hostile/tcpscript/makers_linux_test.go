@@ -1,0 +1,27 @@
+package tcpscript
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/toe/tun"
+)
+
+// makers returns the TCPs that this process can make. The kernel's needs a network namespace, and so
+// root. With full counts the test fails without it.
+func makers(t *testing.T) []maker {
+	t.Helper()
+	var missing *tun.PrivilegeError
+	ns, err := tun.NewNamespace()
+	if errors.As(err, &missing) && os.Geteuid() != 0 && !testmode.Full {
+		t.Logf("only toe/usertcp: %v", err)
+		return []maker{userTCP}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Close()
+	return []maker{userTCP, kernelTCP}
+}
