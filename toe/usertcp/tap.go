@@ -31,11 +31,11 @@ func newTap(mtu int, early bool) *tap {
 }
 
 // inbound looks at a packet that arrives, before IP gets it. It returns false if IP must not get the
-// packet: see [flow.inbound].
+// packet: see [flow.inbound] and partsHeader.
 func (t *tap) inbound(p []byte) (accepted bool) {
 	s, ok := decode(p)
 	if !ok {
-		return true
+		return !partsHeader(p)
 	}
 	id := tuple{local: s.dst, remote: s.src}
 	if s.isSYN() {
