@@ -49,6 +49,21 @@
 // gVisor allocates memory for each segment, so TryWriteBatch allocates too. gVisor's own goroutines
 // do not work in a testing/synctest bubble.
 //
+// gVisor differs from the RFCs in these points, which the scripts in conformance/hostile/tcpscript show
+// next to Linux:
+//
+//   - What the tap drops gets no ACK. RFC 5961 §5.2 wants one for a segment with a wrong ACK, and RFC
+//     7323 §5.3 for one with an old timestamp.
+//   - In SYN-RECEIVED any RST in the window ends the handshake. RFC 5961 §3.2 wants the exact number, as
+//     gVisor has it in the later states.
+//   - In TIME-WAIT a SYN with an old number gets no ACK (RFC 9293 §3.10.7.4). A RST there is ignored, as
+//     RFC 1337 wants.
+//   - Without an MSS option the MSS is 536 over IPv6, too, where RFC 9293 §3.7.1 says 1220.
+//   - A peer that echoes timestamps of the future makes the retransmission time-out of its own
+//     connection as long as 120 seconds.
+//   - A first fragment must have the whole TCP header, over IPv4 too.
+//   - The tap does not know a connection whose Stream is closed. Its checks end there.
+//
 // The EMSS never grows again during a connection. If a path drops long packets without a message,
 // nothing finds its MTU (RFC 4821 would), and the connection fails.
 package usertcp

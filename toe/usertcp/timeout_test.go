@@ -27,7 +27,7 @@ func TestUserTimeout(t *testing.T) {
 		}
 		if closed {
 			s.Close()
-			if err := s.Flush(time.Minute); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			if err := s.Flush(20 * time.Second); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("Flush of a closed Stream = %v, want that the connection has failed", err)
 			}
 			continue
