@@ -187,7 +187,7 @@ var windowCases = []testCase{
 		user: > . 0(1)
 		linux: > . 0(0)
 		< . 1(0) ack 1 win 1000
-		> . 1(100)
+		eventual . 1(100)
 	`},
 	{name: "window 0, and no answer to probes", rfc: "RFC 9293 §3.8.6.1", why: "as for window 0", script: openedClosed + `
 		write 100

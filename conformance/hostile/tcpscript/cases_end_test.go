@@ -10,6 +10,7 @@ var closeCases = []testCase{
 		read EOF
 		write 10
 		> . 1(10)
+		< . 2(0) ack 11
 		close
 		> F. 11(0) ack 2
 		< . 2(0) ack 12
@@ -162,10 +163,10 @@ var closeCases = []testCase{
 		user: > . 0(1)
 		linux: > . 0(0)
 		< . 1(0) ack 1 win 1000
-		user: > . 1(100)
+		user: eventual . 1(100)
 		user: < . 1(0) ack 101
 		user: > F. 101(0)
-		linux: > F. 1(100)
+		linux: eventual F. 1(100)
 	`},
 	{name: "close while the window stays closed", rfc: "RFC 6429 §4", set: settings{userTimeout: 300 * time.Millisecond}, script: openedClosed + `
 		write 100

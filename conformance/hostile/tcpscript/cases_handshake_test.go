@@ -126,13 +126,14 @@ var mssCases = []testCase{
 		> S. 0(0) ack 1 <ws>
 		< . 1(0) ack 1 win 1
 		accept
-		write 60000
+		write 30000
 		drain 29200 max 1460
-		flight 3000 16384
+		write 30000
+		flight 2 16384
 	`},
 	{name: "MSS 1 in a SYN in fragments", rfc: "RFC 9293 §3.7.1", why: whyMSS, v6: true, script: `
 		listen
-		< S 0(0) win 65535 <none,raw 01010101010101010101010102040001> frag 24
+		< S 0(100) win 65535 <mss 1> frag 24
 		> S. 0(0) ack 1
 		< . 1(0) ack 1
 		accept

@@ -63,18 +63,25 @@ var wireCases = []testCase{
 		> . 1(0) ack 101
 		read 100
 	`},
-	{name: "TCP header in fragments", rfc: "RFC 791 §3.2 allows it", script: opened + `
+	{name: "TCP header in fragments", rfc: "RFC 791 §3.2 allows it",
+		why: "A Stack drops such fragments, because gVisor uses memory that it has given back when it puts them together.", script: opened + `
 		< . 1(100) frag 16
-		> . 1(0) ack 101
-		read 100
+		linux: > . 1(0) ack 101
+		linux: read 100
+		silence
+		pending 0
 	`},
-	{name: "TCP header in fragments over IPv6", rfc: "RFC 7112 §5: the first fragment must have all headers",
-		why: "Linux drops such fragments. gVisor takes them.", not4: true, script: opened + `
+	{name: "TCP options in fragments", rfc: "RFC 791 §3.2 allows it", why: "as for a TCP header in fragments", script: opened + `
+		< . 1(100) <raw 010101010101010101010101> frag 24
+		linux: > . 1(0) ack 101
+		linux: read 100
+		silence
+		pending 0
+	`},
+	{name: "TCP header in fragments over IPv6", rfc: "RFC 7112 §5: the first fragment must have all headers", not4: true, script: opened + `
 		< . 1(100) frag 16
-		user: > . 1(0) ack 101
-		user: read 100
-		linux: silence
-		linux: pending 0
+		silence
+		pending 0
 	`},
 	{name: "IP options", rfc: "RFC 791 §3.1, RFC 8200 §4.6", v6: true, script: opened + `
 		< . 1(10) ipopts

@@ -15,7 +15,7 @@ var cases = slices.Concat(mssCases, handshakeCases, dialCases, resetCases, dataC
 
 // atOnce is the number of scripts that run at the same time. Most of them wait for a timer of TCP at
 // some time, and hardly any needs the processor.
-const atOnce = 16
+const atOnce = 64
 
 // TestScripts runs every script against every TCP that this system has.
 func TestScripts(t *testing.T) {

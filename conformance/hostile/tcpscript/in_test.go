@@ -249,7 +249,7 @@ func (r *run) feed(args []string) error {
 		if err != nil {
 			return err
 		}
-		if s.flags != "." || len(s.payload) > 0 {
+		if again := r.repeated(s); (s.flags != "." || len(s.payload) > 0) && !again {
 			return fmt.Errorf("TCP sent flags %s with %d bytes instead of an ACK", s.flags, len(s.payload))
 		}
 	}

@@ -239,10 +239,12 @@ func (r *run) drain(args []string) error {
 		if err != nil {
 			return err
 		}
-		if len(s.payload) == 0 {
+		if again := r.repeated(s); len(s.payload) == 0 {
+			if again {
+				continue
+			}
 			return fmt.Errorf("flags %s instead of data", s.flags)
 		}
-		r.repeated(s)
 		longest = max(longest, len(s.payload))
 		r.una = r.top
 		if err := r.send(r.plain(".", r.acked, r.una, 0)); err != nil {
@@ -266,7 +268,7 @@ func (r *run) take(args []string) error {
 		if err != nil {
 			return err
 		}
-		if r.repeated(s); len(s.payload) == 0 {
+		if again := r.repeated(s); len(s.payload) == 0 && !again {
 			return fmt.Errorf("flags %s instead of data", s.flags)
 		}
 	}
