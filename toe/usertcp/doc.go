@@ -61,6 +61,7 @@
 //   - Without an MSS option the MSS is 536 over IPv6, too, where RFC 9293 §3.7.1 says 1220.
 //   - A peer that echoes timestamps of the future makes the retransmission time-out of its own
 //     connection as long as 120 seconds.
+//   - A packet with an IPv4 source route is not dropped (RFC 7126 §4.3). No answer takes that route.
 //   - A first fragment must have the whole TCP header, over IPv4 too.
 //   - The tap does not know a connection whose Stream is closed. Its checks end there.
 //

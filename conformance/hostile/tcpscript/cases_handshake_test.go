@@ -129,7 +129,8 @@ var mssCases = []testCase{
 		write 30000
 		drain 29200 max 1460
 		write 30000
-		flight 2 16384
+		take 1000
+		flight 1000 16384
 	`},
 	{name: "MSS 1 in a SYN in fragments", rfc: "RFC 9293 §3.7.1", why: whyMSS, v6: true, script: `
 		listen

@@ -83,6 +83,19 @@ var wireCases = []testCase{
 		silence
 		pending 0
 	`},
+	{name: "fragments that overlap", rfc: "RFC 5722 §4: the packet is dropped", v6: true, script: opened + `
+		< . 1(100) overlap 64
+		silence
+		pending 0
+	`},
+	{name: "source route", rfc: "RFC 7126 §4.3: the packet should be dropped",
+		why: "gVisor ignores the route, and does not answer along it.", script: opened + `
+		< . 1(10) lsrr
+		user: > . 1(0) ack 11
+		user: read 10
+		silence
+		pending 0
+	`},
 	{name: "IP options", rfc: "RFC 791 §3.1, RFC 8200 §4.6", v6: true, script: opened + `
 		< . 1(10) ipopts
 		> . 1(0) ack 11

@@ -259,7 +259,7 @@ func attackSeeds() (seeds [][]byte) {
 	s := &segment{src: netip.AddrPortFrom(scriptAddrs[0], 9), dst: netip.AddrPortFrom(hostAddrs[0], hostPort), flags: "S", window: 1,
 		options: []byte{2, 4, 0, 1, 1, 3, 3, 15, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0}}
 	tcp := s.encode()
-	for _, p := range append([][]byte{s.inIP(tcp), s.withOptions(tcp), tooBig(scriptAddrs[0], hostAddrs[0], 0, s.inIP(tcp)[:28])}, s.inFragments(tcp, 24)...) {
+	for _, p := range append([][]byte{s.inIP(tcp), s.withOptions(tcp), tooBig(scriptAddrs[0], hostAddrs[0], 0, s.inIP(tcp)[:28])}, s.inFragments(tcp, 24, 24)...) {
 		seeds = append(seeds, record(0, p...), record(1, p...))
 	}
 	const ack, rst, fin, syn = 1 << 3, 1 << 2, 1 << 1, 1

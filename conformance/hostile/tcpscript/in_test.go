@@ -62,6 +62,8 @@ func stampOption(value, echo uint32) []byte {
 //	cut N          the packet ends after N bytes of TCP; its IP length says so too
 //	iplen N        the IP length is wrong by N
 //	frag N         two fragments, the first with N bytes of TCP
+//	overlap N      the same, but the second repeats the last 8 bytes of the first
+//	lsrr           an IPv4 source route
 //	ipopts         IPv4 options, or an IPv6 extension header
 func (r *run) in(args []string) error {
 	if len(args) < 2 {
@@ -93,7 +95,7 @@ func (r *run) in(args []string) error {
 		word := args[0]
 		value := int64(0)
 		switch word {
-		case "ack", "win", "doff", "urg", "cut", "iplen", "frag":
+		case "ack", "win", "doff", "urg", "cut", "iplen", "frag", "overlap":
 			if len(args) < 2 {
 				return fmt.Errorf("%s without a number", word)
 			}
@@ -150,7 +152,11 @@ func (r *run) word(s *segment, word string, value int) func(b []byte) [][]byte {
 	case "iplen":
 		return func(b []byte) [][]byte { return [][]byte{lengthen(s.inIP(b), value)} }
 	case "frag":
-		return func(b []byte) [][]byte { return s.inFragments(b, value) }
+		return func(b []byte) [][]byte { return s.inFragments(b, value, value) }
+	case "overlap":
+		return func(b []byte) [][]byte { return s.inFragments(b, value, value-8) }
+	case "lsrr":
+		return func(b []byte) [][]byte { return [][]byte{s.sourceRouted(b)} }
 	case "ipopts":
 		return func(b []byte) [][]byte { return [][]byte{s.withOptions(b)} }
 	}

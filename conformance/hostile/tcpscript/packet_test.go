@@ -85,24 +85,38 @@ func (s *segment) withOptions(b []byte) []byte {
 	return serialize(true, ip, gopacket.Payload(append(padding, b...)))
 }
 
-// inFragments returns the TCP bytes b in two IP fragments, of which the first has n bytes of b. n is
-// a multiple of 8.
-func (s *segment) inFragments(b []byte, n int) [][]byte {
+// sourceRouted returns the TCP bytes b in an IPv4 packet that has come along a loose source route.
+func (s *segment) sourceRouted(b []byte) []byte {
+	ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
+	const looseSourceRoute = 131
+	route := append([]byte{8}, s.src.Addr().AsSlice()...) // the pointer is behind the only address
+	ip.(*layers.IPv4).Options = []layers.IPv4Option{{OptionType: looseSourceRoute, OptionLength: 7, OptionData: route}, {OptionType: 0}}
+	return serialize(true, ip, gopacket.Payload(b))
+}
+
+// inFragments returns the TCP bytes b in two IP fragments: b[:n], and b[from:]. Both numbers are multiples
+// of 8.
+func (s *segment) inFragments(b []byte, n, from int) [][]byte {
+	return [][]byte{s.fragment(b[:n], 0, true), s.fragment(b[from:], from, false)}
+}
+
+// fragment returns the IP fragment that has b at this offset.
+func (s *segment) fragment(b []byte, offset int, more bool) []byte {
 	if s.src.Addr().Is4() {
-		first, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
-		first.(*layers.IPv4).Flags = layers.IPv4MoreFragments
-		second, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
-		second.(*layers.IPv4).FragOffset = uint16(n / 8)
-		return [][]byte{serialize(true, first, gopacket.Payload(b[:n])), serialize(true, second, gopacket.Payload(b[n:]))}
+		ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolTCP)
+		h := ip.(*layers.IPv4)
+		if h.FragOffset = uint16(offset / 8); more {
+			h.Flags = layers.IPv4MoreFragments
+		}
+		return serialize(true, h, gopacket.Payload(b))
 	}
-	fragment := func(offset uint16, b []byte) []byte {
-		h := []byte{byte(layers.IPProtocolTCP), 0}
-		h = binary.BigEndian.AppendUint16(h, offset)
-		h = append(h, 0, 0, 0, 7) // identification
-		ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolIPv6Fragment)
-		return serialize(true, ip, gopacket.Payload(append(h, b...)))
+	if more {
+		offset |= 1 // the lowest bit is M, and the lowest three are no part of the offset
 	}
-	return [][]byte{fragment(1, b[:n]), fragment(uint16(n), b[n:])} // the lowest bit is M, the lowest three are no part of the offset
+	h := binary.BigEndian.AppendUint16([]byte{byte(layers.IPProtocolTCP), 0}, uint16(offset))
+	h = append(h, 0, 0, 0, 7) // identification
+	ip, _ := ipLayer(s.src.Addr(), s.dst.Addr(), layers.IPProtocolIPv6Fragment)
+	return serialize(true, ip, gopacket.Payload(append(h, b...)))
 }
 
 // tooBig returns an ICMP message which says that the packet quoted is longer than mtu.
