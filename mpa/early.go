@@ -5,6 +5,10 @@ import "slices"
 // maxShown is the maximum number of FPDUs that can be shown before their turn.
 const maxShown = 256
 
+// maxWindow is the length in bytes that no TCP window reaches (RFC 7323 §2.3). A run that is farther
+// away is none of the peer's present bytes, whatever its Markers and CRCs say.
+const maxWindow = 1 << 30
+
 // early holds what a Receiver knows of the bytes after a gap. It holds the run that the Receiver is
 // examining, and the places of the FPDUs shown from this run and earlier ones. A run goes through
 // these calls:

@@ -245,6 +245,27 @@ func TestBadHintsAreDropped(t *testing.T) {
 	}
 }
 
+// TestEarlyRunOfAnotherWindow checks that the Receiver ignores a run that begins more than 1 GiB after
+// what has arrived in order. A TCP that has lost count, by a multiple of 2^32, would show old FPDUs
+// there with good Markers and CRCs.
+func TestEarlyRunOfAnotherWindow(t *testing.T) {
+	stream, begins := refStream(worked(), true, true)
+	for _, tt := range []struct {
+		ahead uint64
+		want  int
+	}{{512, len(begins)}, {1 << 30, len(begins)}, {1<<30 + 512, 0}, {1<<31 - 512, 0}, {1 << 32, 0}, {1 << 63, 0}} {
+		s := newSink(true, true)
+		s.show(tt.ahead, stream, never)
+		if len(s.got) != tt.want || s.Err() != nil {
+			t.Errorf("%d bytes ahead: got %d ULPDUs, Err %v, want %d", tt.ahead, len(s.got), s.Err(), tt.want)
+		}
+	}
+	s := newSink(true, true)
+	s.feed(stream, 0)
+	s.show(1<<32, stream, never) // what has arrived and is delivered
+	s.want(t, worked(), begins)
+}
+
 // TestEarlyIsBounded checks that the Receiver remembers maxShown FPDUs. It does not show the next
 // one early, but returns it in order.
 func TestEarlyIsBounded(t *testing.T) {

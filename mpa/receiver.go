@@ -88,7 +88,8 @@ func (r *Receiver) Free() []byte {
 // is only a hint, because the same bytes arrive again in order. The Receiver uses the hint only if
 // both Markers and CRC are on: Next then returns the whole, valid FPDUs of the run, each once, with
 // ULPDU.Early set, and skips them when they arrive again in order. If another valid FPDU arrives in
-// order in the place of one of them, the direction ends.
+// order in the place of one of them, the direction ends. Fill skips a run that begins more than 1
+// GiB after what has arrived in order, because no TCP window is so large.
 func (r *Receiver) Fill(off uint64, n int) {
 	if n > len(r.buf)-r.w {
 		panic(fmt.Sprintf("BUG: Fill of %d bytes where %d are free", n, len(r.buf)-r.w))
@@ -102,7 +103,7 @@ func (r *Receiver) Fill(off uint64, n int) {
 	}
 	end := r.off + uint64(r.w-r.r)
 	if off > end {
-		if r.markers && r.crc && !r.noEarly && r.form == FormFPDU {
+		if r.UsesEarly() && r.form == FormFPDU && off-end <= maxWindow {
 			r.early.begin(r.buf[r.w:r.w+n], off)
 		}
 		return
@@ -119,6 +120,10 @@ func (r *Receiver) Fill(off uint64, n int) {
 
 // IgnoreEarly makes Fill skip early runs.
 func (r *Receiver) IgnoreEarly() { r.noEarly = true }
+
+// UsesEarly reports whether Fill uses early runs: both Markers and CRC are on, and IgnoreEarly has
+// not been called.
+func (r *Receiver) UsesEarly() bool { return r.markers && r.crc && !r.noEarly }
 
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
