@@ -115,15 +115,12 @@ func (m *overlapModel) arrive() {
 		m.next = max(m.next, b)
 	case m.has(a, b):
 		m.want.Again++
+	case len(payload) < minRun:
+		m.want.Short++
+		m.see(a, b)
 	default:
-		for i := a; i < b; i++ {
-			m.seen[i] = true
-		}
-		if len(payload) < minRun {
-			m.want.Short++
-			break
-		}
 		m.waiting = append(m.waiting, shownRun{a, payload})
+		m.see(a, b)
 	}
 	m.join()
 	p := m.segment(a, payload)
@@ -131,6 +128,13 @@ func (m *overlapModel) arrive() {
 		m.t.Errorf("the segment at %d is refused", a)
 	}
 	clear(p) // the link uses the memory again
+}
+
+// see records that all bytes from a to b have arrived behind the gap.
+func (m *overlapModel) see(a, b int) {
+	for i := a; i < b; i++ {
+		m.seen[i] = true
+	}
 }
 
 // has reports whether all bytes from a to b have arrived behind the gap.
