@@ -54,17 +54,19 @@ func (t *EarlyStats) add(s *EarlyStats) {
 type runs struct {
 	on    bool   // ReadSegment has been called
 	off   bool   // the program wants none, or the Stream is closed
-	base  uint32 // sequence number of stream offset 0
+	base  uint64 // position of stream offset 0
 	list  []run
 	bytes int
 	last  run // shown last; its payload is nil if there is none, or if its bytes are no longer early
 	stats EarlyStats
 }
 
-// A run is the payload of one segment.
+// A run is the payload of one segment. Its position is the number of the peer's bytes before it, from
+// the first one: sequence numbers come again after 4 GiB, and a reader that always finds bytes in
+// order does not look at the runs for longer than that.
 type run struct {
-	seq     uint32
-	payload *packet
+	position uint64
+	payload  *packet
 }
 
 // runPool has payloads whose memory can be used again.
@@ -128,7 +130,7 @@ func (f *flow) keepLocked(s *segment, acknowledges, timely bool) (kept, fits boo
 		*refused++
 		return false, fits
 	}
-	f.runs.push(s)
+	f.runs.push(f.sent.received+uint64(s.seq-f.sent.ack), s.payload)
 	return true, true
 }
 
@@ -208,11 +210,11 @@ func (f *flow) isTimelyLocked(s *segment) bool {
 // isFull reports whether there is no room for n more bytes.
 func (q *runs) isFull(n int) bool { return len(q.list) >= maxRuns || q.bytes+n > maxRunBytes }
 
-// push appends a copy of the segment's payload.
-func (q *runs) push(s *segment) {
+// push appends a copy of a segment's payload.
+func (q *runs) push(position uint64, payload []byte) {
 	c := runPool.Get().(*packet)
-	c.b = append(c.b[:0], s.payload...)
-	q.list = append(q.list, run{s.seq, c})
+	c.b = append(c.b[:0], payload...)
+	q.list = append(q.list, run{position, c})
 	q.bytes += len(c.b)
 }
 
@@ -236,26 +238,25 @@ func (q *runs) setLast(r run) {
 	q.last = r
 }
 
-// end returns the sequence number behind the run.
-func (r run) end() uint32 { return r.seq + uint32(len(r.payload.b)) }
+// end returns the position behind the run.
+func (r run) end() uint64 { return r.position + uint64(len(r.payload.b)) }
 
 // hasRun reports whether there is a run to show early to a reader that has read the bytes below
 // stream offset off. It drops the runs that are no longer early.
 func (f *flow) hasRun(off uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.runs.dropStale(off)
+	return f.runs.dropStale(f.runs.base + off)
 }
 
-// dropStale drops the runs at the front that are no longer early, and reports whether a run is
-// left.
-func (q *runs) dropStale(off uint64) bool {
-	next := q.base + uint32(off)
-	if q.last.payload != nil && !before(next, q.last.seq) {
+// dropStale drops the runs at the front that are no longer early, because everything below position
+// is there in order. It reports whether a run is left.
+func (q *runs) dropStale(position uint64) bool {
+	if q.last.payload != nil && position >= q.last.position {
 		q.setLast(run{})
 	}
 	for len(q.list) > 0 {
-		if before(next, q.list[0].seq) {
+		if position < q.list[0].position {
 			return true
 		}
 		runPool.Put(q.pop().payload)
@@ -272,13 +273,13 @@ func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := &f.runs
-	if !q.dropStale(off) {
+	if !q.dropStale(q.base + off) {
 		return 0, 0
 	}
 	r := q.pop()
-	seq := r.seq
-	if last := q.last; last.payload != nil && last.end() == seq && len(last.payload.b)+len(r.payload.b) <= len(p) {
-		seq = last.seq
+	at = r.position
+	if last := q.last; last.payload != nil && last.end() == at && len(last.payload.b)+len(r.payload.b) <= len(p) {
+		at = last.position
 		n = copy(p, last.payload.b)
 	}
 	fits := copy(p[n:], r.payload.b)
@@ -289,7 +290,7 @@ func (f *flow) takeRun(p []byte, off uint64) (n int, at uint64) {
 		q.stats.Stale++
 	}
 	q.setLast(r)
-	return n, off + uint64(seq-(q.base+uint32(off)))
+	return n, at - q.base
 }
 
 // stop drops all runs and shows no more, because the Stream is closed.

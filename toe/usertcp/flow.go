@@ -43,6 +43,7 @@ type sentState struct {
 	known     bool   // the peer has acknowledged our SYN-ACK, or a segment with an ACK has left
 
 	ack       uint32    // RCV.NXT when we sent last
+	received  uint64    // number of the peer's bytes before ack, if irs is known
 	right     uint32    // right edge of the largest window that we have sent
 	window    uint16    // of the last segment
 	timestamp uint32    // TS.Recent: our TCP echoes it
@@ -128,11 +129,14 @@ func (f *flow) outbound(s *segment) {
 		if f.active {
 			f.irs, f.hasIRS = s.ack-1, true
 		}
+		t.received = uint64(s.ack - f.irs - 1)
 	}
 	repeated := t.ack == s.ack && t.window == s.window && len(s.payload) == 0
 	t.next, t.right, t.window = later(t.next, end), later(t.right, right), s.window
 	if !before(s.ack, t.ack) {
+		t.received += uint64(s.ack - t.ack)
 		t.ack = s.ack
+		f.runs.dropStale(t.received)
 		if _, echo, ok := timestamps(s.options); ok && (echo != t.timestamp || t.stamped.IsZero()) {
 			t.timestamp, t.stamped = echo, time.Now()
 		}
@@ -146,7 +150,7 @@ func (f *flow) showFrom(taken uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hasIRS {
-		f.runs.on, f.runs.base = true, f.irs+1+uint32(taken)
+		f.runs.on, f.runs.base = true, taken
 	}
 }
 

@@ -342,6 +342,38 @@ func TestRunsAreJoined(t *testing.T) {
 	}
 }
 
+// TestRunOfLongAgo: a run is not early for a reader that has read it, however far the reader is ahead.
+func TestRunOfLongAgo(t *testing.T) {
+	for _, off := range []uint64{500, 1<<31 + 400, 1<<31 + 600, 3 << 30, 1<<32 + 400, 1<<32 + 500} {
+		w := newWire(t)
+		w.tap.inbound(w.segment(500, make([]byte, 100)))
+		if n, at := w.flow.takeRun(make([]byte, 100), off); n > 0 {
+			t.Errorf("the reader has read %d bytes, and is shown those at 500 at %d", off, at)
+		}
+	}
+}
+
+// TestRunsOfLongStream: after more bytes than there are sequence numbers, a run still has its place in
+// the stream. The tap drops a run when TCP has acknowledged what is in front of it, whether the reader
+// looks at the runs or not.
+func TestRunsOfLongStream(t *testing.T) {
+	w := newWire(t)
+	p := make([]byte, 100)
+	var acked uint64
+	for range 9 {
+		w.tap.inbound(w.segment(int(int32(acked+500)), p))
+		if n, at := w.flow.takeRun(p, acked); n != 100 || at != acked+500 {
+			t.Errorf("takeRun = %d, %d, want 100, %d", n, at, acked+500)
+		}
+		w.tap.inbound(w.segment(int(int32(acked+700)), p))
+		acked += 1<<30 - 12345
+		w.outbound(ourISN+1, peerISN+1+uint32(acked), 10, nil)
+		if ranges, runs, bytes := w.flow.held(); ranges+runs+bytes != 0 {
+			t.Errorf("%d ranges and %d runs of %d bytes are held", ranges, runs, bytes)
+		}
+	}
+}
+
 // TestGapIsTCPs: if TCP acknowledges the same byte again, TCP misses it, though the tap has seen it
 // pass: its checksum may have been wrong.
 func TestGapIsTCPs(t *testing.T) {
