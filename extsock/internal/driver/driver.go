@@ -205,6 +205,11 @@ func New(cfg Config) *Driver {
 	if cfg.NoEarlyPlacement {
 		d.rx.mpa.IgnoreEarly()
 	}
+	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.RxMarkers || !a.CRC {
+		if s, ok := cfg.Stream.(interface{ ShowEarly(show bool) }); ok { // a run that mpa skips costs a copy and a wake-up
+			s.ShowEarly(false)
+		}
+	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
 	d.tx.token.init()
 	d.tx.mpa, d.tx.sendRest = *mpa.NewSender(cfg.Agreement), d.sendRest
