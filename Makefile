@@ -93,7 +93,7 @@ models:
 conformance:
 	$(GO) run ./conformance/requirements/count
 	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/...
-	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=10m ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
+	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=25m ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
 
 mutations:
 	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations
