@@ -96,12 +96,17 @@ func newUserNet(t testing.TB, stack usertcp.Config, cfg badlink.Config) *userNet
 type resetsOf struct {
 	badlink.Device
 
-	mu   sync.Mutex
-	fins map[string]uint8 // by connection: 1 if the kernel's FIN has passed, 2 if the Stack's, or both
-	// before counts the RSTs of connections that the two ends had not both closed in order. late
-	// counts the others: if a copy of a segment comes when its connection has ended, TCP answers it
-	// with a RST (RFC 9293 §3.10.7.1), and nobody takes notice of that.
-	before, late int
+	mu sync.Mutex
+	// fins says of each connection whose FIN has passed: 1 the kernel's, 2 the Stack's, 3 both.
+	// +checklocks:mu
+	fins map[string]uint8
+	// before counts the RSTs of connections that the two ends had not both closed in order.
+	// +checklocks:mu
+	before int
+	// late counts the other RSTs. If a copy of a segment comes when its connection has ended, TCP
+	// answers it with a RST (RFC 9293 §3.10.7.1), and nobody takes notice of that.
+	// +checklocks:mu
+	late int
 }
 
 func (d *resetsOf) Read(p []byte) (n int, err error) {
