@@ -207,18 +207,22 @@ func (r *run) matchOptions(s *segment, list string) error {
 	return nil
 }
 
-// silence sends a byte that TCP has had, which TCP answers at once with an ACK (RFC 9293 §3.10.7.4).
-// There must be nothing else before this answer.
+// fence returns a segment that ends before the window, which TCP answers at once with an ACK (RFC 9293
+// §3.10.7.4). It ends a byte before TCP's last ACK, too: Linux answers a segment that ends there with
+// the next one that it sends anyway.
+func (r *run) fence() *segment { return r.plain(".", r.acked-2, r.una, 1) }
+
+// silence sends a fence. There must be nothing else before the answer.
 func (r *run) silence(args []string) error {
-	if err := r.send(r.plain(".", r.acked-1, r.una, 1)); err != nil {
+	if err := r.send(r.fence()); err != nil {
 		return err
 	}
 	return r.out([]string{".", "*(0)", "ack", strconv.Itoa(int(r.acked))})
 }
 
-// settle sends a byte that TCP has had, too, and ignores everything before the answer.
+// settle sends a fence, and ignores everything before the answer.
 func (r *run) settle([]string) error {
-	if err := r.send(r.plain(".", r.acked-1, r.una, 1)); err != nil {
+	if err := r.send(r.fence()); err != nil {
 		return err
 	}
 	return r.eventually([]string{".", "*(0)", "ack", strconv.Itoa(int(r.acked))})
