@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"testing"
 
 	"github.com/rddp/rddp/toe/tun"
@@ -27,6 +28,24 @@ const (
 // newTUNNet makes a net. Without the privilege to make a namespace the test is skipped.
 func newTUNNet(t testing.TB, mtu int) *tunNet {
 	t.Helper()
+	host := newHost(t)
+	return &tunNet{userStack(t, newTUN(t, host, mtu, tunKernel), tunUser+"/24"), host}
+}
+
+// tunStacks makes two TCPs in user space, each with a TUN device. The kernel forwards packets between
+// the devices.
+func tunStacks(t testing.TB, mtu int) (a, b *usertcp.Stack) {
+	t.Helper()
+	router := newHost(t)
+	if err := router.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) }); err != nil {
+		t.Fatal(err)
+	}
+	return userStack(t, newTUN(t, router, mtu, "10.6.0.1"), "10.6.0.2/24"), userStack(t, newTUN(t, router, mtu, "10.7.0.1"), "10.7.0.2/24")
+}
+
+// newHost makes a network namespace.
+func newHost(t testing.TB) *tun.Namespace {
+	t.Helper()
 	host, err := tun.NewNamespace()
 	if errors.As(err, new(*tun.PrivilegeError)) {
 		t.Skip(err)
@@ -34,12 +53,18 @@ func newTUNNet(t testing.TB, mtu int) *tunNet {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { host.Close() })
-	own := []netip.Prefix{netip.MustParsePrefix(tunKernel + "/24")}
+	return host
+}
+
+// newTUN opens a TUN device where the kernel has the given address.
+func newTUN(t testing.TB, host *tun.Namespace, mtu int, kernel string) *tun.Device {
+	t.Helper()
+	own := []netip.Prefix{netip.MustParsePrefix(kernel + "/24")}
 	d, err := tun.Open(tun.Config{Namespace: host, Addresses: own, MTU: mtu, QueueLen: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &tunNet{userStack(t, d, tunUser+"/24"), host}
+	return d
 }
 
 // connect makes a connection from the TCP in user space to the kernel's.
@@ -63,8 +88,8 @@ func (n *tunNet) connect(t testing.TB) (user, kernel net.Conn) {
 	return user, kernel
 }
 
-// BenchmarkUserTCPOverTUN is BenchmarkUserTCP between a TCP in user space and the kernel's, over a TUN
-// device, in both directions. Only the TCP in user space can place early.
+// BenchmarkUserTCPOverTUN is BenchmarkUserTCP over TUN devices: between a TCP in user space and the
+// kernel's, in both directions, and between two TCPs in user space. Only these can place early.
 func BenchmarkUserTCPOverTUN(b *testing.B) {
 	for _, mtu := range []int{1500, 9000, usertcp.MaxMTU} {
 		b.Run(fmt.Sprintf("to the kernel, MTU %d", mtu), func(b *testing.B) {
@@ -78,6 +103,10 @@ func BenchmarkUserTCPOverTUN(b *testing.B) {
 					to, from = n.connect(b)
 					return from, to
 				})
+			})
+			b.Run(fmt.Sprintf("in user space, MTU %d, early placement %t", mtu, early), func(b *testing.B) {
+				x, y := tunStacks(b, mtu)
+				compareWithPlain(b, early, early, func() (from, to net.Conn) { return userConnect(b, x, y) })
 			})
 		}
 	}
