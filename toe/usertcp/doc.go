@@ -41,7 +41,17 @@
 // sequence number, the ACK and the timestamp. A segment that passes becomes a part of TCP's stream,
 // and MPA's CRC then ends the stream: random bytes are placed nowhere.
 //
+// # Segments behind a gap
+//
+// gVisor keeps segments behind a gap until their memory is three quarters of the receive buffer, and a
+// segment of one byte takes hundreds of bytes. The tap lets through no segment that would leave more
+// than 256 gaps: the peer sends it again.
+//
 // # Limits
+//
+// gVisor's TCP rarely stands still after a loss: it waits for an acknowledgement, and has not set the
+// timer after which it would send again. It goes on when the program writes something. That befell 3
+// of 20,000 connections over links that lost up to 4 % of the packets and reordered up to 25 %.
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
 // slice where the send buffer, the peer's window or the congestion window ends.
