@@ -70,6 +70,29 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 	}
 }
 
+// Segments in order to memory in which as many as may be have been placed early, a byte each with a
+// byte between.
+func BenchmarkPlaceAroundEarly(b *testing.B) {
+	p := newPair(b)
+	r := p.register(make([]byte, 2*maxEarly), RemoteWrite)
+	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
+	for i := range uint64(maxEarly) {
+		early := TaggedHeader{STag: r.STag(), TO: r.TO() + 2*i}.AppendTo(nil)
+		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
+			b.Fatal("not placed early")
+		}
+	}
+	ulpdu := append(h.AppendTo(nil), make([]byte, 2*maxEarly)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.r.Place(p.off, ulpdu)
+		p.off += fpduLen(ulpdu)
+		if !p.r.Deliver(p.off) {
+			b.Fatal(p.r.Err())
+		}
+	}
+}
+
 // Segments in order while as many as may be have been placed early.
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)

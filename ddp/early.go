@@ -42,6 +42,38 @@ func untaggedSpan(h UntaggedHeader, n uint64) span {
 
 func (a span) overlaps(b span) bool { return a.buffer == b.buffer && a.from < b.to && b.from < a.to }
 
+// earlySpans are the spans of the segments placed early: sorted, and none overlaps another. So a peer
+// that writes to the same memory again and again, early and in order, costs no more than the pieces
+// that it cuts.
+type earlySpans []span
+
+// search returns the index of the first span that ends behind the beginning of s, or the index at
+// which s would be inserted if it overlaps none.
+func (e earlySpans) search(s span) int {
+	i, _ := slices.BinarySearchFunc(e, s, func(e, s span) int {
+		if c := cmp.Compare(e.buffer, s.buffer); c != 0 {
+			return c
+		}
+		if e.to <= s.from {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+func (e earlySpans) overlap(s span) bool {
+	i := e.search(s)
+	return i < len(e) && e[i].overlaps(s)
+}
+
+func (e *earlySpans) add(s span) { *e = slices.Insert(*e, e.search(s), s) }
+
+func (e *earlySpans) remove(s span) {
+	i := e.search(s)
+	*e = slices.Delete(*e, i, i+1)
+}
+
 // TryPlace places the payload of the segment at stream offset off before its turn, as a hint, and
 // reports whether it did. If TryPlace returns true, the segment is remembered and must not be given
 // to Place. If TryPlace returns false, nothing has changed, and the segment must come again in
@@ -75,6 +107,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	e := earlySegment{off: off, length: len(ulpdu), span: where}
 	copy(e.header[:], ulpdu)
 	r.early = slices.Insert(r.early, i, e)
+	r.earlySpans.add(where)
 	return true
 }
 
@@ -93,7 +126,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it
 	where = region.span(h.TO, uint64(len(payload)))
-	if r.overlapsEarly(where) {
+	if r.earlySpans.overlap(where) {
 		return where, false
 	}
 	region.put(mem, payload)
@@ -113,7 +146,7 @@ func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
 	m := &r.untagged[QNSend]
 	ahead := h.MSN - m.MSN // messages, modulo 2^32
 	placedAlready := ahead == 0 && h.MO < m.Len
-	if placedAlready || r.overlapsEarly(where) {
+	if placedAlready || r.earlySpans.overlap(where) {
 		return where, false
 	}
 	if m.isBound {
@@ -143,15 +176,6 @@ func (r *Receiver) isEarly(msn uint32) bool {
 	return false
 }
 
-func (r *Receiver) overlapsEarly(where span) bool {
-	for i := range r.early {
-		if r.early[i].span.overlaps(where) {
-			return true
-		}
-	}
-	return false
-}
-
 // placeEarly processes the segments placed early whose turn has come: those below stream offset
 // end.
 func (r *Receiver) placeEarly(end uint64) {
@@ -161,6 +185,7 @@ func (r *Receiver) placeEarly(end uint64) {
 	n := 0
 	for ; n < len(r.early) && r.early[n].off < end; n++ {
 		e := &r.early[n]
+		r.earlySpans.remove(e.span)
 		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
@@ -170,21 +195,21 @@ func (r *Receiver) placeEarly(end uint64) {
 // putAround copies payload to mem, which is the part at of r's memory. It leaves out bytes that
 // later segments of the stream have already written: the last segment counts, as it would if all
 // had arrived in order.
-func (r *Region) putAround(mem, payload []byte, at span, later []earlySegment) {
-	for i := range later {
-		e := later[i].span
-		if !e.overlaps(at) {
-			continue
-		}
+func (r *Region) putAround(mem, payload []byte, at span, later earlySpans) {
+	if len(later) > 0 {
+		later = later[later.search(at):]
+	}
+	for ; len(later) > 0 && later[0].overlaps(at); later = later[1:] {
+		e := later[0]
 		if e.from > at.from {
 			n := e.from - at.from
-			r.putAround(mem[:n], payload[:n], span{at.buffer, at.from, e.from}, later[i+1:])
+			r.put(mem[:n], payload[:n])
 		}
-		if e.to < at.to {
-			n := e.to - at.from
-			r.putAround(mem[n:], payload[n:], span{at.buffer, e.to, at.to}, later[i+1:])
+		if e.to >= at.to {
+			return
 		}
-		return
+		n := e.to - at.from
+		mem, payload, at.from = mem[n:], payload[n:], e.to
 	}
 	r.put(mem, payload)
 }

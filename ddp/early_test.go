@@ -346,11 +346,14 @@ func TestPutAround(t *testing.T) {
 		const size = 40
 		mem, want, payload := make([]byte, size), make([]byte, size), bytes.Repeat([]byte{1}, size)
 		copy(want, payload)
-		var later []earlySegment
+		var later earlySpans
 		for range rapid.IntRange(0, 6).Draw(t, "later") {
 			from := rapid.IntRange(0, size+10).Draw(t, "from")
 			s := span{buffer: uint64(rapid.IntRange(7, 8).Draw(t, "buffer")), from: uint64(from), to: uint64(from + rapid.IntRange(1, 15).Draw(t, "n"))}
-			later = append(later, earlySegment{span: s})
+			if later.overlap(s) {
+				continue
+			}
+			later.add(s)
 			for i := from; s.buffer == 7 && i < min(size, int(s.to)); i++ {
 				want[i] = 0
 			}

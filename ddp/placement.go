@@ -77,7 +77,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 		return err
 	}
 	if s.payload != nil && mem != nil {
-		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.early)
+		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)
 	}
 	region.mu.RUnlock() // +checklocksforce: hold has locked it
 	return nil

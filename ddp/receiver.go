@@ -50,11 +50,13 @@ type Receiver struct {
 
 	config ReceiverConfig
 
-	next   uint64         // the segments below this stream offset have been checked
-	early  []earlySegment // placed before their turn; their offsets rise and are at least next
-	ready  deliveries
-	failed failure
-	err    error // failed.err, once all messages before the failure are delivered
+	next  uint64         // the segments below this stream offset have been checked
+	early []earlySegment // placed before their turn; their offsets rise and are at least next
+	// earlySpans are the spans of early.
+	earlySpans earlySpans
+	ready      deliveries
+	failed     failure
+	err        error // failed.err, once all messages before the failure are delivered
 
 	untagged [numQueues]untaggedMessage // QNSend, the busiest one, is the first
 	tagged   taggedMessage
