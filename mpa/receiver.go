@@ -103,7 +103,7 @@ func (r *Receiver) Fill(off uint64, n int) {
 	}
 	end := r.off + uint64(r.w-r.r)
 	if off > end {
-		if r.UsesEarly() && r.form == FormFPDU && off-end <= maxWindow {
+		if r.markers && r.crc && !r.noEarly && r.form == FormFPDU && off-end <= maxWindow {
 			r.early.begin(r.buf[r.w:r.w+n], off)
 		}
 		return
@@ -120,10 +120,6 @@ func (r *Receiver) Fill(off uint64, n int) {
 
 // IgnoreEarly makes Fill skip early runs.
 func (r *Receiver) IgnoreEarly() { r.noEarly = true }
-
-// UsesEarly reports whether Fill uses early runs: both Markers and CRC are on, and IgnoreEarly has
-// not been called.
-func (r *Receiver) UsesEarly() bool { return r.markers && r.crc && !r.noEarly }
 
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
