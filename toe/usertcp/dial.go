@@ -99,7 +99,12 @@ func (s *Stack) begin(c *Stream) error {
 		return systemError(err)
 	}
 	c.id = tuple{local: addrPort(local), remote: addrPort(remote)}
-	c.flow = s.tap.attach(c)
+	f := s.tap.flow(c.id)
+	if _, err := c.ep.GetRemoteAddress(); err != nil { // f may be the flow of another connection
+		c.ep.Abort()
+		return systemError(err)
+	}
+	c.flow = s.tap.attach(c, f)
 	c.ep.SocketOptions().SetDelayOption(false)
 	if s.cfg.KeepAlive >= 0 {
 		c.ep.SocketOptions().SetKeepAlive(true)

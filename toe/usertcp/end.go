@@ -60,7 +60,7 @@ func (c *Stream) markClosed() bool {
 // leave ends what the Stream has with the endpoint's events and with the tap.
 func (c *Stream) leave() {
 	c.queue.EventUnregister(&c.entry)
-	c.stack.tap.detach(c.id, c.flow)
+	c.stack.tap.detach(c.flow)
 }
 
 const (

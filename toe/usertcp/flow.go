@@ -9,22 +9,31 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A flow is what the tap knows of one connection. The tap's lock guards the fields of the
-// handshake. Once a Stream is attached they do not change any more, with one exception: the first
-// segment after our SYN says which number our TCP has acknowledged.
+// A flow is what the tap knows of one connection. A flow is never used for another connection.
 type flow struct {
-	attached bool   // a Stream has been made
-	active   bool   // we have sent the first SYN
-	iss      uint32 // our initial sequence number
-	irs      uint32 // the peer's initial sequence number, which our TCP has acknowledged
-	hasIRS   bool
-	peer     header.TCPSynOptions // of the peer's SYN; MSS is 0 if they are not known
-	scale    int                  // of our window, as in our SYN; -1 if it had none
-
-	emss   atomic.Int32 // 0 until a Stream is attached; never grows after that
-	stream *Stream      // nil until a Stream is attached
+	id       tuple
+	attached bool         // a Stream has been made; the tap's lock guards it
+	emss     atomic.Int32 // 0 until a Stream is attached; never grows after that
+	stream   *Stream      // nil until a Stream is attached; runs come after that
 
 	mu locks.Mutex[locks.Flow]
+
+	// The handshake. Once a Stream is attached it does not change any more, with one exception: if we
+	// have sent the first SYN, the first segment after it says which number our TCP has acknowledged.
+
+	// +checklocks:mu
+	active bool // we have sent the first SYN
+	// +checklocks:mu
+	iss uint32 // our initial sequence number
+	// +checklocks:mu
+	irs uint32 // the peer's initial sequence number, which our TCP has acknowledged
+	// +checklocks:mu
+	hasIRS bool
+	// +checklocks:mu
+	peer header.TCPSynOptions // of the peer's SYN; MSS is 0 if they are not known
+	// +checklocks:mu
+	scale int // of our window, as in our SYN; -1 if it had none
+
 	// +checklocks:mu
 	sent sentState
 	// +checklocks:mu
@@ -61,6 +70,8 @@ const (
 // SACK blocks as there can be, so a segment never shrinks because something is missing in the other
 // direction. "The sender MUST reduce the TCP data length to account for any IP or TCP options that
 // it is including in the packets that it sends." (RFC 6691 §2)
+//
+// +checklocks:f.mu
 func (f *flow) emssOf(room int) int {
 	options := 0
 	if f.peer.TS {
@@ -75,6 +86,8 @@ func (f *flow) emssOf(room int) int {
 
 // scales returns the shifts of our window and of the peer's. Both are 0 unless both SYNs had the
 // option (RFC 7323 §2.2).
+//
+// +checklocks:f.mu
 func (f *flow) scales() (ours, peers int) {
 	if f.scale < 0 || f.peer.WS < 0 {
 		return 0, 0
@@ -82,14 +95,59 @@ func (f *flow) scales() (ours, peers int) {
 	return f.scale, f.peer.WS
 }
 
-// answers learns from our SYN-ACK. The caller holds the tap's lock.
-func (f *flow) answers(s *segment) {
+// isOf reports whether our SYN or SYN-ACK s belongs to the flow's connection.
+func (f *flow) isOf(s *segment) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.sent.known && f.iss == s.seq { // it is sent again
+	if !s.isACK() || !f.hasIRS { // our SYN again, or both ends open the connection at once
+		return f.active && f.iss == s.seq
+	}
+	return f.iss == s.seq && f.irs == s.ack-1
+}
+
+// isAnswered learns the options of a SYN-ACK that acknowledges ack. The first one counts.
+func (f *flow) isAnswered(ack uint32, options header.TCPSynOptions) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.active && ack == f.iss+1 && f.peer.MSS == 0 {
+		f.peer = options
+	}
+}
+
+// begins learns from our SYN or SYN-ACK. peer is the options of the SYN that it answers, or the zero
+// value if they are not known.
+func (f *flow) begins(s *segment, peer header.TCPSynOptions) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.iss = s.seq
+	f.scale = header.ParseSynOptions(s.options, s.isACK()).WS
+	if !s.isACK() {
+		f.active = true
 		return
 	}
-	f.iss = s.seq
+	f.irs, f.hasIRS = s.ack-1, true
+	if f.peer.MSS == 0 {
+		f.peer = peer
+	}
+	f.answersLocked(s)
+}
+
+// attach makes c the Stream of the connection. The path takes at most room bytes of TCP header and
+// payload.
+func (f *flow) attach(c *Stream, room int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stream = c
+	f.emss.Store(int32(f.emssOf(room)))
+}
+
+// answersLocked learns from our SYN-ACK.
+//
+// +checklocks:f.mu
+func (f *flow) answersLocked(s *segment) {
+	if f.sent.known { // it is sent again
+		return
+	}
 	f.sent = sentState{answered: true, next: s.seq + 1, una: s.seq + 1, oldest: s.seq + 1, ack: s.ack, right: s.ack + uint32(s.window)}
 	if _, echo, ok := timestamps(s.options); ok {
 		f.sent.timestamp, f.sent.stamped = echo, time.Now()

@@ -45,7 +45,7 @@ func newHandshake(t testing.TB, scale byte) *wire {
 	w.tap.outbound(w.packet(w.ours, w.peers, header.TCPFlagSyn|header.TCPFlagAck, ourISN, peerISN+1, ourWindow, syn, nil))
 	c := &Stream{id: tuple{w.ours, w.peers}}
 	c.readable.L = &c.mu
-	w.flow = w.tap.attach(c)
+	w.flow = w.tap.attach(c, w.tap.flow(c.id))
 	return w
 }
 
@@ -104,11 +104,12 @@ func (f *flow) held() (ranges, runs, bytes int) {
 	return len(f.seen.ranges), len(f.runs.list), f.runs.bytes
 }
 
-// held returns how many flows the tap knows, and how many entries its list of young ones has.
-func (t *tap) held() (flows, young int) {
+// held returns how many flows the tap knows, and how many entries its lists of young ones and of SYNs
+// have.
+func (t *tap) held() (flows, young, syns int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.flows), len(t.young)
+	return len(t.flows), len(t.young), len(t.syns)
 }
 
 // TestJudge shows segments behind a gap to the tap, one of them wrong in one way.
@@ -447,16 +448,17 @@ func TestRunsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSYNFlood: the tap knows at most maxHandshakes connections without a Stream, and does not
-// forget those that have one.
+// TestSYNFlood: of connections whose SYN our TCP has answered, the tap knows at most maxHandshakes
+// without a Stream. It does not forget those that have one.
 func TestSYNFlood(t *testing.T) {
 	w := newWire(t)
 	for n := range 3 * maxHandshakes {
 		src := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}), 1)
 		w.tap.inbound(w.packet(src, w.ours, header.TCPFlagSyn, 1, 0, 1, nil, nil))
+		w.tap.outbound(w.packet(w.ours, src, header.TCPFlagSyn|header.TCPFlagAck, 1, 2, 1, nil, nil))
 	}
-	if flows, young := w.tap.held(); flows > maxHandshakes+1 || young > maxHandshakes {
-		t.Errorf("%d flows, %d young", flows, young)
+	if flows, young, syns := w.tap.held(); flows > maxHandshakes+1 || young > maxHandshakes || syns > maxHandshakes {
+		t.Errorf("%d flows, %d young, %d SYNs", flows, young, syns)
 	}
 	if w.tap.flow(tuple{w.ours, w.peers}) != w.flow {
 		t.Error("the connection with a Stream is forgotten")
@@ -509,7 +511,7 @@ func FuzzTap(f *testing.F) {
 			w.tap.inbound(w.segment(500, make([]byte, 100)))
 		}
 		_, runs, _ := w.flow.held()
-		if flows, _ := w.tap.held(); runs > 4 || flows > 3 {
+		if flows, _, _ := w.tap.held(); runs > 4 || flows > 3 {
 			t.Errorf("%d runs, %d flows", runs, flows)
 		}
 	})

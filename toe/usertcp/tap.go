@@ -7,8 +7,15 @@ import (
 )
 
 // maxHandshakes is the maximum number of connections that the tap knows of and that no Stream has
-// been made for. If there are more, it forgets the oldest: a SYN flood costs memory for so many.
+// been made for, and of SYNs that TCP has not answered. If there are more, the tap forgets the oldest:
+// a SYN flood costs memory for so many. SYNs that TCP does not answer make it forget no connection.
 const maxHandshakes = 4096
+
+// A synID names a SYN of a peer.
+type synID struct {
+	tuple
+	seq uint32
+}
 
 // A tap sees every packet between a Link and IP, in both directions and before TCP does. It knows
 // what TCP does not tell: the initial sequence numbers, and the options that the peer has sent. It
@@ -19,15 +26,24 @@ type tap struct {
 
 	mu locks.RWMutex[locks.Tap]
 	// +checklocks:mu
-	flows map[tuple]*flow
+	flows map[tuple]*flow // of the latest connection between two ports
 	// +checklocks:mu
-	young []tuple // flows without a Stream, oldest first; some may have got one, or be gone
+	streams map[*flow]struct{} // the flows of Streams that are not closed
+	// +checklocks:mu
+	young []*flow // flows without a Stream, oldest first; some may have got one, or be gone
+	// +checklocks:mu
+	syns map[synID]header.TCPSynOptions // SYNs that TCP has not answered
+	// +checklocks:mu
+	recent []synID // those SYNs, oldest first; some may have been answered
 	// +checklocks:mu
 	closed EarlyStats // of the Streams that are closed
 }
 
 func newTap(mtu int, early bool) *tap {
-	return &tap{mtu: mtu, early: early, flows: make(map[tuple]*flow)}
+	return &tap{
+		mtu: mtu, early: early,
+		flows: make(map[tuple]*flow), streams: make(map[*flow]struct{}), syns: make(map[synID]header.TCPSynOptions),
+	}
 }
 
 // inbound looks at a packet that arrives, before IP gets it. It returns false if IP must not get the
@@ -67,93 +83,102 @@ func (t *tap) flow(id tuple) *flow {
 	return t.flows[id]
 }
 
-// inboundSYN learns the peer's options. It ignores a SYN for a connection that has a Stream, and a
-// SYN-ACK that does not acknowledge our SYN or is not the first one.
+// inboundSYN learns the options of a SYN-ACK that acknowledges our SYN. A SYN waits: only what our TCP
+// answers counts.
 func (t *tap) inboundSYN(id tuple, s *segment) {
 	if !s.sumIsValid() {
 		return
 	}
+	options := header.ParseSynOptions(s.options, s.isACK())
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.flows[id]
-	switch {
-	case f != nil && f.attached:
-	case s.isACK():
-		if f != nil && f.active && s.ack == f.iss+1 && f.peer.MSS == 0 {
-			f.peer = header.ParseSynOptions(s.options, true)
-		}
-	default:
-		if f == nil || !f.active {
-			f = t.addLocked(id)
-		}
-		f.peer = header.ParseSynOptions(s.options, false)
+	if !s.isACK() {
+		t.rememberLocked(synID{id, s.seq}, options)
+	} else if f := t.flows[id]; f != nil && !f.attached {
+		f.isAnswered(s.ack, options)
 	}
 }
 
-// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN. Only what
-// our TCP acknowledges counts as the peer's initial sequence number: the SYN that came last may be
-// another one.
+// rememberLocked remembers the options of a SYN, and forgets the oldest if there are too many. If the
+// same SYN comes again, the first one counts, because TCP takes no options from the second one.
+//
+// +checklocks:t.mu
+func (t *tap) rememberLocked(id synID, options header.TCPSynOptions) {
+	if _, exists := t.syns[id]; exists {
+		return
+	}
+	t.syns[id] = options
+	if t.recent = append(t.recent, id); len(t.recent) > maxHandshakes {
+		delete(t.syns, t.recent[0])
+		t.recent = t.recent[1:]
+	}
+}
+
+// outboundSYN learns that we open a connection, or that TCP has accepted the peer's SYN. What TCP
+// acknowledges is the peer's initial sequence number, and says which SYN it was: anybody can send
+// others. A flow with other numbers is that of an older connection, though its Stream may not be
+// closed.
 func (t *tap) outboundSYN(id tuple, s *segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.flows[id]
-	if s.isACK() {
-		if f == nil {
-			f = t.addLocked(id)
-		} else if f.attached {
-			return
-		}
-		f.irs, f.hasIRS = s.ack-1, true
-		f.answers(s)
-	} else if f == nil || f.attached || !f.active || f.iss != s.seq {
+	if f == nil || !f.isOf(s) {
 		f = t.addLocked(id)
-		f.active, f.iss = true, s.seq
 	}
-	f.scale = header.ParseSynOptions(s.options, s.isACK()).WS
+	var peer header.TCPSynOptions
+	if s.isACK() {
+		syn := synID{id, s.ack - 1}
+		peer = t.syns[syn]
+		delete(t.syns, syn)
+	}
+	if !f.attached {
+		f.begins(s, peer)
+	}
 }
 
-// addLocked adds a flow, and forgets the oldest flow without a Stream if there are too many.
+// addLocked adds a flow in place of the one that the connection's addresses had. It forgets the oldest
+// flow without a Stream if there are too many.
 //
 // +checklocks:t.mu
 func (t *tap) addLocked(id tuple) *flow {
-	f := &flow{}
-	if _, exists := t.flows[id]; !exists {
-		t.young = append(t.young, id)
-	}
+	f := &flow{id: id}
 	t.flows[id] = f
-	for len(t.young) > maxHandshakes {
-		if old := t.flows[t.young[0]]; old != nil && !old.attached {
-			delete(t.flows, t.young[0])
+	if t.young = append(t.young, f); len(t.young) > maxHandshakes {
+		if old := t.young[0]; !old.attached && t.flows[old.id] == old {
+			delete(t.flows, old.id)
 		}
+		t.young[0] = nil
 		t.young = t.young[1:]
 	}
 	return f
 }
 
-// attach makes c the Stream of its connection, whose handshake is over, and returns the flow.
-func (t *tap) attach(c *Stream) *flow {
-	id := c.id
+// attach makes c the Stream of its connection, whose handshake is over, and returns the flow. f is the
+// flow that was found while the connection was established, so it is not that of a later one. If it is
+// nil or another Stream's, c gets a flow that knows nothing of the handshake.
+func (t *tap) attach(c *Stream, f *flow) *flow {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.flows[id]
-	if f == nil {
-		f = t.addLocked(id)
+	if f == nil || f.attached {
+		f = t.addLocked(c.id)
 	}
-	f.attached, f.stream = true, c
-	f.emss.Store(int32(f.emssOf(t.mtu - ipHeaderLen(id.local.Addr().Is4()))))
+	f.attached = true
+	t.streams[f] = struct{}{}
+	f.attach(c, t.mtu-ipHeaderLen(c.id.local.Addr().Is4()))
 	f.show(t.early)
 	return f
 }
 
-// detach forgets a connection.
-func (t *tap) detach(id tuple, f *flow) {
+// detach forgets the flow of a Stream that is closed.
+func (t *tap) detach(f *flow) {
 	f.stop()
 	stats := f.earlyStats()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed.add(&stats)
-	if t.flows[id] == f {
-		delete(t.flows, id)
+	delete(t.streams, f)
+	if t.flows[f.id] == f {
+		delete(t.flows, f.id)
 	}
 }
 
@@ -162,11 +187,9 @@ func (t *tap) earlyStats() EarlyStats {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	sum := t.closed
-	for _, f := range t.flows {
-		if f.attached {
-			stats := f.earlyStats()
-			sum.add(&stats)
-		}
+	for f := range t.streams {
+		stats := f.earlyStats()
+		sum.add(&stats)
 	}
 	return sum
 }
