@@ -1,6 +1,7 @@
 package extsock_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
@@ -168,4 +170,42 @@ func TestFPDUsFollowPathMTU(t *testing.T) {
 	}
 	write() // what is under way is cut
 	check("on the narrow path")
+}
+
+// TestUnusedEarlyRuns: over a path that loses packets, a connection that cannot use early runs, or may
+// not, has TCP keep none for it.
+func TestUnusedEarlyRuns(t *testing.T) {
+	for _, test := range []struct {
+		desc string
+		cfg  extsock.Config
+		used bool
+	}{
+		{"used", extsock.Config{}, true},
+		{"NoEarlyPlacement", extsock.Config{NoEarlyPlacement: true}, false},
+		{"NoEarlyPlacement, with Markers", extsock.Config{NoEarlyPlacement: true, Markers: true}, false},
+		{"no CRC", extsock.Config{NoCRC: true}, false},
+		{"no Markers", extsock.Config{NoCapabilities: true}, false},
+	} {
+		t.Run(test.desc, func(t *testing.T) {
+			x, y := usertcp.Pipe(1500)
+			from := userStack(t, prototest.NewLossy(x, 1, 0.02, 0.01, 0.10), "10.7.0.1/24")
+			to := userStack(t, y, "10.7.0.2/24")
+			a, b := userConnect(t, from, to)
+			s := side{cfg: test.cfg}
+			ci, cr := switched(t, a, b, s, s)
+			data := pattern(1<<20, 1)
+			memory := make([]byte, len(data))
+			target := register(t, cr, memory, ddp.RemoteWrite|ddp.RemoteRead).Handle()
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: data, Remote: target})
+			got := make([]byte, len(data))
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: got, Remote: target})
+			if !bytes.Equal(got, data) {
+				t.Error("the data has changed")
+			}
+			stats := b.(*usertcp.Stream).EarlyStats()
+			if placed := cr.Stats().EarlyFPDUs; test.used != (placed > 0) || test.used != (stats != usertcp.EarlyStats{}) {
+				t.Errorf("%d FPDUs were placed early; EarlyStats = %+v", placed, stats)
+			}
+		})
+	}
 }

@@ -148,7 +148,8 @@ type Capabilities struct {
 	// Pending: Pending counts every byte that has arrived.
 	Pending bool
 
-	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed.
+	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed. If the Stream
+	// has a method ShowEarly(bool), the stack calls it with false if it uses none.
 	EarlyRuns bool
 
 	// Aligns: TryWriteBatch ends a TCP segment only where a slice ends, as far as there is room in

@@ -202,7 +202,7 @@ func (f *flow) outbound(s *segment) {
 	f.seen.acknowledged(s.ack, repeated)
 }
 
-// showFrom makes the tap show early runs from now on. taken is the number of bytes that the program
+// showFrom makes the tap show early runs from now on, unless they are switched off. taken is the number of bytes that the program
 // has read before stream offset 0.
 func (f *flow) showFrom(taken uint64) {
 	f.mu.Lock()

@@ -185,9 +185,7 @@ func (c *Stream) endOfStream() error {
 func (c *Stream) ReadSegment(l toe.Lender, _ time.Duration) (n int, off uint64, err error) {
 	if !c.begun {
 		c.begun = true
-		if c.stack.tap.early {
-			c.flow.showFrom(c.taken.Load())
-		}
+		c.flow.showFrom(c.taken.Load())
 	}
 	for {
 		seen, err := c.mayRead()
@@ -232,7 +230,8 @@ func (c *Stream) earlyArrived() {
 }
 
 // ShowEarly switches early runs off for this connection, or on again if the Stack shows them. It
-// takes effect with the next ReadSegment; the Capabilities do not change.
+// takes effect with the next ReadSegment; the Capabilities do not change. Package extsock switches
+// them off for a connection without Markers or CRCs, or with Config.NoEarlyPlacement.
 func (c *Stream) ShowEarly(show bool) { c.flow.show(show && c.stack.tap.early) }
 
 // EarlyStats returns what became of the segments of this connection that arrived behind a gap.

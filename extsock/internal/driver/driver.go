@@ -193,6 +193,10 @@ var (
 	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
 )
 
+// An earlyShower is a Stream that can do without its early runs. The method is not one of
+// toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.
+type earlyShower interface{ ShowEarly(show bool) }
+
 // New joins the layers of a connection as startup has agreed. Start and Receive must be called
 // next.
 func New(cfg Config) *Driver {
@@ -202,11 +206,9 @@ func New(cfg Config) *Driver {
 		recheck: make(chan struct{}, 1),
 		rx:      rx{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
 	}
-	if cfg.NoEarlyPlacement {
+	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()
-	}
-	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.RxMarkers || !a.CRC {
-		if s, ok := cfg.Stream.(interface{ ShowEarly(show bool) }); ok { // a run that mpa skips costs a copy and a wake-up
+		if s, ok := cfg.Stream.(earlyShower); ok {
 			s.ShowEarly(false)
 		}
 	}
