@@ -35,9 +35,10 @@ type Stream interface {
 	// backend that declares EarlyRuns may also show a run early, as a hint: off is then beyond that
 	// number, and the same bytes come again in order.
 	//
-	// n is 0 exactly when err is not nil or l lends no memory, unless an engine is engaged; off is
-	// then the next in-order offset. The error is io.EOF at the peer's FIN, and again in every later call. ReadSegment
-	// obeys the read deadline.
+	// n is 0 if err is not nil or if l lends no memory, and off is then the next in-order offset.
+	// Otherwise n is 0 only if an engine is engaged (see Engage), and off says nothing. The error
+	// is io.EOF at the peer's FIN, and again in every later call. ReadSegment obeys the read
+	// deadline.
 	//
 	// For at most patience, ReadSegment may look for bytes again and again before it waits: a
 	// goroutine that does not sleep need not be woken, which is the larger part of a short round
@@ -148,8 +149,8 @@ type Capabilities struct {
 	// Pending: Pending counts every byte that has arrived.
 	Pending bool
 
-	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed. If the Stream
-	// has a method ShowEarly(bool), the stack calls it with false if it uses none.
+	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed. If the
+	// Stream has a method ShowEarly(bool), the stack calls it with false if it uses none.
 	EarlyRuns bool
 
 	// Aligns: TryWriteBatch ends a TCP segment only where a slice ends, as far as there is room in

@@ -18,8 +18,9 @@
 // then ReadSegment shows its payload early. TCP's own stream stays the truth, and the same bytes
 // come again in order. The tap checks the checksum, the window, the ACK (RFC 5961) and the
 // timestamp (RFC 7323) of such a segment. What it keeps, and its work per packet, are bounded
-// whatever the peer sends. Config.NoEarlyRuns switches early runs off, and so does Stream.ShowEarly
-// for one connection. [EarlyStats] counts what was shown, and what was not and why.
+// whatever the peer sends: see Memory. Config.NoEarlyRuns switches early runs off, and so does
+// Stream.ShowEarly for one connection. [EarlyStats] counts what was shown, and what was not and
+// why.
 //
 // # EMSS
 //
@@ -43,15 +44,26 @@
 //
 // # Segments behind a gap
 //
-// gVisor keeps segments behind a gap until their memory is three quarters of the receive buffer, and a
-// segment of one byte takes hundreds of bytes. The tap lets through no segment that would leave more
-// than 256 gaps: the peer sends it again.
+// gVisor keeps segments behind a gap until their memory is three quarters of the receive buffer,
+// and a segment of one byte takes hundreds of bytes. The tap lets through no segment that would
+// leave more than 256 gaps: the peer sends it again.
+//
+// # Memory
+//
+// A connection has TCP's two buffers, of at most 8 MiB each: see [Config]. It also has the early
+// runs that ReadSegment has not shown: at most 256, of 512 KiB together. They wait while the gap is
+// open and the program does not read, because TCP has acknowledged nothing behind the gap. All this
+// is the memory of this process, and SetMemoryLimit of package extsock does not count it, as it
+// does not count the buffers of a kernel's TCP. A program with many connections to peers that it
+// does not trust bounds their number. The Stack also remembers up to 4,096 handshakes without a
+// Stream, and 4,096 SYNs.
 //
 // # Limits
 //
-// gVisor's TCP rarely stands still after a loss: it waits for an acknowledgement, and has not set the
-// timer after which it would send again. It goes on when the program writes something. That befell 3
-// of 20,000 connections over links that lost up to 4 % of the packets and reordered up to 25 %.
+// gVisor's TCP rarely stands still after a loss: it waits for an acknowledgement, and has not set
+// the timer after which it would send again. It goes on when the program writes something. That
+// befell 3 of 20,000 connections over links that lost up to 4 % of the packets and reordered up to
+// 25 %.
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
 // slice where the send buffer, the peer's window or the congestion window ends.

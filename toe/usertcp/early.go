@@ -23,8 +23,9 @@ type EarlyStats struct {
 	// Runs and Bytes are what ReadSegment has shown early.
 	Runs, Bytes uint64
 
-	// The other fields count segments that it has not shown, by reason. TCP gets them all the same,
-	// except those with a bad ACK or timestamp, and those that would leave too many gaps.
+	// The other fields count segments that it has not shown, or not whole, by reason. TCP gets them
+	// all the same, except those with a bad ACK or timestamp, and those that would leave too many
+	// gaps.
 
 	Short     uint64 // too short for an FPDU
 	Again     uint64 // all its bytes had been seen behind the gap before
@@ -33,7 +34,10 @@ type EarlyStats struct {
 	Timestamp uint64 // its timestamp is missing or older than the last one (RFC 7323 §5)
 	Checksum  uint64 // its checksum is wrong
 	Full      uint64 // too much waits for ReadSegment, or the gaps are too many
-	Stale     uint64 // the gap had closed before ReadSegment was called, or the rest did not fit its memory
+
+	// Stale counts runs whose gap had closed before ReadSegment showed them, and runs that were
+	// shown without their end, because the memory was too short. The latter count in Runs, too.
+	Stale uint64
 }
 
 // add adds the counts of s.
@@ -61,9 +65,9 @@ type runs struct {
 	stats EarlyStats
 }
 
-// A run is the payload of one segment. Its position is the number of the peer's bytes before it, from
-// the first one: sequence numbers come again after 4 GiB, and a reader that always finds bytes in
-// order does not look at the runs for longer than that.
+// A run is the payload of one segment. Its position is the number of the peer's bytes before it,
+// from the first one: sequence numbers come again after 4 GiB, and a reader that always finds bytes
+// in order does not look at the runs for longer than that.
 type run struct {
 	position uint64
 	payload  *packet

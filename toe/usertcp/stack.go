@@ -44,8 +44,10 @@ type Config struct {
 	Addresses []netip.Prefix
 
 	// SendBuffer and ReceiveBuffer are the sizes in bytes that the two buffers of a connection
-	// begin with. TCP may enlarge them up to 8 MiB. Zero means 1 MiB. The ReceiveBuffer decides the
-	// window scale, and so it bounds the window.
+	// begin with. Zero means 1 MiB. They bound neither the memory of a connection nor its window:
+	// TCP enlarges the buffers up to 8 MiB each, the receive buffer while the program reads
+	// quickly, and does not make them smaller again. The window is at most half of the present
+	// receive buffer.
 	SendBuffer, ReceiveBuffer int
 
 	// KeepAlive is the idle time before the first keep-alive probe, and the time between probes. A
