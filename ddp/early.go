@@ -42,9 +42,9 @@ func untaggedSpan(h UntaggedHeader, n uint64) span {
 
 func (a span) overlaps(b span) bool { return a.buffer == b.buffer && a.from < b.to && b.from < a.to }
 
-// earlySpans are the spans of the segments placed early: sorted, and none overlaps another. So a peer
-// that writes to the same memory again and again, early and in order, costs no more than the pieces
-// that it cuts.
+// earlySpans are the spans of the segments placed early: sorted, and none overlaps another. So a
+// peer that writes to the same memory again and again, early and in order, costs no more than the
+// pieces that it cuts.
 type earlySpans []span
 
 // search returns the index of the first span that ends behind the beginning of s, or the index at

@@ -43,9 +43,9 @@ type ReceiverConfig struct {
 // delivers the messages that ended before it. Then Err returns the error, and the Receiver drops
 // all later segments.
 type Receiver struct {
-	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream has
-	// come since: their payload was not copied again. A segment's turn comes when Place gets a later
-	// segment, or Deliver an edge behind it. Only the Receiver changes it.
+	// SavedCopies is the number of segments that TryPlace has placed and whose turn in the stream
+	// has come since: their payload was not copied again. A segment's turn comes when Place gets a
+	// later segment, or Deliver an edge behind it. Only the Receiver changes it.
 	SavedCopies uint64
 
 	config ReceiverConfig
@@ -99,10 +99,10 @@ func NewReceiver(c ReceiverConfig) *Receiver {
 
 // Destination returns the memory where Place will put the payload of a tagged ULPDU, as far as that
 // is known now, or nil. It is for a caller that wants the CPU to fetch that memory in advance. The
-// caller must neither read nor write it, because it may belong to somebody else already. Destination
-// changes nothing, and the ULPDU need not be verified: a wrong one has the destination that its
-// header names, or none. The goroutine that uses the Receiver calls Destination. It returns nil for
-// a Region with ReadLater, whose data do not go through the cache.
+// caller must neither read nor write it, because it may belong to somebody else already.
+// Destination changes nothing, and the ULPDU need not be verified: a wrong one has the destination
+// that its header names, or none. The goroutine that uses the Receiver calls Destination. It
+// returns nil for a Region with ReadLater, whose data do not go through the cache.
 func (r *Receiver) Destination(ulpdu []byte) []byte {
 	if !IsTagged(ulpdu) {
 		return nil
@@ -255,7 +255,8 @@ func (r *Receiver) fetchBuffer(d *delivery) bool {
 }
 
 // Message returns the message that Deliver has delivered. It is valid until the next call of
-// Deliver, Place or TryPlace. Its Buffer belongs to the caller from now on, unless the payload came in the Message.
+// Deliver, Place or TryPlace. Its Buffer belongs to the caller from now on, unless the payload came
+// in the Message.
 func (r *Receiver) Message() *Message { return &r.ready.delivered.message }
 
 // Err returns the [*Error] that has ended the stream, or nil. It returns the error only after

@@ -201,8 +201,8 @@ func (a *attempt) require(ctx context.Context, c *Conn) (*Conn, error) {
 	return nil, c.opError("dial", err)
 }
 
-// agreed remembers what a connection in DDP mode shows of the peer, and forgets what it disproves. cfg
-// is that of the connection. That a peer refused Markers counts if it then agreed in the same
+// agreed remembers what a connection in DDP mode shows of the peer, and forgets what it disproves.
+// cfg is that of the connection. That a peer refused Markers counts if it then agreed in the same
 // revision: otherwise it may have refused the revision.
 func (a *attempt) agreed(cfg *Config, known startup.Record) {
 	learned := startup.Record{

@@ -174,7 +174,8 @@ func foreignAnswer(s toe.Stream, request mpa.Frame, reject bool, private []byte)
 	}
 }
 
-// TestDialRemembersRefusedMarkers: a Dialer asks a peer that has refused Markers no more, for a while.
+// TestDialRemembersRefusedMarkers: a Dialer asks a peer that has refused Markers no more, for a
+// while.
 func TestDialRemembersRefusedMarkers(t *testing.T) {
 	type dial struct {
 		wait    time.Duration // before it

@@ -44,15 +44,15 @@ type Stats struct {
 	EarlyFPDUs, EarlyOctets uint64
 	// SavedCopies is the number of FPDUs whose payload was in place when their turn in the stream
 	// came, because it had been placed early or by an engine. Their bytes were not verified and
-	// copied then. If no engine places payload, the difference between EarlyFPDUs and SavedCopies is
-	// the number of FPDUs that have been placed early and whose gap is open.
+	// copied then. If no engine places payload, the difference between EarlyFPDUs and SavedCopies
+	// is the number of FPDUs that have been placed early and whose gap is open.
 	SavedCopies uint64
 	// BufferedOctets is the number of bytes that TCP has shown early and that were not placed then,
-	// with all headers, pads, CRCs and markers. They waited in TCP's buffer until the gap before them
-	// had closed. An FPDU is not placed if the run that TCP shows does not contain all of it, if no
-	// marker leads to it, if its CRC is wrong, if its buffer is not posted yet, or if 256 FPDUs have
-	// been placed already. Without early placement all bytes that TCP shows early count. A byte that
-	// TCP shows early twice counts each time.
+	// with all headers, pads, CRCs and markers. They waited in TCP's buffer until the gap before
+	// them had closed. An FPDU is not placed if the run that TCP shows does not contain all of it,
+	// if no marker leads to it, if its CRC is wrong, if its buffer is not posted yet, or if 256
+	// FPDUs have been placed already. Without early placement all bytes that TCP shows early count.
+	// A byte that TCP shows early twice counts each time.
 	BufferedOctets uint64
 	// EngineFPDUs is the number of FPDUs whose payload an offload engine has placed.
 	EngineFPDUs uint64

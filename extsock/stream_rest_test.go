@@ -62,8 +62,8 @@ func TestShortReadsOfLongMessages(t *testing.T) {
 	}
 }
 
-// TestRestOfAMessage: what a Read leaves of a message in the receive buffer is there for a Read that
-// comes late, or is closed away.
+// TestRestOfAMessage: what a Read leaves of a message in the receive buffer is there for a Read
+// that comes late, or is closed away.
 func TestRestOfAMessage(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T, ci, cr *extsock.Conn, rest []byte){
 		"late": func(t *testing.T, ci, cr *extsock.Conn, rest []byte) {
@@ -115,8 +115,8 @@ func TestRestOfAMessage(t *testing.T) {
 	}
 }
 
-// TestCloseAfterAPause: a message that has waited in a pause, and then stayed until Reads have taken
-// all of it, is no unread data. The peer gets the answer, and no reset.
+// TestCloseAfterAPause: a message that has waited in a pause, and then stayed until Reads have
+// taken all of it, is no unread data. The peer gets the answer, and no reset.
 func TestCloseAfterAPause(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := side{cfg: extsock.Config{Crossover: -1}}

@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkUserTCP compares RDMA Writes of 64 KiB, with CRC, with plain bytes over the same TCP in
-// user space. Each round moves the same number of bytes in both ways. The ratio is the median of all
-// rounds.
+// user space. Each round moves the same number of bytes in both ways. The ratio is the median of
+// all rounds.
 func BenchmarkUserTCP(b *testing.B) {
 	for _, mtu := range []int{1500, 9000, usertcp.MaxMTU} {
 		for _, early := range []bool{true, false} {

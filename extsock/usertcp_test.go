@@ -130,8 +130,8 @@ func (c *segmentCounter) Write(p []byte) (int, error) {
 	return c.Link.Write(p)
 }
 
-// TestFPDUsFollowPathMTU makes the path narrower while a connection with Markers is in use. After that
-// each FPDU fits a segment again.
+// TestFPDUsFollowPathMTU makes the path narrower while a connection with Markers is in use. After
+// that each FPDU fits a segment again.
 //
 // MPA-5044-4.5-3, MPA-5044-4.5-6
 func TestFPDUsFollowPathMTU(t *testing.T) {
@@ -172,8 +172,8 @@ func TestFPDUsFollowPathMTU(t *testing.T) {
 	check("on the narrow path")
 }
 
-// TestUnusedEarlyRuns: over a path that loses packets, a connection that cannot use early runs, or may
-// not, has TCP keep none for it.
+// TestUnusedEarlyRuns: over a path that loses packets, a connection that cannot use early runs, or
+// may not, has TCP keep none for it.
 func TestUnusedEarlyRuns(t *testing.T) {
 	for _, test := range []struct {
 		desc string

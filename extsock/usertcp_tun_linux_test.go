@@ -32,8 +32,8 @@ func newTUNNet(t testing.TB, mtu int) *tunNet {
 	return &tunNet{userStack(t, newTUN(t, host, mtu, tunKernel), tunUser+"/24"), host}
 }
 
-// tunStacks makes two TCPs in user space, each with a TUN device. The kernel forwards packets between
-// the devices.
+// tunStacks makes two TCPs in user space, each with a TUN device. The kernel forwards packets
+// between the devices.
 func tunStacks(t testing.TB, mtu int) (a, b *usertcp.Stack) {
 	t.Helper()
 	router := newHost(t)

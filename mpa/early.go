@@ -5,8 +5,8 @@ import "slices"
 // maxShown is the maximum number of FPDUs that can be shown before their turn.
 const maxShown = 256
 
-// maxWindow is the length in bytes that no TCP window reaches (RFC 7323 §2.3). A run that is farther
-// away is none of the peer's present bytes, whatever its Markers and CRCs say.
+// maxWindow is the length in bytes that no TCP window reaches (RFC 7323 §2.3). A run that is
+// farther away is none of the peer's present bytes, whatever its Markers and CRCs say.
 const maxWindow = 1 << 30
 
 // early holds what a Receiver knows of the bytes after a gap. It holds the run that the Receiver is
@@ -64,10 +64,10 @@ func (e *early) skip(n int) {
 	e.off += uint64(n)
 }
 
-// remember records that the FPDU at s, which is at the front of the run, is shown, and advances past
-// it. remember returns false if it can't record the FPDU, because maxShown FPDUs are recorded or
-// because one of them overlaps this one. The recorded one remains: if the same byte arrives twice,
-// the first valid one counts.
+// remember records that the FPDU at s, which is at the front of the run, is shown, and advances
+// past it. remember returns false if it can't record the FPDU, because maxShown FPDUs are recorded
+// or because one of them overlaps this one. The recorded one remains: if the same byte arrives
+// twice, the first valid one counts.
 func (e *early) remember(s span) bool {
 	i, _ := e.search(s.start)
 	if len(e.shown) == maxShown || i > 0 && e.shown[i-1].end > s.start || i < len(e.shown) && e.shown[i].start < s.end {

@@ -137,8 +137,8 @@ func TestFirstValidOctetWins(t *testing.T) {
 	}
 }
 
-// TestAnotherFPDUInItsPlace checks that the direction ends where the stream has another valid FPDU than
-// the one that was shown early, and that a damaged copy in order does no harm.
+// TestAnotherFPDUInItsPlace checks that the direction ends where the stream has another valid FPDU
+// than the one that was shown early, and that a damaged copy in order does no harm.
 func TestAnotherFPDUInItsPlace(t *testing.T) {
 	ulpdus := ofLengths(600, 600, 600, 600)
 	stream, begins := refStream(ulpdus, true, true)
@@ -245,9 +245,9 @@ func TestBadHintsAreDropped(t *testing.T) {
 	}
 }
 
-// TestEarlyRunOfAnotherWindow checks that the Receiver ignores a run that begins more than 1 GiB after
-// what has arrived in order. A TCP that has lost count, by a multiple of 2^32, would show old FPDUs
-// there with good Markers and CRCs.
+// TestEarlyRunOfAnotherWindow checks that the Receiver ignores a run that begins more than 1 GiB
+// after what has arrived in order. A TCP that has lost count, by a multiple of 2^32, would show old
+// FPDUs there with good Markers and CRCs.
 func TestEarlyRunOfAnotherWindow(t *testing.T) {
 	stream, begins := refStream(worked(), true, true)
 	for _, tt := range []struct {

@@ -33,8 +33,8 @@ func appendTo(s *Sender, b *Batch, ulpdus [][]byte) {
 	}
 }
 
-// inForm returns the FPDUs of ulpdus, which begin at stream offset pos, in form f, and the offset in
-// the result at which each of them ends.
+// inForm returns the FPDUs of ulpdus, which begin at stream offset pos, in form f, and the offset
+// in the result at which each of them ends.
 func inForm(f Form, ulpdus [][]byte, pos int, crc, markers bool) (all []byte, ends []int) {
 	for _, u := range ulpdus {
 		switch f {
@@ -143,8 +143,8 @@ func TestRevertRefusesForeignOffsets(t *testing.T) {
 	}
 }
 
-// TestRevertOfAnEmptyBatch: the engine has sent everything, and the Batch has been in use elsewhere,
-// further on in a stream.
+// TestRevertOfAnEmptyBatch: the engine has sent everything, and the Batch has been in use
+// elsewhere, further on in a stream.
 func TestRevertOfAnEmptyBatch(t *testing.T) {
 	b, far := NewBatch(MinBuffer), NewSender(Agreement{CRC: true})
 	for range 3 {

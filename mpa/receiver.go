@@ -124,7 +124,8 @@ func (r *Receiver) IgnoreEarly() { r.noEarly = true }
 // Arrived returns the bytes that have arrived in order and that Next has not passed. The first byte
 // of b begins an FPDU. The first whole bytes of b are complete FPDUs, judged by their lengths
 // alone; Arrived verifies nothing. Called after each Fill, Arrived shows which FPDUs that Fill has
-// completed. In FormULPDU there are none. b is valid until the next call of Next, Free or SetBuffer.
+// completed. In FormULPDU there are none. b is valid until the next call of Next, Free or
+// SetBuffer.
 func (r *Receiver) Arrived() (b []byte, whole int) {
 	b = r.buf[r.r:r.w]
 	if r.form == FormULPDU {

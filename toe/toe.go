@@ -99,14 +99,15 @@ type Stream interface {
 	// A run from ReadSegment then holds whole FPDUs in that form, with verified CRCs, and the CRC
 	// field if the form has one. off is the stream offset at which the first of them begins, in
 	// TCP's bytes. With OffloadPlacement, n may also be 0 without an error: the Placer has placed
-	// something. An FPDU that was placed does not arrive. The memory that the Lender lends must have
-	// room for the longest FPDU, of 65535 octets of ULPDU.
+	// something. An FPDU that was placed does not arrive. The memory that the Lender lends must
+	// have room for the longest FPDU, of 65535 octets of ULPDU.
 	//
-	// When the engine stops, each direction goes on from where it is. TryWriteBatch returns n and an
-	// *EngineError, and gets whole FPDUs from then on, beginning at EngineError.Taken. ReadSegment
-	// returns an *EngineError, and TCP's bytes from then on, beginning with the first FPDU that has
-	// neither been shown nor placed with all FPDUs before it. FPDUs beyond it that were placed
-	// arrive again. An engine that can't verify an FPDU stops, and leaves the judgment to the stack.
+	// When the engine stops, each direction goes on from where it is. TryWriteBatch returns n and
+	// an *EngineError, and gets whole FPDUs from then on, beginning at EngineError.Taken.
+	// ReadSegment returns an *EngineError, and TCP's bytes from then on, beginning with the first
+	// FPDU that has neither been shown nor placed with all FPDUs before it. FPDUs beyond it that
+	// were placed arrive again. An engine that can't verify an FPDU stops, and leaves the judgment
+	// to the stack.
 	Engage(Engagement) error
 
 	// Disengage stops the engine: the next TryWriteBatch returns an *EngineError, and so does

@@ -1,5 +1,5 @@
-// Early measures what early placement brings over a link that delays and loses packets. `make early`
-// runs it, and docs/early.md has the outcome.
+// Early measures what early placement brings over a link that delays and loses packets. `make
+// early` runs it, and docs/early.md has the outcome.
 //
 // # How it measures
 //

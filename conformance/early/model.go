@@ -6,9 +6,9 @@ import "math"
 // Appendix B, and one for the constant K, which the RFC leaves open.
 
 // bufferSizeTCP returns the bytes that a TCP receiver needs under worst-case conditions:
-// "BufferSizeTCP = K * bandwidth [octets/second] * Delay [seconds]. Where bandwidth is the end-to-end
-// bandwidth of the connection, delay is the round-trip delay of the connection, and K is an
-// implementation-dependent constant." (RFC 5044 §B.2)
+// "BufferSizeTCP = K * bandwidth [octets/second] * Delay [seconds]. Where bandwidth is the
+// end-to-end bandwidth of the connection, delay is the round-trip delay of the connection, and K is
+// an implementation-dependent constant." (RFC 5044 §B.2)
 func bufferSizeTCP(k, bandwidth, delay float64) float64 { return k * bandwidth * delay }
 
 // bufferSizeNAF returns the bytes that a receiver of FPDUs needs if FPDUs are not aligned to
@@ -30,12 +30,12 @@ type fullLink struct {
 	perRTT int
 }
 
-// gap returns the share of time in which there is a gap with segments behind it, and the mean number
-// of these segments in that time.
+// gap returns the share of time in which there is a gap with segments behind it, and the mean
+// number of these segments in that time.
 //
 // A segment that is a slots old, counted from when it would arrive, is missing with the probability
-// q(a) = loss^(⌊a/perRTT⌋+1), whatever became of the others. It waits if it is there and an older one
-// is missing. There is no gap if the newest j are missing and all others are there, for any j.
+// q(a) = loss^(⌊a/perRTT⌋+1), whatever became of the others. It waits if it is there and an older
+// one is missing. There is no gap if the newest j are missing and all others are there, for any j.
 func (l fullLink) gap() (open, segments float64) {
 	const negligible = 1e-15
 	var missing []float64 // by age

@@ -7,8 +7,8 @@ import (
 )
 
 // TestAppendixB: "For example, a 1 GB/sec link with 10,000 connections and an EMSS of 1500 B would
-// require 15 MB of memory." (RFC 5044 §B.2) With aligned FPDUs, "An FPDU Aligned receiver may require
-// memory in the range of ~100s of KB", however many connections there are.
+// require 15 MB of memory." (RFC 5044 §B.2) With aligned FPDUs, "An FPDU Aligned receiver may
+// require memory in the range of ~100s of KB", however many connections there are.
 func TestAppendixB(t *testing.T) {
 	if got := bufferSizeNAF(1, 0, 1500, 10_000); got != 15e6 {
 		t.Errorf("BufferSizeNAF = %v, want 15 MB", got)
@@ -86,8 +86,8 @@ func share(waiting []int) (open, segments float64) {
 	return float64(gaps) / float64(len(waiting)), float64(sum) / float64(gaps)
 }
 
-// TestFullLinkLimits: a single loss lets on the average half of a round trip's segments wait, so K is
-// a half where losses are rare. Without loss there is no gap.
+// TestFullLinkLimits: a single loss lets on the average half of a round trip's segments wait, so K
+// is a half where losses are rare. Without loss there is no gap.
 func TestFullLinkLimits(t *testing.T) {
 	if k := (fullLink{1e-9, 1000}).k(1); math.Abs(k-0.5) > 0.001 {
 		t.Errorf("K is %v where losses are rare, want 0.5", k)

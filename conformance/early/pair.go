@@ -54,7 +54,8 @@ func (p *pair) start(ctx context.Context) error {
 	return nil
 }
 
-// write posts Writes for the time d, but at least so many, and waits until their payload is in place.
+// write posts Writes for the time d, but at least so many, and waits until their payload is in
+// place.
 func (p *pair) write(ctx context.Context, d time.Duration, least int) error {
 	source := make([]byte, depth*writeSize)
 	writes := 0

@@ -21,8 +21,8 @@ type fpdu struct {
 	done   bool // the payload is in place, since the time placed
 }
 
-// A record has the FPDUs that the sender has given to TCP, in stream order. The Streams of both ends
-// share it.
+// A record has the FPDUs that the sender has given to TCP, in stream order. The Streams of both
+// ends share it.
 type record struct {
 	begin  time.Time
 	memory []byte        // the Region; only the goroutine that places may read it until done is closed

@@ -61,8 +61,8 @@ func (s *sendingStream) parse(p []byte) {
 	}
 }
 
-// A receivingStream is the receiver's Stream. The connection has processed a run when it asks for the
-// next one.
+// A receivingStream is the receiver's Stream. The connection has processed a run when it asks for
+// the next one.
 type receivingStream struct {
 	toe.Stream
 	record *record

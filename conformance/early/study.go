@@ -103,8 +103,8 @@ func (p *point) k() float64 { return p.fullLink().k(p.connections) }
 // the link's delay.
 func (p *point) roundTrip() float64 { return (p.without.delay() + p.network.delay).Seconds() }
 
-// bandwidthDelay returns BufferSizeTCP with K = 1, for the round trip and the rate of all connections
-// that were measured.
+// bandwidthDelay returns BufferSizeTCP with K = 1, for the round trip and the rate of all
+// connections that were measured.
 func (p *point) bandwidthDelay() float64 { return bufferSizeTCP(1, p.without.rate(), p.roundTrip()) }
 
 // nonAligned returns BufferSizeNAF with K1 = K2 = 1, and aligned returns BufferSizeAF with K2 = 1.

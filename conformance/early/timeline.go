@@ -13,8 +13,9 @@ type arrival struct {
 	span
 }
 
-// A result is what trials have found in their windows, and the maximum values in slow start. The bytes
-// of all connections of a trial count together. Results of trials of the same kind can be added.
+// A result is what trials have found in their windows, and the maximum values in slow start. The
+// bytes of all connections of a trial count together. Results of trials of the same kind can be
+// added.
 type result struct {
 	elapsed time.Duration
 	bytes   uint64        // of the stream
@@ -168,8 +169,8 @@ func (t *timeline) time(a arrival, added []span) {
 	}
 }
 
-// place adds an FPDU that is in place now. If all bytes before it have arrived, it does not wait for
-// a gap.
+// place adds an FPDU that is in place now. If all bytes before it have arrived, it does not wait
+// for a gap.
 func (t *timeline) place(f span) {
 	if f.from < t.edge() {
 		return

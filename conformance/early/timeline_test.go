@@ -70,7 +70,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestWindow leaves out what is not in the window, and keeps the maximum values of slow start apart.
+// TestWindow leaves out what is not in the window, and keeps the maximum values of slow start
+// apart.
 func TestWindow(t *testing.T) {
 	arrivals := []arrival{
 		{0, 9 * ms, span{0, 100}}, {ms, 9 * ms, span{200, 500}}, {7 * ms, 9 * ms, span{100, 200}},

@@ -170,9 +170,9 @@ func each(n int, f func(i int) error) error {
 	return first
 }
 
-// outcome returns what the trial has found. The window begins after the first quarter of the time, in
-// which slow start is over and its losses are repaired. It ends when the first connection has posted
-// its last Write.
+// outcome returns what the trial has found. The window begins after the first quarter of the time,
+// in which slow start is over and its losses are repaired. It ends when the first connection has
+// posted its last Write.
 func (t trial) outcome(pairs []*pair, wire *wire) (o outcome) {
 	begin := pairs[len(pairs)-1].begun
 	w := window{begin + t.time/4, pairs[0].ended}

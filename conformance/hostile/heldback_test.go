@@ -69,9 +69,9 @@ func (p *poisoner) hint(next uint64) (run []byte, off uint64) {
 	return run, off
 }
 
-// TestGarbageShownEarly: runs of garbage come early, unaligned, and overlap what comes in order. Each
-// FPDU in them fails its check. That costs nothing: all data arrive, and the stream survives, in
-// 1,000 seeds; without the tag conformance in 10.
+// TestGarbageShownEarly: runs of garbage come early, unaligned, and overlap what comes in order.
+// Each FPDU in them fails its check. That costs nothing: all data arrive, and the stream survives,
+// in 1,000 seeds; without the tag conformance in 10.
 func TestGarbageShownEarly(t *testing.T) {
 	var garbage, placed atomic.Uint64
 	seeds := testmode.Cases(1000)
@@ -120,10 +120,10 @@ func wantRounds(t *testing.T, data, sink, stream []byte, length int) {
 	}
 }
 
-// TestGarbageHeldByTCP: garbage comes behind a gap, with valid checksums, before or after the data at
-// its place. TCP queues it, and what TCP then gives out in order is its truth. Where garbage is a
-// part of that truth, an FPDU fails its check, unless it was verified when it came early: then the
-// bytes that came first and were valid count. In no case is a byte of garbage placed.
+// TestGarbageHeldByTCP: garbage comes behind a gap, with valid checksums, before or after the data
+// at its place. TCP queues it, and what TCP then gives out in order is its truth. Where garbage is
+// a part of that truth, an FPDU fails its check, unless it was verified when it came early: then
+// the bytes that came first and were valid count. In no case is a byte of garbage placed.
 func TestGarbageHeldByTCP(t *testing.T) {
 	for _, tt := range []struct {
 		desc     string
@@ -164,8 +164,8 @@ func TestGarbageHeldByTCP(t *testing.T) {
 	}
 }
 
-// heldGarbage sends an RDMA Write of eight segments and then a byte. It holds the segments back, and
-// sends what order makes of them, and then the first one.
+// heldGarbage sends an RDMA Write of eight segments and then a byte. It holds the segments back,
+// and sends what order makes of them, and then the first one.
 func heldGarbage(t *testing.T, early, survives bool, order func(segments [][]byte) (packets [][]byte)) {
 	const segments, length = 8, 900
 	x, y := usertcp.Pipe(1500)
@@ -193,8 +193,8 @@ func heldGarbage(t *testing.T, early, survives bool, order func(segments [][]byt
 	}
 	link.inject(held[0])
 	link.release()
-	// Garbage in place of a ULPDU_Length may announce an FPDU of 64 KiB, which must be complete before
-	// its CRC can fail.
+	// Garbage in place of a ULPDU_Length may announce an FPDU of 64 KiB, which must be complete
+	// before its CRC can fail.
 	more, err := ci.Register(make([]byte, 128<<10), ddp.RemoteWrite)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkSegments measures the CPU time of one segment in the whole stack, from the link to the
-// driver: of segments in order, and of those with which a peer attacks the queue of segments behind a
-// gap. Each round measures all of them. The ratios are to segments of the same length in order.
+// driver: of segments in order, and of those with which a peer attacks the queue of segments behind
+// a gap. Each round measures all of them. The ratios are to segments of the same length in order.
 func BenchmarkSegments(b *testing.B) {
 	for _, early := range []bool{true, false} {
 		b.Run(fmt.Sprintf("early runs %t", early), func(b *testing.B) {

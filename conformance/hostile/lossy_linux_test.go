@@ -21,8 +21,8 @@ import (
 
 const lossySessions = 80
 
-// A lossyNet is two network namespaces, each with the kernel's TCP, and a bad link between their TUN
-// devices.
+// A lossyNet is two network namespaces, each with the kernel's TCP, and a bad link between their
+// TUN devices.
 type lossyNet struct {
 	hosts [2]*tun.Namespace
 	link  *badlink.Joint
@@ -98,8 +98,8 @@ func lossyOctets() int64 {
 }
 
 // TestLossyPath moves 10^9 octets each way at the same time through a path with faults in both
-// directions, as byte streams on one connection and by RDMA Writes on two: the SHA-256 is equal. With
-// -short it is 10^7 octets.
+// directions, as byte streams on one connection and by RDMA Writes on two: the SHA-256 is equal.
+// With -short it is 10^7 octets.
 func TestLossyPath(t *testing.T) {
 	octets := lossyOctets()
 	for which, test := range []struct {

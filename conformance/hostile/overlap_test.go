@@ -212,8 +212,8 @@ func (e *overlapEnd) place(i int, b []byte) error {
 	return nil
 }
 
-// deliver checks the messages that are delivered below edge. Everything in them must have been placed,
-// and no byte may differ from those of a valid FPDU in TCP's stream.
+// deliver checks the messages that are delivered below edge. Everything in them must have been
+// placed, and no byte may differ from those of a valid FPDU in TCP's stream.
 func (e *overlapEnd) deliver(edge uint64) error {
 	for e.ddp.Deliver(edge) {
 		m, want := e.ddp.Message(), &e.messages[e.delivered]
@@ -253,7 +253,8 @@ const (
 	overlapContradicted                // TCP's stream has another valid FPDU than the one placed early
 )
 
-// finish checks the end when TCP's stream is complete: the stream has gone as far as the model says.
+// finish checks the end when TCP's stream is complete: the stream has gone as far as the model
+// says.
 func (e *overlapEnd) finish() (overlapOutcome, error) {
 	outcome, edge := overlapComplete, uint64(len(e.streams[0]))
 	for i, f := range e.fpdus {
@@ -368,8 +369,8 @@ func (c *overlapTCP) arrive(s overlapSegment) error {
 }
 
 // TestOverlapsPlaceFirstValid gives MPA and DDP random sets of overlapping segments with different
-// bytes, early and in order: each byte in memory is the first valid one, a byte that has been placed
-// never changes, and what is delivered has been placed and is what TCP's stream says.
+// bytes, early and in order: each byte in memory is the first valid one, a byte that has been
+// placed never changes, and what is delivered has been placed and is what TCP's stream says.
 func TestOverlapsPlaceFirstValid(t *testing.T) {
 	cases := testmode.Cases(1_000_000)
 	if testmode.Slow() {

@@ -65,8 +65,8 @@ func (p *puppet) segment(off int, payload []byte) []byte {
 	return segmentLike(p.like, p.begin+uint32(off), payload)
 }
 
-// writes returns the FPDUs of RDMA Writes that fill h with data, of length bytes each, and of a Send
-// behind them.
+// writes returns the FPDUs of RDMA Writes that fill h with data, of length bytes each, and of a
+// Send behind them.
 func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte, fpdus []int) {
 	for at := 0; at < len(data); at += length {
 		fpdus = append(fpdus, len(stream))

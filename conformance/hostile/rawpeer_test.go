@@ -101,8 +101,8 @@ func (p *rawPeer) segment(off int, payload []byte) {
 	}
 }
 
-// finish sends a FIN behind the stream of n bytes. The FIN is a segment of its own: gVisor ignores one
-// that comes together with bytes that it has.
+// finish sends a FIN behind the stream of n bytes. The FIN is a segment of its own: gVisor ignores
+// one that comes together with bytes that it has.
 func (p *rawPeer) finish(n int) { p.sendAt(n, tcpACK|tcpFIN, nil) }
 
 func (p *rawPeer) sendAt(off int, flags byte, payload []byte) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// A relay is the end of a link that sends. A test can hold its segments back, make it deaf, and send
-// segments of its own. It knows IPv4.
+// A relay is the end of a link that sends. A test can hold its segments back, make it deaf, and
+// send segments of its own. It knows IPv4.
 type relay struct {
 	usertcp.Link
 

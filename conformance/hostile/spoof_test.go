@@ -18,9 +18,9 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// The tests of this file are the blind attacker of RFC 5961, who sends segments with the addresses and
-// ports of a connection whose packets the attacker does not see. The tests give the attacker what must
-// otherwise be guessed.
+// The tests of this file are the blind attacker of RFC 5961, who sends segments with the addresses
+// and ports of a connection whose packets the attacker does not see. The tests give the attacker
+// what must otherwise be guessed.
 
 // A spoofing is two Stacks, and an attacker on the link from one to the other.
 type spoofing struct {
@@ -127,8 +127,8 @@ func (s *spoofing) connect() *bulkTransfer {
 }
 
 // TestSpoofedSegmentsRefused: a segment in the window whose ACK or timestamp the attacker has not
-// guessed reaches neither TCP nor memory, and the stream goes on. The last attacker guesses all three
-// anew for each segment.
+// guessed reaches neither TCP nor memory, and the stream goes on. The last attacker guesses all
+// three anew for each segment.
 func TestSpoofedSegmentsRefused(t *testing.T) {
 	for _, test := range []struct {
 		desc  string
@@ -178,8 +178,8 @@ func TestSpoofedSegmentsRefused(t *testing.T) {
 }
 
 // TestSpoofedRate measures what spoofed segments that the victim refuses cost the transfer. It
-// alternates between the transfer alone and the transfer under attack. The attacker works on the same
-// CPUs, so the loss contains the attacker's own work too.
+// alternates between the transfer alone and the transfer under attack. The attacker works on the
+// same CPUs, so the loss contains the attacker's own work too.
 func TestSpoofedRate(t *testing.T) {
 	rounds, round := testmode.Count(9, 1), time.Duration(testmode.Count(400, 20))*time.Millisecond
 	rates := []int{1000, 10_000, 100_000}[:testmode.Count(3, 1)]
@@ -218,8 +218,9 @@ func TestSpoofedRate(t *testing.T) {
 	}
 }
 
-// TestSpoofedSegmentsAccepted: the attacker has guessed sequence number, ACK and timestamp. TCP takes
-// such a segment, so it may cost the stream, but no byte is placed and no other stream suffers.
+// TestSpoofedSegmentsAccepted: the attacker has guessed sequence number, ACK and timestamp. TCP
+// takes such a segment, so it may cost the stream, but no byte is placed and no other stream
+// suffers.
 func TestSpoofedSegmentsAccepted(t *testing.T) {
 	streams := testmode.Count(100, 5)
 	if testmode.Slow() {
@@ -266,8 +267,8 @@ func TestSpoofedSegmentsAccepted(t *testing.T) {
 	}
 }
 
-// attack sends segments to a transfer until the stream is lost, but not without limit. If idle is not
-// 0, it sends so many before the transfer begins.
+// attack sends segments to a transfer until the stream is lost, but not without limit. If idle is
+// not 0, it sends so many before the transfer begins.
 func (s *spoofing) attack(c *bulkTransfer, forged bool, idle int) (sent int) {
 	const most = 10_000
 	spoof := func() {
@@ -302,10 +303,10 @@ func (s *spoofing) forge(v *view, seg *rawSegment) {
 	seg.payload = forgeFPDU(uint64(seg.seq-v.base), ulpdu)
 }
 
-// TestSpoofedRunsPlaceNothing gives MPA and DDP early runs that a blind attacker has sent, in between
-// those of the peer. Half of them have random bytes. The others are FPDUs with Markers and a valid CRC
-// that write to a random STag, or to the buffer of a random message. None changes a byte, and none
-// delays the stream.
+// TestSpoofedRunsPlaceNothing gives MPA and DDP early runs that a blind attacker has sent, in
+// between those of the peer. Half of them have random bytes. The others are FPDUs with Markers and
+// a valid CRC that write to a random STag, or to the buffer of a random message. None changes a
+// byte, and none delays the stream.
 func TestSpoofedRunsPlaceNothing(t *testing.T) {
 	count := testmode.Count(10_000_000, 50_000)
 	random := seeded(t)
@@ -357,7 +358,8 @@ func forgeRun(off uint64, random *rand.Rand, payload []byte) []byte {
 	return forgeFPDU(off, ulpdu)
 }
 
-// spoofed gives the end an early run of the attacker, and returns how many FPDUs MPA has shown of it.
+// spoofed gives the end an early run of the attacker, and returns how many FPDUs MPA has shown of
+// it.
 func (e *overlapEnd) spoofed(off uint64, run []byte) (shown int, err error) {
 	e.mpa.Fill(off, copy(e.mpa.Free(), run))
 	for ; e.mpa.Next(); shown++ {

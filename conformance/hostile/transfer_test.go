@@ -268,8 +268,8 @@ func lossyStreams(t *testing.T, connections [][2]*extsock.Conn, octets int64) (s
 	return out.all(), in.all()
 }
 
-// lossyWrites has each host write to memory of the other. Each connection carries Writes one way, so
-// their number is even.
+// lossyWrites has each host write to memory of the other. Each connection carries Writes one way,
+// so their number is even.
 func lossyWrites(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
 	octets /= int64(len(connections) / 2)
 	out, in := newSums(len(connections)/2), newSums(len(connections)/2)

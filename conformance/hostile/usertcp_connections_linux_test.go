@@ -53,12 +53,13 @@ func (x *userNet) dialDDP(ctx context.Context, kernelDials bool, address string,
 	return c, err
 }
 
-// TestUserTCPConnections opens 10^4 connections each way between a TCP in user space and the kernel's,
-// on a perfect path and on one with faults, uses each for an RDMA Write each way and closes it in order.
-// None is reset. It is the second part of attack T8.
+// TestUserTCPConnections opens 10^4 connections each way between a TCP in user space and the
+// kernel's, on a perfect path and on one with faults, uses each for an RDMA Write each way and
+// closes it in order. None is reset. It is the second part of attack T8.
 //
-// The time limits are long because of lost SYNs: gVisor sends them again with their old timestamp, so
-// the first round trip seems to have taken a second or more, and that is in the retransmission timeout.
+// The time limits are long because of lost SYNs: gVisor sends them again with their old timestamp,
+// so the first round trip seems to have taken a second or more, and that is in the retransmission
+// timeout.
 func TestUserTCPConnections(t *testing.T) {
 	for n := range 4 {
 		kernelDials, lossy := n&1 != 0, n>>1 != 0

@@ -40,8 +40,8 @@ func preferBBR(network, address string, c syscall.RawConn) error {
 	return nil
 }
 
-// A userNet is a TCP in user space, a network namespace with the kernel's TCP, and a bad link between
-// the two: from the Stack to the TUN device of the namespace.
+// A userNet is a TCP in user space, a network namespace with the kernel's TCP, and a bad link
+// between the two: from the Stack to the TUN device of the namespace.
 type userNet struct {
 	user   *usertcp.Stack
 	host   *tun.Namespace
@@ -49,8 +49,8 @@ type userNet struct {
 	resets *resetsOf
 }
 
-// newUserNet makes a net. cfg.AB are the faults of packets from the Stack to the kernel. Without the
-// privilege to make a namespace the test is skipped.
+// newUserNet makes a net. cfg.AB are the faults of packets from the Stack to the kernel. Without
+// the privilege to make a namespace the test is skipped.
 func newUserNet(t testing.TB, stack usertcp.Config, cfg badlink.Config) *userNet {
 	t.Helper()
 	x := new(userNet)
@@ -166,8 +166,8 @@ func (x *userNet) wantNoResets(t testing.TB) {
 	}
 }
 
-// pairs listens at the address number which of the kernel or, if kernelDials is set, of the Stack. It
-// returns a function that makes a connection from the other one.
+// pairs listens at the address number which of the kernel or, if kernelDials is set, of the Stack.
+// It returns a function that makes a connection from the other one.
 func (x *userNet) pairs(t testing.TB, kernelDials bool, which int) pairing {
 	t.Helper()
 	accept, address := x.listen(t, kernelDials, which)

@@ -25,8 +25,8 @@ func (l memoryLink) setFaults(t *testing.T, f badlink.Faults) {
 	}
 }
 
-// newMemoryNet makes two TCPs in user space with a bad link in memory between them, and a function that
-// makes a connection.
+// newMemoryNet makes two TCPs in user space with a bad link in memory between them, and a function
+// that makes a connection.
 func newMemoryNet(t *testing.T, cfg badlink.Config, stack usertcp.Config) (link memoryLink, pair pairing) {
 	t.Helper()
 	a, b, err := badlink.Pipe(cfg)
@@ -58,9 +58,9 @@ func newMemoryNet(t *testing.T, cfg badlink.Config, stack usertcp.Config) (link 
 // TestUserTCPInMemory moves 10^9 octets each way at the same time between two TCPs in user space,
 // through a bad link in memory: the SHA-256 is equal. It is attack T1.
 //
-// One connection alone moves 5 MB/s with packets of 1500 octets: its TCP takes losses and late packets
-// for congestion, so its window stays at a few packets, and the link holds a late packet for up to 2 ms
-// if no others come. So there are many connections.
+// One connection alone moves 5 MB/s with packets of 1500 octets: its TCP takes losses and late
+// packets for congestion, so its window stays at a few packets, and the link holds a late packet
+// for up to 2 ms if no others come. So there are many connections.
 func TestUserTCPInMemory(t *testing.T) {
 	octets := int64(testmode.Count(1e9, 1e6))
 	for _, test := range []struct {

@@ -132,8 +132,8 @@ func solicitedResponder(e *end) error {
 }
 
 // TestUserTCPOperations has sessions with every operation between a TCP in user space and the
-// kernel's, each in both roles, over IPv4 and IPv6, with and without Markers, on a perfect path and on
-// one with faults.
+// kernel's, each in both roles, over IPv4 and IPv6, with and without Markers, on a perfect path and
+// on one with faults.
 func TestUserTCPOperations(t *testing.T) {
 	cases := userCases()
 	for _, path := range []struct {
@@ -156,8 +156,8 @@ func TestUserTCPOperations(t *testing.T) {
 	}
 }
 
-// runCases runs all cases at the same time. The connections are made before there are faults, because a
-// SYN that is lost costs a second.
+// runCases runs all cases at the same time. The connections are made before there are faults,
+// because a SYN that is lost costs a second.
 func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]pairing, faults badlink.Faults) {
 	t.Helper()
 	var ends [][2]net.Conn
@@ -185,8 +185,8 @@ func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]pairing,
 	}
 }
 
-// TestUserTCPTerminate: an RDMA Write to an STag that does not exist ends in a Terminate, which says
-// so at both ends.
+// TestUserTCPTerminate: an RDMA Write to an STag that does not exist ends in a Terminate, which
+// says so at both ends.
 func TestUserTCPTerminate(t *testing.T) {
 	x := newUserNet(t, usertcp.Config{}, badlink.Config{})
 	for n := range 4 {
@@ -227,8 +227,8 @@ func TestUserTCPTerminate(t *testing.T) {
 	}
 }
 
-// TestUserTCPEarlyPlacement writes to memory behind a TCP in user space, over a path with faults. With
-// early placement that end places FPDUs early, and the memory is the same as without.
+// TestUserTCPEarlyPlacement writes to memory behind a TCP in user space, over a path with faults.
+// With early placement that end places FPDUs early, and the memory is the same as without.
 func TestUserTCPEarlyPlacement(t *testing.T) {
 	octets := int64(testmode.Count(1e8, 1e6))
 	ways := []int{0, 3, 5, 6} // each value of each of the three with each of another one

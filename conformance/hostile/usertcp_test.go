@@ -73,9 +73,10 @@ func ddpOver(t testing.TB, a, b toe.Stream, i, r extsock.Config) (ci, cr *extsoc
 	return ci, cr
 }
 
-// readThrough reads len(p) bytes from c, over a bad link to peer. gVisor's TCP rarely stands still after a
-// loss: it has not set its timer again, because it counts no segment as outstanding. It goes on when
-// it gets something to send. So both ends send an empty RDMA Write if nothing comes for a long time.
+// readThrough reads len(p) bytes from c, over a bad link to peer. gVisor's TCP rarely stands still
+// after a loss: it has not set its timer again, because it counts no segment as outstanding. It
+// goes on when it gets something to send. So both ends send an empty RDMA Write if nothing comes
+// for a long time.
 func readThrough(t testing.TB, c, peer *extsock.Conn, p []byte) {
 	t.Helper()
 	for nudges := 0; len(p) > 0; {
@@ -103,7 +104,8 @@ type watched struct {
 
 	// early, unless it is nil, gets each run that the Stream shows early.
 	early func(run []byte, off uint64)
-	// hint, unless it is nil, returns a run of the test's own, at an offset beyond next, or nothing.
+	// hint, unless it is nil, returns a run of the test's own, at an offset beyond next, or
+	// nothing.
 	hint func(next uint64) (run []byte, off uint64)
 }
 

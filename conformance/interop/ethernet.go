@@ -11,8 +11,8 @@ import (
 )
 
 // An Ethernet is the wire at the guest's eth0: a device that carries IPv4 packets, such as
-// toe/usertcp and toe/badlink use. It adds and removes the Ethernet headers. To the guest it is a host
-// with the address HostIP, for which it answers ARP requests.
+// toe/usertcp and toe/badlink use. It adds and removes the Ethernet headers. To the guest it is a
+// host with the address HostIP, for which it answers ARP requests.
 type Ethernet struct {
 	conn net.Conn // each write is one frame
 	once sync.Once

@@ -53,8 +53,8 @@ type qemu struct {
 	mu       sync.Mutex
 }
 
-// startQEMU starts QEMU with more environment. It inherits the files, which become its descriptors 3
-// and so on.
+// startQEMU starts QEMU with more environment. It inherits the files, which become its descriptors
+// 3 and so on.
 func startQEMU(files []*os.File, env ...string) (*qemu, error) {
 	dir, err := os.MkdirTemp("", "rddp-guest-")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // userTCP boots a guest of its own and makes a TCP in user space with the address HostIP, on the
-// Ethernet at the guest's eth0. No TCP of the host is between the two, and no address translation. The
-// link between them has no faults yet.
+// Ethernet at the guest's eth0. No TCP of the host is between the two, and no address translation.
+// The link between them has no faults yet.
 func userTCP(t *testing.T) (*Guest, *usertcp.Stack, *badlink.Joint) {
 	t.Helper()
 	g := Boot(t, Config{Ethernet: true})
@@ -47,9 +47,9 @@ func (b *dialsOf) Dial(ctx context.Context, network, address string) (toe.Stream
 	return b.Stack.Dial(ctx, network, address)
 }
 
-// TestUserTCP is this stack over a TCP in user space against siw, which has the TCP of its kernel: every
-// operation that siw has, with siw in both roles and with and without CRC, on a perfect path and on one
-// with faults.
+// TestUserTCP is this stack over a TCP in user space against siw, which has the TCP of its kernel:
+// every operation that siw has, with siw in both roles and with and without CRC, on a perfect path
+// and on one with faults.
 func TestUserTCP(t *testing.T) {
 	g, user, link := userTCP(t)
 	t.Run("siw rejects Markers", func(t *testing.T) { siwRejectsMarkers(t, g, user) })
@@ -80,8 +80,8 @@ func TestUserTCP(t *testing.T) {
 	}
 }
 
-// siwRejectsMarkers: over a TCP that shows early runs, Dial asks for Markers. siw rejects that Request,
-// and Dial tries again without them.
+// siwRejectsMarkers: over a TCP that shows early runs, Dial asks for Markers. siw rejects that
+// Request, and Dial tries again without them.
 func siwRejectsMarkers(t *testing.T, g *Guest, user *usertcp.Stack) {
 	siw := g.Peer(t)
 	siw.Do("listen port=%d", linkPort)

@@ -86,7 +86,7 @@ func TestNoProbesInTimeWait(t *testing.T) {
 	other, another := connect(t, a, b, "tcp", "10.7.0.2:0")
 	defer other.Close()
 	defer another.Close()
-	other.(*usertcp.Stream).SetKeepAlive(false) // a busy machine would not answer nine probes in nine milliseconds
+	other.(*usertcp.Stream).SetKeepAlive(false)                        // a busy machine would not answer nine probes in nine milliseconds
 	if err := toetest.Transfer(other, another, 8<<20, 1); err != nil { // takes many times the millisecond
 		t.Fatal(err)
 	}

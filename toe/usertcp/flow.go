@@ -18,8 +18,9 @@ type flow struct {
 
 	mu locks.Mutex[locks.Flow]
 
-	// The handshake. Once a Stream is attached it does not change any more, with one exception: if we
-	// have sent the first SYN, the first segment after it says which number our TCP has acknowledged.
+	// The handshake. Once a Stream is attached it does not change any more, with one exception: if
+	// we have sent the first SYN, the first segment after it says which number our TCP has
+	// acknowledged.
 
 	// +checklocks:mu
 	active bool // we have sent the first SYN
@@ -114,8 +115,8 @@ func (f *flow) isAnswered(ack uint32, options header.TCPSynOptions) {
 	}
 }
 
-// begins learns from our SYN or SYN-ACK. peer is the options of the SYN that it answers, or the zero
-// value if they are not known.
+// begins learns from our SYN or SYN-ACK. peer is the options of the SYN that it answers, or the
+// zero value if they are not known.
 func (f *flow) begins(s *segment, peer header.TCPSynOptions) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,8 +203,8 @@ func (f *flow) outbound(s *segment) {
 	f.seen.acknowledged(s.ack, repeated)
 }
 
-// showFrom makes the tap show early runs from now on, unless they are switched off. taken is the number of bytes that the program
-// has read before stream offset 0.
+// showFrom makes the tap show early runs from now on, unless they are switched off. taken is the
+// number of bytes that the program has read before stream offset 0.
 func (f *flow) showFrom(taken uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

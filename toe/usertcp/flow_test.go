@@ -49,8 +49,8 @@ func newHandshake(t testing.TB, scale byte) *wire {
 	return w
 }
 
-// TestProbeFirst: the first segment that TCP sends after the handshake is a keep-alive probe, because
-// the peer has been silent. The peer may acknowledge the handshake all the same.
+// TestProbeFirst: the first segment that TCP sends after the handshake is a keep-alive probe,
+// because the peer has been silent. The peer may acknowledge the handshake all the same.
 func TestProbeFirst(t *testing.T) {
 	w := newHandshake(t, 0)
 	w.tap.inbound(w.packet(w.peers, w.ours, header.TCPFlagAck, peerISN+1, ourISN+1, 5000, stamps(10, 77), nil))
@@ -104,8 +104,8 @@ func (f *flow) held() (ranges, runs, bytes int) {
 	return len(f.seen.ranges), len(f.runs.list), f.runs.bytes
 }
 
-// held returns how many flows the tap knows, and how many entries its lists of young ones and of SYNs
-// have.
+// held returns how many flows the tap knows, and how many entries its lists of young ones and of
+// SYNs have.
 func (t *tap) held() (flows, young, syns int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,8 +203,8 @@ func TestTCPsChecks(t *testing.T) {
 }
 
 // TestFirstSegments shows the tap segments of a connection that the peer opens, before our TCP has
-// sent anything but its SYN-ACK. The checks begin with the ACK of the SYN-ACK: until then a wrong ACK
-// must reach TCP, which answers it with a reset.
+// sent anything but its SYN-ACK. The checks begin with the ACK of the SYN-ACK: until then a wrong
+// ACK must reach TCP, which answers it with a reset.
 func TestFirstSegments(t *testing.T) {
 	w := &wire{t: t, tap: newTap(1500, true), ours: netip.MustParseAddrPort("10.0.0.1:7174"), peers: netip.MustParseAddrPort("10.0.0.2:9")}
 	syn := []byte{2, 4, 0x05, 0xb4, 8, 10, 0, 0, 0, 9, 0, 0, 0, 0, 1, 1}
@@ -305,8 +305,8 @@ func TestRunsInOffsets(t *testing.T) {
 	}
 }
 
-// TestRunsAreJoined: a run that continues the one before comes with that one in front of it, unless the
-// reader has come to that one in order, or there is no room for both.
+// TestRunsAreJoined: a run that continues the one before comes with that one in front of it, unless
+// the reader has come to that one in order, or there is no room for both.
 func TestRunsAreJoined(t *testing.T) {
 	for _, test := range []struct {
 		desc    string
@@ -343,7 +343,8 @@ func TestRunsAreJoined(t *testing.T) {
 	}
 }
 
-// TestRunOfLongAgo: a run is not early for a reader that has read it, however far the reader is ahead.
+// TestRunOfLongAgo: a run is not early for a reader that has read it, however far the reader is
+// ahead.
 func TestRunOfLongAgo(t *testing.T) {
 	for _, off := range []uint64{500, 1<<31 + 400, 1<<31 + 600, 3 << 30, 1<<32 + 400, 1<<32 + 500} {
 		w := newWire(t)
@@ -354,9 +355,9 @@ func TestRunOfLongAgo(t *testing.T) {
 	}
 }
 
-// TestRunsOfLongStream: after more bytes than there are sequence numbers, a run still has its place in
-// the stream. The tap drops a run when TCP has acknowledged what is in front of it, whether the reader
-// looks at the runs or not.
+// TestRunsOfLongStream: after more bytes than there are sequence numbers, a run still has its place
+// in the stream. The tap drops a run when TCP has acknowledged what is in front of it, whether the
+// reader looks at the runs or not.
 func TestRunsOfLongStream(t *testing.T) {
 	w := newWire(t)
 	p := make([]byte, 100)
@@ -517,8 +518,8 @@ func FuzzTap(f *testing.F) {
 	})
 }
 
-// TestQuotedSYN: an ICMP message that ends a handshake must quote the number of our SYN or SYN-ACK, and
-// later that of a segment under way.
+// TestQuotedSYN: an ICMP message that ends a handshake must quote the number of our SYN or SYN-ACK,
+// and later that of a segment under way.
 func TestQuotedSYN(t *testing.T) {
 	ours, peers := netip.MustParseAddrPort("10.0.0.1:7174"), netip.MustParseAddrPort("10.0.0.2:9")
 	for _, active := range []bool{true, false} {

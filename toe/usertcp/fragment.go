@@ -9,12 +9,13 @@ import (
 // minTransport is the length in bytes of the shortest header behind IP: that of ICMP and UDP.
 const minTransport = 8
 
-// partsHeader reports whether p is the first fragment of a packet and ends before the header behind IP
-// does. "When a host fragments an IPv6 datagram, it MUST include the entire IPv6 Header Chain in the
-// First Fragment." (RFC 7112 §5) No host has a reason to part a TCP header over IPv4 either, and RFC
-// 3128 shows what attackers do with it. gVisor must not get such a fragment: when it has put the packet
-// together it copies the parted header, gives the memory of the first fragment back, and then reads
-// the IP header there. Another goroutine may have written to that memory, and gVisor may panic.
+// partsHeader reports whether p is the first fragment of a packet and ends before the header behind
+// IP does. "When a host fragments an IPv6 datagram, it MUST include the entire IPv6 Header Chain in
+// the First Fragment." (RFC 7112 §5) No host has a reason to part a TCP header over IPv4 either,
+// and RFC 3128 shows what attackers do with it. gVisor must not get such a fragment: when it has
+// put the packet together it copies the parted header, gives the memory of the first fragment back,
+// and then reads the IP header there. Another goroutine may have written to that memory, and gVisor
+// may panic.
 func partsHeader(p []byte) bool {
 	if len(p) == 0 {
 		return false
@@ -67,8 +68,8 @@ func partsHeader6(p []byte) bool {
 	return false
 }
 
-// endsInHeader reports whether b, the beginning of what has this protocol number, ends before its header
-// does. An extension header behind a fragment header counts as one that does not end.
+// endsInHeader reports whether b, the beginning of what has this protocol number, ends before its
+// header does. An extension header behind a fragment header counts as one that does not end.
 func endsInHeader(protocol uint8, b []byte) bool {
 	switch uint32(protocol) {
 	case uint32(header.TCPProtocolNumber):

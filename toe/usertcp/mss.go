@@ -8,9 +8,10 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 )
 
-// minMSS is the smallest MSS in bytes that a Stack believes. Every host accepts packets of 576 bytes
-// (RFC 9293 §3.7.1), so a smaller MSS is a mistake or an attack: tiny segments multiply the work for
-// each byte (CVE-2019-11477 to 11479). gVisor would go down to 48, and to 8 bytes of payload.
+// minMSS is the smallest MSS in bytes that a Stack believes. Every host accepts packets of 576
+// bytes (RFC 9293 §3.7.1), so a smaller MSS is a mistake or an attack: tiny segments multiply the
+// work for each byte (CVE-2019-11477 to 11479). gVisor would go down to 48, and to 8 bytes of
+// payload.
 const minMSS = header.TCPDefaultMSS
 
 // DeliverTransportPacket passes on a segment. IP has put its fragments together, and has found the
@@ -40,8 +41,8 @@ func tcpHeader(pkt *stack.PacketBuffer) []byte {
 }
 
 // raiseMSS makes the MSS in the SYN with the header h at least minMSS. A checksum that was right is
-// right again, and one that was wrong stays wrong. The walk over the options is gVisor's: it ends at
-// an option that is malformed.
+// right again, and one that was wrong stays wrong. The walk over the options is gVisor's: it ends
+// at an option that is malformed.
 func raiseMSS(h []byte) {
 	for at := header.TCPMinimumSize; at+1 < len(h) && h[at] != header.TCPOptionEOL; {
 		if h[at] == header.TCPOptionNOP {

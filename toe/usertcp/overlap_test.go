@@ -9,9 +9,9 @@ import (
 	"github.com/rddp/rddp/internal/testmode"
 )
 
-// TestOverlapsAgainstModel shows random sets of segments to the tap: they repeat, enclose and overlap
-// one another, also three at a time, and their bytes differ. A model with one entry for each sequence
-// number says which segments ReadSegment may show early, and which bytes they have.
+// TestOverlapsAgainstModel shows random sets of segments to the tap: they repeat, enclose and
+// overlap one another, also three at a time, and their bytes differ. A model with one entry for
+// each sequence number says which segments ReadSegment may show early, and which bytes they have.
 func TestOverlapsAgainstModel(t *testing.T) {
 	const seed = 3
 	cases := testmode.Cases(1_000_000)
@@ -153,7 +153,8 @@ func (m *overlapModel) join() {
 	}
 }
 
-// acknowledge lets TCP have some more bytes than before. They need not be all that the tap has seen.
+// acknowledge lets TCP have some more bytes than before. They need not be all that the tap has
+// seen.
 func (m *overlapModel) acknowledge() {
 	if m.edge+1 >= overlapSpace {
 		return
@@ -164,9 +165,9 @@ func (m *overlapModel) acknowledge() {
 	m.outbound(ourISN+1, peerISN+1+uint32(m.edge), 10, nil)
 }
 
-// read takes all runs, as a program does that has read everything in order. Each must be the payload
-// of one segment, unchanged and at its place. In front of it is the run before, if that one ends
-// there and has not arrived in order.
+// read takes all runs, as a program does that has read everything in order. Each must be the
+// payload of one segment, unchanged and at its place. In front of it is the run before, if that one
+// ends there and has not arrived in order.
 func (m *overlapModel) read() {
 	if m.last.off <= m.edge {
 		m.last = shownRun{}

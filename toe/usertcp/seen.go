@@ -2,9 +2,9 @@ package usertcp
 
 import "slices"
 
-// maxRanges is the maximum number of ranges of sequence numbers behind a gap of a connection. TCP does
-// not get a segment that would make more. A window of 8 MiB has so many gaps only if a twentieth of
-// its segments were lost.
+// maxRanges is the maximum number of ranges of sequence numbers behind a gap of a connection. TCP
+// does not get a segment that would make more. A window of 8 MiB has so many gaps only if a
+// twentieth of its segments were lost.
 const maxRanges = 256
 
 // A seqRange is the sequence numbers from start up to end, without end.

@@ -32,8 +32,8 @@ const (
 	keepAliveProbes  = 9
 
 	// closedTimeout is the UserTimeout of a closed Stream. No deadline of the program ends it, so a
-	// peer that answers probes and never opens its window would hold the send buffer for ever. The time
-	// must be enough for a full send buffer to leave over a bad network.
+	// peer that answers probes and never opens its window would hold the send buffer for ever. The
+	// time must be enough for a full send buffer to leave over a bad network.
 	closedTimeout = 10 * time.Minute
 )
 
@@ -55,13 +55,13 @@ type Config struct {
 	// switches the probes off.
 	KeepAlive time.Duration
 
-	// UserTimeout is the time after which a connection fails with ETIMEDOUT if what it has sent is not
-	// acknowledged, or if the peer keeps its window closed (RFC 9293 §3.8.3, RFC 6429 §4). It takes
-	// effect when the next retransmission or window probe is due. The time begins with the first
-	// retransmission or probe, and ends only when the peer has acknowledged everything or opens its
-	// window again. So it must be longer than a long transfer over a bad network takes. If it is zero,
-	// a connection fails after 15 retransmissions of a segment, and waits for a window as long as the
-	// peer answers probes. After Stream.Close, zero means ten minutes.
+	// UserTimeout is the time after which a connection fails with ETIMEDOUT if what it has sent is
+	// not acknowledged, or if the peer keeps its window closed (RFC 9293 §3.8.3, RFC 6429 §4). It
+	// takes effect when the next retransmission or window probe is due. The time begins with the
+	// first retransmission or probe, and ends only when the peer has acknowledged everything or
+	// opens its window again. So it must be longer than a long transfer over a bad network takes.
+	// If it is zero, a connection fails after 15 retransmissions of a segment, and waits for a
+	// window as long as the peer answers probes. After Stream.Close, zero means ten minutes.
 	UserTimeout time.Duration
 
 	// CongestionControl is "cubic" or "reno". Empty means "cubic".

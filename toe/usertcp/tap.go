@@ -7,8 +7,9 @@ import (
 )
 
 // maxHandshakes is the maximum number of connections that the tap knows of and that no Stream has
-// been made for, and of SYNs that TCP has not answered. If there are more, the tap forgets the oldest:
-// a SYN flood costs memory for so many. SYNs that TCP does not answer make it forget no connection.
+// been made for, and of SYNs that TCP has not answered. If there are more, the tap forgets the
+// oldest: a SYN flood costs memory for so many. SYNs that TCP does not answer make it forget no
+// connection.
 const maxHandshakes = 4096
 
 // A synID names a SYN of a peer.
@@ -46,8 +47,8 @@ func newTap(mtu int, early bool) *tap {
 	}
 }
 
-// inbound looks at a packet that arrives, before IP gets it. It returns false if IP must not get the
-// packet: see [flow.inbound] and partsHeader.
+// inbound looks at a packet that arrives, before IP gets it. It returns false if IP must not get
+// the packet: see [flow.inbound] and partsHeader.
 func (t *tap) inbound(p []byte) (accepted bool) {
 	s, ok := decode(p)
 	if !ok {
@@ -83,8 +84,8 @@ func (t *tap) flow(id tuple) *flow {
 	return t.flows[id]
 }
 
-// inboundSYN learns the options of a SYN-ACK that acknowledges our SYN. A SYN waits: only what our TCP
-// answers counts.
+// inboundSYN learns the options of a SYN-ACK that acknowledges our SYN. A SYN waits: only what our
+// TCP answers counts.
 func (t *tap) inboundSYN(id tuple, s *segment) {
 	if !s.sumIsValid() {
 		return
@@ -99,8 +100,8 @@ func (t *tap) inboundSYN(id tuple, s *segment) {
 	}
 }
 
-// rememberLocked remembers the options of a SYN, and forgets the oldest if there are too many. If the
-// same SYN comes again, the first one counts, because TCP takes no options from the second one.
+// rememberLocked remembers the options of a SYN, and forgets the oldest if there are too many. If
+// the same SYN comes again, the first one counts, because TCP takes no options from the second one.
 //
 // +checklocks:t.mu
 func (t *tap) rememberLocked(id synID, options header.TCPSynOptions) {
@@ -136,8 +137,8 @@ func (t *tap) outboundSYN(id tuple, s *segment) {
 	}
 }
 
-// addLocked adds a flow in place of the one that the connection's addresses had. It forgets the oldest
-// flow without a Stream if there are too many.
+// addLocked adds a flow in place of the one that the connection's addresses had. It forgets the
+// oldest flow without a Stream if there are too many.
 //
 // +checklocks:t.mu
 func (t *tap) addLocked(id tuple) *flow {
@@ -153,9 +154,9 @@ func (t *tap) addLocked(id tuple) *flow {
 	return f
 }
 
-// attach makes c the Stream of its connection, whose handshake is over, and returns the flow. f is the
-// flow that was found while the connection was established, so it is not that of a later one. If it is
-// nil or another Stream's, c gets a flow that knows nothing of the handshake.
+// attach makes c the Stream of its connection, whose handshake is over, and returns the flow. f is
+// the flow that was found while the connection was established, so it is not that of a later one.
+// If it is nil or another Stream's, c gets a flow that knows nothing of the handshake.
 func (t *tap) attach(c *Stream, f *flow) *flow {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -46,9 +46,9 @@ func irsOf(f *flow) uint32 {
 // emss is the EMSS that follows from synOptions and an MTU of 1500 bytes.
 const emss = 1500 - 20 - 20 - 40
 
-// TestOtherSYN: only the SYN that our SYN-ACK acknowledges says what the peer's options are. A SYN that
-// comes before or after it with another sequence number changes nothing, whether the connection is in
-// SYN-RECEIVED, established, or accepted.
+// TestOtherSYN: only the SYN that our SYN-ACK acknowledges says what the peer's options are. A SYN
+// that comes before or after it with another sequence number changes nothing, whether the
+// connection is in SYN-RECEIVED, established, or accepted.
 func TestOtherSYN(t *testing.T) {
 	tiny := []byte{2, 4, 2, 24}
 	for desc, when := range map[string]int{"before the SYN": 0, "before the SYN-ACK": 1, "in SYN-RECEIVED": 2, "before Accept": 3, "after Accept": 4} {
@@ -82,9 +82,9 @@ func TestOtherSYN(t *testing.T) {
 	}
 }
 
-// TestSameAddressesAgain: the peer resets a connection, and opens another one between the same ports,
-// before the program has closed the first Stream. Each Stream has a flow of its own, and the runs of the
-// second one have their places in it.
+// TestSameAddressesAgain: the peer resets a connection, and opens another one between the same
+// ports, before the program has closed the first Stream. Each Stream has a flow of its own, and the
+// runs of the second one have their places in it.
 func TestSameAddressesAgain(t *testing.T) {
 	w := newWire(t)
 	first := w.flow

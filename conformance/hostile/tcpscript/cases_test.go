@@ -13,8 +13,8 @@ import (
 // cases are all cases.
 var cases = slices.Concat(mssCases, handshakeCases, dialCases, resetCases, dataCases, windowCases, sackCases, stampCases, closeCases, timeWaitCases, wireCases, icmpCases)
 
-// atOnce is the number of scripts that run at the same time. Most of them wait for a timer of TCP at
-// some time, and hardly any needs the processor.
+// atOnce is the number of scripts that run at the same time. Most of them wait for a timer of TCP
+// at some time, and hardly any needs the processor.
 const atOnce = 64
 
 // TestScripts runs every script against every TCP that this system has.

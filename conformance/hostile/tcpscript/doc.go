@@ -1,8 +1,8 @@
-// Package tcpscript contains only tests. They play the peer of a TCP, segment by segment: scripts in
-// the manner of packetdrill inject hostile TCP segments, IP fragments and ICMP messages, and state
-// what TCP must answer and what the program above it must see. Each script runs against two TCPs,
-// that of toe/usertcp and that of the Linux kernel in a network namespace. Where the two differ, the
-// case says why. Without root only the first runs.
+// Package tcpscript contains only tests. They play the peer of a TCP, segment by segment: scripts
+// in the manner of packetdrill inject hostile TCP segments, IP fragments and ICMP messages, and
+// state what TCP must answer and what the program above it must see. Each script runs against two
+// TCPs, that of toe/usertcp and that of the Linux kernel in a network namespace. Where the two
+// differ, the case says why. Without root only the first runs.
 //
 // # Scripts
 //

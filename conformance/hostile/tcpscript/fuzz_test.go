@@ -23,13 +23,13 @@ import (
 
 const (
 	guardLen, regionLen = 64, 4096
-	// maxInput bounds the packets of one run in bytes, and maxHeap the live memory of the process: the
-	// buffers of a connection may take 16 MiB.
+	// maxInput bounds the packets of one run in bytes, and maxHeap the live memory of the process:
+	// the buffers of a connection may take 16 MiB.
 	maxInput, maxHeap = 64 << 10, 256 << 20
 )
 
-// A victim is a connection in DDP mode between two Stacks. An attacker sees it, and can send packets
-// to one of its ends.
+// A victim is a connection in DDP mode between two Stacks. An attacker sees it, and can send
+// packets to one of its ends.
 type victim struct {
 	link   *wiretap // the attacker's
 	stacks [2]*usertcp.Stack
@@ -158,10 +158,10 @@ func (v *victim) end(t testing.TB) {
 	}
 }
 
-// attack makes packets of in and sends them. Each is the rest of a record, whose first two bytes are
-// its length, and whose third byte says what the rest is: a packet as it is; a packet whose sums are
-// set right; the flags, numbers, window, options and payload of a segment of the connection; or changes
-// of the peer's last segment.
+// attack makes packets of in and sends them. Each is the rest of a record, whose first two bytes
+// are its length, and whose third byte says what the rest is: a packet as it is; a packet whose
+// sums are set right; the flags, numbers, window, options and payload of a segment of the
+// connection; or changes of the peer's last segment.
 func (v *victim) attack(in []byte) {
 	for len(in) >= 3 {
 		n := min(int(binary.BigEndian.Uint16(in)), len(in)-3, linkMTU)
@@ -188,9 +188,9 @@ func (v *victim) attack(in []byte) {
 	}
 }
 
-// segmentOf makes a segment to the sender of from: 2 bytes of flags, 2 for the distance from the right
-// sequence number and 2 for that from the right ACK, 2 of window, 1 for the length of the options. The
-// options and the payload follow.
+// segmentOf makes a segment to the sender of from: 2 bytes of flags, 2 for the distance from the
+// right sequence number and 2 for that from the right ACK, 2 of window, 1 for the length of the
+// options. The options and the payload follow.
 func segmentOf(from *segment, b []byte) []byte {
 	const headerLen = 9
 	if len(b) < headerLen {
@@ -298,9 +298,9 @@ func FuzzPackets(f *testing.F) {
 	})
 }
 
-// TestPacketFlood sends random records to one Stack after another. No memory of a connection stays. A
-// Stack that has got a fragment, and not the rest of the packet, is garbage only when a timer of gVisor
-// has expired, at most a minute after Close.
+// TestPacketFlood sends random records to one Stack after another. No memory of a connection stays.
+// A Stack that has got a fragment, and not the rest of the packet, is garbage only when a timer of
+// gVisor has expired, at most a minute after Close.
 func TestPacketFlood(t *testing.T) {
 	const each, mostOfStack = 500, 64 << 10
 	victims := testmode.Count(1000, 20)

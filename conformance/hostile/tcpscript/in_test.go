@@ -119,8 +119,8 @@ func (r *run) in(args []string) error {
 // knownWords are the words that change the segment and not its packets.
 var knownWords = map[string]bool{"ack": true, "win": true, "doff": true, "urg": true, "fill": true}
 
-// word changes the segment s as one word of a step says. It returns how the packets are made, if the
-// word is about that.
+// word changes the segment s as one word of a step says. It returns how the packets are made, if
+// the word is about that.
 func (r *run) word(s *segment, word string, value int) func(b []byte) [][]byte {
 	switch word {
 	case "ack":
@@ -314,8 +314,8 @@ func (r *run) sacks(args []string) error {
 	return nil
 }
 
-// quote returns the beginning of the last packet of TCP, as an ICMP message quotes it. If there is an
-// argument, the sequence number in it is another one.
+// quote returns the beginning of the last packet of TCP, as an ICMP message quotes it. If there is
+// an argument, the sequence number in it is another one.
 func (r *run) quote(args []string) ([]byte, error) {
 	header := 20
 	if r.local.Addr().Is6() {

@@ -14,11 +14,11 @@ import (
 // keyed hash. Both TCPs have a clock that ticks every 64 ns.
 const tick = 64 * time.Nanosecond
 
-// TestISN makes connections and looks at the initial sequence numbers in TCP's SYN-ACKs. Of the same
-// four-tuple they grow like the clock, so an old segment does not fit a new connection. Those of
-// different four-tuples, less the clock, look random: each bit is 1 in half of them, and the same upper
-// 16 bits come again as often as by chance, in the numbers and in the differences of neighbours. A
-// second Stack has another secret. Linux has one secret for all network namespaces.
+// TestISN makes connections and looks at the initial sequence numbers in TCP's SYN-ACKs. Of the
+// same four-tuple they grow like the clock, so an old segment does not fit a new connection. Those
+// of different four-tuples, less the clock, look random: each bit is 1 in half of them, and the
+// same upper 16 bits come again as often as by chance, in the numbers and in the differences of
+// neighbours. A second Stack has another secret. Linux has one secret for all network namespaces.
 func TestISN(t *testing.T) {
 	connections := testmode.Count(10_000, 1000)
 	for _, m := range makers(t) {

@@ -85,8 +85,8 @@ func (r *run) scale(isSYN bool) int {
 	return r.hostScale
 }
 
-// repeated reports whether s takes sequence numbers and has been sent before: TCP repeats such segments
-// when time passes.
+// repeated reports whether s takes sequence numbers and has been sent before: TCP repeats such
+// segments when time passes.
 func (r *run) repeated(s *segment) bool {
 	key := fmt.Sprint(s.flags, s.seq, len(s.payload))
 	before := r.seen[key] && s.length() > 0
@@ -94,9 +94,9 @@ func (r *run) repeated(s *segment) bool {
 	return before
 }
 
-// out expects a segment: FLAGS SEQ(LEN), and then any of ack N, win N and <...>, a list of options that
-// the segment has: mss, ws, sackOK, ts and sb, each alone or with its numbers. A name with a ! in front of
-// it must not be there.
+// out expects a segment: FLAGS SEQ(LEN), and then any of ack N, win N and <...>, a list of options
+// that the segment has: mss, ws, sackOK, ts and sb, each alone or with its numbers. A name with a !
+// in front of it must not be there.
 func (r *run) out(args []string) error {
 	for {
 		s, err := r.receive()
@@ -207,9 +207,9 @@ func (r *run) matchOptions(s *segment, list string) error {
 	return nil
 }
 
-// fence returns a segment that ends before the window, which TCP answers at once with an ACK (RFC 9293
-// §3.10.7.4). It ends a byte before TCP's last ACK, too: Linux answers a segment that ends there with
-// the next one that it sends anyway.
+// fence returns a segment that ends before the window, which TCP answers at once with an ACK (RFC
+// 9293 §3.10.7.4). It ends a byte before TCP's last ACK, too: Linux answers a segment that ends
+// there with the next one that it sends anyway.
 func (r *run) fence() *segment { return r.plain(".", r.acked-2, r.una, 1) }
 
 // silence sends a fence. There must be nothing else before the answer.

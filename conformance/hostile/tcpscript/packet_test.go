@@ -45,8 +45,8 @@ func ipLayer(src, dst netip.Addr, p layers.IPProtocol) (gopacket.SerializableLay
 	return ip, ip
 }
 
-// encode returns the TCP header with its checksum, and the payload. The options follow the header as
-// they are, because some of them are malformed on purpose.
+// encode returns the TCP header with its checksum, and the payload. The options follow the header
+// as they are, because some of them are malformed on purpose.
 func (s *segment) encode() []byte {
 	has := func(flag string) bool { return strings.Contains(s.flags, flag) }
 	options := slices.Clone(s.options)
@@ -94,8 +94,8 @@ func (s *segment) sourceRouted(b []byte) []byte {
 	return serialize(true, ip, gopacket.Payload(b))
 }
 
-// inFragments returns the TCP bytes b in two IP fragments: b[:n], and b[from:]. Both numbers are multiples
-// of 8.
+// inFragments returns the TCP bytes b in two IP fragments: b[:n], and b[from:]. Both numbers are
+// multiples of 8.
 func (s *segment) inFragments(b []byte, n, from int) [][]byte {
 	return [][]byte{s.fragment(b[:n], 0, true), s.fragment(b[from:], from, false)}
 }

@@ -58,8 +58,8 @@ type inbox struct {
 	short bool // +checklocks:mu
 	// the present message waits in the receive buffer for the next Read, in a byte stream
 	paused bool // +checklocks:mu
-	// the rest of a message of a byte stream that stays in the receive buffer; Reads have taken what
-	// was before it
+	// the rest of a message of a byte stream that stays in the receive buffer; Reads have taken
+	// what was before it
 	rest []byte // +checklocks:mu
 	// the stream ends after rest
 	restEnds bool      // +checklocks:mu

@@ -122,8 +122,8 @@ func (r *Records) Forget(a Address) {
 	delete(r.m, a.key())
 }
 
-// Note remembers what for the time d, in place of what was known of a. If there are too many records,
-// Note drops the one that has the least time left. If d is negative, Note does nothing.
+// Note remembers what for the time d, in place of what was known of a. If there are too many
+// records, Note drops the one that has the least time left. If d is negative, Note does nothing.
 func (r *Records) Note(a Address, what Record, d time.Duration) {
 	if d < 0 {
 		return
