@@ -238,7 +238,7 @@ func TestUserTCPEarlyPlacement(t *testing.T) {
 	for _, n := range ways {
 		kernelDials, version, early := n&1 != 0, n>>1&1, n&4 == 0
 		t.Run(fmt.Sprintf("kernel dials %t, IPv%d, early %t", kernelDials, 4+2*version, early), func(t *testing.T) {
-			x := newUserNet(t, usertcp.Config{}, badlink.Config{Seed: seeded(t).Uint64(), AB: lossyFaults, BA: lossyFaults})
+			x := newUserNet(t, usertcp.Config{}, badlink.Config{Seed: seeded(t).Uint64()})
 			a, b, err := x.pairs(t, kernelDials, version)()
 			if err != nil {
 				t.Fatal(err)
@@ -252,6 +252,9 @@ func TestUserTCPEarlyPlacement(t *testing.T) {
 			if err := switchEnds(t, sender, receiver); err != nil {
 				t.Fatal(err)
 			}
+			if err := x.link.SetFaults(lossyFaults, lossyFaults); err != nil {
+				t.Fatal(err)
+			}
 			var received []byte
 			done := make(chan error, 1)
 			go func() {
@@ -260,7 +263,7 @@ func TestUserTCPEarlyPlacement(t *testing.T) {
 				done <- err
 			}()
 			sent, err := sendWrites(sender, byte(n), octets)
-			if err := errors.Join(err, <-done); err != nil {
+			if err := errors.Join(err, <-done, x.link.SetFaults(badlink.Faults{}, badlink.Faults{})); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(sent, received) {
