@@ -26,7 +26,6 @@ const (
 	lossyBlock   = 1 << 20
 	lossySlots   = 8 // blocks of memory that RDMA Writes go to
 	lossyTimeout = 4 * time.Minute
-	lossyMinRTO  = 5 * time.Millisecond // of TCPs in user space
 )
 
 // lossyData makes the octets of a transfer, block by block: no two blocks are alike, and no two
