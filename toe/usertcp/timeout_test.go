@@ -19,6 +19,9 @@ func TestUserTimeout(t *testing.T) {
 		b := newStack(t, y, usertcp.Config{Addresses: addrsB, ReceiveBuffer: 8 << 10})
 		s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
 		defer r.Abort()
+		if _, err := s.Write(make([]byte, 64<<10)); err != nil { // more than the window, whatever the deadline
+			t.Fatal(err)
+		}
 		if err := s.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
