@@ -147,7 +147,16 @@ func (c *Stream) tryRead(w *tcpip.SliceWriter) (n int, err error) {
 	case *tcpip.ErrClosedForReceive, *tcpip.ErrNotConnected:
 		return 0, c.endOfStream()
 	}
-	return 0, c.breakWith(systemError(e))
+	return 0, c.failed(e)
+}
+
+// failed returns the error of an operation that TCP has refused with e. Close and Abort let TCP
+// refuse what is under way.
+func (c *Stream) failed(e tcpip.Error) error {
+	if c.isClosed() {
+		return net.ErrClosed
+	}
+	return c.breakWith(systemError(e))
 }
 
 // breakWith records why the connection failed, and returns the reason that was recorded first.
@@ -346,7 +355,7 @@ func (c *Stream) put(p tcpip.Payloader) (n int, err error) {
 	case *tcpip.ErrClosedForSend, *tcpip.ErrNotConnected:
 		return int(m), c.endOfWriting()
 	}
-	return int(m), c.breakWith(systemError(e))
+	return int(m), c.failed(e)
 }
 
 // endOfWriting returns the error of a Stream that takes no more bytes.
