@@ -77,7 +77,7 @@ func setUp(name string, cfg Config) error {
 	if err := set("SIOCSIFMTU", unix.SIOCSIFMTU, uint32(cfg.mtu())); err != nil {
 		return err
 	}
-	if err := set("SIOCSIFTXQLEN", unix.SIOCSIFTXQLEN, uint32(cfg.queueLen())); err != nil {
+	if err := setQueueLen(name, cfg.queueLen()); err != nil {
 		return err
 	}
 	if err := set("SIOCSIFFLAGS", unix.SIOCSIFFLAGS, unix.IFF_UP|unix.IFF_RUNNING); err != nil {

@@ -97,6 +97,21 @@ func TestEMSSOfKernel(t *testing.T) {
 	}
 }
 
+// TestTUNInUserNamespace opens a device with no more privileges than every user can get: those of
+// root in a user namespace.
+func TestTUNInUserNamespace(t *testing.T) {
+	if !inNamespaces(t, unix.CLONE_NEWUSER|unix.CLONE_NEWNET) {
+		return
+	}
+	user := newStack(t, openTUN(t), usertcp.Config{Addresses: userAddrs})
+	a, b := connect(t, user, new(kernel.Backend), "tcp", kernelIPv4+":0")
+	defer a.Close()
+	defer b.Close()
+	if err := toetest.Transfer(a, b, 1<<20, 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDevicesWithoutPrivilege runs in a user namespace, whose root has no privilege in the network
 // namespace that it comes from. The error names the capability that is missing.
 func TestDevicesWithoutPrivilege(t *testing.T) {
