@@ -38,12 +38,12 @@ func Example_badNetwork() {
 		log.Fatal(err)
 	}
 	defer l.Close()
-	go serve(l, sendBack)
 	c, err := extsock.Dial("tcp", "10.0.0.2:7174", &extsock.Config{Backend: near, Startup: extsock.StartupRequire})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
+	go serve(l, sendBack)
 	ask(c, "over a bad network")
 	fmt.Println(c.ConnectionState().ReceivesMarkers) // FPDUs behind a gap can be found and placed
 	// Output:
@@ -62,6 +62,7 @@ func overTUN() {
 		log.Fatal(err)
 	}
 	defer stack.Close() // closes the device too
+	// A program on the kernel's side listens at 10.9.0.1:7174.
 	c, err := extsock.Dial("tcp", "10.9.0.1:7174", &extsock.Config{Backend: stack, Startup: extsock.StartupRequire})
 	if err != nil {
 		log.Fatal(err)
