@@ -92,6 +92,9 @@ var suites = []suite{
 		// The others make no TCP connections.
 		run: "^(TestNetworkTransport|TestTCPTransport|TestRaft_Integ$|TestRaft_RestartFollower" +
 			"|TestRaft_PreVote_LeaderSpam)",
+		// It fails over TCP in a third of its runs on two CPUs: it wants a connection to be closed that
+		// may not have been accepted yet.
+		skip: "^TestNetworkTransport_AppendEntriesPipeline_CloseStreams$",
 		race: true, quick: 1,
 	},
 	{
