@@ -416,11 +416,11 @@ func (d *Driver) bind(ulpdu []byte) bool {
 		return true
 	case h.MSN == d.rx.msn: // the message goes on, because no segment before has had payload
 		return true
-	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
-		return true
 	case d.cfg.Shared:
 		d.qp.TakeShared() // if it fails, DDP finds no buffer
 		d.rx.msn = h.MSN
+		return true
+	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
 	}
 	head, body, ok, mustWait := d.in.bind(payload, h.Last)
