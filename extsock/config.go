@@ -111,8 +111,9 @@ type Config struct {
 	// PollTime is how long a Read in DDP mode polls for bytes before it sleeps, for programs that
 	// buy a shorter round trip with processor time. It takes effect while Reads follow one another
 	// quickly. Zero means that a Read polls for up to 50 µs where that was worth its cost recently,
-	// and that one Read of the process does so at a time. A negative value means that no Read
-	// polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or Close.
+	// and only while hardly any other connection of the process waits. A negative value means that
+	// no Read polls. The maximum is 1 ms, because a Read that polls does not notice its deadline or
+	// Close.
 	PollTime time.Duration
 	// NoEarlyPlacement turns off early placement: over a TCP that shows bytes while others before
 	// them are missing, payload is placed at once (toe.Capabilities.EarlyRuns). Early placement

@@ -12,17 +12,23 @@ import (
 //
 // Unless Config.PollTime says otherwise, one goroutine of the process polls at a time, and only on
 // a connection where polling was worth its cost recently, and where the last wait was short. In a
-// process that is busy with many connections each of them waits long, and a goroutine that polls
-// would keep the others from running. No goroutine polls for bulk data, of which one read brings so
-// much that the wake-up counts for little, and polling takes time from the peer if both share a
-// processor. The receive role guards it.
+// process that is busy with several connections a goroutine that polls would keep the others from
+// running, and its own quick answers would keep the peer from the requests of the others. So a
+// connection polls after it was alone for a while: after several waits in a row without polling,
+// between which hardly any other connection has waited. It has to show that again and again,
+// because others that it keeps from running do not wait. No goroutine polls for bulk data, of which
+// one read brings so much that the wake-up counts for little, and polling takes time from the peer
+// if both share a processor. The receive role guards it.
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
 	mine  bool          // this connection's Read is the one that polls
 	bulk  bool          // the last read of the stream has brought bulk data
 	// luck is how often polling was rewarded recently, at most maxLuck. If luck is negative, so
 	// many waits do not poll.
-	luck int
+	luck  int
+	id    uint64 // names the connection in lastWaiter
+	wary  int    // with so many more waits that find the connection alone it may poll; 0 while it may
+	polls int    // so often it may poll, while wary is 0
 }
 
 const (
@@ -31,11 +37,19 @@ const (
 	maxPollTime  = time.Millisecond // a Read that polls notices no deadline
 	maxLuck      = 4
 	unlucky      = 64        // so many waits do not poll after polling was not rewarded
+	lonePolls    = 128       // a connection that is alone polls so often in a row
+	stillAlone   = 2         // then it has to be alone for so many waits before it polls again
+	aloneAgain   = 256       // or for so many after it was not alone: longer than the peer polls
 	bulkFrom     = 128 << 10 // bytes of one read that are bulk data
 )
 
-// patient says that a goroutine of this process polls.
-var patient atomic.Bool
+var (
+	// patient says that a goroutine of this process polls.
+	patient atomic.Bool
+	// lastWaiter is the connection that has waited last.
+	lastWaiter atomic.Uint64
+	waiters    atomic.Uint64 // the id of the newest waiter
+)
 
 // begin returns how long the Read may poll. 0 means that it must not. waited is how long the last
 // wait was.
@@ -43,17 +57,46 @@ func (p *patience) begin(waited time.Duration) time.Duration {
 	if p.fixed != 0 {
 		return min(max(p.fixed, 0), maxPollTime)
 	}
-	if p.bulk || waited > shortWait {
+	p.look()
+	if p.mine = p.mayPoll(waited) && patient.CompareAndSwap(false, true); !p.mine {
 		return 0
 	}
-	if p.luck < 0 {
-		p.luck++
-		return 0
-	}
-	if p.mine = patient.CompareAndSwap(false, true); !p.mine {
-		return 0
+	if p.polls--; p.polls == 0 {
+		p.wary = stillAlone + 1
 	}
 	return patienceTime
+}
+
+// look notes whether this connection is alone, and makes it known to the others.
+func (p *patience) look() {
+	last := lastWaiter.Load()
+	if p.id == 0 {
+		p.id, p.wary = waiters.Add(1), stillAlone+1
+		last = p.id
+	}
+	if lastWaiter.Load() != p.id {
+		lastWaiter.Store(p.id)
+	}
+	switch {
+	case p.wary == 0: // others cannot wait while it keeps them from running
+	case last != p.id:
+		p.wary = aloneAgain
+	default:
+		if p.wary--; p.wary == 0 {
+			p.polls = lonePolls
+		}
+	}
+}
+
+// mayPoll reports whether polling is worth its cost on this connection.
+func (p *patience) mayPoll(waited time.Duration) bool {
+	if p.luck < 0 {
+		if p.luck++; p.luck == 0 {
+			p.wary = stillAlone + 1
+		}
+		return false
+	}
+	return p.wary == 0 && !p.bulk && waited <= shortWait
 }
 
 // end ends the polling, if begin has allowed it. rewarded says that bytes have arrived. Otherwise

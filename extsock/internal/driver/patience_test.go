@@ -18,7 +18,8 @@ func TestPatience(t *testing.T) {
 		}
 		p.end(false)
 	}
-	var a, b patience
+	var b patience
+	a := alone(t)
 	if a.begin(shortWait+1) != 0 {
 		t.Fatal("patience after a long wait")
 	}
@@ -51,11 +52,84 @@ func TestPatience(t *testing.T) {
 		waits++
 	}
 	a.end(true)
-	if waits != unlucky {
-		t.Errorf("%d waits went without it, want %d", waits, unlucky)
+	if want := unlucky + stillAlone; waits != want {
+		t.Errorf("%d waits went without it, want %d", waits, want)
 	}
 	if patient.Load() {
 		t.Error("somebody has it at the end")
+	}
+}
+
+// alone returns the patience of a connection that may poll, because no other has waited lately.
+func alone(t *testing.T) *patience {
+	t.Helper()
+	p := &patience{}
+	if n := waitsWithout(p); n != stillAlone {
+		t.Fatalf("%d waits of a new connection do not poll, want %d", n, stillAlone)
+	}
+	return p
+}
+
+// waitsWithout has p wait until it polls, and returns how many waits did not.
+func waitsWithout(p *patience) (n int) {
+	for n < 2*aloneAgain && p.begin(0) == 0 {
+		n++
+	}
+	p.end(true)
+	return n
+}
+
+// TestPatienceOfOneAlone checks that a connection polls only while no other waits, and that it finds
+// out again and again.
+func TestPatienceOfOneAlone(t *testing.T) {
+	awaitImpatience(t)
+	a, b := alone(t), alone(t)
+	if n := waitsWithout(a); n != 0 {
+		t.Fatalf("%d waits did not poll, although the connection was alone before", n)
+	}
+	for _, others := range []int{0, 1, 3} {
+		for polls := 0; a.begin(0) != 0; polls++ {
+			a.end(true)
+			if polls > lonePolls {
+				t.Fatal("a connection polls without end")
+			}
+		}
+		for range others {
+			b.begin(shortWait + 1)
+		}
+		want := stillAlone - 1 // one wait was the end of the loop
+		if others > 0 {
+			want = aloneAgain
+		}
+		if n := waitsWithout(a); n != want {
+			t.Errorf("%d waits did not poll after %d of another, want %d", n, others, want)
+		}
+	}
+}
+
+// TestNoPatienceAmongOthers checks that no connection polls in a process where another waits now and
+// then, after both had the time to notice.
+func TestNoPatienceAmongOthers(t *testing.T) {
+	awaitImpatience(t)
+	a, b := alone(t), alone(t)
+	polls := func(waits int) (n int) {
+		for i := range waits {
+			p := a
+			if i%7 == 0 { // no divisor of how often a connection polls in a row
+				p = b
+			}
+			if p.begin(0) != 0 {
+				n++
+				p.end(true)
+			}
+		}
+		return n
+	}
+	if polls(20*lonePolls) == 0 {
+		t.Error("a connection that was alone did not poll")
+	}
+	if n := polls(20 * lonePolls); n != 0 {
+		t.Errorf("%d polls while others waited", n)
 	}
 }
 
@@ -87,6 +161,7 @@ func TestNoPatienceForBulkData(t *testing.T) {
 	s := &patientScript{}
 	d, _ := idleDriver(&s.script)
 	d.stream = s
+	d.rx.patience = *alone(t)
 	d.role.holder.Store(roleReader)
 	for _, n := range []int{100, bulkFrom, 100, 100} {
 		s.in = make([]byte, n)
