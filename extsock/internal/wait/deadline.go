@@ -15,7 +15,9 @@ type Deadline struct {
 	// that. It is nil until a goroutine calls Done or Set.
 	expired atomic.Pointer[chan struct{}]
 	then    atomic.Pointer[func()] // see Then
-	limited atomic.Bool            // there is a deadline; without one HasPassed looks at no channel
+	// passed says that expired is closed, in the memory of the Deadline: a channel is memory of its
+	// own, which a processor with many connections has to fetch.
+	passed atomic.Bool
 
 	mu locks.Mutex[locks.Deadline]
 	// timer closes expired. Set uses the same timer as long as expired is open.
@@ -28,11 +30,11 @@ type Deadline struct {
 func (d *Deadline) Set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.limited.Store(!t.IsZero())
 	if d.armed && !d.timer.Stop() {
 		<-d.Done() // the timer has fired: wait until its function has closed the channel
 	}
 	d.armed = false
+	d.passed.Store(false)
 	expired := d.expiredLocked()
 	if IsClosed(expired) {
 		d.expired.Store(nil)
@@ -44,6 +46,7 @@ func (d *Deadline) Set(t time.Time) {
 	}
 	wait := time.Until(t)
 	if wait <= 0 {
+		d.passed.Store(true)
 		close(expired)
 		return
 	}
@@ -53,6 +56,7 @@ func (d *Deadline) Set(t time.Time) {
 		return
 	}
 	d.timer = time.AfterFunc(wait, func() {
+		d.passed.Store(true)
 		close(expired)
 		if f := d.then.Load(); f != nil {
 			(*f)()
@@ -77,7 +81,7 @@ func (d *Deadline) Stop() {
 }
 
 // Done returns a channel that is closed once the deadline has passed. A goroutine that does not wait
-// calls HasPassed instead, because a channel is memory of its own.
+// calls HasPassed instead.
 func (d *Deadline) Done() <-chan struct{} {
 	if d == nil {
 		return nil
@@ -104,7 +108,7 @@ func (d *Deadline) expiredLocked() chan struct{} {
 }
 
 // HasPassed reports whether the deadline has passed.
-func (d *Deadline) HasPassed() bool { return d != nil && d.limited.Load() && IsClosed(d.Done()) }
+func (d *Deadline) HasPassed() bool { return d != nil && d.passed.Load() }
 
 // IsClosed reports whether c is closed. Nothing may be sent to c.
 func IsClosed(c <-chan struct{}) bool {
