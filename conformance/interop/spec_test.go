@@ -5,6 +5,7 @@ package interop
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -69,16 +70,20 @@ func TestSpecSiw(t *testing.T) {
 	}
 }
 
-// logResult logs what has not passed; of what is known also what came.
+// logResult logs what has not passed, and what has taken long; of what is known also what came.
 func logResult(t *testing.T) func(spec.Result) {
 	return func(r spec.Result) {
-		if r.Status == spec.StatusPass && r.Tries == 0 {
+		slow := r.Elapsed > specTimeout/4
+		if r.Status == spec.StatusPass && r.Tries == 0 && !slow {
 			return
 		}
 		var b bytes.Buffer
 		spec.NewPrinter(&b).Print(r)
 		if r.Status == spec.StatusKnown {
 			b.WriteString("           came: " + r.Got + "\n")
+		}
+		if slow {
+			fmt.Fprintf(&b, "           took: %v of %v\n", r.Elapsed.Round(time.Millisecond), specTimeout)
 		}
 		t.Logf("%s\n%s", r.ID, b.String())
 	}
