@@ -104,6 +104,8 @@ type hybrid struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	file    []byte
+	// rpingServed gets a value for each connection of rping whose server has seen its end.
+	rpingServed chan struct{}
 
 	mu      sync.Mutex
 	meeting *meeting       // of the run
@@ -117,7 +119,7 @@ func startHybrid(t *testing.T, ctx context.Context) *hybrid {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &hybrid{t: t, l: l, served: make(map[string]int), file: Pattern(11, hybridFile)}
+	s := &hybrid{t: t, l: l, served: make(map[string]int), file: Pattern(11, hybridFile), rpingServed: make(chan struct{}, hybridRuns)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.inbound = &handedOver{addr: l.Addr(), conns: make(chan net.Conn), closed: make(chan struct{})}
 	s.web = &http.Server{
@@ -180,6 +182,7 @@ func (s *hybrid) serve(c *extsock.Conn) {
 		if err := serveRping(s.ctx, c, req, s.pinged); err != nil {
 			s.t.Errorf("serving rping: %v", err)
 		}
+		s.rpingServed <- struct{}{}
 	}
 }
 
@@ -316,7 +319,9 @@ func (s *hybrid) rddp(i int) (err error) {
 	return err
 }
 
-// rping runs the program in the guest, over siw.
+// rping runs the program in the guest, over siw. It returns when the server has seen the end of the
+// connection: rping may be gone before its FIN has arrived, and the end of the test would cut the
+// server's wait short.
 func (s *hybrid) rping(g *Guest) {
 	_, port, err := net.SplitHostPort(s.l.Addr().String())
 	if err != nil {
@@ -331,6 +336,11 @@ func (s *hybrid) rping(g *Guest) {
 	}
 	if got := strings.Count(r.Stdout, "ping data: rdma-ping-"); got != iterations {
 		s.t.Errorf("rping shows the data of %d pings, want %d", got, iterations)
+	}
+	select {
+	case <-s.rpingServed:
+	case <-ctx.Done():
+		s.t.Errorf("rping has ended, and the server does not see the end of its connection: %v", context.Cause(ctx))
 	}
 }
 
