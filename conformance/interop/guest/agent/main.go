@@ -14,15 +14,16 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/conformance/interop/guest/wire"
 )
 
-// drain is how long a process's output may stay open after the process has ended, because a child
-// may still hold it.
-const drain = time.Second
+// drain is how long the output of a process may stay open without any output, after the process and
+// its group have ended: another process may still hold it.
+const drain = 10 * time.Second
 
 func main() {
 	log.SetFlags(0)
@@ -77,27 +78,46 @@ func serve(c net.Conn) {
 		log.Fatal(err)
 	}
 	_ = send(wire.Exit, result)
+	// The harness closes the connection then. If the agent closed it first, with a frame of the
+	// harness unread, TCP would send a reset, which can destroy what is still on its way.
+	_, _ = io.Copy(io.Discard, c)
 }
 
-// run starts the process, passes it the input from the connection, and returns when it has ended.
+// run starts the process, passes it the input from the connection, and returns when it has ended and
+// the harness has all of its output.
 func run(c net.Conn, req wire.Request, send func(wire.Kind, []byte) error) wire.Result {
 	cmd := exec.Command(req.Args[0], req.Args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = drain
-	cmd.Stdout = output{wire.Stdout, send}
-	cmd.Stderr = output{wire.Stderr, send}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return wire.Result{Code: 127, Err: err.Error()}
 	}
+	defer stdin.Close()
+	var outputs []*output
+	for kind, open := range map[wire.Kind]func() (io.ReadCloser, error){wire.Stdout: cmd.StdoutPipe, wire.Stderr: cmd.StderrPipe} {
+		from, err := open()
+		if err != nil {
+			return wire.Result{Code: 127, Err: err.Error()}
+		}
+		outputs = append(outputs, &output{kind: kind, from: from, send: send, moved: make(chan struct{}, 1), done: make(chan struct{})})
+	}
 	if err := cmd.Start(); err != nil {
 		return wire.Result{Code: 127, Err: err.Error()}
 	}
+	for _, o := range outputs {
+		go o.copy()
+	}
 	g := &group{id: cmd.Process.Pid}
 	go feed(c, stdin, g)
-	_ = cmd.Wait()
+	state, err := cmd.Process.Wait() // not cmd.Wait, which closes the pipes
 	g.end()
-	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	for _, o := range outputs {
+		o.wait()
+	}
+	if err != nil {
+		return wire.Result{Code: 127, Err: err.Error()}
+	}
+	status := state.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
 		return wire.Result{Code: 128 + int(status.Signal())}
 	}
@@ -151,17 +171,46 @@ func (g *group) end() {
 	g.ended = true
 }
 
-// output sends what a process writes as frames.
+// An output sends what a process writes to one of its outputs as frames.
 type output struct {
-	kind wire.Kind
-	send func(wire.Kind, []byte) error
+	kind    wire.Kind
+	from    io.ReadCloser
+	send    func(wire.Kind, []byte) error
+	sending atomic.Bool   // a frame is on its way
+	moved   chan struct{} // has a value when something was sent since wait has looked
+	done    chan struct{} // closed when all has been sent, or the harness has gone
 }
 
-func (o output) Write(p []byte) (int, error) {
-	for n := 0; n < len(p); n += wire.MaxData {
-		if err := o.send(o.kind, p[n:min(n+wire.MaxData, len(p))]); err != nil {
-			return n, err
+func (o *output) copy() {
+	defer close(o.done)
+	b := make([]byte, 64<<10) // a pipe holds as much
+	for {
+		n, err := o.from.Read(b)
+		o.sending.Store(true)
+		if n > 0 && o.send(o.kind, b[:n]) != nil || err != nil {
+			return
+		}
+		o.sending.Store(false)
+		select {
+		case o.moved <- struct{}{}:
+		default:
 		}
 	}
-	return len(p), nil
+}
+
+// wait waits until all has been sent, however long that takes, but at most drain for another process
+// that holds the output and writes nothing.
+func (o *output) wait() {
+	defer o.from.Close()
+	for {
+		select {
+		case <-o.done:
+			return
+		case <-o.moved:
+		case <-time.After(drain):
+			if !o.sending.Load() {
+				return
+			}
+		}
+	}
 }
