@@ -255,13 +255,21 @@ func (g *Guest) Log(t testing.TB) []string {
 // AwaitListener waits until a process in the guest listens on port, or siw does after rdma_listen.
 func (g *Guest) AwaitListener(t testing.TB, port int) {
 	t.Helper()
+	if err := g.awaitListener(port); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (g *Guest) awaitListener(port int) error {
 	script := fmt.Sprintf(`n=0
 		until grep -qi ':%04X [0-9A-F]*:0000 0A ' /proc/net/tcp /proc/net/tcp6 2>/dev/null; do
 			[ $n -lt 200 ] || exit 1; n=$((n+1)); sleep 0.05
 		done`, port)
-	if r, err := g.run(commandLimit, "sh", "-c", script); err != nil || r.Code != 0 {
-		t.Fatalf("nothing listens on the guest's port %d: exit status %d, %v", port, r.Code, err)
+	r, err := g.run(commandLimit, "sh", "-c", script)
+	if err != nil || r.Code != 0 {
+		return fmt.Errorf("nothing listens on the guest's port %d: exit status %d, %v", port, r.Code, err)
 	}
+	return nil
 }
 
 // SetSiw changes siw's parameters ("name=value") for later connections, and resets them when t
