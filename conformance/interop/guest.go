@@ -21,7 +21,7 @@ const (
 	// HostIP is the host's 127.0.0.1 as the guest sees it.
 	HostIP = "10.0.2.2"
 
-	bootLimit    = 90 * time.Second // maximum wait for a guest to boot; 6 s are usual without KVM
+	bootLimit    = 4 * time.Minute  // maximum wait for a guest to boot; 6 s are usual without KVM
 	commandLimit = 30 * time.Second // maximum wait for a short command in the guest
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 // replyLimit is the maximum wait for the answer to one command. siwpeer's own limits are shorter.
-const replyLimit = 30 * time.Second
+const replyLimit = time.Minute
 
 // A Peer is a siwpeer in the guest: one verbs endpoint that carries out commands in order. A test
 // may send several commands with [Peer.Send] before it reads their answers, and then calls

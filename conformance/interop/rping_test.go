@@ -25,7 +25,7 @@ const (
 	// 65536" and ends.
 	rpingMost = 65535
 
-	rpingLimit = 30 * time.Second // longest run of either program
+	rpingLimit = 2 * time.Minute // longest run of either program
 )
 
 // A pingSetting is a way of starting a connection.

@@ -182,7 +182,7 @@ bool cmd_request(void)
 {
 	if (!conn.listener)
 		return fail("not listening");
-	int64_t end = now_ms() + (int64_t)number("ms", 10000);
+	int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS);
 	while (!conn.id && now_ms() < end)
 		pump(10);
 	if (!conn.id)
@@ -193,7 +193,7 @@ bool cmd_request(void)
 // settled waits until the attempt to connect has come to an end.
 static bool settled(void)
 {
-	int64_t end = now_ms() + (int64_t)number("ms", 10000);
+	int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS);
 	for (int type; (type = next_event(end - now_ms())) != -1;) {
 		if (type == RDMA_CM_EVENT_ESTABLISHED)
 			return done();
@@ -230,13 +230,13 @@ bool cmd_resolve(void)
 		return false;
 	if (rdma_create_id(conn.channel, &conn.id, NULL, RDMA_PS_TCP))
 		return failed_call("rdma_create_id", errno);
-	if (rdma_resolve_addr(conn.id, NULL, (struct sockaddr *)&sa, 5000))
+	if (rdma_resolve_addr(conn.id, NULL, (struct sockaddr *)&sa, PATIENCE_MS))
 		return failed_call("rdma_resolve_addr", errno);
-	if (next_event(6000) != RDMA_CM_EVENT_ADDR_RESOLVED)
+	if (next_event(PATIENCE_MS) != RDMA_CM_EVENT_ADDR_RESOLVED)
 		return fail("address not resolved");
-	if (rdma_resolve_route(conn.id, 5000))
+	if (rdma_resolve_route(conn.id, PATIENCE_MS))
 		return failed_call("rdma_resolve_route", errno);
-	if (next_event(6000) != RDMA_CM_EVENT_ROUTE_RESOLVED)
+	if (next_event(PATIENCE_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED)
 		return fail("route not resolved");
 	return create_qp() && done();
 }
@@ -254,7 +254,7 @@ bool cmd_connect(void)
 bool cmd_event(void)
 {
 	const char *want = arg("name", NULL);
-	int64_t end = now_ms() + (int64_t)number("ms", 5000);
+	int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS);
 	if (want && !strcmp(want, "disconnected") && conn.disconnected)
 		return ok("name=disconnected");
 	for (int type; (type = next_event(end - now_ms())) != -1;)

@@ -130,7 +130,7 @@ bool cmd_watch(void)
 		return false;
 	if (len > n)
 		return fail("hex is longer than the region");
-	for (int64_t end = now_ms() + (int64_t)number("ms", 5000); memcmp(r->p + off, want, len); pump(1))
+	for (int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS); memcmp(r->p + off, want, len); pump(1))
 		if (now_ms() >= end)
 			return fail("timeout");
 	return done();

@@ -21,6 +21,9 @@ void print_hex(const char *key, const uint8_t *p, size_t n);              // app
 uint32_t crc32(const uint8_t *p, size_t n);                               // zlib's and Ethernet's, as in Go's hash/crc32.IEEE
 int64_t now_ms(void);
 
+// The longest wait of a command that does not say ms=. A guest without KVM on a busy machine is slow.
+enum { PATIENCE_MS = 20000 };
+
 // conn.c: one connection, its queue pair and its events.
 struct connection {
 	struct rdma_event_channel *channel;

@@ -143,7 +143,7 @@ static void print_completion(int q, const struct ibv_wc *wc)
 // completions waits for n entries of one queue and prints each.
 static bool completions(int q, size_t n)
 {
-	int64_t end = now_ms() + (int64_t)number("ms", 5000);
+	int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS);
 	size_t errors = 0;
 	if (!conn.cq[q])
 		return fail("no queue");
@@ -211,7 +211,7 @@ bool cmd_wake(void)
 		return fail("no queue");
 	struct ibv_cq *cq;
 	void *context;
-	for (int64_t end = now_ms() + (int64_t)number("ms", 5000); ibv_get_cq_event(conn.wake[q], &cq, &context); pump(1))
+	for (int64_t end = now_ms() + (int64_t)number("ms", PATIENCE_MS); ibv_get_cq_event(conn.wake[q], &cq, &context); pump(1))
 		if (now_ms() >= end)
 			return fail("timeout");
 	ibv_ack_cq_events(cq, 1);
