@@ -102,6 +102,28 @@ func (r *raw) rest() []byte {
 	return b
 }
 
+// nudge sends Writes of length 0, which no program sees, until stop is called. The first one is the
+// RTR of a peer-to-peer connection. It goes out before siw is sure to see it (its fault "stall"), and
+// siw is not established without it.
+func (r *raw) nudge() (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(stallPause):
+				_, _ = r.c.Write(r.fpdu(tagged(ctlWrite, 1, 0, nil))) // siw may have closed
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
 // terminate reads one FPDU and returns the first three octets of the Terminate in it; "" when siw
 // closes without one.
 func (r *raw) terminate() string {
@@ -220,8 +242,8 @@ func TestSiwReply(t *testing.T) {
 				}
 				if want[16]&0x20 == 0 {
 					// Peer-to-peer connections must have their RTR, or siw may crash the kernel.
-					<-time.After(stallPause)
-					r.write(r.fpdu(tagged(ctlWrite, 1, 0, nil)))
+					stop := r.nudge()
+					defer stop()
 					p.MustReply()
 					p.MustReply()
 				}
