@@ -390,20 +390,23 @@ func logs(t *testing.T, g *Guest, text string) bool {
 // An octet of siw's FPDU changes on the way: this stack ends the connection with a Terminate of
 // MPA.
 func TestRddpTerminatesSiwForBadCRC(t *testing.T) {
-	g := Start(t)
-	g.SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
-	l := newLink(t, g, linkConfig{siwInitiates: true, own: extsock.Config{}, damage: true})
-	l.siw.Do("do op=send len=100")
-	l.received()
-	l.tcp.(*damaged).armed.Store(true)
-	l.siw.Do("post op=send len=100")
-	err := l.flushed()
-	var me *mpa.Error
-	if !errors.As(err, &me) || me.Code != mpa.CodeCRC {
-		t.Errorf("the connection ends with %v, want MPA's CRC error", err)
-	}
-	l.siw.Do("event name=disconnected")
-	wantLog(t, g, "got TERMINATE. layer 0, type 2, code 2", 1)
+	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
+	untilHeard(t, "siw is Initiator", func(t *testing.T) (heard bool) {
+		g := Start(t)
+		l := newLink(t, g, linkConfig{siwInitiates: true, own: extsock.Config{}, damage: true})
+		l.siw.Do("do op=send len=100")
+		l.received()
+		l.tcp.(*damaged).armed.Store(true)
+		l.siw.Do("post op=send len=100")
+		err := l.flushed()
+		var me *mpa.Error
+		if !errors.As(err, &me) || me.Code != mpa.CodeCRC {
+			t.Errorf("the connection ends with %v, want MPA's CRC error", err)
+		}
+		l.siw.Do("event name=disconnected")
+		l.wantOurs(l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend}), codes{2, 0, uint8(mpa.CodeCRC)})
+		return logs(t, g, "got TERMINATE. layer 0, type 2, code 2")
+	})
 }
 
 // A damaged connection changes an octet of what is read, once it is armed.
