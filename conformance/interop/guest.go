@@ -219,7 +219,10 @@ func (g *Guest) mark(t testing.TB) error {
 	return err
 }
 
-// logOnFailure logs the guest's kernel log of the time of t, if t fails.
+// maxLog is the number of lines of the kernel log that a failed test shows.
+const maxLog = 100
+
+// logOnFailure logs the end of the guest's kernel log of the time of t, if t fails.
 func (g *Guest) logOnFailure(t testing.TB) {
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -229,7 +232,8 @@ func (g *Guest) logOnFailure(t testing.TB) {
 			t.Log(err)
 			return
 		}
-		t.Logf("the guest's kernel log:\n%s", strings.Join(g.Log(t), "\n"))
+		log := g.Log(t)
+		t.Logf("the end of the guest's kernel log:\n%s", strings.Join(log[max(0, len(log)-maxLog):], "\n"))
 	})
 }
 

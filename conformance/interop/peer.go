@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ type Peer struct {
 	cancel  context.CancelFunc
 	out     *bufio.Reader
 	sent    []string // commands without an answer yet
+	said    []string // the latest commands, with their answers
 }
 
 // A Line is one line that siwpeer printed: "kind key=value key=value ...".
@@ -71,11 +73,37 @@ func (g *Guest) Peer(t testing.TB) *Peer {
 	}
 	p := &Peer{t: t, process: process, cancel: cancel, out: bufio.NewReader(process.Stdout)}
 	t.Cleanup(func() {
+		if t.Failed() {
+			slices.Reverse(p.said)
+			t.Logf("siwpeer's latest answers, the latest first; %d commands have none:\n%s", len(p.sent), strings.Join(p.said, "\n"))
+		}
 		p.Kill()
 		cancel()
 	})
 	return p
 }
+
+// maxSaid is the number of answers that a failed test shows of each siwpeer.
+const maxSaid = 8
+
+// note logs an answer. Without -v a test that fails shows the latest ones only, and after its errors,
+// so that the errors are near the beginning of what it says.
+func (p *Peer) note(command, answer string) {
+	p.t.Helper()
+	text := fmt.Sprintf("siwpeer %q: %s", command, answer)
+	if testing.Verbose() {
+		p.t.Log(text)
+	}
+	if len(text) > maxNote {
+		text = text[:maxNote] + " ..."
+	}
+	if p.said = append(p.said, text); len(p.said) > maxSaid {
+		p.said = p.said[1:]
+	}
+}
+
+// maxNote is the length to which note cuts an answer.
+const maxNote = 300
 
 // Kill ends the process as a crash would: the kernel closes its connections.
 func (p *Peer) Kill() { p.process.Kill() }
@@ -104,13 +132,13 @@ func (p *Peer) Reply() Reply {
 	for {
 		text, err := p.out.ReadString('\n')
 		if err != nil {
-			_, why := p.process.Wait()
-			p.t.Fatalf("siwpeer %q: no answer after %v: %v, %v", command, r.Lines, err, why)
+			code, why := p.process.Wait()
+			p.t.Fatalf("siwpeer %q: no answer after %v: %v; its exit status is %d, %v", command, r.Lines, err, code, why)
 		}
 		l := parseLine(strings.TrimSuffix(text, "\n"))
 		if l.Kind == "ok" || l.Kind == "fail" {
 			r.OK, r.Last = l.Kind == "ok", l
-			p.t.Logf("siwpeer %q: %s", command, r)
+			p.note(command, r.String())
 			return r
 		}
 		r.Lines = append(r.Lines, l)
@@ -134,9 +162,13 @@ func (p *Peer) Do(format string, args ...any) Reply {
 // MustReply is Reply for a command that must succeed.
 func (p *Peer) MustReply() Reply {
 	p.t.Helper()
+	command := ""
+	if len(p.sent) > 0 {
+		command = p.sent[0]
+	}
 	r := p.Reply()
 	if !r.OK {
-		p.t.Fatalf("siwpeer: %s", r)
+		p.t.Fatalf("siwpeer %q: %s", command, r)
 	}
 	return r
 }
@@ -157,9 +189,10 @@ func (p *Peer) Dump(name string, off, n int) []byte {
 // Wait waits for n completions of queue "sq" or "rq", whatever their status.
 func (p *Peer) Wait(queue string, n int) []Completion {
 	p.t.Helper()
-	c := p.Try("wait q=%s n=%d", queue, n).Completions()
+	r := p.Try("wait q=%s n=%d", queue, n)
+	c := r.Completions()
 	if len(c) != n {
-		p.t.Fatalf("siwpeer: %d completions of %s, want %d", len(c), queue, n)
+		p.t.Fatalf("siwpeer: %d completions of %s, want %d: %s", len(c), queue, n, r)
 	}
 	return c
 }

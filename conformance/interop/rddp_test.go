@@ -74,6 +74,7 @@ func newLink(t *testing.T, g *Guest, c linkConfig) *link {
 	l := &link{t: t, g: g, siw: g.Peer(t), seen: new(wiretap)}
 	t.Cleanup(func() {
 		if t.Failed() {
+			t.Logf("the last frames: %s", l.seen.last(10))
 			l.seen.logWrongCRCs(t)
 		}
 	})
@@ -93,6 +94,14 @@ func newLink(t *testing.T, g *Guest, c linkConfig) *link {
 		l.siw.Do("do op=write len=0")
 	}
 	return l
+}
+
+// logState logs where this stack's end of the connection stands: a connection that has ended says why
+// when something is posted, and a Write of length 0 does no harm to one that has not.
+func (l *link) logState() {
+	s := l.conn.ConnectionState()
+	err := l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+	l.t.Logf("this stack: DDP mode %t, revision %d, CRC %t, IRD %d, ORD %d; posting a Write: %v", s.DDPMode, s.Revision, s.CRC, s.IRD, s.ORD, err)
 }
 
 // dial: siw is the Responder.
@@ -229,7 +238,12 @@ func (l *link) open(tcp net.Conn, initiator bool, c *linkConfig) {
 	}
 	l.tcp = tcp
 	l.conn = extsock.NewConn(tcp, initiator, &cfg)
-	l.t.Cleanup(func() { l.conn.Close() })
+	l.t.Cleanup(func() {
+		if l.t.Failed() {
+			l.logState()
+		}
+		l.conn.Close()
+	})
 	for id := range n {
 		l.recv = append(l.recv, make([]byte, size))
 		l.post(uint64(id))

@@ -70,11 +70,12 @@ func TestSpecSiw(t *testing.T) {
 	}
 }
 
-// logResult logs what has not passed, and what has taken long; of what is known also what came.
+// logResult reports what has failed. With -v it also logs what else has not passed, and what has
+// taken long; of what is known also what came.
 func logResult(t *testing.T) func(spec.Result) {
 	return func(r spec.Result) {
 		slow := r.Elapsed > specTimeout/4
-		if r.Status == spec.StatusPass && r.Tries == 0 && !slow {
+		if r.Status != spec.StatusFail && (!testing.Verbose() || r.Status == spec.StatusPass && r.Tries == 0 && !slow) {
 			return
 		}
 		var b bytes.Buffer
@@ -84,6 +85,10 @@ func logResult(t *testing.T) func(spec.Result) {
 		}
 		if slow {
 			fmt.Fprintf(&b, "           took: %v of %v\n", r.Elapsed.Round(time.Millisecond), specTimeout)
+		}
+		if r.Status == spec.StatusFail {
+			t.Errorf("%s\n%s", r.ID, b.String())
+			return
 		}
 		t.Logf("%s\n%s", r.ID, b.String())
 	}

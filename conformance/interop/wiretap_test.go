@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"sync"
 	"testing"
 
@@ -99,6 +100,24 @@ func (w *wiretap) fpdus(sent bool) []frame {
 		startup = false
 	}
 	return list
+}
+
+// last describes the last n frames of both ends.
+func (w *wiretap) last(n int) string {
+	var b strings.Builder
+	all := w.all()
+	for _, f := range all[max(0, len(all)-n):] {
+		from := "siw's"
+		if f.sent {
+			from = "our"
+		}
+		if _, err := mpa.ParseFrame(f.octets); err == nil {
+			fmt.Fprintf(&b, "%s startup frame; ", from)
+		} else {
+			fmt.Fprintf(&b, "%s %v; ", from, f)
+		}
+	}
+	return fmt.Sprintf("%s%d in all", &b, len(all))
 }
 
 // opcode is that of an FPDU.
