@@ -15,6 +15,9 @@ type Profile struct {
 	// Races are deviations that may appear in any case, now and then; Got is all of Result.Got. A
 	// case that fails so is asked again. If it fails so maxTries times, it fails.
 	Races []Deviation
+	// Stall, if not empty, says why a Responder may leave the first FPDU unread. A case in which it
+	// has sent nothing behind its Reply, and keeps the connection open, is asked again, as with Races.
+	Stall string
 	// Harmful lists cases that are not asked because they would harm the peer's machine. The IDs
 	// are as in Deviations.
 	Harmful map[string]string
@@ -30,7 +33,7 @@ type Deviation struct {
 	Expected string // is in Result.Expected
 }
 
-// maxTries is the maximum number of times that a case is asked while it fails in a race.
+// maxTries is the maximum number of times that a case is asked while it fails in a race or a stall.
 const maxTries = 5
 
 // Profiles returns all profiles by name.
@@ -79,6 +82,14 @@ func (p *Profile) race(expected, got string) (sentence string, ok bool) {
 	}
 	return "", false
 }
+
+// again reports whether a failed case is to be asked again.
+func (p *Profile) again(r Result) bool {
+	_, race := p.race(r.Expected, r.Got)
+	return race || p.stalls() && r.mute
+}
+
+func (p *Profile) stalls() bool { return p != nil && p.Stall != "" }
 
 func (p *Profile) harmful(id string, part Part) (sentence string, ok bool) {
 	if p == nil {

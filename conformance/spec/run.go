@@ -151,7 +151,9 @@ type Result struct {
 	Expected, Got string // StatusFail and StatusKnown
 	Log           []exchange
 	Elapsed       time.Duration
-	Tries         int // how often it was asked, if more than once, because the earlier answers were a known race of the profile
+	Tries         int // how often it was asked, if more than once, because the earlier answers were a known race or stall of the profile
+
+	mute bool // see session.mute
 }
 
 // Run asks the peer all selected cases, in order, and returns the report. The error is ErrNoCase, a
@@ -169,7 +171,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 	for _, c := range cases {
 		r, err := ask(ctx, &cfg, c)
 		for try := 2; try <= maxTries && err == nil && r.Status == StatusFail && ctx.Err() == nil; try++ {
-			if _, again := cfg.Profile.race(r.Expected, r.Got); !again {
+			if !cfg.Profile.again(r) {
 				break
 			}
 			r, err = ask(ctx, &cfg, c)
@@ -228,8 +230,12 @@ func ask(ctx context.Context, cfg *Config, c Case) (r Result, err error) {
 	defer cancel()
 	s := &session{ctx: ctx, cfg: cfg, needs: c.needs, end: begin.Add(cfg.timeout())}
 	c.run(s)
+	mute := s.mute()
+	if mute && cfg.Profile.stalls() {
+		s.wake()
+	}
 	s.close()
-	r = Result{Case: c, Status: StatusPass, Elapsed: time.Since(begin)}
+	r = Result{Case: c, Status: StatusPass, Elapsed: time.Since(begin), mute: mute}
 	var failure *Failure
 	var skipped *skip
 	switch {

@@ -123,6 +123,21 @@ func (s *session) close() {
 	}
 }
 
+// mute reports whether the peer, a Responder, has sent nothing behind its Reply and keeps the
+// connection open.
+func (s *session) mute() bool {
+	return s.conn != nil && s.initiator() && s.ended == stillOpen && s.reply.key != "" && s.logged[0] == len(s.reply.octets())
+}
+
+// wake sends a Write of length 0 to a mute peer, so that it reads what it may have left unread. A
+// connection of which siw has not seen the RTR may crash its kernel when it is closed.
+func (s *session) wake() {
+	s.stop()
+	_ = s.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	b := fpdu{ulpdu: tagged(opWrite, 0, 0, nil).octets()}.appendTo(nil, s.txOff, s.crc, s.txMarkers)
+	_, _ = s.conn.Write(b) // the case is over
+}
+
 // write sends bytes unchanged, in one write.
 func (s *session) write(b []byte) {
 	if s.err != nil || len(b) == 0 {

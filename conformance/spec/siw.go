@@ -11,6 +11,7 @@ const (
 	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
 	siwMarkers    = "siw has no Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
 	siwPrivate    = "siw takes 256 octets of Private Data at most, the enhanced data included, and closes the connection for more."
+	siwFirst      = "siw may leave the first FPDU unread, until more octets come."
 	siwStall      = "siw may leave the rest of a startup frame that comes in pieces unread, until more octets come."
 	siwTrailer    = "siw fails the CRC of an FPDU whose pad and CRC field come in two pieces."
 	siwDepths     = "siw takes 0x3FFF for a depth and answers with one of its own."
@@ -92,7 +93,7 @@ func siw() *Profile {
 		}
 	}
 	return &Profile{
-		Name: "siw", Pause: 100 * time.Millisecond, Deviations: d,
+		Name: "siw", Pause: 100 * time.Millisecond, Stall: siwFirst, Deviations: d,
 		Races: []Deviation{
 			{Sentence: siwBusy, Got: "nothing, then FIN", Expected: "a Terminate"},
 			{Sentence: siwBusy, Got: "0 messages; no Terminate; FIN", Expected: "the Terminate"},

@@ -66,6 +66,77 @@ func TestSiwRace(t *testing.T) {
 	}
 }
 
+// stalls is a peer that echoes Sends, but leaves the first FPDU of a connection unread until more
+// octets come, but for each n-th connection.
+func stalls(n int) fake {
+	var mu sync.Mutex // the peers of cases overlap
+	asked := 0
+	due := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		return asked%n == 0
+	}
+	return func(f *fakeConn) {
+		if !f.startup(lends) {
+			return
+		}
+		read := due()
+		for {
+			g, ok := f.next()
+			if !ok {
+				return
+			}
+			if !read {
+				if _, ok := f.next(); !ok {
+					return
+				}
+			}
+			read = true
+			if g.op() != opWrite {
+				f.send(opSend, g.payload)
+			}
+		}
+	}
+}
+
+// A case is asked again whose first FPDU siw leaves unread now and then. A peer that never reads it
+// fails, and so does one that has read something.
+func TestSiwStalls(t *testing.T) {
+	const id = "5040/5.3/send-with-se"
+	silentLater := func(f *fakeConn) {
+		if f.startup(lends) {
+			if g, ok := f.next(); ok {
+				f.send(opSend, g.payload)
+				f.next()
+				f.next()
+			}
+		}
+	}
+	for _, tt := range []struct {
+		desc    string
+		profile string
+		peer    fake
+		id      string
+		want    Status
+		tries   int
+	}{
+		{"never", "siw", stalls(1), id, StatusPass, 0},
+		// The probe is asked first, so the case is the second connection.
+		{"the first time", "siw", stalls(3), id, StatusPass, 2},
+		{"always", "siw", stalls(1 << 30), id, StatusFail, maxTries},
+		{"not siw", "rfc", stalls(1 << 30), id, StatusFail, 0},
+		{"silent later", "siw", silentLater, "5040/5.3/send", StatusFail, 0},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			r := profiled(t, Responder, tt.peer, Profiles()[tt.profile], tt.id)[tt.id]
+			if r.Status != tt.want || r.Tries != tt.tries {
+				t.Errorf("%s after %d tries, came %q; want %s after %d", r.Status, r.Tries, r.Got, tt.want, tt.tries)
+			}
+		})
+	}
+}
+
 // A peer that never says what is wrong is not excused for being taken for siw, but where siw itself
 // never does.
 func TestSiwNeverSilent(t *testing.T) {
