@@ -135,7 +135,7 @@ func (c *client) ping(ctx context.Context) (time.Duration, error) {
 	if c.n == 0 {
 		// Start the nudge before the Send. After an RTR that is an RDMA Read, the Send completes
 		// only when the Read is answered.
-		defer c.nudge().Stop()
+		defer c.nudge()()
 	}
 	if err := c.offer(ctx, "source", c.source); err != nil {
 		return 0, err
@@ -176,15 +176,27 @@ func (c *client) awaitGoAhead(ctx context.Context, after string) error {
 // very busy.
 const nudgeAfter = 250 * time.Millisecond
 
-// nudge sends an RDMA Write of length 0, which no program notices, if the first answer does not
-// come soon. Linux's siw as a Responder may leave an FPDU unread that arrives in the first
-// milliseconds after its Reply, until more bytes arrive. Without the nudge the client would wait
-// for such a server for ever. It does no harm to other servers.
+// nudge sends an RDMA Write of length 0, which no program notices, whenever the first answer does
+// not come for some time, until stop is called. Linux's siw as a Responder may leave an FPDU unread
+// that arrives in the first milliseconds after its Reply, or later on a busy machine, until more
+// bytes arrive. Without a nudge the client would wait for such a server for ever. It does no harm to
+// other servers.
 // "The STag and TO fields MUST NOT be checked for a zero-length Tagged DDP Message." (RFC 5041
 // §5.2)
-func (c *client) nudge() *time.Timer {
-	return time.AfterFunc(nudgeAfter, func() {
-		// If the connection has ended meanwhile, the wait returns its error.
-		_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
-	})
+func (c *client) nudge() (stop func()) {
+	answered := make(chan struct{})
+	go func() {
+		t := time.NewTicker(nudgeAfter)
+		defer t.Stop()
+		for {
+			select {
+			case <-answered:
+				return
+			case <-t.C:
+				// If the connection has ended meanwhile, the wait returns its error.
+				_ = c.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Unsignaled: true})
+			}
+		}
+	}()
+	return func() { close(answered) }
 }
