@@ -161,7 +161,7 @@ boot() {
 	tcg) accel="tcg,thread=multi,tb-size=256 -cpu max" ;;
 	*) die "RDDP_INTEROP_ACCEL is kvm, tcg or auto, not $accel" ;;
 	esac
-	append="console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr random.trust_cpu=on rdinit=/init"
+	append="console=ttyS0 quiet panic=-1 oops=panic mitigations=off nokaslr no_timer_check random.trust_cpu=on rdinit=/init"
 	append="$append rddp.hello=${RDDP_HELLO:-} rddp.siw=$(echo "${RDDP_SIW:-}" | tr ' ' ,)"
 	# shellcheck disable=SC2086
 	exec qemu-system-x86_64 -M q35 -accel $accel -smp 2 -m 512 \
