@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +40,11 @@ func inNamespaces(t *testing.T, flags uintptr) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.timeout=100s")
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.count=1"}
+	if limit, ok := t.Deadline(); ok { // a little before ours, so that the output says where the test hangs
+		args = append(args, "-test.timeout="+(time.Until(limit)*9/10).String())
+	}
+	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), namespaceEnv+"="+t.Name())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
 	if flags&unix.CLONE_NEWUSER != 0 {
