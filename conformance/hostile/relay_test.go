@@ -15,7 +15,7 @@ type relay struct {
 
 	mu    sync.Mutex
 	holds bool     // segments with payload are not sent
-	held  [][]byte // those packets
+	held  [][]byte // those packets, each once
 	last  []byte   // the packet with payload that was written last
 }
 
@@ -26,7 +26,10 @@ func (r *relay) Write(p []byte) (int, error) {
 	if len(payloadOf(p)) > 0 {
 		r.last = bytes.Clone(p)
 		if r.holds {
-			r.held = append(r.held, r.last)
+			// On a busy machine TCP repeats a segment before the test has seen the others.
+			if n := len(r.held); n == 0 || int32(endOf(p)-endOf(r.held[n-1])) > 0 {
+				r.held = append(r.held, r.last)
+			}
 			return len(p), nil
 		}
 	}
