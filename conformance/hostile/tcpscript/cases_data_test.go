@@ -252,6 +252,7 @@ var windowCases = []testCase{
 		> . 1(0) ack 11
 		read 10
 		< . 11(0) ack 1 win 1000
+		settle
 		write 10
 		> . 1(10)
 	`},
