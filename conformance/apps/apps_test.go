@@ -4,10 +4,12 @@ package apps_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,11 +54,18 @@ func listen(t *testing.T) *extsock.Listener {
 
 // A dialer dials extended sockets and remembers them.
 type dialer struct {
+	enough atomic.Bool // no more connections are made
+
 	mu    sync.Mutex
 	conns []*extsock.Conn
 }
 
+var errEnough = errors.New("enough connections")
+
 func (d *dialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if d.enough.Load() {
+		return nil, errEnough
+	}
 	c, err := (&extsock.Dialer{Config: atStart}).DialDDP(ctx, network, addr)
 	if err != nil {
 		return nil, err

@@ -182,6 +182,28 @@ func (s *site) do(ctx context.Context, method, path string, body io.Reader, stat
 	return resp, nil
 }
 
+// awaitShared waits until other requests find the connection of the first one. With HTTP/2 the client
+// makes it known to them at any time after it has given it to the first, and they would dial.
+func (s *site) awaitShared(ctx context.Context) {
+	s.t.Helper()
+	s.dialer.enough.Store(true)
+	defer s.dialer.enough.Store(false)
+	for s.major == 2 {
+		resp, err := s.do(ctx, "GET", "/octets/0/0", nil, http.StatusOK)
+		if errors.Is(err, errEnough) {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err == nil {
+			err = want(resp, nil)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+}
+
 // want checks that the body of an answer is p, and reads it to its end so that the connection can
 // be used again.
 func want(resp *http.Response, p []byte) error {
@@ -249,6 +271,7 @@ func TestHTTP(t *testing.T) {
 			if err := exchange(0); err != nil { // else each of the first ones would dial
 				t.Fatal(err)
 			}
+			s.awaitShared(soon(t))
 			each(t, len(lengths)-1, func(i int) error { return exchange(i + 1) })
 			limit := 2 * inParallel // some are dialled just before another one is idle
 			if p.major == 2 {
