@@ -230,11 +230,11 @@ bool cmd_resolve(void)
 		return false;
 	if (rdma_create_id(conn.channel, &conn.id, NULL, RDMA_PS_TCP))
 		return failed_call("rdma_create_id", errno);
-	if (rdma_resolve_addr(conn.id, NULL, (struct sockaddr *)&sa, PATIENCE_MS))
+	if (rdma_resolve_addr(conn.id, NULL, (struct sockaddr *)&sa, RESOLVE_MS))
 		return failed_call("rdma_resolve_addr", errno);
 	if (next_event(PATIENCE_MS) != RDMA_CM_EVENT_ADDR_RESOLVED)
 		return fail("address not resolved");
-	if (rdma_resolve_route(conn.id, PATIENCE_MS))
+	if (rdma_resolve_route(conn.id, RESOLVE_MS))
 		return failed_call("rdma_resolve_route", errno);
 	if (next_event(PATIENCE_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED)
 		return fail("route not resolved");

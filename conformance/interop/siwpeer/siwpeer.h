@@ -23,6 +23,9 @@ int64_t now_ms(void);
 
 // The longest wait of a command that does not say ms=. A guest without KVM on a busy machine is slow.
 enum { PATIENCE_MS = 20000 };
+// The kernel's limit for resolving an address. If the answer to its ARP request comes at a bad moment, the kernel looks only
+// when this time is over, so the program has to wait for longer.
+enum { RESOLVE_MS = 5000 };
 
 // conn.c: one connection, its queue pair and its events.
 struct connection {
