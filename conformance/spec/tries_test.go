@@ -8,17 +8,23 @@ import (
 	"testing"
 )
 
+// eachNth returns a function that reports true for each n-th call. The peers of cases overlap, so
+// several goroutines may call it.
+func eachNth(n int) func() bool {
+	var mu sync.Mutex
+	calls := 0
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		return calls%n == 0
+	}
+}
+
 // leaves is a peer that echoes one Send, and closes without a word for what comes then, but for
 // each n-th time: then it says what is wrong, in siw's order of bits or the right one.
 func leaves(n int, control ...byte) fake {
-	var mu sync.Mutex // the peers of cases overlap
-	asked := 0
-	due := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		asked++
-		return asked%n == 0
-	}
+	due := eachNth(n)
 	return func(f *fakeConn) {
 		if !f.startup(lends) {
 			return
@@ -69,14 +75,7 @@ func TestSiwRace(t *testing.T) {
 // stalls is a peer that echoes Sends, but leaves the first FPDU of a connection unread until more
 // octets come, but for each n-th connection.
 func stalls(n int) fake {
-	var mu sync.Mutex // the peers of cases overlap
-	asked := 0
-	due := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		asked++
-		return asked%n == 0
-	}
+	due := eachNth(n)
 	return func(f *fakeConn) {
 		if !f.startup(lends) {
 			return
