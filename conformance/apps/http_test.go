@@ -183,7 +183,8 @@ func (s *site) do(ctx context.Context, method, path string, body io.Reader, stat
 }
 
 // awaitShared waits until other requests find the connection of the first one. With HTTP/2 the client
-// makes it known to them at any time after it has given it to the first, and they would dial.
+// shares a connection some time after the first request has got it, tells nobody when, and dials for
+// other requests until then. So the requests of awaitShared may not dial.
 func (s *site) awaitShared(ctx context.Context) {
 	s.t.Helper()
 	s.dialer.enough.Store(true)

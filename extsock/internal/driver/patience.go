@@ -13,12 +13,12 @@ import (
 // Unless Config.PollTime says otherwise, one goroutine of the process polls at a time, and only on
 // a connection where polling was worth its cost recently, and where the last wait was short. In a
 // process that is busy with several connections a goroutine that polls would keep the others from
-// running, and its own quick answers would keep the peer from the requests of the others. So a
-// connection polls after it was alone for a while: after several waits in a row without polling,
-// between which hardly any other connection has waited. It has to show that again and again,
-// because others that it keeps from running do not wait. No goroutine polls for bulk data, of which
-// one read brings so much that the wake-up counts for little, and polling takes time from the peer
-// if both share a processor. The receive role guards it.
+// running, and its quick answers would keep the peer from the requests of the others. So a
+// connection polls only while it is alone: in several waits in a row without polling, no other
+// connection has waited. After some polls the connection has to look again, because a goroutine that
+// polls keeps the others from waiting. No goroutine polls for bulk data. One read brings so much of
+// them that the wake-up counts for little, and polling takes time from the peer if both share a
+// processor. The receive role guards a patience.
 type patience struct {
 	fixed time.Duration // Config.PollTime: if not 0, it decides alone, and what follows is not used
 	mine  bool          // this connection's Read is the one that polls
@@ -27,8 +27,8 @@ type patience struct {
 	// many waits do not poll.
 	luck  int
 	id    uint64 // names the connection in lastWaiter
-	wary  int    // with so many more waits that find the connection alone it may poll; 0 while it may
-	polls int    // so often it may poll, while wary is 0
+	wary  int    // so many more waits must find the connection alone before it may poll
+	polls int    // so many polls are left, while wary is 0
 }
 
 const (
@@ -37,9 +37,9 @@ const (
 	maxPollTime  = time.Millisecond // a Read that polls notices no deadline
 	maxLuck      = 4
 	unlucky      = 64        // so many waits do not poll after polling was not rewarded
-	lonePolls    = 128       // a connection that is alone polls so often in a row
-	stillAlone   = 2         // then it has to be alone for so many waits before it polls again
-	aloneAgain   = 256       // or for so many after it was not alone: longer than the peer polls
+	lonePolls    = 128       // polls of a connection that is alone, until it looks for others
+	stillAlone   = 2         // waits without polling in which it looks
+	aloneAgain   = 256       // such waits after it has found another: more than the peer polls
 	bulkFrom     = 128 << 10 // bytes of one read that are bulk data
 )
 
