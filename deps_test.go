@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"toe/badlink":           {},
 	"toe/internal/deadline": {},
 	"toe/netconn":           {"toe", "toe/internal/deadline", "internal/locks"},
-	"toe/kernel":            {"toe", "toe/netconn"},
+	"toe/kernel":            {"toe", "toe/netconn", "internal/locks"},
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/pipeline":   {},
 	"toe/usertcp":           {"toe", "toe/internal/deadline", "internal/locks"},

@@ -18,8 +18,9 @@ const DefaultEMSS = 1448
 // has been called. Write and TryWriteBatch put bytes into the same stream.
 //
 // The methods of net.Conn may be called from any goroutine, as always. So may Flush, CloseWrite,
-// Abort, EMSS and Capabilities. Of ReadSegment and Pending, one call at a time may be under way; of
-// TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb writing.
+// Abort, EMSS, Unwatch and Capabilities. Of ReadSegment, Pending and Watch, one call at a time may be
+// under way; of TryWriteBatch and WaitWritable, one call at a time too. Reading does not disturb
+// writing.
 //
 // No method keeps a slice past its return. A blocked call ends with os.ErrDeadlineExceeded when its
 // deadline passes, and with net.ErrClosed when the Stream is closed (both as errors.Is sees them).
@@ -49,6 +50,23 @@ type Stream interface {
 	// backend that does not declare Pending counts only the bytes that it knows of, so 0 says
 	// nothing there.
 	Pending() (n int, err error)
+
+	// Watch has g opened once, soon, when ReadSegment would not wait: there are bytes, the stream
+	// has ended or failed, or the Stream is closed. If that is so already, g opens soon too. The
+	// read deadline does not open g. Watch is for a time in which nobody reads: then a goroutine
+	// can wait for g, and another one may begin to read without waking that goroutine.
+	//
+	// A call replaces the Gate of the call before. The watch lasts until g opens or Unwatch is
+	// called, also while somebody reads, so g may open because of bytes that have been read since.
+	//
+	// If Watch reports false, nothing opens g: the Stream does not declare Watch, or the operating
+	// system has refused it. It is refused for good then. Only Close ends what a Watch keeps in the
+	// process, so a Stream that has been watched must be closed.
+	Watch(g *Gate) bool
+
+	// Unwatch ends the watch. The Gate may still open a moment later. Calling Unwatch before
+	// reading is optional. It saves the process from being woken for each segment that arrives.
+	Unwatch()
 
 	// TryWriteBatch writes as many bytes of bufs, in order, as the stream takes without waiting,
 	// and returns how many. If n is less than the total and err is nil, the send buffer is full.
@@ -149,6 +167,9 @@ type Capabilities struct {
 
 	// Pending: Pending counts every byte that has arrived.
 	Pending bool
+
+	// Watch: Watch works, if the operating system allows it.
+	Watch bool
 
 	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed. If the
 	// Stream has a method ShowEarly(bool), the stack calls it with false if it uses none.

@@ -13,6 +13,7 @@ import (
 // Pieces behind the gate come once this end has written. After the last comes the FIN.
 type script struct {
 	toe.NoEngine
+	toe.NoWatch
 	first, then [][]byte
 	pends       bool // Pending tells of what the next read would find
 

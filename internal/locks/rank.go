@@ -45,6 +45,8 @@ const (
 	tap
 	flow
 	packets
+	watch
+	watcher
 	numRanks
 )
 
@@ -52,7 +54,7 @@ var names = [numRanks]string{
 	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions", "Doorbells",
 	"Regions", "Door", "Idle", "Records", "Live", "Crossovers", "Capture", "Signal", "Deadline",
-	"Network", "Buffered", "Simulator", "UserTCP", "Tap", "Flow", "Packets",
+	"Network", "Buffered", "Simulator", "UserTCP", "Tap", "Flow", "Packets", "Watch", "Watcher",
 }
 
 func (r rank) String() string { return names[r] }
@@ -107,6 +109,8 @@ type (
 	Tap       struct{} // the connections that the tap of the user-space TCP knows
 	Flow      struct{} // what the tap knows of a connection
 	Packets   struct{} // the packets on a link in memory
+	Watch     struct{} // the watch of a socket of the kernel
+	Watcher   struct{} // the sockets of the process that are watched
 )
 
 func (Backlog) rank() rank     { return backlog }
@@ -145,3 +149,5 @@ func (UserTCP) rank() rank     { return userTCP }
 func (Tap) rank() rank         { return tap }
 func (Flow) rank() rank        { return flow }
 func (Packets) rank() rank     { return packets }
+func (Watch) rank() rank       { return watch }
+func (Watcher) rank() rank     { return watcher }

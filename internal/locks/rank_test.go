@@ -34,6 +34,7 @@ func TestRankNames(t *testing.T) {
 		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Doorbells{}, "Doorbells"}, {Windows{}, "Windows"}, {Region{}, "Region"},
 		{Queue{}, "Queue"}, {Domain{}, "Domain"}, {Keys{}, "Keys"}, {Network{}, "Network"}, {Buffered{}, "Buffered"},
 		{Simulator{}, "Simulator"}, {UserTCP{}, "UserTCP"}, {Tap{}, "Tap"}, {Flow{}, "Flow"}, {Packets{}, "Packets"},
+		{Watch{}, "Watch"}, {Watcher{}, "Watcher"},
 	} {
 		if got := tt.r.rank().String(); got != tt.want {
 			t.Errorf("%T has the rank %v", tt.r, got)

@@ -84,6 +84,8 @@ type socket struct {
 	// broken is the errno that ended the connection. Linux reports it to one system call only;
 	// later calls see a plain end of stream.
 	broken atomic.Uint32
+
+	watch watch
 }
 
 func newStream(c *net.TCPConn) *Stream {
@@ -109,6 +111,7 @@ func (s *socket) init(c sysConn, network string) {
 	s.roomFunc = s.pollRoom
 	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
+	s.watch.armFunc, s.watch.disarmFunc, s.watch.removeFunc = s.arm, s.watch.disarm, s.watch.remove
 	s.emss.Store(toe.DefaultEMSS)
 }
 
@@ -278,6 +281,18 @@ func (s *socket) opError(op string, err error) error {
 // Flush returns nil, because the send buffer belongs to the operating system.
 func (s *socket) Flush(time.Duration) error { return nil }
 
+// Close ends the watch first, while the descriptor is open: see endWatch.
+func (s *Stream) Close() error {
+	defer open(s.endWatch())
+	return s.TCPConn.Close()
+}
+
+// Close ends the watch first, while the descriptor is open: see endWatch.
+func (s *UnixStream) Close() error {
+	defer open(s.endWatch())
+	return s.UnixConn.Close()
+}
+
 // Abort resets the connection, by SetLinger(0) and Close.
 func (s *Stream) Abort() error {
 	s.SetLinger(0) // an error means that the connection is closed, and Close returns it too
@@ -290,10 +305,10 @@ func (s *UnixStream) Abort() error { return s.Close() }
 
 // Capabilities returns the capabilities of a TCP socket.
 func (s *Stream) Capabilities() toe.Capabilities {
-	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true}
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true, Watch: true}
 }
 
 // Capabilities returns the capabilities of a unix socket, which has no reset.
 func (s *UnixStream) Capabilities() toe.Capabilities {
-	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true}
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true, Watch: true}
 }

@@ -15,6 +15,7 @@ import (
 // reachable.
 type Stream struct {
 	toe.NoEngine
+	toe.NoWatch
 	*net.TCPConn
 	socket
 }
@@ -23,6 +24,7 @@ type Stream struct {
 // but callers must not use those that send or receive, because they bypass the Stream.
 type UnixStream struct {
 	toe.NoEngine
+	toe.NoWatch
 	*net.UnixConn
 	socket
 }

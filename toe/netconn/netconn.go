@@ -70,6 +70,7 @@ type wrapper interface{ NetConn() net.Conn }
 // Reads go to conn directly once the handshake is done.
 type stream struct {
 	toe.NoEngine
+	toe.NoWatch
 	conn     net.Conn
 	can      toe.Capabilities
 	buffered bool   // every write goes through the send buffer

@@ -53,12 +53,19 @@ func NewEngine(s toe.Stream, cfg EngineConfig) *Engine { return &Engine{Stream: 
 // Steps returns the number of steps that the engine has made.
 func (e *Engine) Steps() int { return int(e.steps.Load()) }
 
-// Capabilities returns those of the TCP below, and what the engine offloads.
+// Capabilities returns those of the TCP below, and what the engine offloads. Nobody can watch an
+// Engine: what it has read and not shown is not in the TCP below.
 func (e *Engine) Capabilities() toe.Capabilities {
 	c := e.Stream.Capabilities()
-	c.Offload = e.cfg.Offload
+	c.Offload, c.Watch = e.cfg.Offload, false
 	return c
 }
+
+// Watch returns false.
+func (e *Engine) Watch(*toe.Gate) bool { return false }
+
+// Unwatch does nothing.
+func (e *Engine) Unwatch() {}
 
 // The causes of an EngineError.
 var (

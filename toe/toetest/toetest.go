@@ -67,6 +67,12 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"WaitWritableEnds", testWaitWritableEnds},
 		{"WaitWritablePeerCloses", testWaitWritablePeerCloses},
 		{"Pending", testPending},
+		{"Watch", testWatch},
+		{"WatchEnds", testWatchEnds},
+		{"WatchPeerAborts", testWatchPeerAborts},
+		{"WatchClosed", testWatchClosed},
+		{"WatchReplaced", testWatchReplaced},
+		{"WatchWhileReading", testWatchWhileReading},
 		{"Addresses", testAddresses},
 	} {
 		t.Run(test.name, func(t *testing.T) {

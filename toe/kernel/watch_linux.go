@@ -1,0 +1,304 @@
+package kernel
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe"
+)
+
+// A watch opens a Gate when there is something to read. Go's netpoller can't do that without a
+// goroutine that waits in it for this socket, and moving one there takes longer than a message. So
+// the socket is also in an epoll instance of this package, of which a single goroutine waits: see
+// watcher. To arm a watch, and to disarm it, is one system call.
+type watch struct {
+	mu locks.Mutex[locks.Watch]
+	// +checklocks:mu
+	state watchState
+	// where the socket is registered
+	watcher *watcher // +checklocks:mu
+	// what the watcher knows the socket by: unlike a descriptor's number, it does not come again
+	id uint64 // +checklocks:mu
+	// of the last call of armFunc
+	errno syscall.Errno // +checklocks:mu
+
+	gate atomic.Pointer[toe.Gate] // to be opened
+
+	// armed is false if the kernel won't report the socket. If it is true, the kernel will, or the
+	// watcher is about to open gate. The watcher sets armed to false before it loads gate, and Watch
+	// sets gate before it loads armed: so if Watch finds armed true, its Gate will open, and no
+	// system call is needed.
+	armed atomic.Bool
+
+	armFunc, disarmFunc, removeFunc func(fd uintptr) // made once, so that passing them costs no allocation
+}
+
+// A watchState says what there is of a watch outside the socket.
+type watchState uint8
+
+const (
+	unwatched  watchState = iota // nothing: Watch has not been called
+	registered                   // the watcher knows the socket
+	refused                      // nothing: the operating system did not allow it, and won't be asked again
+	closed                       // nothing: Close was called
+)
+
+// What is asked of epoll. A report ends with itself, until the socket is armed again. (Without
+// EPOLLONESHOT a socket that nobody reads would be reported without end, and a disarmed one too:
+// epoll reports EPOLLHUP and EPOLLERR always.)
+const (
+	armedEvents    = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT
+	disarmedEvents = unix.EPOLLONESHOT
+)
+
+// Watch registers the socket with the watcher at the first call.
+func (s *socket) Watch(g *toe.Gate) bool {
+	w := &s.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch w.state {
+	case refused:
+		return false
+	case closed:
+		g.Open()
+		return true
+	}
+	w.gate.Store(g)
+	if w.armed.Load() && !s.patience.marked {
+		return true
+	}
+	// Control keeps the descriptor open meanwhile, even if somebody closes the net.Conn below.
+	if err := s.raw.Control(w.armFunc); err != nil { // the net.Conn is closed
+		g.Open()
+		return true
+	}
+	if w.errno != 0 {
+		w.gate.Store(nil)
+		w.armed.Store(false)
+		return false
+	}
+	return true
+}
+
+// arm arms the watch. If SO_RCVLOWAT is high, the kernel would tell nobody of a short segment.
+//
+// +checklocks:s.watch.mu
+func (s *socket) arm(fd uintptr) {
+	if s.patience.marked {
+		s.patience.setMark(fd, 1)
+	}
+	w := &s.watch
+	w.armed.Store(true) // first, because the report may be faster than this goroutine
+	if w.state == registered {
+		w.errno = epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, armedEvents, w.id)
+		return
+	}
+	w.state = registered
+	if w.errno = w.register(fd); w.errno != 0 {
+		w.state = refused
+	}
+}
+
+// Unwatch disarms the watch, unless it has fired.
+func (s *socket) Unwatch() {
+	w := &s.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gate.Store(nil)
+	if w.armed.Swap(false) && w.state == registered {
+		s.raw.Control(w.disarmFunc) // an error means that the connection is closed
+	}
+}
+
+// +checklocks:w.mu
+func (w *watch) disarm(fd uintptr) {
+	epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, disarmedEvents, w.id)
+}
+
+// endWatch ends the watch for good. It comes before the descriptor is closed: epoll itself forgets a
+// socket only when the last duplicate of its descriptor is closed, and File makes duplicates. It
+// returns the Gate of a watch that was under way, which must be opened after that.
+func (s *socket) endWatch() *toe.Gate {
+	w := &s.watch
+	w.mu.Lock()
+	var unused *watcher
+	if w.state == registered {
+		s.raw.Control(w.removeFunc) // an error means that the descriptor is closed
+		unused = w.watcher.unregister(w.id)
+	}
+	w.state = closed
+	w.armed.Store(false)
+	g := w.gate.Swap(nil)
+	w.mu.Unlock()
+	if unused != nil {
+		unused.end()
+	}
+	return g
+}
+
+// +checklocks:w.mu
+func (w *watch) remove(fd uintptr) { epollCtl(w.watcher.epfd, unix.EPOLL_CTL_DEL, fd, 0, 0) }
+
+// open opens g if it is not nil.
+func open(g *toe.Gate) {
+	if g != nil {
+		g.Open()
+	}
+}
+
+// fire opens the Gate, after a report.
+func (w *watch) fire() {
+	w.armed.Store(false)
+	open(w.gate.Load())
+}
+
+// A watcher is an epoll instance and the goroutine that waits for it. There is one for the process,
+// while it has sockets that are watched. It waits in Go's netpoller, as an epoll instance is itself
+// a file to wait for: so it occupies no thread.
+type watcher struct {
+	epfd   int
+	file   *os.File // owns epfd
+	events [64]unix.EpollEvent
+
+	// These are guarded by watching.mu.
+	watches map[uint64]*watch
+	lastID  uint64
+}
+
+// watching has the watcher that new sockets are registered with. It is nil if no socket is watched.
+var watching struct {
+	mu locks.Mutex[locks.Watcher]
+	// +checklocks:mu
+	now *watcher
+}
+
+// register registers the socket of w, armed.
+//
+// +checklocks:w.mu
+func (w *watch) register(fd uintptr) syscall.Errno {
+	watching.mu.Lock()
+	defer watching.mu.Unlock()
+	to := watching.now
+	if to == nil {
+		var errno syscall.Errno
+		if to, errno = newWatcher(); errno != 0 {
+			return errno
+		}
+	}
+	id := to.lastID + 1
+	if errno := epollCtl(to.epfd, unix.EPOLL_CTL_ADD, fd, armedEvents, id); errno != 0 {
+		if watching.now == nil {
+			to.file.Close()
+		}
+		return errno
+	}
+	to.lastID, to.watches[id] = id, w
+	w.watcher, w.id = to, id
+	if watching.now == nil {
+		watching.now = to
+		to.start()
+	}
+	return 0
+}
+
+// unregister forgets the socket with this id. If it was the last one, unregister returns the
+// watcher, which must be ended.
+func (w *watcher) unregister(id uint64) (unused *watcher) {
+	watching.mu.Lock()
+	defer watching.mu.Unlock()
+	delete(w.watches, id)
+	if len(w.watches) > 0 {
+		return nil
+	}
+	watching.now = nil
+	return w
+}
+
+func newWatcher() (*watcher, syscall.Errno) {
+	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err.(syscall.Errno)
+	}
+	unix.SetNonblock(epfd, true) // otherwise NewFile would not use the netpoller
+	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), watches: make(map[uint64]*watch)}
+	if err := w.file.SetReadDeadline(time.Time{}); err != nil { // the netpoller has not taken the file
+		w.file.Close()
+		return nil, unix.EPERM
+	}
+	return w, 0
+}
+
+// start starts the watcher's goroutine. The goroutine must not belong to the synctest bubble whose
+// socket happens to be the first one: the bubble could not end while another socket is watched. Every
+// goroutine that is started in a bubble belongs to it. But cleanup functions run outside of any
+// bubble, as package synctest promises. A program other than a test has no bubbles, and so does not
+// pay for the garbage collection.
+func (w *watcher) start() {
+	if !inBubble() {
+		go w.run()
+		return
+	}
+	runtime.AddCleanup(new(*watcher), func(w *watcher) { go w.run() }, w)
+	runtime.GC()
+}
+
+// inBubble reports whether this goroutine belongs to a bubble. Only the header of its stack says so.
+func inBubble() bool {
+	var b [128]byte
+	header, _, _ := bytes.Cut(b[:runtime.Stack(b[:], false)], []byte{'\n'})
+	return bytes.Contains(header, []byte("synctest bubble"))
+}
+
+// run waits for reports until the watcher ends.
+func (w *watcher) run() {
+	raw, err := w.file.SyscallConn()
+	if err == nil {
+		raw.Read(w.report) // the error is that of the end
+	}
+}
+
+// report takes all reports that are there. It returns false: there will be more.
+func (w *watcher) report(fd uintptr) bool {
+	for {
+		// epoll_pwait, because not every architecture has epoll_wait.
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, fd, uintptr(unsafe.Pointer(&w.events[0])), uintptr(len(w.events)), 0, 0, 0)
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno != 0 || n == 0 {
+			return false
+		}
+		watching.mu.Lock()
+		for _, e := range w.events[:n] {
+			if watch := w.watches[idOf(e)]; watch != nil { // else it has been closed meanwhile
+				watch.fire()
+			}
+		}
+		watching.mu.Unlock()
+		if int(n) < len(w.events) {
+			return false
+		}
+	}
+}
+
+// end ends the watcher. When it returns, the descriptor is closed, and the goroutine is about to
+// end.
+func (w *watcher) end() { w.file.Close() }
+
+// epollCtl calls epoll_ctl. The runtime does not learn of this system call, which never waits.
+func epollCtl(epfd, op int, fd uintptr, events uint32, id uint64) syscall.Errno {
+	e := unix.EpollEvent{Events: events, Fd: int32(id), Pad: int32(id >> 32)} // Fd and Pad are the user's data
+	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(epfd), uintptr(op), fd, uintptr(unsafe.Pointer(&e)), 0, 0)
+	return errno
+}
+
+// idOf returns the id that epollCtl has got.
+func idOf(e unix.EpollEvent) uint64 { return uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32 }
