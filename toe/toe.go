@@ -169,7 +169,7 @@ type Capabilities struct {
 	Pending bool
 
 	// Watch: Watch works, if the operating system allows it.
-	Watch bool
+	Watch Watching
 
 	// EarlyRuns: ReadSegment may show runs before the gap in front of them has closed. If the
 	// Stream has a method ShowEarly(bool), the stack calls it with false if it uses none.

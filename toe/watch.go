@@ -5,17 +5,39 @@ import (
 	"sync/atomic"
 )
 
+// A Watching says whether a Stream can be watched, and from where its Gate is opened.
+type Watching uint8
+
+const (
+	WatchNone    Watching = iota // Watch returns false
+	WatchInside                  // by a goroutine of those who use the Stream
+	WatchOutside                 // by a goroutine of the process, outside of any synctest bubble
+)
+
 // A Gate lets one goroutine wait until another one opens it. It holds at most one opening: Wait
 // takes it, and opening an open Gate changes nothing. The zero Gate is open, so the first Wait
 // returns at once. A Gate must not be copied.
 //
-// A goroutine outside a bubble of package testing/synctest may open the Gate of a goroutine in the
-// bubble. A channel, a sync.Cond and a sync.WaitGroup would panic there. A sync.Mutex does not,
+// A goroutine outside a bubble of package testing/synctest may open the zero Gate of a goroutine in
+// the bubble. A channel, a sync.Cond and a sync.WaitGroup would panic there. A sync.Mutex does not,
 // whoever unlocks it, and it needs no memory for the goroutine that waits. Like every wait for a
-// mutex, Wait does not let the time of a bubble go on.
+// mutex, Wait does not let the time of a bubble go on. See NewGate.
 type Gate struct {
-	mu   sync.Mutex  // locked while the Gate is shut, and while Wait is about to shut it
-	shut atomic.Bool // whoever makes it false unlocks mu
+	mu     sync.Mutex    // locked while the Gate is shut, and while Wait is about to shut it
+	shut   atomic.Bool   // whoever makes it false unlocks mu
+	inside chan struct{} // capacity 1; if it is not nil, it replaces both
+}
+
+// NewGate returns a Gate that is shut, for a Stream that is watched in this way. If the way is not
+// WatchOutside, Wait lets the time of a bubble go on, and only goroutines of the bubble may call Open.
+func NewGate(way Watching) *Gate {
+	g := new(Gate)
+	if way != WatchOutside {
+		g.inside = make(chan struct{}, 1)
+		return g
+	}
+	g.Wait()
+	return g
 }
 
 // Wait waits until the Gate is open, and shuts it. One goroutine at a time may call Wait. What the
@@ -23,6 +45,10 @@ type Gate struct {
 //
 // +checklocksignore: Open unlocks mu
 func (g *Gate) Wait() {
+	if g.inside != nil {
+		<-g.inside
+		return
+	}
 	g.mu.Lock()
 	// Until the next line the Gate counts as open, so an Open changes nothing. Wait has not returned
 	// yet, so that opening is the one that Wait takes. Swap, and not Store, because Swap sees that
@@ -34,6 +60,13 @@ func (g *Gate) Wait() {
 //
 // +checklocksignore: Wait has locked mu
 func (g *Gate) Open() {
+	if g.inside != nil {
+		select {
+		case g.inside <- struct{}{}:
+		default:
+		}
+		return
+	}
 	if g.shut.Swap(false) {
 		g.mu.Unlock()
 	}

@@ -305,10 +305,10 @@ func (s *UnixStream) Abort() error { return s.Close() }
 
 // Capabilities returns the capabilities of a TCP socket.
 func (s *Stream) Capabilities() toe.Capabilities {
-	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true, Watch: true}
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Reset: true, Pending: true, Watch: toe.WatchOutside}
 }
 
 // Capabilities returns the capabilities of a unix socket, which has no reset.
 func (s *UnixStream) Capabilities() toe.Capabilities {
-	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true, Watch: true}
+	return toe.Capabilities{Deadlines: true, HalfClose: true, Pending: true, Watch: toe.WatchOutside}
 }

@@ -57,7 +57,7 @@ func (e *Engine) Steps() int { return int(e.steps.Load()) }
 // Engine: what it has read and not shown is not in the TCP below.
 func (e *Engine) Capabilities() toe.Capabilities {
 	c := e.Stream.Capabilities()
-	c.Offload, c.Watch = e.cfg.Offload, false
+	c.Offload, c.Watch = e.cfg.Offload, toe.WatchNone
 	return c
 }
 

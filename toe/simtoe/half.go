@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/internal/deadline"
 )
 
@@ -18,7 +19,7 @@ type half struct {
 	cfg  Config
 	peer *half // the other direction
 
-	readable      sync.Cond // bytes have arrived, or none will ever arrive
+	readable      arrivals  // bytes have arrived, or none will ever arrive
 	writable      sync.Cond // there is room, or there will never be any
 	readDeadline  deadline.Deadline
 	writeDeadline deadline.Deadline
@@ -47,6 +48,21 @@ type half struct {
 	// At the receiver:
 	readClosed bool // Close was called
 	gone       bool // Close was called and the sender knows
+}
+
+// An arrivals is what the receiver waits for: in a call, or with a Gate.
+type arrivals struct {
+	sync.Cond
+	gate *toe.Gate // of the Watch under way
+}
+
+// Broadcast wakes all who wait. The Gate opens also if it was something else than bytes.
+func (a *arrivals) Broadcast() {
+	a.Cond.Broadcast()
+	if a.gate != nil {
+		a.gate.Open()
+		a.gate = nil
+	}
 }
 
 func newHalf(c Config, side uint64, mu *locks.Mutex[locks.Simulator]) *half {

@@ -19,7 +19,6 @@ func (a Addr) String() string  { return a.Address }
 // A Stream is one side of a connection. Any goroutine may call its methods.
 type Stream struct {
 	toe.NoEngine
-	toe.NoWatch
 	mu  *locks.Mutex[locks.Simulator] // of both sides of the connection; guards the halves
 	out *half
 	in  *half
@@ -92,6 +91,23 @@ func (s *Stream) waitSegment(l toe.Lender) (off uint64, err error) {
 	}
 	err = s.in.waitSegment()
 	return s.in.next - s.in.base, err
+}
+
+// Watch has g opened when something has arrived.
+func (s *Stream) Watch(g *toe.Gate) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in.readable.gate = g
+	if s.in.hasSegment() {
+		s.in.readable.Broadcast()
+	}
+	return true
+}
+
+func (s *Stream) Unwatch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in.readable.gate = nil
 }
 
 // Pending returns the number of bytes that Read could return now.
@@ -188,7 +204,7 @@ func (s *Stream) SetLinger(seconds int) error {
 // Capabilities returns the capabilities of TCP. EarlyRuns depends on the Config of the peer's side.
 func (s *Stream) Capabilities() toe.Capabilities {
 	return toe.Capabilities{
-		Deadlines: true, HalfClose: true, Reset: true, Pending: true, EarlyRuns: s.in.cfg.Early > 0,
+		Deadlines: true, HalfClose: true, Reset: true, Pending: true, Watch: toe.WatchInside, EarlyRuns: s.in.cfg.Early > 0,
 	}
 }
 
@@ -214,7 +230,7 @@ func (s *Stream) SetReadDeadline(t time.Time) error {
 	if s.in.readClosed {
 		return s.opError("set", net.ErrClosed)
 	}
-	s.in.readDeadline.Set(t, &s.in.readable)
+	s.in.readDeadline.Set(t, &s.in.readable.Cond)
 	return nil
 }
 

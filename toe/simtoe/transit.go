@@ -2,7 +2,6 @@ package simtoe
 
 import (
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -46,7 +45,7 @@ func newTransit(c Config, side uint64) transit {
 
 // send sends the bytes below stream offset end on their way; a Timing hears of them when flush is
 // called. It wakes the goroutines that wait on c when bytes arrive.
-func (t *transit) send(end uint64, c *sync.Cond) {
+func (t *transit) send(end uint64, c *arrivals) {
 	if t.timing != nil {
 		t.unsent = int(end - t.sent)
 		return
@@ -73,7 +72,7 @@ func (t *transit) send(end uint64, c *sync.Cond) {
 
 // land runs in the timer's goroutine and takes the lock. The first run arrives, together with all
 // others that are due.
-func (t *transit) land(c *sync.Cond) {
+func (t *transit) land(c *arrivals) {
 	c.L.Lock()
 	defer c.L.Unlock()
 	if t.timer == nil {
@@ -93,7 +92,7 @@ func (t *transit) land(c *sync.Cond) {
 }
 
 // flush tells the Timing of the bytes that were written since the last flush.
-func (t *transit) flush(c *sync.Cond) {
+func (t *transit) flush(c *arrivals) {
 	if t.unsent == 0 {
 		return
 	}
@@ -104,7 +103,7 @@ func (t *transit) flush(c *sync.Cond) {
 }
 
 // advance takes what has arrived from the Timing, and sets the timer to what happens next.
-func (t *transit) advance(c *sync.Cond) {
+func (t *transit) advance(c *arrivals) {
 	arrived, next, ok := t.timing.Advance(time.Since(t.begin))
 	if arrived > t.arrived {
 		t.arrived = arrived
@@ -121,7 +120,7 @@ func (t *transit) advance(c *sync.Cond) {
 }
 
 // tick runs in the timer's goroutine and takes the lock.
-func (t *transit) tick(c *sync.Cond) {
+func (t *transit) tick(c *arrivals) {
 	c.L.Lock()
 	defer c.L.Unlock()
 	if t.timer != nil {
