@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/report":    {},
 	"internal/locks":     {},
 	"internal/cpuid":     {},
+	"internal/every":     {},
 	"internal/prototest": {},
 
 	"conformance":                     {"*"},
