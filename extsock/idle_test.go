@@ -46,6 +46,10 @@ const (
 // heap's objects and stacks.
 const maxIdleOctets = 32 << 10
 
+// idleOthers is the number of goroutines that do not belong to one connection: the Listener's, and
+// the one that watches sockets.
+const idleOthers = 2
+
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that
 // waits in Read, and little memory.
 func TestIdleConnections(t *testing.T) {
@@ -64,7 +68,7 @@ func TestIdleConnections(t *testing.T) {
 		t.Run(string(tt.kind), func(t *testing.T) {
 			own := measureIdle(t, tt.kind, tt.n)
 			for i, end := range idleEnds {
-				if own[i].Goroutines > 2*tt.n+1 { // one is the Listener's
+				if own[i].Goroutines > 2*tt.n+idleOthers {
 					t.Errorf("%s: %d goroutines for %d connections", end, own[i].Goroutines, tt.n)
 				}
 				beyond := own[i].memory()/tt.n - tcp[i].memory()/n
@@ -286,7 +290,7 @@ func runIdlePeer(env string) error {
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	f := figuresNow(begin.Goroutines + 2*job.N + 1) // one is the Listener's
+	f := figuresNow(begin.Goroutines + 2*job.N + idleOthers)
 	f.add(begin, -1)
 	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
 		return err

@@ -124,6 +124,8 @@ type rx struct {
 	// awaitsRTR says that the peer's first Send has not arrived, which is its Ready to Receive
 	// indication (RFC 6581 §9).
 	awaitsRTR bool
+	late      bool // the sentinel has called the home goroutine, which has not yet come to the stream
+	waited    bool // nothing was there when it came
 	// msn is the MSN of the last Send for which a buffer was provided. The first Send has MSN 1.
 	msn uint32
 
@@ -168,8 +170,8 @@ type tx struct {
 // In a pause the receive buffer keeps messages that do not fit into the memory of the Read that has
 // the role. It rests if a Read has taken the beginning of a message, until Reads have taken all of
 // the message or its rest has moved to memory of the pool. The next Read goes on from there, and
-// what it gets is copied once. If no Read comes, the home goroutine goes on when it is called back,
-// at the latest by the sentinel, and the data goes to memory of the pool.
+// what it gets is copied once. If something else arrives before a Read comes, the home goroutine is
+// called and goes on, and the data goes to memory of the pool.
 type intake uint8
 
 const (
@@ -222,7 +224,7 @@ func New(cfg Config) *Driver {
 	d.later.begin = time.Now()
 	d.rx.awaitsRTR = cfg.ExpectsRTR
 	can := cfg.Stream.Capabilities()
-	d.role.init(can.Deadlines)
+	d.role.init(cfg.Stream)
 	d.aligns = can.Aligns
 	if cfg.Closed == nil {
 		d.cfg.Closed = new(wait.Latch)

@@ -43,7 +43,10 @@ func (d *Driver) fin() {
 	}
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
-	d.Interrupt() // a Read that receives passes the role to the home goroutine
+	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to it,
+	// and if the role is vacant, it is called.
+	d.Interrupt()
+	d.role.callHome()
 	if d.life.finish() {
 		d.shut()
 	}

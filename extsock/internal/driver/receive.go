@@ -21,8 +21,9 @@ import (
 func (d *Driver) Receive() {
 	for d.rx.intake != intakeOver {
 		if !d.receiveOnce(false) { // the role goes to a Read
-			d.role.yield()
+			d.yield()
 			d.role.standBy()
+			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
 		}
 	}
 	d.freed.Broadcast()
@@ -187,6 +188,11 @@ func (d *Driver) readSegment() (n int, off uint64, err error) {
 		patience = d.rx.patience.begin(d.role.lastWait())
 	}
 	n, off, err = d.stream.ReadSegment(d, patience)
+	if d.rx.late {
+		if d.rx.late = false; !d.rx.waited {
+			d.role.missed()
+		}
+	}
 	d.rx.patience.end(err == nil)
 	d.rx.patience.bulk = n >= bulkFrom
 	return n, off, err
@@ -212,6 +218,7 @@ func (d *Driver) Lend() []byte {
 // TakeBack returns the buffer to the pool before the stream waits. It reports whether the
 // connection keeps the buffer because the buffer contains much of an FPDU.
 func (d *Driver) TakeBack() (kept bool) {
+	d.rx.waited = true
 	d.giveBack()
 	d.park()
 	d.rx.patience.end(false)

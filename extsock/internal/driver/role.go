@@ -8,6 +8,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/toe"
 )
 
 // A role is the right to receive on a connection: one goroutine at a time has it. Mostly that is
@@ -15,24 +16,36 @@ import (
 // waits. It then reads from the stream itself, and a message reaches it without a hand-over between
 // goroutines, which costs more than everything else in a short message.
 //
-//	home ──a Read was served, and is quick──▶ vacant ──it waits again──▶ reader
-//	  ▲                                        │ ▲                         │
-//	  └─────────────── sentinel ───────────────┘ └─────── is served ───────┘
+//	home ──has served a Read──▶ vacant ──a Read waits──▶ reader
+//	  ▲                          │ ▲                       │
+//	  └───── watch, sentinel ────┘ └────── is served ──────┘
 //
-// The home goroutine gives the role up only to a Read that comes back quickly, several times in a
-// row, with nothing but messages in between. On a connection with one-sided operations it keeps the
-// role, so that no operation waits for the program. A goroutine that leaves the role vacant sets
-// the sentinel, a timer, which calls the home goroutine back if the role stays vacant. The sentinel
-// is slow on purpose: a timer that is due soon makes every wait of the process's threads more
-// expensive.
+// While the role is vacant, nobody receives, and the program may turn to anything else. Yet no
+// operation of the peer may wait for the program. So the goroutine that leaves the role vacant arms
+// the stream's watch (toe.Stream.Watch), which calls the home goroutine as soon as something arrives,
+// and the Read that takes the role disarms it.
+//
+// These are two system calls for each wait of a Read, and too much for a program that does nothing
+// but answer short messages. So a Read is trusted once it has come back quickly very many times in a
+// row: then a timer, the sentinel, calls the home goroutine if the role stays vacant. When bytes were
+// waiting for the sentinel, trust was wrong, and from then on it takes many more quick waits. So this
+// happens to a connection only a few times in its life. A stream without a watch leaves the
+// role to the home goroutine until a Read is trusted.
+//
+// The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
+// threads more expensive.
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
 	lends  bool
 	holder atomic.Uint32 // vacant, home or reader
 
-	recall chan struct{} // capacity 1: the home goroutine looks whether the role is vacant
-	offer  chan struct{} // capacity 1: the waiting Read looks
+	stream  toe.Stream
+	watches bool        // the stream can be watched
+	armed   atomic.Bool // the stream may be watched
+	gate    *toe.Gate   // the home goroutine stands by behind it
+
+	offer chan struct{} // capacity 1: the waiting Read looks
 
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	writing atomic.Bool  // a Write waits for the peer's credits: the role must not stay vacant
@@ -40,13 +53,15 @@ type role struct {
 	begin time.Time
 	left  atomic.Int64 // when the last wait of a Read ended, in ns after begin
 	waits atomic.Int64 // the number of waits that have ended
-	// streak is how many waits began quickly, at most maxStreak. A wait that begins late halves it: on
-	// a busy machine the scheduler makes a quick Read late now and then. A one-sided operation sets it
-	// to 0.
-	streak atomic.Int32
+	// streak is how many waits began quickly, at most streakCap times trustAfter. A wait that begins
+	// late halves it: on a busy machine the scheduler makes a quick Read late now and then. A
+	// one-sided operation sets it to 0.
+	streak     atomic.Int32
+	trustAfter atomic.Int32 // with so many quick waits a Read is trusted
 
-	armed    atomic.Bool // the sentinel is set
+	guarded  atomic.Bool // the sentinel is set
 	sentinel *time.Timer
+	late     atomic.Bool  // the sentinel has called the home goroutine
 	waited   atomic.Int64 // how long the last wait of a Read was, in ns
 }
 
@@ -59,23 +74,32 @@ const (
 
 const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
-	quickTimes = 4                      // after so many quick waits in a row a Read may take the role
-	maxStreak  = 16
-	sentinelIn = 20 * time.Millisecond
+	trustFirst = 256                    // trustAfter at the beginning
+	trustMore  = 16                     // it is multiplied by this when trust was wrong
+	trustMost  = 1 << 24                // and never more than this
+	streakCap  = 4
+	sentinelIn = 5 * time.Millisecond
 	slowWait   = sentinelIn / 4
 )
 
 // init gives the role to the home goroutine.
-func (r *role) init(lends bool) {
-	r.lends = lends
+func (r *role) init(s toe.Stream) {
+	can := s.Capabilities()
+	r.stream, r.lends, r.watches = s, can.Deadlines, can.Watch != toe.WatchNone
+	r.gate = toe.NewGate(can.Watch)
 	r.holder.Store(roleHome)
-	r.recall, r.offer = make(chan struct{}, 1), make(chan struct{}, 1)
+	r.offer = make(chan struct{}, 1)
+	r.trustAfter.Store(trustFirst)
 	r.begin = time.Now()
 }
 
 // isVacant reports whether no goroutine has the role, and isReaders whether a Read has it.
 func (r *role) isVacant() bool  { return r.holder.Load() == roleVacant }
 func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
+
+// isTrusted reports whether the Read will probably be back soon, and nobody needs to receive
+// meanwhile.
+func (r *role) isTrusted() bool { return r.streak.Load() >= r.trustAfter.Load() }
 
 // beginWait begins the wait of a Read, and returns when that was. mayTake says whether the Read may
 // take the role.
@@ -87,7 +111,7 @@ func (r *role) beginWait(mayTake bool) (began time.Duration) {
 		r.streak.Store(0)
 	case began-time.Duration(r.left.Load()) >= quick:
 		r.streak.CompareAndSwap(streak, streak/2)
-	case streak < maxStreak:
+	case streak < streakCap*r.trustAfter.Load():
 		r.streak.CompareAndSwap(streak, streak+1)
 	}
 	return began
@@ -106,37 +130,32 @@ func (r *role) endWait(began time.Duration) {
 // home goroutine gets the role, if no Read has it at this moment.
 func (r *role) oneSided() {
 	r.streak.Store(0)
+	r.callHome()
+}
+
+// callHome gives the role to the home goroutine if it is vacant.
+func (r *role) callHome() {
 	if r.isVacant() {
-		r.callBack()
+		r.gate.Open()
 	}
 }
 
 // setWriting notes whether a Write waits for the peer's credits. One Write waits at a time.
 func (r *role) setWriting(waits bool) {
 	r.writing.Store(waits)
-	if waits && r.isVacant() {
-		r.callBack()
+	if waits {
+		r.callHome()
 	}
 }
 
 // yields reports whether the home goroutine gives the role up: what it has received since waits was
-// the number of waits has served a Read that is quick.
+// the number of waits has served a Read, and nothing will be missed while the role is vacant.
 func (d *Driver) yields(waits int64) bool {
 	r := &d.role
-	if r.streak.Load() < quickTimes {
+	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
 	}
 	return r.waits.Load() != waits || r.waiting.Load() > 0 && d.in.has()
-}
-
-// yield makes the role vacant for the Read, which may already wait again. The home goroutine calls
-// it. Before the first yield no sentinel is needed.
-func (r *role) yield() {
-	if r.sentinel == nil {
-		r.makeSentinel()
-	}
-	r.leave(false)
-	wait.Wake(r.offer)
 }
 
 // makeSentinel makes the sentinel, which is not set.
@@ -153,7 +172,16 @@ func (r *role) end() {
 }
 
 // take gives the role to holder if it is vacant.
-func (r *role) take(holder uint32) bool { return r.holder.CompareAndSwap(roleVacant, holder) }
+func (r *role) take(holder uint32) bool {
+	if !r.holder.CompareAndSwap(roleVacant, holder) {
+		return false
+	}
+	if r.armed.Load() {
+		r.armed.Store(false)
+		r.stream.Unwatch()
+	}
+	return true
+}
 
 // lastWait returns how long the last wait of a Read was.
 func (r *role) lastWait() time.Duration { return time.Duration(r.waited.Load()) }
@@ -162,46 +190,51 @@ func (r *role) lastWait() time.Duration { return time.Duration(r.waited.Load()) 
 // the sentinel would go off meanwhile, find nothing to do, and be set again when the Read leaves.
 // For a quick Read it is cheaper to leave it set.
 func (r *role) calm() {
-	if r.lastWait() > slowWait && r.armed.Load() && r.sentinel.Stop() {
-		r.armed.Store(false)
+	if r.lastWait() > slowWait && r.guarded.Load() && r.sentinel.Stop() {
+		r.guarded.Store(false)
 	}
 }
 
-// leave makes the role vacant. If hurry is set, or an operation has come that the program takes no
-// part in, the home goroutine takes the role now.
+// leave makes the role vacant. If hurry is set, or a Write waits, the home goroutine takes the role
+// now.
+//
+// If another Read takes the role before the watch is armed, the watch may stay armed. It then calls
+// the home goroutine in vain.
 func (r *role) leave(hurry bool) {
 	r.holder.Store(roleVacant)
-	if hurry || r.streak.Load() == 0 || r.writing.Load() {
-		r.callBack()
-	} else if r.armed.CompareAndSwap(false, true) {
-		r.sentinel.Reset(sentinelIn)
-	}
-}
-
-// leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
-// That one has found the role taken, and looks again.
-func (r *role) leaveRead(hurry bool) {
-	r.leave(hurry)
-	if r.waiting.Load() > 1 {
-		wait.Wake(r.offer)
+	switch {
+	case hurry || r.writing.Load():
+		r.gate.Open()
+	case r.isTrusted():
+		if r.guarded.CompareAndSwap(false, true) {
+			r.sentinel.Reset(sentinelIn)
+		}
+	case r.watches && r.stream.Watch(r.gate):
+		r.armed.Store(true)
+	default:
+		r.gate.Open()
 	}
 }
 
 // look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has
 // it, the sentinel is set again when that Read leaves.
 func (r *role) look() {
-	r.armed.Store(false)
+	r.guarded.Store(false)
 	if r.isVacant() {
-		r.callBack()
+		r.late.Store(true)
+		r.gate.Open()
 	}
 }
 
-func (r *role) callBack() { wait.Wake(r.recall) }
+// missed notes that bytes have waited for the sentinel.
+func (r *role) missed() {
+	r.trustAfter.Store(min(trustMore*r.trustAfter.Load(), trustMost))
+}
 
-// standBy waits until the home goroutine is called back and has the role again.
+// standBy waits until the home goroutine is called and has the role again.
 func (r *role) standBy() {
 	for {
-		<-r.recall
+		r.gate.Wait()
 		if r.take(roleHome) {
 			return
 		}
@@ -220,14 +253,60 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 		return false, readResult{}
 	}
 	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
-		r.leaveRead(true)
+		d.leaveRole()
 		return false, readResult{}
 	}
 	r.calm()
 	d.receiveOnce(true)
 	result, d.rx.result = d.rx.result, readResult{}
-	r.leaveRead(d.rx.intake.isHomes())
+	d.leaveRole()
 	return true, result
+}
+
+// leaveRole makes the role vacant after a Read had it. The inbox lets the next Read wait before this
+// one leaves the role. That one has found the role taken, and looks again.
+func (d *Driver) leaveRole() {
+	r := &d.role
+	r.leave(d.needsHome())
+	if r.waiting.Load() > 1 {
+		wait.Wake(r.offer)
+	}
+	d.endVacancy()
+}
+
+// yield makes the role vacant for the Read, which may already wait again. The home goroutine calls
+// it. Before the first yield no sentinel is needed.
+func (d *Driver) yield() {
+	r := &d.role
+	if r.sentinel == nil {
+		r.makeSentinel()
+	}
+	r.leave(false)
+	wait.Wake(r.offer)
+	d.endVacancy()
+}
+
+// endVacancy calls the home goroutine if the connection ends, because only that goroutine carries out
+// the end. Whoever ends the connection notes it before looking at the holder of the role, and whoever
+// leaves the role looks at it afterwards. So one of the two calls.
+func (d *Driver) endVacancy() {
+	if d.life.state() != lifeOpen || d.cfg.Closed.IsSet() || d.closing() {
+		d.role.callHome()
+	}
+}
+
+// needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only
+// it may wait for memory and carry out the end, and what stays in the receive buffer for the next
+// Read must not hold up what has arrived behind it.
+func (d *Driver) needsHome() bool {
+	switch {
+	case d.rx.intake.isHomes():
+		return true
+	case !d.rx.intake.isHeld() || d.role.isTrusted():
+		return false
+	}
+	_, behind := d.rx.mpa.Arrived()
+	return behind > 0
 }
 
 // A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the

@@ -59,34 +59,39 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 // TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the one before it still has the
 // role learns that the role is vacant.
 func TestRoleIsOfferedToTheNextRead(t *testing.T) {
-	var r role
-	r.init(true)
-	r.makeSentinel()
-	r.leave(false)
-	<-r.recall                 // the home goroutine is called, and does not come
-	for range quickTimes + 1 { // then the Reads are quick
-		r.endWait(r.beginWait(true))
-	}
-	began := r.beginWait(true)
-	if !r.take(roleReader) {
-		t.Fatal("the role is not vacant")
-	}
-	r.beginWait(true) // the second Read, which the inbox has let wait
-	if r.take(roleReader) {
-		t.Fatal("two Reads have the role")
-	}
-	r.leaveRead(false)
-	r.endWait(began)
-	select {
-	case <-r.offer:
-	case <-r.recall:
-	default:
-		t.Error("no goroutine looks whether the role is vacant")
-	}
-	if n := r.waiting.Load(); n != 1 {
-		t.Errorf("%d Reads wait, want 1", n)
-	}
-	r.sentinel.Stop()
+	synctest.Test(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		a, b, end := streamPair(sa, sb)
+		r := &a.role
+		exchange(t, a, b, 4)
+		synctest.Wait()
+		began := r.beginWait(true)
+		if !r.take(roleReader) {
+			t.Fatal("the role is not vacant")
+		}
+		r.beginWait(true) // the second Read, which the inbox has let wait
+		if r.take(roleReader) {
+			t.Fatal("two Reads have the role")
+		}
+		select {
+		case <-r.offer: // of the home goroutine
+		default:
+		}
+		a.leaveRole()
+		r.endWait(began)
+		select {
+		case <-r.offer:
+		default:
+			t.Error("the second Read does not look whether the role is vacant")
+		}
+		if n := r.waiting.Load(); n != 1 {
+			t.Errorf("%d Reads wait, want 1", n)
+		}
+		r.endWait(began)
+		end(a)
+		end(b)
+		time.Sleep(time.Minute)
+	})
 }
 
 // TestCountsOfALateRead: what a Read takes after the connection has ended is in the Totals.

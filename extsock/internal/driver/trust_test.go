@@ -1,43 +1,281 @@
 package driver
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/simtoe"
 )
 
-// A Read that is quick nearly always keeps the chance of the receive role when it is late once. It
-// loses the chance when it is late again and again, and at once when a one-sided operation comes.
-func TestStreakOutlivesOneLateWait(t *testing.T) {
+// A Read that is quick nearly always is still trusted when it is late once. It is trusted no more
+// when it is late again and again, and at once when a one-sided operation comes.
+func TestTrustOutlivesOneLateWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
-		r.init(true)
+		r.init(s)
 		wait := func(n int, pause time.Duration) {
 			for range n {
 				time.Sleep(pause)
 				r.endWait(r.beginWait(true))
 			}
 		}
-		want := func(desc string, want int32) {
+		want := func(desc string, streak int32, trusted bool) {
 			t.Helper()
-			if got := r.streak.Load(); got != want {
-				t.Errorf("%s: a streak of %d, want %d", desc, got, want)
+			if got := r.streak.Load(); got != streak || r.isTrusted() != trusted {
+				t.Errorf("%s: a streak of %d, trusted %t; want %d and %t", desc, got, r.isTrusted(), streak, trusted)
 			}
 		}
-		wait(quickTimes, quick/2)
-		want("the first quick waits", quickTimes)
-		wait(100, quick/2)
-		want("many quick waits", maxStreak)
+		wait(trustFirst-1, quick/2)
+		want("nearly enough quick waits", trustFirst-1, false)
+		wait(1, quick/2)
+		want("the first quick waits", trustFirst, true)
+		wait(streakCap*trustFirst, quick/2)
+		want("many quick waits", streakCap*trustFirst, true)
 		wait(1, 2*quick)
-		want("one late wait", maxStreak/2)
-		wait(100, quick/2)
-		wait(5, 2*quick)
-		want("five late waits", 0)
-		wait(100, quick/2)
+		want("one late wait", streakCap*trustFirst/2, true)
+		wait(2, 2*quick)
+		want("two more late waits", streakCap*trustFirst/8, false)
+		wait(trustFirst, quick/2)
 		r.oneSided()
-		want("a one-sided operation", 0)
-		wait(100, quick/2)
+		want("a one-sided operation", 0, false)
+		wait(trustFirst, quick/2)
 		r.endWait(r.beginWait(false))
-		want("a Read that may not take the role", 0)
+		want("a Read that may not take the role", 0, false)
+		wait(trustFirst, quick/2)
+		want("quick waits again", trustFirst, true)
+		r.missed()
+		want("bytes have waited for the sentinel", trustFirst, false)
+		for range 20 {
+			r.missed()
+		}
+		if n := r.trustAfter.Load(); n != trustMost || streakCap*n < n {
+			t.Errorf("the trust of a Read that was wrong often takes %d quick waits, want %d", n, trustMost)
+		}
 	})
+}
+
+// TestSentinelComesAgain: the sentinel calls the home goroutine each time when the role has stayed
+// vacant, and not while a Read has the role.
+func TestSentinelComesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		var r role
+		r.init(s)
+		r.makeSentinel()
+		defer r.end()
+		r.streak.Store(trustFirst)
+		for range 3 {
+			begin := time.Now()
+			r.leave(false)
+			r.take(roleReader)
+			time.Sleep(sentinelIn) // it finds the Read, and is set again when that leaves
+			synctest.Wait()
+			r.leave(false)
+			r.standBy()
+			if d := time.Since(begin); d != 2*sentinelIn {
+				t.Errorf("the home goroutine was called after %v, want %v", d, 2*sentinelIn)
+			}
+		}
+	})
+}
+
+// unwatched is a Stream that can't be watched.
+type unwatched struct{ toe.Stream }
+
+func (s unwatched) Capabilities() toe.Capabilities {
+	c := s.Stream.Capabilities()
+	c.Watch = toe.WatchNone
+	return c
+}
+func (unwatched) Watch(*toe.Gate) bool { return false }
+
+// refused is a Stream whose watch the operating system refuses.
+type refused struct{ toe.Stream }
+
+func (refused) Watch(*toe.Gate) bool { return false }
+
+// TestNoOperationWaits: after so many quick messages the program turns to something else, and the
+// peer's operation is carried out at once. The time of the bubble goes on only when nothing is left
+// to do, so an operation that takes any time has waited for a timer. The exception is the sentinel,
+// once for a program that has been trusted.
+func TestNoOperationWaits(t *testing.T) {
+	for _, tt := range []struct {
+		desc string
+		wrap func(toe.Stream) toe.Stream
+	}{
+		{"watched", func(s toe.Stream) toe.Stream { return s }},
+		{"not watched", func(s toe.Stream) toe.Stream { return unwatched{s} }},
+		{"watch refused", func(s toe.Stream) toe.Stream { return refused{s} }},
+	} {
+		for _, messages := range []int{0, 1, 3, 4, 5, 16, trustFirst - 8, trustFirst + 8, 3 * trustFirst} {
+			t.Run(fmt.Sprintf("%s/%d", tt.desc, messages), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+					a, b, end := streamPair(tt.wrap(sa), sb)
+					var waited []time.Duration
+					for range 6 {
+						exchange(t, a, b, messages)
+						synctest.Wait()
+						begin := time.Now()
+						// The peer answers a Read of no bytes without its program.
+						if _, err := b.Do(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}}, nil, nil); err != nil {
+							t.Fatal(err)
+						}
+						if d := time.Since(begin); d > 0 {
+							waited = append(waited, d)
+						}
+						time.Sleep(time.Second) // the program computes
+					}
+					if want := messages >= trustFirst; len(waited) > 1 || (len(waited) == 1) != want || want && waited[0] > sentinelIn {
+						t.Errorf("operations waited for %v", waited)
+					}
+					end(a)
+					end(b)
+					time.Sleep(time.Minute)
+				})
+			})
+		}
+	}
+}
+
+// exchange has b send messages which a answers.
+func exchange(t *testing.T, a, b *Driver, messages int) {
+	t.Helper()
+	var never wait.Deadline
+	answered := make(chan error, 1)
+	go func() {
+		p := make([]byte, 8)
+		for range messages {
+			_, err := a.Read(p, &never)
+			if err == nil {
+				_, err = a.Write(p, nil)
+			}
+			if err != nil {
+				answered <- err
+				return
+			}
+		}
+		answered <- nil
+	}()
+	p := make([]byte, 8)
+	for range messages {
+		if _, err := b.Write(p, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Read(p, &never); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoOperationWaitsBehindAMessage: an operation that has arrived together with a message, behind
+// it, does not wait until Reads have taken all of the message.
+func TestNoOperationWaitsBehindAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := simtoe.Config{MaxSegment: 64 << 10}
+		sa, sb := simtoe.Pair(long, long)
+		a, b, end := streamPair(sa, sb)
+		exchange(t, a, b, 4)
+		synctest.Wait()
+		var never wait.Deadline
+		read := make(chan error, 1)
+		go func() { // a Read with room for a part of the message
+			_, err := a.Read(make([]byte, 10), &never)
+			read <- err
+		}()
+		synctest.Wait()
+		if !a.role.isReaders() {
+			t.Fatal("the Read does not receive for itself")
+		}
+		if !b.tx.token.tryTake() { // so that both go out in one write, and one read brings both
+			t.Fatal("the transmit token is taken")
+		}
+		if _, err := b.Write(make([]byte, 1000), nil); err != nil {
+			t.Fatal(err)
+		}
+		b.postStream()
+		cq := rdmap.NewCompletionQueue(1)
+		if err := b.qp.PostSend(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}, CQ: cq}); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		b.letGo()
+		select {
+		case <-cq.Ready():
+		case <-time.After(time.Minute):
+		}
+		if d := time.Since(begin); d > 0 {
+			t.Errorf("the operation has waited for %v", d)
+		}
+		if err := <-read; err != nil {
+			t.Error(err)
+		}
+		end(a)
+		end(b)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestNothingStaysAfterClose: when both ends are closed, all that belongs to the connection ends at
+// once, wherever the receive role is.
+func TestNothingStaysAfterClose(t *testing.T) {
+	for _, messages := range []int{0, 1, 5, trustFirst + 8} {
+		for _, reads := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%t", messages, reads), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+					a, b, end := streamPair(sa, sb)
+					exchange(t, a, b, messages)
+					synctest.Wait()
+					if reads {
+						var never wait.Deadline
+						go a.Read(make([]byte, 1), &never)
+						synctest.Wait()
+					}
+					begin := time.Now()
+					go end(a)
+					end(b)
+					synctest.Wait()
+					for _, d := range []*Driver{a, b} {
+						if s := d.life.state(); s != lifeClosed {
+							t.Errorf("the connection is %v", s)
+						}
+					}
+					if d := time.Since(begin); d > 0 {
+						t.Errorf("the end took %v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkVacancy is what it costs to leave the role vacant and to take it, for a Read that is not
+// trusted and for one that is, without the Stream's own part.
+func BenchmarkVacancy(b *testing.B) {
+	s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+	for _, trusted := range []bool{false, true} {
+		b.Run(fmt.Sprint(trusted), func(b *testing.B) {
+			var r role
+			r.init(s)
+			r.makeSentinel()
+			defer r.end()
+			if trusted {
+				r.streak.Store(trustFirst)
+			}
+			for b.Loop() {
+				r.leave(false)
+				r.take(roleReader)
+			}
+		})
+	}
 }

@@ -1,0 +1,237 @@
+package extsock_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+)
+
+// BenchmarkSparse is an echo of 64 bytes after a pause, as most services see it, next to plain TCP
+// by turns: with the server in this process, and in another one. x-tcp is the ratio of the medians.
+// cpu is the processor time of this process for each echo, its own end and, in one process, the
+// server's.
+func BenchmarkSparse(b *testing.B) {
+	for _, where := range []string{"one process", "two processes"} {
+		for _, pause := range []time.Duration{200 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 30 * time.Millisecond} {
+			b.Run(fmt.Sprintf("%s/pause=%v", where, pause), func(b *testing.B) {
+				var jobs [2]*plainJob
+				if where == "one process" {
+					for i, l := range benchListeners(b) {
+						go serveBench(l, servePlainBench)
+						c, err := net.Dial("tcp", l.Addr().String())
+						if i == 1 {
+							c, err = extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+						}
+						if err != nil {
+							b.Fatal(err)
+						}
+						b.Cleanup(func() { c.Close() })
+						jobs[i] = &plainJob{c: c, source: make([]byte, 64)}
+					}
+				} else {
+					peer := startBenchPeer(b)
+					jobs = [2]*plainJob{newTCPJob(b, peer), newStreamJob(b, peer, true)}
+				}
+				var took [2][]time.Duration
+				var cpu [2]time.Duration
+				count := 0
+				for b.Loop() {
+					n := int(min(max(300*time.Millisecond/pause, 50), 500))
+					count += n
+					for i, j := range jobs {
+						before := processorTime(b)
+						took[i] = append(took[i], sparse(b, j, n, pause)...)
+						cpu[i] += processorTime(b) - before
+					}
+				}
+				var medians [2]float64
+				for i, name := range []string{"tcp", "rddp"} {
+					slices.Sort(took[i])
+					medians[i] = took[i][len(took[i])/2].Seconds()
+					b.ReportMetric(medians[i]*1e6, name+"-us")
+					b.ReportMetric(cpu[i].Seconds()/float64(count)*1e6, name+"-cpu-us")
+				}
+				b.ReportMetric(medians[1]/medians[0], "x-tcp")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// benchListeners returns a listener of plain TCP and one of connections in DDP mode.
+func benchListeners(b *testing.B) [2]net.Listener {
+	b.Helper()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	own, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { tcp.Close(); own.Close() })
+	return [2]net.Listener{tcp, own}
+}
+
+// sparse returns how long each of count echoes has taken that come after a pause.
+func sparse(b *testing.B, j *plainJob, count int, pause time.Duration) (took []time.Duration) {
+	b.Helper()
+	if err := j.begin(benchEcho, count, 64); err != nil {
+		b.Fatal(err)
+	}
+	for range count {
+		time.Sleep(pause)
+		begin := time.Now()
+		if _, err := j.c.Write(j.source[:64]); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(j.c, j.recv[:]); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	return took
+}
+
+// processorTime returns what this process has used of the processors.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just answered
+// some quick messages, and computes or waits for something else: no operation waits for the program.
+// p50 and p99 are of many such cycles on one connection.
+func BenchmarkOneSidedAfterMessages(b *testing.B) {
+	long := make([]byte, 512<<10)
+	ops := []struct {
+		name string
+		cfg  extsock.Config
+		back int // bytes that the program reads afterwards
+		do   func(c *extsock.Conn, m *extsock.RemoteMemory) error
+	}{
+		{"Read of 4 KiB", extsock.Config{}, 0, func(_ *extsock.Conn, m *extsock.RemoteMemory) error {
+			_, err := m.Read(context.Background(), make([]byte, 4096), 0)
+			return err
+		}},
+		{"FetchAdd", extsock.Config{}, 0, func(_ *extsock.Conn, m *extsock.RemoteMemory) error {
+			_, err := m.FetchAdd(context.Background(), 0, 1)
+			return err
+		}},
+		{"Write and a Read behind it", extsock.Config{}, 0, func(_ *extsock.Conn, m *extsock.RemoteMemory) error {
+			if _, err := m.WriteAt(make([]byte, 64), 0); err != nil {
+				return err
+			}
+			_, err := m.ReadAt(make([]byte, 1), 0)
+			return err
+		}},
+		{"stream Write of 512 KiB, offered", extsock.Config{Crossover: 64 << 10}, 512 << 10, func(c *extsock.Conn, _ *extsock.RemoteMemory) error {
+			_, err := c.Write(long)
+			return err
+		}},
+		{"stream Write of 512 KiB", extsock.Config{Crossover: -1}, 512 << 10, func(c *extsock.Conn, _ *extsock.RemoteMemory) error {
+			_, err := c.Write(long)
+			return err
+		}},
+	}
+	for _, op := range ops {
+		for _, quick := range []int{0, 3, 4, 5, 8, 16, 300} {
+			for _, computes := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/messages=%d/computes=%t", op.name, quick, computes), func(b *testing.B) {
+					ci, cr := tcpPair(b, side{cfg: op.cfg}, side{cfg: op.cfg})
+					r, err := ci.Register(make([]byte, 1<<16), ddp.RemoteRead|ddp.RemoteWrite|ddp.RemoteAtomic)
+					if err != nil {
+						b.Fatal(err)
+					}
+					remote := cr.Remote(r.Handle())
+					done := make(chan bool)
+					go program(ci, quick, op.back, computes, done)
+					var took []time.Duration
+					p := make([]byte, 8)
+					for b.Loop() {
+						for range 100 {
+							for range quick {
+								if _, err := cr.Write(p); err != nil {
+									b.Fatal(err)
+								}
+								if _, err := io.ReadFull(cr, p); err != nil {
+									b.Fatal(err)
+								}
+							}
+							begin := time.Now()
+							if err := op.do(cr, remote); err != nil {
+								b.Fatal(err)
+							}
+							took = append(took, time.Since(begin))
+							done <- true
+							if op.back > 0 {
+								<-done
+							}
+						}
+					}
+					close(done)
+					slices.Sort(took)
+					b.ReportMetric(took[len(took)/2].Seconds()*1e6, "p50-us")
+					b.ReportMetric(took[len(took)*99/100].Seconds()*1e6, "p99-us")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	}
+}
+
+// program answers messages, and then computes or waits until done says that the peer has what it
+// wants.
+func program(c *extsock.Conn, quick, back int, computes bool, done chan bool) {
+	p, long := make([]byte, 8), make([]byte, max(back, 1))
+	for {
+		for range quick {
+			if _, err := io.ReadFull(c, p); err != nil {
+				return
+			}
+			if _, err := c.Write(p); err != nil {
+				return
+			}
+		}
+		if !waitFor(done, computes) {
+			return
+		}
+		if back > 0 {
+			if _, err := io.ReadFull(c, long); err != nil {
+				return
+			}
+			done <- true
+		}
+	}
+}
+
+// waitFor waits for a value of done, and keeps a processor busy meanwhile if computes is set.
+func waitFor(done chan bool, computes bool) (more bool) {
+	var h uint64
+	for computes {
+		select {
+		case _, more = <-done:
+			return more
+		default:
+			for range 1000 {
+				h = h*31 + 7
+			}
+			binary.LittleEndian.PutUint64(make([]byte, 8), h)
+		}
+	}
+	_, more = <-done
+	return more
+}
