@@ -1,6 +1,7 @@
 package usertcp
 
 import (
+	"container/list"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 // A flow is what the tap knows of one connection. A flow is never used for another connection.
 type flow struct {
 	id       tuple
-	attached bool         // a Stream has been made; the tap's lock guards it
-	emss     atomic.Int32 // 0 until a Stream is attached; never grows after that
-	stream   *Stream      // nil until a Stream is attached; runs come after that
+	attached bool          // a Stream has been made; the tap's lock guards it
+	young    *list.Element // the flow's place in tap.young, which it leaves when it is attached
+	emss     atomic.Int32  // 0 until a Stream is attached; never grows after that
+	stream   *Stream       // nil until a Stream is attached; runs come after that
 
 	mu locks.Mutex[locks.Flow]
 

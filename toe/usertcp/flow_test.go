@@ -109,7 +109,7 @@ func (f *flow) held() (ranges, runs, bytes int) {
 func (t *tap) held() (flows, young, syns int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.flows), len(t.young), len(t.syns)
+	return len(t.flows), t.young.Len(), len(t.syns)
 }
 
 // TestJudge shows segments behind a gap to the tap, one of them wrong in one way.

@@ -162,12 +162,14 @@ func (s *Stack) configureTCP() error {
 func (s *Stack) EarlyStats() EarlyStats { return s.tap.earlyStats() }
 
 // Close resets all connections, closes the Listeners and the link, and waits until the goroutines
-// of the Stack have ended. Further calls do nothing.
+// of the Stack have ended. Nothing of the connections stays, except the Streams that the program
+// holds. Further calls do nothing.
 func (s *Stack) Close() error {
 	s.close.Do(func() {
 		s.ip.Close()
 		s.link.stop()
 		s.ip.Wait()
+		s.tap.close()
 	})
 	return nil
 }

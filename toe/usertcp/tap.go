@@ -1,6 +1,8 @@
 package usertcp
 
 import (
+	"container/list"
+
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -31,7 +33,7 @@ type tap struct {
 	// +checklocks:mu
 	streams map[*flow]struct{} // the flows of Streams that are not closed
 	// +checklocks:mu
-	young []*flow // flows without a Stream, oldest first; some may have got one, or be gone
+	young list.List // those flows that no Stream has been made for, oldest first
 	// +checklocks:mu
 	syns map[synID]header.TCPSynOptions // SYNs that TCP has not answered
 	// +checklocks:mu
@@ -142,14 +144,14 @@ func (t *tap) outboundSYN(id tuple, s *segment) {
 //
 // +checklocks:t.mu
 func (t *tap) addLocked(id tuple) *flow {
+	if old := t.flows[id]; old != nil {
+		t.young.Remove(old.young)
+	}
 	f := &flow{id: id}
 	t.flows[id] = f
-	if t.young = append(t.young, f); len(t.young) > maxHandshakes {
-		if old := t.young[0]; !old.attached && t.flows[old.id] == old {
-			delete(t.flows, old.id)
-		}
-		t.young[0] = nil
-		t.young = t.young[1:]
+	if f.young = t.young.PushBack(f); t.young.Len() > maxHandshakes {
+		oldest := t.young.Remove(t.young.Front()).(*flow)
+		delete(t.flows, oldest.id)
 	}
 	return f
 }
@@ -164,6 +166,7 @@ func (t *tap) attach(c *Stream, f *flow) *flow {
 		f = t.addLocked(c.id)
 	}
 	f.attached = true
+	t.young.Remove(f.young)
 	t.streams[f] = struct{}{}
 	f.attach(c, t.mtu-ipHeaderLen(c.id.local.Addr().Is4()))
 	f.show(t.early)
@@ -172,15 +175,40 @@ func (t *tap) attach(c *Stream, f *flow) *flow {
 
 // detach forgets the flow of a Stream that is closed.
 func (t *tap) detach(f *flow) {
-	f.stop()
-	stats := f.earlyStats()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.detachLocked(f)
+}
+
+// detachLocked is detach for callers that hold the lock. Only the first call for a flow does
+// something: if the Stack is closed before the Stream, there are two.
+//
+// +checklocks:t.mu
+func (t *tap) detachLocked(f *flow) {
+	if _, attached := t.streams[f]; !attached {
+		return
+	}
+	f.stop()
+	stats := f.earlyStats()
 	t.closed.add(&stats)
 	delete(t.streams, f)
 	if t.flows[f.id] == f {
 		delete(t.flows, f.id)
 	}
+}
+
+// close forgets everything but the counts. No packet passes any more.
+func (t *tap) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for f := range t.streams {
+		t.detachLocked(f)
+	}
+	for t.young.Len() > 0 {
+		t.young.Remove(t.young.Front())
+	}
+	t.flows, t.streams, t.syns = make(map[tuple]*flow), make(map[*flow]struct{}), make(map[synID]header.TCPSynOptions)
+	t.recent = nil
 }
 
 // earlyStats returns the counts of all connections that there have been.
