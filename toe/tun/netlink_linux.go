@@ -59,7 +59,7 @@ func request(op string, groups uint32, message []byte, over func(m syscall.Netli
 	}
 	b := make([]byte, 1<<16)
 	for answered, done := false, over == nil; !answered || !done; {
-		n, _, err := unix.Recvfrom(s, b, 0)
+		n, err := receive(s, b)
 		if err != nil {
 			return fail("receive of the answer to "+op, "CAP_NET_ADMIN", err)
 		}
@@ -78,6 +78,17 @@ func request(op string, groups uint32, message []byte, over func(m syscall.Netli
 		}
 	}
 	return nil
+}
+
+// receive waits for a message on the socket s. A signal ends each receive on a socket with SO_RCVTIMEO,
+// although the Go runtime asks for calls to go on after a signal (SA_RESTART): see signal(7). Then
+// receive waits again, and the time begins anew.
+func receive(s int, b []byte) (n int, err error) {
+	for {
+		if n, _, err = unix.Recvfrom(s, b, 0); err != unix.EINTR {
+			return n, err
+		}
+	}
 }
 
 // isLocalRoute reports whether the message m is about the route to an address of this host.
