@@ -184,11 +184,7 @@ func resetByPeer(t *testing.T, x, y *Stream) {
 	if err := y.Close(); err != nil {
 		t.Fatal(err)
 	}
-	control(t, x, func(fd int) error {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds, int(time.Minute/time.Millisecond))
-		return err
-	})
+	waitUntilReadable(t, x)
 }
 
 // A reset connection must not look like an orderly end, whichever call learns of the reset from the
@@ -435,13 +431,13 @@ func TestLooksBeforeItBorrows(t *testing.T) {
 	read("after one that did not wait", write, 2, 1)
 }
 
-// waitUntilReadable waits until bytes have arrived at s.
+// waitUntilReadable waits until bytes or a reset have arrived at s.
 func waitUntilReadable(t *testing.T, s *Stream) {
 	t.Helper()
 	control(t, s, func(fd int) error {
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 		for {
-			n, err := unix.Poll(fds, 10_000)
+			n, err := unix.Poll(fds, int(time.Minute/time.Millisecond))
 			if err == unix.EINTR {
 				continue
 			}
