@@ -299,8 +299,8 @@ func keepSending(a attack, next func(v *villain) []byte) {
 }
 
 // TestHostilePeers has a thousand hostile peers at once do all that they can against one server
-// under a memory limit. Its resident memory stays below the limit, it does not spend its time on
-// collecting garbage, and a good client is served all the while.
+// under a memory limit. Its resident memory stays below the limit, and a good client is served all
+// the while. With full counts, the server must not spend its time on collecting garbage either.
 func TestHostilePeers(t *testing.T) {
 	const limit = 256 << 20
 	peers, duration := testmode.Count(1000, 110), time.Duration(testmode.Count(10, 1))*time.Second
@@ -351,7 +351,7 @@ func TestHostilePeers(t *testing.T) {
 	if peak > limit {
 		t.Errorf("RSS was %d octets, the limit is %d", peak, limit)
 	}
-	if r.GC/r.Total > 0.25 {
+	if testmode.Full && r.GC/r.Total > 0.25 { // a share of one second, on a machine that does other things, says little
 		t.Errorf("GC took %.0f %% of the processor time", 100*r.GC/r.Total)
 	}
 }
