@@ -73,6 +73,8 @@ func TestStreamHostilePeer(t *testing.T) {
 		{desc: "FIN on an offer", messages: [][]byte{{1, 1, 0, 0, 1}}},
 		{desc: "data behind FIN", messages: [][]byte{{0, 1, 0, 0}, {0, 0, 0, 0, 1}}},
 		{desc: "FIN with data behind FIN", good: "x", messages: [][]byte{{0, 1, 0, 0, 'x'}, {0, 1, 0, 0, 1}}},
+		{desc: "the end twice", messages: [][]byte{{0, 1, 0, 0}, {0, 1, 0, 0}}},
+		{desc: "the end behind data with the end", good: "x", messages: [][]byte{{0, 1, 0, 0, 'x'}, {0, 1, 0, 0}}},
 		{desc: "one credit too many", messages: [][]byte{{0, 0, 0, 1}}},
 		{desc: "credits without end", messages: [][]byte{{0, 0, 0xff, 0xff}}},
 		{desc: "a long message", byDDP: true, messages: [][]byte{data(1021)}},

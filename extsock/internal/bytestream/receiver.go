@@ -15,6 +15,7 @@ type Receiver struct {
 	grant   rdmap.Handle // memory that the peer may write to
 	placed  uint64       // bytes from the first one on that RDMA Writes have brought
 	refused bool         // the last offer was refused: a cancel may cross that
+	over    bool         // a cancel has come, so the peer makes no offer any more
 }
 
 // An Arrival is the meaning of a message of the peer.
@@ -64,7 +65,8 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 	}
 	a := Arrival{Kind: h.Kind, N: len(body), End: h.FIN, Credits: int(h.Credits)}
 	if h.Kind == Data {
-		return a, r.data(&a)
+		err = r.data(&a)
+		return a, err
 	}
 	if len(body) != h.Kind.bodyLen() {
 		return Arrival{}, streamError("%v with %d bytes", h.Kind, len(body))
@@ -91,6 +93,10 @@ func (r *Receiver) data(a *Arrival) error {
 	switch {
 	case a.N > 0 && r.eof: // a grant may well come behind the end, and credits
 		return streamError("%d bytes after the end", a.N)
+	case a.End && r.eof:
+		return streamError("its end twice")
+	case a.N > 0 && r.granted: // credits may come there, and a grant for an offer of ours
+		return streamError("%d bytes of data inside an offer", a.N)
 	case a.End && r.granted:
 		return streamError("its end inside an offer")
 	case a.N == 0 && a.End:
@@ -103,7 +109,7 @@ func (r *Receiver) data(a *Arrival) error {
 }
 
 func (r *Receiver) offered(n int) error {
-	if r.granted || r.eof || n == 0 {
+	if r.granted || r.eof || r.over || n == 0 {
 		return streamError("offer of %d bytes", n)
 	}
 	return nil
@@ -139,7 +145,7 @@ func (r *Receiver) cancelled() error {
 	if !r.granted && !r.refused {
 		return streamError("cancel without an offer")
 	}
-	r.granted, r.refused = false, false
+	r.granted, r.refused, r.over = false, false, true
 	return nil
 }
 

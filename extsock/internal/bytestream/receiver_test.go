@@ -28,7 +28,8 @@ func TestReceiverRules(t *testing.T) {
 		{desc: "credits behind the end", script: []string{fin, credits}, ok: true},
 		{desc: "a grant behind the end", script: []string{fin, grant}, ok: true},
 		{desc: "an offer behind the end", script: []string{fin, offer}},
-		{desc: "the end twice", script: []string{fin, fin}, ok: true},
+		{desc: "the end twice", script: []string{fin, fin}},
+		{desc: "the end behind the end with data", script: []string{"\x00\x01\x00\x00x", fin}},
 		{desc: "an offer of nothing", script: []string{"\x01\x00\x00\x00\x00\x00\x00\x00"}},
 		{desc: "an offer that is cut", script: []string{offer[:7]}},
 		{desc: "an offer that is long", script: []string{offer + "x"}},
@@ -51,6 +52,14 @@ func TestReceiverRules(t *testing.T) {
 		{desc: "a second offer", grants: 1, script: []string{offer, offer}},
 		{desc: "an offer behind a refusal", script: []string{offer, offer}, ok: true},
 		{desc: "an offer behind a done", grants: 2, writes: 10, script: []string{offer, done, offer, done}, ok: true},
+		{desc: "an offer behind a cancel", grants: 1, script: []string{offer, cancel, offer}},
+		{desc: "data behind a cancel", grants: 1, script: []string{offer, cancel, data}, ok: true},
+		{desc: "data behind a done", grants: 1, writes: 10, script: []string{offer, done, data}, ok: true},
+		{desc: "data behind a refusal", script: []string{offer, data}, ok: true},
+		{desc: "data inside an offer", grants: 1, script: []string{offer, data}},
+		{desc: "data inside an offer that has placed bytes", grants: 1, writes: 10, script: []string{offer, data}},
+		{desc: "credits inside an offer", grants: 1, writes: 10, script: []string{offer, credits, done}, ok: true},
+		{desc: "a grant inside an offer", grants: 1, writes: 10, script: []string{offer, grant, done}, ok: true},
 		{desc: "the end inside an offer", grants: 1, script: []string{offer, fin}},
 		{desc: "data and the end inside an offer", grants: 1, script: []string{offer, "\x00\x01\x00\x00x"}},
 	} {
@@ -82,7 +91,6 @@ func TestReceiverRules(t *testing.T) {
 
 // TestReceiverArrival: what a message means.
 func TestReceiverArrival(t *testing.T) {
-	var r Receiver
 	for _, tt := range []struct {
 		m    string
 		want Arrival
@@ -96,12 +104,10 @@ func TestReceiverArrival(t *testing.T) {
 		{"\x00\x01\x00\x00end", Arrival{N: 3, End: true}},
 		{"\x00\x01\x00\x00", Arrival{End: true, Buffer: ExtraBuffer}},
 	} {
+		var r Receiver
 		got, err := r.Arrived([]byte(tt.m[:HeaderLen]), []byte(tt.m[HeaderLen:]))
 		if got != tt.want || err != nil {
 			t.Errorf("%x = %+v, %v, want %+v", tt.m, got, err, tt.want)
-		}
-		if got.Kind == Offer {
-			r.Answer(rdmap.Handle{})
 		}
 	}
 }

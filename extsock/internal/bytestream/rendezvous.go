@@ -19,9 +19,10 @@ import (
 // that waits for the next byte, and refuses if none does. So a Write never waits longer than it
 // would as data, and two ends that both write first do not wait for each other.
 //
-// A writer offers one Write at a time and sends no data meanwhile, so there is one offer, one
-// grant, and at most one done or cancel for it. After a cancel, which a grant may cross, the writer
-// offers no more.
+// A writer offers one Write at a time and sends no data until it has posted the done or the cancel,
+// so there is one offer, one grant, and at most one done or cancel for it. Meanwhile it may still
+// send credits, and a grant for an offer of the other end. After a cancel, which a grant may cross,
+// the writer offers no more. The Receiver holds the peer to these rules.
 
 // A write is a long Write under way.
 type write struct {

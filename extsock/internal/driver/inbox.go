@@ -198,7 +198,7 @@ func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
 	room := r.want[r.got:]
 	fits := last && r.waiting && in.first == len(in.unread) && 0 < n && n <= len(room) && n <= longest
 	if in.framed {
-		fits = fits && bytestream.IsData(payload)
+		fits = fits && in.lent == nil && bytestream.IsData(payload)
 	} else {
 		fits = fits && !r.served
 	}
