@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -138,6 +140,62 @@ func TestStreamHostilePeer(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestStreamCreditsAreEnforced: short messages take no buffer each, because they wait together. Yet a
+// peer may send only as many as it has credits for, whether the program reads them or not.
+func TestStreamCreditsAreEnforced(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the program reads: %t", reads), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				const depth, ours = 6, 4 // ours is how many messages may carry credits to the peer
+				p, c := rawStreamPair(t, extsock.Config{RecvDepth: depth}, ours)
+				var back atomic.Int64
+				go func() {
+					for {
+						u, err := p.next()
+						if err != nil {
+							return
+						}
+						if h, m, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNSend {
+							back.Add(int64(binary.BigEndian.Uint16(m[2:])))
+						}
+					}
+				}()
+				buf := make([]byte, 1<<10)
+				sent, read := int64(0), int64(0)
+				send := func() {
+					p.segment(uint32(1+sent), 0, true, 0, 0, 0, 0, 'x')
+					sent++
+					synctest.Wait()
+				}
+				for sent < depth+back.Load() {
+					send()
+					if reads {
+						n, err := c.Read(buf)
+						if err != nil {
+							t.Fatalf("Read after %d messages: %v", sent, err)
+						}
+						read += int64(n)
+					}
+				}
+				if back.Load() < depth {
+					t.Errorf("%d credits come back", back.Load())
+				}
+				send() // without a credit
+				c.SetReadDeadline(time.Now().Add(time.Minute))
+				var err error
+				for err == nil {
+					var n int
+					n, err = c.Read(buf)
+					read += int64(n)
+				}
+				if read != sent-1 || !errors.Is(err, extsock.ErrStream) {
+					t.Errorf("read %d messages of %d, then %v, want ErrStream", read, sent, err)
+				}
+			})
+		})
 	}
 }
 

@@ -21,7 +21,7 @@ func TestAllocsPerMessage(t *testing.T) {
 	}{{64, true}, {4000, true}, {4000, false}} {
 		n := tt.n
 		t.Run(fmt.Sprintf("%d, copied %t", n, tt.copied), func(t *testing.T) {
-			s, r := NewSender(8, 1028, 8), new(Receiver)
+			s, r := NewSender(8, 1028, 8), NewReceiver(8)
 			var wr rdmap.WorkRequest
 			var done [8]rdmap.Completion
 			credits := []byte{0, 0, 0, 0}
@@ -43,6 +43,7 @@ func TestAllocsPerMessage(t *testing.T) {
 				}
 				s.End()
 				credits[3] = byte(k)
+				r.GaveBack(s.GivenBack())
 				a, err := r.Arrived(credits, memory[:10])
 				if err != nil || s.Credit(a.Credits) != nil {
 					t.Fatal(err)

@@ -29,6 +29,9 @@
 // # Rules
 //
 // Header describes the messages. Each message uses one credit and therefore one buffer of the peer.
+// The Receiver counts the credits of the peer: those of the start, and those that the Sender has
+// given back since then, which the driver passes on (GivenBack, GaveBack). A message without a
+// credit ends the stream.
 // Messages whose buffers stay in use until the peer's program reads leave Reserve credits. These
 // are for grants and for messages that carry nothing but credits, which would otherwise be stuck
 // behind data just when they are needed. A message that carries only credits is sent when half of

@@ -14,7 +14,7 @@ func FuzzArrived(f *testing.F) {
 	f.Add([]byte("\x08\x01\x00\x00\x00\x00\x00\x01\x00\x88\x08\x03\x00\x00\x00\x00\x00\x00\x0a"))
 	f.Add([]byte("\x14\x02\x00\x00\x000123456701234567\x04\x04\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		var r Receiver
+		r := NewReceiver(8)
 		tx := NewSender(8, MinMessage, 8)
 		tx.Post(make([]byte, 2000), 100)
 		var wr rdmap.WorkRequest
@@ -26,6 +26,7 @@ func FuzzArrived(f *testing.F) {
 			in = in[1+n:]
 			r.Placed(rdmap.Handle{STag: 1, TO: r.grant.TO + r.placed, Len: uint32(placed)})
 			head := min(n, HeaderLen)
+			r.GaveBack(tx.GivenBack())
 			a, err := r.Arrived(m[:head], m[head:])
 			if err == nil && a.Kind == Grant {
 				err = tx.Granted(a.Grant)

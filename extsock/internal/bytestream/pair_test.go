@@ -23,7 +23,7 @@ type fataler interface {
 type end struct {
 	t    fataler
 	tx   *Sender
-	rx   Receiver
+	rx   *Receiver
 	w    Window
 	peer *end
 
@@ -53,7 +53,7 @@ type packet struct {
 func newPair(t fataler, buffers, maxMessage int) (a, b *end) {
 	newEnd := func() *end {
 		w := Window{Now: buffers, Most: buffers, Least: min(buffers, MinCredits), Unit: 1}
-		return &end{t: t, tx: NewSender(buffers, maxMessage, buffers), w: w, depth: MaxSlots}
+		return &end{t: t, tx: NewSender(buffers, maxMessage, buffers), rx: NewReceiver(buffers), w: w, depth: MaxSlots}
 	}
 	a, b = newEnd(), newEnd()
 	a.peer, b.peer = b, a
@@ -167,6 +167,9 @@ func (e *end) receive() (ok bool, err error) {
 		return true, nil
 	}
 	n := min(len(p.data), HeaderLen)
+	if e.rx.OutOfCredits() {
+		e.rx.GaveBack(e.tx.GivenBack())
+	}
 	a, err := e.rx.Arrived(p.data[:n], p.data[n:])
 	if err != nil {
 		return true, err

@@ -165,6 +165,10 @@ func check(t *rapid.T, p *program) {
 	if c := p.tx.credits; c < 0 || c > p.tx.granted || p.tx.owed < p.tx.owedControl || p.tx.own < 0 {
 		t.Fatalf("%d credits of %d, %d owed, %d of them control, %d own", c, p.tx.granted, p.tx.owed, p.tx.owedControl, p.tx.own)
 	}
+	if has, want := p.rx.credits+p.tx.givenBack, p.w.Now-p.tx.owed-p.held; has != want || p.rx.credits < 0 {
+		t.Fatalf("the Receiver believes in %d credits of the peer's, and %d more; the window is %d, %d owed, %d messages unread",
+			p.rx.credits, p.tx.givenBack, p.w.Now, p.tx.owed, p.held)
+	}
 	for i, c := range p.tx.pending {
 		if n := len(c.B) - HeaderLen; n == 0 || n < p.tx.longest && i < len(p.tx.pending)-1 {
 			t.Fatalf("message %d of %d has %d bytes", i, len(p.tx.pending), n)

@@ -7,9 +7,9 @@ import (
 )
 
 // A Receiver is the state of the way in: what the peer may send next, and the reader's side of the
-// rendezvous. The zero value is the state at the start. A Receiver has no lock: one goroutine at a
-// time uses it.
+// rendezvous. A Receiver has no lock: one goroutine at a time uses it.
 type Receiver struct {
+	credits int          // messages that the peer may send, as far as GaveBack has told
 	eof     bool         // the end of the stream has come
 	granted bool         // grant is open: neither done nor cancel has come for it
 	grant   rdmap.Handle // memory that the peer may write to
@@ -17,6 +17,9 @@ type Receiver struct {
 	refused bool         // the last offer was refused: a cancel may cross that
 	over    bool         // a cancel has come, so the peer makes no offer any more
 }
+
+// NewReceiver returns the Receiver of a stream whose peer has so many credits.
+func NewReceiver(credits int) *Receiver { return &Receiver{credits: credits} }
 
 // An Arrival is the meaning of a message of the peer.
 type Arrival struct {
@@ -46,7 +49,8 @@ const (
 
 // Arrived decodes a message that has been placed: its first HeaderLen bytes are in head and the
 // others in body. A shorter message is all in head. The error, an ErrStream, says that the peer may
-// not send that message now; the driver then ends the stream.
+// not send that message now; the driver then ends the stream. Before Arrived, the driver calls
+// GaveBack if OutOfCredits says so.
 //
 // The driver acts on the Arrival:
 //
@@ -64,29 +68,45 @@ func (r *Receiver) Arrived(head, body []byte) (Arrival, error) {
 		return Arrival{}, err
 	}
 	a := Arrival{Kind: h.Kind, N: len(body), End: h.FIN, Credits: int(h.Credits)}
-	if h.Kind == Data {
+	switch {
+	case h.Kind != Data && len(body) != h.Kind.bodyLen():
+		err = streamError("%v with %d bytes", h.Kind, len(body))
+	case h.Kind == Data:
 		err = r.data(&a)
-		return a, err
-	}
-	if len(body) != h.Kind.bodyLen() {
-		return Arrival{}, streamError("%v with %d bytes", h.Kind, len(body))
-	}
-	switch h.Kind {
-	case Offer:
+	case h.Kind == Offer:
 		a.N = length(body)
 		err = r.offered(a.N)
-	case Grant:
+	case h.Kind == Grant:
 		a.Buffer = ControlBuffer
 		a.Grant, _, err = rdmap.ParseHandle(body)
-	case Done:
+	case h.Kind == Done:
 		a.N = length(body)
 		err = r.done(a.N)
-	case Cancel:
+	case h.Kind == Cancel:
 		a.Buffer = ExtraBuffer
 		err = r.cancelled()
 	}
+	if err == nil && a.Buffer != ExtraBuffer {
+		err = r.useCredit(h.Kind)
+	}
 	return a, err
 }
+
+// useCredit takes the credit of a message of this kind.
+func (r *Receiver) useCredit(k Kind) error {
+	if r.credits <= 0 {
+		return streamError("%v without a credit", k)
+	}
+	r.credits--
+	return nil
+}
+
+// OutOfCredits reports whether the peer has used all credits that the Receiver knows of. The next
+// message is then wrong, unless the Sender has given credits back meanwhile.
+func (r *Receiver) OutOfCredits() bool { return r.credits <= 0 }
+
+// GaveBack notes that the peer has been given n credits more: what Sender.GivenBack has returned.
+func (r *Receiver) GaveBack(n int) { r.credits += n }
 
 // data checks a message with data, with the end of the stream, or with credits alone.
 func (r *Receiver) data(a *Arrival) error {

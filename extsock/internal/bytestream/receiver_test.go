@@ -64,7 +64,7 @@ func TestReceiverRules(t *testing.T) {
 		{desc: "data and the end inside an offer", grants: 1, script: []string{offer, "\x00\x01\x00\x00x"}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			var r Receiver
+			r := NewReceiver(4)
 			grants := 0
 			for i, m := range tt.script {
 				n := min(len(m), HeaderLen)
@@ -89,6 +89,50 @@ func TestReceiverRules(t *testing.T) {
 	}
 }
 
+// TestReceiverCountsCredits: a message without a credit is an error, whatever it is, but for the two
+// that use none. The peer has as many credits as the Sender has given back, and no more.
+func TestReceiverCountsCredits(t *testing.T) {
+	const (
+		data, fin, offer, grant = "\x00\x00\x00\x00x", "\x00\x01\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x64", "\x02\x00\x00\x001234567812341234"
+		done, cancel, credits   = "\x03\x00\x00\x00\x00\x00\x00\x0a", "\x04\x00\x00\x00", "\x00\x00\x00\x01"
+	)
+	for _, tt := range []struct {
+		last string
+		free bool
+	}{{data, false}, {data[:1] + "\x01" + data[2:], false}, {offer, false}, {grant, false}, {credits, false}, {done, false}, {fin, true}, {cancel, true}} {
+		for _, back := range []int{-1, 0, 1} {
+			r, credits := NewReceiver(3), 3
+			arrived := func(m string) error {
+				_, err := r.Arrived([]byte(m[:HeaderLen]), []byte(m[HeaderLen:]))
+				return err
+			}
+			if tt.last == done || tt.last == cancel {
+				if err := arrived(offer); err != nil {
+					t.Fatal(err)
+				}
+				credits--
+				r.Answer(rdmap.Handle{STag: 1, Len: 10})
+				r.Placed(rdmap.Handle{STag: 1, Len: 10})
+			}
+			for range credits {
+				if r.OutOfCredits() {
+					t.Fatal("out of credits too early")
+				}
+				if err := arrived(grant); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !r.OutOfCredits() {
+				t.Fatal("not out of credits")
+			}
+			r.GaveBack(back)
+			if err := arrived(tt.last); (err == nil) != (tt.free || back > 0) || err != nil && !errors.Is(err, ErrStream) {
+				t.Errorf("%x, %d credits back: %v", tt.last, back, err)
+			}
+		}
+	}
+}
+
 // TestReceiverArrival: what a message means.
 func TestReceiverArrival(t *testing.T) {
 	for _, tt := range []struct {
@@ -104,7 +148,7 @@ func TestReceiverArrival(t *testing.T) {
 		{"\x00\x01\x00\x00end", Arrival{N: 3, End: true}},
 		{"\x00\x01\x00\x00", Arrival{End: true, Buffer: ExtraBuffer}},
 	} {
-		var r Receiver
+		r := NewReceiver(1)
 		got, err := r.Arrived([]byte(tt.m[:HeaderLen]), []byte(tt.m[HeaderLen:]))
 		if got != tt.want || err != nil {
 			t.Errorf("%x = %+v, %v, want %+v", tt.m, got, err, tt.want)
@@ -115,7 +159,7 @@ func TestReceiverArrival(t *testing.T) {
 // TestReceiverCountsWhatIsPlaced: only what fills the grant from its first byte on, without a gap,
 // and under its STag.
 func TestReceiverCountsWhatIsPlaced(t *testing.T) {
-	var r Receiver
+	r := NewReceiver(1)
 	r.Answer(rdmap.Handle{STag: 7, TO: 100, Len: 50})
 	for _, tt := range []struct {
 		stag, to, n int

@@ -21,6 +21,7 @@ type Sender struct {
 	credits     int // messages that may be sent
 	owed        int // buffers freed that the peer has not been told of
 	owedControl int // part of owed: buffers that held a grant or a message with credits only
+	givenBack   int // credits in messages posted since the last GivenBack, less those taken back
 
 	// pending holds the messages of copied Writes that are not posted, the oldest first. Each
 	// begins with room for a header, and has its credit.
@@ -185,6 +186,7 @@ func (s *Sender) Full() {
 func (s *Sender) Posted() {
 	e := s.slots.next()
 	s.owed -= e.credits
+	s.givenBack += e.credits
 	if s.ready != writePart {
 		s.owedControl = 0
 	}
@@ -255,6 +257,7 @@ func (s *Sender) Completed(done []rdmap.Completion) {
 // cancelled undoes a message that does not go out.
 func (s *Sender) cancelled(e *slot) {
 	s.owed += e.credits
+	s.givenBack -= e.credits
 	s.owedControl += e.control
 	if e.kind.usesCredit() {
 		s.credits++
@@ -354,6 +357,14 @@ func (s *Sender) Credit(n int) error {
 		return streamError("%d credits of %d", s.credits, s.granted)
 	}
 	return nil
+}
+
+// GivenBack returns how many credits the peer has been given since the last call, for the Receiver
+// to count. They count from when their message is posted, so the peer can use none of them earlier.
+// The result is negative if messages were taken back.
+func (s *Sender) GivenBack() (n int) {
+	n, s.givenBack = s.givenBack, 0
+	return n
 }
 
 // Freed notes that n buffers are free again whose credits the peer gets back, and that the window

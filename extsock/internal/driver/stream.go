@@ -61,7 +61,7 @@ type StreamConfig struct {
 func newByteStream(d *Driver, cfg *StreamConfig) *byteStream {
 	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(d.in.window.Load()))
 	return &byteStream{
-		tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
+		rx: *bytestream.NewReceiver(int(d.in.window.Load())), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
 		register: cfg.Register, count: &d.count, trace: d.cfg.Trace,
 	}
 }
@@ -244,6 +244,9 @@ func (s *byteStream) reapManyLocked() {
 // arrived acts on a message that has been placed. The caller has the receive role.
 func (d *Driver) arrived(head, body []byte) error {
 	s, in := d.bytes, d.in
+	if s.rx.OutOfCredits() {
+		s.countCredits()
+	}
 	a, err := s.rx.Arrived(head, body)
 	if err != nil {
 		return err
@@ -278,10 +281,19 @@ func (d *Driver) arrived(head, body []byte) error {
 	return s.tell(a, back, int(in.window.Load()), answer)
 }
 
+// countCredits tells the Receiver how many credits the Sender has given back. Its caller has the
+// receive role. tell does the same, so countCredits is for data that waits for Reads.
+func (s *byteStream) countCredits() {
+	s.mu.Lock()
+	s.rx.GaveBack(s.tx.GivenBack())
+	s.mu.Unlock()
+}
+
 // tell passes to the Sender what a message of the peer says to it.
 func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.Handle) error {
 	s.mu.Lock()
 	defer s.unlock()
+	s.rx.GaveBack(s.tx.GivenBack())
 	switch a.Kind {
 	case bytestream.Grant:
 		if err := s.tx.Granted(a.Grant); err != nil {
