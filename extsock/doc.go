@@ -145,7 +145,8 @@
 //
 // A connection that waits for Accept may be busy. The Region that a peer is granted for a
 // rendezvous is the memory of the Read that waits for it, or replaces that memory after the Read
-// has returned. It has at most 64 MiB.
+// has returned. It has at most 64 MiB, and the connection's share of SetMemoryLimit bounds it
+// further.
 //
 // Two things have no limit: the number of connections that the program accepts, and the time for
 // which a connection with StartupPrefer may send nothing before its first byte, unless

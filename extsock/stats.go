@@ -209,6 +209,10 @@ func trafficOf(t *driver.Traffic) Traffic {
 //     as there is memory for.
 //   - Unread messages in message mode, beyond 64 KiB and one message for each connection. When the
 //     limit is reached, a connection whose program does not read stops reading from TCP.
+//   - Memory for what a peer places in the memory of a Read, by a long Write, after the Read has
+//     returned: as much as the Read has granted. It is reserved with the grant. All grants together
+//     get at most half of what the rest leaves, and one grant gets at most half of what is left for
+//     grants. Without memory for a grant the Write comes as data.
 //   - The buffer that a connection receives to, 512 KiB. The connection keeps it while more than
 //     16 KiB of an FPDU have arrived and the rest has not. When the limit is reached, the buffer
 //     has 66 KiB.
@@ -221,6 +225,6 @@ func trafficOf(t *driver.Traffic) Traffic {
 // program reads then returns only a part of its credits to the peer, until the windows are within
 // the limit or have eight messages.
 //
-// The limit does not cover registered memory, such as the Region of a granted Write, or the payload
-// of the program's own operations.
+// The limit does not cover memory that the program has registered, or the payload of the program's
+// own operations.
 func SetMemoryLimit(n int64) (before int64) { return driver.SetMemoryLimit(n) }

@@ -83,7 +83,8 @@ type placing struct {
 type message struct {
 	chunk *bufpool.Chunk
 	data  []byte // the unread part
-	// unbuffered says that the message uses none of the buffers that the peer knows of.
+	// unbuffered says that the message uses none of the buffers that the peer knows of. Its memory
+	// was reserved for a grant.
 	unbuffered bool
 }
 
@@ -92,6 +93,9 @@ type lent struct {
 	region *ddp.Region
 	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
 }
+
+// size returns how many bytes are reserved for the chunk, whether there is one or not.
+func (l *lent) size() int { return bufpool.ChunkSize(l.region.Len()) }
 
 // joined is the length in bytes of the memory in which short messages of a byte stream wait
 // together. Config.RecvSize does not change it, so two short messages never take more memory.
@@ -349,8 +353,8 @@ func (in *inbox) pushLocked(m message) {
 	in.unread = append(in.unread, m)
 }
 
-// lend registers the memory of the waiting Read for the n bytes of an offer. If no Read waits, or
-// its memory is too short, the handle has length 0.
+// lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as the
+// budget could replace. If no Read waits, or that is too short, the handle has length 0.
 func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
 	in.enter()
 	defer in.exit()
@@ -359,8 +363,13 @@ func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdma
 	if !r.waiting || r.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
 		return rdmap.Handle{}, nil
 	}
+	p = p[:in.memory.grant(len(p))]
+	if len(p) == 0 {
+		return rdmap.Handle{}, nil
+	}
 	region, err := register(p)
 	if err != nil {
+		in.memory.endGrant(bufpool.ChunkSize(len(p)))
 		return rdmap.Handle{}, err
 	}
 	in.lent = &lent{region: region}
@@ -380,9 +389,11 @@ func (in *inbox) takeLent(n int) {
 	switch {
 	case l.chunk == nil: // the reader waits
 		in.reader.got, in.reader.served = n, true
+		in.memory.endGrant(l.size())
 	case in.discard:
 		in.dropped = true
 		l.chunk.Put()
+		in.memory.endGrant(l.size())
 	default:
 		in.pushLocked(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
 	}
@@ -408,6 +419,7 @@ func (in *inbox) endLentLocked() {
 	if l.chunk != nil {
 		l.chunk.Put()
 	}
+	in.memory.endGrant(l.size())
 }
 
 // streamEnds notes that no more bytes of the stream will arrive.
@@ -470,6 +482,7 @@ func (in *inbox) putLocked(c *bufpool.Chunk) {
 func (in *inbox) freeLocked(m *message) int {
 	if m.unbuffered {
 		m.chunk.Put()
+		in.memory.endGrant(m.chunk.Size())
 		return 0
 	}
 	in.putLocked(m.chunk)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -19,6 +20,10 @@ import (
 //     hold up everything behind that message. See Window.
 //   - In message mode there are no credits. The connection stops reading from TCP until its program
 //     reads.
+//   - A Read that lends its memory to a long Write of the peer may leave before the peer has written
+//     there. What the peer writes then goes to memory of the connection. That memory is reserved
+//     when it is granted, and the grant is as long as there is memory for. If there is too little,
+//     the offer is refused, and the Write comes as data. See takeGrant.
 //   - A receive buffer and an output batch have smaller replacements. See loan and batchLoan.
 
 // DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
@@ -36,9 +41,10 @@ const (
 // A budget is memory that connections share, in bytes.
 type budget struct {
 	limit   atomic.Int64
-	taken   atomic.Int64 // lent, held in message mode, or reserved for windows
+	taken   atomic.Int64 // lent, held in message mode, or reserved for windows and grants
 	windows atomic.Int64 // part of taken: reserved for unread bytes of byte streams
 	filled  atomic.Int64 // part of windows: in use
+	grants  atomic.Int64 // part of taken: reserved for memory that replaces a Read's
 }
 
 // common is the budget of the process.
@@ -75,12 +81,56 @@ func (b *budget) take(n int64) bool {
 
 func (b *budget) give(n int64) { b.taken.Add(-n) }
 
-// An allowance counts the memory of one connection's unread messages. The inbox's lock guards it.
+// takeGrant takes the memory that may have to replace n bytes of a Read's. It returns for how many
+// bytes the budget has memory, or 0 if a grant is not worth it. All grants together get at most half
+// of what everything else leaves, so they cost no connection its buffers. One grant gets at most half
+// of what is left for grants, so it leaves something to others.
+func (b *budget) takeGrant(n int) (granted int) {
+	most := (b.limit.Load() - b.taken.Load() - b.grants.Load()) / 4
+	if int64(n) > most {
+		n = int(max(most, 0))
+	}
+	if int64(bufpool.ChunkSize(n)) > most {
+		n /= 2 // chunks have few lengths, and the one that n needs is less than twice as long
+	}
+	size := int64(bufpool.ChunkSize(n))
+	if n < bytestream.MinGrant || !b.take(size) {
+		return 0
+	}
+	b.grants.Add(size)
+	return n
+}
+
+// giveGrant gives size bytes back that takeGrant has taken.
+func (b *budget) giveGrant(size int64) {
+	b.grants.Add(-size)
+	b.give(size)
+}
+
+// An allowance counts the memory of one connection's unread messages, and of its grants. The inbox's
+// lock guards it.
 type allowance struct {
 	held   int64  // bytes
 	taken  int64  // bytes taken from the budget
 	over   bool   // the connection has ended; the unread messages belong to the program
 	window Window // open for a byte stream only
+	grants int64  // bytes reserved for grants, and for what came by them and is unread
+}
+
+// grant reserves memory for a grant of up to n bytes. It returns how many bytes may be granted.
+func (a *allowance) grant(n int) (granted int) {
+	if granted = common.takeGrant(n); granted > 0 {
+		a.grants += int64(bufpool.ChunkSize(granted))
+	}
+	return granted
+}
+
+// endGrant gives back the memory that grant has reserved, of size bytes.
+func (a *allowance) endGrant(size int) {
+	if !a.over {
+		common.giveGrant(int64(size))
+		a.grants -= int64(size)
+	}
 }
 
 // hold adds n bytes in message mode. It reports false if the budget does not have them.
@@ -130,6 +180,8 @@ func (a *allowance) settle() {
 // end gives all memory back to the budget.
 func (a *allowance) end() {
 	a.over = true
+	common.giveGrant(a.grants)
+	a.grants = 0
 	if a.window.IsOpen() {
 		common.filled.Add(-a.taken)
 		a.window.Close()

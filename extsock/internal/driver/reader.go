@@ -116,7 +116,7 @@ func (in *inbox) leaveLocked() readResult {
 	for in.direct { // a copy, no more: DDP is placing the message
 		in.placed.Wait()
 	}
-	if l := in.lent; l != nil && l.chunk == nil {
+	if l := in.lent; l != nil && l.chunk == nil { // the budget has the memory: see lend
 		l.chunk = bufpool.GetChunk(l.region.Len())
 		ddp.Redirect(l.region, l.chunk.B)
 	}
