@@ -86,7 +86,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 			d.captureRun(off, d.rx.free[:n])
 			d.rx.mpa.Fill(off, n)
 			if d.rx.mpa.Form() != mpa.FormULPDU {
-				d.countArrived(off, n)
+				d.countArrived(off, off+uint64(n))
 			}
 			d.captureArrived(false)
 		}
@@ -95,7 +95,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 				return nil, true
 			}
 			if d.rx.mpa.Form() == mpa.FormULPDU {
-				d.countArrived(0, int(d.rx.mpa.Edge()))
+				d.countArrived(0, d.rx.mpa.Edge())
 			}
 		}
 		if d.fallBackIn(err) {
@@ -114,15 +114,15 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 	}
 }
 
-// countArrived counts bytes of the stream that have arrived, unless there is a gap before them. The
-// bytes of an early run, and those that an engine gives back, arrive again.
-func (d *Driver) countArrived(off uint64, n int) {
-	end, before := off+uint64(n), d.count.Received.Octets.Load()
+// countArrived counts the bytes of the stream from off to end, which have arrived, unless there is a
+// gap before them. The bytes of an early run, and those that an engine gives back, arrive again.
+func (d *Driver) countArrived(off, end uint64) {
+	before := d.count.Received.Octets.Load()
 	if off <= before && end > before {
 		d.count.Received.Octets.Store(end)
 	}
 	if off > before {
-		d.rx.waiting = n
+		d.rx.waiting = int(end - off)
 	}
 }
 
