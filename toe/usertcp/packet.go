@@ -35,7 +35,8 @@ func decode(p []byte) (s segment, ok bool) {
 	case header.IPv6Version:
 		ok = s.decodeIPv6(p)
 	}
-	return s, ok && s.decodeTCP()
+	ok = ok && s.decodeTCP() // before s is returned
+	return s, ok
 }
 
 func (s *segment) decodeIPv4(p []byte) bool {
