@@ -76,10 +76,10 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 	if err != nil {
 		return err
 	}
+	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
 	if s.payload != nil && mem != nil {
 		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)
 	}
-	region.mu.RUnlock() // +checklocksforce: hold has locked it
 	return nil
 }
 

@@ -43,6 +43,7 @@ func (d *Driver) tracePanicked(value any) {
 // transmit token. The bytes of the batch are lost.
 func (d *Driver) drainPanicked(value any) {
 	err := d.panicked(value)
+	d.tx.ddp.Release() // the Region that it may hold is not used any more
 	d.tx.batch, d.tx.unsent, d.tx.middle, d.tx.done = nil, false, false, 0
 	d.tx.loan.end()
 	d.Kill(err)
