@@ -19,8 +19,10 @@ import (
 // The depth bounds the number of messages. The peer of a byte stream knows the depth as its
 // credits. TCP holds back the messages of every other peer.
 //
-// The methods in this file are for the goroutine with the receive role, except close and closeRead.
-// The methods of a Read are in reader.go.
+// The methods in this file without Locked in their name are for the goroutine with the receive role,
+// except three: the program's calls use close and closeRead, and the goroutine that ends the
+// connection uses giveBack. The methods of a Read are in reader.go. A Read also frees what it has
+// read, with freeLocked, popLocked and putLocked.
 type inbox struct {
 	framed bool        // messages carry the header of the byte stream
 	size   int         // the maximum length of a message in bytes, with that header
