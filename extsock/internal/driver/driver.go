@@ -147,17 +147,52 @@ type tx struct {
 	fenced atomic.Bool
 	taken  atomic.Uint64 // bytes that TCP has taken
 
-	batch  *mpa.Batch // lent by loan while the token is held and there is output
-	loan   batchLoan
-	middle bool // a part of the present message of ddp is not yet in the batch
-	unsent bool // the batch has FPDUs that TCP has not taken
-	done   int  // messages whose last byte is in the batch
-	mpa    mpa.Sender
-	ddp    ddp.Sender
-	token  token
+	batch *mpa.Batch // lent by loan while the token is held and there is output
+	loan  batchLoan
+	stage stage
+	done  int // messages whose last byte is in the batch
+	mpa   mpa.Sender
+	ddp   ddp.Sender
+	token token
 
 	sendRest func() // the method value Driver.sendRest, made once because making it allocates
 }
+
+// A stage says what of the messages that the queue pair has given out is still on its way to TCP.
+//
+//	             begin, and after the source of a message is gone
+//	idle ◀────────────────────────────▶ begun      a message is begun, or not
+//	 │ ▲                                 │ ▲
+//	fill, written                     fill, written
+//	 ▼ │                                 ▼ │
+//	whole                               part       TCP has not taken the batch
+//
+//	idle, begun, whole, part ──abandon──▶ idle     the end of the way out
+//
+// As long as the stage is begun or part, ddp refers to the memory of a message. So the way out
+// abandons the message before the queue pair ends it.
+type stage uint8
+
+const (
+	stageIdle  stage = iota // every message is whole, and TCP has all FPDUs
+	stageBegun              // a part of the present message is not yet in the batch
+	stageWhole              // the batch has FPDUs that TCP has not taken; they end with a message
+	stagePart               // the batch has such FPDUs, and a part of the present message is not yet in it
+)
+
+// stageNext says which stages may follow each stage, as bits. From every stage, abandon leads to
+// stageIdle.
+var stageNext = [...]uint8{
+	stageIdle:  1<<stageBegun | 1<<stageWhole,
+	stageBegun: 1<<stageIdle | 1<<stagePart,
+	stageWhole: 1 << stageIdle,
+	stagePart:  1 << stageBegun,
+}
+
+// isMiddle reports whether a part of the present message is not yet in the batch, and isUnsent
+// whether the batch has FPDUs that TCP has not taken.
+func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
+func (s stage) isUnsent() bool { return s >= stageWhole }
 
 // An intake is how far receiving has come. It is not a part of life, because it belongs to the
 // goroutine that holds the receive role.

@@ -26,6 +26,9 @@ import (
 // fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
 // the transmit token.
 func (d *Driver) fin() {
+	if !d.life.maySend() {
+		d.tx.abandon()
+	}
 	if d.abortDue() {
 		d.qp.Abort(d.why()) // no bytes of a Work Request are being written now
 	}

@@ -111,11 +111,13 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 		}
 		cancelled = true
 		if !d.qp.Cancel(cq, wr.ID) {
-			if d.detach(wr.Data) {
+			switch detached := d.detach(wr.Data); {
+			case !detached:
+				d.Kill(errAbandoned)
+			case cq.Len() == 0: // otherwise the connection has ended, or TCP has got it all meanwhile
 				// cq does not return to the pool, because its Completion is still to come.
 				return rdmap.Completion{}, errDetached
 			}
-			d.Kill(errAbandoned)
 		}
 		d.cancelled()
 	}

@@ -44,7 +44,8 @@ func (d *Driver) tracePanicked(value any) {
 func (d *Driver) drainPanicked(value any) {
 	err := d.panicked(value)
 	d.tx.ddp.Release() // the Region that it may hold is not used any more
-	d.tx.batch, d.tx.unsent, d.tx.middle, d.tx.done = nil, false, false, 0
+	d.tx.batch = nil
+	d.tx.abandon()
 	d.tx.loan.end()
 	d.Kill(err)
 }

@@ -172,7 +172,7 @@ func (d *Driver) postLocked() {
 	for s.tx.Next(w) {
 		w.CQ = s.queueLocked(w.ID)
 		next, err := false, error(nil)
-		if d.tx.middle {
+		if d.tx.stage.isMiddle() {
 			err = d.qp.PostSend(w)
 		} else if next, err = d.qp.PostNext(w); next {
 			d.begun()

@@ -2,9 +2,11 @@ package driver
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -112,7 +114,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 		d.tx.batch.Apart = d.isAligned()
 	}
 	for n := 0; wait || n < maxTurns; n++ {
-		if !d.tx.unsent && !d.fill() {
+		if !d.tx.stage.isUnsent() && !d.fill() {
 			d.tx.loan.put(d.tx.batch)
 			d.tx.batch = nil
 			d.fin()
@@ -120,7 +122,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 		}
 		whole, err := d.writeBatch(wait)
 		if err != nil {
-			d.tx.empty()
+			d.tx.abandon()
 			d.lost(err)
 			continue
 		}
@@ -137,10 +139,23 @@ func (d *Driver) drain(wait bool) (over bool) {
 	return false
 }
 
-// empty empties the batch.
-func (tx *tx) empty() {
-	tx.unsent = false
-	tx.batch.Reset()
+// setStage is the only place where the stage changes, apart from abandon.
+func (tx *tx) setStage(next stage) {
+	if stageNext[tx.stage]&(1<<next) == 0 {
+		panic(fmt.Sprintf("BUG: the way out is in stage %d and goes to stage %d", tx.stage, next))
+	}
+	tx.stage = next
+}
+
+// abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
+// the memory of a message, and the queue pair may end all of them. The caller holds the token.
+func (tx *tx) abandon() {
+	if tx.batch != nil {
+		tx.batch.Reset()
+	}
+	tx.ddp.Release()
+	tx.ddp = ddp.Sender{}
+	tx.stage, tx.done = stageIdle, 0
 }
 
 // fill cuts messages into segments, and makes FPDUs of the segments, until the batch is full or
@@ -151,16 +166,16 @@ func (d *Driver) fill() bool {
 		return false
 	}
 	d.postStream()
-	if !d.tx.middle && !d.qp.HasOutput() {
+	if !d.tx.stage.isMiddle() && !d.qp.HasOutput() {
 		return false
 	}
 	mulpdu, tapped := d.mulpdu(), d.cfg.Taps.On()
 	if tapped && d.tx.mpa.Form() != mpa.FormFPDU {
 		d.disengageOut()
 	}
-	for !d.tx.batch.Full() && (d.tx.middle || d.startMessage()) {
+	for !d.tx.batch.Full() && (d.tx.stage.isMiddle() || d.startMessage()) {
 		if !d.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
-			d.tx.middle = false
+			d.tx.setStage(stageIdle)
 			d.qp.Fail(d.tx.ddp.Err())
 			d.setReason(d.qp.Err())
 			continue
@@ -169,7 +184,7 @@ func (d *Driver) fill() bool {
 		d.tx.mpa.Append(d.tx.batch, s.Snapshot || tapped, s.Header, s.Payload...) // header copied, payload referenced
 		d.count.Sent.FPDUs.Add(1)
 		if s.Last {
-			d.tx.middle = false
+			d.tx.setStage(stageIdle)
 			d.tx.done++
 		}
 		d.tx.ddp.Release()
@@ -178,7 +193,11 @@ func (d *Driver) fill() bool {
 		return false
 	}
 	d.count.Sent.Octets.Store(d.tx.mpa.Off())
-	d.tx.unsent = true
+	if d.tx.stage.isMiddle() {
+		d.tx.setStage(stagePart)
+	} else {
+		d.tx.setStage(stageWhole)
+	}
 	if tapped {
 		d.captureSent()
 	}
@@ -198,7 +217,7 @@ func (d *Driver) startMessage() bool {
 func (d *Driver) begun() {
 	d.tx.ddp.Start(d.qp.Message())
 	d.count.Sent.message(d.qp.Message().RsvdULP)
-	d.tx.middle = true
+	d.tx.setStage(stageBegun)
 }
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants Markers
@@ -263,9 +282,19 @@ func (d *Driver) tryWrite() (n int, whole bool, err error) {
 	}
 	d.tx.taken.Add(uint64(n))
 	if whole = len(d.tx.batch.Bufs()) == 0; whole && err == nil {
-		d.tx.empty()
+		d.tx.emptied()
 	}
 	return n, whole, err
+}
+
+// emptied empties the batch, all of which TCP has taken.
+func (tx *tx) emptied() {
+	tx.batch.Reset()
+	if tx.stage.isMiddle() {
+		tx.setStage(stageBegun)
+	} else {
+		tx.setStage(stageIdle)
+	}
 }
 
 // detach copies the payload of messages that have been given out and that TCP has not taken, so
@@ -281,10 +310,10 @@ func (d *Driver) detach(data []byte) bool {
 }
 
 func (tx *tx) detach(qp *rdmap.QP, data []byte) bool {
-	if tx.unsent {
+	if tx.stage.isUnsent() {
 		tx.batch.Detach()
 	}
-	return !tx.middle || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
+	return !tx.stage.isMiddle() || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
 }
 
 // begins reports whether payload begins with the memory of data.
