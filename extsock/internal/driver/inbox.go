@@ -202,7 +202,7 @@ func (in *inbox) bind(payload []byte, last bool) (head, body []byte, ok, wait bo
 func (in *inbox) bindLocked(n, longest int, last bool, payload []byte) bool {
 	r := &in.reader
 	room := r.want[r.got:]
-	fits := last && r.waiting && in.first == len(in.unread) && 0 < n && n <= len(room) && n <= longest
+	fits := last && in.servesLocked() && in.first == len(in.unread) && 0 < n && n <= len(room) && n <= longest
 	if in.framed {
 		fits = fits && in.lent == nil && bytestream.IsData(payload)
 	} else {
@@ -355,6 +355,14 @@ func (in *inbox) pushLocked(m message) {
 	in.unread = append(in.unread, m)
 }
 
+// servesLocked reports whether a Read waits that may still get something. After Close or CloseRead
+// a Read that waits keeps what it has got, but gets no more. The data before may have been thrown
+// away, so what arrives then is not the next part of the stream. It may even be the peer's answer
+// to Close.
+//
+// +checklocks:in.mu
+func (in *inbox) servesLocked() bool { return in.reader.waiting && !in.discard }
+
 // lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as the
 // budget could replace. If no Read waits, or that is too short, the handle has length 0.
 func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
@@ -362,7 +370,7 @@ func (in *inbox) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdma
 	defer in.exit()
 	r := &in.reader
 	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]
-	if !r.waiting || r.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
+	if !in.servesLocked() || r.served || in.first < len(in.unread) || len(p) < bytestream.MinGrant {
 		return rdmap.Handle{}, nil
 	}
 	p = p[:in.memory.grant(len(p))]
@@ -389,12 +397,14 @@ func (in *inbox) takeLent(n int) {
 	in.lent = nil
 	l.region.Deregister() // this waits for no goroutine: only the caller places
 	switch {
-	case l.chunk == nil: // the reader waits
-		in.reader.got, in.reader.served = n, true
-		in.memory.endGrant(l.size())
 	case in.discard:
 		in.dropped = true
-		l.chunk.Put()
+		if l.chunk != nil {
+			l.chunk.Put()
+		}
+		in.memory.endGrant(l.size())
+	case l.chunk == nil: // the reader waits
+		in.reader.got, in.reader.served = n, true
 		in.memory.endGrant(l.size())
 	default:
 		in.pushLocked(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})

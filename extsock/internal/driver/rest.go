@@ -30,7 +30,7 @@ func (in *inbox) pausesLocked(payload []byte, last bool) bool {
 func (in *inbox) staysLocked(payload []byte) bool {
 	r := &in.reader
 	room := len(r.want) - r.got
-	if !in.held || !in.framed || in.discard || !r.waiting || room == 0 || in.first < len(in.unread) ||
+	if !in.held || !in.framed || !in.servesLocked() || room == 0 || in.first < len(in.unread) ||
 		!bytestream.IsData(payload) || len(payload)-bytestream.HeaderLen <= room {
 		return false
 	}
