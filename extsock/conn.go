@@ -145,6 +145,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 // Operations that were posted before complete first. If the peer is rddp and p is longer than the
 // peer's Config.RecvSize, the error is ErrTooLong. A foreign peer would end the connection.
 //
+// When the peer has closed the connection in order, the first Write to a byte stream still succeeds,
+// as over TCP, and later Writes return EPIPE. The peer throws the bytes away. Data that the peer
+// has sent before can still be read. In message mode Writes succeed until the peer's TCP refuses
+// them.
+//
 // When the write deadline passes, Write takes back the bytes that have not begun to go out, and n
 // is the number of the other bytes: they are sent from a copy. The connection remains usable. There
 // is one exception: if more than 4 MiB are left of a message that has begun, the connection ends.

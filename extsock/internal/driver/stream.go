@@ -27,7 +27,8 @@ type byteStream struct {
 
 	mu locks.Mutex[locks.ByteStream]
 	// why nothing can be written any more
-	writeErr error // +checklocks:mu
+	writeErr error     // +checklocks:mu
+	last     lastWrite // +checklocks:mu
 	// the ID of the last request that has the queue first
 	firstID uint64           // +checklocks:mu
 	burst   bytestream.Burst // +checklocks:mu

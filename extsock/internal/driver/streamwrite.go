@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"io"
 	"math"
 	"os"
 	"sync/atomic"
@@ -195,7 +196,12 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 	}
 	busy = s.writing && !underWay
 	if !busy {
-		if err = w.errLocked(); err == nil {
+		if underWay {
+			err = w.goOnLocked(false)
+		} else {
+			_, err = w.beginLocked()
+		}
+		if err == nil {
 			n = s.tx.Append(p, s.aheadLocked(quick))
 			s.writing, s.appending = underWay || n < len(p), n < len(p)
 		}
@@ -222,9 +228,13 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
 	s := w.d.bytes
 	s.mu.Lock()
-	if err := w.errLocked(); err != nil {
+	last, err := w.beginLocked()
+	if err != nil {
 		s.unlock()
 		return 0, err
+	}
+	if last { // the peer would not answer an offer
+		crossover = 0
 	}
 	s.tx.Post(p, crossover)
 	s.unlock()
@@ -250,14 +260,14 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its
 // bytes that go out. owns says whether requests refer to its memory. A Write that has waited fails
-// if the stream has ended meanwhile.
+// if the stream has ended meanwhile; see goOnLocked.
 func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 	s := w.d.bytes
 	s.mu.Lock()
 	defer s.unlock()
 	ended, owns = s.tx.Write()
 	if !ended || waited {
-		if err = w.errLocked(); err != nil {
+		if err = w.goOnLocked(ended || owns); err != nil {
 			s.tx.GiveUp()
 			ended, owns = s.tx.Write()
 		}
@@ -269,11 +279,15 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 }
 
 // await waits until something has changed for the Write under way. When the connection ends, await
-// returns at once, unless requests refer to the Write's memory: these are flushed first.
+// returns at once, unless requests refer to the Write's memory: these are flushed first. The last
+// Write waits until the way out has ended.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 	ended := w.d.life.ending
-	if owns {
+	switch {
+	case owns:
 		ended = nil
+	case w.d.peerLeft() && w.isLast():
+		ended = w.d.life.finished
 	}
 	w.d.role.setWriting(true)
 	defer w.d.role.setWriting(false)
@@ -317,6 +331,62 @@ func (w *streamWriter) takeBack() (n int) {
 	defer s.unlock()
 	s.tx.Detached()
 	return s.tx.End()
+}
+
+// peerLeft reports whether the connection ends, so far, only because the peer has closed it in order.
+func (d *Driver) peerLeft() bool {
+	return d.life.state() == lifeEnding && d.why() == io.EOF //nolint:errorlint // as the driver notes it
+}
+
+// A lastWrite says what has become of the one Write that may begin after the peer has closed in
+// order. Over TCP, too, one such Write succeeds, because only the reset that it causes makes later
+// ones fail. So a program that writes once and then reads gets the peer's last words.
+//
+//	ahead ──▶ begun ──▶ over
+type lastWrite uint8
+
+const (
+	lastAhead lastWrite = iota
+	lastBegun           // that Write is under way, or was the latest
+	lastOver
+)
+
+// isLast reports whether the Write under way is the last one.
+func (w *streamWriter) isLast() bool {
+	w.d.bytes.mu.Lock()
+	defer w.d.bytes.mu.Unlock()
+	return w.d.bytes.last == lastBegun
+}
+
+// beginLocked returns why no Write may begin, or nil if one may. last says that it is the last
+// Write; the peer throws its bytes away.
+//
+// +checklocks:w.d.bytes.mu
+func (w *streamWriter) beginLocked() (last bool, err error) {
+	s := w.d.bytes
+	if err = w.errLocked(); err == nil {
+		return false, nil
+	}
+	if s.last == lastAhead && s.writeErr == nil && w.d.peerLeft() {
+		s.last = lastBegun
+		return true, nil
+	}
+	s.last = lastOver
+	return false, err
+}
+
+// goOnLocked returns why the Write under way fails, or nil if it goes on. The last Write goes on as
+// long as it does not need the peer. isOut says that all of the Write, or the beginning of it, is
+// on its way to TCP.
+//
+// +checklocks:w.d.bytes.mu
+func (w *streamWriter) goOnLocked(isOut bool) error {
+	s := w.d.bytes
+	err := w.errLocked()
+	if err != nil && s.last == lastBegun && s.writeErr == nil && (isOut || !s.tx.NeedsPeer()) && w.d.peerLeft() {
+		return nil
+	}
+	return err
 }
 
 // errLocked returns why the stream takes no more data, or nil if it does.
