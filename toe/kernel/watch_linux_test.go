@@ -1,0 +1,351 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/toetest"
+)
+
+// newGate returns a Gate that is shut.
+func newGate() *toe.Gate {
+	g := new(toe.Gate)
+	g.Wait()
+	return g
+}
+
+// current returns the watcher of the process, or nil.
+func current() *watcher {
+	watching.mu.Lock()
+	defer watching.mu.Unlock()
+	return watching.now
+}
+
+// descriptors returns what the descriptors of the process are.
+func descriptors(t *testing.T) (names []string) {
+	t.Helper()
+	dir, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, e := range dir {
+		name, _ := os.Readlink("/proc/self/fd/" + e.Name())
+		names = append(names, name)
+	}
+	return names
+}
+
+// wantNoWatcher fails the test unless everything of the watcher is gone, or goes by itself.
+func wantNoWatcher(t *testing.T) {
+	t.Helper()
+	if w := current(); w != nil {
+		t.Errorf("no socket is watched, and there is a watcher of %d", len(w.watches))
+	}
+	polls := 0
+	for _, name := range descriptors(t) {
+		if strings.Contains(name, "eventpoll") {
+			polls++
+		}
+	}
+	if polls > 1 { // the netpoller has one
+		t.Errorf("there are %d epoll instances, want that of the netpoller", polls)
+	}
+	waitForStacks(t, func(stacks string) bool { return !strings.Contains(stacks, "(*watcher).run") })
+}
+
+// waitForStacks waits until ok is true of the stacks of all goroutines.
+func waitForStacks(t *testing.T, ok func(stacks string) bool) {
+	t.Helper()
+	b := make([]byte, 1<<20)
+	for limit := time.Now().Add(time.Minute); ; runtime.Gosched() {
+		stacks := string(b[:runtime.Stack(b, true)])
+		if ok(stacks) {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("the goroutines are\n%s", stacks)
+		}
+	}
+}
+
+// mustWatch has g opened by s.
+func mustWatch(t testing.TB, s toe.Stream, g *toe.Gate) {
+	t.Helper()
+	if !s.Watch(g) {
+		t.Fatal("Watch = false")
+	}
+}
+
+func mustWrite(t testing.TB, s toe.Stream) {
+	t.Helper()
+	if err := toetest.WriteBatch(s, [][]byte{{'x'}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWatchMany: more sockets than one system call reports are watched at once, and the last one that
+// is closed ends the watcher.
+func TestWatchMany(t *testing.T) {
+	const n = 150
+	var as, bs [n]*Stream
+	var gates [n]toe.Gate
+	for i := range n {
+		as[i], bs[i] = pairOf(t, &Backend{})
+		gates[i].Wait()
+		mustWatch(t, bs[i], &gates[i])
+	}
+	for range 3 {
+		for _, a := range as {
+			mustWrite(t, a)
+		}
+		for i := range gates {
+			gates[i].Wait()
+			mustWatch(t, bs[i], &gates[i]) // opens again, because nobody has read
+		}
+	}
+	for _, b := range bs[:n-1] {
+		b.Close()
+	}
+	gates[n-1].Wait()
+	mustWatch(t, bs[n-1], &gates[n-1])
+	gates[n-1].Wait()
+	bs[n-1].Abort()
+	wantNoWatcher(t)
+}
+
+// TestWatchLowersTheMark: the reader has raised SO_RCVLOWAT, which would hide a short segment.
+func TestWatchLowersTheMark(t *testing.T) {
+	a, b := pairOf(t, &Backend{})
+	g := newGate()
+	for _, there := range []bool{false, true} {
+		mustWatch(t, b, g) // also a watch that is armed must lower the mark
+		control(t, b, func(fd int) error {
+			b.patience.setMark(uintptr(fd), highMark)
+			return nil
+		})
+		if there {
+			mustWrite(t, a)
+		}
+		mustWatch(t, b, g)
+		if !there {
+			mustWrite(t, a)
+		}
+		g.Wait()
+	}
+}
+
+// TestWatchAllocatesNothing: the first Watch of a socket registers it, and the others allocate nothing.
+func TestWatchAllocatesNothing(t *testing.T) {
+	_, b := pairOf(t, &Backend{})
+	g := newGate()
+	mustWatch(t, b, g)
+	if n := testing.AllocsPerRun(100, func() { mustWatch(t, b, g); b.Unwatch() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWatchAllocatesNothingWhenItFires is the same of the watcher.
+func TestWatchAllocatesNothingWhenItFires(t *testing.T) {
+	a, b := pairOf(t, &Backend{})
+	g := newGate()
+	mustWatch(t, b, g)
+	mustWrite(t, a)
+	g.Wait()
+	if n := testing.AllocsPerRun(100, func() { mustWatch(t, b, g); g.Wait() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWatchAndClose: Watch, Unwatch and Close at the same moment, from several goroutines. The Gate
+// of the last Watch opens, and nothing of the watcher stays.
+func TestWatchAndClose(t *testing.T) {
+	for range 100 {
+		a, b := pairOf(t, &Backend{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			g := newGate()
+			for range 5 {
+				mustWatch(t, b, g)
+				b.Unwatch()
+			}
+			mustWatch(t, b, g)
+			g.Wait()
+		})
+		all.Go(func() { b.Close() })
+		all.Go(func() { b.Abort() })
+		all.Go(func() { mustWatch(t, a, newGate()); a.Close() })
+		all.Wait()
+	}
+	wantNoWatcher(t)
+}
+
+// registrations returns what is registered with the watcher, a line for each descriptor.
+func registrations(t *testing.T) (lines int) {
+	t.Helper()
+	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", current().epfd))
+	if err != nil {
+		t.Skip(err)
+	}
+	return bytes.Count(info, []byte("tfd:"))
+}
+
+// TestWatchOfADuplicate: epoll itself would forget a socket only when the last duplicate of its
+// descriptor is closed.
+func TestWatchOfADuplicate(t *testing.T) {
+	a, b := pairOf(t, &Backend{})
+	_, other := pairOf(t, &Backend{})
+	mustWatch(t, other, newGate()) // keeps the watcher
+	g := newGate()
+	mustWatch(t, b, g)
+	if n := registrations(t); n != 2 {
+		t.Fatalf("%d descriptors are registered, want 2", n)
+	}
+	f, err := b.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b.Close()
+	g.Wait()
+	if n := registrations(t); n != 1 {
+		t.Errorf("%d descriptors are registered, want that of the Stream that is not closed", n)
+	}
+	mustWrite(t, a)
+	other.Close()
+	wantNoWatcher(t)
+}
+
+// TestWatchInABubble: a watcher that a bubble has started does not belong to the bubble, which ends
+// while another socket is watched.
+func TestWatchInABubble(t *testing.T) {
+	wantNoWatcher(t)
+	a, b := pairOf(t, &Backend{})
+	g := newGate()
+	synctest.Test(t, func(t *testing.T) {
+		c, d := pairOf(t, &Backend{})
+		inside := newGate()
+		for range 10 {
+			mustWatch(t, d, inside)
+			mustWrite(t, c)
+			inside.Wait()
+			if _, _, err := toetest.ReadSegment(d, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustWatch(t, b, g) // a Stream from outside
+		d.Close()
+	})
+	mustWrite(t, a)
+	g.Wait()
+	b.Close()
+	wantNoWatcher(t)
+	// The end of a watcher belongs to no bubble either.
+	synctest.Test(t, func(t *testing.T) {
+		_, d := pairOf(t, &Backend{})
+		mustWatch(t, d, newGate())
+		d.Close()
+	})
+	wantNoWatcher(t)
+}
+
+// TestInBubble: only the header of a stack is looked at.
+func TestInBubble(t *testing.T) {
+	if inBubble() {
+		t.Error("inBubble() = true outside")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if !inBubble() {
+			t.Error("inBubble() = false in a bubble")
+		}
+	})
+}
+
+// TestWatchRefused: the process can have no more descriptors. Watch says so, and does not try again.
+func TestWatchRefused(t *testing.T) {
+	a, b := pairOf(t, &Backend{})
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	none := unix.Rlimit{Cur: 3, Max: old.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Skip(err)
+	}
+	g := newGate()
+	ok := b.Watch(g)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if ok || b.Watch(g) {
+		t.Error("Watch = true")
+	}
+	b.Unwatch()
+	mustWrite(t, a)
+	if _, _, err := toetest.ReadSegment(b, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	b.Close()
+	mustWatch(t, a, g) // another Stream
+	a.Close()
+	g.Wait()
+	wantNoWatcher(t)
+}
+
+// BenchmarkWatch measures what a goroutine pays that stops to read and then begins again: to arm and
+// disarm a watch; to find it armed; and, with the mark high, to lower and raise that too.
+func BenchmarkWatch(b *testing.B) {
+	b.Run("arm+disarm", func(b *testing.B) {
+		_, y := pairOf(b, &Backend{})
+		g := newGate()
+		for b.Loop() {
+			mustWatch(b, y, g)
+			y.Unwatch()
+		}
+	})
+	b.Run("armed", func(b *testing.B) {
+		_, y := pairOf(b, &Backend{})
+		g := newGate()
+		for b.Loop() {
+			mustWatch(b, y, g)
+		}
+	})
+	b.Run("marked", func(b *testing.B) {
+		_, y := pairOf(b, &Backend{})
+		g := newGate()
+		var fd uintptr
+		y.raw.Control(func(f uintptr) { fd = f })
+		for b.Loop() {
+			mustWatch(b, y, g)
+			y.Unwatch()
+			y.patience.setMark(fd, highMark)
+		}
+	})
+	b.Run("fire", func(b *testing.B) { // from Watch until the waiting goroutine runs; the bytes are there
+		x, y := pairOf(b, &Backend{})
+		g := newGate()
+		mustWrite(b, x)
+		for b.Loop() {
+			mustWatch(b, y, g)
+			g.Wait()
+		}
+	})
+	b.Run("close", func(b *testing.B) { // the only watched socket: a watcher begins and ends each time
+		var backend Backend
+		for b.Loop() {
+			x, y := pairOf(b, &backend)
+			mustWatch(b, y, newGate())
+			x.Close()
+			y.Close()
+		}
+	})
+}
