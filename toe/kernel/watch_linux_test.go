@@ -308,7 +308,7 @@ func BenchmarkWatch(b *testing.B) {
 		_, y := pairOf(b, &Backend{})
 		g := newGate()
 		for b.Loop() {
-			mustWatch(b, y, g)
+			y.Watch(g)
 			y.Unwatch()
 		}
 	})
@@ -316,7 +316,7 @@ func BenchmarkWatch(b *testing.B) {
 		_, y := pairOf(b, &Backend{})
 		g := newGate()
 		for b.Loop() {
-			mustWatch(b, y, g)
+			y.Watch(g)
 		}
 	})
 	b.Run("marked", func(b *testing.B) {
@@ -325,7 +325,7 @@ func BenchmarkWatch(b *testing.B) {
 		var fd uintptr
 		y.raw.Control(func(f uintptr) { fd = f })
 		for b.Loop() {
-			mustWatch(b, y, g)
+			y.Watch(g)
 			y.Unwatch()
 			y.patience.setMark(fd, highMark)
 		}
@@ -335,7 +335,7 @@ func BenchmarkWatch(b *testing.B) {
 		g := newGate()
 		mustWrite(b, x)
 		for b.Loop() {
-			mustWatch(b, y, g)
+			y.Watch(g)
 			g.Wait()
 		}
 	})
