@@ -2,6 +2,7 @@ package startup
 
 import (
 	"container/list"
+	"math"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -31,8 +32,11 @@ const (
 )
 
 // NewDoor returns a Door for at most most half-open connections, which delays an address by delay
-// for each bad STag. A negative value of either means no limit, and no delay.
-func NewDoor(most int, delay time.Duration) *Door { return &Door{most: most, delay: delay} }
+// for each bad STag. A negative value of either means no limit, and no delay. The longest delay
+// must be a time.Duration too, so a Door makes delay at most 4 years.
+func NewDoor(most int, delay time.Duration) *Door {
+	return &Door{most: most, delay: min(delay, math.MaxInt64/maxDelays)}
+}
 
 // A halfOpen is the place of one half-open connection: its peer has not sent its whole MPA Request
 // yet. The methods of a nil halfOpen do nothing.

@@ -1,6 +1,7 @@
 package startup
 
 import (
+	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,32 @@ func TestBadSTagDelayIsBounded(t *testing.T) {
 		}
 		if d.Penalize(&net.UnixAddr{Name: "@"}); d.Delay(&net.UnixAddr{Name: "@"}) > 0 {
 			t.Error("a unix socket waits")
+		}
+	})
+}
+
+// TestLongBadSTagDelay: a delay of any length is a delay, up to what a time.Duration can hold, and
+// further ones do not make it shorter.
+func TestLongBadSTagDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const year = 365 * 24 * time.Hour
+		for _, delay := range []time.Duration{year, 4 * year, 5 * year, 1 << 62, math.MaxInt64} {
+			d := NewDoor(1, delay)
+			a := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}
+			last := min(delay, 4*year) - 1
+			for i := range 2 * maxDelays {
+				d.Penalize(a)
+				now := d.Delay(a)
+				if now <= last && i < maxDelays || now < last {
+					t.Fatalf("delay %v: after %d bad STags an address waits %v, and %v before", delay, i+1, now, last)
+				}
+				last = now
+			}
+		}
+		none := NewDoor(1, math.MinInt64)
+		none.Penalize(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)})
+		if none.Remembered() != 0 {
+			t.Error("a negative delay delays")
 		}
 	})
 }
