@@ -96,6 +96,7 @@ func TestDoorLimits(t *testing.T) {
 		{"too many connections", func(o *opening) { o.Conns = MaxConns + 1 }},
 		{"too much memory", func(o *opening) { o.Conns, o.Hello.Ring = MaxConns, MaxRing }},
 		{"too much work", func(o *opening) { o.Conns, o.Hello.Depth = MaxConns, MaxDepth }},
+		{"too long messages", func(o *opening) { o.Conns, o.Hello.Transport, o.Hello.RecvSize = 33, overVerbs, MaxSize }},
 		{"no transport", func(o *opening) { o.Hello.Transport = "" }},
 		{"no memory", func(o *opening) { o.Hello.Ring = 0 }},
 		{"no time", func(o *opening) { o.Hello.Timeout = 0 }},

@@ -317,9 +317,16 @@ func (s *Server) reserve(n int64) bool {
 	return true
 }
 
-// memory returns about as many bytes as a data connection may need: its ring, and its posted Work
-// Requests with their Completions.
-func (h *hello) memory() int64 { return int64(h.Ring) + int64(h.Depth)<<10 }
+// memory returns about as many bytes as a data connection may need: its ring, its posted Work
+// Requests with their Completions, and the unread message that a connection in message mode may hold
+// beyond extsock's limit of memory.
+func (h *hello) memory() int64 {
+	n := int64(h.Ring) + int64(h.Depth)<<10
+	if h.Transport == overVerbs {
+		n += int64(h.config().RecvSize)
+	}
+	return n
+}
 
 // check checks the hello of a data connection.
 func (h *hello) check() error {

@@ -84,3 +84,20 @@ func TestAsk(t *testing.T) {
 		t.Errorf("ask of a silent peer: %v", err)
 	}
 }
+
+// What the server may have to hold for a connection includes a message, if the connection has
+// messages, and not otherwise.
+func TestHelloMemory(t *testing.T) {
+	for _, tt := range []struct {
+		over transport
+		want int64
+	}{{overTCP, headLen + 3<<10}, {overStream, headLen + 3<<10}, {overVerbs, headLen + 3<<10 + MaxSize}} {
+		h := hello{Transport: tt.over, Ring: headLen, RecvSize: MaxSize, Depth: 3, Timeout: 1}
+		if err := h.check(); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.memory(); got != tt.want {
+			t.Errorf("over %s: %d bytes, want %d", tt.over, got, tt.want)
+		}
+	}
+}
