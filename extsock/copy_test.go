@@ -203,6 +203,15 @@ func TestConnectionBelow(t *testing.T) {
 		if tt.syscall && err != nil || !tt.syscall && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: SyscallConn: %v", tt.desc, err)
 		}
+		if tt.syscall {
+			for op, move := range map[string]func(func(uintptr) bool) error{"Read": raw.Read, "Write": raw.Write} {
+				called := false
+				err := move(func(uintptr) bool { called = true; return true })
+				if bad := tt.c == inDDP; called == bad || errors.Is(err, extsock.ErrMode) != bad || err != nil != bad {
+					t.Errorf("%s: %s by SyscallConn = %v, called %t", tt.desc, op, err, called)
+				}
+			}
+		}
 		if err := tt.c.SetNoDelay(true); tt.syscall && err != nil {
 			t.Errorf("%s: SetNoDelay: %v", tt.desc, err)
 		}

@@ -22,8 +22,8 @@ var (
 	// ErrMode means that the connection is not in the mode that the call needs:
 	//
 	//   - The verbs need DDP mode.
-	//   - EnableDDP and the socket options need TCP mode. A connection in DDP mode does not return
-	//     to it.
+	//   - EnableDDP and the socket options need TCP mode, and so do the Read and Write of
+	//     SyscallConn. A connection in DDP mode does not return to it.
 	//   - Sends and Immediate Data need message mode (Config.Messages), because they would disturb
 	//     a byte stream.
 	//   - Read needs receive buffers that the connection posts, and PostRecv needs a receive queue
@@ -74,6 +74,7 @@ var (
 	// matches os.ErrDeadlineExceeded, and is a timeout as net.Error defines it.
 	ErrWriteTimeout = driver.ErrWriteTimeout
 
+	errNotPlain      = fmt.Errorf("%w: bytes moved past DDP would destroy the stream", ErrMode)
 	errNotInDDP      = fmt.Errorf("%w: the connection is not in DDP mode", ErrMode)
 	errByteStream    = fmt.Errorf("%w: a Send would disturb the byte stream; use Write, or message mode", ErrMode)
 	errReceiveOwner  = fmt.Errorf("%w: the receive queue has another owner: use either Read or PostRecv", ErrMode)

@@ -132,7 +132,8 @@ func (c *Conn) closeReadDDP() error {
 
 // SyscallConn returns access to the file descriptor of the operating system's connection. It is for
 // settings. The program must not read or write through it: such bytes bypass captures and TLS, and
-// in DDP mode they destroy the stream. If there is no such connection, the error is
+// in DDP mode they would destroy the stream. The Read and Write of the result return ErrMode in DDP
+// mode, without a call of their function. If there is no such connection, the error is
 // errors.ErrUnsupported.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	s, ok := c.tcp.(syscall.Conn)
@@ -159,6 +160,33 @@ func (r rawConn) Control(f func(fd uintptr)) error {
 		return r.c.opError("raw-control", net.ErrClosed)
 	}
 	return r.RawConn.Control(f)
+}
+
+// Read fails in DDP mode.
+func (r rawConn) Read(f func(fd uintptr) (done bool)) error {
+	if err := r.plain("raw-read"); err != nil {
+		return err
+	}
+	return r.RawConn.Read(f)
+}
+
+// Write fails in DDP mode.
+func (r rawConn) Write(f func(fd uintptr) (done bool)) error {
+	if err := r.plain("raw-write"); err != nil {
+		return err
+	}
+	return r.RawConn.Write(f)
+}
+
+// plain returns an error if the driver has the stream.
+func (r rawConn) plain(op string) error {
+	switch {
+	case r.c.isClosed():
+		return r.c.opError(op, net.ErrClosed)
+	case r.c.startup.Phase() == startup.DDP:
+		return r.c.opError(op, errNotPlain)
+	}
+	return nil
 }
 
 // NetConn returns the connection below: the net.Conn that was passed to NewConn, the operating
