@@ -18,7 +18,11 @@ import (
 // the backlog.
 //
 //	listener below ── run ──▶ waiting, and startup runs ── accept ──▶ program
-//	                               └── startup fails: drop ──▶ closed
+//	                               └── startup fails ──▶ closed
+//
+// At most backlogSize connections are seated. For Accept, which returns silent connections too, a
+// connection is seated as soon as it arrives. For AcceptDDP it is seated when its Request has come:
+// otherwise silent peers could take all seats. The Door limits the silent connections then.
 type backlog struct {
 	l        *Listener
 	deadline wait.Deadline // of accept
@@ -30,18 +34,105 @@ type backlog struct {
 	room    wait.Signal // for run: awaitRoom must look again
 
 	mu locks.Mutex[locks.Backlog]
-	// the *Conn values, oldest first; at most backlogSize
+	// the *entry values, oldest first
 	waiting list.List // +checklocks:mu
+	// those that ask, oldest first
+	asking list.List // +checklocks:mu
+	// those in DDP mode, in the order in which their startup has ended
+	switched list.List // +checklocks:mu
+	// how many are seated
+	seated int // +checklocks:mu
+	// the program's last call was AcceptDDP, not Accept
+	onlyDDP bool // +checklocks:mu
+	// calls of Accept and AcceptDDP under way
+	calls int // +checklocks:mu
+	// another process may accept from the listener below
+	shared bool // +checklocks:mu
+	// run accepts from the listener below
+	accepting bool // +checklocks:mu
 	// the listener's error for the next Accept
 	err error // +checklocks:mu
 	// the Listener or the listener below is closed
 	closed bool // +checklocks:mu
 }
 
-// backlogSize is the maximum number of connections that wait for Accept. Further connections wait
-// in the operating system's backlog, as they would without startup. Each connection may hold unread
-// messages of its peer, 384 KiB by default, so the maximum is lower than the operating system's.
+// backlogSize is the maximum number of seated connections. If there are so many, further
+// connections wait in the operating system's backlog, as they would without startup. Each
+// connection may hold unread messages of its peer, 384 KiB by default, so the maximum is lower than
+// the operating system's.
 const backlogSize = 128
+
+// An entry is a connection in a backlog, whose mu guards all but c.
+type entry struct {
+	c     *Conn
+	stage stage
+	place *list.Element // in waiting
+	turn  *list.Element // in asking or switched
+	seat  chan struct{} // closed when the entry does not ask any more
+}
+
+// A stage is how far an entry has come. backlog.move changes it.
+type stage uint8
+
+const (
+	unseated stage = iota // the peer's Request has not come
+	asking                // the Request has come, and its answer waits for a seat
+	seated
+	switched // seated, and in DDP mode
+	gone     // the entry is not in the backlog any more
+)
+
+// move brings an entry to another stage. The caller then calls settle.
+//
+// +checklocks:b.mu
+func (b *backlog) move(e *entry, to stage) {
+	switch e.stage {
+	case seated:
+		b.seated--
+	case switched:
+		b.seated--
+		b.switched.Remove(e.turn)
+	case asking:
+		b.asking.Remove(e.turn)
+		close(e.seat)
+	}
+	switch e.stage = to; to {
+	case unseated:
+		e.c.startup.CountSilent()
+	case asking:
+		e.turn, e.seat = b.asking.PushBack(e), make(chan struct{})
+	case seated:
+		b.seated++
+	case switched:
+		b.seated++
+		e.turn = b.switched.PushBack(e)
+	case gone:
+		b.waiting.Remove(e.place)
+	}
+}
+
+// settle gives free seats to the entries that ask, and lets run accept if there is room.
+//
+// +checklocks:b.mu
+func (b *backlog) settle() {
+	for b.seated < backlogSize && b.asking.Len() > 0 {
+		b.move(b.asking.Front().Value.(*entry), seated)
+	}
+	switch room := b.hasRoom(); {
+	case room || b.closed:
+		b.room.Broadcast()
+	case b.shared && b.accepting:
+		b.boundBelow(time.Unix(1, 0))
+	}
+}
+
+// hasRoom says whether run may accept another connection. If another process may accept too, run
+// does so only for a call that waits.
+//
+// +checklocks:b.mu
+func (b *backlog) hasRoom() bool {
+	return b.err == nil && b.seated < backlogSize && (!b.shared || b.calls > b.seated)
+}
 
 // newBacklog returns a backlog that accepts connections for l.
 func newBacklog(l *Listener) *backlog {
@@ -61,6 +152,7 @@ func (b *backlog) run() {
 		case errors.Is(err, net.ErrClosed):
 			b.close()
 			return
+		case errors.Is(err, os.ErrDeadlineExceeded) && b.isShared(): // settle or share has ended this Accept
 		case err != nil:
 			b.mu.Lock()
 			b.err = err
@@ -73,26 +165,55 @@ func (b *backlog) run() {
 }
 
 // awaitRoom waits until the backlog has room and Accept has returned the previous error. It returns
-// false once the backlog is closed.
+// false once the backlog is closed. After true, run must accept.
 func (b *backlog) awaitRoom() bool {
 	for {
-		closed, room := b.hasRoom()
+		closed, room := b.beginAccept()
 		if closed || room {
 			return !closed
 		}
 		changed := b.room.Wait()
-		if closed, room = b.hasRoom(); closed || room {
+		if closed, room = b.beginAccept(); closed || room {
 			return !closed
 		}
 		<-changed
 	}
 }
 
-// hasRoom says whether awaitRoom is over.
-func (b *backlog) hasRoom() (closed, room bool) {
+// beginAccept says whether awaitRoom is over.
+func (b *backlog) beginAccept() (closed, room bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.closed, b.err == nil && b.waiting.Len() < backlogSize
+	b.accepting = !b.closed && b.hasRoom()
+	if b.accepting && b.shared {
+		b.boundBelow(time.Time{})
+	}
+	return b.closed, b.accepting
+}
+
+// boundBelow sets the deadline of the listener below. If it has none, another process may wait in
+// vain for a connection that run accepts too early.
+//
+// +checklocks:b.mu
+func (b *backlog) boundBelow(t time.Time) {
+	if l, ok := b.l.below().(interface{ SetDeadline(time.Time) error }); ok {
+		_ = l.SetDeadline(t) // an error is that of a closed listener, and comes again
+	}
+}
+
+// share notes that another process may accept from the listener below. From now on run accepts only
+// while the program waits for a connection.
+func (b *backlog) share() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shared = true
+	b.settle()
+}
+
+func (b *backlog) isShared() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shared
 }
 
 // wakeAccept makes Accept and AcceptDDP look again.
@@ -105,9 +226,15 @@ func (b *backlog) wakeAccept() {
 func (b *backlog) add(c *Conn) {
 	err := c.startup.BeginForListener()
 
+	e := &entry{c: c}
 	b.mu.Lock()
 	closed := b.closed
-	place := b.waiting.PushBack(c)
+	e.place = b.waiting.PushBack(e)
+	if b.onlyDDP || b.seated == backlogSize { // run may have begun to accept before the last seat was taken
+		b.move(e, unseated)
+	} else {
+		b.move(e, seated)
+	}
 	b.mu.Unlock()
 	b.arrived.Broadcast()
 	if closed { // close has not seen this connection
@@ -117,38 +244,64 @@ func (b *backlog) add(c *Conn) {
 		return
 	}
 	go func() { // runs startup to its end, even if the program closes the connection
-		inDDP := c.runStartup()
-		if c.startup.Phase() == startup.Failed {
-			b.drop(place)
-		} else {
-			b.ended.Broadcast()
-		}
+		inDDP := c.runStartup(func() { b.awaitSeat(e) })
+		b.started(e)
 		if inDDP {
 			c.verbs.driver.Receive()
 		}
 	}()
 }
 
-// drop removes a connection, unless Accept has returned it.
-func (b *backlog) drop(place *list.Element) {
+// awaitSeat waits until a connection whose Request has come is seated, or has left the backlog.
+func (b *backlog) awaitSeat(e *entry) {
 	b.mu.Lock()
-	b.waiting.Remove(place) // does nothing if Accept has taken it
+	if e.stage == unseated {
+		b.move(e, asking)
+		b.settle()
+	}
+	seat := e.seat
 	b.mu.Unlock()
-	b.room.Broadcast()
+	if seat != nil {
+		<-seat
+	}
 }
 
-// accept waits until pick takes a connection from the queue, and returns it. pick may find one after
-// each news.
-func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn), news *wait.Signal) (*Conn, error) {
+// started is called when startup is over.
+func (b *backlog) started(e *entry) {
+	phase := e.c.startup.Phase()
+	b.mu.Lock()
+	plain := false
+	switch {
+	case e.stage == gone: // Accept has returned it
+	case phase == startup.DDP:
+		b.move(e, switched)
+	case phase == startup.Plain && b.onlyDDP:
+		plain = true
+		b.move(e, gone)
+	case phase == startup.Failed:
+		b.move(e, gone)
+	}
+	b.settle()
+	b.mu.Unlock()
+	b.ended.Broadcast()
+	if plain {
+		_ = e.c.Close() // no call waits for the error
+	}
+}
+
+// accept waits until there is a connection for the program, and returns it. onlyDDP says that the
+// connection must be in DDP mode.
+func (b *backlog) accept(onlyDDP bool) (*Conn, error) {
+	news := &b.arrived
+	if onlyDDP {
+		news = &b.ended
+	}
+	for _, c := range b.begin(onlyDDP) {
+		_ = c.Close() // no call waits for the error
+	}
 	for {
 		changed, over := news.Wait(), b.deadline.Done()
-		c, plain, err := b.take(wait.IsClosed(over), pick)
-		for _, c := range plain {
-			_ = c.Close() // no call waits for the error
-		}
-		if len(plain) > 0 || c != nil || err != nil {
-			b.room.Broadcast()
-		}
+		c, err := b.take(wait.IsClosed(over), onlyDDP)
 		if c != nil || err != nil {
 			return c, err
 		}
@@ -159,52 +312,63 @@ func (b *backlog) accept(pick func(*backlog) (c *Conn, plain []*Conn), news *wai
 	}
 }
 
-// take returns the connection that pick takes, or the next error. It returns neither if it must be
-// called again after a change. late says that the deadline has passed. The caller must close the
-// connections in plain.
-func (b *backlog) take(late bool, pick func(*backlog) (c *Conn, plain []*Conn)) (c *Conn, plain []*Conn, err error) {
+// begin begins a call of accept, which ends when take returns a connection or an error. AcceptDDP
+// removes the connections that are plain TCP. The caller must close them.
+func (b *backlog) begin(onlyDDP bool) (plain []*Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.closed: // first, so that a program that polls with deadlines sees it
-		return nil, nil, b.opError("accept", net.ErrClosed)
-	case late:
-		return nil, nil, b.opError("accept", os.ErrDeadlineExceeded)
-	}
-	if c, plain = pick(b); c == nil {
-		err, b.err = b.err, nil
-	}
-	return c, plain, err
-}
-
-// oldestLocked takes the oldest connection.
-//
-// +checklocks:b.mu
-func (b *backlog) oldestLocked() (c *Conn, plain []*Conn) {
-	if oldest := b.waiting.Front(); oldest != nil {
-		c = b.waiting.Remove(oldest).(*Conn)
-	}
-	return c, nil
-}
-
-// switchedLocked takes the oldest connection in DDP mode. It also removes the connections before it
-// that are plain TCP, and returns them in plain.
-//
-// +checklocks:b.mu
-func (b *backlog) switchedLocked() (c *Conn, plain []*Conn) {
-	for e := b.waiting.Front(); e != nil; {
-		at, next := e, e.Next()
-		e = next
-		switch c := at.Value.(*Conn); c.startup.Phase() {
-		case startup.DDP:
-			b.waiting.Remove(at)
-			return c, plain
-		case startup.Plain:
-			b.waiting.Remove(at)
-			plain = append(plain, c)
+	b.calls++
+	if onlyDDP && !b.onlyDDP {
+		for next := b.waiting.Front(); next != nil; {
+			e := next.Value.(*entry)
+			next = next.Next()
+			switch e.c.startup.Phase() {
+			case startup.Sniffing, startup.Receiving:
+				b.move(e, unseated)
+			case startup.Plain:
+				b.move(e, gone)
+				plain = append(plain, e.c)
+			}
 		}
 	}
-	return nil, plain
+	b.onlyDDP = onlyDDP
+	b.settle()
+	return plain
+}
+
+// take returns the next connection for accept, or the next error. It returns neither if it must be
+// called again after a change. late says that the deadline has passed.
+func (b *backlog) take(late, onlyDDP bool) (c *Conn, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	from := &b.waiting
+	if onlyDDP {
+		from = &b.switched
+	}
+	switch {
+	case b.closed: // first, so that a program that polls with deadlines sees it
+		err = b.opError("accept", net.ErrClosed)
+	case late:
+		err = b.opError("accept", os.ErrDeadlineExceeded)
+	case from.Len() > 0:
+		c = b.remove(from.Front())
+	default:
+		err, b.err = b.err, nil
+	}
+	if c != nil || err != nil {
+		b.calls--
+		b.settle()
+	}
+	return c, err
+}
+
+// remove takes a connection out of the backlog. at is its place in a list.
+//
+// +checklocks:b.mu
+func (b *backlog) remove(at *list.Element) *Conn {
+	e := at.Value.(*entry)
+	b.move(e, gone)
+	return e.c
 }
 
 // close resets the connections that Accept has not returned, as the operating system does with its
@@ -214,11 +378,11 @@ func (b *backlog) close() {
 	b.closed = true
 	var left []*Conn
 	for b.waiting.Len() > 0 {
-		left = append(left, b.waiting.Remove(b.waiting.Front()).(*Conn))
+		left = append(left, b.remove(b.waiting.Front()))
 	}
+	b.settle()
 	b.mu.Unlock()
 	b.wakeAccept()
-	b.room.Broadcast()
 	for _, c := range left {
 		c.startup.Disown()
 		c.abortive.Store(true)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -365,6 +366,94 @@ func TestListenerOfTheSystem(t *testing.T) {
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("of a simulated one: %v, want ErrUnsupported", err)
 		}
+	}
+}
+
+// TestFileSharesTheListener: once File has given the listening socket away, the Listener leaves each
+// connection to the other holder, except while the program waits in Accept or AcceptDDP.
+func TestFileSharesTheListener(t *testing.T) {
+	for _, s := range append(bySelf, extsock.StartupOff) {
+		t.Run(fmt.Sprint("startup ", s), func(t *testing.T) {
+			l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			for !extsock.Accepts(l) { // as it does until File
+				runtime.Gosched()
+			}
+			f, err := l.File()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			for s != extsock.StartupOff && extsock.Accepts(l) {
+				runtime.Gosched()
+			}
+			other, err := net.FileListener(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			serve := func() { // one connection, by the other holder
+				t.Helper()
+				c, err := net.Dial("tcp", l.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				other.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
+				x, err := other.Accept()
+				if err != nil {
+					t.Fatalf("the other holder: %v", err)
+				}
+				x.Close()
+			}
+			for range 20 {
+				serve()
+			}
+			for _, accept := range []func() (net.Conn, error){l.Accept, func() (net.Conn, error) { return l.AcceptDDP() }} {
+				dialled := make(chan error, 1)
+				go func() {
+					c, err := (&extsock.Dialer{Config: &extsock.Config{Startup: extsock.StartupRequire}}).Dial("tcp", l.Addr().String())
+					if err == nil {
+						c.Close()
+					}
+					dialled <- err
+				}()
+				c, err := accept()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s == extsock.StartupOff {
+					_ = c.(*extsock.Conn).EnableDDP(t.Context(), nil) // it is, after AcceptDDP
+				}
+				if err := <-dialled; err != nil {
+					t.Errorf("Dial = %v", err)
+				}
+				c.Close()
+				l.SetDeadline(time.Now().Add(time.Millisecond))
+				if _, err := accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("Accept = %v, want a time-out", err)
+				}
+				l.SetDeadline(time.Time{})
+				for s != extsock.StartupOff && extsock.Accepts(l) {
+					runtime.Gosched()
+				}
+				for range 20 {
+					serve()
+				}
+			}
+			closed := make(chan error, 1)
+			go func() { _, err := l.Accept(); closed <- err }()
+			for !extsock.Accepts(l) {
+				runtime.Gosched()
+			}
+			l.Close()
+			if err := <-closed; !errors.Is(err, net.ErrClosed) {
+				t.Errorf("Accept = %v", err)
+			}
+		})
 	}
 }
 

@@ -190,7 +190,8 @@ type Config struct {
 	// lock everybody out (RFC 5042 §6.4.2).
 	//
 	// With StartupPrefer a connection is not half open before its first byte, because it may be
-	// plain TCP. Zero means 4096. A negative value means no limit.
+	// plain TCP; but it is if the program calls AcceptDDP, which would not return such a connection.
+	// Zero means 4096. A negative value means no limit.
 	MaxHalfOpen int
 	// BadSTagDelay is how long a Listener delays the MPA Requests of an address after a connection
 	// from that address ended because it used an STag, or bounds of an STag, that it did not have.

@@ -80,11 +80,29 @@ func Driving(c *Conn) bool { return c.verbs.driver.Driving() }
 // Waiting reports whether a Read of c waits for octets.
 func Waiting(c *Conn) bool { return c.verbs.driver.Waits() }
 
-// BacklogSize is how many connections may wait for Accept, and BacklogLen how many do.
+// BacklogSize is how many connections may be seated in a backlog, BacklogSeated how many are, and
+// BacklogLen how many are in it.
 const BacklogSize = backlogSize
 
 func BacklogLen(l *Listener) int {
 	l.backlog.mu.Lock()
 	defer l.backlog.mu.Unlock()
 	return l.backlog.waiting.Len()
+}
+
+func BacklogSeated(l *Listener) int {
+	l.backlog.mu.Lock()
+	defer l.backlog.mu.Unlock()
+	return l.backlog.seated
+}
+
+// Accepts reports whether l accepts from the listener below, or does so as soon as the program calls
+// Accept.
+func Accepts(l *Listener) bool {
+	if l.backlog == nil {
+		return true
+	}
+	l.backlog.mu.Lock()
+	defer l.backlog.mu.Unlock()
+	return l.backlog.accepting
 }

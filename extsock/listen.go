@@ -19,7 +19,9 @@ import (
 //
 // Unless Config.Startup is StartupOff, a Listener runs the startup of each connection in the
 // background as soon as the connection arrives, whatever the program does. At most 128 connections
-// wait for Accept in this way. The others wait in the operating system's backlog.
+// wait for Accept in this way. The others wait in the operating system's backlog. If the program
+// calls AcceptDDP, Config.MaxHalfOpen limits the connections whose Request has not come, and at most
+// 128 others wait.
 //
 // A Listener leaves startup to the program in two cases: if Config.JudgeRequests is set, and if
 // Config.RecvCQ is set without Config.SRQ. In the second case the program must post receive buffers
@@ -133,7 +135,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 func (l *Listener) accept() (*Conn, error) {
 	if l.backlog != nil {
-		return l.backlog.accept((*backlog).oldestLocked, &l.backlog.arrived)
+		return l.backlog.accept(false)
 	}
 	return l.acceptBelow()
 }
@@ -143,7 +145,8 @@ func (l *Listener) accept() (*Conn, error) {
 // speak plain TCP. A program that serves such peers must use Accept.
 //
 // If the Listener runs startup itself, AcceptDDP returns the first connection that reaches DDP
-// mode, so a silent peer does not delay other peers. Otherwise, for example with StartupOff,
+// mode, so a silent peer does not delay other peers. If there are more than Config.MaxHalfOpen silent
+// peers, the connection of the oldest is closed. Otherwise, for example with StartupOff,
 // AcceptDDP calls EnableDDP on one connection after another, and a silent peer delays the next one
 // for HandshakeTimeout. A server all of whose peers use DDP mode should set StartupRequire.
 // AcceptDDP accepts every Request, even with Config.JudgeRequests.
@@ -153,7 +156,7 @@ func (l *Listener) AcceptDDP() (*Conn, error) {
 		return nil, &net.OpError{Op: "accept", Net: a.Network(), Addr: a, Err: err}
 	}
 	if l.backlog != nil {
-		return l.backlog.accept((*backlog).switchedLocked, &l.backlog.ended)
+		return l.backlog.accept(true)
 	}
 	for {
 		c, err := l.acceptBelow()
@@ -216,15 +219,21 @@ func (l *Listener) SetDeadline(t time.Time) error {
 // File returns a copy of the operating system's listening socket, as net.TCPListener does. The
 // caller must close it. If there is no such socket, the error is errors.ErrUnsupported.
 //
-// The copy shares its blocking mode with the Listener. Calling Fd on the copy makes the socket
-// blocking. Accept and Close may then last until the next connection arrives. A Listener that runs
-// startup itself always has such an Accept under way.
+// The copy shares the connections that arrive with the Listener. From now on the Listener takes
+// none ahead: it accepts only while the program waits in Accept or AcceptDDP.
+//
+// The copy also shares its blocking mode with the Listener. Calling Fd on the copy makes the socket
+// blocking. Accept and Close may then last until the next connection arrives.
 func (l *Listener) File() (*os.File, error) {
 	f, ok := l.below().(interface{ File() (*os.File, error) })
 	if !ok {
 		return nil, l.unsupported("file")
 	}
-	return f.File()
+	file, err := f.File()
+	if err == nil && l.backlog != nil {
+		l.backlog.share()
+	}
+	return file, err
 }
 
 // SyscallConn returns access to the operating system's listening socket, for its settings. If there

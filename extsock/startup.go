@@ -137,14 +137,15 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 // live runs startup, and then receives if the connection is in DDP mode. One goroutine for both
 // costs less than two: its stack has grown already.
 func (c *Conn) live() {
-	if c.runStartup() {
+	if c.runStartup(nil) {
 		c.verbs.driver.Receive()
 	}
 }
 
 // runStartup runs startup that the program has not asked for by a call. Later calls return its
-// error. If it reports that the connection is in DDP mode, the caller must call the driver's Receive.
-func (c *Conn) runStartup() (inDDP bool) {
+// error. A Responder calls mayAnswer, unless it is nil, before it answers a Request. If runStartup
+// reports that the connection is in DDP mode, the caller must call the driver's Receive.
+func (c *Conn) runStartup(mayAnswer func()) (inDDP bool) {
 	if c.startup.Phase() == startup.Sniffing && !c.sniff() {
 		return false
 	}
@@ -154,7 +155,13 @@ func (c *Conn) runStartup() (inDDP bool) {
 		return c.initiate(ctx, nil, true) == nil
 	}
 	req, err := c.receiveRequest(ctx)
-	return err == nil && req.accept(ctx, nil, true) == nil
+	if err != nil {
+		return false
+	}
+	if mayAnswer != nil {
+		mayAnswer()
+	}
+	return req.accept(ctx, nil, true) == nil
 }
 
 // sniff looks at the peer's first bytes. It reports whether they begin an MPA Request that startup

@@ -46,12 +46,23 @@ func (h *Handshake) hurryLocked() {
 	}
 }
 
+// CountSilent makes the Listener count the connection as half open before its first byte, because
+// nobody would take it for plain TCP. Without a sniff, a connection is half open from its beginning.
+func (h *Handshake) CountSilent() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.Phase() == Sniffing {
+		h.countHalfOpenLocked()
+		h.half.whenEvicted(h.boundSniff)
+	}
+}
+
 // boundSniff ends the wait of a Sniff whose connection was evicted.
 func (h *Handshake) boundSniff() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.Phase() == Sniffing {
-		h.boundSniffLocked()
+	if h.Phase() == Sniffing && !h.boundSniffLocked() {
+		h.stream.Close() // a stream without deadlines
 	}
 }
 
