@@ -76,10 +76,13 @@ func hostOf(a net.Addr) string {
 }
 
 // measureCrossover finds the crossover towards the peer's host: the number of bytes that this
-// machine copies in the time of a round trip.
+// machine copies in the time of a round trip. If it cannot measure that, the result is measureFrom.
+//
+// It measures only if startup has agreed on depths. Otherwise the peer may take no RDMA Reads without
+// having said so, and the first one would end the connection.
 func (d *Driver) measureCrossover(over <-chan struct{}) (int, error) {
-	if d.cfg.Agreement.ORD == 0 {
-		return -1, nil
+	if a := d.cfg.Agreement; !a.Enhanced || a.ORD == 0 {
+		return measureFrom, nil
 	}
 	round := time.Duration(math.MaxInt64)
 	for range 3 {
