@@ -101,7 +101,7 @@ var mpaFaults = []Fault{
 		IDs: []string{"DDP-5041-3-7"}},
 	{Name: "an FPDU that an engine has begun is sent again", File: "mpa/form.go",
 		Old:     "fpdu[max(off, begin)-begin:]...",
-		New:     "fpdu...",
+		New:     "fpdu[begin-begin:]...",
 		Package: "mpa", Tests: "^TestRevert$"},
 	{Name: "FPDUs that an engine gives back without CRC", File: "mpa/form.go",
 		Old:     "if body := h.size - crcLen; s.crc {",
