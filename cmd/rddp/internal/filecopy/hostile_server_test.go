@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -333,4 +334,29 @@ func TestServerGivenUp(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // the connections wait for a FIN in the background
 	})
+}
+
+// Only files that fail with their connection one after the other make the client give up a server.
+// A file that is copied, or that fails alone, starts the count anew, each time.
+func TestServerNotGivenUp(t *testing.T) {
+	v := serve(t, nil)
+	lost, alone := fmt.Errorf("%w: as a test", ErrLost), errors.New("this file only")
+	var results []error
+	for _, between := range []error{nil, alone, nil} {
+		results = append(append(results, slices.Repeat([]error{lost}, maxLost-1)...), between)
+	}
+	results = append(results, slices.Repeat([]error{lost}, maxLost)...)
+	const given = 3 // up
+	var got []error
+	c := &copier{ctx: t.Context(), cfg: Config{IdleTimeout: time.Minute, Failed: func(_ string, err error) { got = append(got, err) }}}
+	defer c.hangUp()
+	tried := 0
+	c.run(plan{address: v.addr, files: make([]job, len(results)+given)}, func(job) error {
+		tried++
+		return results[tried-1]
+	})
+	want := slices.DeleteFunc(append(results, slices.Repeat([]error{ErrGivenUp}, given)...), func(err error) bool { return err == nil })
+	if tried != len(results) || !slices.EqualFunc(got, want, errors.Is) {
+		t.Errorf("%d files were tried, want %d; %d failures, want %d, or with other errors", tried, len(results), len(got), len(want))
+	}
 }

@@ -127,6 +127,12 @@ func TestResumeTrust(t *testing.T) {
 		resumes bool
 	}{
 		{"nothing changed", func(*testing.T, string, string) []byte { return content(size, 1) }, true},
+		{"all of the part there, but not its name", func(t *testing.T, _, to string) []byte {
+			if err := os.WriteFile(filepath.Join(to, ".f.rddp-part"), content(size, 1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return content(size, 1)
+		}, true},
 		{"source written anew, later", func(t *testing.T, from, _ string) []byte {
 			b := content(size, 2)
 			if err := os.WriteFile(filepath.Join(from, "f"), b, 0o640); err != nil {

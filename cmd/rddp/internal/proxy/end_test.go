@@ -47,6 +47,26 @@ func TestOrderlyAsksTheWrite(t *testing.T) {
 	}
 }
 
+// A resetConn is a connection whose CloseWrite is told of a reset.
+type resetConn struct{ net.Conn }
+
+func (resetConn) CloseWrite() error                { return syscall.ECONNRESET }
+func (resetConn) SetWriteDeadline(time.Time) error { return nil }
+
+// An end of the stream that a Read sees is none if the half-close was told of a reset.
+func TestOrderlyAsksTheHalfClose(t *testing.T) {
+	e := &plainEnd{Conn: resetConn{}}
+	if !e.orderly() {
+		t.Error("not orderly before anything has failed")
+	}
+	if err := e.CloseWrite(); !isReset(err) {
+		t.Errorf("CloseWrite: %v", err)
+	}
+	if e.orderly() {
+		t.Error("orderly, though the half-close was told of a reset")
+	}
+}
+
 // A Write that waits goes on after it was asked, and not an octet is lost or comes twice.
 func TestOrderlyLeavesTheWrite(t *testing.T) {
 	a, b := net.Pipe()

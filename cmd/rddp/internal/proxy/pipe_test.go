@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 type fakeEnd struct {
 	net.Conn
 	writeErr error // what Write fails with, if not nil
+	endErr   error // what CloseWrite fails with, if not nil
 	ended    bool  // CloseWrite was called
 	aborted  atomic.Bool
 }
@@ -26,7 +28,7 @@ func (e *fakeEnd) Write(p []byte) (int, error) {
 	return e.Conn.Write(p)
 }
 
-func (e *fakeEnd) CloseWrite() error { e.ended = true; return nil }
+func (e *fakeEnd) CloseWrite() error { e.ended = true; return e.endErr }
 func (e *fakeEnd) orderly() bool     { return true }
 func (e *fakeEnd) abort()            { e.aborted.Store(true); e.Conn.Close() }
 
@@ -110,6 +112,74 @@ func TestIdleTime(t *testing.T) {
 		}
 	})
 }
+
+// However the bytes are spread, the time counts from the last of them: the timer is set for a
+// different time whenever it has come too early.
+func TestIdleTimeFromTheLastByte(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			const idle = time.Minute
+			p, _, _, client, service := pipeOf()
+			begin := time.Now()
+			go io.Copy(io.Discard, client)
+			go io.Copy(io.Discard, service)
+			last := make(chan time.Time, 1)
+			go func() {
+				for range 30 {
+					time.Sleep(time.Duration(rnd.Int64N(int64(idle))))
+					[]net.Conn{client, service}[rnd.IntN(2)].Write([]byte("x"))
+				}
+				last <- time.Now()
+			}()
+			err := p.run(t.Context(), idle)
+			over := time.Now()
+			select {
+			case at := <-last:
+				if !errors.Is(err, ErrIdle) || over.Sub(at) != idle {
+					t.Errorf("%v at %v, %v after the last byte; want ErrIdle %v after it", err, over.Sub(begin), over.Sub(at), idle)
+				}
+			default:
+				t.Errorf("%v at %v, while bytes move", err, over.Sub(begin))
+			}
+		})
+	}
+}
+
+// A direction whose end cannot be passed on ends the pipe with that error. What comes from the other
+// side still arrives.
+func TestHalfCloseFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		p, from, to, client, service := pipeOf()
+		to.endErr = broken
+		p.from.end = ends{from}
+		go func() {
+			time.Sleep(drainTimeout - time.Second)
+			io.WriteString(service, "an answer")
+			service.Close()
+		}()
+		got := make(chan []byte)
+		go func() {
+			b, _ := io.ReadAll(client)
+			got <- b
+		}()
+		err := p.run(t.Context(), 0)
+		if s := <-got; !errors.Is(err, broken) || string(s) != "an answer" {
+			t.Errorf("the client got %q; %v, want %v", s, err, broken)
+		}
+		if !to.ended || !from.aborted.Load() || !to.aborted.Load() {
+			t.Errorf("ended %v, aborted %v and %v", to.ended, from.aborted.Load(), to.aborted.Load())
+		}
+	})
+}
+
+// An ends is an end whose peer has ended its direction.
+type ends struct{ end }
+
+func (ends) Read([]byte) (int, error) { return 0, io.EOF }
 
 // What takes no more may still say something, but not for ever.
 func TestDrain(t *testing.T) {
