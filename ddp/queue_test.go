@@ -117,6 +117,38 @@ func TestQueueRing(t *testing.T) {
 	}
 }
 
+// However far the ring has come round when it becomes longer, it loses no buffer and keeps their order.
+func TestQueueGrows(t *testing.T) {
+	const depth = 40
+	for first := range 10 {
+		for taken := range first + 1 {
+			p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[0] = NewQueue(depth, 0) })
+			p.queues = p.r.config.Queues
+			var posted, delivered uint64
+			more := func(n int) {
+				for range n {
+					p.post(0, 1, posted)
+					posted++
+				}
+			}
+			deliver := func(n int) {
+				for range n {
+					p.send(send([]byte{byte(delivered)}), 128)
+					if m := p.wantMessage("next"); m.ID != delivered || m.Buffer[0] != byte(delivered) {
+						t.Fatalf("%d posted, %d taken: message %+v, want number %d", first, taken, m, delivered)
+					}
+					delivered++
+				}
+			}
+			more(first)
+			deliver(taken)
+			more(depth - first + taken)
+			deliver(depth / 2)
+			p.wantRest(depth, posted, delivered)
+		}
+	}
+}
+
 func (p *pair) wantRest(depth int, posted, delivered uint64) {
 	p.Helper()
 	ids := p.queues[0].Flush()

@@ -134,4 +134,10 @@ var toeFaults = []Fault{
 		Old:     "				h.transit.flush(&h.readable)\n				h.writable.Wait()",
 		New:     "				h.writable.Wait()",
 		Package: "toe/simtoe", Tests: "^TestTimingCalls$"},
+	{Name: "the ring of a send buffer that overwrites its first bytes", File: "toe/netconn/sendbuffer.go",
+		Old: "free[:min(len(free), sendSize-b.size)]", New: "free",
+		Package: "toe/netconn", Tests: "^TestSendBufferIsARing$"},
+	{Name: "a chunk of a send buffer that goes past its last byte", File: "toe/netconn/sendbuffer.go",
+		Old: "min(b.first+b.size, b.first+chunkSize, sendSize)", New: "min(b.first+chunkSize, sendSize)",
+		Package: "toe/netconn", Tests: "^TestSendBufferIsARing$"},
 }

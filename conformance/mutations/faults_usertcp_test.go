@@ -238,4 +238,8 @@ var userTCPFaults = []Fault{
 		Old:     "		err := errGoexit\n",
 		New:     "		var err error\n",
 		Package: "toe/tun", Tests: "^TestDoGoexit$", Tags: "conformance"},
+	{Name: "the end of a write wakes nobody", File: "toe/usertcp/stream.go",
+		Old:     "	c.writing, c.full = false, full\n	c.writable.Broadcast()\n",
+		New:     "	c.writing, c.full = false, full\n",
+		Package: "toe/usertcp", Tests: "^TestEndOfAWriteWakes$"},
 }
