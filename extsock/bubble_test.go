@@ -11,9 +11,11 @@ import (
 // machine under the race detector.
 const bubbleTime = 2 * time.Minute
 
-// bubble is synctest.Test with a bound. A goroutine that spins holds the bubble's clock, so no
-// deadline in it ever comes; the clock outside goes on. Nothing but a panic ends such a goroutine;
-// it shows where all of them are.
+// bubble is synctest.Test with a bound, and it checks the books: the connections of f have ended
+// when it returns, so they have given all memory back.
+//
+// A goroutine that spins holds the bubble's clock, so no deadline in it ever comes; the clock outside
+// goes on. Nothing but a panic ends such a goroutine; it shows where all of them are.
 func bubble(t *testing.T, f func(*testing.T)) {
 	t.Helper()
 	name := t.Name()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,8 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -504,15 +508,26 @@ func TestStartCaptureErrors(t *testing.T) {
 	c.Close()
 }
 
-// TestCaptureOfAFault: an FPDU with a bad CRC, and one that is never whole, are in the capture.
+// TestCaptureOfAFault: an FPDU with a bad CRC, what comes behind it, and an FPDU that is never whole,
+// are in the capture, each once. So is what comes behind an FPDU that DDP refuses.
 func TestCaptureOfAFault(t *testing.T) {
+	bad := []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
+	batch, tx := mpa.NewBatch(512<<10), mpa.NewSender(mpa.Agreement{CRC: true})
+	write := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil) // of nowhere
+	for range 3 {
+		tx.Append(batch, true, write, []byte{1, 2, 3, 4})
+	}
+	const cut = "inside an FPDU, 7 octets"
+	const terminate = 1 // FPDU that goes back once the fence is open
 	for _, tt := range []struct {
 		desc string
 		tail []byte // what comes last
-		want string // in the text of the last record of the peer
+		want map[string]int
 	}{
-		{"bad CRC", []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}, dissect.CRCBad},
-		{"cut off", []byte{0, 200, 0xC1, 0x40, 1, 2, 3}, "inside an FPDU, 7 octets"},
+		{"bad CRC", bad, map[string]int{dissect.CRCBad: 1}},
+		{"two bad CRCs", slices.Concat(bad, bad), map[string]int{dissect.CRCBad: 2}},
+		{"refused, with two behind it", slices.Concat(batch.Bufs()...), map[string]int{dissect.CRCGood: 3 + terminate}},
+		{"cut off", []byte{0, 200, 0xC1, 0x40, 1, 2, 3}, map[string]int{cut: 1}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -552,8 +567,10 @@ func TestCaptureOfAFault(t *testing.T) {
 				}); err != nil {
 					t.Error(err)
 				}
-				if !bytes.Contains([]byte(text), []byte(tt.want)) {
-					t.Errorf("the capture tells %q, want %q", text, tt.want)
+				for _, fault := range []string{dissect.CRCBad, dissect.CRCGood, cut} {
+					if n := strings.Count(text, fault); n != tt.want[fault] {
+						t.Errorf("the capture tells %d times of %q, want %d: %q", n, fault, tt.want[fault], text)
+					}
 				}
 			})
 		})

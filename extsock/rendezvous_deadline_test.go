@@ -2,9 +2,11 @@ package extsock_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,4 +108,86 @@ func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
 		cr.Close()
 		settle()
 	})
+}
+
+// TestRendezvousAfterCloseRead: what the peer places in the memory of a Read that has gone is thrown
+// away after CloseRead, as a message is, and counts as lost: Close tells the peer of it.
+func TestRendezvousAfterCloseRead(t *testing.T) {
+	for _, closes := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			const size = 1 << 20
+			wire := simtoe.Config{Timing: func() simtoe.Timing { return &secondLater{} }, Window: 2 * size}
+			ci, cr := simPair(t, wire, alwaysOffers(8), alwaysOffers(8))
+			got := make(chan error, 1)
+			go func() {
+				cr.SetReadDeadline(time.Now().Add(2500 * time.Millisecond)) // the offer has come, its data has not
+				n, err := cr.Read(make([]byte, size))
+				if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
+					got <- nil
+					return
+				}
+				got <- fmt.Errorf("Read = %d, %w", n, err)
+			}()
+			synctest.Wait()
+			wrote := make(chan error, 1)
+			go func() { _, err := ci.Write(make([]byte, size)); wrote <- err }()
+			if err := <-got; err != nil {
+				t.Fatal(err)
+			}
+			cr.SetReadDeadline(time.Time{})
+			if closes {
+				if err := cr.CloseRead(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				if _, err := io.ReadFull(cr, make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := <-wrote; err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if n := ci.Stats().RendezvousOctets; n != size {
+				t.Fatalf("%d bytes went by rendezvous, want all %d", n, size)
+			}
+			cr.Close()
+			want := io.EOF
+			if closes {
+				want = syscall.ECONNRESET
+			}
+			if n, err := ci.Read(make([]byte, 1)); n != 0 || !errors.Is(err, want) {
+				t.Errorf("CloseRead %t: the peer's Read = %d, %v, want %v", closes, n, err, want)
+			}
+			ci.Close()
+			settle()
+		})
+	}
+}
+
+// A secondLater is the timing of a link on which bytes travel for a second.
+type secondLater struct {
+	arrived uint64
+	way     []flight
+}
+
+// A flight is n bytes that arrive together.
+type flight struct {
+	at time.Duration
+	n  int
+}
+
+func (s *secondLater) Send(now time.Duration, n int) {
+	s.way = append(s.way, flight{now + time.Second, n})
+}
+
+func (s *secondLater) Advance(now time.Duration) (arrived uint64, next time.Duration, ok bool) {
+	for len(s.way) > 0 && s.way[0].at <= now {
+		s.arrived += uint64(s.way[0].n)
+		s.way = s.way[1:]
+	}
+	if len(s.way) == 0 {
+		return s.arrived, 0, false
+	}
+	return s.arrived, s.way[0].at, true
 }

@@ -68,6 +68,9 @@ func TestRestOfAMessage(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T, ci, cr *extsock.Conn, rest []byte){
 		"late": func(t *testing.T, ci, cr *extsock.Conn, rest []byte) {
 			time.Sleep(time.Second) // the sentinel has called the home goroutine
+			if held := extsock.Unread(cr); held < int64(len(rest)) {
+				t.Errorf("the memory of %d bytes counts as %d", len(rest), held)
+			}
 			got := make([]byte, len(rest))
 			if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, rest) {
 				t.Errorf("%v, or other bytes", err)
@@ -110,6 +113,10 @@ func TestRestOfAMessage(t *testing.T) {
 					t.Fatal(err)
 				}
 				f(t, ci, cr, message[n:])
+				synctest.Wait()
+				if held := extsock.Unread(cr); held != 0 {
+					t.Errorf("%d bytes count as unread at the end", held)
+				}
 			})
 		})
 	}

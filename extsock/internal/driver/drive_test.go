@@ -28,7 +28,7 @@ func (s *standing) ReadSegment(l toe.Lender, patience time.Duration) (n int, off
 // TestDriveAfterClose checks that a Read that looked before Close and takes the role after Close
 // does not wait for what Close waits for.
 func TestDriveAfterClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{Window: 4096})
 		peer := &standing{Stream: sb}
 		ci, cr, end := streamPair(sa, peer)

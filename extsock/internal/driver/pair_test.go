@@ -2,6 +2,8 @@ package driver
 
 import (
 	"fmt"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -10,6 +12,17 @@ import (
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
+
+// bubble is synctest.Test for a test whose connections have ended when f returns. It checks that they
+// have given all memory back to the budget.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	used, reserved := MemoryInUse(), MemoryReserved()
+	synctest.Test(t, f)
+	if u, r := MemoryInUse(), MemoryReserved(); u != used || r != reserved {
+		t.Errorf("the budget has %d bytes in use and %d reserved after the test, %d and %d before", u, r, used, reserved)
+	}
+}
 
 // pairCloseTimeout is the close timeout of a streamPair.
 const pairCloseTimeout = 5 * time.Second

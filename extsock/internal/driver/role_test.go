@@ -3,7 +3,6 @@ package driver
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
@@ -24,7 +23,7 @@ func (noDeadlines) SetReadDeadline(time.Time) error { return errors.ErrUnsupport
 // TestRoleStaysHomeWithoutDeadlines: if no Read may take the role, the home goroutine keeps it,
 // however quick the Reads are. An echo then never waits for the sentinel.
 func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		a, b, end := streamPair(noDeadlines{sa}, noDeadlines{sb})
 		var never wait.Deadline

@@ -12,7 +12,7 @@ import (
 // Writes, whether these were posted or not.
 func TestStreamEndGivesMemoryBack(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			a, b, _ := streamPair(sa, sb)
 			synctest.Wait()
@@ -53,4 +53,32 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 			synctest.Wait()
 		})
 	}
+}
+
+// TestEndGivesBurstMemoryBack checks that a connection that ends in the middle of a burst of Writes
+// gives back what the burst has taken from the budget, although its messages were never posted.
+func TestEndGivesBurstMemoryBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		a, b, _ := streamPair(sa, sb)
+		synctest.Wait()
+		a.tx.fenced.Store(true)
+		before := MemoryReserved()
+		for range 20 {
+			if n, err := a.Write(make([]byte, 5000), nil); n != 5000 || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if n := MemoryReserved() - before; n != aheadCost {
+			t.Errorf("a burst has taken %d bytes, want %d", n, aheadCost)
+		}
+		failure := errors.New("the end")
+		a.Kill(failure)
+		synctest.Wait()
+		if n := MemoryReserved() - before; n != 0 {
+			t.Errorf("%d bytes are still taken after the end", n)
+		}
+		b.Kill(failure)
+		synctest.Wait()
+	})
 }

@@ -12,7 +12,7 @@ import (
 // found nothing more to send. The request must go out as soon as that goroutine sets the token
 // free.
 func TestTheHolderLooksAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		ci, cr, end := streamPair(sa, sb)
 		synctest.Wait()
