@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/pipeline":   {},
 	"toe/usertcp":           {"toe", "toe/internal/deadline", "internal/locks"},
-	"toe/toetest":           {"toe"},
+	"toe/toetest":           {"toe", "internal/prototest"},
 	"toe/tun":               {},
 	"mpa":                   {"mpa/internal/crc32c"},
 	"mpa/internal/crc32c":   {"internal/cpuid"},

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -80,7 +79,7 @@ func (c *slowConn) Write(p []byte) (int, error) {
 func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 	for _, ddp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("DDP mode %t", ddp), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				slow := &slowConn{Conn: struct{ net.Conn }{a}}
 				ci := extsock.NewConn(netconn.NewBuffered(slow), true, nil)
@@ -128,7 +127,7 @@ func TestCloseWaitsForTheSendBuffer(t *testing.T) {
 // CloseTimeout is over, and says that octets are lost.
 func TestCloseDoesNotWaitForNobody(t *testing.T) {
 	for _, abortive := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			a, b := net.Pipe()
 			c := extsock.NewConn(netconn.NewBuffered(a), true, &extsock.Config{CloseTimeout: 2 * time.Second})
 			if _, err := c.Write([]byte("nobody reads this")); err != nil {

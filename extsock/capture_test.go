@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -530,7 +529,7 @@ func TestCaptureOfAFault(t *testing.T) {
 		{"cut off", []byte{0, 200, 0xC1, 0x40, 1, 2, 3}, map[string]int{cut: 1}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				var file bytes.Buffer
 				cp := newCapture(t, &file)
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -579,7 +578,7 @@ func TestCaptureOfAFault(t *testing.T) {
 
 // TestCaptureTimes: the times in a capture are those of the machine's clock.
 func TestCaptureTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 		var file bytes.Buffer
 		cp := newCapture(t, &file)

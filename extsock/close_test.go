@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -60,7 +59,7 @@ func TestClose(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				const receives = 8
 				cq := rdmap.NewCompletionQueue(100)
 				i, r := postRecvs(extsock.Config{SendCQ: cq}, receives, 1<<16), postRecvs(extsock.Config{}, receives, 1<<16)
@@ -107,7 +106,7 @@ func post(t *testing.T, c *extsock.Conn, n int, wr rdmap.WorkRequest) int {
 
 // TestCloseLosesNoTail: what was posted before Close arrives, and then io.EOF.
 func TestCloseLosesNoTail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 3000, Delay: 10 * time.Millisecond}, inMessages, inMessages)
 		const messages = 20
 		for n := range messages {
@@ -132,7 +131,7 @@ func TestCloseLosesNoTail(t *testing.T) {
 
 // TestBothCloseAtOnce ends at once, without an error at either end.
 func TestBothCloseAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: 100 * time.Millisecond}, side{}, side{})
 		begin := time.Now()
 		done := make(chan error)
@@ -149,7 +148,7 @@ func TestBothCloseAtOnce(t *testing.T) {
 
 // TestCloseUnblocks: whoever waits in Read, Write or ReadAt returns with net.ErrClosed.
 func TestCloseUnblocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		wire := simtoe.Config{Window: 4096, Delay: time.Millisecond}
 		a, b := simtoe.Pair(wire, wire)
 		ci, cr := switched(t, a, b, side{cfg: extsock.Config{CloseTimeout: time.Second}}, side{})
@@ -187,7 +186,7 @@ func TestCloseUnblocks(t *testing.T) {
 func TestPeerVanishes(t *testing.T) {
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		for after := int64(1); after < 400; after += 7 {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{CutAfter: after, CutHow: how}, simtoe.Config{})
 				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
 				done := make(chan error, 1)

@@ -24,7 +24,7 @@ func TestConfigTooLarge(t *testing.T) {
 	for _, size := range sizes {
 		for _, depth := range []int{0, 1 << 16, 1<<16 + 1, math.MaxInt} {
 			t.Run(fmt.Sprintf("size %d, depth %d", size, depth), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{RecvSize: size, RecvDepth: depth}}, side{})
 					if i, r := option(t, ci, extsock.DDP_MESSAGES), option(t, cr, extsock.DDP_MESSAGES); i != 0 || r != 0 {
 						t.Errorf("DDP_MESSAGES: %d at one end, %d at the other", i, r)
@@ -64,7 +64,7 @@ func TestConfigTooLarge(t *testing.T) {
 // TestConfigNegative: a length, depth or time-out below 0 stands for the default, everywhere in the
 // connection.
 func TestConfigNegative(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		cfg := extsock.Config{
 			SendDepth: -1, RecvDepth: -1, RecvSize: -1, HandshakeTimeout: -1, CloseTimeout: -1, PreferTimeout: -1,
 			SniffTimeout: -1, WriteTimeout: -1, IdleTimeout: -1, MaxFPDU: -1,

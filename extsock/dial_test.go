@@ -11,7 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -132,7 +131,7 @@ func TestDialPrefersDDP(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				network := simtoe.New(simtoe.Config{})
 				server := servePlain(t, network, "plain:1", tt.serve)
 				var events strings.Builder
@@ -216,7 +215,7 @@ func TestDialForgets(t *testing.T) {
 		{time.Hour, time.Hour, extsock.FallbackNotMPA},
 		{-1, 0, extsock.FallbackNotMPA},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			network := simtoe.New(simtoe.Config{})
 			server := servePlain(t, network, "plain:1", func(_ int, s toe.Stream) { plainEcho(s) })
 			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}, FallbackFor: tt.keep}
@@ -238,7 +237,7 @@ func TestDialForgets(t *testing.T) {
 
 // TestDialMemoryIsBounded: the addresses that have least time left go first.
 func TestDialMemoryIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{})
 		d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupPrefer}, FallbackFor: time.Hour}
 		dial := func(i int) extsock.FallbackReason {
@@ -301,7 +300,7 @@ func TestDialDoesNotFallBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				network := simtoe.New(simtoe.Config{})
 				var server *plainServer
 				if tt.serve != nil {
@@ -334,7 +333,7 @@ func TestDialDoesNotFallBack(t *testing.T) {
 // TestDialKeepsAConnectionOnWhichThePeerSpoke: a server-first peer is known before anything is
 // sent, and the connection is as good as new.
 func TestDialKeepsAConnectionOnWhichThePeerSpoke(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		greeting := "220 mail.example.org, who speaks first\r\n"
 		b.Write([]byte(greeting))
@@ -411,7 +410,7 @@ func TestDialerBounds(t *testing.T) {
 		func(d *extsock.Dialer) { d.NetDialer.Timeout = time.Second },
 		func(d *extsock.Dialer) { d.NetDialer.Deadline = time.Now().Add(time.Second) },
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			network := simtoe.New(simtoe.Config{})
 			server := servePlain(t, network, "silent:1", func(_ int, s toe.Stream) { io.Copy(io.Discard, s) })
 			d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -17,7 +16,7 @@ import (
 // 10 s.
 func TestDialTLSSilentPeer(t *testing.T) {
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			network := simtoe.New(simtoe.Config{})
 			l, err := network.Listen(t.Context(), "tcp", "server:1")
 			if err != nil {

@@ -32,7 +32,7 @@ import (
 func TestFencedResponderEnds(t *testing.T) {
 	for _, how := range []string{"our Close", "the peer's FIN", "reset"} {
 		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{}, nil)
 				written := make(chan error, 1)
 				go func() { _, err := c.Write([]byte("fenced")); written <- err }()
@@ -63,7 +63,7 @@ func TestFencedResponderEnds(t *testing.T) {
 // TestPostAndCloseAtOnce: a server's last words are not lost, though its peer has not been heard
 // yet.
 func TestPostAndCloseAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Delay: time.Millisecond}, simtoe.Config{})
 		cfg := &extsock.Config{Messages: true}
 		ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
@@ -93,7 +93,7 @@ func TestPostAndCloseAtOnce(t *testing.T) {
 // TestCloseWithReadsQueued: Reads beyond the ORD, and a Send behind them, all go out before the
 // FIN.
 func TestCloseWithReadsQueued(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{ORD: 1, Messages: true}}, inMessages)
 		r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
 		post(t, ci, 5, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
@@ -116,7 +116,7 @@ func TestCloseWithReadsQueued(t *testing.T) {
 // writer's error, in either mode; io.EOF is what a reader gets.
 func TestPostAfterThePeersClose(t *testing.T) {
 	for _, messages := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			s := side{cfg: extsock.Config{Messages: messages}}
 			ci, cr := simPair(t, simtoe.Config{}, s, s)
 			r := register(t, cr, make([]byte, 64), ddp.RemoteRead)
@@ -139,7 +139,7 @@ func TestPostAfterThePeersClose(t *testing.T) {
 // TestTerminateFreesWhoWaitsForRoom: a Write that waits for a place in the send queue ends with the
 // stream.
 func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{SendDepth: 1}, nil)
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		errs := make(chan error, 2)
@@ -167,7 +167,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 // TestFailedAndBlocked: the stream fails while the peer does not read. CloseTimeout bounds that,
 // too.
 func TestFailedAndBlocked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		written := make(chan error, 1)
@@ -190,7 +190,7 @@ func TestFailedAndBlocked(t *testing.T) {
 // TestAnswersAfterAStall: what was due when a waiter stalled for lack of buffers goes out when it
 // goes on.
 func TestAnswersAfterAStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Messages: true, RecvDepth: 1, RecvSize: 100}}, inMessages)
 		r := register(t, ci, pattern(64, 1), ddp.RemoteRead)
 		done := make(chan error, 1)
@@ -256,7 +256,7 @@ func TestRequestIsAnsweredOnce(t *testing.T) {
 
 // TestCloseWhileRequestIsUnanswered: whoever waits for the switch to end is told.
 func TestCloseWhileRequestIsUnanswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		defer a.Close()
 		c := extsock.NewConn(b, false, nil)
@@ -273,7 +273,7 @@ func TestCloseWhileRequestIsUnanswered(t *testing.T) {
 
 // TestAfterARejection: the deadlines still hold, and another try can be accepted.
 func TestAfterARejection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		cfg := &extsock.Config{Messages: true}
 		ci, cr := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
@@ -329,7 +329,7 @@ func TestAbandonedWrite(t *testing.T) {
 	for _, mode := range []side{inMessages, {}} {
 		for _, hide := range []bool{false, true} {
 			t.Run(fmt.Sprintf("messages %t, plain stream %t", mode.cfg.Messages, hide), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { abandonedWrite(t, mode, hide) })
+				bubble(t, func(t *testing.T) { abandonedWrite(t, mode, hide) })
 			})
 		}
 	}
@@ -400,7 +400,7 @@ func (noDeadlines) SetWriteDeadline(time.Time) error { return errors.ErrUnsuppor
 
 // TestStreamWithoutDeadlines: startup and Close are bounded all the same.
 func TestStreamWithoutDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := net.Pipe()
 		c := extsock.NewConn(noDeadlines{a}, false, nil)
 		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "waiting for the MPA Request") {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -40,7 +39,7 @@ func TestFINInsideAMessage(t *testing.T) {
 		}, true},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
 				r, err := c.Register(make([]byte, 64), ddp.RemoteWrite|ddp.RemoteRead)
 				if err != nil {

@@ -71,7 +71,7 @@ func TestHalfOpenLimit(t *testing.T) {
 	} {
 		for _, sent := range []int{1, 15, 16, 19} {
 			t.Run(fmt.Sprintf("%s, %d octets", start.desc, sent), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					before := extsock.TotalStats().HalfOpenEvictions
 					l, n := simListener(t, extsock.Config{Startup: start.startup, JudgeRequests: start.desc == "ReceiveRequest", MaxHalfOpen: 2})
 					var ended [4]chan error
@@ -123,7 +123,7 @@ func TestHalfOpenLimit(t *testing.T) {
 // TestHalfOpenSilentPreferNotCounted: of a connection that may well be plain TCP nothing is known
 // before its first octet.
 func TestHalfOpenSilentPreferNotCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer, MaxHalfOpen: 1})
 		read := make(chan error, 3)
 		var peers []net.Conn
@@ -153,7 +153,7 @@ func TestHandshakeTimeoutIsOne(t *testing.T) {
 	for _, startup := range []extsock.Startup{extsock.StartupOff, extsock.StartupPrefer, extsock.StartupRequire} {
 		for _, fast := range []int{0, 10, 16, 18} { // octets at 4.5 s; before and after that one a second
 			t.Run(fmt.Sprintf("startup %d, %d octets at once", startup, fast), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					before := extsock.TotalStats()
 					l, n := simListener(t, extsock.Config{Startup: startup})
 					peer, c := accept(t, l, n)
@@ -201,7 +201,7 @@ func TestHandshakeTimeoutIsOne(t *testing.T) {
 // TestBadSTagDelay: after a bad STag the address waits before its next Request is answered, longer
 // each time; other faults, and plain TCP, do not wait.
 func TestBadSTagDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		l, n := simListener(t, extsock.Config{Startup: extsock.StartupPrefer})
 		cfg := &extsock.Config{Startup: extsock.StartupRequire, Backend: n}
 		// try connects, uses a bad STag if it is to, and returns how long startup took.
@@ -273,7 +273,7 @@ func TestBadSTagDelay(t *testing.T) {
 // TestIdleTimeout: a connection on which nothing happens ends; one on which something does from
 // time to time stays.
 func TestIdleTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IdleTimeout: 10 * time.Second}}, side{})
 		begin := time.Now()
 		for range 5 {
@@ -305,7 +305,7 @@ func TestIdleTimeout(t *testing.T) {
 func TestWriteTimeout(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("TCP that can't be waited for: %t", whole), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{CutAfter: 10_000, CutHow: simtoe.Silence, Window: 64 << 10})
 				var s net.Conn = b
 				if whole {

@@ -93,7 +93,7 @@ func TestDialRetriesWithoutMarkers(t *testing.T) {
 		"rejects every Request": {always: true, asked: []bool{true, false}, want: isRejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				network := simtoe.New(simtoe.Config{Early: 0.5})
 				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
 				if err != nil {
@@ -198,7 +198,7 @@ func TestDialRemembersRefusedMarkers(t *testing.T) {
 		"an old peer without":   {old: true, dials: []dial{{asked: "M2 2 1"}, {asked: "M1 1"}, {asked: "1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				network := simtoe.New(simtoe.Config{Early: 0.5})
 				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
 				if err != nil {

@@ -27,7 +27,7 @@ func TestCreditsNeedNoMemory(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{extsock.DefaultMemory, 0} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				limitMemory(t, limit)
 				ci, cr := simPair(t, simtoe.Config{Delay: time.Millisecond}, copied, copied)
 				filled := fillUp(t, cr, 0, 10_000, 4<<20) // until the Write waits: ci's program does not read
@@ -207,7 +207,7 @@ func waitUntil(t *testing.T, reached func() bool) {
 // that begins then, and one that has begun before, are brought to no standstill.
 func TestMemoryIsUsedUpByOthers(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		limitMemory(t, 4<<20)
 		early := &duplex{}
 		early.conns[0], early.conns[1] = simPair(t, simtoe.Config{}, copied, copied)

@@ -37,7 +37,7 @@ func TestMemoryLimit(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		for _, limit := range []int64{0, 64 << 20} {
 			t.Run(fmt.Sprintf("messages %t, limit %d", messages, limit), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					limitMemory(t, limit)
 					s := side{cfg: extsock.Config{Messages: messages, Crossover: -1}}
 					ci, cr := simPair(t, simtoe.Config{}, s, s)
@@ -116,7 +116,7 @@ func TestBegunFPDU(t *testing.T) {
 	}
 	for _, n := range []int{1, 2, 18, 1000, 16 << 10, 16<<10 + 1, len(fpdu) - 1} {
 		t.Run(fmt.Sprintf("%d octets", n), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{}, nil)
 				begun(t, p, c, n, func(want int64) bool {
 					synctest.Wait()
@@ -153,7 +153,7 @@ func TestMemoryLimitClose(t *testing.T) {
 	alone(t)
 	for _, how := range []string{"Close", "a lost connection", "Close while it stalls"} {
 		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				limit := int64(64 << 20)
 				if how == "Close while it stalls" {
 					limit = 0
@@ -188,7 +188,7 @@ func TestMemoryLimitClose(t *testing.T) {
 // not wait for each other, though there is no memory beyond it.
 func TestMemoryLimitBothWrite(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		limitMemory(t, 0)
 		s := side{cfg: extsock.Config{Crossover: -1}}
 		ci, cr := simPair(t, simtoe.Config{}, s, s)

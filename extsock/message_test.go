@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -76,7 +75,7 @@ func TestReadKeepsMessagesApart(t *testing.T) {
 // is.
 // DDP-5041-7.1-5, DDP-5041-7.1-11
 func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2, RecvSize: 1000}})
 		const messages = 100
 		written := make(chan error, 1)
@@ -130,7 +129,7 @@ func TestWriteLongerThanThePeersBuffers(t *testing.T) {
 // messages" (RFC 5044 §7.1.2).
 // MPA-5044-7.1.2-28
 func TestDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 		begin := time.Now()
 		cr.SetReadDeadline(begin.Add(time.Second))
@@ -158,7 +157,7 @@ func TestDeadlines(t *testing.T) {
 // TestCancelledReadLeavesTheBufferAlone: the Response comes after ReadAt has given up, and touches
 // nothing; the connection is still good.
 func TestCancelledReadLeavesTheBufferAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, inMessages, inMessages)
 		r := register(t, cr, pattern(100_000, 3), ddp.RemoteRead)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

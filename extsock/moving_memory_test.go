@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -132,7 +131,7 @@ func TestMovingMemoryAnySplit(t *testing.T) {
 		for i, wire := range wires {
 			var got string
 			var took time.Duration
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				begin := time.Now()
 				got = splitScript(t, wire, markers)
 				took = time.Since(begin)

@@ -9,7 +9,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -30,7 +29,7 @@ func TestPeerStatesLongMessages(t *testing.T) {
 	for _, n := range []uint32{512, 1<<31 - 1, 1 << 31, 1<<31 + 4, math.MaxUint32} {
 		for _, messages := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d octets, messages %t", n, messages), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					var log bytes.Buffer
 					cfg := extsock.Config{Messages: messages, Crossover: -1, Trace: slog.New(slog.NewTextHandler(&log, nil))}
 					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})

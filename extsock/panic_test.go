@@ -81,7 +81,7 @@ func TestPanicEndsOneConnection(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				defer extsock.ResetPanics()
 				b := &bomb{}
 				tap := side{cfg: extsock.Config{Tap: func(_, _ net.Addr, _ bool) extsock.Tap { return b }}}

@@ -2,7 +2,6 @@ package extsock_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -25,7 +24,7 @@ func TestReadOverAPipeline(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					wire := simtoe.Config{Timing: func() simtoe.Timing {
 						l, err := pipeline.NewLine(p, pipelining)
 						if err != nil {

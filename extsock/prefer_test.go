@@ -77,7 +77,7 @@ func TestPreferKnowsARequest(t *testing.T) {
 		splits = append(splits, []int{at})
 	}
 	for _, at := range splits {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			seen, told := new(recorder), new(recorder)
 			cr, s := prefers(extsock.Config{Tap: seen.tap})
 			ci := extsock.NewConn(&splitStream{s, at}, true, &extsock.Config{Tap: told.tap})
@@ -118,7 +118,7 @@ func TestPreferLeavesPlainOctets(t *testing.T) {
 	protocols = append(protocols, "MPA ID Rep Frame\x00\x01\x00\x00", "GET / HTTP/1.1\r\n\r\n")
 	for _, sent := range protocols {
 		for at := range min(len(sent), 17) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				seen := new(recorder)
 				c, peer := prefers(extsock.Config{Tap: seen.tap})
 				go func() {
@@ -153,7 +153,7 @@ func TestPreferLeavesPlainOctets(t *testing.T) {
 // TestPreferDeadlines: deadlines that pass while the first octets come cost no octet.
 func TestPreferDeadlines(t *testing.T) {
 	for _, sent := range []string{"MPA ID Fast\r\n", "HELLO\r\n", "M"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			go func() {
 				for i := range sent { // each octet between two deadlines
@@ -197,7 +197,7 @@ func TestPreferDeadlines(t *testing.T) {
 // not end startup.
 func TestPreferDeadlineDuringARequest(t *testing.T) {
 	for at := 1; at <= 20; at++ {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			cr, s := prefers(extsock.Config{})
 			ci := extsock.NewConn(&splitStream{s, []int{at}}, true, nil)
 			go func() {
@@ -222,7 +222,7 @@ func TestPreferDeadlineDuringARequest(t *testing.T) {
 
 // TestPreferMovesDeadlines: deadlines set while a Read sniffs and a Write waits for it reach both.
 func TestPreferMovesDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: -1})
 		type result struct {
 			what string
@@ -273,7 +273,7 @@ func TestPreferMovesDeadlines(t *testing.T) {
 // TestSniffTimeout: in a server-first protocol the server gets to speak, after the timeout; and a
 // peer that has begun something gets longer, but not for ever.
 func TestSniffTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{SniffTimeout: 200 * time.Millisecond})
 		begin := time.Now()
 		if _, err := c.Write([]byte("220 welcome\r\n")); err != nil {
@@ -293,7 +293,7 @@ func TestSniffTimeout(t *testing.T) {
 		c.Close()
 		peer.Close()
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{HandshakeTimeout: time.Second})
 		peer.Write([]byte("MPA"))
 		p := make([]byte, 100)
@@ -310,7 +310,7 @@ func TestSniffTimeout(t *testing.T) {
 
 // TestPreferClose: Close ends those who sniff and those who wait for them.
 func TestPreferClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{})
 		peer.Write([]byte("MPA"))
 		errs := make(chan error)
@@ -334,7 +334,7 @@ func TestPreferClose(t *testing.T) {
 // TestHandshake does what Config.Startup asks for, and no more.
 func TestHandshake(t *testing.T) {
 	t.Run("a plain peer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			for _, bound := range []func() (context.Context, context.CancelFunc){
 				func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Second) },
@@ -373,7 +373,7 @@ func TestHandshake(t *testing.T) {
 		})
 	})
 	t.Run("an MPA peer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			cr, s := prefers(extsock.Config{})
 			ci := extsock.NewConn(s, true, &extsock.Config{Startup: extsock.StartupRequire})
 			errs := make(chan error)
@@ -415,7 +415,7 @@ func TestPreferStartupFails(t *testing.T) {
 		{"private data too long", "\x40\x01\xff\xff", mpa.CodeFrame},
 		{"closed inside", "\x40", mpa.CodeClosed},
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			peer.Write([]byte(mpaKey + tt.rest))
 			peer.CloseWrite()

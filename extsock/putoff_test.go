@@ -99,7 +99,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 		{"Close", (*extsock.Conn).Close},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				b := newBurst(t)
 				b.post(t, posted)
 				b.want(t, "before", firstOfBurst)
@@ -111,7 +111,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 		})
 	}
 	t.Run("PostBatch", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			b := newBurst(t)
 			b.post(t, posted)
 			if _, err := b.c.PostBatch([]rdmap.WorkRequest{{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: b.remote}}); err != nil {
@@ -121,7 +121,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 		})
 	})
 	t.Run("a full batch", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			b := newBurst(t)
 			b.post(t, firstOfBurst+63)
 			b.want(t, "before", firstOfBurst)
@@ -130,7 +130,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 		})
 	})
 	t.Run("much payload", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			b := newBurst(t)
 			b.post(t, 8)
 			b.want(t, "before", firstOfBurst)
@@ -144,7 +144,7 @@ func TestPostPutsOffABurst(t *testing.T) {
 // A program that posts one Work Request at a time never waits. After a long burst the first of the
 // next waits, and if that stays alone the one after it does not.
 func TestPostDoesNotPutOffOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		b := newBurst(t)
 		n := 0
 		alone := func(now bool) {
@@ -172,7 +172,7 @@ func TestPostDoesNotPutOffOne(t *testing.T) {
 
 // Work Requests that Post has put off fill no queue: Post sends them first.
 func TestPostPutsOffNoMoreThanTheQueueHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		i := inMessages
 		i.cfg.SendDepth = 16
 		ci, cr := simPair(t, simtoe.Config{}, i, inMessages)

@@ -27,7 +27,7 @@ func TestWindowsShareTheLimit(t *testing.T) {
 	alone(t)
 	for _, limit := range []int64{0, 1 << 20, 16 << 20, extsock.DefaultMemory} {
 		t.Run(fmt.Sprintf("limit %d", limit), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				limitMemory(t, limit)
 				var conns []*extsock.Conn
 				sum, smallest, largest := int64(0), 32, 0
@@ -67,7 +67,7 @@ func TestWindowsShareTheLimit(t *testing.T) {
 // in the end.
 func TestNoWindow(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		limitMemory(t, 64<<20)
 		for _, tt := range []struct {
 			desc string
@@ -137,7 +137,7 @@ func TestNoWindow(t *testing.T) {
 // limit at most, beyond the allowances.
 func TestFullWindows(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const limit, n = 64 << 20, 50
 		limitMemory(t, limit)
 		var conns []*extsock.Conn
@@ -173,7 +173,7 @@ func TestMemoryReturns(t *testing.T) {
 	alone(t)
 	for _, messages := range []bool{false, true} {
 		t.Run(fmt.Sprintf("messages %t", messages), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				limitMemory(t, extsock.DefaultMemory)
 				s := copied
 				s.cfg.Messages = messages
@@ -213,7 +213,7 @@ func TestMemoryReturns(t *testing.T) {
 // of the budget is taken.
 func TestMemoryReturnsAtTheAllowance(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		limitMemory(t, extsock.DefaultMemory)
 		s := side{cfg: extsock.Config{Messages: true}}
 		ci, cr := simPair(t, simtoe.Config{}, s, s)
@@ -244,7 +244,7 @@ func TestLimitLowered(t *testing.T) {
 	alone(t)
 	for _, depth := range []int{8, 9, 10, 32, 100} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				limitMemory(t, 1<<30)
 				s := copied
 				s.cfg.RecvDepth = depth
@@ -299,7 +299,7 @@ func TestLimitLowered(t *testing.T) {
 // not those of messages that carry only credits: the peer has no more than two for these.
 func TestControlCreditsAreNotKept(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		limitMemory(t, 1<<30)
 		p, c := rawStreamPair(t, extsock.Config{RecvDepth: 10, RecvSize: 1024}, 32)
 		p.segment(1, 0, true, 0, 0, 0, 0, 'g') // opens the fence

@@ -155,7 +155,7 @@ func TestRemoteContextEndsTheWait(t *testing.T) {
 		}
 		for _, how := range contexts {
 			t.Run(tt.name+", "+how.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr, g := gatedPair(t, extsock.Config{})
 					m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 					g.shut()
@@ -185,7 +185,7 @@ func TestRemoteContextCostsNoGoroutine(t *testing.T) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 				for _, ctx := range []context.Context{context.Background(), t.Context()} {
@@ -223,7 +223,7 @@ func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 	for _, tt := range remoteCalls {
 		for _, how := range contexts {
 			t.Run(tt.name+", "+how.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr, g := gatedPair(t, extsock.Config{SendDepth: 1})
 					memory := pattern(64, 9)
 					m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
@@ -259,7 +259,7 @@ func TestRemoteContextEndsTheWaitForRoom(t *testing.T) {
 func TestRemoteContextEndsAWrite(t *testing.T) {
 	for _, how := range contexts {
 		t.Run("queued, "+how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
 				g.shut()
@@ -282,7 +282,7 @@ func TestRemoteContextEndsAWrite(t *testing.T) {
 			})
 		})
 		t.Run("under way, "+how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 60_000), everyAccess).Handle())
 				g.shut()
@@ -309,7 +309,7 @@ func TestRemoteContextAndDeadline(t *testing.T) {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{})
 				m := ci.Remote(register(t, cr, make([]byte, 64), everyAccess).Handle())
 				g.shut()
@@ -350,7 +350,7 @@ func TestContextsOfOtherCalls(t *testing.T) {
 	} {
 		for _, how := range contexts {
 			t.Run(tt.name+", "+how.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					defer b.Close()
 					c := extsock.NewConn(a, true, nil)
@@ -368,7 +368,7 @@ func TestContextsOfOtherCalls(t *testing.T) {
 	}
 	for _, how := range contexts {
 		t.Run("ReceiveRequest, "+how.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				defer a.Close()
 				c := extsock.NewConn(b, false, nil)

@@ -28,7 +28,7 @@ func TestRendezvousHasty(t *testing.T) {
 	}
 	var offers, octets uint64
 	for seed := range rounds {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Seed: seed, Window: []int{5000, 100_000, 400_000}[seed%3], Delay: time.Duration(seed%4) * 500 * time.Microsecond}
 			if seed%5 == 0 {
 				wire.Split, wire.Early = true, 0.3
@@ -72,7 +72,7 @@ func TestRendezvousHasty(t *testing.T) {
 // when the time of their Write is over give none back. One too many, and the peer's next message
 // would look like a lie.
 func TestRendezvousTakenBackKeepsCredits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{Window: 4096}, simtoe.Config{})
 		slow := &trickle{Conn: b}
 		ci, cr := switched(t, a, slow, alwaysOffers(8), alwaysOffers(8))

@@ -48,7 +48,7 @@ func TestRendezvousHostilePeer(t *testing.T) {
 		{"a grant that is cut", false, append([]byte{2, 0, 0, 0}, make([]byte, rdmap.HandleLen-1)...)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawStreamPair(t, extsock.Config{}, 32)
 				memory, untouched := bytes.Repeat([]byte{0xaa}, n+2), bytes.Repeat([]byte{0xaa}, n+2)
 				read := make(chan error, 1)
@@ -101,7 +101,7 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 		{"as many octets, some of them twice", []write{{0, n / 2}, {0, n / 2}}, n, false},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawStreamPair(t, extsock.Config{}, 32)
 				memory := bytes.Repeat([]byte{0xaa}, n)
 				type result struct {
@@ -137,7 +137,7 @@ func TestRendezvousDoneOfAHole(t *testing.T) {
 
 // TestRendezvousGrantsBehindACancel: a grant may cross the cancel of its offer, once.
 func TestRendezvousGrantsBehindACancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawStreamPair(t, extsock.Config{Crossover: 32 << 10}, 32)
 		p.segment(1, 0, true, 0, 0, 0, 0) // else c may not send its offer
 		synctest.Wait()

@@ -101,7 +101,7 @@ func TestRendezvousDeadlines(t *testing.T) {
 		seeds = 5
 	}
 	for seed := range seeds {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
 			wire := simtoe.Config{Seed: seed, Window: 1 << (12 + r.IntN(8)), Delay: time.Duration(r.IntN(5)) * time.Millisecond}
 			a, b := simtoe.Pair(wire, wire)
@@ -166,7 +166,7 @@ func TestRendezvousDeadlines(t *testing.T) {
 // TestRendezvousInParts: the RDMA Writes of one rendezvous, of a mebibyte each, find room in the
 // send queue by and by only, and each goes behind those before it.
 func TestRendezvousInParts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		i := alwaysOffers(0)
 		i.cfg.SendDepth = 2
 		ci, cr := simPair(t, simtoe.Config{}, i, alwaysOffers(0))
@@ -198,7 +198,7 @@ func TestRendezvousInParts(t *testing.T) {
 
 // TestRendezvousAfterHalfClose: who writes no more still grants.
 func TestRendezvousAfterHalfClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, alwaysOffers(0), alwaysOffers(0))
 		if err := cr.CloseWrite(); err != nil {
 			t.Fatal(err)
@@ -237,7 +237,7 @@ func TestRendezvousEnds(t *testing.T) {
 	} {
 		for _, at := range []time.Duration{500, 1500, 2500, 3500, 7500} { // ms; a grant is there after 2 s
 			t.Run(fmt.Sprintf("%s after %d ms", tt.desc, at), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					wire := simtoe.Config{Delay: time.Second, Window: 64 << 10}
 					a, b := simtoe.Pair(wire, wire)
 					long := extsock.Config{Crossover: 32 << 10, CloseTimeout: time.Hour}

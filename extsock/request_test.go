@@ -19,7 +19,7 @@ import (
 // TestOnePortThreeKindsOfPeers: behind one address ReceiveRequest tells plain TCP, rddp and foreign
 // iWARP apart before anything is answered, and each gets its own server.
 func TestOnePortThreeKindsOfPeers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		network := simtoe.New(simtoe.Config{Seed: 3, Split: true})
 		l, err := extsock.Listen("tcp", "three:1", &extsock.Config{Backend: network, Startup: extsock.StartupPrefer, JudgeRequests: true})
 		if err != nil {
@@ -167,7 +167,7 @@ func answerForeign(ctx context.Context, c *extsock.Conn, req *extsock.Request) e
 func TestReceiveRequestLeavesPlainOctets(t *testing.T) {
 	for same := range len(mpaKey) {
 		for _, sent := range []string{mpaKey[:same], mpaKey[:same] + "x and more"} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c, peer := prefers(extsock.Config{})
 				go func() {
 					(&splitStream{peer, []int{1, same}}).Write([]byte(sent))
@@ -195,7 +195,7 @@ func TestReceiveRequestIsInterrupted(t *testing.T) {
 	request := string(mpa.Frame{Revision: 2, CRC: true}.AppendTo(nil))
 	for _, sent := range []string{"", "M", mpaKey[:15]} {
 		for _, rest := range []string{"x", request[len(sent):]} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c, peer := prefers(extsock.Config{})
 				peer.Write([]byte(sent))
 				for range 2 {
@@ -220,7 +220,7 @@ func TestReceiveRequestIsInterrupted(t *testing.T) {
 			})
 		}
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, peer := prefers(extsock.Config{})
 		peer.Write([]byte(mpaKey + "\x40"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -245,7 +245,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 		return result
 	}
 	t.Run("Close", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			result := begin(c)
 			c.Close()
@@ -256,7 +256,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 		})
 	})
 	t.Run("silence", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{SniffTimeout: time.Minute})
 			began := time.Now()
 			var plain *extsock.FallbackError
@@ -274,7 +274,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 		})
 	})
 	t.Run("another call is at it", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			result := begin(c)
 			if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, extsock.ErrBusy) {
@@ -286,7 +286,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 		})
 	})
 	t.Run("it is plain TCP already", func(t *testing.T) { // a switch in the middle of a conversation
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			peer.Write([]byte("START DDP\n"))
 			p := make([]byte, 10)
@@ -303,7 +303,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 		})
 	})
 	t.Run("EnableDDP takes no plain peer", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, peer := prefers(extsock.Config{})
 			peer.Write([]byte("hello"))
 			if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrNotMPA) {
@@ -319,7 +319,7 @@ func TestReceiveRequestEnds(t *testing.T) {
 // after it. What it says of itself fits: an rddp peer is told that there is no byte stream.
 func TestPostRecvForARequest(t *testing.T) {
 	for _, before := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			cr, s := prefers(extsock.Config{})
 			ci := extsock.NewConn(s, true, nil)
 			enabled := make(chan error, 1)

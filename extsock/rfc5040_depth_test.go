@@ -19,7 +19,7 @@ import (
 // RDMAP-5040-6.1-4, RDMAP-5040-6.1-5, RDMAP-5040-6.1-9
 func TestRFC5040_6_1_IRDOfTheULPCounts(t *testing.T) {
 	for _, ird := range []int{1, 2, 5} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Window: 4096}
 			a, b := simtoe.Pair(wire, wire)
 			p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{IRD: ird, Messages: true})

@@ -53,7 +53,7 @@ func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config)
 //
 // RDMAP-5040-7-3
 func TestRFC5040_7_NothingIsPlacedAfterAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		wire := simtoe.Config{Window: 4096}
 		a, b := simtoe.Pair(wire, wire)
 		p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
@@ -96,7 +96,7 @@ func TestErrorOfTheEndThatFindsTheFault(t *testing.T) {
 		{"a Read, which RDMAP refuses", func(h rdmap.Handle) []byte { return readRequest(h.STag, h.TO, 4) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				p, c := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
 				r := register(t, c, make([]byte, 64), ddp.RemoteAtomic)
@@ -154,7 +154,7 @@ func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
 	} {
 		for _, polite := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, the peer closes %t", desc, polite), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					closes := &countedClose{Conn: b, closed: make(chan struct{})}
 					p, _ := rawOver(t, a, closes, mpa.Frame{CRC: true}, extsock.Config{CloseTimeout: time.Second})

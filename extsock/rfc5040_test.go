@@ -8,7 +8,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -148,7 +147,7 @@ func TestRFC5040_6_1_OnlyRDMAMessages(t *testing.T) {
 	for _, messages := range []bool{true, false} {
 		for _, fault := range []bool{true, false} {
 			t.Run(fmt.Sprintf("messages=%t/fault=%t", messages, fault), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					a, b, kept := relayed()
 					mode := side{cfg: extsock.Config{Messages: messages}}
 					ci, cr := switched(t, a, b, mode, mode)
@@ -270,7 +269,7 @@ func TestRFC5040_6_2_ThreeWaysToEnd(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr := simPair(t, tt.wire, inMessages, inMessages)
 				other := tt.end(ci, cr)
 				if n, err := other.Read(make([]byte, 10)); n != 0 || !tt.want(err) {

@@ -74,7 +74,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Markers: true}, func(c *extsock.Conn) {
 					for id := range uint64(4) {
 						if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
@@ -144,7 +144,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 // told, and as nothing else.
 // DDP-5041-6.2.2-1, DDP-5041-6.2.2-5
 func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{CutAfter: 4000, CutHow: simtoe.RST}, simtoe.Config{})
 		ci, cr := switched(t, a, b, postRecvs(extsock.Config{}, 2, 8), postRecvs(extsock.Config{}, 3, 3000))
 		r := register(t, cr, make([]byte, 8), ddp.RemoteRead)
@@ -186,7 +186,7 @@ func TestRFC5041_6_2_2_ConnectionLost(t *testing.T) {
 // error to the ULP at the Data Sink."
 // DDP-5041-7.1-6, DDP-5041-7.1-7
 func TestRFC5041_7_1_QueueRunOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
 			if err := c.PostRecv(rdmap.RecvRequest{ID: 1, Buf: make([]byte, 8)}); err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ func closeWatchPair(t *testing.T, wire simtoe.Config) (ci, cr *extsock.Conn, si,
 // DDP-5041-3-4
 func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 	for after := int64(1000); after < 30_000; after += 1700 {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			const messages = 20
 			wire := simtoe.Config{Window: 4096, CutAfter: after, CutHow: simtoe.RST}
 			a, b := simtoe.Pair(wire, simtoe.Config{})
@@ -97,7 +97,7 @@ func TestRFC5041_3_TransferredOrTold(t *testing.T) {
 // capabilities on both endpoints."
 // DDP-5041-3-10, DDP-5041-3-11, DDP-5041-6.2-2, DDP-5041-6.2.2-3, DDP-5041-8.3-5
 func TestRFC5041_3_ErroneousStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		memory := make([]byte, 64)
 		r := register(t, c, memory, ddp.RemoteWrite)
@@ -126,7 +126,7 @@ func TestRFC5041_3_ErroneousStream(t *testing.T) {
 		p.s.Close()
 		settle()
 	})
-	synctest.Test(t, func(t *testing.T) { // both ends
+	bubble(t, func(t *testing.T) { // both ends
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
 		if err := postWrite(ci, rdmap.Handle{STag: 1, Len: 8}, make([]byte, 8)); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, si, sr := closeWatchPair(t, tt.wire)
 				settle()
 				if si.closed.Load() || sr.closed.Load() {
@@ -202,7 +202,7 @@ func TestRFC5041_3_ConnectionIsTornDown(t *testing.T) {
 // Local Peer ULP MUST return an error."
 // DDP-5041-6.2.1-1, DDP-5041-6.2.1-2
 func TestRFC5041_6_2_1_GracefulTeardown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const messages = 20
 		ci, cr := simPair(t, simtoe.Config{Window: 4096}, inMessages, side{cfg: extsock.Config{Messages: true, RecvDepth: 2}})
 		for n := range messages {
@@ -303,7 +303,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 // data reception enabled on the other half of the LLP Stream."
 // DDP-5041-6.2.1-8
 func TestRFC5041_6_2_1_HalfClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		memory := make([]byte, 8)
 		r := register(t, ci, memory, ddp.RemoteWrite)

@@ -15,7 +15,7 @@ import (
 //
 // SEC-5042-6.4.4-1
 func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, inMessages, postRecvs(extsock.Config{Messages: true}, 8, 64))
 		r := register(t, cr, make([]byte, 8), everyAccess)
 		gone := register(t, cr, make([]byte, 8), everyAccess)
@@ -47,7 +47,7 @@ func TestRFC5042_6_4_4_EachKindIsCounted(t *testing.T) {
 //
 // SEC-5042-6.4.3.2-2, SEC-5042-A-5
 func TestRFC5042_6_4_3_2_DefaultQueuesHoldAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const depth = 7
 		ci, cr := simPair(t, simtoe.Config{}, postRecvs(extsock.Config{Messages: true, SendDepth: depth}, depth, 8), inMessages)
 		for id := range uint64(depth) {

@@ -33,7 +33,7 @@ func hostPart(c net.Conn) string {
 //
 // SEC-5042-6.4.2-1
 func TestRFC5042_6_4_2_IdleStreamIsReaped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		type stream struct{ client, server *extsock.Conn }
 		var streams []stream
 		var regions []extsock.Region
@@ -138,7 +138,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 //
 // SEC-5042-5.4.5-2
 func TestRFC5042_5_4_5_SilenceEndsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		p := make([]byte, 5)
 		for _, silence := range []time.Duration{time.Second, time.Hour, 100 * 24 * time.Hour} {

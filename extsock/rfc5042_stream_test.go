@@ -85,7 +85,7 @@ func TestRFC5042_A_ByteStreamLendsMemory(t *testing.T) {
 		{"Write before it", 1, 1, 1, func(p *rawPeer, h rdmap.Handle, _ <-chan int, _ []byte) { p.send(write(h, -1)...) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawStreamPair(t, extsock.Config{}, 32)
 				memory := bytes.Clone(untouched)
 				read := make(chan int, 1)

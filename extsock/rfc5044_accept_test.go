@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -44,7 +43,7 @@ func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 		}
 		far.close(c)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, false, extsock.Config{})
 		far.say(requestKey + "40 01 0000")
 		req, err := c.ReceiveRequest(t.Context())
@@ -57,7 +56,7 @@ func TestRFC5044_7_1_2_RejectionLeavesTCPOpen(t *testing.T) {
 		far.hear(replyKey + "60 01 0002 6e6f")
 		afterwards(c, far)
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, true, plainInitiator)
 		done := enable(c, "")
 		far.hear(requestKey + "40 01 0000")
@@ -91,7 +90,7 @@ func (s *afterWrite) Write(p []byte) (int, error) {
 // before that.
 // MPA-5044-7.1-6, MPA-5044-7.1.2-10
 func TestRFC5044_7_1_2_ReadyBeforeTheReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		near, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		far := farEnd{t, s}
 		stream := &afterWrite{Stream: near}
@@ -159,7 +158,7 @@ func TestRFC5044_7_1_2_ResponderSendsSecond(t *testing.T) {
 // Data fields."
 // MPA-5044-7.1.2-18
 func TestRFC5044_7_1_2_InitiatorsULPDeclines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, true, plainInitiator)
 		done := enable(c, "")
 		far.hear(requestKey + "40 01 0000")
@@ -188,7 +187,7 @@ func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 		}
 	}
 	t.Run("two Responders", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			begin, timeouts := time.Now(), 0
 			for _, result := range []<-chan error{enable(extsock.NewConn(a, false, nil), ""), enable(extsock.NewConn(b, false, nil), "")} {
@@ -211,7 +210,7 @@ func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 		want      time.Duration
 	}{{"Request", false, requestKey, 5 * time.Second}, {"Reply", true, replyKey, 10 * time.Second}} {
 		t.Run("one octet of the "+tt.desc+" each 0.7 s", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c, far := against(t, tt.initiator, plainInitiator)
 				dripped := make(chan struct{})
 				go func() {

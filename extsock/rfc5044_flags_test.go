@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
@@ -57,7 +56,7 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 	for bits := range 1 << 5 {
 		initiator, ownM, ownC, peerM, peerC := bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0, bits&16 != 0
 		t.Run(fmt.Sprintf("Initiator %t, own M=%t C=%t, peer's M=%t C=%t", initiator, ownM, ownC, peerM, peerC), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				cfg := plainInitiator
 				if ownM {
 					cfg.Markers = true
@@ -103,7 +102,7 @@ func TestRFC5044_7_1_1_FromFlagsToFPDUs(t *testing.T) {
 // MPA-5044-7.1.1-31, MPA-5044-7.1.2-24
 func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
 	data := pattern(512, 1)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, false, plainInitiator)
 		defer far.close(c)
 		far.say(requestKey + "40 01 0200" + hex.EncodeToString(data))
@@ -115,7 +114,7 @@ func TestRFC5044_7_1_2_RoomForPrivateData(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, true, plainInitiator)
 		defer far.close(c)
 		done := enable(c, "")

@@ -201,7 +201,7 @@ func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 // "Each half connection of MPA terminates when DDP closes the corresponding TCP half connection."
 // MPA-5044-7.2-1
 func TestRFC5044_7_2_HalfConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{Messages: true}, nil)
 		p.segment(1, 0, true, 'a')
 		if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil {
@@ -256,7 +256,7 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c, far := against(t, false, extsock.Config{Messages: true, Markers: true})
 				far.say(requestKey + "40 01 0000")
 				if err := c.EnableDDP(t.Context(), nil); err != nil {
@@ -315,7 +315,7 @@ func TestRFC5044_8_ConnectionLost(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				s, near := simtoe.Pair(tt.wire, simtoe.Config{})
 				c, far := extsock.NewConn(near, false, &extsock.Config{Messages: true}), farEnd{t, s}
 				far.say(requestKey + "40 01 0000")

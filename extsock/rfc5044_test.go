@@ -149,7 +149,7 @@ func TestRFC5044_7_1_AnyEndIsTheInitiator(t *testing.T) {
 // MPA Request Frame and the MPA Reply Frame to check for incorrect "Initiator/Initiator" startups."
 // MPA-5044-7.1-9, MPA-5044-7.1.2-21
 func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		// Where one Request is there before the other end begins, that end does not begin:
 		// ErrUnread.
 		wire := simtoe.Config{Seed: 1, Delay: time.Second}
@@ -174,7 +174,7 @@ func TestRFC5044_7_1_TwoInitiators(t *testing.T) {
 // Frame is received and validated before entering Full MPA/DDP Operation."
 // MPA-5044-7.1-8, MPA-5044-7.1.2-3, MPA-5044-7.1.2-25
 func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c, far := against(t, false, extsock.Config{HandshakeTimeout: 100 * time.Hour})
 		requests := make(chan *extsock.Request, 1)
 		go func() {
@@ -217,7 +217,7 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 // "begins at octet sequence number SeqStart", right behind the startup frame.
 // MPA-5044-7.1-1, MPA-5044-7.1-2, MPA-5044-7.1-4, MPA-5044-4.3-12
 func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		cfg := plainInitiator
 		cfg.Markers = true
 		c, far := against(t, true, cfg)
@@ -284,7 +284,7 @@ func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				tt.cfg.NoCapabilities = true
 				c, far := against(t, true, tt.cfg)
 				done := enable(c, tt.private)
@@ -302,7 +302,7 @@ func TestRFC5044_7_1_2_InitiatorBeginsWithARequest(t *testing.T) {
 // and sending DDP ULPDUs as FPDUs."
 // MPA-5044-7.1.2-11, MPA-5044-7.1.2-12, MPA-5044-7.1.2-15, MPA-5044-7.1.2-25, MPA-5044-7.1-6
 func TestRFC5044_7_1_2_NothingBetweenRequestAndReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		cfg := plainInitiator
 		cfg.HandshakeTimeout = 100 * time.Hour
 		c, far := against(t, true, cfg)
@@ -366,7 +366,7 @@ func TestRFC5044_7_1_2_ImproperFrame(t *testing.T) {
 			frames["key "+string(bad)] = bad
 		}
 		for desc, frame := range frames {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				cfg := extsock.Config{}
 				if initiator {
 					cfg = plainInitiator
@@ -386,7 +386,7 @@ func TestRFC5044_7_1_2_ImproperFrame(t *testing.T) {
 				far.close(c)
 			})
 		}
-		synctest.Test(t, func(t *testing.T) { // less than PD_Length says
+		bubble(t, func(t *testing.T) { // less than PD_Length says
 			c, far := against(t, initiator, plainInitiator)
 			done := enable(c, "")
 			if initiator {

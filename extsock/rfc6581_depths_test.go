@@ -30,7 +30,7 @@ func TestRFC6581_9_1_DepthsOnTheWire(t *testing.T) {
 			{"0002 3fff", "3fff 0002", 2},
 		} {
 			t.Run(tt.theirs, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { testDepthsOnTheWire(t, initiator, tt.theirs, tt.answer, tt.ord) })
+				bubble(t, func(t *testing.T) { testDepthsOnTheWire(t, initiator, tt.theirs, tt.answer, tt.ord) })
 			})
 		}
 	}
@@ -103,7 +103,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 // MPA-6581-10-4
 func TestRFC6581_10_PlainRequest(t *testing.T) {
 	for octets, cfg := range map[string]extsock.Config{"40 01 0000": {Revision: 1}, "40 02 0000": {NoEnhanced: true}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			cfg.NoCapabilities, cfg.IRD, cfg.ORD, cfg.HandshakeTimeout = true, 3, 3, 2*time.Hour
 			c, far := against(t, true, cfg)
 			done := enable(c, "")

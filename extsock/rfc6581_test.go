@@ -88,7 +88,7 @@ func octets20(kind mpa.RTR) string {
 func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 	for kind, rtr := range rtrOnTheWire {
 		t.Run(kind.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				c, far := against(t, true, extsock.Config{PeerToPeer: true, RTR: kind, IRD: 1, ORD: 1, NoCapabilities: true, Messages: true, HandshakeTimeout: 2 * time.Hour})
 				done := enable(c, "")
 				synctest.Wait()
@@ -121,7 +121,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 func TestRFC6581_5_NoCompletions(t *testing.T) {
 	for kind := range rtrOnTheWire {
 		t.Run(kind.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				i, r := postRecvs(extsock.Config{PeerToPeer: true, RTR: kind}, 2, 64), postRecvs(extsock.Config{RTR: kind}, 2, 64)
 				ci, cr := simPair(t, simtoe.Config{}, i, r)
 				synctest.Wait()
@@ -149,7 +149,7 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 // MPA-6581-3-1, MPA-6581-9.1-5, MPA-6581-9.1-6, MPA-6581-9.1-9, MPA-6581-9.1-13
 func TestRFC6581_9_1_ORDOnTheWire(t *testing.T) {
 	for _, initiator := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) { testORDOnTheWire(t, initiator) })
+		bubble(t, func(t *testing.T) { testORDOnTheWire(t, initiator) })
 	}
 }
 
@@ -239,7 +239,7 @@ func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				cfg := extsock.Config{PeerToPeer: true, RTR: mpa.RTRWrite, IRD: 1, ORD: 1, NoCapabilities: true, Messages: true}
 				c, far := against(t, true, cfg)
 				done := enable(c, "")
@@ -279,7 +279,7 @@ func TestRFC6581_8_TerminateInsteadOfRTR(t *testing.T) {
 // MPA-6581-10-2, MPA-6581-10-9, MPA-6581-10-10
 func TestRFC6581_10_UnenhancedResponder(t *testing.T) {
 	for desc, cfg := range map[string]extsock.Config{"revision 1": {Revision: 1}, "not enhanced": {NoEnhanced: true}} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			c, far := against(t, false, cfg)
 			done := enable(c, "")
 			far.say(requestKey + "50 02 0004 00010001")
@@ -319,7 +319,7 @@ func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 			if etype == 0 && (code == 8 || code == 0xff) || etype == 1 && 1 <= code && code <= 6 {
 				continue
 			}
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
 				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
 				p.send(append(h.AppendTo(nil), 0x20|etype, code, 0, 0)...)

@@ -101,7 +101,7 @@ func TestOneSidedWhileNobodyWaits(t *testing.T) {
 // TestInterruptedWaiter: a waiter that receives for itself obeys a deadline that is set meanwhile,
 // and Close, and the connection is as good as before.
 func TestInterruptedWaiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		served := make(chan error, 1)
 		go func() { served <- echo(cr) }()
@@ -175,7 +175,7 @@ func TestReadUnderADeadlineReceives(t *testing.T) {
 // TestWaiterSeesTheEnd: the peer closes, or vanishes, while a waiter receives for itself.
 func TestWaiterSeesTheEnd(t *testing.T) {
 	for _, how := range []string{"close", "reset"} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			ci, cr := switched(t, a, b, side{}, side{})
 			go echo(cr)

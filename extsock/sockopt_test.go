@@ -143,7 +143,7 @@ func TestOptionsThatAreNone(t *testing.T) {
 
 // TestOptionsDuringTheSwitch are refused, and the receive queue's size as soon as there is one.
 func TestOptionsDuringTheSwitch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, false, nil)
 		register(t, c, make([]byte, 8), ddp.RemoteRead)
@@ -238,7 +238,7 @@ func TestSwitchWithUnreadOctets(t *testing.T) {
 // TestPeerDoesNotSwitch: the context and HandshakeTimeout end the wait, whichever comes first.
 func TestPeerDoesNotSwitch(t *testing.T) {
 	for _, initiator := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			for _, tt := range []struct{ timeout, ctx, want time.Duration }{
 				{time.Second, time.Minute, time.Second},
 				{time.Minute, time.Second, time.Second},

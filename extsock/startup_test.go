@@ -75,7 +75,7 @@ func TestDepthsAreNegotiated(t *testing.T) {
 // TestResponderIsFenced: what the Responder posts stays back until the Initiator's first FPDU
 // (RFC 5044 §7.1.2).
 func TestResponderIsFenced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{NoCapabilities: true}}, side{})
 		if err := cr.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestStartupFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 				c := extsock.NewConn(a, tt.initiator, nil)
 				done := make(chan struct{})
@@ -215,7 +215,7 @@ func TestStartupFails(t *testing.T) {
 
 // TestSwitchIsBounded: the context ends the switch.
 func TestSwitchIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		defer b.Close()
 		c := extsock.NewConn(a, false, nil)
@@ -233,7 +233,7 @@ func TestSwitchIsBounded(t *testing.T) {
 
 // TestSwitchWhileReading is refused: the Read could take octets of the startup.
 func TestSwitchWhileReading(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		c := extsock.NewConn(a, true, nil)
 		go c.Read(make([]byte, 1))

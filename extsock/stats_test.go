@@ -19,7 +19,7 @@ import (
 // TestStats does one of each and looks for it at both ends.
 func TestStats(t *testing.T) {
 	alone(t)
-	synctest.Test(t, testStats)
+	bubble(t, testStats)
 }
 
 func testStats(t *testing.T) {
@@ -139,7 +139,7 @@ func ExampleStats_All() {
 // TestStatsOfEarlyRuns: octets that a stream shows early, and then again in order, have been
 // received once.
 func TestStatsOfEarlyRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		wire := simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: 0.5}
 		s := side{cfg: extsock.Config{Markers: true}}
 		ci, cr := simPair(t, wire, s, s)
@@ -183,7 +183,7 @@ func (s *shownStream) ReadSegment(l toe.Lender, patience time.Duration) (n int, 
 func TestBufferedOctets(t *testing.T) {
 	for _, places := range []bool{true, false} {
 		t.Run(fmt.Sprintf("early placement %t", places), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testBufferedOctets(t, places) })
+			bubble(t, func(t *testing.T) { testBufferedOctets(t, places) })
 		})
 	}
 }

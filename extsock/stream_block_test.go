@@ -45,7 +45,7 @@ func TestStreamWithoutReaders(t *testing.T) {
 					continue // it takes too many
 				}
 				t.Run(fmt.Sprintf("%d of %d, Writes of %d, window %d", s.depth, s.size, length, window), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
+					bubble(t, func(t *testing.T) {
 						wire := simtoe.Config{Window: window}
 						ci, cr := simPair(t, wire, ofDepth(s.depth, s.size), ofDepth(s.depth, s.size))
 						bound := s.depth*s.size + min(s.size, 65536)
@@ -88,7 +88,7 @@ func TestStreamTimedOutWriteIsTheCallers(t *testing.T) {
 	for _, window := range []int{1000, 100_000, 1 << 20} {
 		for _, length := range []int{100, 10_000, 200_000, 4 << 20} {
 			t.Run(fmt.Sprintf("window %d, %d octets", window, length), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					a, b := simtoe.Pair(simtoe.Config{Window: window}, simtoe.Config{})
 					g := &gate{Stream: b}
 					ci, cr := switched(t, a, g, side{}, side{})

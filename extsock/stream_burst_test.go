@@ -82,7 +82,7 @@ func TestBurstMemory(t *testing.T) {
 	for _, limit := range []int64{0, 64 << 20} {
 		for _, how := range []string{"Close", "Abort"} {
 			t.Run(fmt.Sprintf("limit %d, %s", limit, how), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					limitMemory(t, limit)
 					s := side{cfg: extsock.Config{Crossover: -1, CloseTimeout: time.Second}}
 					const passes = 100_000 // bytes that TCP delivers before it is full

@@ -45,7 +45,7 @@ func TestStreamHalfClose(t *testing.T) {
 	for _, first := range []string{"Initiator", "Responder", "both"} {
 		for _, before := range []int{0, 1, 3000, 300_000} {
 			t.Run(fmt.Sprintf("%s first, %d octets before", first, before), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{Delay: time.Millisecond}, side{}, side{})
 					x, y := ci, cr
 					if first == "Responder" {
@@ -106,7 +106,7 @@ func TestStreamCloseWriteWithoutCredits(t *testing.T) {
 	for _, s := range []struct{ depth, size int }{{6, 512}, {7, 512}, {32, 512}, {6, 65536}} {
 		for _, length := range []int{64, 500, 20_000} {
 			for _, both := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{}, ofDepth(s.depth, s.size), ofDepth(s.depth, s.size))
 					n, m := fillUp(t, ci, 0, length, 1<<20), 0
 					if both {
@@ -137,7 +137,7 @@ func TestStreamCloseWriteWithoutCredits(t *testing.T) {
 func TestStreamCloseWriteDuringWrite(t *testing.T) {
 	for _, length := range []int{100, 5000, 4 << 20} {
 		for _, window := range []int{0, 2000} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr := simPair(t, simtoe.Config{Window: window}, side{}, ofDepth(6, 1000))
 				type result struct {
 					n   int
@@ -183,7 +183,7 @@ func TestStreamCloseWriteDuringWrite(t *testing.T) {
 func TestStreamCloseKeepsTheTail(t *testing.T) {
 	for _, wire := range []simtoe.Config{{}, {Window: 500, Delay: time.Millisecond}, {Delay: time.Second}, {Split: true, MaxSegment: 9, Early: 0.5}} {
 		for _, writes := range []int{0, 1, 3, 5, 100, 1500} {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr := simPair(t, wire, side{}, side{})
 				go func() {
 					for i := range writes {
@@ -219,7 +219,7 @@ func TestStreamCloseKeepsTheTail(t *testing.T) {
 // TestStreamBothClose at once, with octets under way both ways that nobody has read.
 func TestStreamBothClose(t *testing.T) {
 	for _, unread := range []int{0, 100, 50_000} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ci, cr := simPair(t, simtoe.Config{Delay: 100 * time.Millisecond}, side{}, side{})
 			for _, c := range []*extsock.Conn{ci, cr} {
 				if err := writeTape(c, 0, unread, newLengths(1, 1000)); err != nil {
@@ -247,7 +247,7 @@ func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 	for _, length := range []int{64, 3000, 100_000} {
 		for _, delay := range []time.Duration{0, 10 * time.Millisecond} {
 			for _, reads := range []bool{false, true} {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					ci, cr := simPair(t, simtoe.Config{Window: 20_000, Delay: delay}, side{}, side{})
 					written := make(chan error, 1)
 					go func() {
@@ -303,7 +303,7 @@ func TestStreamCloseWhileThePeerWrites(t *testing.T) {
 func TestStreamCloseUnblocks(t *testing.T) {
 	for _, length := range []int{100, 60_000, 1 << 20} {
 		for _, stuck := range []bool{false, true} { // TCP, too
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr, g := gatedPair(t, extsock.Config{CloseTimeout: time.Second})
 				r := register(t, cr, make([]byte, 1<<16), ddp.RemoteRead)
 				if stuck {
@@ -351,7 +351,7 @@ func TestStreamCloseUnblocks(t *testing.T) {
 // no time-out, and what was counted and not cut short arrives.
 func TestStreamClosesWhileBlocked(t *testing.T) {
 	for i := range 100 {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Seed: uint64(i), Window: 20_000, Delay: time.Millisecond}
 			ci, cr := simPair(t, wire, side{}, ofDepth(6+i%3, 4096))
 			lengths := newLengths(uint64(i), 50_000)
@@ -407,7 +407,7 @@ func TestStreamClosesWhileBlocked(t *testing.T) {
 func TestStreamPeerVanishes(t *testing.T) {
 	for _, how := range []simtoe.CutHow{simtoe.FIN, simtoe.RST, simtoe.Silence} {
 		for after := int64(60); after < 700; after += 3 {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{CutAfter: after, CutHow: how}, simtoe.Config{})
 				ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
 				defer settle()
@@ -443,7 +443,7 @@ func TestStreamPeerVanishes(t *testing.T) {
 // ends.
 func TestStreamCloseTimeout(t *testing.T) {
 	for _, length := range []int{1000, 100_000} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			a, b := simtoe.Pair(simtoe.Config{Window: 4096, CutAfter: 5000, CutHow: simtoe.Silence}, simtoe.Config{})
 			ci, cr := switched(t, a, b, side{cfg: extsock.Config{CloseTimeout: 3 * time.Second}}, side{})
 			written := make(chan error, 1)
@@ -475,7 +475,7 @@ func TestStreamCloseTimeout(t *testing.T) {
 // the peer sends.
 func TestStreamCloseWithVerbsQueued(t *testing.T) {
 	for _, s := range []side{{}, inMessages} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Window: 100_000, Delay: 10 * time.Millisecond}
 			ci, cr := simPair(t, wire, s, s)
 			const writes, length = 8, 1 << 20

@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock"
@@ -77,7 +76,7 @@ func TestStreamDeadlines(t *testing.T) {
 		rounds = 30
 	}
 	for seed := range rounds {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			wire := simtoe.Config{Seed: seed, Window: []int{500, 5000, 100_000}[seed%3], Delay: time.Duration(seed%4) * time.Millisecond}
 			if seed%5 == 0 {
 				wire.Split, wire.Early = true, 0.3

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // tapeLen is the period of the tape in octets: odd and no multiple of any buffer.
@@ -77,14 +77,20 @@ func readTape(c *extsock.Conn, pos, total int, s *lengths) (got int, err error) 
 	return got, nil
 }
 
-// bounded closes the connections if the test takes too long, so that nothing in it waits for ever.
-// (A deadline would change who receives.)
+// bounded has prototest.Watch close the connections if no byte moves on them and none is read, so that
+// nothing in the test waits for ever. (A deadline would change who receives.) The caller is outside
+// any bubble.
 func bounded(t testing.TB, conns ...*extsock.Conn) {
-	watch := time.AfterFunc(time.Minute, func() {
+	t.Helper()
+	prototest.Watch(t, func() (n uint64) {
+		for _, c := range conns {
+			s := c.Stats()
+			n += s.Sent.Octets + s.Received.Octets + s.CopiedOctets + s.DirectOctets
+		}
+		return n
+	}, func() {
 		for _, c := range conns {
 			c.Close()
 		}
-		t.Error("stuck for a minute")
 	})
-	t.Cleanup(func() { watch.Stop() })
 }

@@ -155,7 +155,7 @@ func TestStreamOverAnyWire(t *testing.T) {
 	}
 	for _, wire := range wires {
 		t.Run(fmt.Sprintf("%+v", wire), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ci, cr := simPair(t, wire, side{}, ofDepth(6, 512))
 				talk(t, ci, cr)
 				settle()
@@ -247,7 +247,7 @@ func combine(t *testing.T, ci, cr *extsock.Conn, writes, length int) {
 // TestStreamShortWriteAtOnce: no timer holds a short Write back, the first or any other.
 func TestStreamShortWriteAtOnce(t *testing.T) {
 	for _, pause := range []time.Duration{0, time.Nanosecond, 10 * time.Microsecond, time.Millisecond, time.Second} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 			for i := range 50 {
 				begin := time.Now()

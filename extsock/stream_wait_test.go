@@ -17,7 +17,7 @@ import (
 // TestStreamWriteBehindReads: the send queue is full of Reads when a long Write begins. It goes on
 // when they are answered.
 func TestStreamWriteBehindReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr := simPair(t, simtoe.Config{Delay: time.Second}, side{}, side{cfg: extsock.Config{SendDepth: 4}})
 		r := register(t, ci, make([]byte, 64), ddp.RemoteRead)
 		post(t, cr, 4, rdmap.WorkRequest{Op: rdmap.WorkRead, Data: make([]byte, 64), Remote: r.Handle()})
@@ -39,7 +39,7 @@ func TestStreamWriteBehindReads(t *testing.T) {
 // are answered.
 func TestStreamEndBehindReads(t *testing.T) {
 	for writes := range 14 {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			// The answers take long, and what frees credits comes between them.
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{Delay: time.Second, Window: 10_000})
 			ci, cr := switched(t, a, b, side{}, side{cfg: extsock.Config{RecvDepth: 6, RecvSize: 512}})
@@ -92,7 +92,7 @@ func echoFirst(c *extsock.Conn, count int) error {
 // TestStreamWriteInAVacantRole: a reader that has received for itself leaves the role vacant, and
 // its program begins a long Write. The credits it needs are received at once.
 func TestStreamWriteInAVacantRole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const total = 10 << 20
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
 		served := make(chan error, 1)
@@ -124,7 +124,7 @@ func TestStreamWriteInAVacantRole(t *testing.T) {
 
 // TestStreamCloseLetsAWaiterGo: Close has to wait for TCP. A Read that receives for itself has not.
 func TestStreamCloseLetsAWaiterGo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ci, cr, g := gatedPair(t, extsock.Config{})
 		go echoFirst(cr, 50)
 		if err := pingPong(ci, 50); err != nil {

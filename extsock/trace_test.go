@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/rdmap"
@@ -84,7 +83,7 @@ func TestTraceOfALife(t *testing.T) {
 		{"application", extsock.Config{RecvCQ: rdmap.NewCompletionQueue(32)}, side{}, "INFO rddp: application receives role=initiator"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				r := newEventLog()
 				tt.cfg.Trace = slog.New(r)
 				ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.cfg}, tt.peer)
@@ -108,7 +107,7 @@ func TestTraceOfALife(t *testing.T) {
 
 // TestTraceOfATerminate: an RDMA Write to memory that is not there ends the connection.
 func TestTraceOfATerminate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		cfg, peers := extsock.Config{}, extsock.Config{}
 		r, p := newEventLog(), newEventLog()
 		cfg.Trace, peers.Trace = slog.New(r), slog.New(p)
@@ -133,7 +132,7 @@ func TestTraceOfATerminate(t *testing.T) {
 // TestTraceOfStartups that fail, one because the peer does not speak MPA, one because its program
 // does not want to.
 func TestTraceOfStartups(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r := newEventLog()
 		cfg := &extsock.Config{Trace: slog.New(r)}
 		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -170,7 +169,7 @@ func TestTraceOfStartups(t *testing.T) {
 
 // TestTracePeersClose: the peer's orderly close is no failure.
 func TestTracePeersClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r := newEventLog()
 		ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{Trace: slog.New(r)}})
 		ci.Close()

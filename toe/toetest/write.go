@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -25,15 +27,20 @@ var past = time.Unix(1, 0)
 // seed determines the bytes and the shapes. If Transfer fails, the deadlines of a and b have
 // passed.
 func Transfer(a, b toe.Stream, size int, seed uint64) error {
+	return transfer(a, b, size, seed, new(atomic.Uint64))
+}
+
+// transfer is Transfer. It adds to moved the bytes that are written and those that are read.
+func transfer(a, b toe.Stream, size int, seed uint64, moved *atomic.Uint64) error {
 	data := randomBytes(size, byte(seed))
 	sent := inBackground(func() error {
-		err := send(a, data, seed)
+		err := send(a, data, seed, moved)
 		if err != nil {
 			b.SetReadDeadline(past)
 		}
 		return err
 	})
-	received := receive(b, data)
+	received := receive(b, data, moved)
 	if received != nil {
 		a.SetWriteDeadline(past)
 	}
@@ -53,7 +60,7 @@ func Transfer(a, b toe.Stream, size int, seed uint64) error {
 }
 
 // send writes data in batches of small, large and empty slices, and sometimes with Write.
-func send(s toe.Stream, data []byte, seed uint64) error {
+func send(s toe.Stream, data []byte, seed uint64, moved *atomic.Uint64) error {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var bufs [][]byte
 	for len(data) > 0 {
@@ -68,6 +75,7 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 			if n, err := s.Write(data[:len(data)-len(rest)]); err != nil {
 				return fmt.Errorf("write of %d bytes: %w", n, err)
 			}
+			moved.Add(uint64(len(data) - len(rest)))
 			data = rest
 			continue
 		}
@@ -76,6 +84,7 @@ func send(s toe.Stream, data []byte, seed uint64) error {
 			return fmt.Errorf("write without waiting: %w", err)
 		}
 		data = data[n:]
+		moved.Add(uint64(n))
 		if n < total(bufs) {
 			if err := s.WaitWritable(); err != nil {
 				return fmt.Errorf("waiting for room: %w", err)
@@ -101,7 +110,7 @@ func randomBytes(n int, seed byte) []byte {
 }
 
 // receive reads as many bytes as want has and compares them with want.
-func receive(s toe.Stream, want []byte) error {
+func receive(s toe.Stream, want []byte, moved *atomic.Uint64) error {
 	p := make([]byte, 64<<10)
 	for in := 0; in < len(want); {
 		n, off, err := ReadSegment(s, p)
@@ -117,20 +126,35 @@ func receive(s toe.Stream, want []byte) error {
 		}
 		if off == uint64(in) {
 			in += n
+			moved.Add(uint64(n))
 		}
 	}
 	return nil
 }
 
+// watched returns a counter of bytes that move between a and b. If the counter stands still, the test
+// fails, and a and b are aborted.
+func watched(t *testing.T, a, b toe.Stream) (moved *atomic.Uint64) {
+	t.Helper()
+	moved = new(atomic.Uint64)
+	prototest.Watch(t, moved.Load, func() {
+		for _, s := range []toe.Stream{a, b} {
+			go s.Abort() // the lock that it needs may be what the test waits for
+		}
+	})
+	return moved
+}
+
 func testTransfer(t *testing.T, a, b toe.Stream) {
-	if err := Transfer(a, b, transferSize, 1); err != nil {
+	if err := transfer(a, b, transferSize, 1, watched(t, a, b)); err != nil {
 		t.Error(err)
 	}
 }
 
 func testTransferBothWays(t *testing.T, a, b toe.Stream) {
-	back := inBackground(func() error { return Transfer(b, a, transferSize/4, 2) })
-	if err := Transfer(a, b, transferSize/4, 3); err != nil {
+	moved := watched(t, a, b)
+	back := inBackground(func() error { return transfer(b, a, transferSize/4, 2, moved) })
+	if err := transfer(a, b, transferSize/4, 3, moved); err != nil {
 		t.Error(err)
 	}
 	if err := back(); err != nil {
@@ -271,7 +295,7 @@ func testTryWriteBatchThenWrite(t *testing.T, a, b toe.Stream) {
 		_, err = a.Write(data[n:])
 		return err
 	})
-	if err := receive(b, data); err != nil {
+	if err := receive(b, data, new(atomic.Uint64)); err != nil {
 		t.Error(err)
 	}
 	wantErr(t, "write", write(), nil)
@@ -365,7 +389,7 @@ func testWaitWritablePeerCloses(t *testing.T, a, b toe.Stream) {
 // cannot leave, Flush must not return before its timeout.
 func testFlush(t *testing.T, a, b toe.Stream) {
 	data := randomBytes(100_000, 6)
-	received := inBackground(func() error { return receive(b, data) })
+	received := inBackground(func() error { return receive(b, data, new(atomic.Uint64)) })
 	wantErr(t, "WriteBatch", WriteBatch(a, [][]byte{data}), nil)
 	wantErr(t, "Close", a.Close(), nil)
 	wantErr(t, "Flush", a.Flush(patience), nil)
