@@ -1,0 +1,61 @@
+// Package ring has the queue that all layers use for what leaves in the order in which it came.
+package ring
+
+// A Ring is a queue in a slice, whose places are used again and again. Each entry has a position.
+// The first entry that is pushed has position 0, and every other one has the position after that
+// of the entry pushed before it. So the entries are at the positions from Head up to, but not
+// including, Tail, which only grow.
+//
+// The zero Ring is empty. A Ring grows to the length that it needs, and does not shrink. It has no
+// limit: callers that have one compare it with Len.
+type Ring[T any] struct {
+	places     []T // as many as were ever needed at a time, rounded up to a power of two
+	head, tail uint64
+}
+
+// minPlaces is the number of places of a Ring that has held an entry. It is a power of two.
+const minPlaces = 4
+
+// Len returns the number of entries.
+func (r *Ring[T]) Len() int { return int(r.tail - r.head) }
+
+// Head returns the position of the oldest entry. In an empty Ring it is Tail.
+func (r *Ring[T]) Head() uint64 { return r.head }
+
+// Tail returns the position that the next entry will have.
+func (r *Ring[T]) Tail() uint64 { return r.tail }
+
+// At returns the entry at pos, which must be at least Head and less than Tail. The result is valid
+// until the next Push.
+func (r *Ring[T]) At(pos uint64) *T { return &r.places[pos&uint64(len(r.places)-1)] }
+
+// Push adds v as the newest entry.
+func (r *Ring[T]) Push(v T) {
+	if r.Len() == len(r.places) {
+		r.grow()
+	}
+	*r.At(r.tail) = v
+	r.tail++
+}
+
+// Pop removes the oldest entry and returns it. The Ring must not be empty. It keeps nothing of the
+// entry, so what the entry refers to can be freed.
+func (r *Ring[T]) Pop() T {
+	if r.head == r.tail {
+		panic("BUG: Pop of an empty ring")
+	}
+	place := r.At(r.head)
+	v := *place
+	*place = *new(T)
+	r.head++
+	return v
+}
+
+// grow doubles the number of places.
+func (r *Ring[T]) grow() {
+	longer := Ring[T]{places: make([]T, max(2*len(r.places), minPlaces)), head: r.head, tail: r.tail}
+	for pos := r.head; pos < r.tail; pos++ {
+		*longer.At(pos) = *r.At(pos)
+	}
+	*r = longer
+}
