@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks",
+		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
 	"extsock/internal/observe":    {"internal/dissect", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},

@@ -543,7 +543,7 @@ func TestStartupIsTheProgramsOwn(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				cfg := extsock.Config{Startup: s, JudgeRequests: true}
 				if desc == "RecvCQ" {
-					cfg = extsock.Config{Startup: s, RecvCQ: rdmap.NewCompletionQueue(10)}
+					cfg = extsock.Config{Startup: s, RecvCQ: extsock.NewCompletionQueue(10)}
 				}
 				l, n := simListener(t, cfg)
 				dialled := make(chan error)

@@ -61,7 +61,7 @@ func TestClose(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				const receives = 8
-				cq := rdmap.NewCompletionQueue(100)
+				cq := extsock.NewCompletionQueue(100)
 				i, r := postRecvs(extsock.Config{SendCQ: cq}, receives, 1<<16), postRecvs(extsock.Config{}, receives, 1<<16)
 				ci, cr := simPair(t, tt.wire, i, r)
 				posted := tt.then(t, ci, cr)

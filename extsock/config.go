@@ -149,7 +149,7 @@ type Config struct {
 	// Connections may share them. Nil means that each connection has its own. If RecvCQ is set, the
 	// program owns the receive queue: it posts all receive buffers, and Read returns
 	// ErrMode.
-	SendCQ, RecvCQ *rdmap.CompletionQueue
+	SendCQ, RecvCQ *CompletionQueue
 	// SRQ is the shared receive queue from which connections take their receive buffers. Nil means
 	// that each connection has a receive queue of its own. If SRQ is set, the program owns the
 	// receive queue. It posts buffers to SRQ instead of calling PostRecv, and takes their

@@ -322,7 +322,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 	}
 	v.qp.Start(params)
 	cfg := driver.Config{
-		Stream: c.stream, QP: v.qp, Agreement: a, Fenced: !c.initiator, ExpectsRTR: params.ExpectRTRSend,
+		Stream: c.stream, QP: v.qp, SendBells: &v.sendCQ.bells, RecvBells: &v.recvCQ.bells, Agreement: a, Fenced: !c.initiator, ExpectsRTR: params.ExpectRTRSend,
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,

@@ -21,8 +21,8 @@
 //
 //	package  what a program needs it for
 //	rdmap    WorkRequest and its operations (WorkSend, WorkRead …), RecvRequest,
-//	         SharedReceiveQueue, CompletionQueue, Completion with its Status, Handle,
-//	         TerminateError, errors of Post
+//	         SharedReceiveQueue, Completion with its Status, Handle, TerminateError,
+//	         errors of Post
 //	ddp      access rights (RemoteRead, RemoteWrite, RemoteAtomic), Domain, errors of Register
 //	mpa      RejectError, Error, the kinds of RTR indication
 //	toe      Backend, for TCP other than the operating system's

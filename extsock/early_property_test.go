@@ -125,7 +125,7 @@ const (
 // set its timer again, because it counts no segment as outstanding. It goes on when it gets
 // something to send. So next has both ends send an empty RDMA Write if there is no Completion for a
 // long time.
-func (l *operationLog) next(t *testing.T, cq *rdmap.CompletionQueue, ends ...*extsock.Conn) rdmap.Completion {
+func (l *operationLog) next(t *testing.T, cq *extsock.CompletionQueue, ends ...*extsock.Conn) rdmap.Completion {
 	t.Helper()
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -33,7 +33,7 @@ func pipe(clientConfig, serverConfig *extsock.Config) (client, server *extsock.C
 func Example_sharedReceiveQueue() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	srq, cq := rdmap.NewSharedReceiveQueue(4), rdmap.NewCompletionQueue(4)
+	srq, cq := rdmap.NewSharedReceiveQueue(4), extsock.NewCompletionQueue(4)
 	bufs := make([][]byte, 4)
 	for id := range bufs {
 		bufs[id] = make([]byte, 64)

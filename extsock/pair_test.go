@@ -178,7 +178,7 @@ func repost(t testing.TB, c *extsock.Conn, id uint64) {
 }
 
 // complete takes the next completion and fails the test unless it is a success.
-func complete(t testing.TB, cq *rdmap.CompletionQueue) rdmap.Completion {
+func complete(t testing.TB, cq *extsock.CompletionQueue) rdmap.Completion {
 	t.Helper()
 	d, err := cq.Wait(timeLimit(t))
 	if err != nil {

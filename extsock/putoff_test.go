@@ -28,7 +28,13 @@ type burst struct {
 
 func newBurst(t *testing.T) *burst {
 	t.Helper()
-	ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
+	return newBurstOf(t, inMessages)
+}
+
+// newBurstOf is newBurst with i as the end that posts.
+func newBurstOf(t *testing.T, i side) *burst {
+	t.Helper()
+	ci, cr := simPair(t, simtoe.Config{}, i, inMessages)
 	r := register(t, cr, make([]byte, 64), ddp.RemoteWrite|ddp.RemoteRead)
 	synctest.Wait()
 	return &burst{ci, cr, r.Handle(), cr.Stats().Received.Writes}
@@ -78,6 +84,16 @@ func TestPostPutsOffABurst(t *testing.T) {
 				if _, err := c.SendCQ().Wait(t.Context()); err != nil {
 					return err
 				}
+			}
+			return nil
+		}},
+		{"WaitBatch", func(c *extsock.Conn) error {
+			for taken := 0; taken < posted; {
+				n, err := c.SendCQ().WaitBatch(t.Context(), done[:3])
+				if err != nil {
+					return err
+				}
+				taken += n
 			}
 			return nil
 		}},
@@ -141,6 +157,62 @@ func TestPostPutsOffABurst(t *testing.T) {
 	})
 }
 
+// TestQueueThatIsNotEmpty checks that a program that finds Completions sends nothing that Post has
+// put off: it may be about to post more. A program that calls Ready or WaitSolicited is about to
+// wait, whatever the queue holds.
+func TestQueueThatIsNotEmpty(t *testing.T) {
+	var one [1]rdmap.Completion
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		desc string
+		call func(q *extsock.CompletionQueue)
+		want int
+	}{
+		{"Poll", func(q *extsock.CompletionQueue) { q.Poll(one[:]) }, firstOfBurst},
+		{"Wait", func(q *extsock.CompletionQueue) { q.Wait(canceled) }, firstOfBurst},
+		{"WaitBatch", func(q *extsock.CompletionQueue) { q.WaitBatch(canceled, one[:]) }, firstOfBurst},
+		{"Len", func(q *extsock.CompletionQueue) { q.Len() }, firstOfBurst},
+		{"Ready", func(q *extsock.CompletionQueue) { q.Ready() }, 10},
+		{"WaitSolicited", func(q *extsock.CompletionQueue) { q.WaitSolicited(canceled) }, 10},
+	} {
+		t.Run(tt.desc, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBurst(t)
+				b.post(t, 10)
+				tt.call(b.c.SendCQ())
+				b.want(t, "after", tt.want)
+			})
+		})
+	}
+}
+
+// TestSharedQueueSendsForAll checks that a consumer of a queue that several connections share sends
+// what all of them have put off, and nothing of another connection.
+func TestSharedQueueSendsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cq := extsock.NewCompletionQueue(200)
+		shares := inMessages
+		shares.cfg.SendCQ = cq
+		var bursts [3]*burst
+		for i, s := range []side{shares, shares, inMessages} {
+			bursts[i] = newBurstOf(t, s)
+			bursts[i].post(t, 10)
+			bursts[i].want(t, "before", firstOfBurst)
+		}
+		var done [2 * 10]rdmap.Completion
+		if n := cq.Poll(done[:]); n != 2*firstOfBurst {
+			t.Fatalf("%d Completions of the Writes at once, want %d", n, 2*firstOfBurst)
+		}
+		if n := cq.Poll(done[:]); n != 2*(10-firstOfBurst) { // simtoe takes all at once
+			t.Errorf("%d Completions of the others, want %d", n, 2*(10-firstOfBurst))
+		}
+		bursts[0].want(t, "the first", 10)
+		bursts[1].want(t, "the second", 10)
+		bursts[2].want(t, "with a queue of its own", firstOfBurst)
+	})
+}
+
 // A program that posts one Work Request at a time never waits. After a long burst the first of the
 // next waits, and if that stays alone the one after it does not.
 func TestPostDoesNotPutOffOne(t *testing.T) {
@@ -191,7 +263,7 @@ func TestPostPutsOffNoMoreThanTheQueueHolds(t *testing.T) {
 // each Work Request completes, although some of the goroutines pause and none waits for its own.
 func TestPutOffOfManyPosters(t *testing.T) {
 	const conns, posters, each = 4, 3, 500
-	cq := rdmap.NewCompletionQueue(conns * posters * each)
+	cq := extsock.NewCompletionQueue(conns * posters * each)
 	var all sync.WaitGroup
 	for range conns {
 		i := inMessages

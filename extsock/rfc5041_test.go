@@ -96,7 +96,7 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 // shares all with it that can be shared, goes on.
 // DDP-5041-1.2-5
 func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
-	cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: rdmap.NewCompletionQueue(8)}
+	cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: extsock.NewCompletionQueue(8)}
 	posts := func(id uint64) func(*extsock.Conn) {
 		return func(c *extsock.Conn) {
 			for k := range uint64(2) {

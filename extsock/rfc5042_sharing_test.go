@@ -12,7 +12,6 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -64,7 +63,7 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 			if !bytes.Equal(memory, make([]byte, 8)) {
 				t.Errorf("memory %x", memory)
 			}
-			queues := map[*rdmap.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
+			queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
 			if len(queues) != 4 || owner.QPNum() == other.QPNum() {
 				t.Errorf("two connections have %d completion queues, want 4", len(queues))
 			}

@@ -128,7 +128,7 @@ func TestRFC6581_5_NoCompletions(t *testing.T) {
 				if n := cr.Stats().Received.FPDUs; n != 1 {
 					t.Errorf("%d FPDUs came, want the indication", n)
 				}
-				for desc, cq := range map[string]*rdmap.CompletionQueue{
+				for desc, cq := range map[string]*extsock.CompletionQueue{
 					"Initiator, send": ci.SendCQ(), "Initiator, receive": ci.RecvCQ(), "Responder, send": cr.SendCQ(), "Responder, receive": cr.RecvCQ(),
 				} {
 					if n := cq.Len(); n != 0 {

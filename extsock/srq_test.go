@@ -19,13 +19,13 @@ import (
 // A sharedPool is a shared receive queue with its buffers, and what takes from it.
 type sharedPool struct {
 	srq  *rdmap.SharedReceiveQueue
-	cq   *rdmap.CompletionQueue
+	cq   *extsock.CompletionQueue
 	bufs [][]byte
 }
 
 func newSharedPool(t testing.TB, n, size int) *sharedPool {
 	t.Helper()
-	p := &sharedPool{srq: rdmap.NewSharedReceiveQueue(n), cq: rdmap.NewCompletionQueue(n)}
+	p := &sharedPool{srq: rdmap.NewSharedReceiveQueue(n), cq: extsock.NewCompletionQueue(n)}
 	for id := range n {
 		p.bufs = append(p.bufs, make([]byte, size))
 		p.post(t, uint64(id))

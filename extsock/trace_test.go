@@ -80,7 +80,7 @@ func TestTraceOfALife(t *testing.T) {
 		{"byte stream", extsock.Config{}, side{}, "INFO rddp: byte stream role=initiator send_credits=32 send_size=64746 recv_credits=32 recv_size=65536"},
 		{"messages", extsock.Config{Messages: true}, side{cfg: extsock.Config{RecvSize: 1000, RecvDepth: 9}},
 			"INFO rddp: messages role=initiator send_credits=9 send_size=1000 recv_credits=32 recv_size=65536"},
-		{"application", extsock.Config{RecvCQ: rdmap.NewCompletionQueue(32)}, side{}, "INFO rddp: application receives role=initiator"},
+		{"application", extsock.Config{RecvCQ: extsock.NewCompletionQueue(32)}, side{}, "INFO rddp: application receives role=initiator"},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

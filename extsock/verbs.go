@@ -49,8 +49,8 @@ type verbs struct {
 	driver *driver.Driver // not nil from the end of startup
 	domain *ddp.Domain
 	stream uint64 // number of the queue pair, and of its stream in domain
-	sendCQ *rdmap.CompletionQueue
-	recvCQ *rdmap.CompletionQueue
+	sendCQ *CompletionQueue
+	recvCQ *CompletionQueue
 
 	regionsMu locks.Mutex[locks.Regions]
 	// the registered memory; nil once closed
@@ -73,15 +73,14 @@ func (c *Conn) endpoint() *verbs {
 		}
 		v.sendCQ, v.recvCQ = cfg.SendCQ, cfg.RecvCQ
 		if v.sendCQ == nil {
-			v.sendCQ = rdmap.NewCompletionQueue(cfg.sendDepth())
+			v.sendCQ = NewCompletionQueue(cfg.sendDepth())
 		}
 		if v.recvCQ == nil {
-			v.recvCQ = rdmap.NewCompletionQueue(cfg.recvCQDepth())
+			v.recvCQ = NewCompletionQueue(cfg.recvCQDepth())
 		}
 		v.qp = rdmap.NewQP(rdmap.Config{
 			SendDepth: cfg.sendDepth(), RecvDepth: cfg.recvDepth(), IRD: depth(cfg.IRD), ORD: depth(cfg.ORD),
-			SendCQ: v.sendCQ, RecvCQ: v.recvCQ, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
-			Transmit: v.flush,
+			SendCQ: v.sendCQ.done, RecvCQ: v.recvCQ.done, SRQ: cfg.SRQ, Domain: v.domain, QPNum: v.stream, Extensions: cfg.Extensions,
 		})
 		v.regions = make(map[*ddp.Region]struct{}) // +checklocksignore: made is not set, so nobody else looks
 		v.made.Store(true)
@@ -91,9 +90,6 @@ func (c *Conn) endpoint() *verbs {
 	})
 	return v
 }
-
-// flush sends what Post has put off.
-func (v *verbs) flush() { v.driver.Flush() }
 
 // abandonVerbs flushes the Work Requests of a connection that never entered DDP mode.
 func (c *Conn) abandonVerbs() {
@@ -121,11 +117,11 @@ func (c *Conn) inDDP() (*verbs, error) {
 
 // SendCQ returns the completion queue of the send queue: Config.SendCQ, or the connection's own. It
 // holds the Completions of Post and PostBatch.
-func (c *Conn) SendCQ() *rdmap.CompletionQueue { return c.endpoint().sendCQ }
+func (c *Conn) SendCQ() *CompletionQueue { return c.endpoint().sendCQ }
 
 // RecvCQ returns the completion queue of the receive queue: Config.RecvCQ, or the connection's own.
 // It holds the Completions of PostRecv and Config.SRQ.
-func (c *Conn) RecvCQ() *rdmap.CompletionQueue { return c.endpoint().recvCQ }
+func (c *Conn) RecvCQ() *CompletionQueue { return c.endpoint().recvCQ }
 
 // Register gives the peer of this connection the given access to b, until Deregister or Close
 // returns. It may be called in either mode. b remains the caller's, but meanwhile the peer may read

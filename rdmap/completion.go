@@ -90,8 +90,6 @@ type CompletionQueue struct {
 	ready     lazyChan
 	solicited lazyChan
 
-	bells doorbells // of queue pairs that have put off the transmission of requests
-
 	depth int   // the maximum number of entries
 	slot  *slot // the only entry if depth is 1; otherwise nil, and the fields below hold the entries
 
@@ -134,7 +132,6 @@ func (c *CompletionQueue) Len() int {
 // Ready returns a channel that receives a value when the queue may hold Completions. Call Poll to
 // find out. If Poll leaves some, the channel receives another value.
 func (c *CompletionQueue) Ready() <-chan struct{} {
-	c.bells.ringAll() // the caller is about to wait
 	ready, made := c.ready.get()
 	if made && c.Len() > 0 { // these Completions found no channel
 		signal(ready)
@@ -183,9 +180,6 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited 
 		if n := c.take(dst, solicited); n > 0 {
 			return n, nil
 		}
-		if c.bells.ringAll() { // the Completions in the queue were none that wake
-			continue
-		}
 		select {
 		case <-wake:
 		case <-ctx.Done():
@@ -199,7 +193,7 @@ func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited 
 // consumer.
 func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 	// complete signals after it has changed Len, so a consumer misses nothing.
-	if c.Len() == 0 && !(c.bells.ringAll() && c.Len() > 0) {
+	if c.Len() == 0 {
 		return 0
 	}
 	if c.slot != nil {

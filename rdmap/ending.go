@@ -120,7 +120,6 @@ func (q *QP) Close() {
 // payload: either the caller holds the transmit token, or no message has been given out. err is the
 // reason; the first reason of the stream counts.
 func (q *QP) Abort(err error) {
-	defer q.takeDownBells()
 	q.mu.Lock()
 	defer q.unlock()
 	if q.state != StateClosed {

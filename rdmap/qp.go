@@ -34,8 +34,6 @@ type Config struct {
 	QPNum uint64
 	// Extensions enables RFC 7306's operations, whatever startup agrees on.
 	Extensions bool
-	// Transmit is called after TransmitLater: see there. It must not wait.
-	Transmit func()
 }
 
 func orDefault(n int) int {
@@ -114,9 +112,6 @@ type QP struct {
 	queues   [4]*ddp.Queue // by QN; Start makes all except the queue of the Sends
 	incoming response      // the answer to the request being checked; Handle's goroutine owns it
 
-	sendBell doorbell // hangs in SendCQ after TransmitLater
-	recvBell doorbell // and this one in RecvCQ
-
 	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 }
 
@@ -139,7 +134,7 @@ func NewQP(c Config) *QP {
 	case c.QPNum == 0:
 		panic("BUG: rdmap.Config has a Domain but no QPNum")
 	}
-	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD, sendBell: doorbell{ring: c.Transmit}, recvBell: doorbell{ring: c.Transmit}}
+	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
 	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR

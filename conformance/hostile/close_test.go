@@ -252,7 +252,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 	ends[0].Close()
 	ends[1].Close()
 	for i, c := range ends {
-		for q, cq := range []*rdmap.CompletionQueue{c.SendCQ(), c.RecvCQ()} {
+		for q, cq := range []*extsock.CompletionQueue{c.SendCQ(), c.RecvCQ()} {
 			for range counts[i][q].Load() {
 				d, err := cq.Wait(ctx)
 				if err != nil {

@@ -23,7 +23,7 @@ import (
 // DDP-5041-7.2-9
 func TestSendsWithoutBuffers(t *testing.T) {
 	n := testmode.Count(1_000_000, 50_000)
-	cq := rdmap.NewCompletionQueue(16)
+	cq := extsock.NewCompletionQueue(16)
 	p, c := connected(t, extsock.Config{RecvCQ: cq}, nil, nil)
 	sends := make([][]byte, n)
 	for i := range sends {
@@ -57,9 +57,9 @@ func TestSendsWithoutBuffers(t *testing.T) {
 func TestCompletionQueueOverflow(t *testing.T) {
 	const depth = 4
 	rounds := testmode.Count(20_000, 1000)
-	srq, cq := rdmap.NewSharedReceiveQueue(64), rdmap.NewCompletionQueue(depth)
+	srq, cq := rdmap.NewSharedReceiveQueue(64), extsock.NewCompletionQueue(depth)
 	victim := extsock.Config{SRQ: srq, RecvCQ: cq, Messages: true}
-	sends := rdmap.NewCompletionQueue(depth)
+	sends := extsock.NewCompletionQueue(depth)
 	attacker, attacked := pair(t, extsock.Config{Messages: true, SendCQ: sends}, victim)
 	for i := range 64 {
 		if err := srq.PostRecv(rdmap.RecvRequest{ID: uint64(i), Buf: make([]byte, 64)}); err != nil {
@@ -67,7 +67,7 @@ func TestCompletionQueueOverflow(t *testing.T) {
 		}
 	}
 	// The other stream: Sends and their Completions on both sides.
-	otherCQ := rdmap.NewCompletionQueue(64)
+	otherCQ := extsock.NewCompletionQueue(64)
 	a, b := pair(t, extsock.Config{Messages: true}, extsock.Config{Messages: true, RecvCQ: otherCQ, RecvDepth: 64})
 	buf := make([]byte, 64)
 	for i := range 64 {

@@ -231,7 +231,7 @@ func (l *link) open(tcp net.Conn, initiator bool, c *linkConfig) {
 	}
 	cfg := c.own
 	cfg.RecvDepth = max(n, 1)
-	cfg.RecvCQ = rdmap.NewCompletionQueue(cfg.RecvDepth) // so that the receive queue is ours even without a receive
+	cfg.RecvCQ = extsock.NewCompletionQueue(cfg.RecvDepth) // so that the receive queue is ours even without a receive
 	cfg.Tap = func(net.Addr, net.Addr, bool) extsock.Tap { return l.seen }
 	if c.damage {
 		tcp = &damaged{Conn: tcp}
@@ -259,7 +259,7 @@ func (l *link) post(id uint64) {
 }
 
 // completion waits for the next completion of this stack, whatever its status.
-func (l *link) completion(q *rdmap.CompletionQueue) rdmap.Completion {
+func (l *link) completion(q *extsock.CompletionQueue) rdmap.Completion {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), linkLimit)
 	defer cancel()

@@ -102,7 +102,7 @@ func (s *rpingServer) goAhead(ctx context.Context) error {
 }
 
 // wait returns the next completion of cq, or its error.
-func wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Completion, error) {
+func wait(ctx context.Context, cq *extsock.CompletionQueue) (rdmap.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, rpingLimit)
 	defer cancel()
 	done, err := cq.Wait(ctx)

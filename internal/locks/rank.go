@@ -71,6 +71,7 @@ type (
 	Inbox      struct{} // what has come and is not read
 	Life       struct{} // the state of a connection in DDP mode, and why it ends
 	ReadBound  struct{} // how long receiving goes on
+	Doorbells  struct{} // what waits for the consumers of a completion queue
 	Regions    struct{} // the Regions that a connection has registered
 	Door       struct{} // a Listener's half-open connections
 	Idle       struct{} // the idle timeout of a connection
@@ -88,7 +89,6 @@ type (
 	QP          struct{} // a queue pair
 	SharedQueue struct{} // a shared receive queue
 	Completions struct{} // a completion queue
-	Doorbells   struct{} // what waits for the consumers of a completion queue
 )
 
 // Of ddp.
@@ -123,6 +123,7 @@ func (ByteStream) rank() rank  { return byteStream }
 func (Inbox) rank() rank       { return inbox }
 func (Life) rank() rank        { return life }
 func (ReadBound) rank() rank   { return readBound }
+func (Doorbells) rank() rank   { return doorbells }
 func (Regions) rank() rank     { return regions }
 func (Door) rank() rank        { return door }
 func (Idle) rank() rank        { return idle }
@@ -136,7 +137,6 @@ func (PostRecv) rank() rank    { return postRecv }
 func (QP) rank() rank          { return qp }
 func (SharedQueue) rank() rank { return sharedQueue }
 func (Completions) rank() rank { return completions }
-func (Doorbells) rank() rank   { return doorbells }
 func (Windows) rank() rank     { return windows }
 func (Region) rank() rank      { return region }
 func (Queue) rank() rank       { return queue }

@@ -81,6 +81,9 @@ type Config struct {
 
 	Stream toe.Stream // without deadlines that are set
 	QP     *rdmap.QP  // in StateRTS
+	// SendBells and RecvBells are the doorbells of QP's completion queues. nil means that the queue
+	// has none.
+	SendBells, RecvBells *Doorbells
 
 	Receive *ReceiveConfig // nil if the application posts the receive buffers
 
@@ -256,7 +259,7 @@ func New(cfg Config) *Driver {
 	d.life.init()
 	d.silent.Init()
 	d.rx.patience.fixed = cfg.PollTime
-	d.later.begin = time.Now()
+	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR = cfg.ExpectsRTR
 	can := cfg.Stream.Capabilities()
 	d.role.init(cfg.Stream)

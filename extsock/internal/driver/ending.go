@@ -222,6 +222,7 @@ func (d *Driver) shut() {
 	d.rx.loan.end()
 	d.freed.Broadcast()
 	d.qp.Abort(d.why()) // flushes nothing after an orderly end
+	d.later.takeDown()
 	if d.in != nil {
 		d.in.giveBack()
 	}

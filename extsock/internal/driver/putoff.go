@@ -27,6 +27,9 @@ type putOff struct {
 	last  atomic.Int64 // when the last Post ended, in ns after begin
 	bytes atomic.Int64 // of their payload
 
+	sendBell doorbell // hangs in the completion queue of the send queue
+	recvBell doorbell // and in that of the receive queue, if that is another one
+
 	armed atomic.Bool // the net is set
 	net   *time.Timer // the goroutine that sets armed owns it
 }
@@ -40,6 +43,16 @@ const (
 	maxPutOff      = 64      // Work Requests
 	maxPutOffBytes = 1 << 20 // bytes of payload
 )
+
+// init makes p ready. flush sends what waits. send and recv are the doorbells of the connection's
+// completion queues, which may be the same, or nil if the connection has no such queue.
+func (p *putOff) init(flush func(), send, recv *Doorbells) {
+	p.begin = time.Now()
+	p.sendBell = doorbell{queue: send, ring: flush}
+	if recv != send {
+		p.recvBell = doorbell{queue: recv, ring: flush}
+	}
+}
 
 // cast sets the net, which then calls catch, unless it is set.
 func (p *putOff) cast(catch func(), in time.Duration) {
@@ -90,8 +103,18 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 		return
 	}
 	d.awaitAnswer(wr.Op)
-	d.qp.TransmitLater()
+	p.sendBell.hang()
+	p.recvBell.hang()
+	if d.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
+		p.takeDown()
+	}
 	p.cast(d.catch, netIn)
+}
+
+// takeDown takes the doorbells down of a connection that has ended.
+func (p *putOff) takeDown() {
+	p.sendBell.takeDown()
+	p.recvBell.takeDown()
 }
 
 // payloadLen returns the number of bytes of payload that wr sends.

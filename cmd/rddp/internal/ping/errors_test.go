@@ -87,7 +87,7 @@ var clientFaults = []struct {
 	}, as[*mpa.RejectError], []string{"MPA startup with server:1: ", `rejected`, `"go away"`}},
 	{"a server without receive buffers", func(t *testing.T, stream toe.Stream) {
 		cfg := (&Config{}).socket()
-		cfg.RecvCQ = rdmap.NewCompletionQueue(1)
+		cfg.RecvCQ = extsock.NewCompletionQueue(1)
 		conn := extsock.NewConn(stream, false, cfg)
 		if err := conn.EnableDDP(t.Context(), nil); err != nil {
 			t.Error(err)

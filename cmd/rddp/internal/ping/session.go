@@ -100,7 +100,7 @@ func (s *session) send(ctx context.Context, message []byte) error {
 }
 
 // wait waits at most Config.Timeout for the next completion on cq.
-func (s *session) wait(ctx context.Context, cq *rdmap.CompletionQueue) (rdmap.Completion, error) {
+func (s *session) wait(ctx context.Context, cq *extsock.CompletionQueue) (rdmap.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.timeout())
 	defer cancel()
 	done, err := cq.Wait(ctx)

@@ -1,0 +1,88 @@
+package driver
+
+import (
+	"sync/atomic"
+
+	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/ring"
+)
+
+// Doorbells are the doorbells that hang in one completion queue, the oldest first. The consumer
+// that finds the queue empty, or is about to wait, rings them. So it transmits what the queue's
+// connections have put off.
+type Doorbells struct {
+	any  atomic.Bool // a doorbell hangs
+	mu   locks.Mutex[locks.Doorbells]
+	hung ring.Ring[*doorbell] // +checklocks:mu
+}
+
+// A doorbell belongs to one connection, which hangs it in one completion queue, at most once.
+type doorbell struct {
+	queue *Doorbells  // nil: the doorbell never hangs
+	ring  func()      // transmits what the connection has put off; it does not wait
+	hangs atomic.Bool // the doorbell is in the queue, or a goroutine is about to add it
+}
+
+// hang adds b to its queue, unless b hangs already.
+func (b *doorbell) hang() {
+	// A goroutine that rings takes the doorbell down before it transmits. So either it sees what
+	// the caller has posted, or the doorbell hangs again.
+	if b.queue == nil || !b.hangs.CompareAndSwap(false, true) {
+		return
+	}
+	q := b.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.hung.Push(b)
+	q.any.Store(true)
+}
+
+// takeDown removes b from its queue, if b hangs there. A completion queue that other connections
+// still use, and that nobody looks at, would otherwise keep a connection in memory that has ended.
+func (b *doorbell) takeDown() {
+	if !b.hangs.Load() {
+		return
+	}
+	q := b.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range q.hung.Len() {
+		if other := q.hung.Pop(); other != b {
+			q.hung.Push(other)
+		} else {
+			b.hangs.Store(false)
+		}
+	}
+	q.any.Store(q.hung.Len() > 0)
+}
+
+// Ring takes down the doorbells that hang now, and rings them. If a doorbell hangs again meanwhile,
+// it waits for the next call.
+func (q *Doorbells) Ring() {
+	if !q.any.Load() {
+		return
+	}
+	q.mu.Lock()
+	n := q.hung.Len()
+	q.mu.Unlock()
+	for range n {
+		b := q.take()
+		if b == nil { // another consumer was faster
+			return
+		}
+		b.ring()
+	}
+}
+
+// take takes down the oldest doorbell. It returns nil if none hangs.
+func (q *Doorbells) take() *doorbell {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.hung.Len() == 0 {
+		return nil
+	}
+	b := q.hung.Pop()
+	q.any.Store(q.hung.Len() > 0)
+	b.hangs.Store(false)
+	return b
+}
