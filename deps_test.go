@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"mpa/internal/crc32c":   {"internal/cpuid"},
 	"ddp":                   {"ddp/internal/place", "internal/locks"},
 	"ddp/internal/place":    {"internal/cpuid"},
-	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks"},
+	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks", "internal/ring"},
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",

@@ -17,7 +17,7 @@ import "github.com/rddp/rddp/ddp"
 func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 	q.mu.Lock()
 	defer q.unlock()
-	for pos := q.sq.head; pos < q.sq.tail; pos++ {
+	for pos := q.sq.ring.Head(); pos < q.sq.ring.Tail(); pos++ {
 		e := q.sq.at(pos)
 		if e.cq != cq || e.id != id || e.completed {
 			continue
@@ -26,8 +26,8 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		case e.op.awaitsResponse() && !e.done && e.progress != queued:
 			q.abandonLocked(e)
 		case e.done && (e.progress != given || e.op.awaitsResponse()): // nobody reads the caller's memory
-			q.deregisterLocked(pos) // this may wait for a copy, while the stream ends
-			if pos >= q.sq.head {   // else the end of the stream has completed it meanwhile
+			q.deregisterLocked(pos)      // this may wait for a copy, while the stream ends
+			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it meanwhile
 				e.complete(q)
 			}
 		case e.progress != queued:
@@ -35,7 +35,7 @@ func (q *QP) Cancel(cq *CompletionQueue, id uint64) bool {
 		default:
 			q.sq.end(e, StatusFlushed, ErrCancelled)
 			q.deregisterLocked(pos)
-			if pos >= q.sq.head { // else the end of the stream has completed it just now
+			if pos >= q.sq.ring.Head() { // else the end of the stream has completed it just now
 				e.complete(q)
 			}
 		}

@@ -197,7 +197,7 @@ func (q *QP) deregisterLocked(pos uint64) {
 	q.mu.Lock()
 	// Another goroutine may have deregistered the sink and completed the request. Then the entry is
 	// perhaps another QP's by now.
-	if pos >= q.sq.head && e.sink == sink {
+	if pos >= q.sq.ring.Head() && e.sink == sink {
 		e.sink = nil
 	}
 }

@@ -213,7 +213,7 @@ func TestRFC5040_8_1_1_STagsAreRandom(t *testing.T) {
 		},
 		"sinks": func() ddp.STag {
 			x.a.post(WorkRequest{Op: WorkRead, Data: make([]byte, 1)})
-			s := x.a.qp.sq.at(x.a.qp.sq.head).sinkSTag
+			s := x.a.qp.sq.at(x.a.qp.sq.ring.Head()).sinkSTag
 			x.a.qp.Cancel(x.a.sendCQ, 0)
 			done(x.a.sendCQ)
 			return s

@@ -7,23 +7,21 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/internal/ring"
 )
 
-// A sendQueue holds the posted requests until their Completions, in posting order. It is a ring in
-// which
+// A sendQueue holds the posted requests until their Completions, in posting order. In its ring
 //
-//	head ≤ sent ≤ next ≤ tail
+//	Head ≤ sent ≤ next ≤ Tail
 //
-// are positions that only grow. TCP has the messages of the requests before sent. NextMessage has
-// given out the messages of the requests before next. A request leaves the ring at head, when it is
-// done and nobody refers to its memory.
+// are positions. TCP has the messages of the requests before sent. NextMessage has given out the
+// messages of the requests before next. A request leaves the ring when it is done and nobody refers
+// to its memory.
 type sendQueue struct {
-	ring  []*sendEntry // has as many places as were ever needed at a time, a power of two
-	depth uint64       // the maximum number of requests
-	head  uint64
+	ring  ring.Ring[*sendEntry]
+	depth int // the maximum number of requests
 	sent  uint64
 	next  uint64
-	tail  uint64
 	// The requests that await a response. awaited is a position at or before the oldest such
 	// request that was given out. outstanding is the number of such requests given out.
 	awaited     uint64
@@ -73,24 +71,17 @@ type sendEntry struct {
 	original  uint64
 }
 
-func (s *sendQueue) init(depth int) { s.depth = uint64(depth) }
+func (s *sendQueue) init(depth int) { s.depth = depth }
 
-// place returns the place in the ring of the request at pos.
-func (s *sendQueue) place(pos uint64) **sendEntry { return &s.ring[pos&uint64(len(s.ring)-1)] }
+func (s *sendQueue) at(pos uint64) *sendEntry { return *s.ring.At(pos) }
 
-func (s *sendQueue) at(pos uint64) *sendEntry { return *s.place(pos) }
-
-func (s *sendQueue) isFull() bool { return s.tail-s.head >= s.depth }
+func (s *sendQueue) isFull() bool { return s.ring.Len() >= s.depth }
 
 // push appends a request of n bytes. The caller has checked that the queue has room, and has
 // reserved the entry for the Completion.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
-	if s.tail-s.head == uint64(len(s.ring)) {
-		s.grow()
-	}
 	e := sendEntries.Get().(*sendEntry)
-	*s.place(s.tail) = e
-	s.tail++
+	s.ring.Push(e)
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
 	e.opcode, _ = wr.opcode()
 	e.remote, e.n, e.inline, e.sink = wr.Remote, n, inline, sink
@@ -113,15 +104,6 @@ func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *in
 	}
 }
 
-// grow doubles the length of the ring.
-func (s *sendQueue) grow() {
-	longer := make([]*sendEntry, max(2*len(s.ring), 4))
-	for pos := s.head; pos < s.tail; pos++ {
-		longer[pos&uint64(len(longer)-1)] = s.at(pos)
-	}
-	s.ring = longer
-}
-
 // sendEntries holds the entries that no queue needs. No queue keeps unused ones of its own: an idle
 // connection takes less memory, and among many connections the entry that was used last is in the
 // CPU's cache.
@@ -138,21 +120,21 @@ func (e *sendEntry) setPiece(b []byte) {
 func (s *sendQueue) pushRTR(op WorkOp) {
 	s.depth++
 	s.push(&WorkRequest{Op: op, Remote: Handle{STag: 1}}, 0, nil, nil, nil)
-	s.at(s.tail - 1).sinkSTag = 1
+	s.at(s.ring.Tail() - 1).sinkSTag = 1
 }
 
 // isEmpty reports whether no request is left to be given out. It skips the requests that never will
 // be.
 func (s *sendQueue) isEmpty() bool {
-	for s.next < s.tail && s.at(s.next).done {
+	for s.next < s.ring.Tail() && s.at(s.next).done {
 		s.at(s.next).progress = skipped
 		s.next++
 	}
-	return s.next == s.tail
+	return s.next == s.ring.Tail()
 }
 
 // isLast reports whether the next request is the one that was posted last.
-func (s *sendQueue) isLast() bool { return s.next+1 == s.tail }
+func (s *sendQueue) isLast() bool { return s.next+1 == s.ring.Tail() }
 
 // ready reports whether the next request may be given out now.
 func (s *sendQueue) ready(ord int) bool {
@@ -222,7 +204,7 @@ func (s *sendQueue) giveBack() {
 
 // oldestAwaited returns the oldest request whose response is outstanding, or nil if there is none.
 func (s *sendQueue) oldestAwaited() *sendEntry {
-	for s.awaited = max(s.awaited, s.head); s.awaited < s.next; s.awaited++ {
+	for s.awaited = max(s.awaited, s.ring.Head()); s.awaited < s.next; s.awaited++ {
 		if e := s.at(s.awaited); e.op.awaitsResponse() && !e.done {
 			return e
 		}
@@ -249,7 +231,7 @@ func (s *sendQueue) namedBy(t Terminate) *sendEntry {
 	if err != nil || h.QN != ddp.QNReadRequest {
 		return nil
 	}
-	for pos := s.head; pos < s.next; pos++ {
+	for pos := s.ring.Head(); pos < s.next; pos++ {
 		e := s.at(pos)
 		if e.done || !e.op.awaitsResponse() {
 			continue
@@ -278,7 +260,7 @@ func (s *sendQueue) end(e *sendEntry, status Status, err error) {
 
 // flush ends every request for which which returns true, with StatusFlushed.
 func (s *sendQueue) flush(err error, which func(*sendEntry) bool) {
-	for pos := s.head; pos < s.tail; pos++ {
+	for pos := s.ring.Head(); pos < s.ring.Tail(); pos++ {
 		if e := s.at(pos); which(e) {
 			s.end(e, StatusFlushed, err)
 		}
@@ -300,7 +282,7 @@ func (s *sendQueue) letGo() {
 // registered, and its position. It returns nil if there is none. A caller that goes on from the last
 // position looks at each request once.
 func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
-	for pos = max(pos, s.head); pos < s.tail; pos++ {
+	for pos = max(pos, s.ring.Head()); pos < s.ring.Tail(); pos++ {
 		if e := s.at(pos); e.done && e.sink != nil {
 			return e, pos
 		}
@@ -312,17 +294,16 @@ func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
 // "RDMA Operations MUST be Completed at the Local Peer in the order that they were submitted by the
 // ULP." (RFC 5040 §5.5)
 func (s *sendQueue) retire(q *QP) {
-	for s.head < s.tail {
-		e := s.at(s.head)
+	for s.ring.Len() > 0 {
+		e := s.at(s.ring.Head())
 		if !e.done || e.progress == given || e.sink != nil {
 			return
 		}
 		e.complete(q)
-		*s.place(s.head) = nil
+		s.ring.Pop()
 		*e = sendEntry{}
 		sendEntries.Put(e)
-		s.head++
-		s.sent, s.next = max(s.sent, s.head), max(s.next, s.head)
+		s.sent, s.next = max(s.sent, s.ring.Head()), max(s.next, s.ring.Head())
 	}
 }
 

@@ -337,7 +337,7 @@ func TestAbandonedCompletesOnce(t *testing.T) {
 			x.a.transmit()
 			q := x.a.qp
 			q.mu.Lock()
-			a := q.sq.at(q.sq.head).abandon(q)
+			a := q.sq.at(q.sq.ring.Head()).abandon(q)
 			q.mu.Unlock()
 			tt.then(x)
 			if wantDone(t, "meanwhile", x.a.sendCQ, ""); t.Failed() {
@@ -345,7 +345,7 @@ func TestAbandonedCompletesOnce(t *testing.T) {
 			}
 			a.release()
 			wantDone(t, "released", x.a.sendCQ, "1 flushed")
-			if q.sq.head != q.sq.tail { // +checklocksignore: no other goroutine is at work
+			if q.sq.ring.Head() != q.sq.ring.Tail() { // +checklocksignore: no other goroutine is at work
 				t.Error("the request is still in the queue")
 			}
 			if x.a.sendCQ.promised() != 0 {
@@ -431,7 +431,7 @@ func TestReadLater(t *testing.T) {
 			copy(want, pattern(n, 3))
 			sink := bytes.Repeat([]byte{0xA5}, n+2)
 			x.a.post(WorkRequest{ID: 1, Op: WorkRead, Data: sink[1 : n+1], Remote: handle(r), ReadLater: later})
-			if e := x.a.qp.sq.at(x.a.qp.sq.head); e.sink != nil {
+			if e := x.a.qp.sq.at(x.a.qp.sq.ring.Head()); e.sink != nil {
 				access := reflect.ValueOf(e.sink).Elem().FieldByName("access").Uint()
 				if got := ddp.Access(access)&ddp.ReadLater != 0; got != later {
 					t.Errorf("a sink with %v, want ReadLater %v", ddp.Access(access), later)
