@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/ring"
 )
 
 // A Status says how a request ended.
@@ -101,13 +102,11 @@ type CompletionQueue struct {
 	n atomic.Int64
 
 	mu locks.Mutex[locks.Completions]
-	// entries is a ring. It grows to the length that the queue needs.
+	// entries grows to the length that the queue needs.
 	// +checklocks:mu
-	entries []Completion
-	// head is the place of the oldest entry.
-	// +checklocks:mu
-	head int
+	entries ring.Ring[Completion]
 	// waking is the number of entries that end a WaitSolicited.
+	// +checklocks:mu
 	waking int
 }
 
@@ -233,12 +232,7 @@ func (c *CompletionQueue) pollLocked(dst []Completion) int {
 //
 // +checklocks:c.mu
 func (c *CompletionQueue) takeLocked() Completion {
-	done := c.entries[c.head]
-	c.entries[c.head] = Completion{}
-	c.head++
-	if c.head == len(c.entries) {
-		c.head = 0
-	}
+	done := c.entries.Pop()
 	c.n.Add(-1)
 	c.free.Add(1)
 	if done.wakes() {
@@ -299,14 +293,7 @@ func (c *CompletionQueue) push(done *Completion, wakes bool) {
 	if n+c.free.Load() >= int64(c.depth) {
 		panic(errNotReserved)
 	}
-	if int(n) == len(c.entries) {
-		c.growLocked()
-	}
-	i := c.head + int(n)
-	if i >= len(c.entries) {
-		i -= len(c.entries)
-	}
-	c.entries[i] = *done
+	c.entries.Push(*done)
 	if wakes {
 		c.waking++
 	}
@@ -315,16 +302,6 @@ func (c *CompletionQueue) push(done *Completion, wakes bool) {
 
 // errNotReserved is the panic value for a bug of this package.
 const errNotReserved = "BUG: Completion without a reserved entry"
-
-// growLocked makes the ring longer.
-//
-// +checklocks:c.mu
-func (c *CompletionQueue) growLocked() {
-	longer := make([]Completion, min(max(2*len(c.entries), 4), c.depth))
-	n := copy(longer, c.entries[c.head:])
-	copy(longer[n:], c.entries[:c.head])
-	c.entries, c.head = longer, 0
-}
 
 // A lazyChan is a channel of capacity 1 that is made when the first consumer wants to wait for it.
 type lazyChan struct{ c atomic.Pointer[chan struct{}] }
