@@ -98,8 +98,8 @@ func TestCVE_2026_23242_FirstHeader(t *testing.T) {
 			if !got.refused || err != nil || got != expected(byte(control), byte(rdmapControl), op.Queue(), len(b), true) {
 				t.Fatalf("control %#02x %#02x: %+v, %v", control, rdmapControl, got, err)
 			}
-			if x.qp.Err() == nil || x.qp.rq.head != x.qp.rq.tail {
-				t.Fatalf("control %#02x %#02x: error %v, %d receives left", control, rdmapControl, x.qp.Err(), x.qp.rq.tail-x.qp.rq.head)
+			if x.qp.Err() == nil || !x.qp.rq.isEmpty() {
+				t.Fatalf("control %#02x %#02x: error %v, %d receives left", control, rdmapControl, x.qp.Err(), x.qp.rq.entries.Len())
 			}
 		}
 	}

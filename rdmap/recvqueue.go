@@ -4,17 +4,15 @@ import (
 	"math"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ring"
 )
 
 // A recvQueue holds the posted receive buffers until their Completions. The buffers are in posting
-// order, and messages fill them in that order. The queue is a ring of the positions from head to
-// tail, which only grow. Once the stream has started, each buffer is also in the ddp.Queue of the
-// Sends, in the same order.
+// order, and messages fill them in that order. Once the stream has started, each buffer is also in
+// the ddp.Queue of the Sends, in the same order.
 type recvQueue struct {
-	entries []recvEntry // has as many places as were ever needed at a time
-	depth   uint64      // the maximum number of buffers
-	head    uint64
-	tail    uint64
+	entries ring.Ring[recvEntry]
+	depth   int    // the maximum number of buffers
 	blamed  Status // if not StatusOK, the status with which the oldest buffer is flushed
 }
 
@@ -26,49 +24,35 @@ type recvEntry struct {
 	isRTR bool // the QP's own buffer, for the peer's RTR
 }
 
-func (r *recvQueue) init(depth int) { r.depth = uint64(depth) }
+func (r *recvQueue) init(depth int) { r.depth = depth }
 
-func (r *recvQueue) at(pos uint64) *recvEntry { return &r.entries[pos%uint64(len(r.entries))] }
+func (r *recvQueue) isFull() bool { return r.entries.Len() >= r.depth }
 
-func (r *recvQueue) isFull() bool { return r.tail-r.head >= r.depth }
+// isEmpty reports whether no buffer is posted.
+func (r *recvQueue) isEmpty() bool { return r.entries.Len() == 0 }
 
-func (r *recvQueue) push(e recvEntry) {
-	if r.tail-r.head == uint64(len(r.entries)) {
-		longer := make([]recvEntry, min(max(2*uint64(len(r.entries)), 4), r.depth))
-		for pos := r.head; pos < r.tail; pos++ {
-			longer[pos%uint64(len(longer))] = *r.at(pos)
-		}
-		r.entries = longer
-	}
-	*r.at(r.tail) = e
-	r.tail++
-}
+func (r *recvQueue) push(e recvEntry) { r.entries.Push(e) }
 
 // start gives all buffers to DDP. If the peer's RTR is a Send, a buffer of length 0 for it comes
 // first.
 func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
 	if expectRTR {
 		r.depth++
-		r.push(recvEntry{})
-		for pos := r.tail - 1; pos > r.head; pos-- {
-			*r.at(pos) = *r.at(pos - 1)
+		posted := r.entries.Len()
+		r.push(recvEntry{isRTR: true})
+		for range posted {
+			r.push(r.entries.Pop())
 		}
-		*r.at(r.head) = recvEntry{isRTR: true}
 	}
-	for pos := r.head; pos < r.tail; pos++ {
-		e := r.at(pos)
+	for pos := r.entries.Head(); pos < r.entries.Tail(); pos++ {
+		e := r.entries.At(pos)
 		mustPost(queue, e.head, e.buf, e.id)
 	}
 }
 
-// isEmpty reports whether no buffer is posted.
-func (r *recvQueue) isEmpty() bool { return r.head == r.tail }
-
 // retire completes the oldest buffer.
 func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
-	e := *r.at(r.head)
-	*r.at(r.head) = recvEntry{}
-	r.head++
+	e := r.entries.Pop()
 	if e.isRTR {
 		return
 	}

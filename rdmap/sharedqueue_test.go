@@ -168,7 +168,7 @@ func (s *side) wantBound(n int) {
 	q := s.qp
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if got := int(q.rq.tail - q.rq.head); got != n {
+	if got := q.rq.entries.Len(); got != n {
 		s.t.Errorf("%d buffers are bound, want %d", got, n)
 	}
 	if got := q.queues[ddp.QNSend].Len(); got != n {
@@ -575,7 +575,7 @@ func (q *QP) isIdle(n int) bool {
 	runtime.Gosched()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.rq.head == uint64(n) && q.rq.isEmpty()
+	return q.rq.entries.Head() == uint64(n) && q.rq.isEmpty()
 }
 
 // Streams end while messages come for them: a buffer completes once, as what it is, or stays.
