@@ -14,6 +14,9 @@ import (
 //
 //	[oldest, next)  are answered by messages that TCP may not have taken in full yet
 //	[next, tail)    wait; they are at most as many as the IRD
+//
+// It is no ring.Ring, because an answer must keep its place: a message that is on its way refers to
+// it, and NextMessage fills it in without a lock.
 type responder struct {
 	slots  []response // made when the first request arrives
 	limit  uint64     // IRD

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/ring"
 )
 
 // A SharedReceiveQueue (RFC 5042 §2.3.2) holds receive buffers for several queue pairs. A queue
@@ -20,14 +21,11 @@ import (
 // Completion.QPNum says which peer used a buffer (RFC 5042 §6.4.3.1).
 type SharedReceiveQueue struct {
 	event chan struct{} // capacity 1: see Arm
+	depth int           // the maximum number of buffers
 
-	mu locks.Mutex[locks.SharedQueue]
-	// buffers is a ring.
-	buffers []RecvRequest // +checklocks:mu
-	// head is the place of the oldest buffer, and n is the number of buffers.
-	head int // +checklocks:mu
-	n    int // +checklocks:mu
-	// An n below limit causes an event. 0 means that no event is wanted.
+	mu      locks.Mutex[locks.SharedQueue]
+	buffers ring.Ring[RecvRequest] // +checklocks:mu
+	// Fewer buffers than limit cause an event. 0 means that no event is wanted.
 	limit    int  // +checklocks:mu
 	isClosed bool // +checklocks:mu
 }
@@ -35,7 +33,7 @@ type SharedReceiveQueue struct {
 // NewSharedReceiveQueue returns an empty queue with room for depth buffers, at least 1. Buffers
 // that are bound to a QP do not count.
 func NewSharedReceiveQueue(depth int) *SharedReceiveQueue {
-	return &SharedReceiveQueue{event: make(chan struct{}, 1), buffers: make([]RecvRequest, max(depth, 1))}
+	return &SharedReceiveQueue{event: make(chan struct{}, 1), depth: max(depth, 1)}
 }
 
 // PostRecv appends a buffer to the queue. Any goroutine may call it, and it never waits. The memory
@@ -50,11 +48,10 @@ func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 		return ErrMessageTooLong
 	case s.isClosed:
 		return ErrClosed
-	case s.n == len(s.buffers):
+	case s.buffers.Len() == s.depth:
 		return ErrQueueFull
 	}
-	s.buffers[(s.head+s.n)%len(s.buffers)] = r
-	s.n++
+	s.buffers.Push(r)
 	return nil
 }
 
@@ -62,15 +59,11 @@ func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 func (s *SharedReceiveQueue) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.n
+	return s.buffers.Len()
 }
 
 // Cap returns the number of buffers that the queue has room for.
-func (s *SharedReceiveQueue) Cap() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.buffers)
-}
+func (s *SharedReceiveQueue) Cap() int { return s.depth }
 
 // Arm asks for one event when fewer than limit buffers are left, which may be the case already.
 // After the event there is no other until Arm is called again. Arm takes back an event that nobody
@@ -92,7 +85,7 @@ func (s *SharedReceiveQueue) Arm(limit int) <-chan struct{} {
 //
 // +checklocks:s.mu
 func (s *SharedReceiveQueue) watchLocked() {
-	if s.n < s.limit && !s.isClosed {
+	if s.buffers.Len() < s.limit && !s.isClosed {
 		s.limit = 0
 		signal(s.event)
 	}
@@ -106,8 +99,8 @@ func (s *SharedReceiveQueue) Close() []uint64 {
 	defer s.mu.Unlock()
 	s.isClosed = true
 	var ids []uint64
-	for s.n > 0 {
-		ids = append(ids, s.takeLocked().ID)
+	for s.buffers.Len() > 0 {
+		ids = append(ids, s.buffers.Pop().ID)
 	}
 	return ids
 }
@@ -116,21 +109,12 @@ func (s *SharedReceiveQueue) Close() []uint64 {
 func (s *SharedReceiveQueue) take() (r RecvRequest, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.n == 0 {
+	if s.buffers.Len() == 0 {
 		return RecvRequest{}, false
 	}
-	r = s.takeLocked()
+	r = s.buffers.Pop()
 	s.watchLocked()
 	return r, true
-}
-
-// +checklocks:s.mu
-func (s *SharedReceiveQueue) takeLocked() RecvRequest {
-	r := s.buffers[s.head]
-	s.buffers[s.head] = RecvRequest{}
-	s.head = (s.head + 1) % len(s.buffers)
-	s.n--
-	return r
 }
 
 // TakeShared provides a buffer for a Send that begins to arrive. It binds the oldest buffer of the
