@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
-	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool"},
+	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},
 	"internal/rdmaphdr":  {"ddp"},

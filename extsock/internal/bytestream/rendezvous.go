@@ -97,7 +97,7 @@ func (s *Sender) Posts() iter.Seq[uint64] {
 		if s.write.placed && !yield(s.offer.doneID) {
 			return
 		}
-		for id := s.slots.tail; id > s.slots.head; id-- {
+		for id := s.slots.posted.Tail(); id > s.slots.posted.Head(); id-- {
 			if s.slots.at(id-1).own && !yield(id-1) {
 				return
 			}
@@ -108,7 +108,7 @@ func (s *Sender) Posts() iter.Seq[uint64] {
 // Detached says that the requests of the long Write that are still posted no longer refer to the
 // Write's memory.
 func (s *Sender) Detached() {
-	for id := s.slots.head; id < s.slots.tail; id++ {
+	for id := s.slots.posted.Head(); id < s.slots.posted.Tail(); id++ {
 		s.slots.at(id).own = false
 	}
 	s.own = 0

@@ -146,7 +146,7 @@ func (s *Sender) Next(wr *rdmap.WorkRequest) bool {
 	}
 	e := s.slots.next()
 	*e = slot{kind: s.ready}
-	*wr = rdmap.WorkRequest{ID: s.slots.tail}
+	*wr = rdmap.WorkRequest{ID: s.slots.posted.Tail()}
 	if s.ready == writePart {
 		s.fillWrite(wr, e)
 		return true
@@ -209,13 +209,13 @@ func (s *Sender) Posted() {
 		s.offer.left -= e.n
 		s.own++
 	case endOffer, sendDone, sendCancel:
-		s.endOffer(s.slots.tail)
+		s.endOffer(s.slots.posted.Tail())
 	case sendGrant:
 		s.hasGrant = false
 	case sendFIN:
 		s.fin = true
 	}
-	s.slots.tail++
+	s.slots.post()
 	s.ready = nothing
 }
 

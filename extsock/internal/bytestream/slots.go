@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/internal/ring"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -30,52 +31,40 @@ const MaxSlots = 256
 // CPU's cache.
 var spareSlots = sync.Pool{New: func() any { return new(slot) }}
 
-// slots is a ring of the messages posted, from head to tail.
+// slots holds the messages that are posted, in order. The position of a message is its number.
 type slots struct {
-	ring  []*slot // has as many places as were ever needed at a time, a power of two
-	depth int     // the maximum number of messages posted
-	head  uint64
-	tail  uint64
+	posted   ring.Ring[*slot]
+	depth    int   // the maximum number of messages posted
+	prepared *slot // of the next message; nil until Next needs it
 }
 
-func (s *slots) isFull() bool  { return s.tail-s.head >= uint64(s.depth) }
-func (s *slots) isEmpty() bool { return s.tail == s.head }
-
-func (s *slots) place(id uint64) **slot { return &s.ring[id&uint64(len(s.ring)-1)] }
+func (s *slots) isFull() bool  { return s.posted.Len() >= s.depth }
+func (s *slots) isEmpty() bool { return s.posted.Len() == 0 }
 
 // at returns the slot of a message that is posted.
-func (s *slots) at(id uint64) *slot { return *s.place(id) }
+func (s *slots) at(id uint64) *slot { return *s.posted.At(id) }
 
 // next returns the slot of the next message, for which there is room. It may hold what an earlier
 // Next prepared.
 func (s *slots) next() *slot {
-	if s.tail-s.head == uint64(len(s.ring)) {
-		s.grow()
+	if s.prepared == nil {
+		s.prepared = spareSlots.Get().(*slot)
 	}
-	e := s.place(s.tail)
-	if *e == nil {
-		*e = spareSlots.Get().(*slot)
-	}
-	return *e
+	return s.prepared
 }
 
-// grow doubles the length of the ring. An idle connection has sent few messages at a time, so its ring
-// is short.
-func (s *slots) grow() {
-	before := s.ring
-	s.ring = make([]*slot, max(2*len(before), 4))
-	for id := s.head; id < s.tail; id++ {
-		*s.place(id) = before[id&uint64(len(before)-1)]
-	}
+// post notes that the next message is posted.
+func (s *slots) post() {
+	s.posted.Push(s.prepared)
+	s.prepared = nil
 }
 
 // retire frees the slots of the oldest messages, as far as they are done.
 func (s *slots) retire() {
-	for ; s.head < s.tail && s.at(s.head).done; s.head++ {
-		e := s.place(s.head)
-		**e = slot{}
-		spareSlots.Put(*e)
-		*e = nil
+	for !s.isEmpty() && s.at(s.posted.Head()).done {
+		e := s.posted.Pop()
+		*e = slot{}
+		spareSlots.Put(e)
 	}
 }
 
