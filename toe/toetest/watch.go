@@ -116,9 +116,10 @@ func testWatchClosed(t *testing.T, a, b toe.Stream) {
 	watch(t, b, g)
 	await(t, g)
 	b.Unwatch()
-	a.Close() // was never watched
-	watch(t, a, g)
-	await(t, g)
+	a.Close() // was never watched, and may be of another backend than b
+	if watch(t, a, g) {
+		await(t, g)
+	}
 }
 
 // testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch of another one.
