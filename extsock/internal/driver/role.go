@@ -44,6 +44,7 @@ type role struct {
 	watches bool        // the stream can be watched
 	armed   atomic.Bool // the stream may be watched
 	gate    *toe.Gate   // the home goroutine stands by behind it
+	called  atomic.Bool // it was called, but somebody else had the role
 
 	offer chan struct{} // capacity 1: the waiting Read looks
 
@@ -196,15 +197,13 @@ func (r *role) calm() {
 }
 
 // leave makes the role vacant. If hurry is set, or a Write waits, the home goroutine takes the role
-// now.
-//
-// If another Read takes the role before the watch is armed, the watch may stay armed. It then calls
-// the home goroutine in vain.
+// now. The watch is armed while this goroutine still has the role, so the home goroutine may be
+// called before the role is vacant: see standBy.
 func (r *role) leave(hurry bool) {
-	r.holder.Store(roleVacant)
+	call := false
 	switch {
 	case hurry || r.writing.Load():
-		r.gate.Open()
+		call = true
 	case r.isTrusted():
 		if r.guarded.CompareAndSwap(false, true) {
 			r.sentinel.Reset(sentinelIn)
@@ -212,6 +211,10 @@ func (r *role) leave(hurry bool) {
 	case r.watches && r.stream.Watch(r.gate):
 		r.armed.Store(true)
 	default:
+		call = true
+	}
+	r.holder.Store(roleVacant)
+	if call || r.called.Load() && r.called.Swap(false) {
 		r.gate.Open()
 	}
 }
@@ -231,11 +234,16 @@ func (r *role) missed() {
 	r.trustAfter.Store(min(trustMore*r.trustAfter.Load(), trustMost))
 }
 
-// standBy waits until the home goroutine is called and has the role again.
+// standBy waits until the home goroutine is called and has the role again. If it is called while
+// somebody else still has the role, that goroutine calls it again when it has left.
 func (r *role) standBy() {
 	for {
 		r.gate.Wait()
 		if r.take(roleHome) {
+			return
+		}
+		r.called.Store(true)
+		if r.isVacant() && r.called.Swap(false) && r.take(roleHome) {
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
@@ -58,7 +59,7 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 // TestRoleIsOfferedToTheNextRead: a Read that begins to wait while the one before it still has the
 // role learns that the role is vacant.
 func TestRoleIsOfferedToTheNextRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		a, b, end := streamPair(sa, sb)
 		r := &a.role

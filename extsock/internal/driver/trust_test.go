@@ -15,7 +15,7 @@ import (
 // A Read that is quick nearly always is still trusted when it is late once. It is trusted no more
 // when it is late again and again, and at once when a one-sided operation comes.
 func TestTrustOutlivesOneLateWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s)
@@ -63,7 +63,7 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 // TestSentinelComesAgain: the sentinel calls the home goroutine each time when the role has stayed
 // vacant, and not while a Read has the role.
 func TestSentinelComesAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 		var r role
 		r.init(s)
@@ -115,7 +115,7 @@ func TestNoOperationWaits(t *testing.T) {
 	} {
 		for _, messages := range []int{0, 1, 3, 4, 5, 16, trustFirst - 8, trustFirst + 8, 3 * trustFirst} {
 			t.Run(fmt.Sprintf("%s/%d", tt.desc, messages), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					a, b, end := streamPair(tt.wrap(sa), sb)
 					var waited []time.Duration
@@ -180,7 +180,7 @@ func exchange(t *testing.T, a, b *Driver, messages int) {
 // TestNoOperationWaitsBehindAMessage: an operation that has arrived together with a message, behind
 // it, does not wait until Reads have taken all of the message.
 func TestNoOperationWaitsBehindAMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		long := simtoe.Config{MaxSegment: 64 << 10}
 		sa, sb := simtoe.Pair(long, long)
 		a, b, end := streamPair(sa, sb)
@@ -231,7 +231,7 @@ func TestNothingStaysAfterClose(t *testing.T) {
 	for _, messages := range []int{0, 1, 5, trustFirst + 8} {
 		for _, reads := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d/%t", messages, reads), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
 					sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 					a, b, end := streamPair(sa, sb)
 					exchange(t, a, b, messages)
