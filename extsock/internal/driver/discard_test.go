@@ -16,12 +16,12 @@ import (
 func (in *inbox) arrives(t *testing.T, data string, segments int) {
 	t.Helper()
 	var payload []byte
-	if in.framed {
+	if in.box.framed {
 		payload = bytestream.Header{}.AppendTo(nil)
 	}
 	payload = append(payload, data...)
-	_, body, ok, _ := in.bind(payload, segments == 1)
-	if !ok {
+	_, body, answer := in.bind(payload, segments == 1)
+	if answer != bound {
 		t.Fatalf("no buffer for %q", data)
 	}
 	copy(body, data)

@@ -18,14 +18,14 @@ func (d *Driver) Driving() bool { return d.role.isReaders() }
 func (d *Driver) Waits() bool {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return d.in.reader.waiting
+	return d.in.box.reader.isThere()
 }
 
 // Unread returns how many bytes of memory the unread messages take.
 func (d *Driver) Unread() int64 {
 	d.in.mu.Lock()
 	defer d.in.mu.Unlock()
-	return d.in.memory.held
+	return d.in.box.memory.held
 }
 
 // MemoryInUse returns how many bytes of the limit are in use. MemoryReserved returns how many bytes

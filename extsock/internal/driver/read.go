@@ -11,8 +11,7 @@ import (
 // Read is Conn.Read in DDP mode. limit is its deadline. Whoever sets limit calls Interrupt
 // afterwards, and has Interrupt called when limit passes (wait.Deadline.Then).
 func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
-	in := d.in
-	if len(b) == 0 && in.framed {
+	if len(b) == 0 && d.bytes != nil {
 		return 0, nil // as TCP's Read, whatever the deadline
 	}
 	if limit.HasPassed() {

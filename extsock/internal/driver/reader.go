@@ -9,14 +9,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/wait"
 )
 
-// A reader is the Read that waits for messages. One Read waits at a time.
-type reader struct {
-	waiting bool
-	want    []byte // the Read's memory, where messages may go
-	got     int    // bytes in want
-	served  bool   // the Read has got its message, or at least one byte of the stream
-}
-
 // A readResult is what a Read has got while it waited.
 type readResult struct {
 	n    int
@@ -41,23 +33,69 @@ type taking struct {
 	back  int // buffers for which the peer of a byte stream gets its credits back
 }
 
-// begin gives a Read what the inbox holds: as much of the stream as p has room for, or as much of
-// one message. If the inbox holds nothing, the Read waits, and arriving bytes may go to p until
-// leave.
+// begin gives a Read what the box holds: as much of the stream as p has room for, or as much of one
+// message. If the box holds nothing, the Read waits, and arriving bytes may go to p until leave.
+func (b *box) begin(p []byte) (outcome, taking) {
+	switch {
+	case b.reader.isThere():
+		return behind, taking{}
+	case b.unread.Len() > 0:
+		return took, b.take(p)
+	case b.tail == tailEnded || b.discards():
+		return ended, taking{}
+	}
+	b.reader.become(readerWaiting)
+	b.reader.want = p
+	return waits, taking{}
+}
+
+// take moves bytes of unread messages to p.
+func (b *box) take(p []byte) (t taking) {
+	for b.unread.Len() > 0 {
+		m := b.unread.At(b.unread.Head())
+		k := copy(p[t.n:], m.data)
+		m.data = m.data[k:]
+		t.n += k
+		if len(m.data) > 0 {
+			break
+		}
+		t.freed += b.pop()
+		if !b.framed {
+			break
+		}
+	}
+	t.back = b.handBack(t.freed, bytestream.DataBuffer)
+	return t
+}
+
+// leave ends the wait of a Read. After that, the driver no longer uses the Read's memory: nothing is
+// being placed there, and if it is lent, other memory replaces it.
+func (b *box) leave() readResult {
+	if l := b.lent; l != nil && l.chunk == nil { // the budget has the memory: see lend
+		l.chunk = bufpool.GetChunk(l.region.Len())
+		ddp.Redirect(l.region, l.chunk.B)
+	}
+	r := &b.reader
+	result := readResult{n: r.got, ok: r.isServed(), over: true}
+	r.become(readerAbsent)
+	r.want, r.got = nil, 0
+	return result
+}
+
+// has reports whether a Read has something to come back for.
+func (b *box) has() bool {
+	return b.reader.isServed() || b.unread.Len() > 0 || b.tail == tailEnded || b.discards()
+}
+
+// begin is begin of the box.
 func (in *inbox) begin(p []byte) (outcome, taking) {
 	in.mu.Lock()
 	defer in.unlock()
-	switch {
-	case in.reader.waiting:
+	found, t := in.box.begin(p)
+	if found == behind {
 		in.queued.Store(true)
-		return behind, taking{}
-	case in.first < len(in.unread):
-		return took, in.takeLocked(p)
-	case in.eof || in.discard:
-		return ended, taking{}
 	}
-	in.reader = reader{waiting: true, want: p}
-	return waits, taking{}
+	return found, t
 }
 
 // nextTurn wakes a Read that has found this one waiting, if there may be one.
@@ -79,57 +117,15 @@ func (in *inbox) awaitTurn(limit *wait.Deadline) error {
 	}
 }
 
-// takeLocked moves bytes of unread messages to p.
-//
-// +checklocks:in.mu
-func (in *inbox) takeLocked(p []byte) (t taking) {
-	for in.first < len(in.unread) {
-		m := &in.unread[in.first]
-		k := copy(p[t.n:], m.data)
-		m.data = m.data[k:]
-		t.n += k
-		if len(m.data) > 0 {
-			break
-		}
-		t.freed += in.freeLocked(m)
-		in.popLocked()
-		if !in.framed {
-			break
-		}
-	}
-	t.back = in.handBackLocked(t.freed, bytestream.DataBuffer)
-	return t
-}
-
-// leave ends the wait of a Read. After that, the driver no longer uses the Read's memory.
+// leave is leave of the box, after the message that DDP may be placing in the Read's memory.
 func (in *inbox) leave() readResult {
 	in.mu.Lock()
 	defer in.unlock()
-	return in.leaveLocked()
-}
-
-// leaveLocked is leave for callers that hold mu.
-//
-// +checklocks:in.mu
-func (in *inbox) leaveLocked() readResult {
-	r := &in.reader
-	for in.direct { // a copy, no more: DDP is placing the message
+	for in.box.placing.holdsReader() { // a copy, no more
+		in.leaving = true
 		in.placed.Wait()
 	}
-	if l := in.lent; l != nil && l.chunk == nil { // the budget has the memory: see lend
-		l.chunk = bufpool.GetChunk(l.region.Len())
-		ddp.Redirect(l.region, l.chunk.B)
-	}
-	result := readResult{n: r.got, ok: r.served, over: true}
-	*r = reader{}
-	return result
-}
-
-// hasLocked is has for callers that hold mu.
-//
-// +checklocks:in.mu
-func (in *inbox) hasLocked() bool {
-	return in.reader.served || in.first < len(in.unread) || in.eof || in.discard
+	return in.box.leave()
 }
 
 // Other goroutines look at these bits of inbox.look without the lock.
@@ -142,14 +138,19 @@ const (
 //
 // +checklocksrelease:in.mu
 func (in *inbox) unlock() {
+	b := &in.box
 	look := uint32(0)
-	if in.hasLocked() {
+	if b.has() {
 		look |= lookHas
 	}
-	if in.reader.waiting {
+	if b.reader.isThere() {
 		look |= lookWaiting
 	}
 	in.look.Store(look)
+	if in.leaving && !b.placing.holdsReader() {
+		in.leaving = false
+		in.placed.Broadcast()
+	}
 	in.mu.Unlock()
 }
 

@@ -430,12 +430,12 @@ func (d *Driver) bind(ulpdu []byte) bool {
 	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
 		return true
 	}
-	head, body, ok, mustWait := d.in.bind(payload, h.Last)
-	if mustWait {
+	head, body, answer := d.in.bind(payload, h.Last)
+	if answer == delayed {
 		return false
 	}
 	d.rx.msn = h.MSN
-	if ok && !d.rx.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
+	if answer == bound && !d.rx.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
 		d.in.drop()
 	}
 	return true

@@ -167,7 +167,7 @@ func FuzzByteStream(f *testing.F) {
 func hasEnded(in *inbox) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.eof
+	return in.box.tail == tailEnded
 }
 
 // newWindow returns a window of n messages that takes nothing from the budget.

@@ -44,7 +44,8 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 				over.Load()
 			}
 			in.mu.Lock()
-			in.used, in.placing.bound, in.placing.chunk = 1, true, c
+			in.box.used, in.box.placing.chunk = 1, c
+			in.box.placing.become(placingPooled)
 			in.mu.Unlock()
 			in.accept(1, bytestream.DataBuffer)
 			in.streamEnds()

@@ -95,10 +95,10 @@ func (s unwatched) Capabilities() toe.Capabilities {
 }
 func (unwatched) Watch(*toe.Gate) bool { return false }
 
-// refused is a Stream whose watch the operating system refuses.
-type refused struct{ toe.Stream }
+// refusing is a Stream whose watch the operating system refuses.
+type refusing struct{ toe.Stream }
 
-func (refused) Watch(*toe.Gate) bool { return false }
+func (refusing) Watch(*toe.Gate) bool { return false }
 
 // TestNoOperationWaits: after so many quick messages the program turns to something else, and the
 // peer's operation is carried out at once. The time of the bubble goes on only when nothing is left
@@ -111,7 +111,7 @@ func TestNoOperationWaits(t *testing.T) {
 	}{
 		{"watched", func(s toe.Stream) toe.Stream { return s }},
 		{"not watched", func(s toe.Stream) toe.Stream { return unwatched{s} }},
-		{"watch refused", func(s toe.Stream) toe.Stream { return refused{s} }},
+		{"watch refused", func(s toe.Stream) toe.Stream { return refusing{s} }},
 	} {
 		for _, messages := range []int{0, 1, 3, 4, 5, 16, trustFirst - 8, trustFirst + 8, 3 * trustFirst} {
 			t.Run(fmt.Sprintf("%s/%d", tt.desc, messages), func(t *testing.T) {

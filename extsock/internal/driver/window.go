@@ -82,37 +82,3 @@ func (w *Window) resize() int {
 	}
 	return change
 }
-
-// handBackLocked notes that n buffers of this kind are free again. It returns for how many of them
-// the peer of a byte stream gets its credits back.
-//
-// +checklocks:in.mu
-func (in *inbox) handBackLocked(n int, b bytestream.Buffer) (back int) {
-	w := &in.memory.window
-	switch {
-	case b == bytestream.ExtraBuffer:
-		return 0
-	case n == 0 || b == bytestream.ControlBuffer || !w.IsOpen() || in.memory.over:
-		return n
-	case w.Now == w.Most && common.room() >= 0:
-		return n
-	}
-	for range n {
-		change := w.resize()
-		in.depth += change
-		back += w.HandBack(change)
-	}
-	in.memory.settle()
-	in.window.Store(int64(w.Now))
-	return back
-}
-
-// setWindow makes the inbox the inbox of a byte stream with window w.
-func (in *inbox) setWindow(w Window) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.framed = true
-	in.depth = w.Now + bytestream.ExtraBuffers
-	in.memory.window = w
-	in.window.Store(int64(w.Now))
-}

@@ -1,0 +1,536 @@
+package driver
+
+import (
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock/internal/bufpool"
+	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/ring"
+	"github.com/rddp/rddp/rdmap"
+)
+
+// A box is what an inbox keeps, and the rules of it: where messages go, and what Reads get. It is a
+// value without a lock, a goroutine or a clock. The inbox guards it.
+//
+// Its states are a row of small ones, each with a table of its own. They change independently of
+// each other, but for what the comments of the states say.
+type box struct {
+	framed bool // messages carry the header of the byte stream
+	size   int  // the maximum length of a message in bytes, with that header
+	depth  int  // the maximum number of messages
+
+	used    int // messages placed at present, or unread
+	unread  ring.Ring[message]
+	placing placing
+	reader  reader
+	tail    tail
+	sink    sink
+	delay   delay
+	// rest is the part of a message of a byte stream that stays in the receive buffer. Reads have taken
+	// what was before it.
+	rest []byte
+	// lent is memory that the peer may write to, because the peer has offered a long Write. It is nil
+	// if there is none.
+	lent   *lent
+	memory allowance
+}
+
+// A reader is the Read that waits for messages. One Read waits at a time.
+type reader struct {
+	state readerState
+	want  []byte // the Read's memory, where messages may go
+	got   int    // bytes in want
+}
+
+// A readerState is what the waiting Read has got.
+//
+//	absent ──begin──▶ waiting ──a message, or bytes of the stream──▶ served
+//	  ▲                  │                                             │
+//	  └──────leave───────┴────────────────────leave────────────────────┘
+type readerState uint8
+
+const (
+	readerAbsent  readerState = iota // no Read waits
+	readerWaiting                    // a Read waits, and has got nothing
+	readerServed                     // it has got its message, or at least one byte of the stream
+)
+
+var readerNames = [...]string{"absent", "waiting", "served"}
+
+func (s readerState) String() string { return readerNames[s] }
+
+var readerNext = states{
+	readerAbsent:  1 << readerWaiting,
+	readerWaiting: 1<<readerServed | 1<<readerAbsent,
+	readerServed:  1 << readerAbsent,
+}
+
+// become is the only place where the state of the reader changes.
+func (r *reader) become(next readerState) { become(&r.state, next, readerNext) }
+
+// isThere reports whether a Read waits, and isServed whether it has got something.
+func (r *reader) isThere() bool  { return r.state != readerAbsent }
+func (r *reader) isServed() bool { return r.state == readerServed }
+
+// gets notes that the waiting Read has got n bytes more, perhaps only a message of length 0.
+func (r *reader) gets(n int) {
+	r.got += n
+	if r.state != readerServed {
+		r.become(readerServed)
+	}
+}
+
+// room returns the part of the Read's memory that is free.
+func (r *reader) room() []byte { return r.want[r.got:] }
+
+// A placing is the present message: the message that DDP is placing.
+type placing struct {
+	state placingState
+	head  [bytestream.HeaderLen]byte
+	body  []byte
+	chunk *bufpool.Chunk // in placingPooled, the memory of body
+}
+
+// A placingState is where the present message goes.
+//
+//	none ──bind──▶ pooled, direct, stays ──accept, drop──▶ none
+type placingState uint8
+
+const (
+	placingNone   placingState = iota // there is none
+	placingPooled                     // to memory of the pool
+	placingDirect                     // to the memory of the Read that waits
+	placingStays                      // to the place where it lies in the receive buffer, until Reads have taken it
+)
+
+var placingNames = [...]string{"none", "pooled", "direct", "stays"}
+
+func (s placingState) String() string { return placingNames[s] }
+
+var placingNext = states{
+	placingNone:   1<<placingPooled | 1<<placingDirect | 1<<placingStays,
+	placingPooled: 1 << placingNone,
+	placingDirect: 1 << placingNone,
+	placingStays:  1 << placingNone,
+}
+
+// become is the only place where the state of the placing changes.
+func (p *placing) become(next placingState) { become(&p.state, next, placingNext) }
+
+// holdsReader reports whether the waiting Read must not leave, because its memory is being written
+// to, or will be as soon as the message is accepted.
+func (p *placing) holdsReader() bool { return p.state == placingDirect || p.state == placingStays }
+
+// A tail is how the byte stream, or the row of messages, goes on.
+//
+//	open ──▶ behind ──▶ ended
+//	  └─────────────────▲
+type tail uint8
+
+const (
+	tailOpen   tail = iota // more may come
+	tailBehind             // the end has come, and box.rest is in front of it
+	tailEnded              // nothing comes behind what is unread
+)
+
+var tailNames = [...]string{"open", "behind", "ended"}
+
+func (s tail) String() string { return tailNames[s] }
+
+var tailNext = states{
+	tailOpen:   1<<tailBehind | 1<<tailEnded,
+	tailBehind: 1 << tailEnded,
+	tailEnded:  0,
+}
+
+// A sink is what becomes of messages that arrive.
+//
+//	taking ──CloseRead, Close──▶ discarding ──something is thrown away──▶ losing
+type sink uint8
+
+const (
+	sinkTaking     sink = iota // Reads get them
+	sinkDiscarding             // the program has closed the way in: they are thrown away
+	sinkLosing                 // the same, and the peer has lost some by that
+)
+
+var sinkNames = [...]string{"taking", "discarding", "losing"}
+
+func (s sink) String() string { return sinkNames[s] }
+
+var sinkNext = states{
+	sinkTaking:     1 << sinkDiscarding,
+	sinkDiscarding: 1 << sinkLosing,
+	sinkLosing:     0,
+}
+
+// A delay is why the message that comes next has no memory yet.
+//
+//	none ◀──▶ short, paused
+type delay uint8
+
+const (
+	delayNone   delay = iota
+	delayShort        // it waits for memory, in message mode
+	delayPaused       // it waits in the receive buffer for the next Read, in a byte stream
+)
+
+var delayNames = [...]string{"none", "short", "paused"}
+
+func (s delay) String() string { return delayNames[s] }
+
+var delayNext = states{
+	delayNone:   1<<delayShort | 1<<delayPaused,
+	delayShort:  1 << delayNone,
+	delayPaused: 1 << delayNone,
+}
+
+// setTail, setSink and setDelay are the only places where these states change.
+func (b *box) setTail(next tail) { become(&b.tail, next, tailNext) }
+func (b *box) setSink(next sink) { become(&b.sink, next, sinkNext) }
+func (b *box) setDelay(next delay) {
+	if next != b.delay {
+		become(&b.delay, next, delayNext)
+	}
+}
+
+// discards reports whether what arrives is thrown away.
+func (b *box) discards() bool { return b.sink != sinkTaking }
+
+// discard has everything that arrives from now on thrown away.
+func (b *box) discard() {
+	if b.sink == sinkTaking {
+		b.setSink(sinkDiscarding)
+	}
+}
+
+// lose notes that something of the peer has been thrown away.
+func (b *box) lose() {
+	if b.sink == sinkDiscarding {
+		b.setSink(sinkLosing)
+	}
+}
+
+// A message is bytes that no Read has taken yet, in memory of the pool.
+type message struct {
+	chunk *bufpool.Chunk
+	data  []byte // the unread part
+	// unbuffered says that the message uses none of the buffers that the peer knows of. Its memory
+	// was reserved for a grant.
+	unbuffered bool
+}
+
+// A lent is the memory of a waiting Read to which the peer may write.
+type lent struct {
+	region *ddp.Region
+	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
+}
+
+// size returns how many bytes are reserved for the chunk, whether there is one or not.
+func (l *lent) size() int { return bufpool.ChunkSize(l.region.Len()) }
+
+// joined is the length in bytes of the memory in which short messages of a byte stream wait
+// together. Config.RecvSize does not change it, so two short messages never take more memory.
+const joined = 64 << 10
+
+// A binding is the answer to a message that begins.
+type binding uint8
+
+const (
+	bound   binding = iota // it has memory
+	refused                // it gets none: the peer has used more than it may
+	delayed                // it must wait: see delay
+)
+
+// bind finds memory for a message that begins with a segment of this payload. The segment is the
+// only segment of the message if last is set. The memory is head, for the header of a byte stream,
+// and then body. self says that the Read that waits has the receive role.
+//
+// In message mode a message waits until Read has taken another one. The peer of a byte stream has a
+// credit for each message, and each credit has memory. So data of a byte stream waits only for the
+// memory of the next Read, while a Read has the receive role. A message without a credit is refused:
+// DDP finds no buffer, and the stream ends.
+func (b *box) bind(payload []byte, last, self bool) (head, body []byte, answer binding) {
+	// A message that is thrown away needs no room.
+	full := b.used >= b.depth && (b.framed || !b.discards())
+	if b.framed && len(payload) > bytestream.HeaderLen {
+		full = b.used >= b.depth-bytestream.ExtraBuffers // the rest is for messages without data
+	}
+	switch {
+	case full && b.framed:
+		return nil, nil, refused
+	case full:
+		return nil, nil, delayed
+	}
+	n, longest := len(payload), b.size
+	if b.framed {
+		head = b.placing.head[:]
+		n, longest = max(n-bytestream.HeaderLen, 0), b.size-bytestream.HeaderLen
+	}
+	delay := delayNone
+	switch {
+	case self && last && n <= longest && b.stays(payload):
+	case self && b.pauses(payload, last):
+		delay = delayPaused
+	case !b.findMemory(n, longest, last, payload):
+		delay = delayShort
+	}
+	b.setDelay(delay)
+	if delay != delayNone {
+		return nil, nil, delayed
+	}
+	b.used++
+	return head, b.placing.body, bound
+}
+
+// findMemory finds memory for a message of n bytes, or of up to longest bytes if this segment is not
+// the last. In message mode it reports false if there is no memory.
+func (b *box) findMemory(n, longest int, last bool, payload []byte) bool {
+	r, p := &b.reader, &b.placing
+	room := r.room()
+	fits := last && b.serves() && b.unread.Len() == 0 && 0 < n && n <= len(room) && n <= longest
+	if b.framed {
+		fits = fits && b.lent == nil && bytestream.IsData(payload)
+	} else {
+		fits = fits && !r.isServed()
+	}
+	if fits {
+		p.become(placingDirect)
+		p.body = room[:n:n]
+		return true
+	}
+	if !last {
+		n = longest
+	}
+	n = min(n, longest)
+	size := n
+	if b.framed && b.unread.Len() > 0 && n < bytestream.Combine && bytestream.IsData(payload) {
+		// The reader is behind, so the chunk gets room for messages that follow.
+		size = max(n, min(longest, joined))
+	}
+	c := bufpool.GetChunk(size)
+	switch {
+	case b.framed:
+		b.memory.fill(c.Size())
+	case b.discards():
+		b.memory.held += int64(c.Size()) // until accept throws the message away
+	case !b.memory.hold(c.Size()):
+		c.Put()
+		return false
+	}
+	c.B = c.B[:n:min(cap(c.B), longest)]
+	p.become(placingPooled)
+	p.chunk, p.body = c, c.B
+	return true
+}
+
+// received returns the memory of the present message, which DDP has placed: head is the header of the
+// byte stream, and body is the rest. If a message is shorter than the header, all of it is in head.
+func (b *box) received(c rdmap.Completion) (head, body []byte) {
+	n := int(c.Len)
+	if b.framed {
+		head = b.placing.head[:min(n, bytestream.HeaderLen)]
+		n -= len(head)
+	}
+	return head, b.placing.body[:n]
+}
+
+// accept adds n bytes of payload of the present message to the unread data. It reports whether the
+// message's buffer is free again, and for how many buffers the peer of a byte stream gets its credits
+// back.
+func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
+	p := &b.placing
+	switch p.state {
+	case placingStays:
+		body := p.body[:n]
+		b.unbind()
+		if b.serve(body); len(b.rest) > 0 {
+			return false, 0
+		}
+	case placingDirect:
+		b.unbind()
+		b.reader.gets(n)
+	default:
+		c := b.unbind()
+		if b.discards() && (n > 0 || !b.framed) {
+			b.lose()
+		}
+		if !b.discards() && (!b.framed || n > 0 && (n >= bytestream.Combine || !b.join(c.B[:n]))) {
+			b.unread.Push(message{chunk: c, data: c.B[:n]})
+			return false, 0
+		}
+		b.put(c)
+	}
+	b.used--
+	return true, b.handBack(1, kind)
+}
+
+// drop frees the buffer of the present message, which is not data or will not be placed.
+func (b *box) drop() {
+	if c := b.unbind(); c != nil {
+		b.put(c)
+	}
+	b.used--
+}
+
+// unbind ends the placing of the present message. The caller owns the chunk.
+func (b *box) unbind() (c *bufpool.Chunk) {
+	p := &b.placing
+	c = p.chunk
+	p.body, p.chunk = nil, nil
+	p.become(placingNone)
+	return c
+}
+
+// join appends short data of the stream to the newest message, if there is room. The data then takes
+// up no buffer of its own.
+func (b *box) join(data []byte) bool {
+	if b.unread.Len() == 0 {
+		return false
+	}
+	m := b.unread.At(b.unread.Tail() - 1)
+	if cap(m.data)-len(m.data) < len(data) {
+		return false
+	}
+	m.data = append(m.data, data...)
+	return true
+}
+
+// serves reports whether a Read waits that may still get something. After Close or CloseRead a Read
+// that waits keeps what it has got, but gets no more. The data before may have been thrown away, so
+// what arrives then is not the next part of the stream. It may even be the peer's answer to Close.
+func (b *box) serves() bool { return b.reader.isThere() && !b.discards() }
+
+// lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as the
+// budget could replace. If no Read waits, or that is too short, the handle has length 0.
+func (b *box) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
+	r := &b.reader
+	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]
+	if !b.serves() || r.isServed() || b.unread.Len() > 0 || len(p) < bytestream.MinGrant {
+		return rdmap.Handle{}, nil
+	}
+	p = p[:b.memory.grant(len(p))]
+	if len(p) == 0 {
+		return rdmap.Handle{}, nil
+	}
+	region, err := register(p)
+	if err != nil {
+		b.memory.endGrant(bufpool.ChunkSize(len(p)))
+		return rdmap.Handle{}, err
+	}
+	b.lent = &lent{region: region}
+	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
+}
+
+// takeLent notes that the peer has placed n bytes in the lent memory and no longer uses the memory.
+func (b *box) takeLent(n int) {
+	l := b.lent
+	if l == nil { // the connection has ended
+		return
+	}
+	b.lent = nil
+	l.region.Deregister() // this waits for no goroutine: only the caller places
+	switch {
+	case b.discards():
+		b.lose()
+		if l.chunk != nil {
+			l.chunk.Put()
+		}
+		b.memory.endGrant(l.size())
+	case l.chunk == nil: // the reader waits
+		b.reader.gets(n)
+		b.memory.endGrant(l.size())
+	default:
+		b.unread.Push(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
+	}
+}
+
+// endLent takes the lent memory back, if there is any, because the peer will not use its offer.
+func (b *box) endLent() {
+	l := b.lent
+	if l == nil {
+		return
+	}
+	b.lent = nil
+	l.region.Deregister()
+	if l.chunk != nil {
+		l.chunk.Put()
+	}
+	b.memory.endGrant(l.size())
+}
+
+// streamEnds notes that no more bytes of the stream will arrive.
+func (b *box) streamEnds() {
+	switch {
+	case len(b.rest) == 0:
+		b.setTail(tailEnded)
+	case b.tail == tailOpen:
+		b.setTail(tailBehind)
+	}
+}
+
+// close throws away the unread data, and all data that arrives from now on. It reports whether data
+// of the peer is lost by that, or was lost before.
+func (b *box) close() (lost bool) {
+	b.discard()
+	if b.delay == delayPaused || len(b.rest) > 0 || b.unread.Len() > 0 {
+		b.lose()
+	}
+	for b.unread.Len() > 0 {
+		b.pop()
+	}
+	return b.sink == sinkLosing
+}
+
+// giveBack returns the lent memory, and the budget's memory, when the connection has ended.
+func (b *box) giveBack() {
+	b.memory.end()
+	b.endLent()
+}
+
+// put returns the memory of a message.
+func (b *box) put(c *bufpool.Chunk) {
+	b.memory.release(c.Size())
+	c.Put()
+}
+
+// pop removes the oldest message and returns its memory. The result is the number of buffers that are
+// free again.
+func (b *box) pop() (freed int) {
+	m := b.unread.Pop()
+	if m.unbuffered {
+		m.chunk.Put()
+		b.memory.endGrant(m.chunk.Size())
+		return 0
+	}
+	b.put(m.chunk)
+	b.used--
+	return 1
+}
+
+// handBack notes that n buffers of this kind are free again. It returns for how many of them the peer
+// of a byte stream gets its credits back.
+func (b *box) handBack(n int, kind bytestream.Buffer) (back int) {
+	w := &b.memory.window
+	switch {
+	case kind == bytestream.ExtraBuffer:
+		return 0
+	case n == 0 || kind == bytestream.ControlBuffer || !w.IsOpen() || b.memory.over:
+		return n
+	case w.Now == w.Most && common.room() >= 0:
+		return n
+	}
+	for range n {
+		change := w.resize()
+		b.depth += change
+		back += w.HandBack(change)
+	}
+	b.memory.settle()
+	return back
+}
+
+// setWindow makes the box that of a byte stream with window w.
+func (b *box) setWindow(w Window) {
+	b.framed = true
+	b.depth = w.Now + bytestream.ExtraBuffers
+	b.memory.window = w
+}

@@ -1,0 +1,18 @@
+package driver
+
+import "fmt"
+
+// A states says which states may follow each state: bit t of entry s is set if t may follow s.
+type states []uint8
+
+// become changes a state, and panics if the table has no arrow for that. It is called in one place
+// for each kind of state.
+func become[S interface {
+	~uint8
+	fmt.Stringer
+}](now *S, next S, table states) {
+	if table[*now]>>next&1 == 0 {
+		panic(fmt.Sprintf("BUG: %T: %v becomes %v", next, *now, next))
+	}
+	*now = next
+}
