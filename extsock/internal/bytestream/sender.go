@@ -342,13 +342,6 @@ func (s *Sender) stall() {
 	}
 }
 
-// NeedsPeer reports whether more data can go out only after a message of the peer, with credits or
-// the answer to an offer.
-func (s *Sender) NeedsPeer() bool {
-	o := &s.offer
-	return !s.mayPost(Reserve) || o.open && !o.answered && o.closing == Data
-}
-
 // Finish ends the stream after the data that has been written. Of a long Write under way, only the
 // bytes that have been given out still go.
 func (s *Sender) Finish() { s.closed = true }

@@ -197,12 +197,14 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 	busy = s.writing && !underWay
 	if !busy {
 		if underWay {
-			err = w.goOnLocked(false)
+			err = w.goOnLocked(true)
 		} else {
 			_, err = w.beginLocked()
 		}
 		if err == nil {
-			n = s.tx.Append(p, s.aheadLocked(quick))
+			if n = s.tx.Append(p, s.aheadLocked(quick)); n == 0 && underWay {
+				err = w.goOnLocked(false)
+			}
 			s.writing, s.appending = underWay || n < len(p), n < len(p)
 		}
 	}
@@ -279,15 +281,11 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 }
 
 // await waits until something has changed for the Write under way. When the connection ends, await
-// returns at once, unless requests refer to the Write's memory: these are flushed first. The last
-// Write waits until the way out has ended.
+// returns at once, unless requests refer to the Write's memory: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 	ended := w.d.life.ending
-	switch {
-	case owns:
+	if owns {
 		ended = nil
-	case w.d.peerLeft() && w.isLast():
-		ended = w.d.life.finished
 	}
 	w.d.role.setWriting(true)
 	defer w.d.role.setWriting(false)
@@ -351,13 +349,6 @@ const (
 	lastOver
 )
 
-// isLast reports whether the Write under way is the last one.
-func (w *streamWriter) isLast() bool {
-	w.d.bytes.mu.Lock()
-	defer w.d.bytes.mu.Unlock()
-	return w.d.bytes.last == lastBegun
-}
-
 // beginLocked returns why no Write may begin, or nil if one may. last says that it is the last
 // Write; the peer throws its bytes away.
 //
@@ -376,14 +367,14 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 }
 
 // goOnLocked returns why the Write under way fails, or nil if it goes on. The last Write goes on as
-// long as it does not need the peer. isOut says that all of the Write, or the beginning of it, is
-// on its way to TCP.
+// long as it moves, which is all that it can do: nothing that it could wait for comes any more, but
+// for TCP.
 //
 // +checklocks:w.d.bytes.mu
-func (w *streamWriter) goOnLocked(isOut bool) error {
+func (w *streamWriter) goOnLocked(moves bool) error {
 	s := w.d.bytes
 	err := w.errLocked()
-	if err != nil && s.last == lastBegun && s.writeErr == nil && (isOut || !s.tx.NeedsPeer()) && w.d.peerLeft() {
+	if err != nil && moves && s.last == lastBegun && s.writeErr == nil && w.d.peerLeft() {
 		return nil
 	}
 	return err
