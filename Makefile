@@ -6,7 +6,8 @@
 # make mutations plants faults, one at a time, which the tests have to find
 # make foreign   the test suites of other projects, over TCP and over extsock, test by test
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
-# make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md
+# make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
+#                streams and random verbs with every end, each for SOAKTIME again
 # make bench     throughput and latency next to plain TCP in the same run
 # make bench-scale     1 to 10,000 connections, and how the cost of an operation grows with Regions, posted work and Completions
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
@@ -140,6 +141,7 @@ early:
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile
+	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout=0 -run='^TestRandom(Streams|Verbs)$$' ./extsock
 
 fuzz: # two targets at a time
 	@for pkg in $$($(GO) list ./...); do \
