@@ -223,22 +223,15 @@ func (c *CompletionQueue) take(dst []Completion, solicited bool) int {
 func (c *CompletionQueue) pollLocked(dst []Completion) int {
 	n := min(len(dst), int(c.n.Load()))
 	for i := range n {
-		dst[i] = c.takeLocked()
+		dst[i] = *c.entries.First()
+		c.entries.Pop()
+		c.n.Add(-1)
+		c.free.Add(1)
+		if dst[i].wakes() {
+			c.waking--
+		}
 	}
 	return n
-}
-
-// takeLocked takes the oldest entry.
-//
-// +checklocks:c.mu
-func (c *CompletionQueue) takeLocked() Completion {
-	done := c.entries.Pop()
-	c.n.Add(-1)
-	c.free.Add(1)
-	if done.wakes() {
-		c.waking--
-	}
-	return done
 }
 
 // reserve reserves an entry for a request. It returns false if no entry is free.
@@ -293,7 +286,7 @@ func (c *CompletionQueue) push(done *Completion, wakes bool) {
 	if n+c.free.Load() >= int64(c.depth) {
 		panic(errNotReserved)
 	}
-	c.entries.Push(*done)
+	*c.entries.Push() = *done
 	if wakes {
 		c.waking++
 	}

@@ -31,7 +31,7 @@ func (r *recvQueue) isFull() bool { return r.entries.Len() >= r.depth }
 // isEmpty reports whether no buffer is posted.
 func (r *recvQueue) isEmpty() bool { return r.entries.Len() == 0 }
 
-func (r *recvQueue) push(e recvEntry) { r.entries.Push(e) }
+func (r *recvQueue) push(e recvEntry) { *r.entries.Push() = e }
 
 // start gives all buffers to DDP. If the peer's RTR is a Send, a buffer of length 0 for it comes
 // first.
@@ -41,7 +41,9 @@ func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
 		posted := r.entries.Len()
 		r.push(recvEntry{isRTR: true})
 		for range posted {
-			r.push(r.entries.Pop())
+			e := *r.entries.First()
+			r.entries.Pop()
+			r.push(e)
 		}
 	}
 	for pos := r.entries.Head(); pos < r.entries.Tail(); pos++ {
@@ -52,7 +54,8 @@ func (r *recvQueue) start(queue *ddp.Queue, expectRTR bool) {
 
 // retire completes the oldest buffer.
 func (r *recvQueue) retire(cq *CompletionQueue, c Completion) {
-	e := r.entries.Pop()
+	e := *r.entries.First()
+	r.entries.Pop()
 	if e.isRTR {
 		return
 	}

@@ -81,7 +81,7 @@ func (s *sendQueue) isFull() bool { return s.ring.Len() >= s.depth }
 // reserved the entry for the Completion.
 func (s *sendQueue) push(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inlineBuffer, cq *CompletionQueue) {
 	e := sendEntries.Get().(*sendEntry)
-	s.ring.Push(e)
+	*s.ring.Push() = e
 	e.id, e.cq, e.op, e.fence, e.unsignaled = wr.ID, cq, wr.Op, wr.Fence, wr.Unsignaled
 	e.opcode, _ = wr.opcode()
 	e.remote, e.n, e.inline, e.sink = wr.Remote, n, inline, sink
@@ -295,7 +295,7 @@ func (s *sendQueue) flushedSink(pos uint64) (*sendEntry, uint64) {
 // ULP." (RFC 5040 §5.5)
 func (s *sendQueue) retire(q *QP) {
 	for s.ring.Len() > 0 {
-		e := s.at(s.ring.Head())
+		e := *s.ring.First()
 		if !e.done || e.progress == given || e.sink != nil {
 			return
 		}

@@ -51,7 +51,7 @@ func (s *SharedReceiveQueue) PostRecv(r RecvRequest) error {
 	case s.buffers.Len() == s.depth:
 		return ErrQueueFull
 	}
-	s.buffers.Push(r)
+	*s.buffers.Push() = r
 	return nil
 }
 
@@ -100,7 +100,8 @@ func (s *SharedReceiveQueue) Close() []uint64 {
 	s.isClosed = true
 	var ids []uint64
 	for s.buffers.Len() > 0 {
-		ids = append(ids, s.buffers.Pop().ID)
+		ids = append(ids, s.buffers.First().ID)
+		s.buffers.Pop()
 	}
 	return ids
 }
@@ -112,7 +113,8 @@ func (s *SharedReceiveQueue) take() (r RecvRequest, ok bool) {
 	if s.buffers.Len() == 0 {
 		return RecvRequest{}, false
 	}
-	r = s.buffers.Pop()
+	r = *s.buffers.First()
+	s.buffers.Pop()
 	s.watchLocked()
 	return r, true
 }

@@ -298,7 +298,7 @@ var rdmapFaults = []Fault{
 		New:     "if !e.done || e.progress == given {",
 		Package: "rdmap", Tests: "^TestFlushWaitsForCopies$"},
 	{Name: "solicited Completions that were taken still counted", File: "rdmap/completion.go",
-		Old:     "	if done.wakes() {\n		c.waking--\n	}\n",
+		Old:     "		if dst[i].wakes() {\n			c.waking--\n		}\n",
 		New:     "",
 		Package: "rdmap", Tests: "^TestWaitSolicited$"},
 	{Name: "PostNext overtakes what is queued", File: "rdmap/sendqueue.go",

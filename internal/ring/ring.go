@@ -29,26 +29,27 @@ func (r *Ring[T]) Tail() uint64 { return r.tail }
 // until the next Push.
 func (r *Ring[T]) At(pos uint64) *T { return &r.places[pos&uint64(len(r.places)-1)] }
 
-// Push adds v as the newest entry.
-func (r *Ring[T]) Push(v T) {
+// First returns the oldest entry. The Ring must not be empty.
+func (r *Ring[T]) First() *T { return r.At(r.head) }
+
+// Push adds an entry and returns it. It is the zero T, for the caller to fill in: to hand over a
+// long entry by value takes longer than everything else here.
+func (r *Ring[T]) Push() *T {
 	if r.Len() == len(r.places) {
 		r.grow()
 	}
-	*r.At(r.tail) = v
 	r.tail++
+	return r.At(r.tail - 1)
 }
 
-// Pop removes the oldest entry and returns it. The Ring must not be empty. It keeps nothing of the
-// entry, so what the entry refers to can be freed.
-func (r *Ring[T]) Pop() T {
+// Pop removes the oldest entry. The Ring must not be empty. It keeps nothing of the entry, so what
+// the entry refers to can be freed.
+func (r *Ring[T]) Pop() {
 	if r.head == r.tail {
 		panic("BUG: Pop of an empty ring")
 	}
-	place := r.At(r.head)
-	v := *place
-	*place = *new(T)
+	*r.At(r.head) = *new(T)
 	r.head++
-	return v
 }
 
 // grow doubles the number of places.

@@ -19,15 +19,19 @@ func TestProperty(t *testing.T) {
 			"push": func(t *rapid.T) {
 				for range rapid.IntRange(1, 9).Draw(t, "n") {
 					n++
-					r.Push(n)
+					if p := r.Push(); *p != 0 {
+						t.Fatalf("a new entry is %d", *p)
+					}
+					*r.At(r.Tail() - 1) = n
 					want = append(want, n)
 				}
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(0, len(want)).Draw(t, "n") {
-					if got := r.Pop(); got != want[0] {
-						t.Fatalf("Pop returns %d, want %d", got, want[0])
+					if got := *r.First(); got != want[0] {
+						t.Fatalf("the first is %d, want %d", got, want[0])
 					}
+					r.Pop()
 					want = want[1:]
 					popped++
 				}
@@ -61,18 +65,20 @@ func FuzzRing(f *testing.F) {
 		var r ring.Ring[uint64]
 		for _, b := range script {
 			for range b % 16 {
-				r.Push(r.Tail())
+				*r.Push() = r.Tail() - 1
 			}
 			for range min(int(b/16), r.Len()) {
-				if want := r.Head(); *r.At(want) != want || r.Pop() != want {
+				if want := r.Head(); *r.At(want) != want || *r.First() != want {
 					t.Fatalf("the entry at %d is another one", want)
 				}
+				r.Pop()
 			}
 		}
 		for want := r.Head(); r.Len() > 0; want++ {
-			if got := r.Pop(); got != want {
+			if got := *r.First(); got != want {
 				t.Fatalf("entry %d comes, want %d", got, want)
 			}
+			r.Pop()
 		}
 	})
 }
@@ -83,20 +89,21 @@ func TestGrowsInTheMiddle(t *testing.T) {
 		for first := range length {
 			var r ring.Ring[int]
 			for i := range length {
-				r.Push(i)
+				*r.Push() = i
 			}
 			for i := range first {
 				r.Pop()
-				r.Push(length + i)
+				*r.Push() = length + i
 			}
-			r.Push(length + first) // has no place
+			*r.Push() = length + first // has no place
 			if r.Len() != length+1 {
 				t.Fatalf("%d entries, want %d", r.Len(), length+1)
 			}
 			for want := first; r.Len() > 0; want++ {
-				if got := r.Pop(); got != want {
+				if got := *r.First(); got != want {
 					t.Fatalf("%d entries, the oldest at place %d: entry %d comes, want %d", length, first, got, want)
 				}
+				r.Pop()
 			}
 		}
 	}
@@ -111,7 +118,7 @@ func TestKeepsNothing(t *testing.T) {
 	for range n {
 		p := new([64]byte)
 		runtime.AddCleanup(p, func(struct{}) { gone <- struct{}{} }, struct{}{})
-		r.Push(p)
+		*r.Push() = p
 	}
 	for range n {
 		r.Pop()
@@ -135,7 +142,7 @@ func TestAllocations(t *testing.T) {
 	var r ring.Ring[[3]uint64]
 	cycle := func() {
 		for range 5 {
-			r.Push([3]uint64{1})
+			*r.Push() = [3]uint64{1}
 		}
 		for range 5 {
 			r.Pop()
@@ -161,7 +168,7 @@ func TestAnEmptyRingHasNoMemory(t *testing.T) {
 // TestPopOfNothing checks that a Ring whose entries are all gone does not give out an empty place.
 func TestPopOfNothing(t *testing.T) {
 	var r ring.Ring[int]
-	r.Push(1)
+	*r.Push() = 1
 	r.Pop()
 	defer func() {
 		if recover() == nil {
@@ -172,11 +179,14 @@ func TestPopOfNothing(t *testing.T) {
 }
 
 func BenchmarkPushPop(b *testing.B) {
-	var r ring.Ring[uint64]
-	for i := range uint64(64) {
-		r.Push(i)
+	var r ring.Ring[[13]uint64]
+	var entry [13]uint64
+	for range 64 {
+		r.Push()
 	}
 	for b.Loop() {
-		r.Push(r.Pop())
+		*r.Push() = entry
+		entry = *r.First()
+		r.Pop()
 	}
 }

@@ -55,14 +55,15 @@ func (s *slots) next() *slot {
 
 // post notes that the next message is posted.
 func (s *slots) post() {
-	s.posted.Push(s.prepared)
+	*s.posted.Push() = s.prepared
 	s.prepared = nil
 }
 
 // retire frees the slots of the oldest messages, as far as they are done.
 func (s *slots) retire() {
-	for !s.isEmpty() && s.at(s.posted.Head()).done {
-		e := s.posted.Pop()
+	for !s.isEmpty() && (*s.posted.First()).done {
+		e := *s.posted.First()
+		s.posted.Pop()
 		*e = slot{}
 		spareSlots.Put(e)
 	}

@@ -33,7 +33,7 @@ func (b *doorbell) hang() {
 	q := b.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.hung.Push(b)
+	*q.hung.Push() = b
 	q.any.Store(true)
 }
 
@@ -47,8 +47,10 @@ func (b *doorbell) takeDown() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for range q.hung.Len() {
-		if other := q.hung.Pop(); other != b {
-			q.hung.Push(other)
+		other := *q.hung.First()
+		q.hung.Pop()
+		if other != b {
+			*q.hung.Push() = other
 		} else {
 			b.hangs.Store(false)
 		}
@@ -81,7 +83,8 @@ func (q *Doorbells) take() *doorbell {
 	if q.hung.Len() == 0 {
 		return nil
 	}
-	b := q.hung.Pop()
+	b := *q.hung.First()
+	q.hung.Pop()
 	q.any.Store(q.hung.Len() > 0)
 	b.hangs.Store(false)
 	return b
