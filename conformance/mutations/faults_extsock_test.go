@@ -339,7 +339,7 @@ var extsockFaults = []Fault{
 		Package: "extsock/internal/driver", Tests: "^TestNothingStaysAfterClose$"},
 	{Name: "early octets counted twice", File: "extsock/internal/driver/receive.go",
 		Old:     "if off <= before && end > before {\n		d.count.Received.Octets.Store(end)",
-		New:     "if end > before || true {\n		d.count.Received.Octets.Add(uint64(n))",
+		New:     "if end > before || true {\n		d.count.Received.Octets.Add(end - off)",
 		Package: "extsock", Tests: "^TestStatsOfEarlyRuns$"},
 	{Name: "what was placed early counted as buffered", File: "extsock/internal/driver/receive.go",
 		Old:     "	d.rx.waiting -= u.Size\n",

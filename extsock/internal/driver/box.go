@@ -355,7 +355,7 @@ func (b *box) accept(n int, kind bytestream.Buffer) (freed bool, back int) {
 			b.lose()
 		}
 		if !b.discards() && (!b.framed || n > 0 && (n >= bytestream.Combine || !b.join(c.B[:n]))) {
-			b.unread.Push(message{chunk: c, data: c.B[:n]})
+			*b.unread.Push() = message{chunk: c, data: c.B[:n]}
 			return false, 0
 		}
 		b.put(c)
@@ -440,7 +440,7 @@ func (b *box) takeLent(n int) {
 		b.reader.gets(n)
 		b.memory.endGrant(l.size())
 	default:
-		b.unread.Push(message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true})
+		*b.unread.Push() = message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true}
 	}
 }
 
@@ -496,7 +496,8 @@ func (b *box) put(c *bufpool.Chunk) {
 // pop removes the oldest message and returns its memory. The result is the number of buffers that are
 // free again.
 func (b *box) pop() (freed int) {
-	m := b.unread.Pop()
+	m := *b.unread.First()
+	b.unread.Pop()
 	if m.unbuffered {
 		m.chunk.Put()
 		b.memory.endGrant(m.chunk.Size())

@@ -52,7 +52,7 @@ func (b *box) begin(p []byte) (outcome, taking) {
 // take moves bytes of unread messages to p.
 func (b *box) take(p []byte) (t taking) {
 	for b.unread.Len() > 0 {
-		m := b.unread.At(b.unread.Head())
+		m := b.unread.First()
 		k := copy(p[t.n:], m.data)
 		m.data = m.data[k:]
 		t.n += k

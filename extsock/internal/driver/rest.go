@@ -50,7 +50,7 @@ func (b *box) takeRest(self bool) (over, freed bool, back int) {
 		c := bufpool.GetChunk(len(b.rest))
 		b.memory.fill(c.Size())
 		c.B = c.B[:copy(c.B, b.rest)]
-		b.unread.Push(message{chunk: c, data: c.B})
+		*b.unread.Push() = message{chunk: c, data: c.B}
 		b.endRest()
 		return true, false, 0
 	}
