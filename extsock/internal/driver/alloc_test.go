@@ -79,7 +79,7 @@ func TestAllocWayIn(t *testing.T) {
 		}
 		p.rx.mpa.Fill(off, n)
 		p.captureArrived(false)
-		if !p.place(true) {
+		if !p.rx.place() {
 			t.Fatal(p.why())
 		}
 		p.giveBack()

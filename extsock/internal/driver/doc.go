@@ -6,11 +6,24 @@
 // driver in both ways, and §3 describes its locks. These are its parts:
 //
 //	driver.go    what a Driver consists of
-//	life.go      how far the connection has come: one state
-//	receive.go   the way in: from the Stream to the queue pair
-//	role.go      which goroutine receives
-//	transmit.go  the way out: from the queue pair to the Stream
-//	inbox.go     messages that wait for Read, within the memory of memory.go and window.go
+//
+// Its logic is in values that have no goroutine, no clock and no channel, and never wait, so a test
+// calls them in any order:
+//
+//	life.go      how far the connection has come
+//	wayin.go     from bytes that have arrived to messages that are delivered
+//	wayout.go    from Work Requests to FPDUs
+//	box.go, rest.go
+//	             the messages that wait for Read, within the memory of memory.go and window.go
+//	states.go    the one way in which a state changes
+//
+// Around them stand the goroutines, the system calls and the time:
+//
+//	receive.go   reads the Stream
+//	role.go      which goroutine does that
+//	transmit.go  writes to the Stream; token.go says which goroutine does
+//	inbox.go, reader.go
+//	             the lock of the box, and the Reads that wait
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	read.go, streamwrite.go, operation.go
 //	             the calls of the program that wait

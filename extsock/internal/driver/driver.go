@@ -108,41 +108,28 @@ type ReceiveConfig struct {
 	Stream *StreamConfig // nil: message mode
 }
 
-// An rx is the way in, from the stream to messages.
+// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream.
 type rx struct {
-	ddp  *ddp.Receiver
-	mpa  mpa.Receiver
+	wayIn
 	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
 	loan loan   // the loan of that buffer
 	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
 	// is nil otherwise.
 	parked   *bufpool.Chunk
-	intake   intake
-	edge     uint64 // stream offset below which all messages have been delivered
 	patience patience
-	// fault is the fault that a layer has found in the stream. It is nil again once the connection
-	// ends for it.
-	fault  error
-	result readResult // what the Read that held the role has got, once its wait is over
-	// awaitsRTR says that the peer's first Send has not arrived, which is its Ready to Receive
-	// indication (RFC 6581 §9).
-	awaitsRTR bool
-	late      bool // the sentinel has called the home goroutine, which has not yet come to the stream
-	waited    bool // nothing was there when it came
-	// msn is the MSN of the last Send for which a buffer was provided. The first Send has MSN 1.
-	msn uint32
-
-	// waiting is the number of bytes of the present early run that have not been placed.
-	waiting int
+	result   readResult // what the Read that held the role has got, once its wait is over
+	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
+	waited   bool       // nothing was there when it came
 
 	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
 	recorded uint64 // stream offset up to which the bytes are in the capture
 	err      error  // why the intake is over
 }
 
-// A tx is the way out, from messages to the stream. All but token, fenced and taken belong to the
-// holder of the transmit token.
+// A tx is the way out, from messages to the stream: the wayOut, and what has to do with the stream.
+// All but token, fenced and taken belong to the holder of the transmit token.
 type tx struct {
+	wayOut
 	// fenced holds back all output until the Initiator's first FPDU has arrived. "MPA Responder
 	// mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or
 	// Markers." (RFC 5044 §7.1.2) The fence is not a state of the connection's life: Close may come
@@ -150,82 +137,11 @@ type tx struct {
 	fenced atomic.Bool
 	taken  atomic.Uint64 // bytes that TCP has taken
 
-	batch *mpa.Batch // lent by loan while the token is held and there is output
-	loan  batchLoan
-	stage stage
-	done  int // messages whose last byte is in the batch
-	mpa   mpa.Sender
-	ddp   ddp.Sender
+	loan  batchLoan // of the batch
 	token token
 
 	sendRest func() // the method value Driver.sendRest, made once because making it allocates
 }
-
-// A stage says what of the messages that the queue pair has given out is still on its way to TCP.
-//
-//	             begin, and after the source of a message is gone
-//	idle ◀────────────────────────────▶ begun      a message is begun, or not
-//	 │ ▲                                 │ ▲
-//	fill, written                     fill, written
-//	 ▼ │                                 ▼ │
-//	whole                               part       TCP has not taken the batch
-//
-//	idle, begun, whole, part ──abandon──▶ idle     the end of the way out
-//
-// As long as the stage is begun or part, ddp refers to the memory of a message. So the way out
-// abandons the message before the queue pair ends it.
-type stage uint8
-
-const (
-	stageIdle  stage = iota // every message is whole, and TCP has all FPDUs
-	stageBegun              // a part of the present message is not yet in the batch
-	stageWhole              // the batch has FPDUs that TCP has not taken; they end with a message
-	stagePart               // the batch has such FPDUs, and a part of the present message is not yet in it
-)
-
-// stageNext says which stages may follow each stage, as bits. From every stage, abandon leads to
-// stageIdle.
-var stageNext = [...]uint8{
-	stageIdle:  1<<stageBegun | 1<<stageWhole,
-	stageBegun: 1<<stageIdle | 1<<stagePart,
-	stageWhole: 1 << stageIdle,
-	stagePart:  1 << stageBegun,
-}
-
-// isMiddle reports whether a part of the present message is not yet in the batch, and isUnsent
-// whether the batch has FPDUs that TCP has not taken.
-func (s stage) isMiddle() bool { return s == stageBegun || s == stagePart }
-func (s stage) isUnsent() bool { return s >= stageWhole }
-
-// An intake is how far receiving has come. It is not a part of life, because it belongs to the
-// goroutine that holds the receive role.
-//
-//	open ◀──▶ stalled ──▶ over ◀── open
-//	  ▲
-//	  ├────▶ paused
-//	  └────▶ resting
-//
-// In a pause the receive buffer keeps messages that do not fit into the memory of the Read that has
-// the role. It rests if a Read has taken the beginning of a message, until Reads have taken all of
-// the message or its rest has moved to memory of the pool. The next Read goes on from there, and
-// what it gets is copied once. If something else arrives before a Read comes, the home goroutine is
-// called and goes on, and the data goes to memory of the pool.
-type intake uint8
-
-const (
-	intakeOpen    intake = iota
-	intakeStalled        // the present ULPDU waits for a buffer
-	intakePaused         // the present ULPDU waits for the next Read
-	intakeResting        // a Read has taken the beginning of the present ULPDU, which is placed; the rest waits
-	intakeOver           // nothing more will arrive
-)
-
-// isHeld reports whether the receive buffer is in use until the present ULPDU has been taken.
-func (i intake) isHeld() bool { return i == intakeStalled || i == intakePaused || i == intakeResting }
-
-// isHomes reports whether only the home goroutine can go on: it may wait for memory, and it carries
-// out the end.
-func (i intake) isHomes() bool { return i == intakeStalled || i == intakeOver }
 
 // Busy connections borrow buffers and batches from these pools; an idle connection holds none.
 var (
@@ -244,7 +160,7 @@ func New(cfg Config) *Driver {
 	d := &Driver{
 		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
 		recheck: make(chan struct{}, 1),
-		rx:      rx{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)},
+		rx:      rx{wayIn: wayIn{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
 	}
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()
@@ -260,7 +176,9 @@ func New(cfg Config) *Driver {
 	d.silent.Init()
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
-	d.rx.awaitsRTR = cfg.ExpectsRTR
+	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
+	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
+	d.tx.qp, d.tx.count = d.qp, &d.count
 	can := cfg.Stream.Capabilities()
 	d.role.init(cfg.Stream)
 	d.aligns = can.Aligns
@@ -275,6 +193,7 @@ func New(cfg Config) *Driver {
 			d.bytes = newByteStream(d, r.Stream)
 			d.writer.init(d)
 		}
+		d.rx.in, d.rx.bytes = d.in, d.bytes
 		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}
 	d.writeLook = writeLook(&cfg)

@@ -97,7 +97,7 @@ var _ toe.Placer = (*Driver)(nil)
 // PlaceULPDU places a ULPDU for the engine, in the goroutine that has the receive role. A capture
 // needs the payload to arrive, so a connection with one places nothing for the engine.
 func (d *Driver) PlaceULPDU(off uint64, size int, ulpdu []byte) (placed bool) {
-	if !d.takesMessages() || d.cfg.Taps.On() || !d.rx.mpa.Placed(off, size) {
+	if !d.rx.takesMessages() || d.cfg.Taps.On() || !d.rx.mpa.Placed(off, size) {
 		return false
 	}
 	if !d.rx.ddp.TryPlace(off, ulpdu) {

@@ -2,8 +2,6 @@ package driver
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -35,14 +33,13 @@ var lifeNames = [...]string{"open", "ending", "lost", "killed", "finished", "clo
 
 func (s lifeState) String() string { return lifeNames[s] }
 
-// lifeNext says which states may follow each state.
-var lifeNext = [...][]lifeState{
-	lifeOpen:     {lifeEnding},
-	lifeEnding:   {lifeLost, lifeKilled, lifeFinished},
-	lifeLost:     {lifeKilled, lifeFinished},
-	lifeKilled:   {lifeFinished},
-	lifeFinished: {lifeClosed},
-	lifeClosed:   {},
+var lifeNext = states{
+	lifeOpen:     1 << lifeEnding,
+	lifeEnding:   1<<lifeLost | 1<<lifeKilled | 1<<lifeFinished,
+	lifeLost:     1<<lifeKilled | 1<<lifeFinished,
+	lifeKilled:   1 << lifeFinished,
+	lifeFinished: 1 << lifeClosed,
+	lifeClosed:   0,
 }
 
 // A life is the state of a connection in DDP mode, and why the connection has ended. Any goroutine
@@ -83,10 +80,9 @@ func (l *life) isFinished() bool { return l.state() >= lifeFinished }
 //
 // +checklocks:l.mu
 func (l *life) setState(next lifeState) {
-	if now := l.state(); !slices.Contains(lifeNext[now], next) {
-		panic(fmt.Sprintf("BUG: a connection that is %v becomes %v", now, next))
-	}
-	l.now.Store(uint32(next))
+	now := l.state()
+	become(&now, next, lifeNext)
+	l.now.Store(uint32(now))
 	switch next {
 	case lifeEnding:
 		close(l.ending)

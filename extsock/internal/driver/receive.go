@@ -5,11 +5,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
-	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -50,7 +47,8 @@ func (d *Driver) Receive() {
 func (d *Driver) receiveOnce(reader bool) (over bool) {
 	err, over := d.run(reader)
 	if over {
-		d.rx.err, d.rx.intake = err, intakeOver
+		d.rx.err = err
+		d.rx.setIntake(intakeOver)
 	}
 	return over
 }
@@ -141,18 +139,42 @@ func (d *Driver) ends(interrupted bool) bool {
 }
 
 // process places the segments that have arrived, handles the messages that they complete, and sends
-// the answers. It reports whether the stream is still sound.
+// the answers. It reports whether the stream is still sound. The home goroutine waits here until
+// there is memory for the messages.
 func (d *Driver) process(reader bool) (sound bool) {
+	for again := false; ; again = true {
+		if !d.step(reader) {
+			d.endUnsound()
+			return false
+		}
+		d.placed()
+		if reader || d.rx.intake != intakeStalled {
+			return true
+		}
+		if !again && d.in.isShort() {
+			d.count.MemoryStalls.Add(1)
+			d.cfg.Trace.Debug("memory limit")
+		}
+		<-d.recheck
+		if !d.life.maySend() || d.closing() {
+			d.endUnsound()
+			return false
+		}
+	}
+}
+
+// step takes what has arrived as far as possible without waiting. It reports whether the stream is
+// still sound.
+func (d *Driver) step(reader bool) (sound bool) {
 	if reader {
 		d.in.hold()
 	}
-	sound = d.place(!reader)
+	sound = d.rx.place()
 	d.release()
 	d.countBuffered()
-	if sound {
-		d.placed()
-	} else {
-		d.endUnsound()
+	if d.rx.oneSided {
+		d.rx.oneSided = false
+		d.role.oneSided()
 	}
 	return sound
 }
@@ -258,147 +280,6 @@ func (d *Driver) giveBack() {
 	}
 }
 
-// place takes every complete ULPDU, in order, and handles the messages that become complete. It
-// reports whether the stream is still sound. If the stream is not sound, the reason is in rx.fault,
-// or else in the queue pair. If a ULPDU must wait for a buffer and mayWait is false, the intake is
-// stalled afterwards. If a Read has the role, and its memory has no room for data of a byte stream,
-// the intake is paused afterwards, or resting if there was room for the beginning of a message.
-func (d *Driver) place(mayWait bool) (sound bool) {
-	if d.rx.intake == intakeResting && !d.rest() {
-		return true
-	}
-	for d.rx.intake.isHeld() || d.rx.mpa.Next() { // each verified ULPDU exactly once
-		u := d.rx.mpa.ULPDU()
-		if d.rx.intake == intakeOpen && !u.Early {
-			d.count.Received.FPDUs.Add(1)
-		}
-		// The way out may have ended the stream: "MUST NOT allow any further data transfer" (RFC
-		// 5040 §7)
-		if !d.takesMessages() {
-			d.rx.intake = intakeOpen
-			return false
-		}
-		if u.Early {
-			d.placeEarly(u)
-			continue
-		}
-		// FPDUs that were placed before their turn may end a message. It must be delivered before
-		// the next message gets a buffer.
-		if u.Off > d.rx.edge && !d.deliver(u.Off) {
-			return false
-		}
-		if !d.bind(u.Data) {
-			if d.bytes != nil {
-				d.rx.intake = intakePaused
-				return true
-			}
-			d.rx.intake = intakeStalled
-			if !mayWait {
-				return true
-			}
-			if !d.awaitRoom(u.Data) {
-				return false
-			}
-		}
-		d.rx.intake = intakeOpen
-		d.rx.ddp.Place(u.Off, u.Data)
-		if !d.deliver(d.rx.mpa.Edge()) { // a rest is then lost, because this end has ended the stream
-			return false
-		}
-		if d.in != nil && d.in.hasRest() {
-			d.rx.intake = intakeResting
-			return true
-		}
-	}
-	if !d.deliver(d.rx.mpa.Edge()) { // the edge may have passed a segment that was placed early
-		return false
-	}
-	if err := d.rx.mpa.Err(); err != nil {
-		d.rx.fault = err
-		return false
-	}
-	return true
-}
-
-// placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
-func (d *Driver) placeEarly(u *mpa.ULPDU) {
-	if !d.rx.ddp.TryPlace(u.Off, u.Data) {
-		d.rx.mpa.Unread() // not placeable yet: the ULPDU comes again in order
-		return
-	}
-	d.count.Received.FPDUs.Add(1)
-	d.count.Early.Add(1)
-	d.count.EarlyOctets.Add(uint64(len(u.Data)))
-	d.rx.waiting -= u.Size
-}
-
-// rest goes on with the message that stays in the receive buffer, and reports whether nothing is
-// left of it.
-func (d *Driver) rest() (over bool) {
-	over, freed, back := d.in.takeRest()
-	if over {
-		d.rx.intake = intakeOpen
-	}
-	if freed {
-		s := d.bytes
-		s.mu.Lock()
-		s.tx.Freed(back, int(d.in.window.Load()), false)
-		s.unlock()
-	}
-	return over
-}
-
-// deliver handles the messages whose last byte lies below the edge. It reports whether the stream
-// is still sound.
-func (d *Driver) deliver(edge uint64) (sound bool) {
-	d.rx.edge = edge
-	sound = d.handle()
-	if d.in != nil {
-		d.in.unbind()
-	}
-	return sound
-}
-
-func (d *Driver) handle() (sound bool) {
-	if d.rx.edge > 0 {
-		d.tx.fenced.Store(false)
-	}
-	for d.rx.ddp.Deliver(d.rx.edge) {
-		m := d.rx.ddp.Message()
-		d.count.Received.message(m.RsvdULP)
-		if m.Bound {
-			if err := d.receiveMessage(m); err != nil {
-				d.rx.fault = err
-				return false
-			}
-			continue
-		}
-		if m.Tagged || m.QN != ddp.QNSend {
-			d.role.oneSided()
-		} else {
-			d.rx.awaitsRTR = false
-		}
-		if m.Tagged && m.Contiguous && d.bytes != nil {
-			d.bytes.rx.Placed(rdmap.Handle{STag: m.STag, TO: m.TO, Len: m.Len})
-		}
-		d.qp.Handle(m) // completions and responses, in stream order
-	}
-	if n := d.rx.ddp.SavedCopies; n != d.count.SavedCopies.Load() {
-		d.count.SavedCopies.Store(n)
-	}
-	if err := d.rx.ddp.Err(); err != nil {
-		d.rx.fault = err
-		return false
-	}
-	return d.takesMessages()
-}
-
-// takesMessages reports whether the queue pair still takes messages from the peer.
-func (d *Driver) takesMessages() bool {
-	s := d.qp.State()
-	return s == rdmap.StateRTS || s == rdmap.StateClosing
-}
-
 // placed follows the placing of all that one read has brought. It sends the answers, and wakes the
 // goroutines that wait for Completions or messages.
 func (d *Driver) placed() {
@@ -408,68 +289,4 @@ func (d *Driver) placed() {
 	if d.in != nil {
 		d.in.notify()
 	}
-}
-
-// bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
-// buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
-// bind reports false if the message must wait.
-func (d *Driver) bind(ulpdu []byte) bool {
-	if d.in == nil && !d.cfg.Shared || ddp.IsTagged(ulpdu) {
-		return true
-	}
-	h, payload, err := ddp.ParseUntagged(ulpdu)
-	switch {
-	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
-		return true
-	case h.MSN == d.rx.msn: // the message goes on, because no segment before has had payload
-		return true
-	case d.cfg.Shared:
-		d.qp.TakeShared() // if it fails, DDP finds no buffer
-		d.rx.msn = h.MSN
-		return true
-	case d.rx.awaitsRTR: // the queue pair has a buffer for the RTR message
-		return true
-	}
-	head, body, answer := d.in.bind(payload, h.Last)
-	if answer == delayed {
-		return false
-	}
-	d.rx.msn = h.MSN
-	if answer == bound && !d.rx.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
-		d.in.drop()
-	}
-	return true
-}
-
-// receiveMessage passes a message that has arrived in a bound buffer to the inbox.
-func (d *Driver) receiveMessage(m *ddp.Message) error {
-	c, ok := d.qp.Receive(m)
-	if !ok { // the stream has ended
-		d.in.drop()
-		return nil
-	}
-	head, body := d.in.received(c)
-	if d.bytes != nil {
-		return d.arrived(head, body)
-	}
-	d.in.accept(len(body), bytestream.DataBuffer)
-	return nil
-}
-
-// awaitRoom waits until Read has made room for the message. It reports false if the connection ends
-// first.
-func (d *Driver) awaitRoom(ulpdu []byte) bool {
-	d.placed() // an answer that is due must not wait for the program
-	if d.in.isShort() {
-		d.count.MemoryStalls.Add(1)
-		d.cfg.Trace.Debug("memory limit")
-	}
-	for !d.bind(ulpdu) {
-		<-d.recheck
-		if !d.life.maySend() || d.closing() {
-			d.rx.intake = intakeOpen
-			return false
-		}
-	}
-	return true
 }

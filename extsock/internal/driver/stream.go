@@ -176,7 +176,7 @@ func (d *Driver) postLocked() {
 		if d.tx.stage.isMiddle() {
 			err = d.qp.PostSend(w)
 		} else if next, err = d.qp.PostNext(w); next {
-			d.begun()
+			d.tx.begun()
 		}
 		w.Data, w.Gather = nil, nil // so that an idle connection refers to no chunk
 		if err != nil {
@@ -240,46 +240,6 @@ func (s *byteStream) reapManyLocked() {
 		n = s.cq.Poll(done[:])
 		s.tx.Completed(done[:n])
 	}
-}
-
-// arrived acts on a message that has been placed. The caller has the receive role.
-func (d *Driver) arrived(head, body []byte) error {
-	s, in := d.bytes, d.in
-	if s.rx.OutOfCredits() {
-		s.countCredits()
-	}
-	a, err := s.rx.Arrived(head, body)
-	if err != nil {
-		return err
-	}
-	var answer rdmap.Handle
-	freed, back := true, 0 // the message's buffer is free, and the peer gets so many credits back
-	if a.Kind == bytestream.Data {
-		freed, back = in.accept(a.N, a.Buffer)
-		if a.N > 0 {
-			s.heard.Store(true)
-		}
-		if a.End {
-			in.streamEnds()
-		}
-	} else {
-		back = in.dropControl(a.Buffer)
-	}
-	switch a.Kind {
-	case bytestream.Offer:
-		if answer, err = in.lend(a.N, s.register); err != nil {
-			return err
-		}
-		s.rx.Answer(answer)
-	case bytestream.Done:
-		in.takeLent(a.N)
-	case bytestream.Cancel:
-		in.endLent()
-	}
-	if !freed && a.Credits == 0 { // data that waits for Read
-		return nil
-	}
-	return s.tell(a, back, int(in.window.Load()), answer)
 }
 
 // countCredits tells the Receiver how many credits the Sender has given back. Its caller has the

@@ -2,11 +2,9 @@ package driver
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -129,9 +127,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 		if !whole {
 			return false
 		}
-		done := d.tx.done
-		d.tx.done = 0
-		d.qp.Sent(done) // completes the Work Requests that end in that batch
+		d.tx.sent()
 		d.reapStream()
 		d.freed.Broadcast()
 		d.tx.token.yield()
@@ -139,85 +135,29 @@ func (d *Driver) drain(wait bool) (over bool) {
 	return false
 }
 
-// setStage is the only place where the stage changes, apart from abandon.
-func (tx *tx) setStage(next stage) {
-	if stageNext[tx.stage]&(1<<next) == 0 {
-		panic(fmt.Sprintf("BUG: the way out is in stage %d and goes to stage %d", tx.stage, next))
-	}
-	tx.stage = next
-}
-
-// abandon gives up what TCP has not taken, because the way out ends. After that nothing refers to
-// the memory of a message, and the queue pair may end all of them. The caller holds the token.
-func (tx *tx) abandon() {
-	if tx.batch != nil {
-		tx.batch.Reset()
-	}
-	tx.ddp.Release()
-	tx.ddp = ddp.Sender{}
-	tx.stage, tx.done = stageIdle, 0
-}
-
-// fill cuts messages into segments, and makes FPDUs of the segments, until the batch is full or
-// nothing is left to send. It reports whether the batch holds anything. While the connection has a
-// Tap, the batch holds copies of the payload.
+// fill makes FPDUs of what is to be sent, until the batch is full or nothing is left. It reports
+// whether the batch holds anything. While the connection has a Tap, the batch holds copies of the
+// payload.
 func (d *Driver) fill() bool {
 	if !d.life.maySend() || d.tx.fenced.Load() {
 		return false
 	}
 	d.postStream()
-	if !d.tx.stage.isMiddle() && !d.qp.HasOutput() {
+	if !d.tx.hasOutput() {
 		return false
 	}
 	mulpdu, tapped := d.mulpdu(), d.cfg.Taps.On()
 	if tapped && d.tx.mpa.Form() != mpa.FormFPDU {
 		d.disengageOut()
 	}
-	for !d.tx.batch.Full() && (d.tx.stage.isMiddle() || d.startMessage()) {
-		if !d.tx.ddp.Next(mulpdu) { // the Region of a Read Response is gone
-			d.tx.setStage(stageIdle)
-			d.qp.Fail(d.tx.ddp.Err())
-			d.setReason(d.qp.Err())
-			continue
-		}
-		s := d.tx.ddp.Segment()
-		d.tx.mpa.Append(d.tx.batch, s.Snapshot || tapped, s.Header, s.Payload...) // header copied, payload referenced
-		d.count.Sent.FPDUs.Add(1)
-		if s.Last {
-			d.tx.setStage(stageIdle)
-			d.tx.done++
-		}
-		d.tx.ddp.Release()
+	filled := d.tx.cut(mulpdu, tapped)
+	if d.tx.ddp.Err() != nil {
+		d.setReason(d.qp.Err())
 	}
-	if d.tx.batch.Len() == 0 {
-		return false
-	}
-	d.count.Sent.Octets.Store(d.tx.mpa.Off())
-	if d.tx.stage.isMiddle() {
-		d.tx.setStage(stagePart)
-	} else {
-		d.tx.setStage(stageWhole)
-	}
-	if tapped {
+	if filled && tapped {
 		d.captureSent()
 	}
-	return true
-}
-
-// startMessage begins the next message, and reports whether there is one.
-func (d *Driver) startMessage() bool {
-	if !d.qp.NextMessage() {
-		return false
-	}
-	d.begun()
-	return true
-}
-
-// begun begins the message that the queue pair has given out.
-func (d *Driver) begun() {
-	d.tx.ddp.Start(d.qp.Message())
-	d.count.Sent.message(d.qp.Message().RsvdULP)
-	d.tx.setStage(stageBegun)
+	return filled
 }
 
 // mulpdu returns the largest ULPDU to send now, in octets (RFC 5044 §4.5). A peer that wants Markers
@@ -287,39 +227,14 @@ func (d *Driver) tryWrite() (n int, whole bool, err error) {
 	return n, whole, err
 }
 
-// emptied empties the batch, all of which TCP has taken.
-func (tx *tx) emptied() {
-	tx.batch.Reset()
-	if tx.stage.isMiddle() {
-		tx.setStage(stageBegun)
-	} else {
-		tx.setStage(stageIdle)
-	}
-}
-
 // detach copies the payload of messages that have been given out and that TCP has not taken, so
 // that the memory belongs to its owner again. A message that has begun can be of any length: if
 // that message is the one whose payload is data, and the rest is too long to copy, detach reports
 // false.
 func (d *Driver) detach(data []byte) bool {
 	from := d.tx.token.borrow()
-	ok := d.tx.detach(d.qp, data)
+	ok := d.tx.detach(data)
 	d.tx.token.giveBack(from)
 	d.transmit()
 	return ok
 }
-
-func (tx *tx) detach(qp *rdmap.QP, data []byte) bool {
-	if tx.stage.isUnsent() {
-		tx.batch.Detach()
-	}
-	return !tx.stage.isMiddle() || tx.ddp.Detach(maxDetached) || !begins(qp.Message().Payload, data)
-}
-
-// begins reports whether payload begins with the memory of data.
-func begins(payload [][]byte, data []byte) bool {
-	return len(payload) > 0 && len(payload[0]) > 0 && len(data) > 0 && &payload[0][0] == &data[0]
-}
-
-// maxDetached is the maximum number of bytes that detach copies of a message that has begun.
-const maxDetached = 4 << 20
