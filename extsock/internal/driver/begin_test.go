@@ -2,7 +2,9 @@ package driver
 
 import (
 	"fmt"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -18,37 +20,52 @@ func TestSegmentsWithoutPayload(t *testing.T) {
 	for _, depth := range []int{1, 8} {
 		for _, framed := range []bool{true, false} {
 			t.Run(fmt.Sprintf("depth %d, byte stream: %t", depth, framed), func(t *testing.T) {
-				var stream []byte
-				const empties, text = 3, "\x00\x00\x00\x00hello"
-				for i := range empties + 1 {
-					h := ddp.UntaggedHeader{Last: i == empties, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: 1}
-					u := h.AppendTo(nil)
-					if h.Last {
-						u = append(u, text...)
+				bubble(t, func(t *testing.T) {
+					var stream []byte
+					const empties, text = 3, "\x00\x00\x00\x00hello"
+					for i := range empties + 1 {
+						h := ddp.UntaggedHeader{Last: i == empties, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: 1}
+						u := h.AppendTo(nil)
+						if h.Last {
+							u = append(u, text...)
+						}
+						stream = appendFPDU(stream, u)
 					}
-					stream = appendFPDU(stream, u)
-				}
-				depth, want := depth, text
-				receive := &ReceiveConfig{Depth: depth, Size: 512}
-				if framed {
-					want = text[bytestream.HeaderLen:]
-					receive.Stream = &StreamConfig{Window: newWindow(depth), Credits: depth, MaxMessage: 512}
-				}
-				qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: depth + bytestream.ExtraBuffers})
-				qp.Start(rdmap.StartParams{})
-				d := New(Config{
-					Stream: &script{in: stream}, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
-					Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
-					Receive:  receive,
+					depth, want := depth, text
+					receive := &ReceiveConfig{Depth: depth, Size: 512}
+					if framed {
+						want = text[bytestream.HeaderLen:]
+						receive.Stream = &StreamConfig{Window: newWindow(depth), Credits: depth, MaxMessage: 512}
+					}
+					qp := rdmap.NewQP(rdmap.Config{Domain: new(ddp.Domain), QPNum: 1, RecvDepth: depth + bytestream.ExtraBuffers})
+					qp.Start(rdmap.StartParams{})
+					d := New(Config{
+						Stream: &script{in: stream}, QP: qp, Agreement: mpa.Agreement{CRC: true}, CloseTimeout: pairCloseTimeout,
+						Panicked: func(value any) error { return fmt.Errorf("panic: %v", value) },
+						Receive:  receive,
+					})
+					over := make(chan struct{})
+					go func() {
+						d.Receive()
+						close(over)
+					}()
+					time.Sleep(time.Minute)
+					select {
+					case <-over:
+					default:
+						t.Error("a segment waits for a buffer of its own")
+						d.Kill(net.ErrClosed)
+						d.wakeReceiver()
+						<-over
+					}
+					if n := d.count.Panics.Load(); n != 0 {
+						t.Errorf("%d panics", n)
+					}
+					got := make([]byte, 100)
+					if _, taken := d.in.begin(got); string(got[:taken.n]) != want {
+						t.Errorf("read %q, want %q", got[:taken.n], want)
+					}
 				})
-				d.Receive()
-				if n := d.count.Panics.Load(); n != 0 {
-					t.Errorf("%d panics", n)
-				}
-				got := make([]byte, 100)
-				if _, taken := d.in.begin(got); string(got[:taken.n]) != want {
-					t.Errorf("read %q, want %q", got[:taken.n], want)
-				}
 			})
 		}
 	}
