@@ -42,24 +42,26 @@ func TestOperationsWithEngine(t *testing.T) {
 		for _, crc := range []bool{true, false} {
 			for markers := range 4 {
 				t.Run(fmt.Sprintf("%v/crc=%v/markers=%02b", o, crc, markers), func(t *testing.T) {
-					t.Parallel()
-					cfg := extsock.Config{NoCRC: !crc}
-					i, r := postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17)
-					i.cfg.Markers, r.cfg.Markers = markers&1 != 0, markers&2 != 0
-					wire := simtoe.Config{Seed: uint64(markers), Split: true, MaxSegment: 9000, Early: 0.5, Window: 30_000}
-					engine := simtoe.EngineConfig{Offload: o, Disorder: true}
-					c, e := enginePair(t, wire, [2]simtoe.EngineConfig{engine, engine}, i, r)
-					operations(t, c[0], c[1], sizes(1448))
-					operations(t, c[1], c[0], sizes(1448))
-					for n := range c {
-						s := c[n].Stats()
-						if s.EngineStops != 0 || e[n].Steps() == 0 {
-							t.Errorf("end %d: the engine has stopped %d times, after %d steps", n, s.EngineStops, e[n].Steps())
+					bubble(t, func(t *testing.T) {
+						cfg := extsock.Config{NoCRC: !crc}
+						i, r := postRecvs(cfg, 8, 1<<17), postRecvs(cfg, 8, 1<<17)
+						i.cfg.Markers, r.cfg.Markers = markers&1 != 0, markers&2 != 0
+						wire := simtoe.Config{Seed: uint64(markers), Split: true, MaxSegment: 9000, Early: 0.5, Window: 30_000}
+						engine := simtoe.EngineConfig{Offload: o, Disorder: true}
+						c, e := enginePair(t, wire, [2]simtoe.EngineConfig{engine, engine}, i, r)
+						operations(t, c[0], c[1], sizes(1448))
+						operations(t, c[1], c[0], sizes(1448))
+						for n := range c {
+							s := c[n].Stats()
+							if s.EngineStops != 0 || e[n].Steps() == 0 {
+								t.Errorf("end %d: the engine has stopped %d times, after %d steps", n, s.EngineStops, e[n].Steps())
+							}
+							if places := s.EngineFPDUs > s.Received.FPDUs/3; places != (o == toe.OffloadPlacement) {
+								t.Errorf("end %d: the engine has placed %d of %d FPDUs", n, s.EngineFPDUs, s.Received.FPDUs)
+							}
 						}
-						if places := s.EngineFPDUs > s.Received.FPDUs/3; places != (o == toe.OffloadPlacement) {
-							t.Errorf("end %d: the engine has placed %d of %d FPDUs", n, s.EngineFPDUs, s.Received.FPDUs)
-						}
-					}
+						closeBoth(c)
+					})
 				})
 			}
 		}

@@ -3,6 +3,7 @@ package extsock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -239,6 +240,27 @@ func TestPostDoesNotPutOffOne(t *testing.T) {
 		alone(false)
 		alone(true)
 		alone(true)
+	})
+}
+
+// The net catches what is put off each time, not only the first, whether the program has posted
+// something just before or not.
+func TestPutOffIsCaughtEachTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := newBurst(t)
+		n := 0
+		for round := range 5 {
+			b.post(t, 10)
+			if round%2 == 1 {
+				time.Sleep(150 * time.Microsecond) // less than the net: it comes, and waits on
+				b.post(t, 10)
+				n += 10
+			}
+			n += 10
+			time.Sleep(400 * time.Microsecond)
+			b.want(t, fmt.Sprintf("round %d", round), n)
+			time.Sleep(time.Second)
+		}
 	})
 }
 

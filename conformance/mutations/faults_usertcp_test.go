@@ -192,7 +192,7 @@ var userTCPFaults = []Fault{
 	{Name: "a closed Stream that can be read", File: "toe/usertcp/stream.go",
 		Old:     "	case c.closed:\n		return 0, net.ErrClosed\n	case c.readDeadline.Passed():\n",
 		New:     "	case c.readDeadline.Passed():\n",
-		Package: "toe/usertcp", Tests: "^TestContract$"},
+		Package: "toe/usertcp", Tests: "^TestReadOfNothingAfterClose$"},
 	{Name: "a Read that ignores a deadline that has passed", File: "toe/usertcp/stream.go",
 		Old:     "	case c.readDeadline.Passed():\n		return 0, os.ErrDeadlineExceeded\n",
 		New:     "",

@@ -2,12 +2,14 @@ package usertcp_test
 
 import (
 	"errors"
+	"net"
 	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/toe"
+	"github.com/rddp/rddp/toe/toetest"
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
@@ -67,5 +69,27 @@ func TestDeadlines(t *testing.T) {
 	r.SetReadDeadline(time.Time{})
 	if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Errorf("Read without a deadline = %d, %v, want a byte", n, err)
+	}
+}
+
+// TestReadOfNothingAfterClose: a closed Stream says so even to a read that has no memory, which would
+// otherwise have nothing to do.
+func TestReadOfNothingAfterClose(t *testing.T) {
+	a, b := newStacks(t, 1500, usertcp.Config{})
+	for _, how := range []struct {
+		name string
+		end  func(toe.Stream) error
+	}{{"Close", toe.Stream.Close}, {"Abort", toe.Stream.Abort}} {
+		s, r := connect(t, a, b, "tcp", "10.7.0.2:0")
+		defer r.Abort()
+		if err := how.end(s); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Read(nil); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Read of nothing after %s = %d, %v, want net.ErrClosed", how.name, n, err)
+		}
+		if n, _, err := toetest.ReadSegment(s, nil); n != 0 || !errors.Is(err, net.ErrClosed) {
+			t.Errorf("ReadSegment of nothing after %s = %d, %v, want net.ErrClosed", how.name, n, err)
+		}
 	}
 }

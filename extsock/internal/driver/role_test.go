@@ -108,3 +108,56 @@ func TestCountsOfALateRead(t *testing.T) {
 		t.Errorf("the Totals have %d bytes placed directly and %d copied, want 101 and 10", direct, copied)
 	}
 }
+
+// TestSentinelEachTime leaves the role vacant several times, for as long as it takes. The sentinel
+// calls the home goroutine each time, so what arrives does not wait in TCP for the next Read.
+func TestSentinelEachTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		sa, sb := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		a, b, end := streamPair(sa, sb)
+		var never wait.Deadline
+		p, q := make([]byte, 8), make([]byte, 8)
+		echo := func(late time.Duration) {
+			read := make(chan error, 1)
+			go func() {
+				_, err := a.Read(p, &never)
+				read <- err
+			}()
+			synctest.Wait()
+			time.Sleep(late)
+			if _, err := b.Write(q, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-read; err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 4 {
+			for range 50 { // until the role is left vacant
+				echo(0)
+			}
+			if round%2 == 1 { // the second of these Reads expects to wait for long, too
+				echo(2 * slowWait)
+				echo(0)
+			}
+			synctest.Wait()
+			if !a.role.isVacant() {
+				t.Fatalf("round %d: the role is not vacant", round)
+			}
+			if _, err := b.Write(q, nil); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(sentinelIn)
+			synctest.Wait()
+			if !a.in.has() {
+				t.Errorf("round %d: what has arrived still waits in TCP after %v", round, sentinelIn)
+			}
+			if _, err := a.Read(p, &never); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end(a)
+		end(b)
+		time.Sleep(time.Minute)
+	})
+}

@@ -122,3 +122,34 @@ func TestOldestIsEvicted(t *testing.T) {
 		}
 	})
 }
+
+// TestEachBadSTagDelays: a bad STag delays the address whenever it comes: while the delay before it
+// lasts, or long after that.
+func TestEachBadSTagDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 5 * time.Second
+		d := NewDoor(1, delay)
+		a := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}
+		want := func(when string, want time.Duration) {
+			t.Helper()
+			if got := max(d.Delay(a), 0); got != want {
+				t.Errorf("%s: Delay = %v, want %v", when, got, want)
+			}
+		}
+		want("at first", 0)
+		for round := range 3 {
+			d.Penalize(a)
+			want("after one bad STag", delay)
+			time.Sleep(delay - time.Second)
+			d.Penalize(a)
+			d.Penalize(a)
+			want("after two more, a second before the end", 2*delay+time.Second)
+			time.Sleep(2*delay + time.Second)
+			want("at the end", 0)
+			if n := d.Remembered(); n != 1 {
+				t.Errorf("round %d: %d addresses are remembered, want one", round, n)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}
