@@ -140,7 +140,7 @@ type tx struct {
 	loan  batchLoan // of the batch
 	token token
 
-	sendRest func() // the method value Driver.sendRest, made once because making it allocates
+	goOn func() // has a goroutine call sendRest; made once, because making it allocates
 }
 
 // Busy connections borrow buffers and batches from these pools; an idle connection holds none.
@@ -170,7 +170,7 @@ func New(cfg Config) *Driver {
 	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
 	d.tx.token.init()
-	d.tx.mpa, d.tx.sendRest = *mpa.NewSender(cfg.Agreement), d.sendRest
+	d.tx.mpa, d.tx.goOn = *mpa.NewSender(cfg.Agreement), func() { go d.sendRest() }
 	d.tx.fenced.Store(cfg.Fenced)
 	d.life.init()
 	d.silent.Init()

@@ -125,14 +125,41 @@ func (d *Driver) sendReset() {
 	d.Kill(net.ErrClosed)
 }
 
-// linger ends the way in of a connection that is closing or has failed. Within the close timeout,
-// the queued output may still go out and the peer's FIN may still arrive.
+// endIn begins the end of the way in, once the intake is over. It reports whether the home goroutine
+// lingers before it calls deafen.
+func (d *Driver) endIn() (lingers bool) {
+	d.freed.Broadcast()
+	lingers = d.closing()
+	switch err := d.rx.err; {
+	case !lingers:
+		d.peerEnded(err)
+	case errors.Is(err, io.EOF):
+		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
+	case err != nil: // nothing goes out either, so there is nothing to wait for
+		d.Kill(d.why())
+	}
+	d.silent.Set()
+	return lingers
+}
+
+// deafen ends the way in, when nothing more is to be read.
+func (d *Driver) deafen() {
+	d.protect(func() { d.captureArrived(true) })
+	if d.tx.fenced.Load() { // the fence will never open
+		d.Kill(d.why())
+	}
+	last := d.life.deafen()
+	d.transmit()
+	if last {
+		d.shut()
+	}
+}
+
+// linger waits before the end of the way in of a connection that is closing or has failed. Within the
+// close timeout, the queued output may still go out and the peer's FIN may still arrive.
 func (d *Driver) linger() {
 	until := time.Now().Add(d.cfg.CloseTimeout)
-	switch {
-	case errors.Is(d.rx.err, io.EOF):
-		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
-	case d.rx.err == nil:
+	if d.rx.err == nil {
 		d.setReadUntil(until)
 		d.discard()
 	}
@@ -175,25 +202,17 @@ func (d discarded) TakeBack() bool { return true }
 // program has not read all that the peer has sent, Close resets the connection instead.
 func (d *Driver) Close() error {
 	begin := time.Now()
-	if d.in != nil && d.in.close() {
-		d.sendReset()
+	if d.beginClose() {
 		return nil
 	}
 	t := time.NewTimer(d.cfg.CloseTimeout)
 	defer t.Stop()
-	if d.bytes != nil {
-		d.Interrupt() // a waiting Read returns now, not after the queued output
-		if !d.closeStream(t.C) {
-			d.setReason(net.ErrClosed)
-			d.Kill(errCloseTimeout)
-			return errCloseTimeout
-		}
+	if !d.awaitPosted(t.C) {
+		d.setReason(net.ErrClosed)
+		d.Kill(errCloseTimeout)
+		return errCloseTimeout
 	}
-	d.setReason(net.ErrClosed)
-	d.qp.Close()
-	d.wakeReceiver()
-	d.transmit()
-	d.Interrupt()
+	d.closeQueues()
 	select {
 	case <-d.life.finished:
 		return Flush(d.stream, time.Until(begin.Add(d.cfg.CloseTimeout)))
@@ -201,6 +220,55 @@ func (d *Driver) Close() error {
 		d.Kill(errCloseTimeout)
 		return errCloseTimeout
 	}
+}
+
+// beginClose begins Close. If data of the peer is lost by it, the connection is reset, and over.
+func (d *Driver) beginClose() (over bool) {
+	if d.in != nil && d.in.close() {
+		d.sendReset()
+		return true
+	}
+	if d.bytes != nil {
+		d.Interrupt() // a waiting Read returns now, not after the queued output
+		d.CloseWrite(net.ErrClosed)
+	}
+	return false
+}
+
+// isPosted reports whether Close may go on to closeQueues: everything that was written to the byte
+// stream is posted, and the end after it, or it never will be.
+func (d *Driver) isPosted() bool {
+	if d.bytes == nil || d.life.state() != lifeOpen {
+		return true
+	}
+	d.bytes.mu.Lock()
+	defer d.bytes.mu.Unlock()
+	return d.bytes.tx.IsFinished()
+}
+
+// awaitPosted waits until isPosted. It reports false if that takes too long.
+func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
+	for {
+		looked := d.freed.Wait() // not room, which is for the Write that may be under way
+		if d.isPosted() {
+			return true
+		}
+		select {
+		case <-looked:
+		case <-d.life.ending:
+		case <-tooLong:
+			return false
+		}
+	}
+}
+
+// closeQueues has the connection end once the queued output has gone out.
+func (d *Driver) closeQueues() {
+	d.setReason(net.ErrClosed)
+	d.qp.Close()
+	d.wakeReceiver()
+	d.transmit()
+	d.Interrupt()
 }
 
 // Flush waits until the written bytes have left the process, so that they go out even if the

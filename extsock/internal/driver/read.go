@@ -29,45 +29,61 @@ func (d *Driver) Read(b []byte, limit *wait.Deadline) (int, error) {
 // another Read was under way, or a message came that did not go to b.
 func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, err error) {
 	in := d.in
-	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
-	// end.
-	silent := d.silent.IsSet()
-	found, t := in.begin(b)
+	found, n, err := d.beginRead(b)
 	if found == behind {
 		err := in.awaitTurn(limit)
 		return 0, err == nil, err
 	}
 	defer in.nextTurn()
+	if found != waits {
+		return n, false, err
+	}
+	if d.later.waits() {
+		d.Flush()
+	}
+	result, err := d.await(limit)
+	return result.n, !result.ok && err == nil, err
+}
+
+// beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until
+// leave: see readWaits.
+func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
+	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
+	// end.
+	silent := d.silent.IsSet()
+	found, t := d.in.begin(b)
 	switch {
-	case found == waits && (silent || d.cfg.Closed.IsSet()):
-		in.leave()
+	case found == behind:
+		return behind, 0, nil
+	case found == waits && !silent && !d.cfg.Closed.IsSet():
+		return waits, 0, nil
 	case found == waits:
-		if d.later.waits() {
-			d.Flush()
-		}
-		result, err := d.await(limit)
-		return result.n, !result.ok && err == nil, err
+		d.in.leave()
 	case found == took:
 		d.count.read(&d.count.Copied, t.n)
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
 	case d.cfg.Closed.IsSet():
-		return t.n, false, net.ErrClosed
+		return ended, t.n, net.ErrClosed
 	case found == took:
-		return t.n, false, nil
+		return took, t.n, nil
 	case found == ended:
-		return 0, false, io.EOF
+		return ended, 0, io.EOF
 	}
-	return 0, false, d.readEnd()
+	return ended, 0, d.readEnd()
+}
+
+// readWaits reports whether there is nothing yet that the Read that waits could return.
+func (d *Driver) readWaits() bool {
+	return !d.in.has() && !d.silent.IsSet() && !d.cfg.Closed.IsSet()
 }
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the
 // connection ends.
 func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
-	in := d.in
 	began := d.role.beginWait(d.role.lends)
-	for err == nil && !result.over && !in.has() && !d.silent.IsSet() && !d.cfg.Closed.IsSet() {
+	for err == nil && !result.over && d.readWaits() {
 		var drove bool
 		if drove, result = d.drive(limit); drove {
 			continue
@@ -76,7 +92,7 @@ func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
 	}
 	d.role.endWait(began)
 	if !result.over {
-		result = in.leave()
+		result = d.in.leave()
 	}
 	if result.ok {
 		d.count.read(&d.count.Direct, result.n)

@@ -23,23 +23,10 @@ func (d *Driver) Receive() {
 			d.rx.late, d.rx.waited = d.role.late.Swap(false), false
 		}
 	}
-	d.freed.Broadcast()
-	if d.closing() {
-		d.silent.Set()
+	if d.endIn() {
 		d.linger()
-	} else {
-		d.peerEnded(d.rx.err)
-		d.silent.Set()
 	}
-	d.protect(func() { d.captureArrived(true) })
-	if d.tx.fenced.Load() { // the fence will never open
-		d.Kill(d.why())
-	}
-	last := d.life.deafen()
-	d.transmit()
-	if last {
-		d.shut()
-	}
+	d.deafen()
 }
 
 // receiveOnce calls run for the goroutine that holds the receive role. At the end of the intake

@@ -3,7 +3,6 @@ package driver
 import (
 	"net"
 	"sync/atomic"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
@@ -298,26 +297,4 @@ func (d *Driver) CloseWrite(err error) {
 	s.unlock()
 	wait.Wake(s.room)
 	d.transmit()
-}
-
-// closeStream ends the stream for Close. It waits until everything that was written is posted, and
-// the end after it. It reports false if that takes too long.
-func (d *Driver) closeStream(tooLong <-chan time.Time) bool {
-	d.CloseWrite(net.ErrClosed)
-	for {
-		looked := d.freed.Wait() // not room, which is for the Write that may be under way
-		d.bytes.mu.Lock()
-		posted := d.bytes.tx.IsFinished()
-		d.bytes.mu.Unlock()
-		if posted {
-			return true
-		}
-		select {
-		case <-looked:
-		case <-d.life.ending:
-			return true
-		case <-tooLong:
-			return false
-		}
-	}
 }

@@ -228,18 +228,9 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 // writeLong sends p from the caller's memory, after the pending data. If crossover is not 0, p goes
 // by rendezvous as far as the reader accepts that, and the rest as data.
 func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) (n int, err error) {
-	s := w.d.bytes
-	s.mu.Lock()
-	last, err := w.beginLocked()
-	if err != nil {
-		s.unlock()
+	if err := w.beginLong(p, crossover); err != nil {
 		return 0, err
 	}
-	if last { // the peer would not answer an offer
-		crossover = 0
-	}
-	s.tx.Post(p, crossover)
-	s.unlock()
 	for waited := false; ; waited = true {
 		w.d.transmit()
 		ended, owns, n, err := w.look(waited)
@@ -258,6 +249,22 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 			return n, err
 		}
 	}
+}
+
+// beginLong begins a long Write.
+func (w *streamWriter) beginLong(p []byte, crossover int) error {
+	s := w.d.bytes
+	s.mu.Lock()
+	defer s.unlock()
+	last, err := w.beginLocked()
+	if err != nil {
+		return err
+	}
+	if last { // the peer would not answer an offer
+		crossover = 0
+	}
+	s.tx.Post(p, crossover)
+	return nil
 }
 
 // look looks whether the long Write can end, and ends it in that case. n is then the number of its

@@ -62,7 +62,7 @@ func (d *Driver) cancelled() {
 // passOn gives the token to a new goroutine, which may wait for TCP.
 func (d *Driver) passOn() {
 	d.tx.token.handOver()
-	go d.tx.sendRest()
+	d.tx.goOn()
 }
 
 // sendRest sends everything that is queued, and waits for TCP. passOn has handed it the token.
