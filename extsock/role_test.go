@@ -17,6 +17,10 @@ import (
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
+// untilTrusted is a number of exchanges after which a Read is trusted to come back soon: while none is
+// under way, the role is vacant, and nobody is told of what arrives.
+const untilTrusted = 300
+
 // echo answers every message until the peer closes.
 func echo(c *extsock.Conn) error {
 	p := make([]byte, 1<<16)

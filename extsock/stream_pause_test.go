@@ -20,8 +20,8 @@ const (
 	pauseRead     = pauseMessage * 3 / 2
 )
 
-// withUnread calls f with an end whose Reads receive for themselves, and for which messages have
-// come that no goroutine has received yet.
+// withUnread calls f with an end whose Reads are trusted to come back soon, and for which messages
+// have come that no goroutine has received yet.
 func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 	bubble(t, func(t *testing.T) {
 		s := side{cfg: extsock.Config{Crossover: -1}}
@@ -31,12 +31,12 @@ func withUnread(t *testing.T, f func(t *testing.T, c, peer *extsock.Conn)) {
 		defer c.Close()
 		go func() { // the echo, which ends before the messages are written
 			p := make([]byte, 8)
-			for range 20 {
+			for range untilTrusted {
 				io.ReadFull(peer, p)
 				peer.Write(p)
 			}
 		}()
-		if err := pingPong(c, 20); err != nil {
+		if err := pingPong(c, untilTrusted); err != nil {
 			t.Fatal(err)
 		}
 		for i := range pauseMessages {

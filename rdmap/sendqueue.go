@@ -3,6 +3,7 @@ package rdmap
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
@@ -71,7 +72,8 @@ type sendEntry struct {
 	original  uint64
 }
 
-func (s *sendQueue) init(depth int) { s.depth = depth }
+// init leaves room for one more request: see pushRTR.
+func (s *sendQueue) init(depth int) { s.depth = min(depth, math.MaxInt-1) }
 
 func (s *sendQueue) at(pos uint64) *sendEntry { return *s.ring.At(pos) }
 

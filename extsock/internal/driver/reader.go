@@ -92,8 +92,11 @@ func (in *inbox) begin(p []byte) (outcome, taking) {
 	in.mu.Lock()
 	defer in.unlock()
 	found, t := in.box.begin(p)
-	if found == behind {
+	switch found {
+	case behind:
 		in.queued.Store(true)
+	case took:
+		in.noteWindow()
 	}
 	return found, t
 }

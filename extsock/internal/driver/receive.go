@@ -203,7 +203,10 @@ func (d *Driver) readSegment() (n int, off uint64, err error) {
 		}
 	}
 	d.rx.patience.end(err == nil)
-	d.rx.patience.bulk = n >= bulkFrom
+	if bulk := n >= bulkFrom; bulk != d.rx.patience.bulk {
+		d.rx.patience.bulk = bulk
+		d.role.bulk.Store(bulk)
+	}
 	return n, off, err
 }
 

@@ -58,6 +58,7 @@ type role struct {
 	// late halves it: on a busy machine the scheduler makes a quick Read late now and then. A
 	// one-sided operation sets it to 0.
 	streak     atomic.Int32
+	bulk       atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
 	trustAfter atomic.Int32 // with so many quick waits a Read is trusted
 
 	guarded  atomic.Bool // the sentinel is set
@@ -79,6 +80,9 @@ const (
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
+	// A wait for bulk data counts as so many: the home goroutine must soon leave them to the Reads, or
+	// they are copied twice.
+	bulkStep   = trustFirst / 4
 	sentinelIn = 5 * time.Millisecond
 	slowWait   = sentinelIn / 4
 )
@@ -113,7 +117,11 @@ func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	case began-time.Duration(r.left.Load()) >= quick:
 		r.streak.CompareAndSwap(streak, streak/2)
 	case streak < streakCap*r.trustAfter.Load():
-		r.streak.CompareAndSwap(streak, streak+1)
+		step := int32(1)
+		if r.bulk.Load() {
+			step = bulkStep
+		}
+		r.streak.CompareAndSwap(streak, streak+step)
 	}
 	return began
 }

@@ -61,7 +61,7 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 }
 
 // TestSentinelComesAgain: the sentinel calls the home goroutine each time when the role has stayed
-// vacant, and not while a Read has the role.
+// vacant, and not while a Read has the role. A Read that will wait for long stops it meanwhile.
 func TestSentinelComesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
@@ -70,17 +70,22 @@ func TestSentinelComesAgain(t *testing.T) {
 		r.makeSentinel()
 		defer r.end()
 		r.streak.Store(trustFirst)
-		for range 3 {
+		for round := range 4 {
 			begin := time.Now()
 			r.leave(false)
 			r.take(roleReader)
-			time.Sleep(sentinelIn) // it finds the Read, and is set again when that leaves
+			if round%2 == 1 {
+				r.waited.Store(int64(2 * slowWait))
+			}
+			r.calm()
+			time.Sleep(2 * sentinelIn) // it finds the Read, unless it was stopped
 			synctest.Wait()
 			r.leave(false)
 			r.standBy()
-			if d := time.Since(begin); d != 2*sentinelIn {
-				t.Errorf("the home goroutine was called after %v, want %v", d, 2*sentinelIn)
+			if d := time.Since(begin); d != 3*sentinelIn {
+				t.Errorf("round %d: the home goroutine was called after %v, want %v", round, d, 3*sentinelIn)
 			}
+			r.waited.Store(0)
 		}
 	})
 }
