@@ -137,17 +137,11 @@ type tx struct {
 	fenced atomic.Bool
 	taken  atomic.Uint64 // bytes that TCP has taken
 
-	loan  batchLoan // of the batch
+	loan  loan // of the batch
 	token token
 
 	goOn func() // has a goroutine call sendRest; made once, because making it allocates
 }
-
-// Busy connections borrow buffers and batches from these pools; an idle connection holds none.
-var (
-	buffers bufpool.Pool
-	batches = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
-)
 
 // An earlyShower is a Stream that can do without its early runs. The method is not one of
 // toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.

@@ -24,7 +24,7 @@ import (
 //     there. What the peer writes then goes to memory of the connection. That memory is reserved
 //     when it is granted, and the grant is as long as there is memory for. If there is too little,
 //     the offer is refused, and the Write comes as data. See takeGrant.
-//   - A receive buffer and an output batch have smaller replacements. See loan and batchLoan.
+//   - A receive buffer and an output batch have smaller replacements. See loan.
 
 // DefaultMemoryLimit is the initial limit of SetMemoryLimit, in bytes.
 const DefaultMemoryLimit = 128 << 20
@@ -194,63 +194,65 @@ func (a *allowance) end() {
 // steps rounds n up to whole steps. It returns 0 for a negative n.
 func steps(n int64) int64 { return (max(n, 0) + unreadStep - 1) / unreadStep * unreadStep }
 
-// small holds buffers for one FPDU each.
-var small = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }}
+// Loans come from these pools. Those of lean things cost nothing of the budget.
+var (
+	buffers     bufpool.Pool
+	leanBuffers = sync.Pool{New: func() any { return new([mpa.MinBuffer]byte) }} // for one FPDU each
+	batches     = sync.Pool{New: func() any { return mpa.NewBatch(batchCost) }}
+	leanBatches = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }} // for few FPDUs each
+)
 
-// A loan is a receive buffer that a connection has borrowed. The receive role guards it.
-type loan struct{ paid bool }
+// A loan is a receive buffer, or an output batch, that a busy connection has borrowed. If the budget
+// has no memory for it, the connection gets a lean one. The receive role guards the loan of the
+// buffer, and the holder of the transmit token owns that of the batch.
+type loan struct{ paid int64 } // bytes of the budget; 0: lean
 
-func (l *loan) get() []byte {
-	if l.paid = common.take(bufpool.Size); l.paid {
-		return buffers.Get()
+// take takes n bytes from the budget and reports whether the budget had them.
+func (l *loan) take(n int64) bool {
+	if common.take(n) {
+		l.paid = n
 	}
-	return small.Get().(*[mpa.MinBuffer]byte)[:]
+	return l.paid > 0
 }
 
-func (l *loan) put(b []byte) {
-	if !l.paid {
-		small.Put((*[mpa.MinBuffer]byte)(b))
-		return
+// end gives the paid memory back to the budget. Its caller drops what was lent.
+func (l *loan) end() {
+	common.give(l.paid)
+	l.paid = 0
+}
+
+// get borrows a receive buffer.
+func (l *loan) get() []byte {
+	if l.take(bufpool.Size) {
+		return buffers.Get()
 	}
-	buffers.Put(b)
+	return leanBuffers.Get().(*[mpa.MinBuffer]byte)[:]
+}
+
+// put returns the receive buffer.
+func (l *loan) put(b []byte) {
+	if l.paid == 0 {
+		leanBuffers.Put((*[mpa.MinBuffer]byte)(b))
+	} else {
+		buffers.Put(b)
+	}
 	l.end()
 }
 
-// end gives the paid memory back to the budget. Its caller drops the buffer.
-func (l *loan) end() {
-	if l.paid {
-		l.paid = false
-		common.give(bufpool.Size)
-	}
-}
-
-// lean holds batches for few FPDUs each.
-var lean = sync.Pool{New: func() any { return mpa.NewBatch(mpa.MinBuffer) }}
-
-// A batchLoan is the loan of an output batch: the memory in which FPDUs wait for TCP. The holder of
-// the transmit token owns it.
-type batchLoan struct{ paid bool }
-
-func (k *batchLoan) get() *mpa.Batch {
-	if k.paid = common.take(batchCost); k.paid {
+// getBatch borrows an output batch.
+func (l *loan) getBatch() *mpa.Batch {
+	if l.take(batchCost) {
 		return batches.Get().(*mpa.Batch)
 	}
-	return lean.Get().(*mpa.Batch)
+	return leanBatches.Get().(*mpa.Batch)
 }
 
-func (k *batchLoan) put(b *mpa.Batch) {
-	if !k.paid {
-		lean.Put(b)
-		return
+// putBatch returns the output batch.
+func (l *loan) putBatch(b *mpa.Batch) {
+	if l.paid == 0 {
+		leanBatches.Put(b)
+	} else {
+		batches.Put(b)
 	}
-	batches.Put(b)
-	k.end()
-}
-
-// end gives the paid memory back to the budget.
-func (k *batchLoan) end() {
-	if k.paid {
-		k.paid = false
-		common.give(batchCost)
-	}
+	l.end()
 }

@@ -108,12 +108,12 @@ func (d *Driver) drain(wait bool) (over bool) {
 		}
 	}()
 	if d.tx.batch == nil {
-		d.tx.batch = d.tx.loan.get()
+		d.tx.batch = d.tx.loan.getBatch()
 		d.tx.batch.Apart = d.isAligned()
 	}
 	for n := 0; wait || n < maxTurns; n++ {
 		if !d.tx.stage.isUnsent() && !d.fill() {
-			d.tx.loan.put(d.tx.batch)
+			d.tx.loan.putBatch(d.tx.batch)
 			d.tx.batch = nil
 			d.fin()
 			return true
