@@ -105,9 +105,9 @@ type Config struct {
 	// Crossover is the minimum length in bytes of a Write that a byte stream offers to its reader.
 	// The reader grants memory, and RDMA Writes place the bytes there without a copy. A Read whose
 	// memory was granted returns only when all of the granted bytes have arrived, so a read
-	// deadline must allow time for them. Zero means that the connection measures the best length; if
-	// the two ends have not agreed on RDMA Reads, which it uses for that, it takes 256 KiB. A
-	// negative value means never.
+	// deadline must allow time for them. Zero means that the connection chooses: of the Writes of
+	// 256 KiB and more, it offers those that an offer makes faster, as far as it can tell from the
+	// Writes before. A negative value means never.
 	Crossover int
 	// PollTime is how long a Read in DDP mode polls for bytes before it sleeps, for programs that
 	// buy a shorter round trip with processor time. It takes effect while Reads follow one another

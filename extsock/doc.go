@@ -65,7 +65,7 @@
 //	DDP_IRD, DDP_ORD  maximum RDMA Reads in flight to this end and from it, 0 to 16382
 //	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; see the constant
 //	DDP_RECV_SIZE     bytes of each receive buffer for Read; a byte stream uses at least 512
-//	DDP_CROSSOVER     bytes from which a Write is placed by RDMA Write; 0: measured, -1: never
+//	DDP_CROSSOVER     bytes from which a Write is placed by RDMA Write; 0: chosen, -1: never
 //	DDP_MESSAGES      1: each Write is a message, 0: Read and Write are a byte stream
 //
 // An option or level that does not exist gives errors.ErrUnsupported. A value that the option

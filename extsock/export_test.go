@@ -49,9 +49,6 @@ func FallbackCounts() map[FallbackReason]uint64 { return startup.Fallbacks() }
 // Remembered returns how many addresses d remembers.
 func Remembered(d *Dialer) int { return d.known.Len() }
 
-// ForgetCrossovers has them measured anew.
-func ForgetCrossovers() { driver.ForgetCrossovers() }
-
 // ResetPanics forgets the panics that a test has brought about on purpose.
 func ResetPanics() {
 	driver.ForgetPanics()

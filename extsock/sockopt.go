@@ -8,7 +8,6 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/rddp/rddp/extsock/internal/driver"
 	"github.com/rddp/rddp/extsock/internal/startup"
 	"github.com/rddp/rddp/mpa"
 )
@@ -49,8 +48,8 @@ const (
 	// stream uses at least 512.
 	DDP_RECV_SIZE
 	// DDP_CROSSOVER is the minimum length in bytes of a Write that a byte stream places in the
-	// reader's memory by RDMA Write; see Config.Crossover. 0 means that the connection measures the
-	// length, and the option reads as the measured length once there is one. -1 means never.
+	// reader's memory by RDMA Write; see Config.Crossover. 0 means that the connection chooses, and
+	// -1 means never.
 	DDP_CROSSOVER
 	// DDP_MESSAGES is 1 if each Write in DDP mode is one message, and 0 if Read and Write are a
 	// byte stream. In DDP mode it is also 1 if the peer cannot have a byte stream.
@@ -97,7 +96,8 @@ var sockopts = map[int]sockopt{
 	DDP_RECV_SIZE: {name: "DDP_RECV_SIZE", valid: between(1, maxRecvSize),
 		get: func(c *Conn) int { return c.config().recvSize() },
 		set: func(cfg *Config, v int) { cfg.RecvSize = v }},
-	DDP_CROSSOVER: {name: "DDP_CROSSOVER", valid: between(-1, math.MaxInt), get: (*Conn).crossover,
+	DDP_CROSSOVER: {name: "DDP_CROSSOVER", valid: between(-1, math.MaxInt),
+		get: func(c *Conn) int { return c.config().Crossover },
 		set: func(cfg *Config, v int) { cfg.Crossover = v }},
 	DDP_MESSAGES: {name: "DDP_MESSAGES", valid: between(0, 1), get: (*Conn).messages,
 		set: func(cfg *Config, v int) { cfg.Messages = v == 1 }},
@@ -242,14 +242,6 @@ func (c *Conn) ord() int {
 		return depth(cfg.ORD)
 	}
 	return a.ORD
-}
-
-// crossover returns Config.Crossover, or what was measured for the peer's host.
-func (c *Conn) crossover() int {
-	if v := c.config().Crossover; v != 0 {
-		return v
-	}
-	return driver.CrossoverOf(c.RemoteAddr())
 }
 
 func (c *Conn) messages() int {

@@ -41,7 +41,6 @@ var options = []struct {
 func TestOptions(t *testing.T) {
 	for _, o := range options {
 		t.Run(o.name, func(t *testing.T) {
-			extsock.ForgetCrossovers()
 			shared := extsock.Config{}
 			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
 			ci, cr := extsock.NewConn(a, true, &shared), extsock.NewConn(b, false, &shared)

@@ -36,7 +36,7 @@ func TestStreamAllocations(t *testing.T) {
 			}
 		})
 		t.Run(fmt.Sprintf("there and back, %d", length), func(t *testing.T) {
-			ci, cr := tcpPair(t, side{}, side{}) // the crossover is measured by longer Writes only
+			ci, cr := tcpPair(t, side{}, side{})
 			bounded(t, ci, cr)
 			go func() {
 				p := make([]byte, length)

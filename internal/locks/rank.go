@@ -34,7 +34,6 @@ const (
 	idle
 	records
 	live
-	crossovers
 	capture
 	signal
 	deadline
@@ -53,7 +52,7 @@ const (
 var names = [numRanks]string{
 	"Backlog", "Writer", "Conn", "Startup", "Token", "Inbox", "ByteStream", "Borrowed", "Life", "ReadBound",
 	"PostRecv", "QP", "Windows", "Region", "Queue", "Domain", "Keys", "SharedQueue", "Completions", "Doorbells",
-	"Regions", "Door", "Idle", "Records", "Live", "Crossovers", "Capture", "Signal", "Deadline",
+	"Regions", "Door", "Idle", "Records", "Live", "Capture", "Signal", "Deadline",
 	"Network", "Buffered", "Simulator", "UserTCP", "Tap", "Flow", "Packets", "Watch", "Watcher",
 }
 
@@ -77,7 +76,6 @@ type (
 	Idle       struct{} // the idle timeout of a connection
 	Records    struct{} // what a Dialer remembers of fallbacks
 	Live       struct{} // the sums of all connections
-	Crossovers struct{} // what was measured of networks
 	Capture    struct{} // the captures of a connection
 	Signal     struct{} // a condition that many wait for
 	Deadline   struct{} // a deadline of Read or Write
@@ -129,7 +127,6 @@ func (Door) rank() rank        { return door }
 func (Idle) rank() rank        { return idle }
 func (Records) rank() rank     { return records }
 func (Live) rank() rank        { return live }
-func (Crossovers) rank() rank  { return crossovers }
 func (Capture) rank() rank     { return capture }
 func (Signal) rank() rank      { return signal }
 func (Deadline) rank() rank    { return deadline }

@@ -29,7 +29,7 @@ func TestRankNames(t *testing.T) {
 	}{
 		{Backlog{}, "Backlog"}, {Conn{}, "Conn"}, {Startup{}, "Startup"}, {Writer{}, "Writer"}, {Token{}, "Token"},
 		{Borrowed{}, "Borrowed"}, {ByteStream{}, "ByteStream"}, {Inbox{}, "Inbox"}, {Life{}, "Life"}, {ReadBound{}, "ReadBound"}, {Regions{}, "Regions"},
-		{Door{}, "Door"}, {Idle{}, "Idle"}, {Records{}, "Records"}, {Live{}, "Live"}, {Crossovers{}, "Crossovers"},
+		{Door{}, "Door"}, {Idle{}, "Idle"}, {Records{}, "Records"}, {Live{}, "Live"},
 		{Capture{}, "Capture"}, {Signal{}, "Signal"}, {Deadline{}, "Deadline"}, {PostRecv{}, "PostRecv"}, {QP{}, "QP"},
 		{SharedQueue{}, "SharedQueue"}, {Completions{}, "Completions"}, {Doorbells{}, "Doorbells"}, {Windows{}, "Windows"}, {Region{}, "Region"},
 		{Queue{}, "Queue"}, {Domain{}, "Domain"}, {Keys{}, "Keys"}, {Network{}, "Network"}, {Buffered{}, "Buffered"},

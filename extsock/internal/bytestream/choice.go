@@ -2,28 +2,50 @@ package bytestream
 
 import "time"
 
-// A Choice is which way long Writes go, by how long they have taken: a rendezvous saves a copy and
-// costs a round trip, and which of them is more expensive depends on whether the reader waits. The
-// zero value works.
+// MinOffer is the minimum length in bytes of a Write for which a Choice is asked. A shorter Write
+// gains too little from a rendezvous.
+const MinOffer = 256 << 10
+
+// A Choice decides which way the long Writes of a connection go, by how long they have taken. A
+// rendezvous saves a copy and costs a round trip, and which of them is more expensive depends on
+// the network, and on whether the reader waits. The zero value works.
+//
+// The first Writes try both ways. After that, a Choice uses the way that costs less, and tries the
+// other way again from time to time. Over a long round trip time such a try is expensive, so the
+// interval between two tries doubles, up to maxInterval. It is minInterval again when the costs
+// come close.
 type Choice struct {
-	writes int
-	cost   [2]float64 // of data and of rendezvous: ns per byte, a moving average
+	begun    int        // how many of the first Writes have begun
+	cost     [2]float64 // of data and of rendezvous: ns per byte, a moving average
+	trying   bool       // the present Write tries the way that costs more
+	left     int        // Writes until the next try
+	interval int        // Writes between the last try and the next one
 }
 
-// explore is after how many Writes the way that costs more is tried again.
-const explore = 32
+const (
+	firstWrites = 4
+	minInterval = 32
+	maxInterval = 1024
+	closeBy     = 2 // costs are close if one is at most so many times the other one
+)
 
 // Next says whether the next long Write is offered.
 func (c *Choice) Next() (offered bool) {
-	c.writes++
-	switch {
-	case c.writes <= 4:
-		return c.writes%2 == 0
-	case c.writes%explore == 0:
-		return c.cost[1] >= c.cost[0]
+	if c.begun < firstWrites {
+		c.begun++
+		c.left, c.interval = minInterval, minInterval
+		return c.begun%2 == 0
 	}
-	return c.cost[1] < c.cost[0]
+	c.left--
+	if c.trying = c.left == 0; c.trying {
+		c.interval = min(2*c.interval, maxInterval)
+		c.left = c.interval
+	}
+	return c.offers() != c.trying
 }
+
+// offers reports whether a rendezvous costs less than data.
+func (c *Choice) offers() bool { return c.cost[1] < c.cost[0] }
 
 // Took notes that a Write of n bytes, at least one, has taken d.
 func (c *Choice) Took(offered bool, d time.Duration, n int) {
@@ -31,11 +53,18 @@ func (c *Choice) Took(offered bool, d time.Duration, n int) {
 	if offered {
 		i = 1
 	}
-	cost := float64(d) / float64(n)
+	cost, other := float64(d)/float64(n), c.cost[1-i]
 	if c.cost[i] == 0 {
 		c.cost[i] = cost
 	}
 	c.cost[i] += (cost - c.cost[i]) / 4
+	near := other <= closeBy*c.cost[i]
+	if c.trying {
+		near = cost <= closeBy*other // the average is old
+	}
+	if near {
+		c.interval, c.left = minInterval, min(c.left, minInterval)
+	}
 }
 
 // A Burst finds out whether Writes of up to one message follow each other quickly. A writer in a

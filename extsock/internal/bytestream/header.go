@@ -59,8 +59,8 @@ func (k Kind) String() string {
 //
 // When a Read is over before the Write that it has lent its memory to, all of the grant is copied
 // to memory of the connection. The Read's deadline and Close wait for that copy, so MaxGrant bounds
-// it. MaxGrant is not shorter than any crossover, so a longer Write goes on with the next offer. If
-// the reader has memory for less than a crossover, the rest goes as data.
+// it. MaxGrant is not shorter than MinOffer, so a longer Write goes on with the next offer. If the
+// reader has memory for less than the crossover, the rest goes as data.
 // When a Write's deadline passes, a few RDMA Writes may have to be copied, so piece bounds these.
 const (
 	HeaderLen = 4

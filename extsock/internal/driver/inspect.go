@@ -33,13 +33,6 @@ func (d *Driver) Unread() int64 {
 func MemoryInUse() int64    { return common.taken.Load() - common.windows.Load() + common.filled.Load() }
 func MemoryReserved() int64 { return common.taken.Load() }
 
-// ForgetCrossovers makes the next Writes measure the crossovers anew.
-func ForgetCrossovers() {
-	crossovers.mu.Lock()
-	defer crossovers.mu.Unlock()
-	clear(crossovers.m)
-}
-
 // ForgetPanics forgets the panics that a test has caused on purpose.
 func ForgetPanics() {
 	live.mu.Lock()

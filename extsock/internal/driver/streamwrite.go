@@ -20,7 +20,6 @@ type streamWriter struct {
 	began  time.Time
 	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, in ns after began
 	choice bytestream.Choice // the long Write under way owns it
-	known  knownCrossover
 }
 
 func (w *streamWriter) init(d *Driver) {
@@ -61,13 +60,16 @@ func (w *streamWriter) writeOwn(p []byte, over <-chan struct{}) (n int, err erro
 		return 0, err
 	}
 	defer w.end()
-	crossover, err := w.crossover(len(p), over)
-	if err != nil || crossover <= 0 || len(p) < crossover || !w.mayOffer() {
+	fixed := w.d.cfg.Crossover
+	switch {
+	case fixed < 0, len(p) < fixed, fixed == 0 && len(p) < bytestream.MinOffer, !w.mayOffer():
 		return w.writeLong(p, 0, over)
+	case fixed > 0:
+		return w.writeLong(p, fixed, over)
 	}
-	offered := w.d.cfg.Crossover > 0 || w.choice.Next()
-	if !offered {
-		crossover = 0
+	crossover, offered := 0, w.choice.Next()
+	if offered {
+		crossover = bytestream.MinOffer
 	}
 	begin := time.Now()
 	n, err = w.writeLong(p, crossover, over)
@@ -112,18 +114,6 @@ func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
 		return os.ErrDeadlineExceeded
 	}
 }
-
-// crossover returns the length from which a Write may be offered to the peer. It measures that
-// length if n, the length of this Write, is worth it. The error is that of the measurement.
-func (w *streamWriter) crossover(n int, over <-chan struct{}) (int, error) {
-	if v := w.known.get(w.d); v != 0 || n < measureFrom {
-		return v, nil
-	}
-	return w.d.measureCrossover(over)
-}
-
-// measureFrom is the length in bytes of a Write that is worth a measurement.
-const measureFrom = 256 << 10
 
 // mayOffer reports whether the byte stream still makes offers.
 func (w *streamWriter) mayOffer() bool {
