@@ -66,29 +66,3 @@ func (c *Choice) Took(offered bool, d time.Duration, n int) {
 		c.interval, c.left = minInterval, min(c.left, minInterval)
 	}
 }
-
-// A Burst finds out whether Writes of up to one message follow each other quickly. A writer in a
-// burst does not write to TCP itself: another goroutine does, and sends what the next Writes add
-// meanwhile. The zero value works.
-type Burst struct{ count int } // how many Writes in a row have come quickly
-
-// A writer is in a burst when it has come back within burstGap burstTimes in a row.
-const (
-	burstGap   = 20 * time.Microsecond
-	burstTimes = 4
-)
-
-// IsQuick reports whether a Write belongs to a burst. gap is the time since the end of the
-// Write before it. answers says that data has come from the peer since then: the Write is probably
-// the answer to that data, and another one does not follow.
-func (b *Burst) IsQuick(gap time.Duration, answers bool) bool {
-	if answers || gap > burstGap {
-		b.count = 0
-		return false
-	}
-	b.count++
-	return b.IsOn()
-}
-
-// IsOn returns what the last IsQuick has reported.
-func (b *Burst) IsOn() bool { return b.count >= burstTimes }

@@ -108,22 +108,3 @@ func TestChoiceFollowsAChange(t *testing.T) {
 		}
 	}
 }
-
-// TestBurst: the fourth Write that begins within 20 µs of the one before it is quick, and so are
-// the next ones, until one is late or an answer.
-func TestBurst(t *testing.T) {
-	var b Burst
-	for i, tt := range []struct {
-		gap     time.Duration
-		answers bool
-		want    bool
-	}{
-		{time.Second, false, false}, {1, false, false}, {burstGap, false, false}, {5, false, false}, {5, false, true}, {5, false, true},
-		{5, true, false}, {5, false, false}, {5, false, false}, {5, false, false}, {5, false, true},
-		{burstGap + 1, false, false}, {5, false, false},
-	} {
-		if got := b.IsQuick(tt.gap, tt.answers); got != tt.want || b.IsOn() != got {
-			t.Errorf("Write %d: quick %t, on %t", i, got, b.IsOn())
-		}
-	}
-}

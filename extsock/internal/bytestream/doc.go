@@ -45,8 +45,8 @@
 //
 // A stream that is laid out differently on the wire, such as rsockets with its RDMA Writes and
 // Immediate Data, is a second Sender and a second Receiver with the methods of these two: the
-// driver sees Work Requests, Completions and Arrivals, and no header. Window, Choice and Burst do
-// not depend on the wire. The driver names both types in one place each, in the struct that guards
+// driver sees Work Requests, Completions and Arrivals, and no header. Window and Choice do not
+// depend on the wire. The driver names both types in one place each, in the struct that guards
 // them; an interface goes there when there are two.
 //
 // # Ownership

@@ -15,14 +15,11 @@ import (
 //     calls anything else that sends or receives;
 //   - the net, a timer, if the program does none of this for netIn.
 //
-// A Work Request waits only if it belongs to a burst: the program has called Post again within
-// burstGap, burstTimes in a row. If the burst before was as long as that, a new burst is expected
-// to be so too, and its first Work Request waits already. So a program that posts one Work Request
-// at a time never waits.
+// A Work Request waits only if it belongs to a burst of Posts, or to the beginning of one that
+// follows another burst. So a program that posts one Work Request at a time never waits.
 type putOff struct {
 	count atomic.Int32 // Work Requests that wait
-	run   atomic.Int32 // the number of Posts in this burst
-	prev  atomic.Int32 // the number of Posts in the burst before
+	burst burst
 	begin time.Time
 	last  atomic.Int64 // when the last Post ended, in ns after begin
 	bytes atomic.Int64 // of their payload
@@ -35,9 +32,7 @@ type putOff struct {
 }
 
 const (
-	burstGap   = 10 * time.Microsecond
-	burstTimes = 4
-	netIn      = 200 * time.Microsecond
+	netIn = 200 * time.Microsecond
 
 	// A batch with so much in it gains nothing from more.
 	maxPutOff      = 64      // Work Requests
@@ -70,11 +65,8 @@ func (p *putOff) now() int64 { return int64(time.Since(p.begin)) }
 // add notes a posted Work Request with n bytes of payload, and reports whether it waits.
 func (p *putOff) add(n int) bool {
 	now := p.now()
-	if now-p.last.Load() > int64(burstGap) {
-		p.prev.Store(p.run.Swap(0))
-	}
-	p.last.Store(now)
-	if p.run.Add(1) <= burstTimes && p.prev.Load() < burstTimes {
+	gap := time.Duration(now - p.last.Swap(now))
+	if !p.burst.IsQuick(gap, false) && !p.burst.IsNext() {
 		return false
 	}
 	return p.count.Add(1) < maxPutOff && p.bytes.Add(int64(n)) < maxPutOffBytes

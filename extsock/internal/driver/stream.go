@@ -29,8 +29,8 @@ type byteStream struct {
 	writeErr error     // +checklocks:mu
 	last     lastWrite // +checklocks:mu
 	// the ID of the last request that has the queue first
-	firstID uint64           // +checklocks:mu
-	burst   bytestream.Burst // +checklocks:mu
+	firstID uint64 // +checklocks:mu
+	burst   burst  // +checklocks:mu
 	// a Write is under way: a long one, or one that waits
 	writing bool // +checklocks:mu
 	// the Write under way waits to be copied
