@@ -50,7 +50,7 @@ type socket struct {
 	// Only the reader uses these. There is one reader at a time.
 	off          uint64     // bytes that ReadSegment has read
 	lender       toe.Lender // for tryRead, during ReadSegment
-	patience     patience
+	poll         busyPoll
 	readN        int    // from tryRead
 	readErr      error  // from tryRead
 	short        bool   // the last read brought few bytes
@@ -91,7 +91,7 @@ type socket struct {
 func newStream(c *net.TCPConn) *Stream {
 	s := &Stream{TCPConn: c}
 	s.init(c, "tcp")
-	s.hasEMSS, s.patience.marks = true, true
+	s.hasEMSS, s.poll.marks = true, true
 	return s
 }
 
@@ -120,7 +120,7 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 	off = s.off
 	s.lender, s.readN, s.readErr = l, 0, nil
 	s.looked = false
-	s.patience.begin(patience)
+	s.poll.begin(patience)
 	err = s.raw.Read(s.readFunc) // an error here comes from the deadline or Close
 	s.lender = nil
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *socket) ReadSegment(l toe.Lender, patience time.Duration) (n int, off u
 // tryRead reads what is there. If nothing is there, and nothing arrives while the reader is
 // patient, tryRead returns false. The reader is patient once in each ReadSegment.
 func (s *socket) tryRead(fd uintptr) bool {
-	if !s.looked && s.late && s.patience.left == 0 && !s.patience.marked {
+	if !s.looked && s.late && s.poll.left == 0 && !s.poll.marked {
 		switch errno := peek(fd); errno {
 		case 0, unix.EINTR:
 		case unix.EAGAIN: // as expected, so it was not worth borrowing a buffer
@@ -154,7 +154,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		switch {
 		case errno == unix.EINTR:
 			continue
-		case errno == unix.EAGAIN && s.patience.again(fd):
+		case errno == unix.EAGAIN && s.poll.again(fd):
 			continue
 		case errno == unix.EAGAIN:
 			s.late, s.looked = true, true
@@ -165,7 +165,7 @@ func (s *socket) tryRead(fd uintptr) bool {
 		case n == 0 && len(p) > 0:
 			s.readErr = io.EOF
 		}
-		s.patience.found()
+		s.poll.found()
 		s.readN, s.short, s.late = n, n < shortLen, s.looked
 		return true
 	}

@@ -72,7 +72,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 		return true
 	}
 	w.gate.Store(g)
-	if w.armed.Load() && !s.patience.marked {
+	if w.armed.Load() && !s.poll.marked {
 		return true
 	}
 	// Control keeps the descriptor open meanwhile, even if somebody closes the net.Conn below.
@@ -92,8 +92,8 @@ func (s *socket) Watch(g *toe.Gate) bool {
 //
 // +checklocksignore: Watch holds watch.mu, which the checker does not see through armFunc
 func (s *socket) arm(fd uintptr) {
-	if s.patience.marked {
-		s.patience.setMark(fd, 1)
+	if s.poll.marked {
+		s.poll.setMark(fd, 1)
 	}
 	w := &s.watch
 	w.armed.Store(true) // first, because the report may be faster than this goroutine

@@ -130,7 +130,7 @@ func TestWatchLowersTheMark(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		mustWatch(t, b, g) // also a watch that is armed must lower the mark
 		control(t, b, func(fd int) error {
-			b.patience.setMark(uintptr(fd), highMark)
+			b.poll.setMark(uintptr(fd), highMark)
 			return nil
 		})
 		if there {
@@ -327,7 +327,7 @@ func BenchmarkWatch(b *testing.B) {
 		for b.Loop() {
 			y.Watch(g)
 			y.Unwatch()
-			y.patience.setMark(fd, highMark)
+			y.poll.setMark(fd, highMark)
 		}
 	})
 	b.Run("fire", func(b *testing.B) { // from Watch until the waiting goroutine runs; the bytes are there

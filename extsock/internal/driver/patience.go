@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// A patience lets a Read that holds the receive role poll for bytes for a moment before the Read
-// sleeps. The answer of a quick peer arrives within that moment. Then the runtime's poller, the
-// futexes of its threads and the kernel's wake-up have no part in the message. These wake-ups are
-// the largest part of a short round trip.
+// A patience decides whether a Read that holds the receive role polls for bytes before it sleeps,
+// and for how long. How to poll is up to the Stream: see toe.Stream.ReadSegment. The answer of a
+// quick peer arrives within that time. Then the runtime's poller, the futexes of its threads and
+// the kernel's wake-up have no part in the message. These wake-ups are the largest part of a short
+// round trip.
 //
 // Unless Config.PollTime says otherwise, one goroutine of the process polls at a time, and only on
 // a connection where polling was worth its cost recently, and where the last wait was short. In a

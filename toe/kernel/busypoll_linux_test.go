@@ -19,31 +19,30 @@ func mark(t *testing.T, s *Stream) (n int) {
 	return n
 }
 
-// again calls the patience's again of s.
+// again calls the again of s's busyPoll.
 func again(t *testing.T, s *Stream) (looks bool) {
 	t.Helper()
 	control(t, s, func(fd int) error {
-		looks = s.patience.again(uintptr(fd))
+		looks = s.poll.again(uintptr(fd))
 		return nil
 	})
 	return looks
 }
 
-// TestPatienceMark checks that SO_RCVLOWAT is high after looks that were often rewarded, and low
-// before the reader waits.
-func TestPatienceMark(t *testing.T) {
+// TestBusyPollMark checks that SO_RCVLOWAT is high while the reader looks again and after it has
+// found something, and low before the reader waits.
+func TestBusyPollMark(t *testing.T) {
 	x, y := pairOf(t, &Backend{})
-	p := &y.patience
-	for i := range rewardsToMark {
+	p := &y.poll
+	for range 3 {
 		p.begin(time.Hour)
-		if !again(t, y) || mark(t, y) > 1 {
-			t.Fatalf("after %d rewards: SO_RCVLOWAT is %d", i, mark(t, y))
+		if !again(t, y) || mark(t, y) != highMark {
+			t.Fatalf("SO_RCVLOWAT is %d, want %d", mark(t, y), highMark)
 		}
 		p.found()
-	}
-	p.begin(time.Hour)
-	if !again(t, y) || mark(t, y) != highMark {
-		t.Fatalf("after %d rewards: SO_RCVLOWAT is %d, want %d", rewardsToMark, mark(t, y), highMark)
+		if mark(t, y) != highMark {
+			t.Fatalf("SO_RCVLOWAT is %d after bytes were found, want %d", mark(t, y), highMark)
+		}
 	}
 	write := func() {
 		if err := toetest.WriteBatch(x, [][]byte{{1, 2, 3}}); err != nil {
@@ -64,15 +63,15 @@ func TestPatienceMark(t *testing.T) {
 	}
 }
 
-// TestPatienceLooksAfterMark checks that the reader looks once more after it has lowered
+// TestBusyPollLooksAfterMark checks that the reader looks once more after it has lowered
 // SO_RCVLOWAT: no event tells of bytes that arrived before.
-func TestPatienceLooksAfterMark(t *testing.T) {
+func TestBusyPollLooksAfterMark(t *testing.T) {
 	_, y := pairOf(t, &Backend{})
 	control(t, y, func(fd int) error {
-		y.patience.setMark(uintptr(fd), highMark)
+		y.poll.setMark(uintptr(fd), highMark)
 		return nil
 	})
-	y.patience.begin(0)
+	y.poll.begin(0)
 	if !again(t, y) || mark(t, y) != 1 {
 		t.Errorf("no further look, or SO_RCVLOWAT is %d", mark(t, y))
 	}
@@ -81,21 +80,20 @@ func TestPatienceLooksAfterMark(t *testing.T) {
 	}
 }
 
-// TestPatienceMarksNoUnixSocket checks that a unix socket keeps its SO_RCVLOWAT, which would change
+// TestBusyPollMarksNoUnixSocket checks that a unix socket keeps its SO_RCVLOWAT, which would change
 // nothing.
-func TestPatienceMarksNoUnixSocket(t *testing.T) {
+func TestBusyPollMarksNoUnixSocket(t *testing.T) {
 	_, y := unixPairOf(t)
-	y.patience.rewards = rewardsToMark
-	y.patience.begin(time.Hour)
-	if err := y.raw.Control(func(fd uintptr) { y.patience.again(fd) }); err != nil || y.patience.marked {
-		t.Errorf("SO_RCVLOWAT is high: %v; %v", y.patience.marked, err)
+	y.poll.begin(time.Hour)
+	if err := y.raw.Control(func(fd uintptr) { y.poll.again(fd) }); err != nil || y.poll.marked {
+		t.Errorf("SO_RCVLOWAT is high: %v; %v", y.poll.marked, err)
 	}
 }
 
-// TestPatienceYields checks that the reader yields the processor for a while if looking without
+// TestBusyPollYields checks that the reader yields the processor for a while if looking without
 // that was in vain several times, and that a reward counts against one look in vain.
-func TestPatienceYields(t *testing.T) {
-	var p patience // of no socket: nothing is marked
+func TestBusyPollYields(t *testing.T) {
+	var p busyPoll // of no socket: nothing is marked
 	inVain := func() (looks int) {
 		p.begin(time.Nanosecond)
 		for looks = 1; p.again(0); looks++ {
@@ -113,7 +111,7 @@ func TestPatienceYields(t *testing.T) {
 	}
 	p.begin(time.Hour)
 	if !p.again(0) {
-		t.Fatal("no patience for an hour")
+		t.Fatal("no further look within an hour")
 	}
 	p.found()
 	wantYields(false)

@@ -6,52 +6,51 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A patience lets ReadSegment look for bytes again and again before it waits. The reader owns it.
+// A busyPoll is how ReadSegment looks for bytes again and again before it waits. For how long, and
+// whether that is worth its cost at all, is the caller's decision: the patience of ReadSegment. The
+// reader owns a busyPoll.
 //
-// Two things would make such looks slow, and a patience avoids both:
+// Two things would make such looks slow, and a busyPoll avoids both:
 //
 //   - Each segment that arrives wakes the thread of this process that waits in epoll, although the
 //     reader takes the bytes by itself. The thread then takes a processor from the reader or from
-//     the peer. If looks are often rewarded, the patience raises SO_RCVLOWAT, so that Linux reports
-//     no short segment. The mark is low again before the reader waits.
+//     the peer. So SO_RCVLOWAT is high from the second look on, and Linux reports no short segment.
+//     It is low again before the reader waits.
 //   - If the reader and the peer share a processor, the peer cannot answer while the reader looks,
 //     unless the reader yields the processor after each look. But two processes that look and yield
 //     in turn never wait long enough for the scheduler to move one of them to another processor. So
 //     the reader looks without yielding at first. If its time is over in vain several times, it
 //     yields for a while, and then tries again.
-type patience struct {
-	left    time.Duration // the reader may look for so long; 0 if it may not, or not any more
-	since   time.Time     // when the first look of this ReadSegment was over
-	looks   int           // looks of this ReadSegment that have found nothing
-	rewards int           // how many times in a row looking again has found bytes
-	vain    int           // how many times more often than that, lately, it has found none; never negative
-	yields  int           // so many ReadSegments still yield the processor after each look
-	marks   bool          // the kernel takes SO_RCVLOWAT, as far as we know
-	marked  bool          // SO_RCVLOWAT is highMark
+type busyPoll struct {
+	left   time.Duration // the reader may look for so long; 0 if it may not, or not any more
+	since  time.Time     // when the first look of this ReadSegment was over
+	looks  int           // looks of this ReadSegment that have found nothing
+	vain   int           // how many times more often looking again was in vain, lately, than not; never negative
+	yields int           // so many ReadSegments still yield the processor after each look
+	marks  bool          // the kernel takes SO_RCVLOWAT, as far as we know
+	marked bool          // SO_RCVLOWAT is highMark
 }
 
 const (
 	looksPerClock = 8        // looks without yielding, from one reading of the clock to the next
-	rewardsToMark = 8        // after so many rewards in a row SO_RCVLOWAT is raised
-	highMark      = 32 << 10 // SO_RCVLOWAT then, in bytes
+	highMark      = 32 << 10 // the high SO_RCVLOWAT, in bytes
 	vainToYield   = 8        // with so many looks in vain, the reader begins to yield
 	vainAfter     = 4        // so many of them are remembered after the reader has yielded for a while
 	yieldTimes    = 4096     // that while, in ReadSegments
 )
 
 // begin begins a ReadSegment, which may look for so long.
-func (p *patience) begin(left time.Duration) { p.left, p.looks = left, 0 }
+func (p *busyPoll) begin(patience time.Duration) { p.left, p.looks = patience, 0 }
 
 // found notes that a look has found something.
-func (p *patience) found() {
+func (p *busyPoll) found() {
 	if p.looks > 0 && p.left > 0 {
-		p.rewards++
 		p.vain = max(p.vain-1, 0)
 	}
 }
 
 // again reports whether the reader looks once more, after a look that has found nothing.
-func (p *patience) again(fd uintptr) bool {
+func (p *busyPoll) again(fd uintptr) bool {
 	if p.left > 0 && p.isOver() {
 		p.giveUp()
 	}
@@ -59,7 +58,7 @@ func (p *patience) again(fd uintptr) bool {
 		// Nobody has been told of bytes that arrived while the mark was high.
 		return p.marked && p.setMark(fd, 1)
 	}
-	if p.marks && !p.marked && p.rewards >= rewardsToMark {
+	if p.marks && !p.marked {
 		p.marks = p.setMark(fd, highMark)
 	}
 	if p.yields > 0 {
@@ -70,7 +69,7 @@ func (p *patience) again(fd uintptr) bool {
 }
 
 // isOver counts a look, and reports whether it was the last one.
-func (p *patience) isOver() bool {
+func (p *busyPoll) isOver() bool {
 	p.looks++
 	switch {
 	case p.looks == 1:
@@ -84,8 +83,8 @@ func (p *patience) isOver() bool {
 }
 
 // giveUp notes that all looks of this ReadSegment were in vain.
-func (p *patience) giveUp() {
-	p.left, p.rewards = 0, 0
+func (p *busyPoll) giveUp() {
+	p.left = 0
 	if p.yields > 0 {
 		return
 	}
@@ -95,7 +94,7 @@ func (p *patience) giveUp() {
 }
 
 // setMark sets SO_RCVLOWAT, and reports whether the kernel takes it.
-func (p *patience) setMark(fd uintptr, mark int) bool {
+func (p *busyPoll) setMark(fd uintptr, mark int) bool {
 	err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, mark)
 	p.marked = mark > 1 && err == nil
 	return err == nil
