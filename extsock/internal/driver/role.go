@@ -76,7 +76,7 @@ const (
 
 const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
-	trustFirst = 256                    // trustAfter at the beginning
+	trustFirst = 64                     // trustAfter at the beginning
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
@@ -219,7 +219,7 @@ func (r *role) leave(hurry bool) {
 	case r.watches && r.stream.Watch(r.gate):
 		r.armed.Store(true)
 	default:
-		call = true
+		r.watches, call = false, true // what is refused once is refused for good
 	}
 	r.holder.Store(roleVacant)
 	if call || r.called.Load() && r.called.Swap(false) {
