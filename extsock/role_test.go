@@ -155,6 +155,12 @@ func TestReadUnderADeadlineReceives(t *testing.T) {
 					if err := pingPong(ci, 20); err != nil {
 						t.Fatal(err)
 					}
+					// An answer that comes before its Read leaves the role to the home goroutine, until that
+					// has served a Read that waits, as this one does.
+					time.AfterFunc(time.Millisecond, func() { ci.Write(make([]byte, 8)) })
+					if _, err := ci.Read(make([]byte, 8)); err != nil {
+						t.Fatal(err)
+					}
 					read := make(chan error, 1)
 					go func() {
 						_, err := ci.Read(make([]byte, 1))

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +45,7 @@ type role struct {
 	watches bool        // the stream can be watched
 	armed   atomic.Bool // the stream may be watched
 	gate    *toe.Gate   // the home goroutine stands by behind it
-	called  atomic.Bool // it was called, but somebody else had the role
+	leaving atomic.Bool // the holder has armed the watch and is about to leave
 
 	offer chan struct{} // capacity 1: the waiting Read looks
 
@@ -206,9 +207,9 @@ func (r *role) calm() {
 
 // leave makes the role vacant. If hurry is set, or a Write waits, the home goroutine takes the role
 // now. The watch is armed while this goroutine still has the role, so the home goroutine may be
-// called before the role is vacant: see standBy.
+// called a moment before the role is vacant: see isVacantSoon.
 func (r *role) leave(hurry bool) {
-	call := false
+	call, watch := false, false
 	switch {
 	case hurry || r.writing.Load():
 		call = true
@@ -216,13 +217,22 @@ func (r *role) leave(hurry bool) {
 		if r.guarded.CompareAndSwap(false, true) {
 			r.sentinel.Reset(sentinelIn)
 		}
-	case r.watches && r.stream.Watch(r.gate):
-		r.armed.Store(true)
 	default:
-		r.watches, call = false, true // what is refused once is refused for good
+		watch = r.watches
+	}
+	if watch {
+		r.leaving.Store(true)
+		if r.stream.Watch(r.gate) {
+			r.armed.Store(true)
+		} else { // what is refused once is refused for good
+			r.watches = false
+		}
 	}
 	r.holder.Store(roleVacant)
-	if call || r.called.Load() && r.called.Swap(false) {
+	if watch {
+		r.leaving.Store(false)
+	}
+	if call || !r.watches && !r.isTrusted() {
 		r.gate.Open()
 	}
 }
@@ -242,19 +252,28 @@ func (r *role) missed() {
 	r.trustAfter.Store(min(trustMore*r.trustAfter.Load(), trustMost))
 }
 
-// standBy waits until the home goroutine is called and has the role again. If it is called while
-// somebody else still has the role, that goroutine calls it again when it has left.
+// standBy waits until the home goroutine is called and has the role again.
 func (r *role) standBy() {
 	for {
 		r.gate.Wait()
+		if !r.isVacantSoon() {
+			continue // a Read was faster, and arms the watch again when it leaves
+		}
 		if r.take(roleHome) {
 			return
 		}
-		r.called.Store(true)
-		if r.isVacant() && r.called.Swap(false) && r.take(roleHome) {
-			return
-		}
 	}
+}
+
+// isVacantSoon reports whether the role is vacant, or is about to be.
+func (r *role) isVacantSoon() bool {
+	for !r.isVacant() {
+		if !r.leaving.Load() {
+			return r.isVacant() // it may have become so between the two looks
+		}
+		runtime.Gosched()
+	}
+	return true
 }
 
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
@@ -306,9 +325,14 @@ func (d *Driver) yield() {
 // the end. Whoever ends the connection notes it before looking at the holder of the role, and whoever
 // leaves the role looks at it afterwards. So one of the two calls.
 func (d *Driver) endVacancy() {
-	if d.life.state() != lifeOpen || d.cfg.Closed.IsSet() || d.closing() {
+	if d.isEnding() {
 		d.role.callHome()
 	}
+}
+
+// isEnding reports whether the connection ends, or the program has called Close.
+func (d *Driver) isEnding() bool {
+	return d.life.state() != lifeOpen || d.cfg.Closed.IsSet() || d.closing()
 }
 
 // needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only

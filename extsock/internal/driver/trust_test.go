@@ -81,7 +81,8 @@ func TestSentinelComesAgain(t *testing.T) {
 			time.Sleep(2 * sentinelIn) // it finds the Read, unless it was stopped
 			synctest.Wait()
 			r.leave(false)
-			r.standBy()
+			r.gate.Wait()
+			r.take(roleHome)
 			if d := time.Since(begin); d != 3*sentinelIn {
 				t.Errorf("round %d: the home goroutine was called after %v, want %v", round, d, 3*sentinelIn)
 			}
