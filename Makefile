@@ -101,7 +101,7 @@ mutations:
 
 # Suites that are fetched at test time run over TCP and over extsock; extsock has to pass what TCP passes. The table is at the end.
 foreign:
-	$(GO) test -count=1 -v -tags=foreign -timeout=90m -run=TestSuites ./conformance/foreign
+	$(GO) test -count=1 -v -tags=foreign -timeout=150m -run=TestSuites ./conformance/foreign
 
 foreignquick:
 	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick

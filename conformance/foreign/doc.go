@@ -10,9 +10,15 @@
 // of suites, or from GOROOT. They are copied to a temporary module. In the copy each import of
 // package net becomes an import of foreign.test/net, a generated package with all the names of
 // package net. The names that make TCP connections (Dial, Listen, Dialer, TCPConn and so on) come
-// from the package conformance/foreign/standin; all other names are those of package net. Nothing
-// else in the suite changes. The tests of package net itself are the exception: goNetChanges lists
-// the necessary changes, and the reasons.
+// from the package conformance/foreign/standin; all other names are those of package net. The same
+// is done to package crypto/tls, for its functions Dial and Listen and its Dialer. Nothing else in
+// the suite changes. The tests of package net itself are the exception: goNetChanges lists the
+// necessary changes, and the reasons.
+//
+// If a suite makes connections with other packages or modules, such as net/http, the table of suites
+// names them, and they are copied in the same way. A package of Go's tree may need packages that are
+// internal to that tree. Then the suite is compiled in a tree of links to Go's own, which adds a
+// package foreign/x with the names of internal/x.
 //
 // Each suite is compiled twice, with package net's TCP and with the stand-in, and runs in five
 // columns:

@@ -22,16 +22,13 @@ import (
 // Go's tree. Both become visible in a tree of links to Go's own, which adds
 //
 //   - a file to package net that exports each name that the tests need, under another name, and
-//   - a package foreign/x for each package internal/x, with the same names.
+//   - a package foreign/x for each package internal/x, with the same names; see copyInternal.
 //
 // A variable is exported as a pointer, so that the tests can set the hooks of package net. The
 // tests themselves go to a package of their own, gonet, which imports foreign.test/net without a
 // qualifier. What does not compile there is left out; see goNetLeftOut.
 
 const exportPrefix = "Foreign_" // of the unexported names of package net
-
-// visible returns the path of the package that forwards the internal package path.
-func visible(path string) string { return strings.Replace(path, "internal", "foreign", 1) }
 
 // A goNet is the source of the suite.
 type goNet struct {
@@ -132,7 +129,7 @@ func (g *goNet) rewrite(f *goNetFile) error {
 		if !strings.Contains(path, "internal") {
 			continue
 		}
-		names, err := g.copyInternal(path)
+		names, err := g.w.copyInternal(path)
 		if err != nil {
 			return err
 		}
@@ -170,27 +167,6 @@ func (g *goNet) apply(f *goNetFile, edits []edit) []byte {
 		done = to
 	}
 	return append(out, f.src[done:]...)
-}
-
-// copyInternal adds a package to Go's tree that forwards the internal package path, and returns its
-// names.
-func (g *goNet) copyInternal(path string) (map[string]token.Token, error) {
-	names, err := packageNames(path)
-	if err != nil {
-		return nil, err
-	}
-	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "package %s\n\nimport real %q\n\n", filepath.Base(path), path)
-	for _, n := range slices.Sorted(maps.Keys(names)) {
-		switch names[n] {
-		case token.VAR:
-			fmt.Fprintf(&b, "var %s = &real.%s\n", n, n)
-		default:
-			fmt.Fprintf(&b, "%s %s = real.%s\n", keyword(names[n]), n, n)
-		}
-	}
-	return names, g.w.write(filepath.Join("goroot/src", visible(path), "foreign.go"), b.String())
 }
 
 // exportHidden writes the file that exports names of package net, and the one that imports them.

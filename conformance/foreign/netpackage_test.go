@@ -19,6 +19,10 @@ const standinPath = "github.com/rddp/rddp/conformance/foreign/standin"
 // replaced are the names of package net that the stand-in has its own of.
 var replaced = []string{"Dial", "DialTCP", "DialTimeout", "Dialer", "Listen", "ListenConfig", "ListenTCP", "TCPConn", "TCPListener"}
 
+// replacedTLS are the names of package crypto/tls that the stand-in has its own of, with the prefix
+// TLS.
+var replacedTLS = []string{"Dial", "DialWithDialer", "Dialer", "Listen"}
+
 // writeNet writes the package foreign.test/net twice. With the build tag plain each name is package
 // net's; without it the names that make TCP connections are the stand-in's. With pipes, Pipe makes
 // a TCP connection in both.
@@ -35,16 +39,38 @@ func (w *workspace) writeNet(pipes bool) error {
 	if pipes {
 		own["Pipe"], plain["Pipe"] = "standin.Pipe", "standin.PlainPipe"
 	}
-	if err := w.write("net/plain.go", forward("plain", names, plain)); err != nil {
-		return err
-	}
-	return w.write("net/extsock.go", forward("!plain", names, own))
+	return w.writeForward("net", names, own, plain)
 }
 
-// forward writes a package net whose names are those of the real one, except as own says.
-func forward(tag string, names map[string]token.Token, own map[string]string) string {
+// writeTLS writes the package foreign.test/crypto/tls in the same way: its names that make TCP
+// connections are the stand-in's.
+func (w *workspace) writeTLS() error {
+	names, err := packageNames("crypto/tls")
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
+	own := map[string]string{}
+	for _, n := range replacedTLS {
+		own[n] = "standin.TLS" + n
+	}
+	return w.writeForward("crypto/tls", names, own, nil)
+}
+
+// writeForward writes the two files of a package that forwards the names of the package path:
+// except as plain says with the build tag plain, and except as own says without it.
+func (w *workspace) writeForward(path string, names map[string]token.Token, own, plain map[string]string) error {
+	if err := w.write(path+"/plain.go", forward(path, "plain", names, plain)); err != nil {
+		return err
+	}
+	return w.write(path+"/extsock.go", forward(path, "!plain", names, own))
+}
+
+// forward writes a package whose names are those of the package path, except as own says.
+func forward(path, tag string, names map[string]token.Token, own map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "//go:build %s\n\npackage net\n\nimport (\n\treal \"net\"\n\n\t%q\n)\n\nvar _ = standin.Pipe\n\n", tag, standinPath)
+	fmt.Fprintf(&b, "//go:build %s\n\npackage %s\n\nimport (\n\treal %q\n\n\t%q\n)\n\nvar _ = standin.Pipe\n\n",
+		tag, filepath.Base(path), path, standinPath)
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		to := "real." + n
 		if o := own[n]; o != "" {

@@ -9,6 +9,8 @@ type suite struct {
 	name string
 
 	module  string                   // module@version that has the tests; "" for Go's tree and tests of ours
+	also    []string                 // other modules, module@version, that make the suite's TCP connections
+	keepNet []string                 // folders of the module that keep package net's own types; each has its reason in a comment
 	std     []string                 // packages of Go's tree that are copied, because they make TCP connections
 	test    string                   // import path of the package with the tests
 	prepare func(w *workspace) error // writes tests of ours; nil for none
@@ -27,16 +29,31 @@ const ourModule = "foreign.test"
 
 // The modules, each at the newest version that the Go release of our go.mod can build.
 const (
-	crypto    = "golang.org/x/crypto@v0.54.0"
-	miniredis = "github.com/alicebob/miniredis/v2@v2.40.0"
-	raft      = "github.com/hashicorp/raft@v1.8.0"
-	smux      = "github.com/xtaci/smux@v1.5.56"
-	xnet      = "golang.org/x/net@v0.58.0"
-	yamux     = "github.com/hashicorp/yamux@v0.1.2"
+	crypto     = "golang.org/x/crypto@v0.54.0"
+	grpc       = "google.golang.org/grpc@v1.85.0"
+	miniredis  = "github.com/alicebob/miniredis/v2@v2.40.0"
+	natsClient = "github.com/nats-io/nats.go@v1.55.0"
+	natsServer = "github.com/nats-io/nats-server/v2@v2.15.2"
+	raft       = "github.com/hashicorp/raft@v1.8.0"
+	smux       = "github.com/xtaci/smux@v1.5.56"
+	xnet       = "golang.org/x/net@v0.58.0"
+	yamux      = "github.com/hashicorp/yamux@v0.1.2"
 )
 
 // httptest are the packages that a test with an HTTP server needs.
 var httptest = []string{"net/http/httptest", "net/http/internal/testcert"}
+
+// netHTTP are the packages of net/http, for a suite that also dials with it.
+var netHTTP = append([]string{
+	"expvar", "net/http", "net/http/cookiejar", "net/http/httputil", "net/http/pprof",
+	"net/http/internal", "net/http/internal/ascii", "net/http/internal/httpcommon",
+}, httptest...)
+
+// netHTTPSkip are the tests of net/http that do not run. Three expect their own names in the
+// server's log, which knows callers outside of net/http by the path of their package. Two run the go
+// command.
+const netHTTPSkip = "^(TestWriteHeaderNoCodeCheck(_h1hijack)?|TestTimeoutHandlerSuperfluousLogs" +
+	"|TestCmdGoNoHTTPServer|TestOmitHTTP2Vet)$"
 
 // suites are what make foreign runs, in this order.
 var suites = []suite{
@@ -120,6 +137,52 @@ var suites = []suite{
 		test: ourModule + "/net/rpc/jsonrpc", pipes: true,
 		race: true, quick: 1,
 	},
+	{
+		name: "net/http", std: netHTTP, test: ourModule + "/net/http",
+		skip:  netHTTPSkip,
+		count: 3, limit: 5 * time.Minute,
+	},
+	{
+		name: "net/http -short", std: netHTTP, test: ourModule + "/net/http",
+		skip:  netHTTPSkip,
+		short: true, // in parallel, and without a look for leaked goroutines
+		count: 5, quick: 1,
+	},
+	{
+		name: "x/net/http2", module: xnet, std: netHTTP, test: "golang.org/x/net/http2",
+		count: 5,
+	},
+	{
+		name: "grpc/internal/transport", module: grpc, test: "google.golang.org/grpc/internal/transport",
+		keepNet: []string{"internal/transport/readyreader"}, // it reads the descriptor of a *net.TCPConn itself
+		// It leaves a listener open, which has a goroutine with StartupPrefer and StartupRequire.
+		// The search for leaked goroutines ends with the first that it finds.
+		skip: "^Test$/^HTTPConnectWithServerHello$",
+	},
+	{
+		name: "grpc/test", module: grpc, test: "google.golang.org/grpc/test",
+		keepNet: []string{"internal/transport/readyreader"}, // as above
+		// They leave connections open, and one of them its listener; see above.
+		skip: "^Test$/^(ClientInvalidStreamID|GoAwayStreamIDSmallerThanCreatedStreams)$",
+	},
+	{
+		name: "nats-server/test", module: natsServer, also: []string{natsClient}, std: netHTTP,
+		test: "github.com/nats-io/nats-server/v2/test",
+		// Those called OCSP are about certificates and wait for seconds each. Those called NoRace have
+		// limits of time and memory that a busy machine does not meet, over TCP either; so have those
+		// of services.
+		skip:  "OCSP|NoRace|^TestService(Latency|ExportsResponseThreshold)",
+		limit: 5 * time.Minute,
+	},
+	{
+		name: "nats-server/server", module: natsServer, also: []string{natsClient}, std: netHTTP,
+		test: "github.com/nats-io/nats-server/v2/server",
+		// All the others together take hours, most of them for JetStream.
+		run: "^(TestWS|TestClient|TestRoute|TestTLS)",
+		// It fails over TCP too on two CPUs: it wants a route to be a slow consumer for a time.
+		skip:  "^TestRouteSlowConsumerRecover$",
+		limit: 5 * time.Minute,
+	},
 }
 
 // repeats returns how often each test runs.
@@ -128,4 +191,12 @@ func (s *suite) repeats() int {
 		return s.quick
 	}
 	return max(s.count, 1)
+}
+
+// modules returns the modules whose imports change.
+func (s *suite) modules() []string {
+	if s.module == "" {
+		return s.also
+	}
+	return append([]string{s.module}, s.also...)
 }

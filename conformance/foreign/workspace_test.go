@@ -10,9 +10,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,18 +26,23 @@ const root = "../.."
 // is a dependency of it, so its sources are compiled as its own go.mod says. Its TCP connections
 // come from the package foreign.test/net.
 type workspace struct {
-	dir    string
-	std    map[string]bool // the packages of Go's tree that have a copy in the workspace
-	goroot string          // Go's tree
+	dir     string
+	std     map[string]bool // the packages of Go's tree that the workspace has of its own
+	keepNet []string        // folders of the suite's module that import package net itself
+	goroot  string          // Go's tree
+	linked  bool            // goroot is a tree of links; see linkGo
 }
 
 // newWorkspace makes the workspace of s in dir.
 func newWorkspace(s *suite, dir string) (*workspace, error) {
-	w := &workspace{dir: dir, goroot: build.Default.GOROOT, std: map[string]bool{"net": true}}
+	w := &workspace{dir: dir, goroot: build.Default.GOROOT, keepNet: s.keepNet, std: map[string]bool{"net": true, "crypto/tls": true}}
 	if err := w.writeModule(s); err != nil {
 		return nil, err
 	}
 	if err := w.writeNet(s.pipes); err != nil {
+		return nil, err
+	}
+	if err := w.writeTLS(); err != nil {
 		return nil, err
 	}
 	for _, p := range s.std {
@@ -46,8 +53,8 @@ func newWorkspace(s *suite, dir string) (*workspace, error) {
 			return nil, err
 		}
 	}
-	if s.module != "" {
-		if err := w.fetch(s.module); err != nil {
+	for _, m := range s.modules() {
+		if err := w.fetch(m); err != nil {
 			return nil, err
 		}
 	}
@@ -73,8 +80,9 @@ func (w *workspace) writeModule(s *suite) error {
 		}
 	}
 	text := fmt.Sprintf("module %s\n\n%s\n\nrequire github.com/rddp/rddp v0.0.0\n\nreplace github.com/rddp/rddp => %s\n", ourModule, goLine, own)
-	if path, version, ok := strings.Cut(s.module, "@"); ok {
-		text += fmt.Sprintf("\nrequire %s %s\n\nreplace %s => ./suite\n", path, version, path)
+	for _, m := range s.modules() {
+		path, version, _ := strings.Cut(m, "@")
+		text += fmt.Sprintf("\nrequire %s %s\n\nreplace %s => ./%s\n", path, version, path, moduleFolder(m))
 	}
 	if err := w.write("go.mod", text); err != nil {
 		return err
@@ -95,7 +103,13 @@ func (w *workspace) write(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
-// fetch brings the sources of module@version to the folder suite of the workspace.
+// moduleFolder returns the folder of the workspace that has the sources of module@version.
+func moduleFolder(module string) string {
+	path, _, _ := strings.Cut(module, "@")
+	return filepath.Join("modules", path)
+}
+
+// fetch brings the sources of module@version to the workspace.
 func (w *workspace) fetch(module string) error {
 	cmd := exec.Command("go", "mod", "download", "-json", module)
 	cmd.Dir = os.TempDir()
@@ -105,7 +119,7 @@ func (w *workspace) fetch(module string) error {
 	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil || got.Error != "" || got.Dir == "" {
 		return fmt.Errorf("fetching %s: %w: %s", module, errors.Join(err, jsonErr), got.Error)
 	}
-	return w.copyTree(got.Dir, filepath.Join(w.dir, "suite"), true)
+	return w.copyTree(got.Dir, filepath.Join(w.dir, moduleFolder(module)), true)
 }
 
 // copyTree copies a folder, with its subfolders if deep, and rewrites the imports of its Go files.
@@ -139,8 +153,8 @@ func (w *workspace) copyTree(from, to string, deep bool) error {
 	})
 }
 
-// rewriteImports changes the imports of the packages that the workspace has a copy of, and nothing
-// else.
+// rewriteImports changes the imports of the packages that the workspace has of its own, and those
+// of packages that are internal to Go's tree. It changes nothing else.
 func (w *workspace) rewriteImports(name string, src []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, src, parser.ImportsOnly)
@@ -154,12 +168,22 @@ func (w *workspace) rewriteImports(name string, src []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !w.std[path] {
+		switch {
+		case path == "net" && slices.Contains(w.keepNet, filepath.Dir(name)):
+			continue
+		case w.std[path]:
+			path = ourModule + "/" + path
+		case strings.HasPrefix(path, "internal/"):
+			if _, err := w.copyInternal(path); err != nil {
+				return nil, err
+			}
+			path = visible(path)
+		default:
 			continue
 		}
 		from, to := fset.Position(imp.Path.Pos()).Offset, fset.Position(imp.Path.End()).Offset
 		out = append(out, src[done:from]...)
-		out = strconv.AppendQuote(out, ourModule+"/"+path)
+		out = strconv.AppendQuote(out, path)
 		done = to
 	}
 	return append(out, src[done:]...), nil
@@ -208,6 +232,10 @@ func (w *workspace) goCommand(args ...string) *exec.Cmd {
 // linkGo makes goroot a tree of links to Go's own. Only the package net and the folders above it
 // are of its own, so that files can be added there.
 func (w *workspace) linkGo() error {
+	if w.linked {
+		return nil
+	}
+	w.linked = true
 	from, to := w.goroot, filepath.Join(w.dir, "goroot")
 	if err := os.MkdirAll(filepath.Join(to, "src"), 0o755); err != nil {
 		return err
@@ -229,4 +257,31 @@ func (w *workspace) linkGo() error {
 	}
 	w.goroot = to
 	return os.CopyFS(filepath.Join(to, "src", "net"), os.DirFS(filepath.Join(from, "src", "net")))
+}
+
+// visible returns the path of the package that forwards the internal package path.
+func visible(path string) string { return strings.Replace(path, "internal", "foreign", 1) }
+
+// copyInternal adds a package to Go's tree that forwards the internal package path, and returns its
+// names. A variable becomes a pointer to it.
+func (w *workspace) copyInternal(path string) (map[string]token.Token, error) {
+	if err := w.linkGo(); err != nil {
+		return nil, err
+	}
+	names, err := packageNames(path)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(names, func(name string, _ token.Token) bool { return !token.IsExported(name) })
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s\n\nimport real %q\n\n", filepath.Base(path), path)
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		switch names[n] {
+		case token.VAR:
+			fmt.Fprintf(&b, "var %s = &real.%s\n", n, n)
+		default:
+			fmt.Fprintf(&b, "%s %s = real.%s\n", keyword(names[n]), n, n)
+		}
+	}
+	return names, w.write(filepath.Join("goroot/src", visible(path), "foreign.go"), b.String())
 }

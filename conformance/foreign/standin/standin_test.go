@@ -1,9 +1,12 @@
 package standin
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -43,6 +46,61 @@ func TestDialThenAccept(t *testing.T) {
 		for _, c := range []net.Conn{a, b} {
 			if got := c.(*TCPConn).ConnectionState().DDPMode; got != want {
 				t.Errorf("the connection is in DDP mode: %t, want %t", got, want)
+			}
+		}
+	})
+}
+
+// TLS runs over connections in the mode, and the name that a client verifies is that of the address
+// if its Config has none.
+func TestTLS(t *testing.T) {
+	s := httptest.NewTLSServer(nil) // for its certificate
+	s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	dials := map[string]func(address string, config *tls.Config) (net.Conn, error){
+		"TLSDial": func(address string, config *tls.Config) (net.Conn, error) {
+			return TLSDial("tcp", address, config)
+		},
+		"TLSDialer": func(address string, config *tls.Config) (net.Conn, error) {
+			return (&TLSDialer{Config: config}).Dial("tcp", address)
+		},
+	}
+	inModes(t, func(t *testing.T) {
+		l, err := TLSListen("tcp", "127.0.0.1:0", &tls.Config{Certificates: s.TLS.Certificates})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					_, _ = c.Write([]byte("octets")) // an error shows at the other end
+				}()
+			}
+		}()
+		for name, dial := range dials {
+			c, err := dial(l.Addr().String(), &tls.Config{RootCAs: roots})
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if got, err := io.ReadAll(c); string(got) != "octets" || err != nil {
+				t.Errorf("%s: read %q, %v", name, got, err)
+			}
+			below := c.(*tls.Conn).NetConn().(*TCPConn)
+			if got, want := below.ConnectionState().DDPMode, mode != ModeOff; got != want {
+				t.Errorf("%s: the connection is in DDP mode: %t, want %t", name, got, want)
+			}
+			c.Close()
+			if c, err := dial(l.Addr().String(), &tls.Config{RootCAs: roots, ServerName: "elsewhere.invalid"}); err == nil {
+				t.Errorf("%s: the certificate of another name is accepted", name)
+				c.Close()
 			}
 		}
 	})
