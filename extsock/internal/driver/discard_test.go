@@ -13,6 +13,8 @@ import (
 )
 
 // arrives has a message of data arrive, in one segment or in two.
+//
+// +checklocksignore: framed never changes
 func (in *inbox) arrives(t *testing.T, data string, segments int) {
 	t.Helper()
 	var payload []byte

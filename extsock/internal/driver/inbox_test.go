@@ -26,7 +26,7 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 				if found, _ := in.begin(make([]byte, 8)); found != waits {
 					t.Fatalf("a Read of an empty inbox has found %d", found)
 				}
-				if _, _, answer := in.bind(make([]byte, 4), true); answer != bound || in.box.placing.state != placingDirect {
+				if _, _, answer := in.bind(make([]byte, 4), true); answer != bound || in.placingState() != placingDirect {
 					t.Fatal("the message does not go to the reader's memory")
 				}
 				left := make(chan readResult, 1)
@@ -44,4 +44,11 @@ func TestReaderWaitsForPlacement(t *testing.T) {
 			})
 		})
 	}
+}
+
+// placingState returns where the present message goes.
+func (in *inbox) placingState() placingState {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.box.placing.state
 }
