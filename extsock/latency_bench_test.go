@@ -150,7 +150,7 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 		}},
 	}
 	for _, op := range ops {
-		for _, quick := range []int{0, 3, 4, 5, 8, 16, 300} {
+		for _, quick := range []int{0, 4, 8, 16, 300} {
 			for _, computes := range []bool{false, true} {
 				b.Run(fmt.Sprintf("%s/messages=%d/computes=%t", op.name, quick, computes), func(b *testing.B) {
 					ci, cr := tcpPair(b, side{cfg: op.cfg}, side{cfg: op.cfg})
@@ -164,7 +164,7 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 					var took []time.Duration
 					p := make([]byte, 8)
 					for b.Loop() {
-						for range 100 {
+						for range 20 {
 							for range quick {
 								if _, err := cr.Write(p); err != nil {
 									b.Fatal(err)
