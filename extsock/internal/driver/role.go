@@ -218,21 +218,21 @@ func (r *role) leave(hurry bool) {
 			r.sentinel.Reset(sentinelIn)
 		}
 	default:
-		watch = r.watches
+		watch, call = r.watches, !r.watches
 	}
 	if watch {
 		r.leaving.Store(true)
 		if r.stream.Watch(r.gate) {
 			r.armed.Store(true)
 		} else { // what is refused once is refused for good
-			r.watches = false
+			r.watches, call = false, true
 		}
 	}
 	r.holder.Store(roleVacant)
 	if watch {
 		r.leaving.Store(false)
 	}
-	if call || !r.watches && !r.isTrusted() {
+	if call {
 		r.gate.Open()
 	}
 }
