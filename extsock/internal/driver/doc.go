@@ -7,8 +7,8 @@
 //
 //	driver.go    what a Driver consists of
 //
-// Its logic is in values that have no goroutine, no clock and no channel, and never wait, so a test
-// calls them in any order:
+// Its logic is in values that start no goroutine, read no clock and never wait, so a test calls them
+// in any order:
 //
 //	life.go      how far the connection has come
 //	wayin.go     from bytes that have arrived to messages that are delivered

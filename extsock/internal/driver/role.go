@@ -28,10 +28,10 @@ import (
 //
 // These are two system calls for each wait of a Read, and too much for a program that does nothing
 // but answer short messages. So a Read is trusted once it has come back quickly very many times in a
-// row: then a timer, the sentinel, calls the home goroutine if the role stays vacant. When bytes were
-// waiting for the sentinel, trust was wrong, and from then on it takes many more quick waits. So this
-// happens to a connection only a few times in its life. A stream without a watch leaves the
-// role to the home goroutine until a Read is trusted.
+// row: then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes have
+// waited for the sentinel, trust was wrong, and the next trust takes many more quick waits. So bytes
+// wait for it only a few times in the life of a connection. A stream without a watch leaves the role
+// to the home goroutine until a Read is trusted.
 //
 // The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
 // threads more expensive.
@@ -81,8 +81,8 @@ const (
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
-	// A wait for bulk data counts as so many: the home goroutine must soon leave them to the Reads, or
-	// they are copied twice.
+	// A wait for bulk data counts as so many waits. While the home goroutine receives such data, each
+	// byte is copied twice, so Reads must be trusted soon.
 	bulkStep   = trustFirst / 4
 	sentinelIn = 5 * time.Millisecond
 	slowWait   = sentinelIn / 4
