@@ -68,7 +68,7 @@ func lead(t *testing.T, m *machine, events []string) error {
 // it, at the same end and at the other one: so each pair comes in both orders. What must hold is
 // checked after each step, and then everything must come to its end.
 func TestEveryPairOfEvents(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(2000)) // each run makes much that is soon forgotten
+	defer collectSeldom()()
 	for _, framed := range []bool{true, false} {
 		for _, state := range machineStates {
 			t.Run(fmt.Sprintf("byte stream %t/%s", framed, state.name), func(t *testing.T) {
@@ -105,6 +105,16 @@ func TestEveryPairOfEvents(t *testing.T) {
 	}
 }
 
+// collectSeldom has the garbage collector run each time that 256 MB are in use, until restore is
+// called: each run of a machine makes much that is soon forgotten, and little stays.
+func collectSeldom() (restore func()) {
+	limit, percent := debug.SetMemoryLimit(256<<20), debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
 // TestRowsThatHaveFailed tries the rows of events in which TestRandomEvents has found faults.
 func TestRowsThatHaveFailed(t *testing.T) {
 	for _, row := range [][]string{
@@ -126,7 +136,7 @@ func TestRowsThatHaveFailed(t *testing.T) {
 // TestRandomEvents tries long random rows of events. A failure prints the shortest row that it
 // finds by leaving events out.
 func TestRandomEvents(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(2000))
+	defer collectSeldom()()
 	seed, more := randomRuns(t, 3000)
 	for n := 0; more(n); n++ {
 		framed := n%2 == 0

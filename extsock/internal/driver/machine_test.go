@@ -127,6 +127,7 @@ type machineEnd struct {
 	deaf    bool // deafen was called
 	lingers bool // endIn was called, and deafen not yet
 
+	into    []byte // memory for Reads, made when the first one begins
 	read    []byte // memory of the Read that waits; nil if none does
 	self    bool   // that Read has the receive role
 	readErr error  // of the last Read
@@ -364,7 +365,10 @@ func (e *machineEnd) beginRead(n int, self bool) {
 	if e.read != nil {
 		return
 	}
-	p := make([]byte, n)
+	if e.into == nil {
+		e.into = make([]byte, 2*machineOffer)
+	}
+	p := e.into[:n]
 	found, n, err := e.d.beginRead(p)
 	if found == waits {
 		e.read, e.self = p, self && e.d.rx.intake != intakeOver
