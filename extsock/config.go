@@ -106,7 +106,7 @@ type Config struct {
 	// The reader grants memory, and RDMA Writes place the bytes there without a copy. A Read whose
 	// memory was granted returns only when all of the granted bytes have arrived, so a read
 	// deadline must allow time for them. Zero means that the connection chooses: of the Writes of
-	// 256 KiB and more, it offers those that an offer makes faster, as far as it can tell from the
+	// 2 MiB and more, it offers those that an offer makes faster, as far as it can tell from the
 	// Writes before. A negative value means never.
 	Crossover int
 	// PollTime is how long a Read in DDP mode polls for bytes before it sleeps, for programs that
