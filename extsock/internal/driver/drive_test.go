@@ -75,7 +75,7 @@ func TestDriveAfterClose(t *testing.T) {
 		if !ci.role.isVacant() {
 			t.Fatal("the role is not vacant")
 		}
-		ci.drive(&never)
+		ci.drive(1, &never)
 		if d := time.Since(begin); d > 0 {
 			t.Errorf("it received for %v", d)
 		}

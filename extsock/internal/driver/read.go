@@ -41,7 +41,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, er
 	if d.later.waits() {
 		d.Flush()
 	}
-	result, err := d.await(limit)
+	result, err := d.await(len(b), limit)
 	return result.n, !result.ok && err == nil, err
 }
 
@@ -81,11 +81,11 @@ func (d *Driver) readWaits() bool {
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the
 // connection ends.
-func (d *Driver) await(limit *wait.Deadline) (result readResult, err error) {
+func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err error) {
 	began := d.role.beginWait(d.role.lends)
 	for err == nil && !result.over && d.readWaits() {
 		var drove bool
-		if drove, result = d.drive(limit); drove {
+		if drove, result = d.drive(want, limit); drove {
 			continue
 		}
 		err = d.sleep(limit)

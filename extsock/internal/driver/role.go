@@ -30,7 +30,8 @@ import (
 // but answer short messages. So a Read is trusted once it has come back quickly very many times in a
 // row: then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes have
 // waited for the sentinel, trust was wrong, and the next trust takes many more quick waits. So bytes
-// wait for it only a few times in the life of a connection. A stream without a watch leaves the role
+// wait for it only a few times in the life of a connection. Reads that were filled and Reads that were
+// not are trusted each for themselves. A stream without a watch leaves the role
 // to the home goroutine until a Read is trusted.
 //
 // The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
@@ -55,17 +56,25 @@ type role struct {
 	begin time.Time
 	left  atomic.Int64 // when the last wait of a Read ended, in ns after begin
 	waits atomic.Int64 // the number of waits that have ended
-	// streak is how many waits began quickly, at most streakCap times trustAfter. A wait that begins
-	// late halves it: on a busy machine the scheduler makes a quick Read late now and then. A
-	// one-sided operation sets it to 0.
-	streak     atomic.Int32
-	bulk       atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
-	trustAfter atomic.Int32 // with so many quick waits a Read is trusted
+	bulk  atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
+	trust [2]trust     // of Reads that were filled, and of Reads that were not
+	short atomic.Int32 // 1 if the last Read was not filled, else 0: an index of trust
 
 	guarded  atomic.Bool // the sentinel is set
 	sentinel *time.Timer
 	late     atomic.Bool  // the sentinel has called the home goroutine
 	waited   atomic.Int64 // how long the last wait of a Read was, in ns
+}
+
+// A trust is what the last Reads have shown of the next one. Reads that return less than was asked
+// for and Reads that are filled have one each: a program that reads a long message in pieces is back
+// at once after each piece, and long after the last one.
+type trust struct {
+	// streak is how many waits began quickly, at most streakCap times after. A wait that begins late
+	// halves it: on a busy machine the scheduler makes a quick Read late now and then. A one-sided
+	// operation sets it to 0.
+	streak atomic.Int32
+	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
 
 // The holders of the role.
@@ -77,7 +86,7 @@ const (
 
 const (
 	quick      = 100 * time.Microsecond // a Read that comes back within this time is quick
-	trustFirst = 64                     // trustAfter at the beginning
+	trustFirst = 64                     // trust.after at the beginning
 	trustMore  = 16                     // it is multiplied by this when trust was wrong
 	trustMost  = 1 << 24                // and never more than this
 	streakCap  = 4
@@ -95,7 +104,9 @@ func (r *role) init(s toe.Stream) {
 	r.gate = toe.NewGate(can.Watch)
 	r.holder.Store(roleHome)
 	r.offer = make(chan struct{}, 1)
-	r.trustAfter.Store(trustFirst)
+	for i := range r.trust {
+		r.trust[i].after.Store(trustFirst)
+	}
 	r.begin = time.Now()
 }
 
@@ -105,24 +116,31 @@ func (r *role) isReaders() bool { return r.holder.Load() == roleReader }
 
 // isTrusted reports whether the Read will probably be back soon, and nobody needs to receive
 // meanwhile.
-func (r *role) isTrusted() bool { return r.streak.Load() >= r.trustAfter.Load() }
+func (r *role) isTrusted() bool {
+	t := r.lastRead()
+	return t.streak.Load() >= t.after.Load()
+}
+
+// lastRead returns the trust in Reads like the last one.
+func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 
 // beginWait begins the wait of a Read, and returns when that was. mayTake says whether the Read may
 // take the role.
 func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	r.waiting.Add(1)
 	began = time.Since(r.begin)
-	switch streak := r.streak.Load(); {
+	t := r.lastRead()
+	switch streak := t.streak.Load(); {
 	case !mayTake:
-		r.streak.Store(0)
+		r.distrust()
 	case began-time.Duration(r.left.Load()) >= quick:
-		r.streak.CompareAndSwap(streak, streak/2)
-	case streak < streakCap*r.trustAfter.Load():
+		t.streak.CompareAndSwap(streak, streak/2)
+	case streak < streakCap*t.after.Load():
 		step := int32(1)
 		if r.bulk.Load() {
 			step = bulkStep
 		}
-		r.streak.CompareAndSwap(streak, streak+step)
+		t.streak.CompareAndSwap(streak, streak+step)
 	}
 	return began
 }
@@ -136,11 +154,27 @@ func (r *role) endWait(began time.Duration) {
 	r.waiting.Add(-1)
 }
 
+// noteRead notes whether a Read that asked for so many bytes was filled.
+func (r *role) noteRead(result readResult, want int) {
+	if result.over && result.n < want {
+		r.short.Store(1)
+	} else {
+		r.short.Store(0)
+	}
+}
+
 // oneSided notes that an operation has come, or will come, that the program takes no part in. The
 // home goroutine gets the role, if no Read has it at this moment.
 func (r *role) oneSided() {
-	r.streak.Store(0)
+	r.distrust()
 	r.callHome()
+}
+
+// distrust forgets all quick Reads.
+func (r *role) distrust() {
+	for i := range r.trust {
+		r.trust[i].streak.Store(0)
+	}
 }
 
 // callHome gives the role to the home goroutine if it is vacant.
@@ -249,7 +283,8 @@ func (r *role) look() {
 
 // missed notes that bytes have waited for the sentinel.
 func (r *role) missed() {
-	r.trustAfter.Store(min(trustMore*r.trustAfter.Load(), trustMost))
+	after := &r.lastRead().after
+	after.Store(min(trustMore*after.Load(), trustMost))
 }
 
 // standBy waits until the home goroutine is called and has the role again.
@@ -279,7 +314,7 @@ func (r *role) isVacantSoon() bool {
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
 // interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
 // what the Read has got.
-func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
+func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readResult) {
 	r := &d.role
 	// A caller of Interrupt sets one of the conditions below before it looks at the holder of the
 	// role, and drive takes the role before it looks at the conditions. So one of the two sees the
@@ -294,6 +329,7 @@ func (d *Driver) drive(limit *wait.Deadline) (drove bool, result readResult) {
 	r.calm()
 	d.receiveOnce(true)
 	result, d.rx.result = d.rx.result, readResult{}
+	r.noteRead(result, want)
 	d.leaveRole()
 	return true, result
 }

@@ -27,7 +27,7 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		}
 		want := func(desc string, streak int32, trusted bool) {
 			t.Helper()
-			if got := r.streak.Load(); got != streak || r.isTrusted() != trusted {
+			if got := r.lastRead().streak.Load(); got != streak || r.isTrusted() != trusted {
 				t.Errorf("%s: a streak of %d, trusted %t; want %d and %t", desc, got, r.isTrusted(), streak, trusted)
 			}
 		}
@@ -54,8 +54,36 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		for range 20 {
 			r.missed()
 		}
-		if n := r.trustAfter.Load(); n != trustMost || streakCap*n < n {
+		if n := r.lastRead().after.Load(); n != trustMost || streakCap*n < n {
 			t.Errorf("the trust of a Read that was wrong often takes %d quick waits, want %d", n, trustMost)
+		}
+	})
+}
+
+// TestTrustInParts: a program that reads long messages in pieces is trusted to be back after a piece,
+// though it never is after the last one.
+func TestTrustInParts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		var r role
+		r.init(s)
+		read := func(want, n int) {
+			r.endWait(r.beginWait(true))
+			r.noteRead(readResult{over: true, n: n}, want)
+		}
+		for range trustFirst {
+			read(3000, 2000)
+			time.Sleep(quick / 2)
+			read(1000, 1000)
+			if time.Sleep(2 * quick); r.isTrusted() {
+				t.Fatal("trusted after a whole message")
+			}
+		}
+		if read(3000, 2000); !r.isTrusted() {
+			t.Error("not trusted after a piece")
+		}
+		if r.oneSided(); r.isTrusted() {
+			t.Error("trusted after a one-sided operation")
 		}
 	})
 }
@@ -69,7 +97,7 @@ func TestSentinelComesAgain(t *testing.T) {
 		r.init(s)
 		r.makeSentinel()
 		defer r.end()
-		r.streak.Store(trustFirst)
+		r.lastRead().streak.Store(trustFirst)
 		for round := range 4 {
 			begin := time.Now()
 			r.leave(false)
@@ -276,7 +304,7 @@ func BenchmarkVacancy(b *testing.B) {
 			r.makeSentinel()
 			defer r.end()
 			if trusted {
-				r.streak.Store(trustFirst)
+				r.lastRead().streak.Store(trustFirst)
 			}
 			for b.Loop() {
 				r.leave(false)
