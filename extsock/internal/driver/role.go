@@ -272,13 +272,20 @@ func (r *role) leave(hurry bool) {
 }
 
 // look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has
-// it, the sentinel is set again when that Read leaves.
+// it, the sentinel is set again when that Read leaves. If a Read has had it a moment ago, the sentinel
+// was set for an earlier vacancy, and is due again when this one is as old.
 func (r *role) look() {
-	r.guarded.Store(false)
-	if r.isVacant() {
-		r.late.Store(true)
-		r.gate.Open()
+	if !r.isVacant() {
+		r.guarded.Store(false)
+		return
 	}
+	if age := time.Since(r.begin) - time.Duration(r.left.Load()); age < slowWait {
+		r.sentinel.Reset(sentinelIn - age)
+		return
+	}
+	r.guarded.Store(false)
+	r.late.Store(true)
+	r.gate.Open()
 }
 
 // missed notes that bytes have waited for the sentinel.
