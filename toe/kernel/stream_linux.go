@@ -111,7 +111,7 @@ func (s *socket) init(c sysConn, network string) {
 	s.roomFunc = s.pollRoom
 	s.pendingFunc = s.countPending
 	s.emssFunc = s.askEMSS
-	s.watch.armFunc, s.watch.disarmFunc, s.watch.removeFunc = s.arm, s.watch.disarm, s.watch.remove
+	s.watch.controlFunc = s.controlWatch
 	s.emss.Store(toe.DefaultEMSS)
 }
 

@@ -27,7 +27,9 @@ type watch struct {
 	watcher *watcher // +checklocks:mu
 	// what the watcher knows the socket by: unlike a descriptor's number, it does not come again
 	id uint64 // +checklocks:mu
-	// of the last call of armFunc
+	// what controlFunc is called for
+	order watchOrder // +checklocks:mu
+	// of the last time that it was called to arm the watch
 	errno syscall.Errno // +checklocks:mu
 
 	gate atomic.Pointer[toe.Gate] // to be opened
@@ -38,8 +40,17 @@ type watch struct {
 	// system call is needed.
 	armed atomic.Bool
 
-	armFunc, disarmFunc, removeFunc func(fd uintptr) // made once, so that passing them costs no allocation
+	controlFunc func(fd uintptr) // made once, so that passing it costs no allocation
 }
+
+// A watchOrder is what is to be done with the descriptor.
+type watchOrder uint8
+
+const (
+	arm watchOrder = iota
+	disarm
+	remove // have the kernel forget the socket
+)
 
 // A watchState says what there is of a watch outside the socket.
 type watchState uint8
@@ -76,7 +87,8 @@ func (s *socket) Watch(g *toe.Gate) bool {
 		return true
 	}
 	// Control keeps the descriptor open meanwhile, even if somebody closes the net.Conn below.
-	if err := s.raw.Control(w.armFunc); err != nil { // the net.Conn is closed
+	w.order = arm
+	if err := s.raw.Control(w.controlFunc); err != nil { // the net.Conn is closed
 		g.Open()
 		return true
 	}
@@ -88,10 +100,25 @@ func (s *socket) Watch(g *toe.Gate) bool {
 	return true
 }
 
-// arm arms the watch. If SO_RCVLOWAT is high, the kernel would tell nobody of a short segment.
+// controlWatch carries out the watch's order.
 //
-// +checklocksignore: Watch holds watch.mu, which the checker does not see through armFunc
-func (s *socket) arm(fd uintptr) {
+// +checklocksignore: its callers hold watch.mu, which the checker does not see through controlFunc
+func (s *socket) controlWatch(fd uintptr) {
+	w := &s.watch
+	switch w.order {
+	case arm:
+		s.armWatch(fd)
+	case disarm:
+		epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, disarmedEvents, w.id)
+	case remove:
+		epollCtl(w.watcher.epfd, unix.EPOLL_CTL_DEL, fd, 0, 0)
+	}
+}
+
+// armWatch arms the watch. If SO_RCVLOWAT is high, the kernel would tell nobody of a short segment.
+//
+// +checklocksignore: as controlWatch
+func (s *socket) armWatch(fd uintptr) {
 	if s.poll.marked {
 		s.poll.setMark(fd, 1)
 	}
@@ -115,15 +142,9 @@ func (s *socket) Unwatch() {
 	defer w.mu.Unlock()
 	w.gate.Store(nil)
 	if w.armed.Swap(false) && w.state == registered {
-		s.raw.Control(w.disarmFunc) // an error means that the connection is closed
+		w.order = disarm
+		s.raw.Control(w.controlFunc) // an error means that the connection is closed
 	}
-}
-
-// disarm has the kernel report nothing.
-//
-// +checklocksignore: Unwatch holds mu
-func (w *watch) disarm(fd uintptr) {
-	epollCtl(w.watcher.epfd, unix.EPOLL_CTL_MOD, fd, disarmedEvents, w.id)
 }
 
 // endWatch ends the watch for good. It comes before the descriptor is closed: epoll itself forgets a
@@ -134,7 +155,8 @@ func (s *socket) endWatch() *toe.Gate {
 	w.mu.Lock()
 	var unused *watcher
 	if w.state == registered {
-		s.raw.Control(w.removeFunc) // an error means that the descriptor is closed
+		w.order = remove
+		s.raw.Control(w.controlFunc) // an error means that the descriptor is closed
 		unused = w.watcher.unregister(w.id)
 	}
 	w.state = closed
@@ -146,11 +168,6 @@ func (s *socket) endWatch() *toe.Gate {
 	}
 	return g
 }
-
-// remove has the kernel forget the socket.
-//
-// +checklocksignore: endWatch holds mu
-func (w *watch) remove(fd uintptr) { epollCtl(w.watcher.epfd, unix.EPOLL_CTL_DEL, fd, 0, 0) }
 
 // open opens g if it is not nil.
 func open(g *toe.Gate) {
