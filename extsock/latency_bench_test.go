@@ -116,9 +116,11 @@ func processorTime(b *testing.B) time.Duration {
 
 // BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just answered
 // some quick messages, and computes or waits for something else: no operation waits for the program.
-// p50 and p99 are of many such cycles on one connection.
+// p50 and p99 are of many such cycles on one connection. The echo over plain TCP, of which a goroutine
+// of the program waits in Read, is what the scheduler takes for any goroutine.
 func BenchmarkOneSidedAfterMessages(b *testing.B) {
 	long := make([]byte, 512<<10)
+	plain := echoOverTCP(b)
 	ops := []struct {
 		name string
 		cfg  extsock.Config
@@ -146,6 +148,13 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 		}},
 		{"stream Write of 512 KiB", extsock.Config{Crossover: -1}, 512 << 10, func(c *extsock.Conn, _ *extsock.RemoteMemory) error {
 			_, err := c.Write(long)
+			return err
+		}},
+		{"echo of 64 bytes over plain TCP", extsock.Config{}, 0, func(*extsock.Conn, *extsock.RemoteMemory) error {
+			if _, err := plain.Write(long[:64]); err != nil {
+				return err
+			}
+			_, err := io.ReadFull(plain, long[:64])
 			return err
 		}},
 	}
@@ -193,6 +202,22 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 			}
 		}
 	}
+}
+
+// echoOverTCP returns one end of a connection, at whose other end a goroutine answers.
+func echoOverTCP(b *testing.B) net.Conn {
+	b.Helper()
+	l := benchListeners(b)[0]
+	go serveBench(l, func(c net.Conn) error {
+		_, err := io.Copy(c, struct{ io.Reader }{c}) // without splice
+		return err
+	})
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return c
 }
 
 // program answers messages, and then computes or waits until done says that the peer has what it
