@@ -1,5 +1,5 @@
 // Package apps_test runs whole programs, as they were written for TCP, over extended sockets in DDP
-// mode: the standard library's HTTP client and server, gRPC, and a cache.
+// mode: the standard library's HTTP client and server, and gRPC.
 package apps_test
 
 import (

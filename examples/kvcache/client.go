@@ -2,6 +2,7 @@ package kvcache
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,9 +26,10 @@ type Client struct {
 	set sync.Mutex // one SET and its answer at a time
 }
 
-// Dial connects to a server.
-func Dial(ctx context.Context, address string) (*Client, error) {
-	conn, err := new(extsock.Dialer).DialDDP(ctx, "tcp", address)
+// Dial connects to a server. If tls is not nil, everything goes through TLS, the RDMA Reads too.
+func Dial(ctx context.Context, address string, tls *tls.Config) (*Client, error) {
+	dialer := &extsock.Dialer{Config: &extsock.Config{TLS: tls}}
+	conn, err := dialer.DialDDP(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func Dial(ctx context.Context, address string) (*Client, error) {
 		c.table, _, err = rdmap.ParseHandle(b)
 	}
 	if err == nil && (c.table.Len == 0 || c.table.Len%bucketLen != 0) {
-		err = fmt.Errorf("kvcache: a table of %d octets", c.table.Len)
+		err = fmt.Errorf("kvcache: a table of %d bytes", c.table.Len)
 	}
 	if err != nil {
 		conn.Close()

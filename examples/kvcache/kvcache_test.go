@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // start runs a server until the test's end and returns its address.
 func start(t *testing.T, buckets int, halfway func()) string {
 	t.Helper()
-	s, err := NewServer(buckets)
+	s, err := NewServer(buckets, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func start(t *testing.T, buckets int, halfway func()) string {
 
 func dial(t *testing.T, address string) *Client {
 	t.Helper()
-	c, err := Dial(soon(t), address)
+	c, err := Dial(soon(t), address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestCache(t *testing.T) {
 	}
 	for _, tt := range []struct{ k, v int }{{MaxKey + 1, 0}, {0, MaxValue + 1}} {
 		if err := a.Set(ctx, strings.Repeat("k", tt.k), make([]byte, tt.v)); !errors.Is(err, ErrTooLong) {
-			t.Errorf("Set of %d and %d octets: %v, want %v", tt.k, tt.v, err, ErrTooLong)
+			t.Errorf("Set of %d and %d bytes: %v, want %v", tt.k, tt.v, err, ErrTooLong)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestOldestMakesWay(t *testing.T) {
 }
 
 // TestTornIsSeen mixes the images of a slot before, in the middle of, and after a SET: every run of
-// octets of the one inside the other, as a source that is fetched in any order may give.
+// bytes of the one inside the other, as a source that is fetched in any order may give.
 func TestTornIsSeen(t *testing.T) {
 	before, after := make([]byte, slotLen), make([]byte, slotLen)
 	putSlot(before, 4, "key", bytes.Repeat([]byte("old"), 20))
@@ -140,9 +140,9 @@ func TestTornIsSeen(t *testing.T) {
 					value, found, whole := find(s, "key")
 					switch {
 					case !found && whole:
-						t.Fatalf("image %d with octets %d to %d of %d: there is no such key", i, from, to, j)
+						t.Fatalf("image %d with bytes %d to %d of %d: there is no such key", i, from, to, j)
 					case found && !bytes.Equal(s, before) && !bytes.Equal(s, after):
-						t.Fatalf("image %d with octets %d to %d of %d: torn, and whole: %q", i, from, to, j, value)
+						t.Fatalf("image %d with bytes %d to %d of %d: torn, and whole: %q", i, from, to, j, value)
 					case !found:
 						torn++
 					}
@@ -333,7 +333,7 @@ func TestTwoProcesses(t *testing.T) {
 
 // serveForTest is the server's process: it says where it listens, and serves until it is killed.
 func serveForTest() {
-	s, err := NewServer(1024)
+	s, err := NewServer(1024, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func serveForTest() {
 // TestServerGone has the server take its table back: that ends a client's connection at its next
 // GET, by a Terminate that says why.
 func TestServerGone(t *testing.T) {
-	s, err := NewServer(1)
+	s, err := NewServer(1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"log"
 	"time"
 
-	"github.com/rddp/rddp/conformance/apps/kvcache"
+	"github.com/rddp/rddp/examples/kvcache"
 )
 
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server, err := kvcache.NewServer(1024)
+	server, err := kvcache.NewServer(1024, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -23,15 +23,15 @@ func Example() {
 	defer l.Close()
 	go server.Serve(l)
 
-	c, err := kvcache.Dial(ctx, l.Addr().String())
+	c, err := kvcache.Dial(ctx, l.Addr().String(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.Set(ctx, "colour", []byte("green")); err != nil { // a message to the server
+	if err := c.Set(ctx, "color", []byte("green")); err != nil { // a message to the server
 		log.Fatal(err)
 	}
-	value, err := c.Get(ctx, "colour") // an RDMA Read
+	value, err := c.Get(ctx, "color") // an RDMA Read
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,6 +37,7 @@ package kvcache
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,7 +65,9 @@ type Server struct {
 }
 
 // NewServer makes a server with an empty table of the given number of buckets, each with 4 entries.
-func NewServer(buckets int) (*Server, error) {
+// If tls is not nil, clients must use TLS. Its ClientAuth says whether they need a certificate:
+// without one, every host that can connect may read and change the table.
+func NewServer(buckets int, tls *tls.Config) (*Server, error) {
 	s := &Server{table: make([]byte, buckets*bucketLen)}
 	domain := new(ddp.Domain)
 	region, err := domain.Register(s.table, ddp.RemoteRead, 0) // for each connection of the domain
@@ -72,7 +75,7 @@ func NewServer(buckets int) (*Server, error) {
 		return nil, err
 	}
 	s.region = region
-	s.config = &extsock.Config{Startup: extsock.StartupRequire, Domain: domain}
+	s.config = &extsock.Config{Startup: extsock.StartupRequire, Domain: domain, TLS: tls}
 	return s, nil
 }
 
@@ -103,7 +106,7 @@ func (s *Server) Serve(l net.Listener) error {
 
 // serve tells a client where the table is and does its SETs:
 //
-//	Key Len (1)  Value Len (2)  Key  Value      answered by 1 octet, 0, when the entry is in the table
+//	Key Len (1)  Value Len (2)  Key  Value      answered by 1 byte, 0, when the entry is in the table
 func (s *Server) serve(c net.Conn) error {
 	h := rdmap.Handle{STag: s.region.STag(), TO: s.region.TO(), Len: uint32(s.region.Len())}
 	if _, err := c.Write(h.AppendTo(nil)); err != nil {

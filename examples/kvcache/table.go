@@ -9,13 +9,13 @@ import (
 // The table is an array of buckets, a bucket an array of slots. A key is in the bucket that its
 // hash says, in any slot, and a slot is, in network byte order:
 //
-//	  0  Version   8 octets; odd while the slot is being written, 0 while it never was
-//	  8  Checksum  4 octets: CRC32C of what stands from 12 to the end, the second Version included
-//	 12  Key Len   2 octets
-//	 14  Value Len 2 octets
-//	 16  Key       40 octets
-//	 56  Value     192 octets
-//	248  Version   8 octets, the same again
+//	  0  Version   8 bytes; odd while the slot is being written, 0 while it never was
+//	  8  Checksum  4 bytes: CRC32C of what stands from 12 to the end, the second Version included
+//	 12  Key Len   2 bytes
+//	 14  Value Len 2 bytes
+//	 16  Key       40 bytes
+//	 56  Value     192 bytes
+//	248  Version   8 bytes, the same again
 const (
 	checksumAt = 8
 	lengthsAt  = 12
