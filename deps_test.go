@@ -87,7 +87,12 @@ var mayImport = map[string][]string{
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/apps":                {"*"},
 
-	"examples/kvcache": {"ddp", "extsock", "rdmap"},
+	"examples/badnetwork":    {"extsock", "toe/badlink", "toe/usertcp"},
+	"examples/echo-ddp":      {"extsock"},
+	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
+	"examples/echo-tcp":      {},
+	"examples/keyvalue":      {"examples/kvcache"},
+	"examples/kvcache":       {"ddp", "extsock", "rdmap"},
 
 	"cmd/rddp": {
 		"mpa", "rdmap", "extsock", "internal/dissect", "conformance/spec", "conformance/specpeer",

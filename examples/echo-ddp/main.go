@@ -1,0 +1,96 @@
+// Command echo-ddp is the service of echo-tcp in DDP mode, the second of three steps. Only listen
+// and the first lines of ask have changed. Read and Write carry the same byte stream, each byte is
+// covered by a CRC32C, and the connection could also do everything that echo-onesided does.
+//
+//	go run ./examples/echo-ddp -listen 127.0.0.1:7000
+//	go run ./examples/echo-ddp -dial 127.0.0.1:7000 one two three
+//
+// The server also serves the client of echo-tcp, so peers can be changed one by one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/extsock"
+)
+
+func main() {
+	log.SetFlags(0)
+	at := flag.String("listen", "", "serve at this `address`")
+	dial := flag.String("dial", "", "send the arguments to the server at this `address`")
+	flag.Parse()
+	var err error
+	switch {
+	case *at != "":
+		var l net.Listener
+		if l, err = listen(*at); err == nil {
+			err = serve(l)
+		}
+	case *dial != "":
+		err = ask(os.Stdout, *dial, flag.Args())
+	default:
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// listen listens for both kinds of clients: a connection is in DDP mode if the client asks for it,
+// and in plain TCP otherwise. With StartupRequire only DDP mode is accepted.
+func listen(address string) (net.Listener, error) {
+	return extsock.Listen("tcp", address, &extsock.Config{Startup: extsock.StartupPrefer})
+}
+
+// serve serves each connection in a goroutine of its own, until l is closed.
+func serve(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go echo(c)
+	}
+}
+
+// echo sends everything back that the client sends.
+func echo(c net.Conn) {
+	defer c.Close()
+	if _, err := io.Copy(c, c); err != nil {
+		log.Printf("connection from %v: %v", c.RemoteAddr(), err)
+	}
+}
+
+// ask sends each word to the server and prints the answer.
+func ask(out io.Writer, address string, words []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, err := new(extsock.Dialer).DialDDP(ctx, "tcp", address) // fails if the server is not in DDP mode
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, word := range words {
+		if _, err := io.WriteString(c, word); err != nil {
+			return err
+		}
+		answer := make([]byte, len(word)) // a stream has no messages: the answer is as long as the word
+		if _, err := io.ReadFull(c, answer); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s\n", answer)
+	}
+	return nil
+}

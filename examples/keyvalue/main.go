@@ -1,0 +1,116 @@
+// Command keyvalue runs a key-value store whose GETs are one-sided, with two clients, over TLS. A
+// SET is a message to the server. A GET is an RDMA Read of the server's table, in which the
+// server's program takes no part: it parses no request and wakes no goroutine.
+//
+//	go run ./examples/keyvalue
+//
+// The store itself is package examples/kvcache. Its documentation says what such a Read guarantees,
+// and how an entry shows a reader that it is whole.
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rddp/rddp/examples/kvcache"
+)
+
+func main() {
+	log.SetFlags(0)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := run(ctx, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run starts a server, sets a value with one client, and gets it with another.
+func run(ctx context.Context, out io.Writer) error {
+	config, err := newTLS()
+	if err != nil {
+		return err
+	}
+	server, err := kvcache.NewServer(1024, config)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	l, err := server.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	go server.Serve(l)
+
+	alice, err := kvcache.Dial(ctx, l.Addr().String(), config)
+	if err != nil {
+		return err
+	}
+	defer alice.Close()
+	bob, err := kvcache.Dial(ctx, l.Addr().String(), config)
+	if err != nil {
+		return err
+	}
+	defer bob.Close()
+
+	for _, color := range []string{"green", "blue"} {
+		if err := alice.Set(ctx, "color", []byte(color)); err != nil { // a message, and its answer
+			return err
+		}
+		value, err := bob.Get(ctx, "color") // an RDMA Read
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "alice has set %s, and bob reads %s\n", color, value)
+	}
+
+	// Without TLS, or without a certificate that the server trusts, there is no way in.
+	if c, err := kvcache.Dial(ctx, l.Addr().String(), nil); err == nil {
+		c.Close()
+		return fmt.Errorf("a client without TLS was served")
+	}
+	fmt.Fprintln(out, "a client without TLS is refused")
+	return nil
+}
+
+// newTLS returns a configuration for both ends. All of them have the same new certificate and trust
+// no other, so only who has its key can connect. A real service has certificates of its own for the
+// server and for each client, and loads them with tls.LoadX509KeyPair.
+func newTLS() (*tls.Config, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, // the name that clients dial
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(cert)
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		RootCAs:      trusted, // whom clients trust
+		ClientCAs:    trusted, // whom the server trusts
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+	}, nil
+}

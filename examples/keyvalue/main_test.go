@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/examples/kvcache"
+	"github.com/rddp/rddp/internal/nopanic"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
+
+func TestRun(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out strings.Builder
+	if err := run(ctx, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "alice has set green, and bob reads green\n" +
+		"alice has set blue, and bob reads blue\n" +
+		"a client without TLS is refused\n"
+	if got := out.String(); got != want {
+		t.Errorf("run prints %q, want %q", got, want)
+	}
+}
+
+// TestCertificates: who has no certificate of the server's cannot read the table, and a client does
+// not trust a server with another certificate.
+func TestCertificates(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ours, err := newTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := kvcache.NewServer(1, ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	l, err := server.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go server.Serve(l)
+	for desc, config := range map[string]*tls.Config{
+		"another server's":    other,
+		"no certificate":      {RootCAs: ours.RootCAs},
+		"a foreign one":       {RootCAs: ours.RootCAs, Certificates: other.Certificates},
+		"no trust in servers": {Certificates: ours.Certificates},
+	} {
+		if c, err := kvcache.Dial(ctx, l.Addr().String(), config); err == nil {
+			t.Errorf("%s: the client is connected", desc)
+			c.Close()
+		}
+	}
+}
