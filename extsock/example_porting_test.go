@@ -2,9 +2,15 @@ package extsock_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"time"
@@ -170,7 +176,7 @@ const (
 )
 
 // echoByRing serves a client that writes its questions into one ring of memory and reads the
-// answers from another. Only a slot's number and a length go by message: 1 octet and 2.
+// answers from another. Only a slot's number and a length go by message: 1 byte and 2 bytes.
 func echoByRing(nc net.Conn) {
 	c := nc.(*extsock.Conn)
 	defer c.Close()
@@ -201,7 +207,7 @@ func echoByRing(nc net.Conn) {
 	}
 }
 
-// The same with one-sided operations: the octets go straight from memory to memory.
+// The same with one-sided operations: the bytes go straight from memory to memory.
 func ExampleDial_echo_step3() {
 	cfg := &extsock.Config{Startup: extsock.StartupRequire}
 	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
@@ -286,4 +292,94 @@ func ExampleListen_http() {
 		log.Fatal(err)
 	}
 	// Output: 200 OK: hello from /over/ddp
+}
+
+// The echo service of step 1 over TLS.
+func ExampleConfig_tls() {
+	serverTLS, clientTLS := certificates()
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, TLS: serverTLS})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, sendBack)
+
+	c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire, TLS: clientTLS})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ask(c, "who can listen to us?")
+	// Output: who can listen to us?
+}
+
+// certificates returns the configuration of a server with a new certificate, and that of clients
+// which trust it.
+func certificates() (server, client *tls.Config) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		log.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		log.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(cert)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, &tls.Config{RootCAs: trusted}
+}
+
+// One Region for all clients of a server. Each of them may use the same Handle.
+func ExampleConfig_domain() {
+	domain := new(ddp.Domain)
+	table := []byte("one table for all clients")
+	r, err := domain.Register(table, ddp.RemoteRead, 0) // 0: for every connection of the Domain
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Deregister()
+	handle := rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: uint32(r.Len())}
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire, Domain: domain})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	go serve(l, func(c net.Conn) {
+		defer c.Close()
+		if _, err := c.Write(handle.AppendTo(nil)); err != nil {
+			return
+		}
+		io.Copy(io.Discard, c) // until the client closes
+	})
+
+	for range 2 {
+		c, err := extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
+		if err != nil {
+			log.Fatal(err)
+		}
+		b := make([]byte, 16)
+		if _, err := io.ReadFull(c, b); err != nil {
+			log.Fatal(err)
+		}
+		h, _, err := rdmap.ParseHandle(b)
+		if err != nil {
+			log.Fatal(err)
+		}
+		p := make([]byte, h.Len)
+		if _, err := c.Remote(h).ReadAt(p, 0); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s\n", p)
+		c.Close()
+	}
+	// Output:
+	// one table for all clients
+	// one table for all clients
 }
