@@ -91,6 +91,7 @@ var mayImport = map[string][]string{
 	"examples/echo-ddp":      {"extsock"},
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
 	"examples/echo-tcp":      {},
+	"examples/first":         {"ddp", "extsock", "rdmap"},
 	"examples/keyvalue":      {"examples/kvcache"},
 	"examples/kvcache":       {"ddp", "extsock", "rdmap"},
 
