@@ -12,9 +12,9 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// The code of README.md that is no whole program. A test in conformance/apps compares the two.
+// The code of docs/features.md and docs/bad-network.md. A test in conformance/apps compares the two.
 
-//lint:file-ignore SA4006 preferDDP ignores an error, as the README does
+//lint:file-ignore SA4006 preferDDP ignores an error, as the document does
 
 // Two TCPs of this process echo over a link that loses, reorders and delays packets.
 func Example_badNetwork() {

@@ -26,23 +26,25 @@ func TestPortingGuide(t *testing.T) {
 	}
 }
 
-// TestReadme checks that each block of Go in README.md is code that compiles: a whole program, or a
-// part of the function of the examples that it names.
+// TestReadme checks that each block of Go in README.md and below docs/ is code that compiles: a whole
+// program, or a part of the function of the examples that it names.
 func TestReadme(t *testing.T) {
 	functions := functionsOf(t, filepath.Join(root, "extsock", "example_readme_test.go"))
-	for _, b := range blocks(t, "README.md") {
-		if b.name != "" {
-			b.check(t, functions)
-			continue
-		}
-		file := filepath.Join(t.TempDir(), "main.go")
-		if err := os.WriteFile(file, []byte(b.code), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		vet := exec.Command("go", "vet", file)
-		vet.Dir = root
-		if out, err := vet.CombinedOutput(); err != nil {
-			t.Errorf("%v: %s\n%s", err, out, b.code)
+	for _, document := range []string{"README.md", "docs/features.md", "docs/bad-network.md"} {
+		for _, b := range blocks(t, document) {
+			if b.name != "" {
+				b.check(t, functions)
+				continue
+			}
+			file := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(file, []byte(b.code), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			vet := exec.Command("go", "vet", file)
+			vet.Dir = root
+			if out, err := vet.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s\n%s", err, out, b.code)
+			}
 		}
 	}
 }

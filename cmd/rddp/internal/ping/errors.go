@@ -49,7 +49,7 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("octet %d came back as %#02x, but %#02x was sent", e.Off, e.Got, e.Want)
+	return fmt.Sprintf("byte %d came back as %#02x, but %#02x was sent", e.Off, e.Got, e.Want)
 }
 
 // A timeoutError means that a wait for the peer took too long.

@@ -1,0 +1,170 @@
+package rddp_test
+
+import (
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestLinks: each relative link in a Markdown file leads to a file or folder of the repository, and
+// each anchor to a heading of that file.
+func TestLinks(t *testing.T) {
+	documents := markdown(t)
+	links := 0
+	for name, text := range documents {
+		for _, target := range linksOf(text) {
+			u, err := url.Parse(target)
+			if err != nil {
+				t.Errorf("%s: link %q: %v", name, target, err)
+				continue
+			}
+			if u.Scheme != "" { // another site: nothing here can tell whether it is there
+				continue
+			}
+			links++
+			file := name
+			if u.Path != "" {
+				file = path.Join(path.Dir(name), u.Path)
+				if _, err := os.Stat(filepath.FromSlash(file)); err != nil {
+					t.Errorf("%s: link %q leads nowhere: %v", name, target, err)
+					continue
+				}
+			}
+			if u.Fragment != "" && !anchors(documents[file])[u.Fragment] {
+				t.Errorf("%s: link %q: %s has no such heading", name, target, file)
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("only %d relative links were found", links)
+	}
+}
+
+// TestReadmeProgram: the program in README.md is examples/first, which is run as a test, but for its
+// package comment.
+func TestReadmeProgram(t *testing.T) {
+	code, err := os.ReadFile(filepath.Join("examples", "first", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(unixLines(code), "\npackage main\n")
+	if !strings.Contains(markdown(t)["README.md"], "\n```go\npackage main\n"+program+"```\n") {
+		t.Error("README.md does not have the program of examples/first/main.go")
+	}
+}
+
+// TestReadmeIsShort: more belongs into docs/.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(markdown(t)["README.md"], "\n"); n > 130 {
+		t.Errorf("README.md has %d lines, want at most 130", n)
+	}
+}
+
+// markdown returns the text of each Markdown file, by its path with slashes.
+func markdown(t *testing.T) map[string]string {
+	t.Helper()
+	documents := make(map[string]string)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".md") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		documents[filepath.ToSlash(name)] = unixLines(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return documents
+}
+
+func unixLines(b []byte) string { return strings.ReplaceAll(string(b), "\r\n", "\n") }
+
+var (
+	fenced   = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$")
+	codeSpan = regexp.MustCompile("`[^`\n]*`")
+	// An inline link or image, [text](target) or [text](target "title"), and HTML's.
+	inlineLink = regexp.MustCompile(`\]\(([^()\s]+)(?:\s+"[^"]*")?\)`)
+	htmlLink   = regexp.MustCompile(`<(?:a|img|source)\s[^>]*?(?:href|src|srcset)="([^"]+)"`)
+	heading    = regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.+?)[ \t#]*$`)
+	htmlAnchor = regexp.MustCompile(`<a\s[^>]*?(?:id|name)="([^"]+)"`)
+	linkText   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+)
+
+// linksOf returns the targets of all links that are not in code.
+func linksOf(text string) (targets []string) {
+	text = fenced.ReplaceAllString(text, "")
+	var prose strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") {
+			prose.WriteString(line)
+		}
+	}
+	text = codeSpan.ReplaceAllString(prose.String(), "code")
+	for _, re := range []*regexp.Regexp{inlineLink, htmlLink} {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			targets = append(targets, m[1])
+		}
+	}
+	return targets
+}
+
+// anchors returns the fragments that lead to headings of a document, as GitHub makes them: the text
+// in lower case, without punctuation, with hyphens for blanks, and with a number if it is there
+// already.
+func anchors(text string) map[string]bool {
+	all := make(map[string]bool)
+	text = fenced.ReplaceAllString(text, "")
+	for _, m := range htmlAnchor.FindAllStringSubmatch(text, -1) {
+		all[m[1]] = true
+	}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		words := linkText.ReplaceAllString(m[1], "$1")
+		slug := strings.Map(func(r rune) rune {
+			switch {
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			case r == ' ':
+				return '-'
+			}
+			return -1
+		}, words)
+		unique := slug
+		for i := 1; all[unique]; i++ {
+			unique = slug + "-" + strconv.Itoa(i)
+		}
+		all[unique] = true
+	}
+	return all
+}
+
+// TestAnchors tests the tools of TestLinks.
+func TestAnchors(t *testing.T) {
+	text := "# A `b`, C_d: e-f?\n## Same\n### Same\n```\n# no heading\n[no](link)\n```\n" +
+		"[a](x.md#y) and `[no](code)` ![i](p.svg \"title\")\n    [no](indented)\n<img src=\"q.svg\">\n"
+	all := anchors(text)
+	for _, want := range []string{"a-b-c_d-e-f", "same", "same-1"} {
+		if !all[want] {
+			t.Errorf("no anchor %q among %v", want, all)
+		}
+	}
+	if len(all) != 3 {
+		t.Errorf("anchors are %v, want 3", all)
+	}
+	if got, want := strings.Join(linksOf(text), " "), "x.md#y p.svg q.svg"; got != want {
+		t.Errorf("links are %q, want %q", got, want)
+	}
+}
