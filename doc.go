@@ -10,9 +10,10 @@
 //
 // Data flows one way through them. On the way down a Work Request becomes a Message, a Message
 // becomes Segments, a Segment becomes an FPDU, and many FPDUs become one Batch that is written
-// with a single call. On the way up the stream's octets become verified ULPDUs, ULPDUs are placed
+// with a single call. On the way up the stream's bytes become verified ULPDUs, ULPDUs are placed
 // in their final memory, and messages are delivered in stream order.
 //
-// The layers do no I/O. The one place where all of them meet is extsock/internal/driver. Read
-// DESIGN.md first, then that file.
+// The layers do no I/O. The one place where all of them meet is package extsock/internal/driver. To
+// use the library, start with README.md and PORTING.md. To change it, read DESIGN.md first, then
+// driver.go, receive.go and transmit.go of that package.
 package rddp

@@ -54,7 +54,6 @@
 //
 // # Limits
 //
-// A message has at most 2^32-1 bytes. The error for a Region of another Domain is an invalid STag,
-// not an STag that is not associated with the stream: a Domain does not look into another Domain.
-// The application must limit the number of Regions and the sizes of queues.
+// A message has at most 2^32-1 bytes. A Region of another Domain is reported as an invalid STag. The
+// application must limit the number of Regions and the sizes of queues.
 package ddp

@@ -7,8 +7,9 @@
 // SetsockoptInt(SOL_DDP, DDPMODE, 1), switches it into DDP mode. Both programs must do so at the
 // same point of their protocol. MPA startup then runs on the connection.
 //
-// In DDP mode Read and Write remain a byte stream if both ends are rddp. They carry messages if
-// Config.Messages is set, or with another peer. In addition, the verbs work:
+// In DDP mode Read and Write remain a byte stream if both ends are rddp. If Config.Messages is set at
+// either end, or if the peer is not rddp, the connection is in message mode: one Write is one
+// message, and each Read returns bytes of one message. In both modes the verbs work:
 //
 //   - [Conn.Register] gives the peer access to memory. The Handle of a [Region] has 16 bytes, which
 //     the program sends to the peer by any means.
@@ -66,7 +67,7 @@
 //	DDP_RECV_DEPTH    receive buffers for Read, 1 to 65535; see the constant
 //	DDP_RECV_SIZE     bytes of each receive buffer for Read; a byte stream uses at least 512
 //	DDP_CROSSOVER     bytes from which a Write is placed by RDMA Write; 0: chosen, -1: never
-//	DDP_MESSAGES      1: each Write is a message, 0: Read and Write are a byte stream
+//	DDP_MESSAGES      1: message mode, 0: Read and Write are a byte stream
 //
 // An option or level that does not exist gives errors.ErrUnsupported. A value that the option
 // cannot have gives syscall.EINVAL.

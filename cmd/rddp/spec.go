@@ -42,7 +42,7 @@ func specCommand() *cli.Command {
 			&cli.StringFlag{Name: "peer", Usage: "act as the peer: `listen or dial`"},
 			&cli.BoolFlag{Name: "no-crc", Usage: "peer: no CRC32C on FPDUs unless the other end wants it"},
 			&cli.BoolFlag{Name: "markers", Usage: "peer: ask for Markers"},
-			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialling"},
+			&cli.BoolFlag{Name: "p2p", Usage: "peer: ask for the peer-to-peer model when dialing"},
 			&cli.BoolFlag{Name: "no-extensions", Usage: "peer: neither atomics nor Immediate Data"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "peer: print why connections ended"},
 		},

@@ -7,5 +7,5 @@
 //
 //	go test -tags models ./conformance/models/
 //
-// README.md says what is modelled, within which bounds, and what each broken variant shows.
+// README.md says what is modeled, within which bounds, and what each broken variant shows.
 package models

@@ -8,8 +8,7 @@
 //     needs CAP_NET_ADMIN.
 //   - [OpenRaw] opens an Ethernet interface that the Stack has to itself. It needs CAP_NET_RAW.
 //
-// Selective acknowledgements (SACK), window scaling and
-// timestamps are on.
+// Selective acknowledgments (SACK), window scaling and timestamps are on.
 //
 // # Early runs
 //
@@ -60,11 +59,11 @@
 //
 // # Limits
 //
-// gVisor's TCP rarely stands still after a loss: it waits for an acknowledgement, and has not set
-// the timer after which it would send again. It goes on when the program writes something. That
-// befell 3 of 20,000 connections over links that lost up to 4 % of the packets and reordered up to
-// 25 %. Where the last packets of a burst were lost on a link with a loss of 10 %, it befell 4 of
-// 240.
+// In rare cases gVisor's TCP stalls after a loss: it waits for an acknowledgment, and has not set
+// the timer after which it would send again. The connection continues when the program writes
+// something. We saw it in 3 of 20,000 connections, over links that lost up to 4 % of the packets and
+// reordered up to 25 %. When the last packets of a burst were lost on a link with a loss of 10 %, we
+// saw it in 4 of 240.
 //
 // A segment ends where a slice of TryWriteBatch ends, as [Stream.TryWriteBatch] says. gVisor cuts a
 // slice where the send buffer, the peer's window or the congestion window ends.
@@ -82,7 +81,7 @@
 //   - In TIME-WAIT a SYN with an old number gets no ACK (RFC 9293 §3.10.7.4). A RST there is ignored, as
 //     RFC 1337 wants.
 //   - Without an MSS option the MSS is 536 over IPv6, too, where RFC 9293 §3.7.1 says 1220.
-//   - A peer that echoes timestamps of the future makes the retransmission time-out of its own
+//   - A peer that echoes timestamps of the future makes the retransmission timeout of its own
 //     connection as long as 120 seconds.
 //   - A packet with an IPv4 source route is not dropped (RFC 7126 §4.3). No answer takes that route.
 //   - A first fragment must have the whole TCP header, over IPv4 too.

@@ -18,7 +18,7 @@
 //
 //	accepting    Sniff, if both kinds of peers are welcome; ReceiveRequest; Delay; Ask
 //	             Answer, then Accept or Reject
-//	dialling     Initiate
+//	dialing     Initiate
 //	either       Switched, once the driver has the stream, or NotSwitched
 //
 // A program that begins startup by a call of its own uses Begin instead of Enter. A Listener uses

@@ -8,8 +8,8 @@
 // plain TCP that a program without RDMA would use for the same bytes.
 //
 //   - Each round runs each job once, and each job directly before or after its reference. Every
-//     second round runs them in the opposite order. The ratio of a job is that to the neighbouring
-//     run of its reference; the results are medians over the rounds.
+//     second round runs them in the opposite order. The ratio of a job compares it with the run of
+//     its reference beside it. The results are medians over the rounds.
 //   - The number of operations in a run is fixed before the first round, so that a run takes about
 //     Options.Time. A run ends when the passive end has received everything.
 //   - All connections get the same congestion control and buffer sizes, and their data walk through
@@ -22,7 +22,7 @@
 //   - With Options.OneCPU all threads of the processes run on one CPU. Such figures are the work per
 //     byte, without wake-ups across CPUs, and repeat best.
 //   - Otherwise, a round is repeated if a cache line takes several times as long from one CPU to
-//     another as it did at best. The host of a virtual machine may place its CPUs so.
+//     another as it did at best: the hypervisor had put the virtual CPUs on cores that share no cache.
 //
 // # References
 //
@@ -67,5 +67,5 @@
 // # Limits
 //
 // Every step has a deadline, and each count a limit. A Server does what any client asks for within
-// those limits, which includes pinning its process; run it among friends only.
+// those limits, which includes pinning its process; run it only where you trust every host.
 package perf
