@@ -80,7 +80,7 @@ func TestServeAndCopy(t *testing.T) {
 		t.Errorf("download: status %d, stderr %q", status, stderr)
 	}
 	if got, err := os.ReadFile(filepath.Join(here, "back", "b", "c")); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%d octets came back of %d, %v", len(got), len(want), err)
+		t.Errorf("%d bytes came back of %d, %v", len(got), len(want), err)
 	}
 	status, stderr = cp(remote+"a/b/c", remote+"none", here)
 	if status != exitFailure || !strings.Contains(stderr, "none: server: ") || !strings.HasSuffix(stderr, "not everything was copied: 1 failed\n") {

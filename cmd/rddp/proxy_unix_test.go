@@ -104,7 +104,7 @@ func TestProxyProcesses(t *testing.T) {
 		})
 		clients.Go(func() {
 			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d octets of %d came back, %v", len(got), n, err)
+				t.Errorf("%d bytes of %d came back, %v", len(got), n, err)
 			}
 		})
 	}

@@ -130,7 +130,7 @@ func TestKnown(t *testing.T) {
 		want          bool
 	}{
 		{"a word", "silence", true}, {"this, or a word", "silence", true},
-		{"two octets", "silence", false}, {"a word", "1 message; silence", false}, {"a word", "", false},
+		{"two bytes", "silence", false}, {"a word", "1 message; silence", false}, {"a word", "", false},
 	} {
 		if _, ok := p.race(tt.expected, tt.got); ok != tt.want {
 			t.Errorf("race(%s, %s) is %v, want %v", tt.expected, tt.got, ok, tt.want)
@@ -147,7 +147,7 @@ func TestProfileOfRun(t *testing.T) {
 	}{
 		{nil, StatusFail},
 		{&Profile{Deviations: map[string]Deviation{id: {Sentence: "It does not speak.", Got: "the connection stays open"}}}, StatusKnown},
-		{&Profile{Deviations: map[string]Deviation{id: {Sentence: "It speaks.", Got: "some octets"}}}, StatusFail},
+		{&Profile{Deviations: map[string]Deviation{id: {Sentence: "It speaks.", Got: "some bytes"}}}, StatusFail},
 		{&Profile{Harmful: map[string]string{id: "It burns."}}, StatusSkip},
 	} {
 		r := profiled(t, Responder, silent, tt.profile, id)[id]
@@ -164,7 +164,7 @@ func TestRecord(t *testing.T) {
 	}
 	b := full.AppendTo(nil)
 	if len(b) != 28+32+4 {
-		t.Errorf("%d octets, want 64", len(b))
+		t.Errorf("%d bytes, want 64", len(b))
 	}
 	got, rest, err := ParseRecord(append(b, "rest"...))
 	if err != nil || string(rest) != "rest" || !reflect.DeepEqual(got, full) {
@@ -172,7 +172,7 @@ func TestRecord(t *testing.T) {
 	}
 	for n := range b {
 		if _, _, err := ParseRecord(b[:n]); !errors.Is(err, ErrNoRecord) && !errors.Is(err, ErrBadRecord) {
-			t.Errorf("%d of %d octets: %v", n, len(b), err)
+			t.Errorf("%d of %d bytes: %v", n, len(b), err)
 		}
 	}
 	for _, change := range []func(*Record){

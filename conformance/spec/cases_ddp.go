@@ -118,16 +118,16 @@ func segments() []Case {
 				s.wantSend(strings.Repeat("b", n))
 			}),
 		question("5041/7.1/too-long", both, 0, "DDP-5041-1.2-3 DDP-5041-7.2-12 RDMAP-5040-5.3-6",
-			"A message of one octet more than the receive buffer has is an error.", func(s *session) {
+			"A message of one byte more than the receive buffer has is an error.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(s.cut(s.receiveSize() + 1)...)
 				s.wantTerminate(ddpTooLong)
 			}),
 		question("5041/5.2/segments-of-one-octet", both, 0, "DDP-5041-5.2-5 DDP-5041-5.2-7 RDMAP-5040-3.1-5",
-			"A message in segments of one octet is delivered whole.", func(s *session) {
+			"A message in segments of one byte is delivered whole.", func(s *session) {
 				s.start()
-				text := "one octet in each of the segments"
+				text := "one byte in each of the segments"
 				s.send(s.pieces(strings.Split(text, "")...)...)
 				s.wantSend(text)
 			}),

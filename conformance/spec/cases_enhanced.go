@@ -53,10 +53,10 @@ func enhancedResponder() []Case {
 			"A Responder does not look at the four bits that RFC 6581 has left reserved.",
 			accepted(func(f *frame) { withWord(depths(4, 4))(f); f.flags |= flagRes }, wantEnhanced)),
 		question("6581/6/enhanced-data-cut", Responder, 0, "MPA-6581-6-11 MPA-5044-7.1.2-26",
-			"An enhanced Request with less than four octets of Private Data is improperly formatted: the Responder closes the connection.",
+			"An enhanced Request with less than four bytes of Private Data is improperly formatted: the Responder closes the connection.",
 			refused(func(f *frame) { f.flags |= flagS; f.revision = 2; f.private = []byte{0, 4} })),
 		question("6581/6/private-data-512", Responder, 0, "MPA-6581-6-10 MPA-6581-9-4",
-			"The enhanced data count in PD_Length: with them there are 508 octets for the program.",
+			"The enhanced data count in PD_Length: with them there are 508 bytes for the program.",
 			accepted(func(f *frame) {
 				withWord(depths(4, 4))(f)
 				f.private = append(f.private, make([]byte, 508)...)

@@ -32,7 +32,7 @@ func (s *session) wantOriginal(request segment, value uint64) {
 	}
 	want := binary.BigEndian.AppendUint64(append([]byte(nil), request.payload[4:8]...), value)
 	if !ok || m.op() != opAtomicResponse || string(m.payload) != string(want) {
-		s.fail(fmt.Sprintf("an Atomic Response of the octets %x", want), "%s, octets %x", s.came(m, ok), m.payload)
+		s.fail(fmt.Sprintf("an Atomic Response of the bytes %x", want), "%s, bytes %x", s.came(m, ok), m.payload)
 	}
 }
 
@@ -181,7 +181,7 @@ func wrongImmediate(payload string) func(*session) {
 func immediate() []Case {
 	return []Case{
 		question("7306/6.2/immediate", both, FlagImmediate, "RDMAPX-7306-6.1-2 RDMAPX-7306-6.2-1 RDMAPX-7306-6-1",
-			"Immediate Data is delivered with its 8 octets in order.", func(s *session) {
+			"Immediate Data is delivered with its 8 bytes in order.", func(s *session) {
 				s.start()
 				s.send(s.immediately(opImmediate, "12345678"))
 				s.wantSend("12345678")
@@ -208,9 +208,9 @@ func immediate() []Case {
 				s.wantMemory(0, pattern(32))
 			}),
 		question("7306/6.3/seven-octets", both, FlagImmediate, "RDMAPX-7306-6.3-9 RDMAPX-7306-6.1-3",
-			"Immediate Data of 7 octets is an error, for which the RFC has no code.", wrongImmediate("1234567")),
+			"Immediate Data of 7 bytes is an error, for which the RFC has no code.", wrongImmediate("1234567")),
 		question("7306/6.3/nine-octets", both, FlagImmediate, "RDMAPX-7306-6.3-9 RDMAPX-7306-6.1-3",
-			"Immediate Data of 9 octets is an error, for which the RFC has no code.", wrongImmediate("123456789")),
+			"Immediate Data of 9 bytes is an error, for which the RFC has no code.", wrongImmediate("123456789")),
 		question("7306/4.1/immediate-not-offered", both, 0, "RDMAPX-7306-1.1-3",
 			"A peer that offers no Immediate Data has no such opcode.", func(s *session) {
 				notOffered(FlagImmediate, func(s *session) segment { return s.immediately(opImmediate, "12345678") })(s)

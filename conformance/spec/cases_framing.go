@@ -31,16 +31,16 @@ func framing() []Case {
 	crcIDs := "MPA-5044-4.4-19 MPA-5044-4.4-20 MPA-5044-8-2 MPA-5044-8-12 DDP-5041-3-8"
 	return []Case{
 		question("5044/4.1/lengths", both, 0, "MPA-5044-4.1-2 MPA-5044-4.1-3 MPA-5044-4.1-7",
-			"FPDUs of all lengths modulo 4 carry their octets and no others.", func(s *session) {
+			"FPDUs of all lengths modulo 4 carry their bytes and no others.", func(s *session) {
 				s.start()
 				for n := range 9 {
 					s.echo(strings.Repeat("x", n))
 				}
 			}),
 		question("5044/4.1/pad-of-zero", both, 0, "MPA-5044-4.1-5",
-			"Pad octets are sent as zero.", padOfZero),
+			"Pad bytes are sent as zero.", padOfZero),
 		question("5044/4.1/pad-ignored", both, 0, "MPA-5044-4.1-6",
-			"Received pad octets are not looked at, but for the CRC.", func(s *session) {
+			"Received pad bytes are not looked at, but for the CRC.", func(s *session) {
 				s.start()
 				for _, p := range []string{"", "1", "333", "7777777"} {
 					s.sendFPDUs(fpdu{ulpdu: s.sends(p).octets(), pad: 0xA5})
@@ -50,12 +50,12 @@ func framing() []Case {
 		question("5044/4.1/empty-ulpdu", both, 0, "MPA-5044-4.1-2 DDP-5041-3-9 DDP-5041-6.2.2-3",
 			"An FPDU without a ULPDU holds no DDP segment: the stream ends, with any Terminate or none.", tooShort(nil)),
 		question("5044/4.1/one-octet-ulpdu", both, 0, "DDP-5041-3-9 DDP-5041-6.2.2-3",
-			"A ULPDU of one octet holds no DDP header: the stream ends, with any Terminate or none.", tooShort([]byte{0x41})),
+			"A ULPDU of one byte holds no DDP header: the stream ends, with any Terminate or none.", tooShort([]byte{0x41})),
 		question("5044/4.1/cut-tagged-header", both, 0, "DDP-5041-3-9 DDP-5041-6.2.2-3",
-			"A tagged ULPDU of 13 octets holds no DDP header: the stream ends, with any Terminate or none.",
+			"A tagged ULPDU of 13 bytes holds no DDP header: the stream ends, with any Terminate or none.",
 			tooShort(tagged(opWrite, 0, 0, nil).octets()[:taggedLen-1])),
 		question("5044/4.1/cut-untagged-header", both, 0, "DDP-5041-3-9 DDP-5041-6.2.2-3",
-			"An untagged ULPDU of 17 octets holds no DDP header: the stream ends, with any Terminate or none.",
+			"An untagged ULPDU of 17 bytes holds no DDP header: the stream ends, with any Terminate or none.",
 			tooShort(untagged(opSend, qnSend, 1, nil).octets()[:untaggedLen-1])),
 		question("5044/4.1/split-anywhere", both, 0, "MPA-5044-1.2-3 DDP-5041-3-5",
 			"An FPDU that comes in two pieces is the same FPDU, wherever it is split.", func(s *session) {
@@ -72,7 +72,7 @@ func framing() []Case {
 				}
 			}),
 		question("5044/4.1/octet-by-octet", both, 0, "MPA-5044-1.2-3 DDP-5041-3-5",
-			"An FPDU that comes in single octets is the same FPDU.", func(s *session) {
+			"An FPDU that comes in single bytes is the same FPDU.", func(s *session) {
 				s.start()
 				s.trickle(s.octets(fpdu{ulpdu: s.sends("crumbs").octets()}))
 				s.wantSend("crumbs")
@@ -133,7 +133,7 @@ func padOfZero(s *session) {
 		}
 		for _, g := range m.segments {
 			if g.padSet {
-				s.fail("pad octets of zero", "a pad octet that is not, behind a payload of %d octets", n)
+				s.fail("pad bytes of zero", "a pad byte that is not, behind a payload of %d bytes", n)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ var marked = strings.Repeat("in the midst of it ", 40)
 func markers() []Case {
 	return []Case{
 		question("5044/4.3/sent", both, 0, "MPA-5044-4.3-1 MPA-5044-4.3-2 MPA-5044-4.3-3 MPA-5044-4.3-9 MPA-5044-4.3-14 MPA-5044-7.1.1-10",
-			"A peer that is asked for Markers puts one at every 512th octet of its stream, which points back to its FPDU.", func(s *session) {
+			"A peer that is asked for Markers puts one at every 512th byte of its stream, which points back to its FPDU.", func(s *session) {
 				withMarkers(s)
 				for range 3 {
 					s.echo(strings.Repeat("m", 1500))
@@ -192,7 +192,7 @@ func markers() []Case {
 				}
 			}),
 		question("5044/4.2/reserved-ignored", both, 0, "MPA-5044-4.2-3",
-			"The reserved octets of a Marker are not looked at, but for the CRC.", func(s *session) {
+			"The reserved bytes of a Marker are not looked at, but for the CRC.", func(s *session) {
 				toMarkers(s)
 				s.sendFPDUs(fpdu{ulpdu: s.sends(marked).octets(), markerRes: 0xFFFF})
 				s.wantSend(marked)
@@ -204,7 +204,7 @@ func markers() []Case {
 				s.wantSend(marked)
 			}),
 		question("5044/8/wrong-marker", both, 0, "MPA-5044-8-3 MPA-5044-8-6 MPA-5044-8-8",
-			"Markers that point to the wrong place end the stream; a receiver may also not look at them, as octets come in order, "+
+			"Markers that point to the wrong place end the stream; a receiver may also not look at them, as bytes come in order, "+
 				"and then takes the FPDU as it is.", func(s *session) {
 				toMarkers(s)
 				s.alive()

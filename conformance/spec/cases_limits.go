@@ -21,11 +21,11 @@ func limits() []Case {
 		question("5044/7.1.2/no-request", Responder, FlagStartup, "MPA-5044-7.1.2-22",
 			"A Responder does not wait for a Request for ever.", impatient("")),
 		question("5044/7.1.2/request-too-slow", Responder, FlagStartup, "MPA-5044-7.1.2-27",
-			"A Responder's time-out is for the whole Request, and not begun again with each octet.", impatient(keyRequest)),
+			"A Responder's timeout is for the whole Request, and not begun again with each byte.", impatient(keyRequest)),
 		question("5044/7.1.2/no-reply", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
 			"An Initiator does not wait for a Reply for ever.", impatient("")),
 		question("5044/7.1.2/reply-too-slow", Initiator, FlagStartup, "MPA-5044-7.1.2-27",
-			"An Initiator's time-out is for the whole Reply, and not begun again with each octet.", impatient(keyReply)),
+			"An Initiator's timeout is for the whole Reply, and not begun again with each byte.", impatient(keyReply)),
 	}
 }
 
@@ -41,7 +41,7 @@ func noBuffer(s *session) {
 		list = append(list, s.sends(text(i)))
 	}
 	s.send(list...)
-	s.wantAllOrEnd(n, "Sends with the octets sent, in order", func(i int, m message) bool {
+	s.wantAllOrEnd(n, "Sends with the bytes sent, in order", func(i int, m message) bool {
 		return m.op() == opSend && string(m.payload) == text(i)
 	}, ddpNoBuffer, ddpMSNRange)
 }
@@ -116,7 +116,7 @@ func impatient(key string) func(*session) {
 		s.start()
 		limit := s.record.Startup
 		if s.err == nil && 2*limit > s.cfg.timeout() {
-			s.skip("the peer's time-out of %v is more than half of a case's time", limit)
+			s.skip("the peer's timeout of %v is more than half of a case's time", limit)
 		}
 		s.finish()
 		s.wantClosed("the end of the connection")
@@ -131,7 +131,7 @@ func impatient(key string) func(*session) {
 				s.write([]byte{key[i-1]})
 			}
 			if b := s.readUntil(begin.Add(time.Duration(i) * limit / 4)); len(b) > 0 {
-				s.fail(want, "octets that begin with %02x", b[0])
+				s.fail(want, "bytes that begin with %02x", b[0])
 			}
 		}
 		if s.ended == stillOpen {

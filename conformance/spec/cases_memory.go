@@ -92,13 +92,13 @@ func otherBit(bit uint32) func(*session) {
 func placement() []Case {
 	return []Case{
 		question("5041/5.2/write-at-start", both, FlagMemory, "DDP-5041-4.2-17 DDP-5041-5.2-5 DDP-5041-5.2-11 RDMAP-5040-5.1-6",
-			"A Write at the first octet of the region places its octets there and nowhere else.", places(fromStart, 64)),
+			"A Write at the first byte of the region places its bytes there and nowhere else.", places(fromStart, 64)),
 		question("5041/5.2/write-at-odd-offset", both, FlagMemory, "DDP-5041-4.2-17 DDP-5041-4.2-18",
 			"A Write may begin at any TO.", places(func(Region) uint64 { return 1021 }, 37)),
 		question("5041/7.1/write-at-end", both, FlagMemory, "DDP-5041-7.1-16 DDP-5041-8.1-1",
 			"A Write may end exactly at the end of the region.", places(func(r Region) uint64 { return uint64(r.Len) - 19 }, 19)),
 		question("5041/5.2/write-in-one-fpdu", both, FlagMemory, "DDP-5041-5.2-5",
-			"A Write of 4096 octets in one FPDU is placed whole.", func(s *session) {
+			"A Write of 4096 bytes in one FPDU is placed whole.", func(s *session) {
 				s.start()
 				s.send(s.put(0, pattern(MinRegion)))
 				s.wantMemory(0, pattern(MinRegion))
@@ -125,10 +125,10 @@ func placement() []Case {
 			"A Write behind the end of the region is an error.",
 			wrongWrite(func(s *session, g *segment) { g.to += uint64(s.record.Region.Len) }, ddpBounds)),
 		question("5041/7.2/across-end", both, FlagMemory, "DDP-5041-7.1-16 DDP-5041-7.2-4",
-			"A Write whose last octet alone is behind the end of the region is an error.",
+			"A Write whose last byte alone is behind the end of the region is an error.",
 			wrongWrite(func(s *session, g *segment) { g.to += uint64(s.record.Region.Len) - 7 }, ddpBounds)),
 		question("5041/7.2/before-start", both, FlagMemory, "DDP-5041-7.1-15 DDP-5041-7.2-4",
-			"A Write that begins one octet before the region is an error.", func(s *session) {
+			"A Write that begins one byte before the region is an error.", func(s *session) {
 				wrongWrite(func(s *session, g *segment) {
 					if g.to == 0 {
 						s.skip("the peer's region begins at TO 0")
@@ -240,10 +240,10 @@ func reads() []Case {
 			"A Read behind the end of the region is an error.",
 			wrongRead(func(_ *session, r *Region) { r.TO += uint64(r.Len) }, rdmapBounds)),
 		question("5040/7.2/read-across-end", both, FlagMemory, "RDMAP-5040-4.8-10 RDMAP-5040-7.2-12",
-			"A Read whose last octet alone is behind the end of the region is an error.",
+			"A Read whose last byte alone is behind the end of the region is an error.",
 			wrongRead(func(_ *session, r *Region) { r.TO += uint64(r.Len) - 7 }, rdmapBounds)),
 		question("5040/7.2/read-before-start", both, FlagMemory, "RDMAP-5040-4.8-10 RDMAP-5040-7.2-11",
-			"A Read that begins one octet before the region is an error.",
+			"A Read that begins one byte before the region is an error.",
 			wrongRead(func(s *session, r *Region) {
 				if r.TO == 0 {
 					s.skip("the peer's region begins at TO 0")
@@ -265,7 +265,7 @@ func reads() []Case {
 				return g
 			}, ddpMSNRange, ddpNoBuffer)),
 		question("5040/4.4/short-header", both, FlagMemory, "RDMAP-5040-4.4-1 RDMAP-5040-5.2.1-6",
-			"A Read Request of 27 octets is no Read Request: the stream ends; no RFC says with which code.",
+			"A Read Request of 27 bytes is no Read Request: the stream ends; no RFC says with which code.",
 			endsWith(func(s *session) segment {
 				r := s.record.Region
 				g := s.readOf(1, 0, 8, r.STag, r.TO)
@@ -282,7 +282,7 @@ func reads() []Case {
 	for _, n := range []int{1, 3, 1000, MinRegion} {
 		list = append(list, question(fmt.Sprintf("5040/5.2.2/length-%d", n), both, FlagMemory,
 			"RDMAP-5040-5.2-1 RDMAP-5040-5.2.1-14 RDMAP-5040-4.5-1 RDMAP-5040-5.2.2-3 RDMAP-5040-5.2.2-10",
-			"A Read is answered by one Read Response with exactly the octets asked for.", reading(0, n, 0x5EC7A601, 0x1122334455667788)))
+			"A Read is answered by one Read Response with exactly the bytes asked for.", reading(0, n, 0x5EC7A601, 0x1122334455667788)))
 	}
 	return list
 }

@@ -189,7 +189,7 @@ func terminates() []Case {
 		question("5040/4.8/received-unknown-code", both, 0, "RDMAP-5040-4.8-15 RDMAP-5040-4.8-21",
 			"A Terminate of a layer, type and code that nobody has laid down is a Terminate.", hears(0xFE, 0xDC, 0, 0)),
 		question("5040/5.4/received-cut", both, 0, "RDMAP-5040-5.4-9",
-			"A Terminate of 3 octets is malformed: the stream ends all the same, with a Terminate or without.", func(s *session) {
+			"A Terminate of 3 bytes is malformed: the stream ends all the same, with a Terminate or without.", func(s *session) {
 				s.start()
 				s.alive()
 				s.send(ourTerminate(0, 0, 0))

@@ -44,10 +44,10 @@ func changedKey(key string, i int) string {
 func responderStartup() []Case {
 	return []Case{
 		question("5044/7.1.1/key-first-octet", Responder, 0, "MPA-5044-7.1.1-3 MPA-5044-7.1.2-4 MPA-5044-7.1.2-17 MPA-5044-8-9",
-			"A Responder closes the connection when the first octet of the key is not that of a Request.",
+			"A Responder closes the connection when the first byte of the key is not that of a Request.",
 			refused(func(f *frame) { f.key = changedKey(keyRequest, 0) })),
 		question("5044/7.1.1/key-last-octet", Responder, 0, "MPA-5044-7.1.1-3 MPA-5044-7.1.2-4 MPA-5044-7.1.2-17",
-			"A Responder closes the connection when the last octet of the key is not that of a Request.",
+			"A Responder closes the connection when the last byte of the key is not that of a Request.",
 			refused(func(f *frame) { f.key = changedKey(keyRequest, 15) })),
 		question("5044/7.1.1/key-of-a-reply", Responder, 0, "MPA-5044-7.1.2-21 MPA-5044-7.1.1-3",
 			"A Responder that gets a Reply finds that both ends are Responders, and closes the connection.",
@@ -78,13 +78,13 @@ func responderStartup() []Case {
 			"A Responder closes the connection when PD_Length is more than 512.",
 			refused(func(f *frame) { f.private = make([]byte, 513) })),
 		question("5044/7.1.1/private-data-65535", Responder, 0, "MPA-5044-7.1.1-29 MPA-5044-7.1.2-25",
-			"A Responder closes the connection when PD_Length is more than 512, and does not wait for so many octets.",
+			"A Responder closes the connection when PD_Length is more than 512, and does not wait for so many bytes.",
 			refused(func(f *frame) { f.length = 65535 })),
 		question("5044/7.1.1/private-data-512", Responder, 0, "MPA-5044-7.1.1-31 MPA-5044-7.1.2-24",
-			"A Responder takes 512 octets of Private Data.",
+			"A Responder takes 512 bytes of Private Data.",
 			accepted(func(f *frame) { plain(f); f.private = make([]byte, 512) }, nil)),
 		question("5044/7.1.1/no-private-data", Responder, 0, "MPA-5044-7.1.1-28",
-			"A Request without Private Data has 20 octets, and a Responder does not wait for more.",
+			"A Request without Private Data has 20 bytes, and a Responder does not wait for more.",
 			accepted(plain, nil)),
 		question("5044/7.1.1/crc-wanted", Responder, 0, "MPA-5044-7.1.1-14 MPA-5044-4.4-8",
 			"With C in the Request the Responder's FPDUs have a CRC, whatever its Reply says.",
@@ -95,7 +95,7 @@ func responderStartup() []Case {
 				crcOff(s)
 			}),
 		question("5044/7.1.2/octet-by-octet", Responder, 0, "MPA-5044-7.1.2-3",
-			"A Request that comes in single octets is the same Request.", func(s *session) {
+			"A Request that comes in single bytes is the same Request.", func(s *session) {
 				s.open()
 				s.request = frame{key: keyRequest, flags: flagC, revision: 1, private: []byte("slowly")}
 				s.trickle(s.request.octets())
@@ -112,13 +112,13 @@ func responderStartup() []Case {
 		question("5044/7.1.2/silent-until-first-fpdu", Responder, 0, "MPA-5044-7.1.2-16",
 			"A Responder sends neither an FPDU nor a Marker before it has the Initiator's first FPDU.", func(s *session) {
 				s.start()
-				s.wantNothing("no octet before the Initiator's first FPDU")
+				s.wantNothing("no byte before the Initiator's first FPDU")
 				s.alive()
 			}),
 		question("5044/7.1.2/silent-with-markers", Responder, 0, "MPA-5044-7.1.2-16 MPA-5044-4.3-22",
 			"A Responder that is to send Markers sends none before it has the Initiator's first FPDU.", func(s *session) {
 				s.startWith(func(f *frame) { f.flags |= flagM })
-				s.wantNothing("no octet before the Initiator's first FPDU")
+				s.wantNothing("no byte before the Initiator's first FPDU")
 				s.alive()
 			}),
 	}
@@ -151,7 +151,7 @@ func cutRequest(s *session) {
 		s.open()
 		s.write(whole[:n])
 		s.finish()
-		s.wantClosed(fmt.Sprintf("%s, which ends after %d octets", noReply, n))
+		s.wantClosed(fmt.Sprintf("%s, which ends after %d bytes", noReply, n))
 	}
 }
 
@@ -206,13 +206,13 @@ func initiatorStartup() []Case {
 				if s.err == nil && s.request.flags&flagR != 0 {
 					s.fail("R as zero in a Request", "%v", s.request)
 				}
-				s.wantNothing("no octet behind the Request before the Reply")
+				s.wantNothing("no byte behind the Request before the Reply")
 			}),
 		question("5044/7.1.1/reply-key-first-octet", Initiator, 0, "MPA-5044-7.1.1-5 MPA-5044-7.1.2-13 MPA-5044-7.1.2-17",
-			"An Initiator closes the connection when the first octet of the key is not that of a Reply.",
+			"An Initiator closes the connection when the first byte of the key is not that of a Reply.",
 			misanswered(func(f *frame) { f.key = changedKey(keyReply, 0) })),
 		question("5044/7.1.1/reply-key-last-octet", Initiator, 0, "MPA-5044-7.1.1-5 MPA-5044-7.1.2-13",
-			"An Initiator closes the connection when the last octet of the key is not that of a Reply.",
+			"An Initiator closes the connection when the last byte of the key is not that of a Reply.",
 			misanswered(func(f *frame) { f.key = changedKey(keyReply, 15) })),
 		question("5044/7.1.1/key-of-a-request", Initiator, 0, "MPA-5044-7.1.2-21 MPA-5044-7.1-9",
 			"An Initiator that gets a Request finds that both ends are Initiators, and closes the connection.",
@@ -224,10 +224,10 @@ func initiatorStartup() []Case {
 			"An Initiator closes the connection when PD_Length is more than 512.",
 			misanswered(fill(513))),
 		question("5044/7.1.1/reply-private-data-65535", Initiator, 0, "MPA-5044-7.1.1-29 MPA-5044-7.1.2-25",
-			"An Initiator closes the connection when PD_Length is more than 512, and does not wait for so many octets.",
+			"An Initiator closes the connection when PD_Length is more than 512, and does not wait for so many bytes.",
 			misanswered(func(f *frame) { f.length = 65535 })),
 		question("5044/7.1.1/reply-private-data-512", Initiator, 0, "MPA-5044-7.1.1-31 MPA-5044-7.1.2-24",
-			"An Initiator takes 512 octets of Private Data.",
+			"An Initiator takes 512 bytes of Private Data.",
 			answered(fill(512))),
 		question("5044/7.1.1/reply-reserved-bits", Initiator, 0, "MPA-5044-7.1.1-22 MPA-6581-6-5",
 			"An Initiator does not look at the reserved bits of a Reply.",
@@ -247,7 +247,7 @@ func initiatorStartup() []Case {
 			"An Initiator that is rejected with Private Data sends no FPDU either.",
 			misanswered(func(f *frame) { f.flags |= flagR; fill(64)(f) })),
 		question("5044/7.1.2/reply-octet-by-octet", Initiator, 0, "MPA-5044-7.1.2-12",
-			"A Reply that comes in single octets is the same Reply.", func(s *session) {
+			"A Reply that comes in single bytes is the same Reply.", func(s *session) {
 				s.open()
 				s.request, _ = s.readFrame(keyRequest, false)
 				s.reply = answer(s.request)
@@ -260,7 +260,7 @@ func initiatorStartup() []Case {
 		question("5044/7.1.2/cut-reply", Initiator, 0, "MPA-5044-7.1.2-13 MPA-5044-7.1.1-29",
 			"An Initiator closes the connection when the Reply ends too soon, by a FIN.", cutReply),
 		question("5044/7.1.2/reply-in-two-parts", Initiator, 0, "MPA-5044-7.1.2-12",
-			"A Reply whose Private Data comes later than its first 20 octets is waited for.", func(s *session) {
+			"A Reply whose Private Data comes later than its first 20 bytes is waited for.", func(s *session) {
 				s.open()
 				s.request, _ = s.readFrame(keyRequest, false)
 				s.reply = answer(s.request)
@@ -282,6 +282,6 @@ func cutReply(s *session) {
 		s.request, _ = s.readFrame(keyRequest, false)
 		s.write(answer(s.request).octets()[:n])
 		s.finish()
-		s.wantClosed(fmt.Sprintf("the end of the connection after a Reply that ends after %d octets", n))
+		s.wantClosed(fmt.Sprintf("the end of the connection after a Reply that ends after %d bytes", n))
 	}
 }

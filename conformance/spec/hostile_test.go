@@ -114,8 +114,8 @@ func TestSTagBits(t *testing.T) {
 		first, last Status
 	}{
 		{"all bits", 1<<32 - 1, StatusPass, StatusPass},
-		{"not the last octet, a key", 0xFFFFFF00, StatusPass, StatusFail},
-		{"not the first octet, an index", 0x00FFFFFF, StatusFail, StatusPass},
+		{"not the last byte, a key", 0xFFFFFF00, StatusPass, StatusFail},
+		{"not the first byte, an index", 0x00FFFFFF, StatusFail, StatusPass},
 	} {
 		peer := func(f *fakeConn) {
 			if !f.startup(lends) {

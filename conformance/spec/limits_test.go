@@ -170,7 +170,7 @@ func TestStartupTimeout(t *testing.T) {
 		{"as long as can be asked", 2500 * time.Millisecond, 2500 * time.Millisecond, false, StatusPass, StatusPass},
 		{"longer", 2501 * time.Millisecond, time.Second, false, StatusSkip, StatusSkip},
 		{"never", time.Second, time.Hour, false, StatusFail, StatusFail},
-		{"for each octet", time.Second, time.Second, true, StatusPass, StatusFail},
+		{"for each byte", time.Second, time.Second, true, StatusPass, StatusFail},
 	} {
 		for _, q := range []struct {
 			id   string

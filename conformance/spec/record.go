@@ -90,7 +90,7 @@ func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 		return Record{}, b, ErrNoRecord
 	}
 	if len(b) < recordLen {
-		return Record{}, b, fmt.Errorf("%w: %d octets, want at least %d", ErrBadRecord, len(b), recordLen)
+		return Record{}, b, fmt.Errorf("%w: %d bytes, want at least %d", ErrBadRecord, len(b), recordLen)
 	}
 	r.Flags = Flags(binary.BigEndian.Uint32(b[4:]))
 	r.Region = parseRegion(b[8:])
@@ -110,7 +110,7 @@ func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 	}
 	if r.Flags&FlagStartup != 0 {
 		if len(rest) < startupLen {
-			return Record{}, b, fmt.Errorf("%w: a time-out that the flags %#x announce is not there", ErrBadRecord, uint32(r.Flags))
+			return Record{}, b, fmt.Errorf("%w: a timeout that the flags %#x announce is not there", ErrBadRecord, uint32(r.Flags))
 		}
 		r.Startup, rest = time.Duration(binary.BigEndian.Uint32(rest))*time.Millisecond, rest[startupLen:]
 	}
@@ -119,10 +119,10 @@ func ParseRecord(b []byte) (r Record, rest []byte, err error) {
 
 func (r Record) check() error {
 	if r.ReceiveSize < MinReceive {
-		return fmt.Errorf("%w: receive buffers of %d octets, want at least %d", ErrBadRecord, r.ReceiveSize, MinReceive)
+		return fmt.Errorf("%w: receive buffers of %d bytes, want at least %d", ErrBadRecord, r.ReceiveSize, MinReceive)
 	}
 	if r.Flags&FlagStartup != 0 && r.Startup == 0 {
-		return fmt.Errorf("%w: a time-out of startup of 0", ErrBadRecord)
+		return fmt.Errorf("%w: a timeout of startup of 0", ErrBadRecord)
 	}
 	for _, m := range []struct {
 		flag Flags
@@ -132,7 +132,7 @@ func (r Record) check() error {
 			continue
 		}
 		if m.r.Len < MinRegion || m.r.TO+uint64(m.r.Len) < m.r.TO {
-			return fmt.Errorf("%w: a region of %d octets at %#x, want at least %d", ErrBadRecord, m.r.Len, m.r.TO, MinRegion)
+			return fmt.Errorf("%w: a region of %d bytes at %#x, want at least %d", ErrBadRecord, m.r.Len, m.r.TO, MinRegion)
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func (p *Printer) failure(r Result) {
 		title  string
 		octets []byte
 	}{{"sent", sent}, {"received", received}} {
-		p.printf("           %s, %d octets\n", d.title, len(d.octets))
+		p.printf("           %s, %d bytes\n", d.title, len(d.octets))
 		for l := range strings.Lines(hex.Dump(d.octets)) {
 			p.printf("             %s", l)
 		}
@@ -173,7 +173,7 @@ func (r Result) Decoded() []string {
 		if f := strings.SplitN(rec.String(), " ", 5); len(f) == 5 {
 			// Missing bytes do not mean that the connection has ended: the case may have read
 			// enough.
-			lines = append(lines, direction+strings.Replace(f[4], "error: the capture ends", "error: the octets end", 1))
+			lines = append(lines, direction+strings.Replace(f[4], "error: the capture ends", "error: the bytes end", 1))
 		}
 		return nil
 	})

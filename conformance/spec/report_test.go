@@ -98,12 +98,12 @@ func TestDecodedCut(t *testing.T) {
 		log  []exchange
 		want string
 	}{
-		{"no Reply", []exchange{{true, request.octets()}}, "> error: the octets end without an MPA Reply"},
-		{"half a Reply", []exchange{{true, request.octets()}, {false, reply.octets()[:20]}}, "< error: the octets end inside an MPA frame"},
-		{"half an FPDU", []exchange{{true, request.octets()}, {false, reply.octets()}, {true, []byte{0, 20, 1}}}, "> error: the octets end inside an FPDU, 3 octets after it began"},
+		{"no Reply", []exchange{{true, request.octets()}}, "> error: the bytes end without an MPA Reply"},
+		{"half a Reply", []exchange{{true, request.octets()}, {false, reply.octets()[:20]}}, "< error: the bytes end inside an MPA frame"},
+		{"half an FPDU", []exchange{{true, request.octets()}, {false, reply.octets()}, {true, []byte{0, 20, 1}}}, "> error: the bytes end inside an FPDU, 3 bytes after it began"},
 		{"DDP version 0", []exchange{{true, request.octets()}, {false, reply.octets()}, {
 			true, fpdu{ulpdu: make([]byte, 18)}.appendTo(nil, 0, true, false),
-		}}, "> fpdu, 0 octets [ulpdu 18 crc good] (error: DDP version 0, want 1)"},
+		}}, "> fpdu, 0 bytes [ulpdu 18 crc good] (error: DDP version 0, want 1)"},
 	} {
 		lines := Result{Log: tt.log}.Decoded()
 		if !slices.Contains(lines, tt.want) || strings.Contains(strings.Join(lines, "\n"), "connection ends") {
@@ -114,7 +114,7 @@ func TestDecodedCut(t *testing.T) {
 
 func TestOctetsOf(t *testing.T) {
 	for _, tt := range []struct{ octets, want string }{
-		{"", "no octets"}, {"a", "the 1 octets 61"}, {strings.Repeat("a", 25), "the 25 octets " + strings.Repeat("61", 24) + "…"},
+		{"", "no bytes"}, {"a", "the 1 bytes 61"}, {strings.Repeat("a", 25), "the 25 bytes " + strings.Repeat("61", 24) + "…"},
 	} {
 		if got := octetsOf([]byte(tt.octets)); got != tt.want {
 			t.Errorf("octetsOf(%q) = %q, want %q", tt.octets, got, tt.want)

@@ -112,7 +112,7 @@ var flagNames = []struct {
 }{
 	{FlagMemory, "memory for remote access"}, {FlagAtomic, "atomics"}, {FlagImmediate, "Immediate Data"},
 	{FlagInvalidate, "memory that may be invalidated"}, {FlagReadOnly, "memory for Reads only"}, {FlagWriteOnly, "memory for Writes only"},
-	{FlagStartup, "a time-out of startup"},
+	{FlagStartup, "a timeout of startup"},
 }
 
 // require skips the case if the peer lacks a part of the contract that the case needs.
@@ -297,7 +297,7 @@ func (s *session) wantNothing(expected string) {
 	switch {
 	case s.err != nil:
 	case len(b) > 0:
-		s.fail(expected, "octets that begin with %02x", b[0])
+		s.fail(expected, "bytes that begin with %02x", b[0])
 	case s.ended != stillOpen:
 		s.fail(expected, "%v", s.ended)
 	}
@@ -326,7 +326,7 @@ func (s *session) wantClosed(expected string) {
 	if s.err == nil && (len(b) > 0 || s.ended == stillOpen) {
 		if len(b) > 0 {
 			b = append(b, s.read(frameLen-1)...)
-			s.fail(expected, "octets: %s", brief(b))
+			s.fail(expected, "bytes: %s", brief(b))
 			return
 		}
 		s.fail(expected, "%s", s.silence(b))
@@ -380,10 +380,10 @@ func (s *session) outcomeOf(n int) (o outcome) {
 		}
 		o.at = m.segment
 		if o.term = parseTerminate(m.payload); o.term == nil {
-			s.fail("a whole Terminate Header", "%d octets: %s", len(m.payload), brief(m.payload))
+			s.fail("a whole Terminate Header", "%d bytes: %s", len(m.payload), brief(m.payload))
 		}
 		if b := s.read(1); len(b) > 0 {
-			s.fail("nothing behind the Terminate", "octets that begin with %02x", b[0])
+			s.fail("nothing behind the Terminate", "bytes that begin with %02x", b[0])
 		}
 	}
 	return o
@@ -402,9 +402,9 @@ func (s *session) brief() outcome {
 // octetsOf describes a payload.
 func octetsOf(b []byte) string {
 	if len(b) == 0 {
-		return "no octets"
+		return "no bytes"
 	}
-	return fmt.Sprintf("the %d octets %s", len(b), brief(b))
+	return fmt.Sprintf("the %d bytes %s", len(b), brief(b))
 }
 
 // brief returns bytes as text, but not too many.

@@ -200,7 +200,7 @@ func (s *session) read(n int) []byte {
 		return nil
 	}
 	if s.received += n; s.received > maxReceived {
-		s.fail("an end of what the peer sends", "more than %d octets", maxReceived)
+		s.fail("an end of what the peer sends", "more than %d bytes", maxReceived)
 		return nil
 	}
 	b := make([]byte, n)
@@ -244,7 +244,7 @@ func (s *session) readFrame(key string, noneAllowed bool) (f frame, ok bool) {
 	}
 	f.private = s.read(n)
 	if s.err == nil && len(f.private) < n {
-		s.fail(fmt.Sprintf("%d octets of Private Data, as PD_Length says", n), "%s", s.silence(f.private))
+		s.fail(fmt.Sprintf("%d bytes of Private Data, as PD_Length says", n), "%s", s.silence(f.private))
 		return f, false
 	}
 	reserved := byte(flagRes | flagS)
@@ -264,7 +264,7 @@ func (s *session) readFrame(key string, noneAllowed bool) (f frame, ok bool) {
 func (s *session) silence(b []byte) string {
 	text := "nothing"
 	if len(b) > 0 {
-		text = fmt.Sprintf("%d octets, %s", len(b), hex.EncodeToString(b[:min(len(b), 32)]))
+		text = fmt.Sprintf("%d bytes, %s", len(b), hex.EncodeToString(b[:min(len(b), 32)]))
 	}
 	if s.ended == stillOpen {
 		return fmt.Sprintf("%s within %v, and %v", text, s.cfg.timeout(), s.ended)
@@ -353,7 +353,7 @@ func (s *session) next() (g segment, ok bool) {
 	}
 	g, whole := parseSegment(body[:n])
 	if !whole {
-		s.fail("a DDP header in an FPDU of the peer", "a ULPDU of %d octets", n)
+		s.fail("a DDP header in an FPDU of the peer", "a ULPDU of %d bytes", n)
 		return g, false
 	}
 	for _, c := range body[n:] {

@@ -10,16 +10,16 @@ const (
 	siwOverrun    = "siw reports what it has no room for in its bit order, or not at all while it sends an answer."
 	siwMirrors    = "siw sends back the flags of the Request as they were, those it should not look at included."
 	siwMarkers    = "siw has no Markers: as Responder it rejects a Request that asks for them, as Initiator it closes."
-	siwPrivate    = "siw takes 256 octets of Private Data at most, the enhanced data included, and closes the connection for more."
-	siwFirst      = "siw may leave the first FPDU unread, until more octets come."
-	siwStall      = "siw may leave the rest of a startup frame that comes in pieces unread, until more octets come."
+	siwPrivate    = "siw takes 256 bytes of Private Data at most, the enhanced data included, and closes the connection for more."
+	siwFirst      = "siw may leave the first FPDU unread, until more bytes come."
+	siwStall      = "siw may leave the rest of a startup frame that comes in pieces unread, until more bytes come."
 	siwTrailer    = "siw fails the CRC of an FPDU whose pad and CRC field come in two pieces."
 	siwDepths     = "siw takes 0x3FFF for a depth and answers with one of its own."
 	siwKey        = "siw answers a Reply with a wrong key by a Terminate, where the connection is to be closed at once."
 	siwCRC        = "siw reports a depth that is too big by a Terminate, but without the CRC that the Reply has asked for."
 	siwOpcode     = "siw goes by the opcode for the kind and the queue of a segment, and reports another fault of it than the opcode, in its bit order."
-	siwStale      = "siw may answer a Read of length 0 with octets of the message that it has sent before."
-	siwLongReply  = "A Reply with 512 octets of Private Data or more crashes siw's kernel: it reads through a null pointer."
+	siwStale      = "siw may answer a Read of length 0 with bytes of the message that it has sent before."
+	siwLongReply  = "A Reply with 512 bytes of Private Data or more crashes siw's kernel: it reads through a null pointer."
 	siwCutRequest = "Connections that end inside their Request put siw's listener out of use: it resets all further ones, and its kernel " +
 		"warns of a use after free when it is closed."
 )
@@ -27,7 +27,7 @@ const (
 // siw is the profile of Linux's software iWARP.
 func siw() *Profile {
 	d := map[string]Deviation{
-		"5044/4.1/pad-of-zero":                     {Sentence: "siw does not set its pad octets to zero.", Got: "a pad octet that is not"},
+		"5044/4.1/pad-of-zero":                     {Sentence: "siw does not set its pad bytes to zero.", Got: "a pad byte that is not"},
 		"5044/4.1/split-anywhere":                  {Sentence: siwTrailer, Got: "header is 0202"},
 		"5044/4.1/octet-by-octet":                  {Sentence: siwTrailer, Got: "header is 0202"},
 		"5044/4.3/sent@responder":                  {Sentence: siwMarkers, Got: "R is set"},
@@ -46,9 +46,9 @@ func siw() *Profile {
 		"5044/7.1.2/octet-by-octet":                {Sentence: siwStall, Got: "nothing within"},
 		"5044/7.1.2/reply-octet-by-octet":          {Sentence: siwStall, Got: "nothing within"},
 		"5044/7.1.2/reply-in-two-parts":            {Sentence: siwStall, Got: "nothing within"},
-		"5044/7.1.1/reply-key-first-octet":         {Sentence: siwKey, Got: "octets: 00164147"},
-		"5044/7.1.1/reply-key-last-octet":          {Sentence: siwKey, Got: "octets: 00164147"},
-		"5044/7.1.1/key-of-a-request":              {Sentence: siwKey, Got: "octets: 00164147"},
+		"5044/7.1.1/reply-key-first-octet":         {Sentence: siwKey, Got: "bytes: 00164147"},
+		"5044/7.1.1/reply-key-last-octet":          {Sentence: siwKey, Got: "bytes: 00164147"},
+		"5044/7.1.1/key-of-a-request":              {Sentence: siwKey, Got: "bytes: 00164147"},
 		"6581/9.1/ord-left-to-ulp":                 {Sentence: siwDepths, Got: "IRD 128"},
 		"6581/9.1/ird-left-to-ulp":                 {Sentence: siwDepths, Got: "ORD 16"},
 		"6581/9.1/reply-left-to-ulp":               {Sentence: siwDepths + " Here it is too big. " + siwCRC, Got: "00000000"},
@@ -61,8 +61,8 @@ func siw() *Profile {
 		"5040/4.1/write-in-untagged-segment":       {Sentence: siwOpcode, Got: "header is 1100"},
 		"5040/4.2/read-on-send-queue":              {Sentence: siwOpcode, Got: "header is 2103"},
 		"5040/4.8/header-of-tagged":                {Sentence: siwBits, Got: "header is 110003"},
-		"5040/5.2.1/length-0@initiator":            {Sentence: siwStale, Got: "octets 68656c6c6f"},
-		"5040/5.2.1/length-0-of-no-stag@initiator": {Sentence: siwStale, Got: "octets 68656c6c6f"},
+		"5040/5.2.1/length-0@initiator":            {Sentence: siwStale, Got: "bytes 68656c6c6f"},
+		"5040/5.2.1/length-0-of-no-stag@initiator": {Sentence: siwStale, Got: "bytes 68656c6c6f"},
 		"5040/7.2/read-wraps":                      {Sentence: "siw closes without a Terminate for a Read whose source TO wraps.", Got: "nothing, then"},
 		"5040/7.2/no-right-to-read":                {Sentence: "siw answers a Read of memory that does not grant it.", Got: "RDMA Read Response"},
 	}

@@ -68,7 +68,7 @@ func (f frame) ulp() []byte {
 }
 
 func (f frame) String() string {
-	text := fmt.Sprintf("flags %#02x, revision %d, %d octets of Private Data", f.flags, f.revision, len(f.private))
+	text := fmt.Sprintf("flags %#02x, revision %d, %d bytes of Private Data", f.flags, f.revision, len(f.private))
 	if f.isEnhanced() {
 		text += fmt.Sprintf(", enhanced data %#08x (IRD %d, ORD %d)", f.word(), f.ird(), f.ord())
 	}
@@ -228,9 +228,9 @@ func parseSegment(b []byte) (g segment, ok bool) {
 
 func (g segment) String() string {
 	if g.tagged() {
-		return fmt.Sprintf("%s to STag %#08x TO %#x, %d octets, control octets %02x %02x", opName(g.op()), g.stag, g.to, len(g.payload), g.ddp, g.rdmap)
+		return fmt.Sprintf("%s to STag %#08x TO %#x, %d bytes, control bytes %02x %02x", opName(g.op()), g.stag, g.to, len(g.payload), g.ddp, g.rdmap)
 	}
-	return fmt.Sprintf("%s on QN %d, MSN %d, MO %d, %d octets, control octets %02x %02x", opName(g.op()), g.qn, g.msn, g.mo, len(g.payload), g.ddp, g.rdmap)
+	return fmt.Sprintf("%s on QN %d, MSN %d, MO %d, %d bytes, control bytes %02x %02x", opName(g.op()), g.qn, g.msn, g.mo, len(g.payload), g.ddp, g.rdmap)
 }
 
 // tagged returns a tagged message in one segment.

@@ -103,7 +103,7 @@ func (p *pcapReader) next() (packet, error) {
 	}
 	captured, original := p.order.Uint32(h[8:]), p.order.Uint32(h[12:])
 	if captured > maxPacket {
-		return packet{}, fmt.Errorf("%w: a packet of %d octets", ErrMalformed, captured)
+		return packet{}, fmt.Errorf("%w: a packet of %d bytes", ErrMalformed, captured)
 	}
 	p.buf = grow(p.buf, int(captured))
 	if err := readFull(p.r, p.buf); err != nil {
@@ -150,17 +150,17 @@ func (p *pcapngReader) next() (packet, error) {
 			}
 		case blockEnhancedPacket:
 			if len(body) < 20 {
-				return packet{}, fmt.Errorf("%w: a packet block of %d octets", ErrMalformed, len(body))
+				return packet{}, fmt.Errorf("%w: a packet block of %d bytes", ErrMalformed, len(body))
 			}
 			return p.packet(p.order.Uint32(body), body[4:])
 		case blockObsoletePacket: // a two-octet interface number and a drop count
 			if len(body) < 20 {
-				return packet{}, fmt.Errorf("%w: a packet block of %d octets", ErrMalformed, len(body))
+				return packet{}, fmt.Errorf("%w: a packet block of %d bytes", ErrMalformed, len(body))
 			}
 			return p.packet(uint32(p.order.Uint16(body)), body[4:])
 		case blockSimplePacket:
 			if len(body) < 4 {
-				return packet{}, fmt.Errorf("%w: a packet block of %d octets", ErrMalformed, len(body))
+				return packet{}, fmt.Errorf("%w: a packet block of %d bytes", ErrMalformed, len(body))
 			}
 			return p.simplePacket(p.order.Uint32(body), body[4:])
 		}
@@ -190,7 +190,7 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	}
 	total := p.order.Uint32(h[4:])
 	if total < 12 || total%4 != 0 || total > maxBlock || section && total < 28 {
-		return 0, nil, fmt.Errorf("%w: a block of %d octets", ErrMalformed, total)
+		return 0, nil, fmt.Errorf("%w: a block of %d bytes", ErrMalformed, total)
 	}
 	if total == 12 { // no body: what was read is the second length field
 		return p.order.Uint32(h[:]), nil, nil
@@ -202,7 +202,7 @@ func (p *pcapngReader) block() (kind uint32, body []byte, err error) {
 	}
 	body = p.buf[:len(p.buf)-4]
 	if again := p.order.Uint32(p.buf[len(body):]); again != total {
-		return 0, nil, fmt.Errorf("%w: a block of %d octets that ends as one of %d", ErrMalformed, total, again)
+		return 0, nil, fmt.Errorf("%w: a block of %d bytes that ends as one of %d", ErrMalformed, total, again)
 	}
 	if section && p.order.Uint16(body[4:]) != 1 {
 		return 0, nil, fmt.Errorf("%w: pcapng version %d", ErrMalformed, p.order.Uint16(body[4:]))
@@ -268,7 +268,7 @@ func (p *pcapngReader) packet(number uint32, b []byte) (packet, error) {
 	stamp := uint64(p.order.Uint32(b))<<32 | uint64(p.order.Uint32(b[4:]))
 	captured, original := p.order.Uint32(b[8:]), p.order.Uint32(b[12:])
 	if uint64(captured) > uint64(len(b)-16) {
-		return packet{}, fmt.Errorf("%w: a packet of %d octets", ErrMalformed, captured)
+		return packet{}, fmt.Errorf("%w: a packet of %d bytes", ErrMalformed, captured)
 	}
 	return packet{time: i.time(stamp), link: i.link, data: b[16 : 16+captured], cut: captured < original}, nil
 }
@@ -284,7 +284,7 @@ func (p *pcapngReader) simplePacket(original uint32, b []byte) (packet, error) {
 		captured = min(captured, i.snap)
 	}
 	if uint64(captured) > uint64(len(b)) {
-		return packet{}, fmt.Errorf("%w: a packet of %d octets", ErrMalformed, captured)
+		return packet{}, fmt.Errorf("%w: a packet of %d bytes", ErrMalformed, captured)
 	}
 	return packet{time: time.Unix(0, 0).UTC(), link: i.link, data: b[:captured], cut: captured < original}, nil
 }

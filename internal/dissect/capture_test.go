@@ -110,7 +110,7 @@ func TestPcapngBlocks(t *testing.T) {
 					records, err := readAll(file[:n])
 					var fe *FileError
 					if err != nil && !errors.As(err, &fe) || len(records) > 0 {
-						t.Errorf("the first %d octets: %v, %d records", n, err, len(records))
+						t.Errorf("the first %d bytes: %v, %d records", n, err, len(records))
 					}
 				}
 			})
@@ -129,7 +129,7 @@ func TestMalformedFiles(t *testing.T) {
 		want error
 	}{
 		{"empty", nil, ErrNotCapture},
-		{"three octets", []byte{0xD4, 0xC3, 0xB2}, ErrNotCapture},
+		{"three bytes", []byte{0xD4, 0xC3, 0xB2}, ErrNotCapture},
 		{"text", []byte("this is no capture"), ErrNotCapture},
 		{"pcap: version", set(pcap(), 4, 9), ErrMalformed},
 		{"pcap: half a header", pcap()[:20], ErrTruncated},
@@ -139,14 +139,14 @@ func TestMalformedFiles(t *testing.T) {
 		{"pcap: link type", set(pcap(), 20, 99), ErrLinkType},
 		{"pcapng: byte order mark", set(ng(), 8, 9), ErrMalformed},
 		{"pcapng: version", set(ng(), 12, 9), ErrMalformed},
-		{"pcapng: section of 12 octets", set(ng(), 4, 12), ErrMalformed},
+		{"pcapng: section of 12 bytes", set(ng(), 4, 12), ErrMalformed},
 		{"pcapng: half a block", ng(interfaceBlock(le, 1, 0))[:34], ErrTruncated},
 		{"pcapng: half a block header", ng(interfaceBlock(le, 1, 0))[:33], ErrTruncated},
-		{"pcapng: block of 8 octets", set(ng(interfaceBlock(le, 1, 0)), 28+4, 8), ErrMalformed},
+		{"pcapng: block of 8 bytes", set(ng(interfaceBlock(le, 1, 0)), 28+4, 8), ErrMalformed},
 		{"pcapng: block of 4 GiB", set(ng(interfaceBlock(le, 1, 0)), 28+4, 252, 255, 255, 255), ErrMalformed},
 		{"pcapng: odd block length", set(ng(interfaceBlock(le, 1, 0)), 28+4, 21), ErrMalformed},
 		{"pcapng: second length differs", set(ng(interfaceBlock(le, 1, 0)), 28+16, 24), ErrMalformed},
-		{"pcapng: interface of 4 octets", ng(block(le, blockInterface, make([]byte, 4))), ErrMalformed},
+		{"pcapng: interface of 4 bytes", ng(block(le, blockInterface, make([]byte, 4))), ErrMalformed},
 		{"pcapng: option beyond the block", ng(interfaceBlock(le, 1, 0, 9, 0, 200, 0)), ErrMalformed},
 		{"pcapng: no interface", ng(enhanced(le, 0, 0, nil)), ErrMalformed},
 		{"pcapng: interface 7", ng(interfaceBlock(le, 1, 0), enhanced(le, 7, 0, nil)), ErrMalformed},

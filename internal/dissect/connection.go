@@ -127,7 +127,7 @@ func (c *connection) feed(i int, data []byte) {
 	}
 	c.hold(i, b[used:])
 	if len(h.held) > maxBeforeReply && h.phase == requested || c.d.waiting > maxWaitingAll {
-		c.lose(i, fmt.Sprintf("%d octets wait for what the capture does not hold", len(h.held)))
+		c.lose(i, fmt.Sprintf("%d bytes wait for what the capture does not hold", len(h.held)))
 	}
 }
 
@@ -308,7 +308,7 @@ func (c *connection) gap(i int, seq uint32) {
 	if h.cut {
 		why = "packets were captured only in part, and the capture does not have"
 	}
-	c.lose(i, fmt.Sprintf("%s %d octets of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
+	c.lose(i, fmt.Sprintf("%s %d bytes of this direction: the rest is not decoded", why, h.tcp.missing(seq)))
 }
 
 // finish says what is left unfinished when the connection or the capture ends.
@@ -334,7 +334,7 @@ func (c *connection) finish(event string) {
 		case h.phase == requested:
 			c.report(i, event+" without an MPA Reply")
 		case h.phase == framing && len(h.held) > 0:
-			c.report(i, fmt.Sprintf("%s inside an FPDU, %d octets after it began", event, len(h.held)))
+			c.report(i, fmt.Sprintf("%s inside an FPDU, %d bytes after it began", event, len(h.held)))
 		}
 	}
 	c.release()

@@ -44,7 +44,7 @@ func (r *Record) setFPDU(p framed) error {
 	r.FPDU = &FPDU{ULPDULen: len(p.ulpdu), Markers: p.markers, PadSet: p.padSet}
 	tagged := ddp.IsTagged(p.ulpdu)
 	if n := len(p.ulpdu); n < ddp.TaggedHeaderLen || !tagged && n < ddp.UntaggedHeaderLen {
-		return fmt.Errorf("a ULPDU of %d octets is shorter than its DDP header", n)
+		return fmt.Errorf("a ULPDU of %d bytes is shorter than its DDP header", n)
 	}
 	if tagged {
 		h, payload, err := ddp.ParseTagged(p.ulpdu)
@@ -126,7 +126,7 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 		return noMore(rest)
 	case rdmaphdr.OpImmediate, rdmaphdr.OpImmediateSE:
 		if len(b) != rdmaphdr.ImmediateLen {
-			return fmt.Errorf("%d octets of Immediate Data, want %d", len(b), rdmaphdr.ImmediateLen)
+			return fmt.Errorf("%d bytes of Immediate Data, want %d", len(b), rdmaphdr.ImmediateLen)
 		}
 		f.Immediate = bytes.Clone(b)
 	case rdmaphdr.OpTerminate:
@@ -144,7 +144,7 @@ func (f *FPDU) setHeader(op rdmaphdr.Opcode, b []byte) error {
 
 func noMore(rest []byte) error {
 	if len(rest) != 0 {
-		return fmt.Errorf("%d octets behind the RDMAP header", len(rest))
+		return fmt.Errorf("%d bytes behind the RDMAP header", len(rest))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestReadScript(t *testing.T) {
 			s.fin(0)
 			s.fin(1)
 		}, []string{"mpa-request", "mpa-reply", "send good", "terminate good"}},
-		{"single octets", func(s *script) {
+		{"single bytes", func(s *script) {
 			for _, b := range unhex(helloRequest) {
 				s.sendOctets(0, []byte{b})
 			}
@@ -358,14 +358,14 @@ func TestReadTruncatedFile(t *testing.T) {
 			switch {
 			case boundary[n]:
 				if err != nil {
-					t.Errorf("%s: the first %d octets, whole packets: %v", name, n, err)
+					t.Errorf("%s: the first %d bytes, whole packets: %v", name, n, err)
 				}
 			case n < 4:
 				if !errors.As(err, &fe) || !errors.Is(err, ErrNotCapture) {
-					t.Errorf("%s: the first %d octets: error %v, want ErrNotCapture", name, n, err)
+					t.Errorf("%s: the first %d bytes: error %v, want ErrNotCapture", name, n, err)
 				}
 			case !errors.As(err, &fe) || !errors.Is(err, ErrTruncated):
-				t.Errorf("%s: the first %d octets: error %v, want ErrTruncated", name, n, err)
+				t.Errorf("%s: the first %d bytes: error %v, want ErrTruncated", name, n, err)
 			}
 			var good []Record
 			for _, r := range records {
@@ -374,7 +374,7 @@ func TestReadTruncatedFile(t *testing.T) {
 				}
 			}
 			if got := lines(t, good); !slices.Equal(got, want[:len(got)]) {
-				t.Errorf("%s: the first %d octets give other records than the whole", name, n)
+				t.Errorf("%s: the first %d bytes give other records than the whole", name, n)
 			}
 		}
 	}
@@ -412,7 +412,7 @@ func TestReadGapFillsMemory(t *testing.T) {
 	s.send(1, writeEight)
 	records := s.read()
 	wantOps(t, records, "mpa-request", "mpa-reply", "error", "rdma-write good")
-	if want := "the capture does not have 100 octets of this direction"; len(records) > 2 && !strings.Contains(records[2].Error, want) {
+	if want := "the capture does not have 100 bytes of this direction"; len(records) > 2 && !strings.Contains(records[2].Error, want) {
 		t.Errorf("error = %q, want %q in it", records[2].Error, want)
 	}
 }
@@ -426,11 +426,11 @@ func TestConnectionBudget(t *testing.T) {
 	c.halves[0].phase = framing
 	c.feed(0, bigWrite(t, 1000)[:100])
 	if len(records) != 0 || d.waiting != maxWaitingAll {
-		t.Fatalf("%v, %d octets wait", records, d.waiting)
+		t.Fatalf("%v, %d bytes wait", records, d.waiting)
 	}
 	c.feed(0, []byte{0})
 	if len(records) != 1 || records[0].Kind != KindError || c.halves[0].phase != lost || d.waiting != maxWaitingAll-100 {
-		t.Errorf("%v, phase %d, %d octets wait; want an error, and the octets gone", records, c.halves[0].phase, d.waiting)
+		t.Errorf("%v, phase %d, %d bytes wait; want an error, and the bytes gone", records, c.halves[0].phase, d.waiting)
 	}
 }
 
@@ -455,7 +455,7 @@ func TestReadReturnsErrorOfReader(t *testing.T) {
 		err := Read(failingReader{bytes.NewReader(file[:n]), failure}, func(Record) error { return nil })
 		var fe *FileError
 		if !errors.Is(err, failure) || !errors.As(err, &fe) {
-			t.Errorf("after %d octets: %v, want a *FileError with %v", n, err, failure)
+			t.Errorf("after %d bytes: %v, want a *FileError with %v", n, err, failure)
 		}
 	}
 }

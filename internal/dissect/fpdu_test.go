@@ -51,7 +51,7 @@ func TestFramerWorkedExample(t *testing.T) {
 			for i, u := range ulpdus {
 				for n := range tt.sizes[i] {
 					if _, ok := f.next(stream[:n]); ok {
-						t.Fatalf("FPDU %d: next accepted %d of %d octets", i, n, tt.sizes[i])
+						t.Fatalf("FPDU %d: next accepted %d of %d bytes", i, n, tt.sizes[i])
 					}
 				}
 				p, ok := f.next(stream)
@@ -65,7 +65,7 @@ func TestFramerWorkedExample(t *testing.T) {
 				stream = stream[p.size:]
 			}
 			if len(stream) != 0 {
-				t.Errorf("%d octets are left", len(stream))
+				t.Errorf("%d bytes are left", len(stream))
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func TestFramerEveryPlace(t *testing.T) {
 			b := markStream(off, true, u[:n])
 			p, ok := (&framer{markers: true, off: off}).next(append(b, 0, 0, 0, 0))
 			if !ok || p.size != len(b) || !p.crcGood || p.fault != "" || len(p.ulpdu) != n {
-				t.Fatalf("at %d, ULPDU of %d octets: next = size %d, crc good %t, fault %q, ulpdu of %d; want size %d",
+				t.Fatalf("at %d, ULPDU of %d bytes: next = size %d, crc good %t, fault %q, ulpdu of %d; want size %d",
 					off, n, p.size, p.crcGood, p.fault, len(p.ulpdu), len(b))
 			}
 		}

@@ -62,9 +62,9 @@ func TestSegmentIgnores(t *testing.T) {
 		"ARP":                     change(13, 6),
 		"a fragment":              change(14+6, 0x20),
 		"a later fragment":        change(14+7, 10),
-		"IP header of 4 octets":   change(14, 0x41),
+		"IP header of 4 bytes":    change(14, 0x41),
 		"IP length of 3":          change(14+3, 3),
-		"TCP header of 60 octets": change(14+20+12, 0xF0),
+		"TCP header of 60 bytes":  change(14+20+12, 0xF0),
 		"empty":                   {link: linkEthernet},
 		"empty raw":               {link: linkRaw},
 		"raw IP version 5":        {link: linkRaw, data: []byte{0x55, 0}},
@@ -79,7 +79,7 @@ func TestSegmentIgnores(t *testing.T) {
 	}
 	for n := range 14 + 20 + 20 {
 		if _, ok := d.segment(packet{link: linkEthernet, data: whole.data[:n]}); ok {
-			t.Errorf("segment() accepted %d octets", n)
+			t.Errorf("segment() accepted %d bytes", n)
 		}
 	}
 }

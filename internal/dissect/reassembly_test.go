@@ -37,14 +37,14 @@ func TestReassemblyAnyOrder(t *testing.T) {
 		r.finish(isn + uint32(len(stream)))
 		for _, p := range pieces {
 			if r.complete() && len(got) < len(stream) {
-				t.Fatalf("complete after %d of %d octets", len(got), len(stream))
+				t.Fatalf("complete after %d of %d bytes", len(got), len(stream))
 			}
 			if !r.add(isn+uint32(p.from), stream[p.from:p.to], &budget, func(b []byte) { got = append(got, b...) }) {
 				t.Fatal("add found no room")
 			}
 		}
 		if !bytes.Equal(got, stream) || !r.complete() || budget != 0 || r.held != 0 {
-			t.Fatalf("got %d octets of %d, right: %t, complete: %t, budget %d, held %d",
+			t.Fatalf("got %d bytes of %d, right: %t, complete: %t, budget %d, held %d",
 				len(got), len(stream), bytes.Equal(got, stream), r.complete(), budget, r.held)
 		}
 	}
@@ -71,7 +71,7 @@ func TestReassemblyOverlaps(t *testing.T) {
 }
 
 func TestReassemblyBounds(t *testing.T) {
-	give := func([]byte) { t.Error("octets behind a gap were given out") }
+	give := func([]byte) { t.Error("bytes behind a gap were given out") }
 	t.Run("one direction", func(t *testing.T) {
 		var r reassembly
 		budget := 0
@@ -83,7 +83,7 @@ func TestReassemblyBounds(t *testing.T) {
 			}
 		}
 		if r.add(1+7<<20, data, &budget, give) || budget > maxWaiting {
-			t.Errorf("%d octets wait, the bound is %d", budget, maxWaiting)
+			t.Errorf("%d bytes wait, the bound is %d", budget, maxWaiting)
 		}
 	})
 	t.Run("all directions", func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestReassemblyBounds(t *testing.T) {
 			n++
 		}
 		if n > maxWaiting/runOverhead {
-			t.Errorf("%d runs of an octet wait", n)
+			t.Errorf("%d runs of a byte wait", n)
 		}
 	})
 	t.Run("drop gives the room back", func(t *testing.T) {

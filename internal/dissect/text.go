@@ -84,10 +84,10 @@ func (r Record) fpduText(b *strings.Builder) {
 	if f.Invalidate != nil {
 		fmt.Fprintf(b, " invalidates stag %v", *f.Invalidate)
 	}
-	fmt.Fprintf(b, ", %d octets", f.PayloadLen)
+	fmt.Fprintf(b, ", %d bytes", f.PayloadLen)
 	flag(b, f.Last, "last")
 	if h := f.ReadRequest; h != nil {
-		fmt.Fprintf(b, ": %d octets from stag %v to %#x into stag %v to %#x",
+		fmt.Fprintf(b, ": %d bytes from stag %v to %#x into stag %v to %#x",
 			h.ReadSize, h.SourceSTag, h.SourceTO, h.SinkSTag, h.SinkTO)
 	}
 	if h := f.AtomicRequest; h != nil {

@@ -107,7 +107,7 @@ func checkPackets(t *testing.T, file []byte, client string) {
 		}
 		acked[s.src.String()] = d.tcp.Ack
 		if open := s.seq + uint32(len(s.payload)) - acked[s.dst.String()]; len(s.payload) > 0 && open > ackEvery+maxSegment {
-			t.Errorf("packet %d: %d octets are not acknowledged", i, open)
+			t.Errorf("packet %d: %d bytes are not acknowledged", i, open)
 		}
 		if p.time.Before(last) {
 			t.Errorf("packet %d: time runs backwards", i)
@@ -117,7 +117,7 @@ func checkPackets(t *testing.T, file []byte, client string) {
 			t.Errorf("packet %d: sequence number %d, want %d", i, s.seq, want)
 		}
 		if len(p.data) > 64<<10 {
-			t.Errorf("packet %d has %d octets", i, len(p.data))
+			t.Errorf("packet %d has %d bytes", i, len(p.data))
 		}
 		n := uint32(len(s.payload))
 		if s.syn || s.fin {
@@ -221,7 +221,7 @@ func TestWriterReportsErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, n := range []int{0, 10} {
 		if w, err := NewWriter(&limitedWriter{n, full}); w != nil || !errors.Is(err, full) {
-			t.Errorf("with room for %d octets, NewWriter = %v, %v; want %v", n, w, err, full)
+			t.Errorf("with room for %d bytes, NewWriter = %v, %v; want %v", n, w, err, full)
 		}
 	}
 	for _, n := range []int{200, 1000, 100_000} {
@@ -232,7 +232,7 @@ func TestWriterReportsErrors(t *testing.T) {
 		f.Closed()
 		for range 2 {
 			if err := w.Close(); !errors.Is(err, full) {
-				t.Errorf("with room for %d octets, Close() = %v, want %v", n, err, full)
+				t.Errorf("with room for %d bytes, Close() = %v, want %v", n, err, full)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func TestFiller(t *testing.T) {
 		f := framer{markers: true}
 		p, ok := f.next(b)
 		if !ok || p.size != len(b) || !p.crcGood || p.fault != "" || f.off%512 != off%512 {
-			t.Fatalf("to %d: %d octets, %+v", off, len(b), p)
+			t.Fatalf("to %d: %d bytes, %+v", off, len(b), p)
 		}
 	}
 }
@@ -290,13 +290,13 @@ func TestWriterBuffersLittle(t *testing.T) {
 	f := w.Flow(nil, nil, true)
 	f.Sent(make([]byte, 10<<20))
 	if waiting := 10<<20 - file.Len(); waiting > writeBuffer {
-		t.Errorf("%d octets wait, want at most %d", waiting, writeBuffer)
+		t.Errorf("%d bytes wait, want at most %d", waiting, writeBuffer)
 	}
 	f.Received(unhex(helloReply))
 	f.Closed()
 	n := file.Len()
 	if err := w.Close(); err != nil || file.Len() != n {
-		t.Errorf("Close() = %v and wrote %d octets that Closed had left", err, file.Len()-n)
+		t.Errorf("Close() = %v and wrote %d bytes that Closed had left", err, file.Len()-n)
 	}
 }
 
@@ -339,11 +339,11 @@ func TestPacketsBeginWithAnFPDU(t *testing.T) {
 		if begins[at] > 0 {
 			begin = at
 		} else if end := begin + begins[begin]; begins[begin] <= maxSegment || at+len(s.payload) > end {
-			t.Fatalf("packet %d has octets %d to %d, inside the FPDU from %d to %d and beyond", i, at, at+len(s.payload), begin, end)
+			t.Fatalf("packet %d has bytes %d to %d, inside the FPDU from %d to %d and beyond", i, at, at+len(s.payload), begin, end)
 		}
 		at += len(s.payload)
 	}
 	if at != len(all) {
-		t.Errorf("%d octets recorded, want %d", at, len(all))
+		t.Errorf("%d bytes recorded, want %d", at, len(all))
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // FuzzParseMessage: what parses is as long as it says, and says the same when it is made again.
 func FuzzParseMessage(f *testing.F) {
-	f.Add(appendMessage(nil, verbEcho, []byte("octets")))
+	f.Add(appendMessage(nil, verbEcho, []byte("bytes")))
 	f.Add(appendMessage(nil, verbOffer, make([]byte, 8)))
 	f.Add([]byte("stored\x00\x00\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -11,7 +11,7 @@ import (
 func TestOfferTooLong(t *testing.T) {
 	for _, n := range []uint64{0, 4 << 30, math.MaxInt + 1, math.MaxUint64} {
 		if _, _, err := grant(nil, binary.BigEndian.AppendUint64(nil, n)); err == nil {
-			t.Errorf("an offer of %d octets is taken", n)
+			t.Errorf("an offer of %d bytes is taken", n)
 		}
 	}
 }

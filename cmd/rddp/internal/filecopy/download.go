@@ -208,7 +208,7 @@ func (c *copier) downloadFile(root *os.Root, j job) error {
 	}
 	c.copying = true
 	if m.attr.Type != typeFile || m.number != 0 && (m.number != uint64(p.off) || !m.attr.sameContent(j.attr)) {
-		return protocolError("file from offset %d, %d octets are here", m.number, p.off)
+		return protocolError("file from offset %d, %d bytes are here", m.number, p.off)
 	}
 	if !m.attr.sameContent(j.attr) { // the file has changed since the plan, so the part belongs to the old one
 		p.close()
@@ -290,7 +290,7 @@ func (c *copier) announced(wait bool) (m message, ok bool, err error) {
 func checkChunk(m message, index, since uint64, rest int64) error {
 	n := int64(m.handle.Len)
 	if m.number != index || index-since >= window || n == 0 || n > maxChunk || n > rest {
-		return protocolError("%v %d of %d octets; %d is next, %d are under way, %d octets are to come",
+		return protocolError("%v %d of %d bytes; %d is next, %d are under way, %d bytes are to come",
 			m.kind, m.number, n, index, index-since, rest)
 	}
 	return nil

@@ -73,12 +73,12 @@ func TestMessage(t *testing.T) {
 					continue
 				}
 				if m, err := parseMessage(want[:i]); err == nil {
-					t.Errorf("parseMessage(%x), %d of %d octets, = %+v", want[:i], i, len(want), m)
+					t.Errorf("parseMessage(%x), %d of %d bytes, = %+v", want[:i], i, len(want), m)
 				}
 			}
 			if whole&hasText == 0 {
 				if _, err := parseMessage(append(bytes.Clone(want), 0)); err == nil {
-					t.Error("accepted with an octet too many")
+					t.Error("accepted with a byte too many")
 				}
 			}
 		})
@@ -123,11 +123,11 @@ func TestEntriesFit(t *testing.T) {
 		m.entries = append(m.entries, entry{name: strings.Repeat("n", maxName), attr: attr{Type: typeFile, Size: math.MaxInt64}})
 	}
 	if n := len(m.appendTo(nil)); n > maxMessage {
-		t.Errorf("%d entries take %d octets of %d", entriesAtOnce, n, maxMessage)
+		t.Errorf("%d entries take %d bytes of %d", entriesAtOnce, n, maxMessage)
 	}
 	long := message{kind: kindGet, text: strings.Repeat("p", maxPath)}
 	if n := len(long.appendTo(nil)); n > maxMessage {
-		t.Errorf("get takes %d octets of %d", n, maxMessage)
+		t.Errorf("get takes %d bytes of %d", n, maxMessage)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestErrorMessage(t *testing.T) {
 	}
 	m := errorMessage(errors.New(strings.Repeat("x", 2*maxText)))
 	if len(m.text) != maxText || m.code != codeOther {
-		t.Errorf("a long error: %d octets, code %d", len(m.text), m.code)
+		t.Errorf("a long error: %d bytes, code %d", len(m.text), m.code)
 	}
 	m = errorMessage(errors.New("\x1b[31mred\a"))
 	if got := m.remoteError().Error(); strings.ContainsAny(got, "\x1b\a") {
@@ -192,7 +192,7 @@ func TestGreeting(t *testing.T) {
 	}
 	for i := range want {
 		if _, ok := parseGreeting(want[:i]); ok {
-			t.Errorf("%d octets of %d are a greeting", i, len(want))
+			t.Errorf("%d bytes of %d are a greeting", i, len(want))
 		}
 		if i < len(greeting)+1 {
 			bad := bytes.Clone(want)
@@ -203,6 +203,6 @@ func TestGreeting(t *testing.T) {
 		}
 	}
 	if _, ok := parseGreeting(append(want, 0)); ok {
-		t.Error("a greeting with an octet behind it is one")
+		t.Error("a greeting with a byte behind it is one")
 	}
 }

@@ -79,7 +79,7 @@ func TestPartNames(t *testing.T) {
 	for n := 200; n <= maxName; n++ {
 		part, note := partNames(strings.Repeat("n", n))
 		if len(part) > maxName || len(note) > maxName || !isPartName(part) || !isPartName(note) || seen[part] {
-			t.Errorf("partNames of %d octets = %q, %q", n, part, note)
+			t.Errorf("partNames of %d bytes = %q, %q", n, part, note)
 		}
 		seen[part] = true
 	}

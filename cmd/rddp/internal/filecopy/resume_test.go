@@ -66,7 +66,7 @@ func TestResumeAfterCut(t *testing.T) {
 				v.stop()
 				have := partLen(to)
 				if have < cut/4 || have > cut {
-					t.Fatalf("the part has %d octets after a cut at %d", have, cut)
+					t.Fatalf("the part has %d bytes after a cut at %d", have, cut)
 				}
 				if _, err := os.Stat(filepath.Join(to, "f")); err == nil {
 					t.Fatal("half a file under the whole one's name")
@@ -81,7 +81,7 @@ func TestResumeAfterCut(t *testing.T) {
 					t.Errorf("the second copy: %+v, want %+v", second.Summary, want)
 				}
 				if n, least := wire.octets.Load(), size-have; n < least || n > least+least/50 {
-					t.Errorf("%d octets crossed for the %d that were missing", n, least)
+					t.Errorf("%d bytes crossed for the %d that were missing", n, least)
 				}
 				wantFile(t, filepath.Join(to, "f"), b)
 				if got := tree(t, to); len(got) != 1 {
@@ -192,7 +192,7 @@ func TestResumeTrust(t *testing.T) {
 				interrupt(t, src, dst, size)
 				restart(t, v, &src, &dst) // the server so lets go of the part of a client that has gone
 				if n := partLen(to); n < size/4 || n >= size {
-					t.Fatalf("the part has %d octets", n)
+					t.Fatalf("the part has %d bytes", n)
 				}
 				b := tt.between(t, from, to)
 				o := mustCopy(t, Config{}, dst, src)
@@ -225,7 +225,7 @@ func restart(t *testing.T, v *serving, names ...*Name) {
 func wantContent(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if got, err := os.ReadFile(path); err != nil || string(got) != string(want) {
-		t.Errorf("%s: %d octets that differ from the %d wanted, %v", path, len(got), len(want), err)
+		t.Errorf("%s: %d bytes that differ from the %d wanted, %v", path, len(got), len(want), err)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestSameFile(t *testing.T) {
 			var wire counter
 			o := mustCopy(t, Config{Socket: extsock.Config{Tap: wire.tap}}, dst, src)
 			if o.Octets != 0 || o.Resumed != size || wire.octets.Load() > 4096 {
-				t.Errorf("the same file: %+v, %d octets crossed", o.Summary, wire.octets.Load())
+				t.Errorf("the same file: %+v, %d bytes crossed", o.Summary, wire.octets.Load())
 			}
 			wantFile(t, filepath.Join(to, "f"), b) // its bits have come back
 			put(t, filepath.Join(to, "f"), content(size, 2))
@@ -304,7 +304,7 @@ func TestDiskFull(t *testing.T) {
 			}
 			v.stop()
 			if n := partLen(filepath.Join(to, "t")); n != room {
-				t.Fatalf("the part has %d octets, the disk had room for %d", n, room)
+				t.Fatalf("the part has %d bytes, the disk had room for %d", n, room)
 			}
 			restart(t, v, &src, &dst)
 			o = mustCopy(t, Config{Recursive: true}, Name{Address: dst.Address, Path: filepath.ToSlash(dst.Path)}, joined(src, "f"))
@@ -338,7 +338,7 @@ func TestServerKilled(t *testing.T) {
 			o.wantFailure(t, ErrLost, "the same command continues")
 			have := partLen(to)
 			if have <= 0 {
-				t.Fatalf("the part has %d octets", have)
+				t.Fatalf("the part has %d bytes", have)
 			}
 			restart(t, v, &src, &dst)
 			o = mustCopy(t, Config{}, dst, src)

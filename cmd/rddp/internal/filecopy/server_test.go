@@ -152,7 +152,7 @@ func wantFile(t testing.TB, path string, b []byte) {
 		return
 	}
 	if sha256.Sum256(got) != sha256.Sum256(b) {
-		t.Errorf("%s: %d octets that differ from the %d that were copied", path, len(got), len(b))
+		t.Errorf("%s: %d bytes that differ from the %d that were copied", path, len(got), len(b))
 	}
 	info, err := os.Stat(path)
 	if err != nil {

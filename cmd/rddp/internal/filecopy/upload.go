@@ -142,7 +142,7 @@ func (c *copier) uploadFile(j job) error {
 	}
 	c.copying = true
 	if m.number > src.attr.Size {
-		return protocolError("%d octets are there of a file of %d", m.number, src.attr.Size)
+		return protocolError("%d bytes are there of a file of %d", m.number, src.attr.Size)
 	}
 	got, err := src.skip(int64(m.number), c.over)
 	if err != nil {

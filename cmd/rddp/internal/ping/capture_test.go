@@ -193,7 +193,7 @@ func (d *dissector) cut(stream []byte) (frames [][]byte) {
 	d.t.Helper()
 	next := func(n int) []byte {
 		if n > len(stream) {
-			d.t.Fatalf("%d octets are left, %d are needed", len(stream), n)
+			d.t.Fatalf("%d bytes are left, %d are needed", len(stream), n)
 		}
 		f := bytes.Clone(stream[:n])
 		stream = stream[n:]

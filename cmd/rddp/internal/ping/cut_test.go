@@ -28,24 +28,24 @@ func TestCut(t *testing.T) {
 					_, end := serve(ctx, t, "server:1", &Config{Socket: socket, Timeout: timeout})
 					sum, err := Client(t.Context(), "server:1", &Config{Socket: socket, Timeout: timeout, Count: 1, Validate: true})
 					if took := time.Since(begin); took > 2*timeout+maxClose {
-						t.Errorf("cut after %d octets: the client ends after %v", after, took)
+						t.Errorf("cut after %d bytes: the client ends after %v", after, took)
 					}
 					switch {
 					case (sum.Pings == 1) == (err != nil):
-						t.Errorf("cut after %d octets: %d pings and the error %v", after, sum.Pings, err)
+						t.Errorf("cut after %d bytes: %d pings and the error %v", after, sum.Pings, err)
 					case err == nil:
 						whole++
 					case strings.Contains(err.Error(), "\n"):
-						t.Errorf("cut after %d octets: the error is more than a line: %q", after, err)
+						t.Errorf("cut after %d bytes: the error is more than a line: %q", after, err)
 					}
 					time.Sleep(timeout) // in a bubble; a server without a connection has to be told to end
 					synctest.Wait()
 					cancel()
 					if serverErr := end(); serverErr != nil && strings.Contains(serverErr.Error(), "\n") {
-						t.Errorf("cut after %d octets: the server's error is more than a line: %q", after, serverErr)
+						t.Errorf("cut after %d bytes: the server's error is more than a line: %q", after, serverErr)
 					}
 					if took := time.Since(begin); took > 3*timeout+2*maxClose {
-						t.Errorf("cut after %d octets: the server ends after %v", after, took)
+						t.Errorf("cut after %d bytes: the server ends after %v", after, took)
 					}
 				})
 			}

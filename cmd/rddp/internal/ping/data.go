@@ -39,5 +39,5 @@ func compare(got, want []byte) error {
 			return &MismatchError{Off: i, Got: got[i], Want: want[i]}
 		}
 	}
-	panic("BUG: unequal octets, but no octet differs")
+	panic("BUG: unequal bytes, but no byte differs")
 }

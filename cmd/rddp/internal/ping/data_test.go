@@ -26,7 +26,7 @@ func TestFill(t *testing.T) {
 		t.Run(tt.desc, func(t *testing.T) {
 			p := []byte(strings.Repeat("#", tt.size))
 			if fill(p, tt.n); string(p) != tt.want {
-				t.Errorf("fill of %d octets for ping %d gives %q, want %q", tt.size, tt.n, p, tt.want)
+				t.Errorf("fill of %d bytes for ping %d gives %q, want %q", tt.size, tt.n, p, tt.want)
 			}
 			if got := string(text(p)); got != strings.TrimSuffix(tt.want, "\x00") {
 				t.Errorf("text(%q) = %q", p, got)
@@ -42,9 +42,9 @@ func TestCompare(t *testing.T) {
 	err := compare([]byte("abXdY"), []byte("abcde"))
 	mismatch := (*MismatchError)(nil)
 	if !errors.As(err, &mismatch) || *mismatch != (MismatchError{Off: 2, Got: 'X', Want: 'c'}) {
-		t.Errorf("compare = %v, want octet 2, X for c", err)
+		t.Errorf("compare = %v, want byte 2, X for c", err)
 	}
-	if got, want := err.Error(), "octet 2 came back as 0x58, but 0x63 was sent"; got != want {
+	if got, want := err.Error(), "byte 2 came back as 0x58, but 0x63 was sent"; got != want {
 		t.Errorf("the error says %q, want %q", got, want)
 	}
 }
@@ -69,7 +69,7 @@ func FuzzFill(f *testing.F) {
 		fill(p, int(n%(1<<31)))
 		for i, c := range p {
 			if last := i == len(p)-1; last != (c == 0) || c > 'z' {
-				t.Fatalf("fill(%d octets, %d): octet %d is %#x", len(p), n%(1<<31), i, c)
+				t.Fatalf("fill(%d bytes, %d): byte %d is %#x", len(p), n%(1<<31), i, c)
 			}
 		}
 	})

@@ -123,7 +123,7 @@ var clientFaults = []struct {
 		s.receive(context.Background())
 		s.conn.Close()
 	}, isTerminate(false), []string{"ping 0: waiting for the go-ahead after the RDMA Read: ended the connection with a Terminate: ", "too long"}},
-	{"an octet that changes on the way", func(t *testing.T, stream toe.Stream) {
+	{"a byte that changes on the way", func(t *testing.T, stream toe.Stream) {
 		a := answerer{session: acceptOne(t, stream)}
 		source, _ := a.receiveHandle(context.Background())
 		a.read(context.Background(), source)
@@ -134,7 +134,7 @@ var clientFaults = []struct {
 		a.send(context.Background(), goAhead[:])
 		a.receive(context.Background())
 		a.conn.Close()
-	}, as[*MismatchError], []string{"ping 0: validating: octet 17 came back as 0x65, but 0x45 was sent"}},
+	}, as[*MismatchError], []string{"ping 0: validating: byte 17 came back as 0x65, but 0x45 was sent"}},
 	{"a Write of the wrong STag", func(t *testing.T, stream toe.Stream) {
 		a := answerer{session: acceptOne(t, stream), data: []byte("data")}
 		h, _ := a.receiveHandle(context.Background())
@@ -241,7 +241,7 @@ var serverFaults = []struct {
 		c.offer(ctx, "source", c.source)
 		c.receive(ctx)
 	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "1001 bytes", "1 to 1000"}},
-	{"a source of no octets", func(ctx context.Context, c *client) {
+	{"a source of no bytes", func(ctx context.Context, c *client) {
 		c.send(ctx, make([]byte, messageLen))
 		c.receive(ctx)
 	}, as[*Error], []string{"ping 0: RDMA Read of the source buffer: ", "0 bytes"}},

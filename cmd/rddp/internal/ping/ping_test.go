@@ -73,7 +73,7 @@ func TestPing(t *testing.T) {
 						t.Errorf("client: %v, server: %v", clientErr, serverErr)
 					}
 					if sum.Pings != count || sum.Size != size || sum.Min <= 0 && network.name == "loopback" || sum.Max < sum.Avg() || sum.Avg() < sum.Min {
-						t.Errorf("summary %+v, want %d pings of %d octets with min <= avg <= max", sum, count, size)
+						t.Errorf("summary %+v, want %d pings of %d bytes with min <= avg <= max", sum, count, size)
 					}
 				})
 			}
@@ -129,10 +129,10 @@ func TestPingPeerToPeer(t *testing.T) {
 					t.Errorf("the first FPDU has opcode %d, want %d", op, tt.want)
 				}
 				if n, want := payloadLen(fpdus[0]), map[byte]int{opReadRequest: 28}[tt.want]; n != want {
-					t.Errorf("the first FPDU has %d octets of payload, want %d", n, want)
+					t.Errorf("the first FPDU has %d bytes of payload, want %d", n, want)
 				}
 				if op, n := fpdus[1][3]&0x0f, payloadLen(fpdus[1]); tt.want != opReadRequest && (op != opSend || n != messageLen) {
-					t.Errorf("the second FPDU has opcode %d and %d octets of payload, want the offer of the source", op, n)
+					t.Errorf("the second FPDU has opcode %d and %d bytes of payload, want the offer of the source", op, n)
 				}
 			})
 		}

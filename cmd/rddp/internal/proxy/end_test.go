@@ -97,7 +97,7 @@ func TestOrderlyLeavesTheWrite(t *testing.T) {
 	}
 	rest, err := io.ReadAll(b)
 	if got = append(got, rest...); err != nil || string(got) != string(want) {
-		t.Errorf("%d octets of %d came, %v", len(got), len(want), err)
+		t.Errorf("%d bytes of %d came, %v", len(got), len(want), err)
 	}
 	if r := <-done; r.n != len(want) || r.err != nil {
 		t.Errorf("Write = %d, %v", r.n, r.err)

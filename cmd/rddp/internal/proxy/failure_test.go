@@ -142,7 +142,7 @@ func TestReset(t *testing.T) {
 	check := func(t *testing.T, got []byte, err error) {
 		t.Helper()
 		if !isReset(err) || !bytes.HasPrefix(data, got) {
-			t.Errorf("got %d octets, the right ones: %v, and %v; want a reset", len(got), bytes.HasPrefix(data, got), err)
+			t.Errorf("got %d bytes, the right ones: %v, and %v; want a reset", len(got), bytes.HasPrefix(data, got), err)
 		}
 	}
 	t.Run("by the client", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestReset(t *testing.T) {
 		}), Config{})
 		c := entrance.dial(t)
 		if n, err := c.Read(make([]byte, 1)); err != io.EOF {
-			t.Errorf("read %d octets, %v, want the end", n, err)
+			t.Errorf("read %d bytes, %v, want the end", n, err)
 		}
 		var err error
 		for err == nil {
@@ -344,7 +344,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 		loud := entrance.dial(t)
 		say(loud)
 		if n, err := silent.Read(make([]byte, 1)); !isReset(err) {
-			t.Errorf("the silent client read %d octets, %v, want a reset", n, err)
+			t.Errorf("the silent client read %d bytes, %v, want a reset", n, err)
 		}
 		if s := told(t, entrance, "a newer connection took the place"); !errors.Is(s.Err, accept.ErrDisplaced) {
 			t.Errorf("told %v", s)
@@ -359,7 +359,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 		loud := exit.dialDDP(t)
 		say(loud)
 		if n, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("the silent client read %d octets, %v, want the end", n, err)
+			t.Errorf("the silent client read %d bytes, %v, want the end", n, err)
 		}
 		if s := told(t, exit, "a newer connection took the place"); !errors.Is(s.Err, accept.ErrDisplaced) {
 			t.Errorf("told %v", s)
@@ -450,7 +450,7 @@ func TestGraceIsOver(t *testing.T) {
 			}
 			interrupted.interrupt()
 			if n, err := c.Read(b); !isReset(err) {
-				t.Errorf("read %d octets, %v, want a reset", n, err)
+				t.Errorf("read %d bytes, %v, want a reset", n, err)
 			}
 			if err := <-end; !isReset(err) {
 				t.Errorf("the service: %v, want a reset", err)
@@ -472,7 +472,7 @@ func TestGraceInStartup(t *testing.T) {
 		await(t, func() bool { return r.Stats().Open > 0 })
 		r.interrupt()
 		if n, err := c.Read(make([]byte, 1)); err == nil {
-			t.Errorf("read %d octets", n)
+			t.Errorf("read %d bytes", n)
 		}
 		told(t, r, "the proxy ends")
 	}

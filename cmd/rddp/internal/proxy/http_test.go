@@ -66,10 +66,10 @@ func TestHTTP(t *testing.T) {
 	}
 	workers.Wait()
 	if got, err := body(client.Get(url + "/large")); err != nil || !bytes.Equal(got, large) {
-		t.Errorf("download: %d octets of %d, %v", len(got), len(large), err)
+		t.Errorf("download: %d bytes of %d, %v", len(got), len(large), err)
 	}
 	if got, err := body(client.Post(url+"/echo", "", bytes.NewReader(large))); err != nil || !bytes.Equal(got, large) {
-		t.Errorf("upload: %d octets of %d, %v", len(got), len(large), err)
+		t.Errorf("upload: %d bytes of %d, %v", len(got), len(large), err)
 	}
 	// Without keep-alive each request is a connection.
 	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: tcptest.Patience}

@@ -122,7 +122,7 @@ func TestEcho(t *testing.T) {
 		clients.Go(func() {
 			got, err := io.ReadAll(c)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("connection %d: %d octets of %d came back, the same: %v; %v", i, len(got), len(want), bytes.Equal(got, want), err)
+				t.Errorf("connection %d: %d bytes of %d came back, the same: %v; %v", i, len(got), len(want), bytes.Equal(got, want), err)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestEcho(t *testing.T) {
 	}
 	for _, r := range []*running{entrance, exit} {
 		if s := r.Stats(); s != (Stats{Ended: conns, There: total, Back: total}) {
-			t.Errorf("stats %v, want %d octets each way", s, total)
+			t.Errorf("stats %v, want %d bytes each way", s, total)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestHalfClose(t *testing.T) {
 		c.CloseWrite()
 		got, err := io.ReadAll(c)
 		if answer := append(fmt.Appendf(nil, "%d ", n), want...); err != nil || !bytes.Equal(got, answer) {
-			t.Errorf("got %d octets, %v", len(got), err)
+			t.Errorf("got %d bytes, %v", len(got), err)
 		}
 		orderly(t, entrance, exit)
 	})
@@ -177,7 +177,7 @@ func TestHalfClose(t *testing.T) {
 		c.Write(want)
 		c.CloseWrite()
 		if got := <-received; !bytes.Equal(got, want) {
-			t.Errorf("the service got %d octets of %d", len(got), n)
+			t.Errorf("the service got %d bytes of %d", len(got), n)
 		}
 		orderly(t, entrance, exit)
 	})
@@ -185,7 +185,7 @@ func TestHalfClose(t *testing.T) {
 		entrance, exit := tunnel(t, tcptest.Serve(t, func(c *net.TCPConn) { c.Write(want) }), Config{})
 		c := entrance.dial(t)
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("got %d octets of %d, %v", len(got), n, err)
+			t.Errorf("got %d bytes of %d, %v", len(got), n, err)
 		}
 		c.Close()
 		orderly(t, entrance, exit)
@@ -248,12 +248,12 @@ func exchange(c *net.TCPConn, out, in []byte, n int) error {
 			break
 		}
 		if !bytes.Equal(got, in) {
-			err = errors.New("other octets came than were sent")
+			err = errors.New("other bytes came than were sent")
 			break
 		}
 	}
 	if k, end := c.Read(got); err == nil && (k != 0 || end != io.EOF) {
-		err = fmt.Errorf("%d octets and %w where the end was due", k, end)
+		err = fmt.Errorf("%d bytes and %w where the end was due", k, end)
 	}
 	return errors.Join(err, <-writer)
 }
@@ -277,6 +277,6 @@ func TestBackPressure(t *testing.T) {
 	}), Config{})
 	entrance.dial(t)
 	if n := <-stuck; n >= most {
-		t.Errorf("the service could send %d octets to a client that reads none", n)
+		t.Errorf("the service could send %d bytes to a client that reads none", n)
 	}
 }
