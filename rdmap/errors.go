@@ -34,7 +34,7 @@ var (
 	// ErrNoORD means that startup agreed on no outbound Reads (RFC 5040 §6.1).
 	ErrNoORD = errors.New("rdmap: no outbound Reads or atomics: ORD is 0")
 	// ErrCancelled is the reason for a request that Cancel cancelled.
-	ErrCancelled = errors.New("rdmap: cancelled")
+	ErrCancelled = errors.New("rdmap: canceled")
 )
 
 // An Error is an error that RDMAP has found, in the terms of a Terminate.
