@@ -98,6 +98,7 @@ var (
 	codeSpan = regexp.MustCompile("`[^`\n]*`")
 	// An inline link or image, [text](target) or [text](target "title"), and HTML's.
 	inlineLink = regexp.MustCompile(`\]\(([^()\s]+)(?:\s+"[^"]*")?\)`)
+	definition = regexp.MustCompile(`(?m)^\[[^\]]+\]: (\S+)$`) // of a link whose target stands at the end
 	htmlLink   = regexp.MustCompile(`<(?:a|img|source)\s[^>]*?(?:href|src|srcset)="([^"]+)"`)
 	heading    = regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.+?)[ \t#]*$`)
 	htmlAnchor = regexp.MustCompile(`<a\s[^>]*?(?:id|name)="([^"]+)"`)
@@ -114,7 +115,7 @@ func linksOf(text string) (targets []string) {
 		}
 	}
 	text = codeSpan.ReplaceAllString(prose.String(), "code")
-	for _, re := range []*regexp.Regexp{inlineLink, htmlLink} {
+	for _, re := range []*regexp.Regexp{inlineLink, definition, htmlLink} {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			targets = append(targets, m[1])
 		}
