@@ -417,7 +417,7 @@ var extsockFaults = []Fault{
 		New:     "",
 		Package: "extsock/internal/driver", Tests: "^TestDoorbellsOfAnEndedConnection$"},
 	{Name: "the doorbell of a Post during the end", File: "extsock/internal/driver/putoff.go",
-		Old:     "	if d.life.state() == lifeClosed {",
+		Old:     "	if d.end.life.state() == lifeClosed {",
 		New:     "	if false {",
 		Package: "extsock/internal/driver", Tests: "^TestDoorbellsOfAnEndedConnection$"},
 	{Name: "Ready rings no doorbell", File: "extsock/completion.go",

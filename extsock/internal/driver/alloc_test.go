@@ -80,7 +80,7 @@ func TestAllocWayIn(t *testing.T) {
 		p.rx.mpa.Fill(off, n)
 		p.captureArrived(false)
 		if !p.rx.place() {
-			t.Fatal(p.why())
+			t.Fatal(p.end.life.why())
 		}
 		p.giveBack()
 		if qp.Config().RecvCQ.Poll(done[:]) != 1 || done[0].Len != 5000 {

@@ -38,7 +38,6 @@ type Driver struct {
 	aligns bool        // the stream declares Aligns
 	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes  *byteStream // nil in message mode
-	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
 
 	rx     rx // the receive role guards it
 	role   role
@@ -48,7 +47,7 @@ type Driver struct {
 	freed  wait.Signal  // Work Requests have completed, so a queue may have room
 	later  putOff       // what Post does not send at once
 	cfg    Config
-	life   life
+	end    ending
 	bound  readBound
 	idle   idle
 
@@ -166,8 +165,7 @@ func New(cfg Config) *Driver {
 	d.tx.token.init()
 	d.tx.mpa, d.tx.goOn = *mpa.NewSender(cfg.Agreement), func() { go d.sendRest() }
 	d.tx.fenced.Store(cfg.Fenced)
-	d.life.init()
-	d.silent.Init()
+	d.end.init(&cfg)
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
@@ -176,10 +174,6 @@ func New(cfg Config) *Driver {
 	can := cfg.Stream.Capabilities()
 	d.role.init(cfg.Stream)
 	d.aligns = can.Aligns
-	if cfg.Closed == nil {
-		d.cfg.Closed = new(wait.Latch)
-		d.cfg.Closed.Init()
-	}
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		if r.Stream != nil {
@@ -193,7 +187,7 @@ func New(cfg Config) *Driver {
 	d.writeLook = writeLook(&cfg)
 	d.engage()
 	if cfg.Cause != nil {
-		d.setReason(cfg.Cause)
+		d.end.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)
 	}
 	return d

@@ -11,7 +11,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -26,18 +25,18 @@ import (
 // fin sends the FIN once the last FPDU of a closing connection has been written. The caller holds
 // the transmit token.
 func (d *Driver) fin() {
-	if !d.life.maySend() {
+	if !d.end.life.maySend() {
 		d.tx.abandon()
 	}
-	if d.abortDue() {
-		d.qp.Abort(d.why()) // no bytes of a Work Request are being written now
+	if d.end.abortDue() {
+		d.qp.Abort(d.end.life.why()) // no bytes of a Work Request are being written now
 	}
-	if !d.finDue() {
+	if !d.end.finDue() {
 		return
 	}
 	// The QP may have ended the stream before its caller has noted the reason.
-	d.setReason(d.qp.Err())
-	if d.life.maySend() {
+	d.end.setReason(d.qp.Err())
+	if d.end.life.maySend() {
 		if d.stream.Capabilities().HalfClose {
 			d.stream.CloseWrite()
 		} else {
@@ -50,19 +49,9 @@ func (d *Driver) fin() {
 	// and if the role is vacant, it is called.
 	d.Interrupt()
 	d.role.callHome()
-	if d.life.finish() {
+	if d.end.life.finish() {
 		d.shut()
 	}
-}
-
-// closing reports whether the connection has been closed or has failed, so that nothing new will be
-// sent.
-func (d *Driver) closing() bool {
-	switch d.qp.State() {
-	case rdmap.StateIdle, rdmap.StateRTS:
-		return false
-	}
-	return true
 }
 
 // fail ends the connection because a layer found a fault in the stream. The peer gets a Terminate
@@ -70,12 +59,12 @@ func (d *Driver) closing() bool {
 func (d *Driver) fail(err error) {
 	if d.tx.fenced.Load() {
 		// No FPDU has been validated, so not even a Terminate may go out (RFC 5044 §7.1.2).
-		d.setReason(err)
+		d.end.setReason(err)
 		d.qp.Abort(err)
 	} else {
 		d.qp.Fail(err)
-		d.setReason(cmp.Or(d.qp.Err(), err)) // the Terminate, with err in it
-		d.TraceTerminate()
+		d.end.setReason(cmp.Or(d.qp.Err(), err)) // the Terminate, with err in it
+		d.end.traceTerminate()
 	}
 	d.transmit()
 }
@@ -83,9 +72,9 @@ func (d *Driver) fail(err error) {
 // lost ends the way out, because TCP takes no more. The driver still reads what the peer may have
 // sent before, such as the Terminate that says why.
 func (d *Driver) lost(err error) {
-	d.setReason(err)
+	d.end.setReason(err)
 	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
-	d.life.lose()
+	d.end.life.lose()
 	d.wakeReceiver()
 }
 
@@ -99,7 +88,7 @@ func (d *Driver) peerEnded(err error) {
 		case graceful && d.rx.ddp.Unfinished():
 			err = errCut
 		case graceful:
-			d.setReason(io.EOF)
+			d.end.setReason(io.EOF)
 			d.qp.PeerClosed(end)
 			return
 		default:
@@ -112,8 +101,8 @@ func (d *Driver) peerEnded(err error) {
 // Kill ends both ways at once. It closes the stream, and the holder of the transmit token
 // flushes all Work Requests, so no goroutine is writing from their memory then.
 func (d *Driver) Kill(err error) {
-	d.setReason(err)
-	d.life.kill()
+	d.end.setReason(err)
+	d.end.life.kill()
 	d.stream.Close()
 	d.wakeReceiver()
 	d.transmit()
@@ -129,16 +118,16 @@ func (d *Driver) sendReset() {
 // lingers before it calls deafen.
 func (d *Driver) endIn() (lingers bool) {
 	d.freed.Broadcast()
-	lingers = d.closing()
+	lingers = d.end.closing()
 	switch err := d.rx.err; {
 	case !lingers:
 		d.peerEnded(err)
 	case errors.Is(err, io.EOF):
 		d.qp.PeerClosed(nil) // no answer of the peer will arrive any more
 	case err != nil: // nothing goes out either, so there is nothing to wait for
-		d.Kill(d.why())
+		d.Kill(d.end.life.why())
 	}
-	d.silent.Set()
+	d.end.silent.Set()
 	return lingers
 }
 
@@ -146,9 +135,9 @@ func (d *Driver) endIn() (lingers bool) {
 func (d *Driver) deafen() {
 	d.protect(func() { d.captureArrived(true) })
 	if d.tx.fenced.Load() { // the fence will never open
-		d.Kill(d.why())
+		d.Kill(d.end.life.why())
 	}
-	last := d.life.deafen()
+	last := d.end.life.deafen()
 	d.transmit()
 	if last {
 		d.shut()
@@ -167,9 +156,9 @@ func (d *Driver) linger() {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()
 	select {
-	case <-d.life.finished:
+	case <-d.end.life.finished:
 	case <-t.C:
-		d.Kill(d.why())
+		d.Kill(d.end.life.why())
 	}
 }
 
@@ -208,13 +197,13 @@ func (d *Driver) Close() error {
 	t := time.NewTimer(d.cfg.CloseTimeout)
 	defer t.Stop()
 	if !d.awaitPosted(t.C) {
-		d.setReason(net.ErrClosed)
+		d.end.setReason(net.ErrClosed)
 		d.Kill(errCloseTimeout)
 		return errCloseTimeout
 	}
 	d.closeQueues()
 	select {
-	case <-d.life.finished:
+	case <-d.end.life.finished:
 		return Flush(d.stream, time.Until(begin.Add(d.cfg.CloseTimeout)))
 	case <-t.C:
 		d.Kill(errCloseTimeout)
@@ -238,7 +227,7 @@ func (d *Driver) beginClose() (over bool) {
 // isPosted reports whether Close may go on to closeQueues: everything that was written to the byte
 // stream is posted, and the end after it, or it never will be.
 func (d *Driver) isPosted() bool {
-	if d.bytes == nil || d.life.state() != lifeOpen {
+	if d.bytes == nil || d.end.life.state() != lifeOpen {
 		return true
 	}
 	d.bytes.mu.Lock()
@@ -255,7 +244,7 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 		}
 		select {
 		case <-looked:
-		case <-d.life.ending:
+		case <-d.end.life.ending:
 		case <-tooLong:
 			return false
 		}
@@ -264,7 +253,7 @@ func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 
 // closeQueues has the connection end once the queued output has gone out.
 func (d *Driver) closeQueues() {
-	d.setReason(net.ErrClosed)
+	d.end.setReason(net.ErrClosed)
 	d.qp.Close()
 	d.wakeReceiver()
 	d.transmit()
@@ -289,7 +278,7 @@ func (d *Driver) shut() {
 	d.stream.Close()
 	d.rx.loan.end()
 	d.freed.Broadcast()
-	d.qp.Abort(d.why()) // flushes nothing after an orderly end
+	d.qp.Abort(d.end.life.why()) // flushes nothing after an orderly end
 	d.later.takeDown()
 	if d.in != nil {
 		d.in.giveBack()
@@ -297,7 +286,7 @@ func (d *Driver) shut() {
 	if d.bytes != nil {
 		d.bytes.giveBack()
 	}
-	d.TraceTerminate()
+	d.end.traceTerminate()
 	d.cfg.Trace.Debug("closed")
 	d.protect(d.cfg.Taps.Closed)
 	d.retire()
@@ -309,13 +298,6 @@ func (d *Driver) wakeReceiver() {
 	d.freed.Broadcast()
 }
 
-// setReason notes why the connection ends, if no reason was noted before. See life.end.
-func (d *Driver) setReason(err error) {
-	if d.life.end(err) {
-		d.penalize(err)
-		d.traceEnd(err)
-	}
-}
-
-// why returns the reason that was noted. It returns nil if none was.
-func (d *Driver) why() error { return d.life.why() }
+// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only the
+// first call writes it.
+func (d *Driver) TraceTerminate() { d.end.traceTerminate() }

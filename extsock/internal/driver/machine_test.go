@@ -567,12 +567,12 @@ func (e *machineEnd) abort() {
 
 func (e *machineEnd) closeTimeout() {
 	if e.close == closePosting || e.close == closeFinishing {
-		e.d.setReason(net.ErrClosed)
+		e.d.end.setReason(net.ErrClosed)
 		e.d.Kill(errCloseTimeout)
 		e.close = closeOver
 	}
 	if e.lingers {
-		e.d.Kill(e.d.why())
+		e.d.Kill(e.d.end.life.why())
 	}
 }
 
@@ -646,12 +646,12 @@ func (e *machineEnd) poke() (went bool) {
 		d.closeQueues()
 		went = true
 	}
-	if e.close == closeFinishing && d.life.isFinished() {
+	if e.close == closeFinishing && d.end.life.isFinished() {
 		e.close = closeOver
 		went = true
 	}
 	if d.rx.intake == intakeStalled && has(d.recheck) {
-		if !d.life.maySend() || d.closing() {
+		if !d.end.life.maySend() || d.end.closing() {
 			d.endUnsound()
 			e.endIn(nil)
 		} else {
@@ -663,7 +663,7 @@ func (e *machineEnd) poke() (went bool) {
 		e.endIn(net.ErrClosed) // what a read of a closed stream returns
 		went = true
 	}
-	if e.lingers && d.life.isFinished() && (d.rx.err != nil || e.s.closed || e.s.reset || e.s.fin && len(e.s.in) == 0) {
+	if e.lingers && d.end.life.isFinished() && (d.rx.err != nil || e.s.closed || e.s.reset || e.s.fin && len(e.s.in) == 0) {
 		e.deafen()
 		went = true
 	}
@@ -672,7 +672,7 @@ func (e *machineEnd) poke() (went bool) {
 
 // woken reports whether the Read that waits would look: what sleep waits for.
 func (e *machineEnd) woken() bool {
-	return (has(e.d.in.ready) || e.d.silent.IsSet() || e.closed.IsSet()) && !e.d.readWaits()
+	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && !e.d.readWaits()
 }
 
 // isWriteWoken reports whether the Write that waits would look: what await of the streamWriter waits
@@ -686,7 +686,7 @@ func (e *machineEnd) isWriteWoken() bool {
 	case has(s.room):
 	case s.cq.Len() > 0 || s.first.Len() > 0:
 		s.reap()
-	case !owns && wait.IsClosed(e.d.life.ending):
+	case !owns && wait.IsClosed(e.d.end.life.ending):
 	default:
 		return false
 	}
@@ -711,14 +711,14 @@ func has(c <-chan struct{}) bool {
 func (e *machineEnd) check() error {
 	d := e.d
 	if d.wanted() && e.rest == restNone {
-		return fmt.Errorf("there is output, and nobody transmits it (life %v, queue pair %v)", d.life.state(), d.qp.State())
+		return fmt.Errorf("there is output, and nobody transmits it (life %v, queue pair %v)", d.end.life.state(), d.qp.State())
 	}
 	for id, n := range e.posted {
 		if n > 1 {
 			return fmt.Errorf("Work Request %d has %d Completions", id, n)
 		}
 	}
-	if s := d.life.state(); s == lifeClosed && (!e.deaf || e.lingers) {
+	if s := d.end.life.state(); s == lifeClosed && (!e.deaf || e.lingers) {
 		return fmt.Errorf("the connection is %v, but the way in has not ended", s)
 	}
 	d.in.mu.Lock()
@@ -789,7 +789,7 @@ func (m *machine) end() error {
 	}
 	for _, e := range m.ends {
 		if e.write != nil || e.do != nil {
-			return fmt.Errorf("%s: a call waits, and nothing is under way (Write %t, Do %t, life %v)", e.name, e.write != nil, e.do != nil, e.d.life.state())
+			return fmt.Errorf("%s: a call waits, and nothing is under way (Write %t, Do %t, life %v)", e.name, e.write != nil, e.do != nil, e.d.end.life.state())
 		}
 	}
 	for _, e := range m.ends {
@@ -809,9 +809,9 @@ func (m *machine) end() error {
 	for _, e := range m.ends {
 		switch {
 		case e.close != closeOver:
-			return fmt.Errorf("%s: Close has not returned (life %v, queue pair %v)", e.name, e.d.life.state(), e.d.qp.State())
-		case e.d.life.state() != lifeClosed:
-			return fmt.Errorf("%s: the connection is %v (deaf %t, lingers %t)", e.name, e.d.life.state(), e.deaf, e.lingers)
+			return fmt.Errorf("%s: Close has not returned (life %v, queue pair %v)", e.name, e.d.end.life.state(), e.d.qp.State())
+		case e.d.end.life.state() != lifeClosed:
+			return fmt.Errorf("%s: the connection is %v (deaf %t, lingers %t)", e.name, e.d.end.life.state(), e.deaf, e.lingers)
 		case e.read != nil:
 			return fmt.Errorf("%s: a Read has not returned", e.name)
 		case e.rest != restNone:

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"syscall"
 
@@ -20,7 +19,7 @@ func (d *Driver) Post(wr *rdmap.WorkRequest) error {
 		err = d.qp.PostSend(wr)
 	}
 	if err != nil {
-		return asWriteError(d.postError(err))
+		return asWriteError(d.end.postError(err))
 	}
 	d.sendLater(wr)
 	return nil
@@ -35,7 +34,7 @@ func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequ
 	for i := range wrs {
 		err := mayPost(&wrs[i])
 		if err == nil {
-			err = asWriteError(d.postError(d.qp.PostSend(&wrs[i])))
+			err = asWriteError(d.end.postError(d.qp.PostSend(&wrs[i])))
 		}
 		if err != nil {
 			return i, err
@@ -97,7 +96,7 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 			if cancelled && done[0].Status != rdmap.StatusOK {
 				return done[0], os.ErrDeadlineExceeded
 			}
-			return done[0], d.completionError(done[0])
+			return done[0], d.end.completionError(done[0])
 		}
 		if cancelled {
 			<-cq.Ready()
@@ -148,48 +147,11 @@ func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struc
 			return os.ErrDeadlineExceeded
 		}
 	}
-	return d.postError(err)
+	return d.end.postError(err)
 }
 
 func isFull(err error) bool {
 	return errors.Is(err, rdmap.ErrQueueFull)
-}
-
-// postError replaces the error of a post by the reason why the connection has ended, if it has.
-func (d *Driver) postError(err error) error {
-	if err != nil && !isFull(err) {
-		if why := d.endError(); why != nil {
-			return why
-		}
-	}
-	return err
-}
-
-// completionError returns the error of a blocking call from the Completion of its Work Request.
-func (d *Driver) completionError(done rdmap.Completion) error {
-	if done.Status == rdmap.StatusOK {
-		return nil
-	}
-	if done.Status == rdmap.StatusFlushed {
-		if err := d.endError(); err != nil {
-			return err
-		}
-	}
-	return done.Err
-}
-
-// endError returns why the connection has ended: io.EOF if the peer closed it in order,
-// net.ErrClosed if the program did, and otherwise the failure. It returns nil while the connection
-// has not ended.
-func (d *Driver) endError() error {
-	err := d.why()
-	if err == nil && d.silent.IsSet() {
-		return net.ErrClosed
-	}
-	if err == io.EOF && d.cfg.Closed.IsSet() { //nolint:errorlint // set by the driver as it is
-		return net.ErrClosed
-	}
-	return err
 }
 
 // asWriteError replaces io.EOF by the error that TCP gives to a Write when the peer has closed.

@@ -97,7 +97,7 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 	d.awaitAnswer(wr.Op)
 	p.sendBell.hang()
 	p.recvBell.hang()
-	if d.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
+	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end
 		p.takeDown()
 	}
 	p.cast(d.catch, netIn)

@@ -50,12 +50,12 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, er
 func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
 	// end.
-	silent := d.silent.IsSet()
+	silent := d.end.silent.IsSet()
 	found, t := d.in.begin(b)
 	switch {
 	case found == behind:
 		return behind, 0, nil
-	case found == waits && !silent && !d.cfg.Closed.IsSet():
+	case found == waits && !silent && !d.end.closed.IsSet():
 		return waits, 0, nil
 	case found == waits:
 		d.in.leave()
@@ -64,19 +64,19 @@ func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 		d.roomFor(t.freed, t.back)
 	}
 	switch {
-	case d.cfg.Closed.IsSet():
+	case d.end.closed.IsSet():
 		return ended, t.n, net.ErrClosed
 	case found == took:
 		return took, t.n, nil
 	case found == ended:
 		return ended, 0, io.EOF
 	}
-	return ended, 0, d.readEnd()
+	return ended, 0, d.end.readError(d.bytes != nil)
 }
 
 // readWaits reports whether there is nothing yet that the Read that waits could return.
 func (d *Driver) readWaits() bool {
-	return !d.in.has() && !d.silent.IsSet() && !d.cfg.Closed.IsSet()
+	return !d.in.has() && !d.end.silent.IsSet() && !d.end.closed.IsSet()
 }
 
 // await waits until the inbox has something, or the Read's memory. It also returns when the
@@ -111,8 +111,8 @@ func (d *Driver) sleep(limit *wait.Deadline) error {
 	select {
 	case <-d.in.ready:
 	case <-d.role.offer:
-	case <-d.silent.Done():
-	case <-d.cfg.Closed.Done():
+	case <-d.end.silent.Done():
+	case <-d.end.closed.Done():
 	case <-limit.Done():
 		return os.ErrDeadlineExceeded
 	}
@@ -129,16 +129,6 @@ func (d *Driver) roomFor(freed, back int) {
 	default:
 		d.wakeReceiver()
 	}
-}
-
-// readEnd says why no more bytes will arrive. A byte stream that ends properly has said so before
-// TCP ends.
-func (d *Driver) readEnd() error {
-	err := d.endError()
-	if err == io.EOF && d.bytes != nil { //nolint:errorlint // as endError returns it
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // CloseRead throws away all data that arrives from now on.

@@ -143,7 +143,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 			d.cfg.Trace.Debug("memory limit")
 		}
 		<-d.recheck
-		if !d.life.maySend() || d.closing() {
+		if !d.end.life.maySend() || d.end.closing() {
 			d.endUnsound()
 			return false
 		}
@@ -181,8 +181,8 @@ func (d *Driver) endUnsound() {
 		d.fail(err)
 		return
 	}
-	d.TraceTerminate()
-	d.setReason(d.qp.Err())
+	d.end.traceTerminate()
+	d.end.setReason(d.qp.Err())
 	d.transmit()
 }
 

@@ -329,7 +329,7 @@ func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readR
 	if !r.lends || !r.take(roleReader) {
 		return false, readResult{}
 	}
-	if d.in.has() || d.closing() || d.cfg.Closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
+	if d.in.has() || d.end.closing() || d.end.closed.IsSet() || limit.HasPassed() || d.rx.intake.isHomes() {
 		d.leaveRole()
 		return false, readResult{}
 	}
@@ -368,14 +368,9 @@ func (d *Driver) yield() {
 // the end. Whoever ends the connection notes it before looking at the holder of the role, and whoever
 // leaves the role looks at it afterwards. So one of the two calls.
 func (d *Driver) endVacancy() {
-	if d.isEnding() {
+	if d.end.isUnderWay() {
 		d.role.callHome()
 	}
-}
-
-// isEnding reports whether the connection ends, or the program has called Close.
-func (d *Driver) isEnding() bool {
-	return d.life.state() != lifeOpen || d.cfg.Closed.IsSet() || d.closing()
 }
 
 // needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only

@@ -66,7 +66,7 @@ func TestDetachAfterTheEnd(t *testing.T) {
 				if !d.detach(data) {
 					t.Error("the memory of the message does not belong to the caller")
 				}
-				if s := d.life.state(); s != lifeClosed {
+				if s := d.end.life.state(); s != lifeClosed {
 					t.Errorf("the connection is %v", s)
 				}
 				peer.Close()

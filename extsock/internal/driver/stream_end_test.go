@@ -40,7 +40,7 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 			failure := errors.New("the end")
 			a.Kill(failure)
 			synctest.Wait()
-			if s := a.life.state(); s != lifeClosed {
+			if s := a.end.life.state(); s != lifeClosed {
 				t.Errorf("fenced %v: the connection is %v", fenced, s)
 			}
 			if n := copies(); n != 0 {

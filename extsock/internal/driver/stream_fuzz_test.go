@@ -133,7 +133,7 @@ func FuzzByteStream(f *testing.F) {
 		if !bytes.HasPrefix(inOrder, d.got) {
 			t.Errorf("read %x, want the beginning of %x", d.got, inOrder)
 		}
-		why := p.why()
+		why := p.end.life.why()
 		var segment *ddp.Error
 		switch {
 		case why == io.EOF && !sound:

@@ -26,8 +26,9 @@ func TestStreamEndBehindTheLastOctet(t *testing.T) {
 	for i := range rounds {
 		in := newInbox(6, 512)
 		in.setWindow(newWindow(8))
-		p := &Driver{in: in, cfg: Config{Closed: &closed}, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(Counters)}}
-		p.silent.Init()
+		p := &Driver{in: in, bytes: &byteStream{tx: *bytestream.NewSender(8, 512, 8), count: new(Counters)}}
+		p.end.silent.Init()
+		p.end.closed = &closed
 		p.role.holder.Store(roleHome)
 		inboxes[i] = in
 		drivers[i] = p

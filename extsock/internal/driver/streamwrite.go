@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"io"
 	"math"
 	"os"
 	"sync/atomic"
@@ -280,7 +279,7 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 // await waits until something has changed for the Write under way. When the connection ends, await
 // returns at once, unless requests refer to the Write's memory: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
-	ended := w.d.life.ending
+	ended := w.d.end.life.ending
 	if owns {
 		ended = nil
 	}
@@ -328,11 +327,6 @@ func (w *streamWriter) takeBack() (n int) {
 	return s.tx.End()
 }
 
-// peerLeft reports whether the connection ends, so far, only because the peer has closed it in order.
-func (d *Driver) peerLeft() bool {
-	return d.life.state() == lifeEnding && d.why() == io.EOF //nolint:errorlint // as the driver notes it
-}
-
 // A lastWrite says what has become of the one Write that may begin after the peer has closed in
 // order. Over TCP, too, one such Write succeeds, because only the reset that it causes makes later
 // ones fail. So a program that writes once and then reads gets the peer's last words.
@@ -355,7 +349,7 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 	if err = w.errLocked(); err == nil {
 		return false, nil
 	}
-	if s.last == lastAhead && s.writeErr == nil && w.d.peerLeft() {
+	if s.last == lastAhead && s.writeErr == nil && w.d.end.peerLeft() {
 		s.last = lastBegun
 		return true, nil
 	}
@@ -371,7 +365,7 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 func (w *streamWriter) goOnLocked(moves bool) error {
 	s := w.d.bytes
 	err := w.errLocked()
-	if err != nil && moves && s.last == lastBegun && s.writeErr == nil && w.d.peerLeft() {
+	if err != nil && moves && s.last == lastBegun && s.writeErr == nil && w.d.end.peerLeft() {
 		return nil
 	}
 	return err
@@ -384,8 +378,8 @@ func (w *streamWriter) errLocked() error {
 	if w.d.bytes.writeErr != nil {
 		return w.d.bytes.writeErr
 	}
-	if w.d.life.state() != lifeOpen {
-		return asWriteError(w.d.why())
+	if w.d.end.life.state() != lifeOpen {
+		return asWriteError(w.d.end.life.why())
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/locks"
 )
 
@@ -93,19 +92,4 @@ func (d *Driver) writeError(err error) error {
 		return ErrWriteTimeout
 	}
 	return err
-}
-
-// penalize delays the peer's address if err, which is about to end the connection, shows that the
-// peer tries STags.
-func (d *Driver) penalize(err error) {
-	if d.cfg.BadSTag != nil && guessed(err) {
-		d.cfg.BadSTag()
-	}
-}
-
-// guessed reports whether err, which has ended a connection, says that the peer used memory that
-// the peer does not have. A peer that tries STags causes such errors.
-func guessed(err error) bool {
-	var access *ddp.AccessError
-	return errors.As(err, &access)
 }

@@ -8,34 +8,34 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// TraceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
+// traceTerminate writes the Terminate that ended the stream to the trace, if there was one. Only
 // the first call writes it.
-func (d *Driver) TraceTerminate() {
-	if d.cfg.Trace == nil {
+func (e *ending) traceTerminate() {
+	if e.trace == nil {
 		return
 	}
-	e := (*rdmap.TerminateError)(nil)
-	if !errors.As(d.qp.Err(), &e) || !d.cfg.Trace.Terminate() {
+	t := (*rdmap.TerminateError)(nil)
+	if !errors.As(e.qp.Err(), &t) || !e.trace.Terminate() {
 		return
 	}
-	layer, etype, code := e.Terminate.Code.Words()
+	layer, etype, code := t.Terminate.Code.Words()
 	args := []any{"layer", layer, "type", etype, "code", code}
-	if e.Remote {
-		d.cfg.Trace.Warn("Terminate received", args...)
+	if t.Remote {
+		e.trace.Warn("Terminate received", args...)
 	} else {
-		d.cfg.Trace.Warn("Terminate sent", append(args, "err", e.Err)...)
+		e.trace.Warn("Terminate sent", append(args, "err", t.Err)...)
 	}
 }
 
 // traceEnd writes to the trace why the connection has ended.
-func (d *Driver) traceEnd(reason error) {
+func (e *ending) traceEnd(reason error) {
 	switch {
-	case d.cfg.Trace == nil:
+	case e.trace == nil:
 	case errors.Is(reason, net.ErrClosed):
-		d.cfg.Trace.Info("connection ends", "by", "local")
+		e.trace.Info("connection ends", "by", "local")
 	case reason == io.EOF: //nolint:errorlint // peerEnded notes io.EOF itself
-		d.cfg.Trace.Info("connection ends", "by", "peer")
+		e.trace.Info("connection ends", "by", "peer")
 	default:
-		d.cfg.Trace.Warn("connection ends", "by", "failure", "err", reason)
+		e.trace.Warn("connection ends", "by", "failure", "err", reason)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/mpa"
-	"github.com/rddp/rddp/rdmap"
 )
 
 // This file is the driver's way out: from the queue pair to TCP.
@@ -40,7 +39,7 @@ func (d *Driver) transmitAside() {
 // tryToken takes the transmit token if it is free and output may go out. The caller then calls
 // transmitHeld or passOn.
 func (d *Driver) tryToken() bool {
-	return !d.tx.fenced.Load() && d.life.maySend() && d.tx.token.tryTake()
+	return !d.tx.fenced.Load() && d.end.life.maySend() && d.tx.token.tryTake()
 }
 
 // transmitHeld is transmit for a caller that holds the token.
@@ -81,20 +80,10 @@ func (d *Driver) letGo() {
 
 // wanted reports whether there is something to send: output, or the FIN after it.
 func (d *Driver) wanted() bool {
-	if d.finDue() || d.abortDue() {
+	if d.end.finDue() || d.end.abortDue() {
 		return true
 	}
-	return !d.tx.fenced.Load() && d.life.maySend() && (d.qp.HasOutput() || d.streamDue())
-}
-
-// abortDue reports whether the holder of the token must flush the queues, because of Kill.
-func (d *Driver) abortDue() bool {
-	s := d.qp.State()
-	return d.life.state() == lifeKilled && s != rdmap.StateError && s != rdmap.StateClosed
-}
-
-func (d *Driver) finDue() bool {
-	return d.closing() && !d.life.isFinished() && (!d.life.maySend() || d.qp.Drained())
+	return !d.tx.fenced.Load() && d.end.life.maySend() && (d.qp.HasOutput() || d.streamDue())
 }
 
 // drain writes batches until nothing is queued. If wait is set, drain waits for TCP, and nothing is
@@ -139,7 +128,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 // whether the batch holds anything. While the connection has a Tap, the batch holds copies of the
 // payload.
 func (d *Driver) fill() bool {
-	if !d.life.maySend() || d.tx.fenced.Load() {
+	if !d.end.life.maySend() || d.tx.fenced.Load() {
 		return false
 	}
 	d.postStream()
@@ -152,7 +141,7 @@ func (d *Driver) fill() bool {
 	}
 	filled := d.tx.cut(mulpdu, tapped)
 	if d.tx.ddp.Err() != nil {
-		d.setReason(d.qp.Err())
+		d.end.setReason(d.qp.Err())
 	}
 	if filled && tapped {
 		d.captureSent()

@@ -280,7 +280,7 @@ func TestNothingStaysAfterClose(t *testing.T) {
 					end(b)
 					synctest.Wait()
 					for _, d := range []*Driver{a, b} {
-						if s := d.life.state(); s != lifeClosed {
+						if s := d.end.life.state(); s != lifeClosed {
 							t.Errorf("the connection is %v", s)
 						}
 					}
