@@ -73,16 +73,15 @@ func TestAllocWayIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.in, stream = stream[:one], stream[one:]
-		n, off, err := p.readSegment()
+		n, off, err := p.rx.readSegment()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.rx.mpa.Fill(off, n)
-		p.captureArrived(false)
+		p.rx.filled(off, n)
 		if !p.rx.place() {
 			t.Fatal(p.end.life.why())
 		}
-		p.giveBack()
+		p.rx.giveBack()
 		if qp.Config().RecvCQ.Poll(done[:]) != 1 || done[0].Len != 5000 {
 			t.Fatalf("completion %v", done[0])
 		}

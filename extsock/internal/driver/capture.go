@@ -13,29 +13,29 @@ func (d *Driver) captureSent() {
 
 // captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early
 // arrive a second time, and captureRun skips them then.
-func (d *Driver) captureRun(off uint64, run []byte) {
-	if d.cfg.Taps != nil && off == d.rx.seen {
-		d.rx.seen += uint64(len(run))
-		d.cfg.Taps.Read(run)
+func (r *rx) captureRun(off uint64, run []byte) {
+	if r.taps != nil && off == r.seen {
+		r.seen += uint64(len(run))
+		r.taps.Read(run)
 	}
 }
 
 // captureArrived records the FPDUs that the last Fill has completed. A capture may have begun in
 // the middle of an FPDU. At the end of the connection, captureArrived also records the last FPDU if
 // only a part of it has arrived.
-func (d *Driver) captureArrived(end bool) {
-	f := d.cfg.Taps.Capture()
-	if f == nil || d.rx.mpa.Form() == mpa.FormULPDU {
+func (r *rx) captureArrived(end bool) {
+	f := r.taps.Capture()
+	if f == nil || r.mpa.Form() == mpa.FormULPDU {
 		return
 	}
-	b, n := d.rx.mpa.Arrived()
+	b, n := r.mpa.Arrived()
 	if end {
 		n = len(b)
 	}
 	// After a fault, the buffer may still contain FPDUs that are recorded already.
-	from := max(d.rx.recorded, d.rx.mpa.Edge())
-	if skip := int(from - d.rx.mpa.Edge()); skip < n {
-		f.ReceivedFPDUs(b[skip:n], from, d.cfg.Agreement.RxMarkers)
-		d.rx.recorded = from + uint64(n-skip)
+	from := max(r.recorded, r.mpa.Edge())
+	if skip := int(from - r.mpa.Edge()); skip < n {
+		f.ReceivedFPDUs(b[skip:n], from, r.markers)
+		r.recorded = from + uint64(n-skip)
 	}
 }

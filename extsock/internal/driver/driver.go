@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
@@ -50,6 +49,8 @@ type Driver struct {
 	end    ending
 	bound  readBound
 	idle   idle
+
+	recovery recovery
 
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
@@ -107,24 +108,6 @@ type ReceiveConfig struct {
 	Stream *StreamConfig // nil: message mode
 }
 
-// An rx is the way in, from the stream to messages: the wayIn, and what has to do with the stream.
-type rx struct {
-	wayIn
-	free []byte // the part of the buffer to read to; nil while the connection holds no buffer
-	loan loan   // the loan of that buffer
-	// parked holds the beginning of an FPDU, in place of a whole buffer, while no bytes arrive. It
-	// is nil otherwise.
-	parked   *bufpool.Chunk
-	patience patience
-	result   readResult // what the Read that held the role has got, once its wait is over
-	late     bool       // the sentinel has called the home goroutine, which has not yet come to the stream
-	waited   bool       // nothing was there when it came
-
-	seen     uint64 // stream offset up to which the Config's Tap has seen the bytes
-	recorded uint64 // stream offset up to which the bytes are in the capture
-	err      error  // why the intake is over
-}
-
 // A tx is the way out, from messages to the stream: the wayOut, and what has to do with the stream.
 // All but token, fenced and taken belong to the holder of the transmit token.
 type tx struct {
@@ -170,6 +153,9 @@ func New(cfg Config) *Driver {
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
 	d.rx.qp, d.rx.count, d.rx.fenced = d.qp, &d.count, &d.tx.fenced
+	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = d.stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
+	d.bound.stream = d.stream
+	d.recovery = recovery{count: &d.count, toError: cfg.Panicked, trace: cfg.Trace}
 	d.tx.qp, d.tx.count = d.qp, &d.count
 	can := cfg.Stream.Capabilities()
 	d.role.init(cfg.Stream)

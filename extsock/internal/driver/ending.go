@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
@@ -133,7 +132,7 @@ func (d *Driver) endIn() (lingers bool) {
 
 // deafen ends the way in, when nothing more is to be read.
 func (d *Driver) deafen() {
-	d.protect(func() { d.captureArrived(true) })
+	d.recovery.protect(func() { d.rx.captureArrived(true) })
 	if d.tx.fenced.Load() { // the fence will never open
 		d.Kill(d.end.life.why())
 	}
@@ -150,7 +149,7 @@ func (d *Driver) linger() {
 	until := time.Now().Add(d.cfg.CloseTimeout)
 	if d.rx.err == nil {
 		d.setReadUntil(until)
-		d.discard()
+		d.rx.discard(&d.bound)
 	}
 	d.transmit()
 	t := time.NewTimer(time.Until(until))
@@ -161,30 +160,6 @@ func (d *Driver) linger() {
 		d.Kill(d.end.life.why())
 	}
 }
-
-// discardSize is the size in bytes of the memory that a connection holds while it waits for the
-// peer's FIN.
-const discardSize = 16 << 10
-
-// discard reads and drops everything up to the peer's FIN. If the driver closed the stream with
-// unread bytes, TCP would send a reset, which can destroy our last FPDUs on their way.
-func (d *Driver) discard() {
-	d.stream.Disengage() // an engine needs memory for whole FPDUs
-	c := bufpool.GetChunk(discardSize)
-	defer c.Put()
-	for {
-		if _, _, err := d.stream.ReadSegment(discarded(c.B), 0); err != nil && engineStop(err) == nil && !d.resume() {
-			return
-		}
-	}
-}
-
-// A discarded is memory for bytes that nobody looks at. The connection holds it while the stream
-// waits, too.
-type discarded []byte
-
-func (d discarded) Lend() []byte   { return d }
-func (d discarded) TakeBack() bool { return true }
 
 // Close ends the connection in an orderly way: the queued output goes out, then the FIN. Close
 // returns when that is done or has failed, and after the close timeout with an error. If the
@@ -288,7 +263,7 @@ func (d *Driver) shut() {
 	}
 	d.end.traceTerminate()
 	d.cfg.Trace.Debug("closed")
-	d.protect(d.cfg.Taps.Closed)
+	d.recovery.protect(d.cfg.Taps.Closed)
 	d.retire()
 }
 

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 
+	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
@@ -22,7 +23,7 @@ func (d *Driver) engage() {
 	a := d.cfg.Agreement
 	g := toe.Engagement{Offload: o, CRC: a.CRC, TxMarkers: a.TxMarkers, RxMarkers: a.RxMarkers}
 	if o == toe.OffloadPlacement {
-		g.Placer = d
+		g.Placer = &d.rx
 	}
 	if err := d.stream.Engage(g); err != nil {
 		d.count.EngineStops.Add(1)
@@ -45,7 +46,7 @@ func (d *Driver) fallBackOut(err error) error {
 	if stop == nil {
 		return err
 	}
-	d.fellBack("sent", stop)
+	fellBack(&d.count, d.cfg.Trace, "sent", stop)
 	if !d.tx.mpa.Revert(d.tx.batch, stop.Taken) {
 		return errEngineOffset
 	}
@@ -64,13 +65,13 @@ func (d *Driver) disengageOut() {
 
 // fallBackIn takes the way in back from the engine if err says that the engine has stopped, and
 // reports whether it does. The caller has the receive role.
-func (d *Driver) fallBackIn(err error) bool {
+func (r *rx) fallBackIn(err error) bool {
 	stop := engineStop(err)
 	if stop == nil {
 		return false
 	}
-	d.fellBack("received", stop)
-	d.rx.mpa.SetForm(mpa.FormFPDU)
+	fellBack(r.count, r.trace, "received", stop)
+	r.mpa.SetForm(mpa.FormFPDU)
 	return true
 }
 
@@ -84,31 +85,31 @@ func engineStop(err error) *toe.EngineError {
 	return stop
 }
 
-func (d *Driver) fellBack(way string, err error) {
-	d.count.EngineStops.Add(1)
-	d.cfg.Trace.Debug("fall-back", "way", way, "err", err)
+func fellBack(count *Counters, trace *observe.Trace, way string, err error) {
+	count.EngineStops.Add(1)
+	trace.Debug("fall-back", "way", way, "err", err)
 }
 
 // errEngineOffset ends a connection whose engine has lost count.
 var errEngineOffset = errors.New("the engine has stopped at an offset outside what it was given")
 
-var _ toe.Placer = (*Driver)(nil)
+var _ toe.Placer = (*rx)(nil)
 
 // PlaceULPDU places a ULPDU for the engine, in the goroutine that has the receive role. A capture
 // needs the payload to arrive, so a connection with one places nothing for the engine.
-func (d *Driver) PlaceULPDU(off uint64, size int, ulpdu []byte) (placed bool) {
-	if !d.rx.takesMessages() || d.cfg.Taps.On() || !d.rx.mpa.Placed(off, size) {
+func (r *rx) PlaceULPDU(off uint64, size int, ulpdu []byte) (placed bool) {
+	if !r.takesMessages() || r.taps.On() || !r.mpa.Placed(off, size) {
 		return false
 	}
-	if !d.rx.ddp.TryPlace(off, ulpdu) {
-		d.rx.mpa.Forget(off)
+	if !r.ddp.TryPlace(off, ulpdu) {
+		r.mpa.Forget(off)
 		return false
 	}
-	d.count.Received.FPDUs.Add(1)
-	d.count.EnginePlaced.Add(1)
-	if off > d.rx.mpa.Edge() {
-		d.count.Early.Add(1)
-		d.count.EarlyOctets.Add(uint64(len(ulpdu)))
+	r.count.Received.FPDUs.Add(1)
+	r.count.EnginePlaced.Add(1)
+	if off > r.mpa.Edge() {
+		r.count.Early.Add(1)
+		r.count.EarlyOctets.Add(uint64(len(ulpdu)))
 	}
 	return true
 }

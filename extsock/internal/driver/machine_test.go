@@ -303,16 +303,15 @@ func (e *machineEnd) arrive(n int) {
 		return
 	}
 	for n > 0 && len(e.s.in) > 0 && d.rx.intake == intakeOpen {
-		k := copy(d.Lend(), e.s.in[:min(n, len(e.s.in))])
+		k := copy(d.rx.Lend(), e.s.in[:min(n, len(e.s.in))])
 		off := e.s.off
 		e.s.in, e.s.off, n = e.s.in[k:], off+uint64(k), n-k
-		d.rx.mpa.Fill(off, k)
-		d.countArrived(off, off+uint64(k))
+		d.rx.filled(off, k)
 		if !e.step() {
 			return
 		}
-		d.giveBack()
-		d.park()
+		d.rx.giveBack()
+		d.rx.park()
 	}
 	if len(e.s.in) == 0 && e.s.fin && d.rx.intake == intakeOpen {
 		e.endIn(io.EOF)
@@ -323,7 +322,7 @@ func (e *machineEnd) arrive(n int) {
 // returned, the home goroutine.
 func (e *machineEnd) step() (sound bool) {
 	d, self := e.d, e.self && e.read != nil
-	sound = d.step(self)
+	sound = d.rx.step(self)
 	if r := d.rx.result; self && r.over {
 		d.rx.result = readResult{}
 		e.readOver(r, nil)

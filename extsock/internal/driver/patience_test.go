@@ -160,15 +160,15 @@ func TestNoPatienceForBulkData(t *testing.T) {
 	awaitImpatience(t)
 	s := &patientScript{}
 	d, _ := idleDriver(&s.script)
-	d.stream = s
+	d.rx.stream = s
 	d.rx.patience = *alone(t)
 	d.role.holder.Store(roleReader)
 	for _, n := range []int{100, bulkFrom, 100, 100} {
 		s.in = make([]byte, n)
-		if k, _, err := d.readSegment(); k != n || err != nil {
+		if k, _, err := d.rx.readSegment(); k != n || err != nil {
 			t.Fatalf("readSegment = %d, %v, want %d bytes", k, err, n)
 		}
-		d.giveBack()
+		d.rx.giveBack()
 	}
 	if p := s.patience; p[0] == 0 || p[1] == 0 || p[2] != 0 || p[3] == 0 {
 		t.Errorf("patience %v, want none in the third read only", p)

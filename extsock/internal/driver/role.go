@@ -1,14 +1,11 @@
 package driver
 
 import (
-	"errors"
-	"net"
 	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -193,13 +190,13 @@ func (r *role) setWriting(waits bool) {
 }
 
 // yields reports whether the home goroutine gives the role up: what it has received since waits was
-// the number of waits has served a Read, and nothing will be missed while the role is vacant.
-func (d *Driver) yields(waits int64) bool {
-	r := &d.role
+// the number of waits has served a Read, or will serve one from the inbox, and nothing will be missed
+// while the role is vacant.
+func (r *role) yields(waits int64, in *inbox) bool {
 	if !r.lends || !r.watches && !r.isTrusted() {
 		return false
 	}
-	return r.waits.Load() != waits || r.waiting.Load() > 0 && d.in.has()
+	return r.waits.Load() != waits || r.waiting.Load() > 0 && in.has()
 }
 
 // makeSentinel makes the sentinel, which is not set.
@@ -318,6 +315,25 @@ func (r *role) isVacantSoon() bool {
 	return true
 }
 
+// leaveRead is leave for a Read. The inbox lets the next Read wait before this one leaves the role.
+// That one has found the role taken, and looks again.
+func (r *role) leaveRead(hurry bool) {
+	r.leave(hurry)
+	if r.waiting.Load() > 1 {
+		wait.Wake(r.offer)
+	}
+}
+
+// yield is leave for the home goroutine: the role is for the Read, which may already wait again.
+// Before the first yield no sentinel is needed.
+func (r *role) yield() {
+	if r.sentinel == nil {
+		r.makeSentinel()
+	}
+	r.leave(false)
+	wait.Wake(r.offer)
+}
+
 // drive takes the role, if it is vacant, and receives until the inbox has something or the wait is
 // interrupted. It reports whether it did. If the wait of the Read has ended by that, result says
 // what the Read has got.
@@ -341,26 +357,9 @@ func (d *Driver) drive(want int, limit *wait.Deadline) (drove bool, result readR
 	return true, result
 }
 
-// leaveRole makes the role vacant after a Read had it. The inbox lets the next Read wait before this
-// one leaves the role. That one has found the role taken, and looks again.
+// leaveRole makes the role vacant after a Read had it.
 func (d *Driver) leaveRole() {
-	r := &d.role
-	r.leave(d.needsHome())
-	if r.waiting.Load() > 1 {
-		wait.Wake(r.offer)
-	}
-	d.endVacancy()
-}
-
-// yield makes the role vacant for the Read, which may already wait again. The home goroutine calls
-// it. Before the first yield no sentinel is needed.
-func (d *Driver) yield() {
-	r := &d.role
-	if r.sentinel == nil {
-		r.makeSentinel()
-	}
-	r.leave(false)
-	wait.Wake(r.offer)
+	d.role.leaveRead(d.rx.needsHome())
 	d.endVacancy()
 }
 
@@ -373,68 +372,17 @@ func (d *Driver) endVacancy() {
 	}
 }
 
-// needsHome reports whether the home goroutine must go on at once when a Read leaves the role: only
-// it may wait for memory and carry out the end, and what stays in the receive buffer for the next
-// Read must not hold up what has arrived behind it.
-func (d *Driver) needsHome() bool {
-	switch {
-	case d.rx.intake.isHomes():
-		return true
-	case !d.rx.intake.isHeld() || d.role.isTrusted():
-		return false
-	}
-	_, behind := d.rx.mpa.Arrived()
-	return behind > 0
-}
-
-// A readBound is the stream's read deadline: how long receiving may go on, and, for a moment, the
-// interrupt of a Read that receives. The interrupt is not a state of the connection's life, which
-// goes on after it.
-type readBound struct {
-	mu locks.Mutex[locks.ReadBound]
-	// the deadline apart from interrupts
-	until       time.Time // +checklocks:mu
-	interrupted bool      // +checklocks:mu
-}
-
 // Interrupt makes a Read that receives return from the stream, because something has happened that
 // does not come with the stream.
 func (d *Driver) Interrupt() {
-	if !d.role.isReaders() {
-		return
+	if d.role.isReaders() {
+		d.bound.interrupt()
 	}
-	b := &d.bound
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.interrupted = true
-	d.stream.SetReadDeadline(time.Unix(1, 0))
-}
-
-// resume undoes Interrupt and reports whether there was one.
-func (d *Driver) resume() bool {
-	b := &d.bound
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	was := b.interrupted
-	if was {
-		b.interrupted = false
-		d.stream.SetReadDeadline(b.until)
-	}
-	return was
 }
 
 // setReadUntil bounds how long Receive goes on.
 func (d *Driver) setReadUntil(t time.Time) {
-	b := &d.bound
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.until = t
-	if b.interrupted {
-		return
-	}
-	// A stream that is closed needs none, and a timer would keep all of the connection until it is
-	// due.
-	if err := d.stream.SetReadDeadline(t); err != nil && !errors.Is(err, net.ErrClosed) { // a stream without deadlines
+	if !d.bound.set(t) {
 		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
 	}
 }
