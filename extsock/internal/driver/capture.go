@@ -3,12 +3,11 @@ package driver
 import "github.com/rddp/rddp/mpa"
 
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
-// own memory. The caller holds the transmit token; captureSent sets the token down while a slow Tap
-// looks.
-func (d *Driver) captureSent() {
-	d.tx.token.setDown()
-	defer d.tx.token.pickUp()
-	d.cfg.Taps.Sent(d.tx.batch.Bufs(), d.tx.mpa.Off()-uint64(d.tx.batch.Len()), d.cfg.Agreement.TxMarkers)
+// own memory. captureSent sets the token down while a slow Tap looks.
+func (t *tx) captureSent() {
+	t.token.setDown()
+	defer t.token.pickUp()
+	t.taps.Sent(t.batch.Bufs(), t.mpa.Off()-uint64(t.batch.Len()), t.markers)
 }
 
 // captureRun shows bytes that were read to the Tap of the Config. Bytes that were shown early

@@ -34,7 +34,6 @@ import (
 type Driver struct {
 	stream toe.Stream  // from cfg
 	qp     *rdmap.QP   // from cfg
-	aligns bool        // the stream declares Aligns
 	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes  *byteStream // nil in message mode
 
@@ -55,10 +54,6 @@ type Driver struct {
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
 	recheck chan struct{} // capacity 1
-	// writeLook is the interval between two looks whether TCP has taken something; 0 means never.
-	// The operating system calls a send buffer full until a good part of it is free, and a slow
-	// peer may need a long time for that part.
-	writeLook time.Duration
 
 	ids     atomic.Uint64 // numbers the Work Requests of blocking calls
 	waiters sync.Pool     // completion queues; see waiter
@@ -108,23 +103,6 @@ type ReceiveConfig struct {
 	Stream *StreamConfig // nil: message mode
 }
 
-// A tx is the way out, from messages to the stream: the wayOut, and what has to do with the stream.
-// All but token, fenced and taken belong to the holder of the transmit token.
-type tx struct {
-	wayOut
-	// fenced holds back all output until the Initiator's first FPDU has arrived. "MPA Responder
-	// mode implementations MUST receive and validate at least one FPDU before sending any FPDUs or
-	// Markers." (RFC 5044 §7.1.2) The fence is not a state of the connection's life: Close may come
-	// before that FPDU, and the queued output then still waits for that FPDU.
-	fenced atomic.Bool
-	taken  atomic.Uint64 // bytes that TCP has taken
-
-	loan  loan // of the batch
-	token token
-
-	goOn func() // has a goroutine call sendRest; made once, because making it allocates
-}
-
 // An earlyShower is a Stream that can do without its early runs. The method is not one of
 // toe.Stream: if a wrapper hides it, the Stream shows runs that nobody uses, and no more is lost.
 type earlyShower interface{ ShowEarly(show bool) }
@@ -145,9 +123,8 @@ func New(cfg Config) *Driver {
 		}
 	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
-	d.tx.token.init()
-	d.tx.mpa, d.tx.goOn = *mpa.NewSender(cfg.Agreement), func() { go d.sendRest() }
-	d.tx.fenced.Store(cfg.Fenced)
+	d.tx.init(&cfg)
+	d.tx.goOn = func() { go d.sendRest() }
 	d.end.init(&cfg)
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
@@ -156,21 +133,18 @@ func New(cfg Config) *Driver {
 	d.rx.stream, d.rx.role, d.rx.taps, d.rx.trace, d.rx.markers = d.stream, &d.role, cfg.Taps, cfg.Trace, cfg.Agreement.RxMarkers
 	d.bound.stream = d.stream
 	d.recovery = recovery{count: &d.count, toError: cfg.Panicked, trace: cfg.Trace}
-	d.tx.qp, d.tx.count = d.qp, &d.count
-	can := cfg.Stream.Capabilities()
+	d.tx.qp, d.tx.count, d.tx.end = d.qp, &d.count, &d.end
 	d.role.init(cfg.Stream)
-	d.aligns = can.Aligns
 	if r := cfg.Receive; r != nil {
 		d.in = newInbox(r.Depth, r.Size)
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
-			d.bytes = newByteStream(d, r.Stream)
+			d.bytes = newByteStream(r.Stream, int(d.in.window.Load()), &d.count, cfg.Trace)
 			d.writer.init(d)
 		}
-		d.rx.in, d.rx.bytes = d.in, d.bytes
+		d.rx.in, d.rx.bytes, d.tx.bytes = d.in, d.bytes, d.bytes
 		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}
-	d.writeLook = writeLook(&cfg)
 	d.engage()
 	if cfg.Cause != nil {
 		d.end.setReason(cfg.Cause)

@@ -205,9 +205,7 @@ func (d *Driver) isPosted() bool {
 	if d.bytes == nil || d.end.life.state() != lifeOpen {
 		return true
 	}
-	d.bytes.mu.Lock()
-	defer d.bytes.mu.Unlock()
-	return d.bytes.tx.IsFinished()
+	return d.bytes.isFinished()
 }
 
 // awaitPosted waits until isPosted. It reports false if that takes too long.

@@ -38,34 +38,32 @@ func (d *Driver) engage() {
 	d.rx.mpa.SetForm(form)
 }
 
-// fallBackOut takes the way out back from the engine, which has stopped because of err, an
+// fallBack takes the way out back from the engine, which has stopped because of err, an
 // *toe.EngineError. TCP has got the bytes below Taken, and gets the rest of the batch from the
-// driver. The caller holds the transmit token.
-func (d *Driver) fallBackOut(err error) error {
+// driver.
+func (t *tx) fallBack(err error) error {
 	stop := engineStop(err)
 	if stop == nil {
 		return err
 	}
-	fellBack(&d.count, d.cfg.Trace, "sent", stop)
-	if !d.tx.mpa.Revert(d.tx.batch, stop.Taken) {
+	fellBack(t.count, t.trace, "sent", stop)
+	if !t.mpa.Revert(t.batch, stop.Taken) {
 		return errEngineOffset
 	}
 	return nil
 }
 
-// disengageOut stops the engine, because a capture has begun, which records TCP's bytes. The batch
-// must be empty. The caller holds the transmit token.
-func (d *Driver) disengageOut() {
-	d.stream.Disengage()
-	_, err := d.stream.TryWriteBatch(nil)
-	if err = d.fallBackOut(err); err != nil {
-		d.lost(err)
-	}
+// disengage stops the engine, because a capture has begun, which records TCP's bytes. The batch
+// must be empty.
+func (t *tx) disengage() error {
+	t.stream.Disengage()
+	_, err := t.stream.TryWriteBatch(nil)
+	return t.fallBack(err)
 }
 
-// fallBackIn takes the way in back from the engine if err says that the engine has stopped, and
-// reports whether it does. The caller has the receive role.
-func (r *rx) fallBackIn(err error) bool {
+// fallBack takes the way in back from the engine if err says that the engine has stopped, and
+// reports whether it does.
+func (r *rx) fallBack(err error) bool {
 	stop := engineStop(err)
 	if stop == nil {
 		return false

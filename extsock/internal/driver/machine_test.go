@@ -709,7 +709,7 @@ func has(c <-chan struct{}) bool {
 // check returns what is wrong at an end.
 func (e *machineEnd) check() error {
 	d := e.d
-	if d.wanted() && e.rest == restNone {
+	if d.tx.wanted() && e.rest == restNone {
 		return fmt.Errorf("there is output, and nobody transmits it (life %v, queue pair %v)", d.end.life.state(), d.qp.State())
 	}
 	for id, n := range e.posted {

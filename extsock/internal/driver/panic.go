@@ -47,14 +47,3 @@ func (d *Driver) tracePanicked(value any) {
 	err := d.recovery.panicked(value)
 	go d.Kill(err)
 }
-
-// drainPanicked ends a connection that has panicked while it was sending. The caller holds the
-// transmit token. The bytes of the batch are lost.
-func (d *Driver) drainPanicked(value any) {
-	err := d.recovery.panicked(value)
-	d.tx.ddp.Release() // the Region that it may hold is not used any more
-	d.tx.batch = nil
-	d.tx.abandon()
-	d.tx.loan.end()
-	d.Kill(err)
-}

@@ -133,7 +133,7 @@ func (d *Driver) catch() {
 	p := &d.later
 	p.armed.Store(false) // from here on, the next Work Request that waits sets the net
 	switch pause := time.Duration(p.now() - p.last.Load()); {
-	case !d.wanted():
+	case !d.tx.wanted():
 	case pause < netIn: // the program has posted something meanwhile
 		p.cast(d.catch, netIn-pause)
 	default:

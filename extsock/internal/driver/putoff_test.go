@@ -43,7 +43,7 @@ func TestFlushMeetsPost(t *testing.T) {
 			post()
 			over.Store(true)
 			flusher.Wait()
-			if waits := a.later.waits(); a.wanted() {
+			if waits := a.later.waits(); a.tx.wanted() {
 				if waited++; !waits {
 					t.Error("a Work Request that was not sent does not count as put off")
 					break

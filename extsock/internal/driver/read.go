@@ -125,7 +125,9 @@ func (d *Driver) roomFor(freed, back int) {
 	switch {
 	case freed == 0:
 	case d.bytes != nil:
-		d.freedStream(back)
+		if d.bytes.freed(back, int(d.in.window.Load())) {
+			d.transmit()
+		}
 	default:
 		d.wakeReceiver()
 	}

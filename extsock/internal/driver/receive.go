@@ -76,7 +76,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 				d.rx.countArrived(0, d.rx.mpa.Edge())
 			}
 		}
-		if d.rx.fallBackIn(err) {
+		if d.rx.fallBack(err) {
 			continue
 		}
 		interrupted := errors.Is(err, os.ErrDeadlineExceeded) && d.bound.resume()

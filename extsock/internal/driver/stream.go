@@ -57,12 +57,13 @@ type StreamConfig struct {
 	Register   func(p []byte) (*ddp.Region, error) // makes p accessible to the peer's RDMA Writes
 }
 
-// newByteStream returns the byte stream of d.
-func newByteStream(d *Driver, cfg *StreamConfig) *byteStream {
-	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), int(d.in.window.Load()))
+// newByteStream returns the byte stream of a connection. The peer has credits for a window of so many
+// messages.
+func newByteStream(cfg *StreamConfig, window int, count *Counters, trace *observe.Trace) *byteStream {
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, mpa.MaxULPDU-ddp.UntaggedHeaderLen), window)
 	return &byteStream{
-		rx: *bytestream.NewReceiver(int(d.in.window.Load())), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
-		register: cfg.Register, count: &d.count, trace: d.cfg.Trace,
+		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
+		register: cfg.Register, count: count, trace: trace,
 	}
 }
 
@@ -135,55 +136,11 @@ func (s *byteStream) noteLocked(c bytestream.Counts) {
 	}
 }
 
-// Longest returns the most bytes of data in one message of the byte stream.
-func (d *Driver) Longest() int {
-	s := d.bytes
+// longest returns the most bytes of data in one message of the byte stream.
+func (s *byteStream) longest() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tx.Longest()
-}
-
-// streamDue reports whether the byte stream has something to post.
-func (d *Driver) streamDue() bool {
-	return d.bytes != nil && d.bytes.due.Load() && d.qp.State() == rdmap.StateRTS
-}
-
-// postStream posts the requests that the byte stream has. The caller holds the transmit token.
-func (d *Driver) postStream() {
-	s := d.bytes
-	if s == nil || !s.due.Load() {
-		return
-	}
-	s.mu.Lock()
-	defer s.unlock()
-	d.postLocked()
-	if s.appending {
-		wait.Wake(s.room)
-	}
-}
-
-// postLocked is postStream for a caller that also holds the byte stream's lock. If nothing else is
-// queued, postLocked begins the first message under the same lock of the queue pair.
-//
-// +checklocks:d.bytes.mu
-func (d *Driver) postLocked() {
-	s := d.bytes
-	w := &s.request
-	for s.tx.Next(w) {
-		w.CQ = s.queueLocked(w.ID)
-		next, err := false, error(nil)
-		if d.tx.stage.isMiddle() {
-			err = d.qp.PostSend(w)
-		} else if next, err = d.qp.PostNext(w); next {
-			d.tx.begun()
-		}
-		w.Data, w.Gather = nil, nil // so that an idle connection refers to no chunk
-		if err != nil {
-			s.tx.Full()
-			return
-		}
-		s.tx.Posted()
-	}
 }
 
 // queueLocked returns the completion queue for the next request, whose ID is id. If no other
@@ -272,23 +229,26 @@ func (s *byteStream) tell(a bytestream.Arrival, back, window int, answer rdmap.H
 	return nil
 }
 
-// freedStream notes that Read has freed buffers. The peer gets back credits, as many as back says,
-// and freedStream sends them if that is due. It can be due even if back is 0: the window is smaller
-// then, and the credits that were owed before may now be half of it.
-func (d *Driver) freedStream(back int) {
-	s := d.bytes
+// freed notes that Reads have freed buffers. The peer gets back credits, as many as back says, out of
+// a window of so many. freed reports whether they are due to be sent. They can be due even if back is
+// 0: the window is smaller then, and the credits that were owed before may now be half of it.
+func (s *byteStream) freed(back, window int) (due bool) {
 	s.mu.Lock()
-	s.tx.Freed(back, int(d.in.window.Load()), false)
+	s.tx.Freed(back, window, false)
 	s.unlock()
-	if s.due.Load() {
-		d.transmit()
-	}
+	return s.due.Load()
 }
 
-// CloseWrite ends the stream after the data that has been written. The Write under way, and later
-// Writes, return err.
-func (d *Driver) CloseWrite(err error) {
-	s := d.bytes
+// isFinished reports whether all that was written is posted, and the end after it.
+func (s *byteStream) isFinished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tx.IsFinished()
+}
+
+// finish ends the stream after the data that has been written. The Write under way, and later Writes,
+// return err.
+func (s *byteStream) finish(err error) {
 	s.mu.Lock()
 	if s.writeErr == nil || err == net.ErrClosed { //nolint:errorlint // as Close has it
 		s.writeErr = err
@@ -296,5 +256,14 @@ func (d *Driver) CloseWrite(err error) {
 	s.tx.Finish()
 	s.unlock()
 	wait.Wake(s.room)
+}
+
+// Longest returns the most bytes of data in one message of the byte stream.
+func (d *Driver) Longest() int { return d.bytes.longest() }
+
+// CloseWrite ends the stream after the data that has been written. The Write under way, and later
+// Writes, return err.
+func (d *Driver) CloseWrite(err error) {
+	d.bytes.finish(err)
 	d.transmit()
 }

@@ -26,7 +26,7 @@ func TestStreamEndGivesMemoryBack(t *testing.T) {
 				t.Fatal(n, err)
 			}
 			if !fenced {
-				a.postStream()
+				a.tx.postStream()
 				a.tx.token.free()
 			}
 			copies := func() int {

@@ -126,7 +126,7 @@ func FuzzByteStream(f *testing.F) {
 		for buf := make([]byte, 1000); d.take(buf) == took; {
 		}
 		// A goroutine sends the batches that were too many for one turn.
-		for !p.tx.token.isFree() || p.wanted() {
+		for !p.tx.token.isFree() || p.tx.wanted() {
 			runtime.Gosched()
 		}
 		inOrder, fin, sound := judge(messages, size)

@@ -177,7 +177,7 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 // that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
 	s, d := w.d.bytes, w.d
-	held := d.tryToken() // then the message is posted under the same lock
+	held := d.tx.tryToken() // then the message is posted under the same lock
 	s.mu.Lock()
 	quick := s.burst.IsOn()
 	if !underWay && len(p) < bytestream.Combine {
@@ -198,16 +198,16 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 		}
 	}
 	if held && !quick {
-		d.postLocked()
+		d.tx.postLocked(s)
 	}
 	s.unlock()
 	switch {
-	case held && quick && d.wanted():
-		d.passOn()
+	case held && quick && d.tx.wanted():
+		d.tx.passOn()
 	case held:
 		d.transmitHeld()
 	case quick:
-		d.transmitAside()
+		d.tx.transmitAside()
 	default:
 		d.transmit()
 	}

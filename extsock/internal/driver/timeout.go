@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"errors"
-	"os"
 	"time"
 
 	"github.com/rddp/rddp/internal/locks"
@@ -32,15 +30,6 @@ func (d *Driver) watchIdle() {
 	defer i.mu.Unlock()
 	i.timeout, i.since = timeout, time.Now()
 	i.timer = time.AfterFunc(idleLook(timeout), d.lookIdle)
-}
-
-// writeLook returns the interval between two looks whether TCP has taken something; 0 means never.
-func writeLook(cfg *Config) time.Duration {
-	look := max(cfg.WriteTimeout, 0)
-	if cfg.IdleTimeout > 0 && (look == 0 || idleLook(cfg.IdleTimeout) < look) {
-		look = idleLook(cfg.IdleTimeout)
-	}
-	return look
 }
 
 // idleLook returns the interval between two looks at the counters.
@@ -74,22 +63,4 @@ func (i *idle) stop() {
 		i.timer.Stop()
 		i.timer = nil
 	}
-}
-
-// boundWrite bounds how long the next write, or the wait for it, may take. 0 means no bound.
-func (d *Driver) boundWrite(limit time.Duration) {
-	if limit > 0 {
-		// The stream may be closed, and then the next call returns the same error. Or it has no
-		// deadlines.
-		_ = d.stream.SetWriteDeadline(time.Now().Add(limit))
-	}
-}
-
-// writeError returns the error that a Write reports for an error of a bounded write.
-func (d *Driver) writeError(err error) error {
-	if d.cfg.WriteTimeout > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		d.count.WriteLimits.Add(1)
-		return ErrWriteTimeout
-	}
-	return err
 }

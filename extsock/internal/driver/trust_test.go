@@ -236,7 +236,7 @@ func TestNoOperationWaitsBehindAMessage(t *testing.T) {
 		if _, err := b.Write(make([]byte, 1000), nil); err != nil {
 			t.Fatal(err)
 		}
-		b.postStream()
+		b.tx.postStream()
 		cq := rdmap.NewCompletionQueue(1)
 		if err := b.qp.PostSend(&rdmap.WorkRequest{Op: rdmap.WorkRead, Remote: rdmap.Handle{STag: 1}, CQ: cq}); err != nil {
 			t.Fatal(err)

@@ -167,10 +167,7 @@ func (w *wayIn) rest() (over bool) {
 		w.setIntake(intakeOpen)
 	}
 	if freed {
-		s := w.bytes
-		s.mu.Lock()
-		s.tx.Freed(back, int(w.in.window.Load()), false)
-		s.unlock()
+		w.bytes.freed(back, int(w.in.window.Load()))
 	}
 	return over
 }
