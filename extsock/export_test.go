@@ -56,13 +56,13 @@ func ResetPanics() {
 }
 
 // IsLive reports whether c is in DDP mode and has not ended.
-func IsLive(c *Conn) bool { return c.verbs.driver.IsLive() }
+func IsLive(c *Conn) bool { return c.verbs.driver.Inspect().Live }
 
 // MemoryTaken returns how many octets of SetMemoryLimit are in use.
 func MemoryTaken() int64 { return driver.MemoryInUse() }
 
 // Unread returns how many octets c holds of unread messages.
-func Unread(c *Conn) int64 { return c.verbs.driver.Unread() }
+func Unread(c *Conn) int64 { return c.verbs.driver.Inspect().Unread }
 
 // MemoryReserved returns how many octets of SetMemoryLimit nobody else can have: those in use and
 // the windows.
@@ -72,10 +72,10 @@ func MemoryReserved() int64 { return driver.MemoryReserved() }
 func Window(c *Conn) int { return c.verbs.driver.Window() }
 
 // Driving reports whether a Read of c receives for itself.
-func Driving(c *Conn) bool { return c.verbs.driver.Driving() }
+func Driving(c *Conn) bool { return c.verbs.driver.Inspect().Driving }
 
 // Waiting reports whether a Read of c waits for octets.
-func Waiting(c *Conn) bool { return c.verbs.driver.Waits() }
+func Waiting(c *Conn) bool { return c.verbs.driver.Inspect().Waits }
 
 // BacklogSize is how many connections may be seated in a backlog, BacklogSeated how many are, and
 // BacklogLen how many are in it.

@@ -76,13 +76,14 @@ func (c *Counters) add(from *Counters) {
 	}
 }
 
-// live holds all drivers of the process that have not ended, and the counts of those that have.
+// live holds the counts of all connections of the process that have not ended, and the sum of those
+// that have.
 var live = struct {
-	mu      locks.Mutex[locks.Live]
-	drivers map[*Driver]struct{} // +checklocks:mu
-	begun   uint64               // +checklocks:mu
-	ended   Counters             // +checklocks:mu
-}{drivers: make(map[*Driver]struct{})}
+	mu    locks.Mutex[locks.Live]
+	open  map[*Counters]struct{} // +checklocks:mu
+	begun uint64                 // +checklocks:mu
+	ended Counters               // +checklocks:mu
+}{open: make(map[*Counters]struct{})}
 
 // Totals adds the counts of all connections of the process to sum. begun is how many connections
 // have ever been in DDP mode, and open is how many of these have not ended.
@@ -90,28 +91,28 @@ func Totals(sum *Counters) (begun, open uint64) {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	sum.add(&live.ended)
-	for p := range live.drivers {
-		sum.add(&p.count)
+	for c := range live.open {
+		sum.add(c)
 	}
-	return live.begun, uint64(len(live.drivers))
+	return live.begun, uint64(len(live.open))
 }
 
-// enlist adds the driver to live, and retire moves its counts to live.ended.
-func (d *Driver) enlist() {
+// enlist adds the counts of a connection to live, and retire moves them to live.ended.
+func (c *Counters) enlist() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	live.drivers[d] = struct{}{}
+	live.open[c] = struct{}{}
 	live.begun++
 }
 
-func (d *Driver) retire() {
+func (c *Counters) retire() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	delete(live.drivers, d)
-	d.count.retired.Store(true)
+	delete(live.open, c)
+	c.retired.Store(true)
 	before := [...]uint64{live.ended.Copied.Load(), live.ended.Direct.Load()}
-	live.ended.add(&d.count)
-	d.count.readAtEnd = [...]uint64{live.ended.Copied.Load() - before[0], live.ended.Direct.Load() - before[1]}
+	live.ended.add(c)
+	c.readAtEnd = [...]uint64{live.ended.Copied.Load() - before[0], live.ended.Direct.Load() - before[1]}
 }
 
 // read counts k bytes that a Read has got, in n, which is Copied or Direct. A Read may return after

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
@@ -55,8 +53,7 @@ type Driver struct {
 	// for room then looks again.
 	recheck chan struct{} // capacity 1
 
-	ids     atomic.Uint64 // numbers the Work Requests of blocking calls
-	waiters sync.Pool     // completion queues; see waiter
+	blocking blocking
 }
 
 // A Config has what New needs to make a Driver.
@@ -145,7 +142,7 @@ func New(cfg Config) *Driver {
 		d.rx.in, d.rx.bytes, d.tx.bytes = d.in, d.bytes, d.bytes
 		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}
-	d.engage()
+	engage(&cfg, &d.rx, &d.tx)
 	if cfg.Cause != nil {
 		d.end.setReason(cfg.Cause)
 		d.qp.Fail(cfg.Cause)
@@ -157,8 +154,8 @@ func New(cfg Config) *Driver {
 // then have a goroutine call Receive.
 func (d *Driver) Start() {
 	d.cfg.Trace.OnPanic(d.tracePanicked)
-	d.enlist()
-	d.watchIdle()
+	d.count.enlist()
+	d.idle.start(d.cfg.IdleTimeout, d.lookIdle)
 	d.transmit()
 }
 

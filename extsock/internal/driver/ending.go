@@ -262,7 +262,7 @@ func (d *Driver) shut() {
 	d.end.traceTerminate()
 	d.cfg.Trace.Debug("closed")
 	d.recovery.protect(d.cfg.Taps.Closed)
-	d.retire()
+	d.count.retire()
 }
 
 // wakeReceiver makes Receive look whether the connection has ended, or whether the inbox has room.

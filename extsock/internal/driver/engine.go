@@ -15,27 +15,27 @@ import (
 
 // engage has the stream's engine do what it can. An engine that can't is no fault: the driver does
 // the work. A connection with a Tap engages no engine, because the Tap sees TCP's bytes.
-func (d *Driver) engage() {
-	o := min(d.stream.Capabilities().Offload, d.cfg.Offload)
-	if o == toe.OffloadNone || d.cfg.Taps.On() {
+func engage(cfg *Config, in *rx, out *tx) {
+	o := min(cfg.Stream.Capabilities().Offload, cfg.Offload)
+	if o == toe.OffloadNone || cfg.Taps.On() {
 		return
 	}
-	a := d.cfg.Agreement
+	a := cfg.Agreement
 	g := toe.Engagement{Offload: o, CRC: a.CRC, TxMarkers: a.TxMarkers, RxMarkers: a.RxMarkers}
 	if o == toe.OffloadPlacement {
-		g.Placer = &d.rx
+		g.Placer = in
 	}
-	if err := d.stream.Engage(g); err != nil {
-		d.count.EngineStops.Add(1)
-		d.cfg.Trace.Debug("no engine", "offload", o, "err", err)
+	if err := cfg.Stream.Engage(g); err != nil {
+		out.count.EngineStops.Add(1)
+		cfg.Trace.Debug("no engine", "offload", o, "err", err)
 		return
 	}
 	form := mpa.FormULPDU
 	if o == toe.OffloadCRC {
 		form = mpa.FormUnsummed
 	}
-	d.tx.mpa.SetForm(form)
-	d.rx.mpa.SetForm(form)
+	out.mpa.SetForm(form)
+	in.mpa.SetForm(form)
 }
 
 // fallBack takes the way out back from the engine, which has stopped because of err, an

@@ -2,30 +2,36 @@ package driver
 
 // This file contains what the tests of package extsock inspect. Nothing else uses it.
 
-// IsLive reports whether d has been started and has not ended. The Totals would not tell, because
-// connections of other tests may end at any time.
-func (d *Driver) IsLive() bool {
+// An Inspection is what a Driver is doing at one moment.
+type Inspection struct {
+	// Live says that the Driver has been started and has not ended. The Totals would not tell, because
+	// connections of other tests may end at any time.
+	Live    bool
+	Driving bool  // a Read holds the receive role
+	Waits   bool  // a Read waits for bytes
+	Unread  int64 // bytes of memory that the unread messages take
+}
+
+// Inspect returns what d is doing.
+func (d *Driver) Inspect() Inspection {
+	x := Inspection{Live: d.count.isLive(), Driving: d.role.isReaders()}
+	if d.in != nil {
+		x.Waits, x.Unread = d.in.inspect()
+	}
+	return x
+}
+
+func (c *Counters) isLive() bool {
 	live.mu.Lock()
 	defer live.mu.Unlock()
-	_, ok := live.drivers[d]
+	_, ok := live.open[c]
 	return ok
 }
 
-// Driving reports whether a Read holds the receive role.
-func (d *Driver) Driving() bool { return d.role.isReaders() }
-
-// Waits reports whether a Read waits for bytes.
-func (d *Driver) Waits() bool {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.box.reader.isThere()
-}
-
-// Unread returns how many bytes of memory the unread messages take.
-func (d *Driver) Unread() int64 {
-	d.in.mu.Lock()
-	defer d.in.mu.Unlock()
-	return d.in.box.memory.held
+func (in *inbox) inspect() (waits bool, unread int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.box.reader.isThere(), in.box.memory.held
 }
 
 // MemoryInUse returns how many bytes of the limit are in use. MemoryReserved returns how many bytes
@@ -38,7 +44,7 @@ func ForgetPanics() {
 	live.mu.Lock()
 	defer live.mu.Unlock()
 	live.ended.Panics.Store(0)
-	for p := range live.drivers {
-		p.count.Panics.Store(0)
+	for c := range live.open {
+		c.Panics.Store(0)
 	}
 }

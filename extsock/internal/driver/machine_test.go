@@ -521,7 +521,8 @@ func (e *machineEnd) beginDo(m *machine) {
 	}
 	r := m.peer(e).region
 	wr := &rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: make([]byte, machineRegion), Remote: rdmap.Handle{STag: r.STag(), TO: r.TO(), Len: machineRegion}}
-	wr.CQ, wr.ID = e.d.waiter(), math.MaxUint64
+	e.d.blocking.begin(wr)
+	wr.ID = math.MaxUint64
 	if err := e.d.qp.PostSend(wr); err != nil {
 		return
 	}
@@ -671,7 +672,7 @@ func (e *machineEnd) poke() (went bool) {
 
 // woken reports whether the Read that waits would look: what sleep waits for.
 func (e *machineEnd) woken() bool {
-	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && !e.d.readWaits()
+	return (has(e.d.in.ready) || e.d.end.silent.IsSet() || e.closed.IsSet()) && (e.d.in.has() || e.d.end.endsReads())
 }
 
 // isWriteWoken reports whether the Write that waits would look: what await of the streamWriter waits

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
@@ -45,16 +47,8 @@ func (d *Driver) PostBatch(wrs []rdmap.WorkRequest, mayPost func(*rdmap.WorkRequ
 
 // send sends posted Work Requests, of which the last is an op.
 func (d *Driver) send(op rdmap.WorkOp) {
-	d.awaitAnswer(op)
+	d.role.awaitAnswer(op)
 	d.transmit()
-}
-
-// awaitAnswer has a goroutine receive the answer to op, if op has one.
-func (d *Driver) awaitAnswer(op rdmap.WorkOp) {
-	switch op {
-	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
-		d.role.oneSided()
-	}
 }
 
 // Write is Conn.Write in DDP mode. limit is its deadline; nil means none.
@@ -82,17 +76,16 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 	if wait.IsClosed(over) || wait.IsClosed(canceled) {
 		return rdmap.Completion{}, os.ErrDeadlineExceeded
 	}
-	cq := d.waiter()
-	wr.CQ, wr.ID = cq, d.ids.Add(1)
+	cq := d.blocking.begin(wr)
 	if err := d.postWhenRoom(wr, over, canceled); err != nil {
-		d.waiters.Put(cq)
+		d.blocking.end(cq)
 		return rdmap.Completion{}, err
 	}
 	d.send(wr.Op)
 	var done [1]rdmap.Completion
 	for cancelled := false; ; {
 		if cq.Poll(done[:]) == 1 {
-			d.waiters.Put(cq)
+			d.blocking.end(cq)
 			if cancelled && done[0].Status != rdmap.StatusOK {
 				return done[0], os.ErrDeadlineExceeded
 			}
@@ -122,13 +115,24 @@ func (d *Driver) Do(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) (rdma
 	}
 }
 
-// waiter returns a completion queue for one blocking call.
-func (d *Driver) waiter() *rdmap.CompletionQueue {
-	if cq, ok := d.waiters.Get().(*rdmap.CompletionQueue); ok {
-		return cq
-	}
-	return rdmap.NewCompletionQueue(1)
+// A blocking is what the program's blocking calls share. Any goroutine may call its methods.
+type blocking struct {
+	ids    atomic.Uint64 // numbers their Work Requests
+	queues sync.Pool     // completion queues
 }
+
+// begin gives wr a number, and a completion queue of its own until end.
+func (b *blocking) begin(wr *rdmap.WorkRequest) *rdmap.CompletionQueue {
+	cq, ok := b.queues.Get().(*rdmap.CompletionQueue)
+	if !ok {
+		cq = rdmap.NewCompletionQueue(1)
+	}
+	wr.CQ, wr.ID = cq, b.ids.Add(1)
+	return cq
+}
+
+// end takes the empty completion queue of a call back.
+func (b *blocking) end(cq *rdmap.CompletionQueue) { b.queues.Put(cq) }
 
 // postWhenRoom posts wr. It waits while the send queue is full.
 func (d *Driver) postWhenRoom(wr *rdmap.WorkRequest, over, canceled <-chan struct{}) error {

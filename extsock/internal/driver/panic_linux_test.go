@@ -46,7 +46,7 @@ func TestPanicWhileAReadIsServed(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if !b.Driving() {
+		if !b.Inspect().Driving {
 			t.Fatal("the Read does not receive for itself")
 		}
 		if _, err := a.Write(p, nil); err != nil {

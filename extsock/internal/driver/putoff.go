@@ -94,7 +94,7 @@ func (d *Driver) sendLater(wr *rdmap.WorkRequest) {
 		p.resume()
 		return
 	}
-	d.awaitAnswer(wr.Op)
+	d.role.awaitAnswer(wr.Op)
 	p.sendBell.hang()
 	p.recvBell.hang()
 	if d.end.life.state() == lifeClosed { // either shut finds the doorbells, or this call sees the end

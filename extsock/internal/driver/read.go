@@ -46,7 +46,7 @@ func (d *Driver) readOnce(b []byte, limit *wait.Deadline) (n int, again bool, er
 }
 
 // beginRead gives a Read what the inbox holds. If found is waits, the Read waits from now on, until
-// leave: see readWaits.
+// leave.
 func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 	// Look whether the way in has ended first, and into the inbox second: nothing comes after the
 	// end.
@@ -74,21 +74,16 @@ func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 	return ended, 0, d.end.readError(d.bytes != nil)
 }
 
-// readWaits reports whether there is nothing yet that the Read that waits could return.
-func (d *Driver) readWaits() bool {
-	return !d.in.has() && !d.end.silent.IsSet() && !d.end.closed.IsSet()
-}
-
 // await waits until the inbox has something, or the Read's memory. It also returns when the
 // connection ends.
 func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err error) {
 	began := d.role.beginWait(d.role.lends)
-	for err == nil && !result.over && d.readWaits() {
+	for err == nil && !result.over && !d.in.has() && !d.end.endsReads() {
 		var drove bool
 		if drove, result = d.drive(want, limit); drove {
 			continue
 		}
-		err = d.sleep(limit)
+		err = d.in.sleep(d.role.offer, &d.end, limit)
 	}
 	d.role.endWait(began)
 	if !result.over {
@@ -99,24 +94,6 @@ func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err e
 		err = nil
 	}
 	return result, err
-}
-
-// sleep waits until await must look again. The error is that of the deadline.
-//
-// It is a function of its own because a select takes much of the stack, and a Read that receives
-// does not need it: the lines of its goroutine's stack are what a message has to fetch from memory.
-//
-//go:noinline
-func (d *Driver) sleep(limit *wait.Deadline) error {
-	select {
-	case <-d.in.ready:
-	case <-d.role.offer:
-	case <-d.end.silent.Done():
-	case <-d.end.closed.Done():
-	case <-limit.Done():
-		return os.ErrDeadlineExceeded
-	}
-	return nil
 }
 
 // roomFor notes that Read has freed so many buffers, and that the peer of a byte stream gets its

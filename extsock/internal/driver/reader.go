@@ -120,6 +120,25 @@ func (in *inbox) awaitTurn(limit *wait.Deadline) error {
 	}
 }
 
+// sleep waits until the Read that waits must look again: the inbox may have something, the receive
+// role is offered, or the connection ends. The error is that of the deadline.
+//
+// It is a function of its own because a select takes much of the stack, and a Read that receives
+// does not need it: the lines of its goroutine's stack are what a message has to fetch from memory.
+//
+//go:noinline
+func (in *inbox) sleep(offer <-chan struct{}, end *ending, limit *wait.Deadline) error {
+	select {
+	case <-in.ready:
+	case <-offer:
+	case <-end.silent.Done():
+	case <-end.closed.Done():
+	case <-limit.Done():
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
 // leave is leave of the box, after the message that DDP may be placing in the Read's memory.
 func (in *inbox) leave() readResult {
 	in.mu.Lock()

@@ -88,6 +88,10 @@ func (e *ending) peerLeft() bool {
 	return e.life.state() == lifeEnding && e.life.why() == io.EOF //nolint:errorlint // as the driver notes it
 }
 
+// endsReads reports whether a Read must not wait, because nothing more will arrive, or the program has
+// called Close.
+func (e *ending) endsReads() bool { return e.silent.IsSet() || e.closed.IsSet() }
+
 // err returns why the connection has ended: io.EOF if the peer closed it in order, net.ErrClosed if
 // the program did, and otherwise the failure. It returns nil while the connection has not ended.
 func (e *ending) err() error {

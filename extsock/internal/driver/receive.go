@@ -133,7 +133,7 @@ func (d *Driver) endUnsound() {
 // placed follows the placing of all that one read has brought. It sends the answers, and wakes the
 // goroutines that wait for Completions or messages.
 func (d *Driver) placed() {
-	d.reapStream()
+	d.tx.reapStream()
 	d.transmit() // Read Responses, and requests that waited for a Completion
 	d.freed.Broadcast()
 	if d.in != nil {

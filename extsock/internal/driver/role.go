@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -165,6 +166,14 @@ func (r *role) noteRead(result readResult, want int) {
 func (r *role) oneSided() {
 	r.distrust()
 	r.callHome()
+}
+
+// awaitAnswer has a goroutine receive the answer to op, if op has one.
+func (r *role) awaitAnswer(op rdmap.WorkOp) {
+	switch op {
+	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
+		r.oneSided()
+	}
 }
 
 // distrust forgets all quick Reads.

@@ -155,14 +155,8 @@ func (s *byteStream) queueLocked(id uint64) *rdmap.CompletionQueue {
 	return s.first
 }
 
-// reapStream tells the byte stream which requests have completed. The byte stream then tries again
-// to post what a full send queue held back.
-func (d *Driver) reapStream() {
-	if d.bytes != nil {
-		d.bytes.reap()
-	}
-}
-
+// reap tells the byte stream which requests have completed. The byte stream then tries again to post
+// what a full send queue held back.
 func (s *byteStream) reap() {
 	if !s.waiting.Load() {
 		return

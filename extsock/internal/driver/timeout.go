@@ -7,7 +7,8 @@ import (
 )
 
 // An idle ends a connection on which no bytes move. A timer compares the counters from time to
-// time, so that arriving and departing bytes cost nothing extra.
+// time, so that arriving and departing bytes cost nothing extra. Any goroutine may call its methods,
+// which take its lock.
 type idle struct {
 	mu locks.Mutex[locks.Idle]
 	// nil before the start and after the end
@@ -19,41 +20,44 @@ type idle struct {
 	since time.Time // +checklocks:mu
 }
 
-// watchIdle starts the timer, if there is a timeout.
-func (d *Driver) watchIdle() {
-	timeout := d.cfg.IdleTimeout
+// start starts the timer, which calls look, if there is a timeout.
+func (i *idle) start(timeout time.Duration, look func()) {
 	if timeout <= 0 {
 		return
 	}
-	i := &d.idle
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.timeout, i.since = timeout, time.Now()
-	i.timer = time.AfterFunc(idleLook(timeout), d.lookIdle)
+	i.timer = time.AfterFunc(idleLook(timeout), look)
 }
 
 // idleLook returns the interval between two looks at the counters.
 func idleLook(timeout time.Duration) time.Duration { return max(timeout/4, time.Millisecond) }
 
+// lookIdle is called by the timer.
 func (d *Driver) lookIdle() {
-	i := &d.idle
-	i.mu.Lock()
-	if i.timer == nil {
-		i.mu.Unlock()
-		return
-	}
-	if n := d.count.Received.Octets.Load() + d.tx.taken.Load(); n != i.octets {
-		i.octets, i.since = n, time.Now()
-	}
-	over := time.Since(i.since) >= i.timeout
-	if !over {
-		i.timer.Reset(idleLook(i.timeout))
-	}
-	i.mu.Unlock()
-	if over {
+	if d.idle.look(d.count.Received.Octets.Load() + d.tx.taken.Load()) {
 		d.count.IdleTimeouts.Add(1)
 		d.Kill(ErrIdleTimeout)
 	}
+}
+
+// look reports whether the connection has been idle for too long. n bytes have moved so far. If it has
+// not, look sets the timer again.
+func (i *idle) look(n uint64) (over bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.timer == nil {
+		return false
+	}
+	if n != i.octets {
+		i.octets, i.since = n, time.Now()
+	}
+	over = time.Since(i.since) >= i.timeout
+	if !over {
+		i.timer.Reset(idleLook(i.timeout))
+	}
+	return over
 }
 
 func (i *idle) stop() {

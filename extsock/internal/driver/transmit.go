@@ -33,7 +33,7 @@ func (d *Driver) transmitHeld() {
 
 // cancelled sends what waited behind a request that was taken back, which may be the FIN.
 func (d *Driver) cancelled() {
-	d.reapStream()
+	d.tx.reapStream()
 	d.transmit()
 	d.freed.Broadcast()
 }
@@ -87,7 +87,7 @@ func (d *Driver) drain(wait bool) (over bool) {
 			return false
 		}
 		d.tx.sent()
-		d.reapStream()
+		d.tx.reapStream()
 		d.freed.Broadcast()
 		d.tx.token.yield()
 	}

@@ -75,6 +75,13 @@ func (t *tx) streamDue() bool {
 	return t.bytes != nil && t.bytes.due.Load() && t.qp.State() == rdmap.StateRTS
 }
 
+// reapStream is reap of the byte stream, if there is one.
+func (t *tx) reapStream() {
+	if t.bytes != nil {
+		t.bytes.reap()
+	}
+}
+
 // tryToken takes the transmit token if it is free and output may go out. The caller then calls
 // transmitHeld or passOn.
 func (t *tx) tryToken() bool {
