@@ -54,3 +54,18 @@ func (b *readBound) set(t time.Time) (bounded bool) {
 	// due.
 	return err == nil || errors.Is(err, net.ErrClosed)
 }
+
+// Interrupt makes a Read that receives return from the stream, because something has happened that
+// does not come with the stream.
+func (d *Driver) Interrupt() {
+	if d.role.isReaders() {
+		d.bound.interrupt()
+	}
+}
+
+// setReadUntil bounds how long Receive goes on.
+func (d *Driver) setReadUntil(t time.Time) {
+	if !d.bound.set(t) {
+		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
+	}
+}

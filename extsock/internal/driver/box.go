@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/internal/ring"
@@ -34,182 +33,6 @@ type box struct {
 	memory allowance
 }
 
-// A reader is the Read that waits for messages. One Read waits at a time.
-type reader struct {
-	state readerState
-	want  []byte // the Read's memory, where messages may go
-	got   int    // bytes in want
-}
-
-// A readerState is what the waiting Read has got.
-//
-//	absent ──begin──▶ waiting ──a message, or bytes of the stream──▶ served
-//	  ▲                  │                                             │
-//	  └──────leave───────┴────────────────────leave────────────────────┘
-type readerState uint8
-
-const (
-	readerAbsent  readerState = iota // no Read waits
-	readerWaiting                    // a Read waits, and has got nothing
-	readerServed                     // it has got its message, or at least one byte of the stream
-)
-
-var readerNames = [...]string{"absent", "waiting", "served"}
-
-func (s readerState) String() string { return readerNames[s] }
-
-var readerNext = states{
-	readerAbsent:  1 << readerWaiting,
-	readerWaiting: 1<<readerServed | 1<<readerAbsent,
-	readerServed:  1 << readerAbsent,
-}
-
-// become is the only place where the state of the reader changes.
-func (r *reader) become(next readerState) { become(&r.state, next, readerNext) }
-
-// isThere reports whether a Read waits, and isServed whether it has got something.
-func (r *reader) isThere() bool  { return r.state != readerAbsent }
-func (r *reader) isServed() bool { return r.state == readerServed }
-
-// gets notes that the waiting Read has got n bytes more, perhaps only a message of length 0.
-func (r *reader) gets(n int) {
-	r.got += n
-	if r.state != readerServed {
-		r.become(readerServed)
-	}
-}
-
-// room returns the part of the Read's memory that is free.
-func (r *reader) room() []byte { return r.want[r.got:] }
-
-// A placing is the present message: the message that DDP is placing.
-type placing struct {
-	state placingState
-	head  [bytestream.HeaderLen]byte
-	body  []byte
-	chunk *bufpool.Chunk // in placingPooled, the memory of body
-}
-
-// A placingState is where the present message goes.
-//
-//	none ──bind──▶ pooled, direct, stays ──accept, drop──▶ none
-type placingState uint8
-
-const (
-	placingNone   placingState = iota // there is none
-	placingPooled                     // to memory of the pool
-	placingDirect                     // to the memory of the Read that waits
-	placingStays                      // to the place where it lies in the receive buffer, until Reads have taken it
-)
-
-var placingNames = [...]string{"none", "pooled", "direct", "stays"}
-
-func (s placingState) String() string { return placingNames[s] }
-
-var placingNext = states{
-	placingNone:   1<<placingPooled | 1<<placingDirect | 1<<placingStays,
-	placingPooled: 1 << placingNone,
-	placingDirect: 1 << placingNone,
-	placingStays:  1 << placingNone,
-}
-
-// become is the only place where the state of the placing changes.
-func (p *placing) become(next placingState) { become(&p.state, next, placingNext) }
-
-// holdsReader reports whether the waiting Read must not leave, because its memory is being written
-// to, or will be as soon as the message is accepted.
-func (p *placing) holdsReader() bool { return p.state == placingDirect || p.state == placingStays }
-
-// A tail is how the byte stream, or the row of messages, goes on.
-//
-//	open ──▶ behind ──▶ ended
-//	  └─────────────────▲
-type tail uint8
-
-const (
-	tailOpen   tail = iota // more may come
-	tailBehind             // the end has come, and box.rest is in front of it
-	tailEnded              // nothing comes behind what is unread
-)
-
-var tailNames = [...]string{"open", "behind", "ended"}
-
-func (s tail) String() string { return tailNames[s] }
-
-var tailNext = states{
-	tailOpen:   1<<tailBehind | 1<<tailEnded,
-	tailBehind: 1 << tailEnded,
-	tailEnded:  0,
-}
-
-// A sink is what becomes of messages that arrive.
-//
-//	taking ──CloseRead, Close──▶ discarding ──something is thrown away──▶ losing
-type sink uint8
-
-const (
-	sinkTaking     sink = iota // Reads get them
-	sinkDiscarding             // the program has closed the way in: they are thrown away
-	sinkLosing                 // the same, and the peer has lost some by that
-)
-
-var sinkNames = [...]string{"taking", "discarding", "losing"}
-
-func (s sink) String() string { return sinkNames[s] }
-
-var sinkNext = states{
-	sinkTaking:     1 << sinkDiscarding,
-	sinkDiscarding: 1 << sinkLosing,
-	sinkLosing:     0,
-}
-
-// A delay is why the message that comes next has no memory yet.
-//
-//	none ◀──▶ short, paused
-type delay uint8
-
-const (
-	delayNone   delay = iota
-	delayShort        // it waits for memory, in message mode
-	delayPaused       // it waits in the receive buffer for the next Read, in a byte stream
-)
-
-var delayNames = [...]string{"none", "short", "paused"}
-
-func (s delay) String() string { return delayNames[s] }
-
-var delayNext = states{
-	delayNone:   1<<delayShort | 1<<delayPaused,
-	delayShort:  1 << delayNone,
-	delayPaused: 1 << delayNone,
-}
-
-// setTail, setSink and setDelay are the only places where these states change.
-func (b *box) setTail(next tail) { become(&b.tail, next, tailNext) }
-func (b *box) setSink(next sink) { become(&b.sink, next, sinkNext) }
-func (b *box) setDelay(next delay) {
-	if next != b.delay {
-		become(&b.delay, next, delayNext)
-	}
-}
-
-// discards reports whether what arrives is thrown away.
-func (b *box) discards() bool { return b.sink != sinkTaking }
-
-// discard has everything that arrives from now on thrown away.
-func (b *box) discard() {
-	if b.sink == sinkTaking {
-		b.setSink(sinkDiscarding)
-	}
-}
-
-// lose notes that something of the peer has been thrown away.
-func (b *box) lose() {
-	if b.sink == sinkDiscarding {
-		b.setSink(sinkLosing)
-	}
-}
-
 // A message is bytes that no Read has taken yet, in memory of the pool.
 type message struct {
 	chunk *bufpool.Chunk
@@ -218,15 +41,6 @@ type message struct {
 	// was reserved for a grant.
 	unbuffered bool
 }
-
-// A lent is the memory of a waiting Read to which the peer may write.
-type lent struct {
-	region *ddp.Region
-	chunk  *bufpool.Chunk // replaces the Read's memory after the Read; nil while it waits
-}
-
-// size returns how many bytes are reserved for the chunk, whether there is one or not.
-func (l *lent) size() int { return bufpool.ChunkSize(l.region.Len()) }
 
 // joined is the length in bytes of the memory in which short messages of a byte stream wait
 // together. Config.RecvSize does not change it, so two short messages never take more memory.
@@ -399,64 +213,6 @@ func (b *box) join(data []byte) bool {
 // that waits keeps what it has got, but gets no more. The data before may have been thrown away, so
 // what arrives then is not the next part of the stream. It may even be the peer's answer to Close.
 func (b *box) serves() bool { return b.reader.isThere() && !b.discards() }
-
-// lend registers the memory of the waiting Read for the n bytes of an offer, or as much of it as the
-// budget could replace. If no Read waits, or that is too short, the handle has length 0.
-func (b *box) lend(n int, register func(p []byte) (*ddp.Region, error)) (rdmap.Handle, error) {
-	r := &b.reader
-	p := r.want[:min(n, len(r.want), bytestream.MaxGrant)]
-	if !b.serves() || r.isServed() || b.unread.Len() > 0 || len(p) < bytestream.MinGrant {
-		return rdmap.Handle{}, nil
-	}
-	p = p[:b.memory.grant(len(p))]
-	if len(p) == 0 {
-		return rdmap.Handle{}, nil
-	}
-	region, err := register(p)
-	if err != nil {
-		b.memory.endGrant(bufpool.ChunkSize(len(p)))
-		return rdmap.Handle{}, err
-	}
-	b.lent = &lent{region: region}
-	return rdmap.Handle{STag: region.STag(), TO: region.TO(), Len: uint32(region.Len())}, nil
-}
-
-// takeLent notes that the peer has placed n bytes in the lent memory and no longer uses the memory.
-func (b *box) takeLent(n int) {
-	l := b.lent
-	if l == nil { // the connection has ended
-		return
-	}
-	b.lent = nil
-	l.region.Deregister() // this waits for no goroutine: only the caller places
-	switch {
-	case b.discards():
-		b.lose()
-		if l.chunk != nil {
-			l.chunk.Put()
-		}
-		b.memory.endGrant(l.size())
-	case l.chunk == nil: // the reader waits
-		b.reader.gets(n)
-		b.memory.endGrant(l.size())
-	default:
-		*b.unread.Push() = message{chunk: l.chunk, data: l.chunk.B[:n], unbuffered: true}
-	}
-}
-
-// endLent takes the lent memory back, if there is any, because the peer will not use its offer.
-func (b *box) endLent() {
-	l := b.lent
-	if l == nil {
-		return
-	}
-	b.lent = nil
-	l.region.Deregister()
-	if l.chunk != nil {
-		l.chunk.Put()
-	}
-	b.memory.endGrant(l.size())
-}
 
 // streamEnds notes that no more bytes of the stream will arrive.
 func (b *box) streamEnds() {

@@ -13,19 +13,26 @@
 //	life.go      how far the connection has come
 //	wayin.go     from bytes that have arrived to messages that are delivered
 //	wayout.go    from Work Requests to FPDUs
-//	box.go, rest.go
+//	box.go, boxstates.go, rest.go, lent.go
 //	             the messages that wait for Read, within the memory of memory.go and window.go
 //	states.go    the one way in which a state changes
 //
 // Around them stand the goroutines, the system calls and the time:
 //
-//	receive.go   reads the Stream
-//	role.go      which goroutine does that
-//	transmit.go  writes to the Stream; token.go says which goroutine does
+//	rx.go        reads the Stream, for the goroutine with the receive role
+//	role.go, receive.go
+//	             which goroutine that is, and what it does
+//	bound.go     how long it may read
+//	tx.go        writes to the Stream, for the holder of the transmit token
+//	token.go, transmit.go
+//	             which goroutine that is, and what it does
+//	engine.go, capture.go
+//	             what rx and tx leave to an engine, and what they show to a capture
 //	inbox.go, reader.go
 //	             the lock of the box, and the Reads that wait
 //	stream.go    the byte stream's rules (package bytestream) applied to both ways
 //	read.go, streamwrite.go, operation.go
 //	             the calls of the program that wait
+//	reason.go    whether the connection ends, and why
 //	ending.go    how both ways end
 package driver

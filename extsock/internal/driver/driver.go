@@ -29,25 +29,28 @@ import (
 //
 // The fields that each message touches stand together, here and in the types of the fields. With
 // many connections most of the time of a message is spent waiting for their cache lines.
+//
+// A method belongs to the part whose state it uses, and each part says who owns it. The methods of the
+// Driver are what the layer above calls, and what takes several parts to do.
 type Driver struct {
 	stream toe.Stream  // from cfg
 	qp     *rdmap.QP   // from cfg
 	in     *inbox      // messages that wait for Read; nil if the application posts the buffers
 	bytes  *byteStream // nil in message mode
 
-	rx     rx // the receive role guards it
-	role   role
-	tx     tx // the transmit token guards it
+	rx     rx   // the way in; the goroutine with the receive role owns it
+	role   role // which goroutine that is
+	tx     tx   // the way out; the holder of the transmit token owns it
 	count  Counters
-	writer streamWriter // in stream mode
+	writer streamWriter // Write in stream mode
 	freed  wait.Signal  // Work Requests have completed, so a queue may have room
 	later  putOff       // what Post does not send at once
-	cfg    Config
-	end    ending
-	bound  readBound
+	cfg    Config       // nothing changes it after New
+	end    ending       // whether the connection ends, and why
+	bound  readBound    // how long receiving goes on
 	idle   idle
 
-	recovery recovery
+	recovery recovery // of panics
 
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.

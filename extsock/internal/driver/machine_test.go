@@ -457,7 +457,7 @@ func (e *machineEnd) lookWrite() {
 	}
 }
 
-// setWriting is begin and end of the streamWriter.
+// setWriting is begin and finish of the streamWriter.
 func (e *machineEnd) setWriting(is bool) {
 	s := e.d.bytes
 	s.mu.Lock()

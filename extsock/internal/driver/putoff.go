@@ -17,6 +17,8 @@ import (
 //
 // A Work Request waits only if it belongs to a burst of Posts, or to the beginning of one that
 // follows another burst. So a program that posts one Work Request at a time never waits.
+//
+// Any goroutine may call its methods.
 type putOff struct {
 	count atomic.Int32 // Work Requests that wait
 	burst burst

@@ -34,6 +34,9 @@ import (
 //
 // The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
 // threads more expensive.
+//
+// The holder of the role calls missed, calm, leave, leaveRead and yield, and the Read that waits calls
+// beginWait and endWait. Any goroutine may call the other methods.
 type role struct {
 	// lends says that a Read may take the role. A deadline can end a read of this stream, so the
 	// Read can be interrupted.
@@ -378,20 +381,5 @@ func (d *Driver) leaveRole() {
 func (d *Driver) endVacancy() {
 	if d.end.isUnderWay() {
 		d.role.callHome()
-	}
-}
-
-// Interrupt makes a Read that receives return from the stream, because something has happened that
-// does not come with the stream.
-func (d *Driver) Interrupt() {
-	if d.role.isReaders() {
-		d.bound.interrupt()
-	}
-}
-
-// setReadUntil bounds how long Receive goes on.
-func (d *Driver) setReadUntil(t time.Time) {
-	if !d.bound.set(t) {
-		time.AfterFunc(time.Until(t), func() { d.Kill(errCloseTimeout) })
 	}
 }

@@ -11,9 +11,16 @@ import (
 	"github.com/rddp/rddp/internal/locks"
 )
 
-// A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits.
+// A streamWriter runs Write on a byte stream: it chooses how the bytes go, and waits. The goroutines of
+// Writes call its methods. The Write under way (byteStream.writing) owns choice; the rest is for any
+// of them.
 type streamWriter struct {
-	d *Driver
+	d         *Driver // transmits
+	bytes     *byteStream
+	tx        *tx
+	role      *role
+	end       *ending
+	crossover int // Config.Crossover
 
 	turn   chan struct{} // capacity 1: a Write has ended, so the next one may begin
 	began  time.Time
@@ -22,7 +29,8 @@ type streamWriter struct {
 }
 
 func (w *streamWriter) init(d *Driver) {
-	w.d, w.turn, w.began = d, make(chan struct{}, 1), time.Now()
+	w.d, w.bytes, w.tx, w.role, w.end = d, d.bytes, &d.tx, &d.role, &d.end
+	w.crossover, w.turn, w.began = d.cfg.Crossover, make(chan struct{}, 1), time.Now()
 }
 
 // write is Driver.Write in stream mode.
@@ -42,7 +50,7 @@ func (w *streamWriter) write(p []byte, limit *wait.Deadline) (n int, err error) 
 
 // isQuick reports whether a Write that is not short belongs to a burst.
 func (w *streamWriter) isQuick() bool {
-	s, gap := w.d.bytes, w.gap()
+	s, gap := w.bytes, w.gap()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.burst.IsQuick(gap, s.heard.Swap(false))
@@ -58,8 +66,8 @@ func (w *streamWriter) writeOwn(p []byte, over <-chan struct{}) (n int, err erro
 	if err := w.begin(over); err != nil {
 		return 0, err
 	}
-	defer w.end()
-	fixed := w.d.cfg.Crossover
+	defer w.finish()
+	fixed := w.crossover
 	switch {
 	case fixed < 0, len(p) < fixed, fixed == 0 && len(p) < bytestream.MinOffer, !w.mayOffer():
 		return w.writeLong(p, 0, over)
@@ -78,9 +86,9 @@ func (w *streamWriter) writeOwn(p []byte, over <-chan struct{}) (n int, err erro
 	return n, err
 }
 
-// begin waits until no other Write is under way. The caller's Write is then under way, until end.
+// begin waits until no other Write is under way. The caller's Write is then under way, until finish.
 func (w *streamWriter) begin(over <-chan struct{}) error {
-	s := w.d.bytes
+	s := w.bytes
 	for {
 		s.mu.Lock()
 		busy := s.writing
@@ -96,12 +104,12 @@ func (w *streamWriter) begin(over <-chan struct{}) error {
 	}
 }
 
-// end ends the Write that is under way, and wakes one that waits for its turn.
-func (w *streamWriter) end() {
+// finish ends the Write that is under way, and wakes one that waits for its turn.
+func (w *streamWriter) finish() {
 	locks.Released[locks.Writer]()
-	w.d.bytes.mu.Lock()
-	w.d.bytes.writing, w.d.bytes.appending = false, false
-	w.d.bytes.mu.Unlock()
+	w.bytes.mu.Lock()
+	w.bytes.writing, w.bytes.appending = false, false
+	w.bytes.mu.Unlock()
 	wait.Wake(w.turn)
 }
 
@@ -116,16 +124,16 @@ func (w *streamWriter) awaitTurn(over <-chan struct{}) error {
 
 // mayOffer reports whether the byte stream still makes offers.
 func (w *streamWriter) mayOffer() bool {
-	w.d.bytes.mu.Lock()
-	defer w.d.bytes.mu.Unlock()
-	return w.d.bytes.tx.MayOffer()
+	w.bytes.mu.Lock()
+	defer w.bytes.mu.Unlock()
+	return w.bytes.tx.MayOffer()
 }
 
 // writeShort copies p to the data that is pending. If there is no room for all of p, the Write is
 // under way from then on, as a long one is, and waits. p is short, or belongs to a burst.
 func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (int, error) {
 	gap := time.Duration(math.MaxInt64)
-	answers := w.d.bytes.heard.Load() // then p is in no burst, and the time does not matter
+	answers := w.bytes.heard.Load() // then p is in no burst, and the time does not matter
 	if !answers {
 		gap = w.gap()
 	}
@@ -157,7 +165,7 @@ func (w *streamWriter) appendInTurn(p []byte, gap time.Duration, over <-chan str
 // appendRest writes the rest of a short Write that is under way. n bytes of it have been copied.
 func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, error) {
 	locks.Acquired[locks.Writer]()
-	defer w.end()
+	defer w.finish()
 	for n < len(p) {
 		if err := w.await(over, false); err != nil {
 			return n, err
@@ -176,8 +184,8 @@ func (w *streamWriter) appendRest(p []byte, n int, over <-chan struct{}) (int, e
 // afterwards. If another Write is under way, append does nothing and busy is true. underWay says
 // that this Write is under way already.
 func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int, busy bool, err error) {
-	s, d := w.d.bytes, w.d
-	held := d.tx.tryToken() // then the message is posted under the same lock
+	s := w.bytes
+	held := w.tx.tryToken() // then the message is posted under the same lock
 	s.mu.Lock()
 	quick := s.burst.IsOn()
 	if !underWay && len(p) < bytestream.Combine {
@@ -198,18 +206,18 @@ func (w *streamWriter) append(p []byte, gap time.Duration, underWay bool) (n int
 		}
 	}
 	if held && !quick {
-		d.tx.postLocked(s)
+		w.tx.postLocked(s)
 	}
 	s.unlock()
 	switch {
-	case held && quick && d.tx.wanted():
-		d.tx.passOn()
+	case held && quick && w.tx.wanted():
+		w.tx.passOn()
 	case held:
-		d.transmitHeld()
+		w.d.transmitHeld()
 	case quick:
-		d.tx.transmitAside()
+		w.tx.transmitAside()
 	default:
-		d.transmit()
+		w.d.transmit()
 	}
 	return n, busy, err
 }
@@ -242,7 +250,7 @@ func (w *streamWriter) writeLong(p []byte, crossover int, over <-chan struct{}) 
 
 // beginLong begins a long Write.
 func (w *streamWriter) beginLong(p []byte, crossover int) error {
-	s := w.d.bytes
+	s := w.bytes
 	s.mu.Lock()
 	defer s.unlock()
 	last, err := w.beginLocked()
@@ -260,7 +268,7 @@ func (w *streamWriter) beginLong(p []byte, crossover int) error {
 // bytes that go out. owns says whether requests refer to its memory. A Write that has waited fails
 // if the stream has ended meanwhile; see goOnLocked.
 func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
-	s := w.d.bytes
+	s := w.bytes
 	s.mu.Lock()
 	defer s.unlock()
 	ended, owns = s.tx.Write()
@@ -279,18 +287,18 @@ func (w *streamWriter) look(waited bool) (ended, owns bool, n int, err error) {
 // await waits until something has changed for the Write under way. When the connection ends, await
 // returns at once, unless requests refer to the Write's memory: these are flushed first.
 func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
-	ended := w.d.end.life.ending
+	ended := w.end.life.ending
 	if owns {
 		ended = nil
 	}
-	w.d.role.setWriting(true)
-	defer w.d.role.setWriting(false)
+	w.role.setWriting(true)
+	defer w.role.setWriting(false)
 	select {
-	case <-w.d.bytes.room:
-	case <-w.d.bytes.cq.Ready():
-		w.d.bytes.reap()
-	case <-w.d.bytes.first.Ready():
-		w.d.bytes.reap()
+	case <-w.bytes.room:
+	case <-w.bytes.cq.Ready():
+		w.bytes.reap()
+	case <-w.bytes.first.Ready():
+		w.bytes.reap()
 	case <-ended:
 	case <-over:
 		return os.ErrDeadlineExceeded
@@ -302,7 +310,7 @@ func (w *streamWriter) await(over <-chan struct{}, owns bool) error {
 // message that has begun to go out, and all messages before it, go out from a copy. takeBack
 // returns the number of their bytes.
 func (w *streamWriter) takeBack() (n int) {
-	s := w.d.bytes
+	s := w.bytes
 	s.mu.Lock()
 	s.tx.GiveUp()
 	firstID := s.firstID
@@ -311,7 +319,7 @@ func (w *streamWriter) takeBack() (n int) {
 		if id == firstID {
 			cq = s.first
 		}
-		if !w.d.qp.Cancel(cq, id) {
+		if !w.tx.qp.Cancel(cq, id) {
 			break // the requests before it have been given out as well
 		}
 	}
@@ -343,13 +351,13 @@ const (
 // beginLocked returns why no Write may begin, or nil if one may. last says that it is the last
 // Write; the peer throws its bytes away.
 //
-// +checklocks:w.d.bytes.mu
+// +checklocks:w.bytes.mu
 func (w *streamWriter) beginLocked() (last bool, err error) {
-	s := w.d.bytes
+	s := w.bytes
 	if err = w.errLocked(); err == nil {
 		return false, nil
 	}
-	if s.last == lastAhead && s.writeErr == nil && w.d.end.peerLeft() {
+	if s.last == lastAhead && s.writeErr == nil && w.end.peerLeft() {
 		s.last = lastBegun
 		return true, nil
 	}
@@ -361,11 +369,11 @@ func (w *streamWriter) beginLocked() (last bool, err error) {
 // long as it moves, which is all that it can do: nothing that it could wait for comes any more, but
 // for TCP.
 //
-// +checklocks:w.d.bytes.mu
+// +checklocks:w.bytes.mu
 func (w *streamWriter) goOnLocked(moves bool) error {
-	s := w.d.bytes
+	s := w.bytes
 	err := w.errLocked()
-	if err != nil && moves && s.last == lastBegun && s.writeErr == nil && w.d.end.peerLeft() {
+	if err != nil && moves && s.last == lastBegun && s.writeErr == nil && w.end.peerLeft() {
 		return nil
 	}
 	return err
@@ -373,13 +381,13 @@ func (w *streamWriter) goOnLocked(moves bool) error {
 
 // errLocked returns why the stream takes no more data, or nil if it does.
 //
-// +checklocks:w.d.bytes.mu
+// +checklocks:w.bytes.mu
 func (w *streamWriter) errLocked() error {
-	if w.d.bytes.writeErr != nil {
-		return w.d.bytes.writeErr
+	if w.bytes.writeErr != nil {
+		return w.bytes.writeErr
 	}
-	if w.d.end.life.state() != lifeOpen {
-		return asWriteError(w.d.end.life.why())
+	if w.end.life.state() != lifeOpen {
+		return asWriteError(w.end.life.why())
 	}
 	return nil
 }
