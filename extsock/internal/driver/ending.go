@@ -199,20 +199,11 @@ func (d *Driver) beginClose() (over bool) {
 	return false
 }
 
-// isPosted reports whether Close may go on to closeQueues: everything that was written to the byte
-// stream is posted, and the end after it, or it never will be.
-func (d *Driver) isPosted() bool {
-	if d.bytes == nil || d.end.life.state() != lifeOpen {
-		return true
-	}
-	return d.bytes.isFinished()
-}
-
-// awaitPosted waits until isPosted. It reports false if that takes too long.
+// awaitPosted waits until isPosted of the streamWriter. It reports false if that takes too long.
 func (d *Driver) awaitPosted(tooLong <-chan time.Time) bool {
 	for {
 		looked := d.freed.Wait() // not room, which is for the Write that may be under way
-		if d.isPosted() {
+		if d.writer.isPosted() {
 			return true
 		}
 		select {

@@ -641,7 +641,7 @@ func (e *machineEnd) poke() (went bool) {
 		}
 		went = true
 	}
-	if e.close == closePosting && d.isPosted() {
+	if e.close == closePosting && d.writer.isPosted() {
 		e.close = closeFinishing
 		d.closeQueues()
 		went = true

@@ -335,6 +335,12 @@ func (w *streamWriter) takeBack() (n int) {
 	return s.tx.End()
 }
 
+// isPosted reports whether Close may go on to closeQueues: everything that was written to the byte
+// stream is posted, and the end after it, or it never will be. In message mode nothing waits.
+func (w *streamWriter) isPosted() bool {
+	return w.bytes == nil || w.end.life.state() != lifeOpen || w.bytes.isFinished()
+}
+
 // A lastWrite says what has become of the one Write that may begin after the peer has closed in
 // order. Over TCP, too, one such Write succeeds, because only the reset that it causes makes later
 // ones fail. So a program that writes once and then reads gets the peer's last words.
