@@ -71,11 +71,18 @@ type role struct {
 // for and Reads that are filled have one each: a program that reads a long message in pieces is back
 // at once after each piece, and long after the last one.
 type trust struct {
-	// streak is how many waits began quickly, at most streakCap times after. A wait that begins late
-	// halves it: on a busy machine the scheduler makes a quick Read late now and then. A one-sided
-	// operation sets it to 0.
+	// streak is how many waits began quickly, at most about streakCap times after. They count for both
+	// kinds of Reads. A wait that begins late halves the streak of its kind: on a busy machine the
+	// scheduler makes a quick Read late now and then. A one-sided operation sets both to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
+}
+
+// grow counts a quick wait.
+func (t *trust) grow(step int32) {
+	if streak := t.streak.Load(); streak < streakCap*t.after.Load() {
+		t.streak.CompareAndSwap(streak, streak+step)
+	}
 }
 
 // The holders of the role.
@@ -130,18 +137,21 @@ func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	r.waiting.Add(1)
 	began = time.Since(r.begin)
-	t := r.lastRead()
-	switch streak := t.streak.Load(); {
+	switch {
 	case !mayTake:
 		r.distrust()
 	case began-time.Duration(r.left.Load()) >= quick:
+		t := r.lastRead()
+		streak := t.streak.Load()
 		t.streak.CompareAndSwap(streak, streak/2)
-	case streak < streakCap*t.after.Load():
+	default:
 		step := int32(1)
 		if r.bulk.Load() {
 			step = bulkStep
 		}
-		t.streak.CompareAndSwap(streak, streak+step)
+		for i := range r.trust {
+			r.trust[i].grow(step)
+		}
 	}
 	return began
 }
