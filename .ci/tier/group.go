@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// grace is how long a process group has to end by itself before it is killed.
+const grace = 5 * time.Second
+
+// inGroup runs the command in a process group of its own. When ctx is done, it ends the whole group.
+func inGroup(ctx context.Context, cmd *exec.Cmd) error {
+	if err := startGroup(cmd); err != nil {
+		return err
+	}
+	return waitGroup(ctx, cmd)
+}
+
+// startGroup starts the command in a process group of its own.
+func startGroup(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 2 * grace // for descendants that keep the output open
+	return cmd.Start()
+}
+
+// waitGroup waits for the command. When ctx is done, it ends the whole group.
+func waitGroup(ctx context.Context, cmd *exec.Cmd) error {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		}
+		signalGroup(cmd, syscall.SIGTERM)
+		signalGroup(cmd, syscall.SIGCONT) // a stopped process sees no SIGTERM
+		select {
+		case <-over:
+		case <-time.After(grace):
+		}
+		signalGroup(cmd, syscall.SIGKILL) // also what is left when the first process has ended
+	}()
+	err := cmd.Wait()
+	close(over)
+	<-ended
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// signalGroup sends a signal to the process group that the command leads.
+func signalGroup(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
+
+// failedItself reports whether err says that a program ran and returned a code other than 0.
+func failedItself(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit)
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// longest is about how many seconds an item may take; a package that takes longer is divided by its
+// tests, a suite by its columns.
+const longest = 150
+
+// faultParts is into how many items the planted faults are divided.
+const faultParts = 48
+
+// A nightly is what the nightly tier consists of, from the Makefile's lists.
+type nightly struct {
+	ctx      context.Context
+	program  string // this one, for -exec
+	layers   []string
+	hostile  []string
+	wild     []string
+	machines []string // "GOARCH RUNNER FLAG..."
+	fuzzTime time.Duration
+	soakTime time.Duration
+	items    []item
+}
+
+func nightlyCommand(ctx context.Context, args []string) error {
+	var n nightly
+	n.ctx = ctx
+	flags := flag.NewFlagSet("nightly", flag.ExitOnError)
+	list := flags.Bool("list", false, "only list what is in the shard, and about how many seconds it takes")
+	fields := func(name, usage string, value *[]string) {
+		flags.Func(name, usage, func(s string) error { *value = strings.Fields(s); return nil })
+	}
+	fields("layers", "packages with full counts", &n.layers)
+	fields("hostile", "packages with full counts and figures", &n.hostile)
+	fields("wild", "packages that stutter", &n.wild)
+	flags.Func("machine", "GOARCH, RUNNER and flags, for the layers; may be repeated", func(s string) error {
+		n.machines = append(n.machines, s)
+		return nil
+	})
+	flags.DurationVar(&n.fuzzTime, "fuzztime", time.Minute, "for each fuzz target")
+	flags.DurationVar(&n.soakTime, "soaktime", 10*time.Minute, "for each kind of random faults, in all shards together")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s, err := parseShard(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	if n.program, err = os.Executable(); err != nil {
+		return err
+	}
+	if err := n.collect(s.of); err != nil {
+		return err
+	}
+	own := divide(n.items, s.of)[s.index-1]
+	fmt.Printf("== shard %d of %d: %d of %d items, about %d of %d s on two CPUs\n",
+		s.index, s.of, len(own), len(n.items), total(own), total(n.items))
+	if *list {
+		for _, it := range own {
+			fmt.Printf("%5d  %s\n", it.seconds, it.name)
+		}
+		return nil
+	}
+	var steps []step
+	for _, it := range own {
+		it.limit = time.Duration(600+6*it.seconds) * time.Second
+		steps = append(steps, it.step)
+	}
+	return runSteps(ctx, os.Stdout, steps, 0)
+}
+
+// collect collects the items. Only the time of the soak depends on the number of shards.
+func (n *nightly) collect(shards int) error {
+	for _, add := range []func() error{n.conformance, n.emulated, n.stuttering, n.fuzzing, n.foreign} {
+		if err := add(); err != nil {
+			return err
+		}
+	}
+	for part := range faultParts {
+		n.add(fmt.Sprintf("mutations %d/%d", part+1, faultParts), 75, goCommand(), "test", "-count=1", "-v", "-tags=mutations", "-timeout=60m",
+			"-run=TestEachFaultIsCaught", "./conformance/mutations", fmt.Sprintf("-shard=%d/%d", part+1, faultParts))
+	}
+	soak := max(n.soakTime/time.Duration(shards), 20*time.Second)
+	seconds := int(soak.Seconds())
+	n.add("soak, faults", seconds+10, goCommand(), "test", "-count=1", "-v", "-tags=soak", "-timeout=0", "-run=^TestSoak$", "./conformance/hostile")
+	n.add("soak, streams", seconds+10, goCommand(), "test", "-count=1", "-v", "-timeout=0", "-run=^TestRandomStreams$", "./extsock")
+	n.add("soak, verbs", seconds+10, goCommand(), "test", "-count=1", "-v", "-timeout=0", "-run=^TestRandomVerbs$", "./extsock")
+	for i := range n.items[len(n.items)-3:] {
+		n.items[len(n.items)-3+i].env = []string{"SOAKTIME=" + soak.String()}
+	}
+	n.add("requirements", 5, goCommand(), "run", "./conformance/requirements/count")
+	for _, target := range []string{"models", "tshark", "benchonce"} {
+		n.add(target, estimate(target, ""), "make", "--no-print-directory", target)
+	}
+	return nil
+}
+
+func (n *nightly) add(name string, seconds int, args ...string) {
+	n.items = append(n.items, item{step{name: name, args: args}, seconds})
+}
+
+// addPackages adds an item for each package, or several for a package that takes long. The command
+// gets the flags and packages of go test as its last arguments.
+func (n *nightly) addPackages(what string, packages []testPackage, command ...string) error {
+	for _, p := range packages {
+		folder := p.folder()
+		seconds := estimate(what, folder)
+		names, err := p.functions(kinds["all"])
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			continue
+		}
+		name := what + " " + folder
+		parts := min((seconds+longest-1)/longest, len(names))
+		if parts <= 1 {
+			n.add(name, seconds, append(slices.Clone(command), folder)...)
+			continue
+		}
+		for part, own := range deal(names, parts) {
+			n.add(fmt.Sprintf("%s %d/%d", name, part+1, parts), seconds/parts, append(slices.Clone(command), "-run="+pattern(own), folder)...)
+		}
+	}
+	return nil
+}
+
+// deal deals the names out, one after the other.
+func deal(names []string, parts int) [][]string {
+	all := make([][]string, parts)
+	for i, name := range names {
+		all[i%parts] = append(all[i%parts], name)
+	}
+	return all
+}
+
+// folder returns the package's folder as an argument of the go command, such as ./mpa.
+func (p testPackage) folder() string {
+	here, err := os.Getwd()
+	if err != nil {
+		return p.ImportPath
+	}
+	folder, err := filepath.Rel(here, p.Dir)
+	if err != nil || strings.HasPrefix(folder, "..") {
+		return p.ImportPath
+	}
+	return "./" + filepath.ToSlash(folder)
+}
+
+// conformance adds the tests with full counts.
+func (n *nightly) conformance() error {
+	for _, set := range []struct {
+		patterns []string
+		flags    []string
+	}{{n.layers, nil}, {n.hostile, []string{"-v", "-p=1"}}} {
+		packages, err := listTests(n.ctx, []string{"-tags=conformance"}, set.patterns)
+		if err != nil {
+			return err
+		}
+		if set.flags == nil { // those with figures have their own items
+			packages = slices.DeleteFunc(packages, func(p testPackage) bool { return slices.Contains(n.hostile, p.folder()) })
+		}
+		command := append([]string{goCommand(), "test", "-count=1", "-tags=conformance", "-timeout=40m"}, set.flags...)
+		if err := n.addPackages("conformance", packages, command...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emulated adds the tests of the layers on other machines.
+func (n *nightly) emulated() error {
+	for _, machine := range n.machines {
+		words := strings.Fields(machine)
+		packages, err := listTestsFor(n.ctx, []string{"GOARCH=" + words[0], "CGO_ENABLED=0"}, nil, n.layers)
+		if err != nil {
+			return err
+		}
+		if err := n.addPackages("machine "+words[0], packages, append([]string{"./.ci/machine"}, words...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stuttering adds the packages of the wild tier, stopped and continued.
+func (n *nightly) stuttering() error {
+	packages, err := listTests(n.ctx, nil, n.wild)
+	if err != nil {
+		return err
+	}
+	return n.addPackages("stutter", packages, n.program, "test", "-retries=2", "--", "-count=1", "-timeout=30m", "-exec="+n.program+" stutter")
+}
+
+// fuzzing adds every fuzz target.
+func (n *nightly) fuzzing() error {
+	packages, err := listTests(n.ctx, nil, []string{"./..."})
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		names, err := p.functions(kinds["all"])
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, "Fuzz") {
+				n.add("fuzz "+p.folder()+" "+name, int(n.fuzzTime.Seconds())+10, "./.ci/fuzz", p.folder(), name, n.fuzzTime.String())
+			}
+		}
+	}
+	return nil
+}
+
+// foreign adds the other projects' suites. Each item also runs the suite over TCP, so a suite is
+// divided by columns only if it takes long.
+func (n *nightly) foreign() error {
+	suites, err := literals(filepath.Join("conformance", "foreign", "suites_test.go"), "name")
+	if err != nil {
+		return err
+	}
+	columns, err := literals(filepath.Join("conformance", "foreign", "run_test.go"), "name")
+	if err != nil {
+		return err
+	}
+	for _, suite := range suites {
+		name := strings.NewReplacer("/", "_", " ", "_").Replace(suite)
+		command := []string{goCommand(), "test", "-count=1", "-v", "-tags=foreign", "-timeout=60m", "-run=^TestSuites$/" + pattern([]string{name}), "./conformance/foreign"}
+		seconds := estimate("foreign", suite)
+		if seconds <= 2*longest {
+			n.add("foreign "+suite, seconds, command...)
+			continue
+		}
+		for _, column := range columns[1:] { // the first is TCP, which the others are compared with
+			n.add("foreign "+suite+", "+column, 2*seconds/len(columns), append(slices.Clone(command), "-columns="+column)...)
+		}
+	}
+	return nil
+}
+
+// literals returns the strings of a field in the composite literals of a file.
+func literals(file, field string) (values []string, err error) {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(f, func(node ast.Node) bool {
+		if kv, ok := node.(*ast.KeyValueExpr); ok {
+			key, isName := kv.Key.(*ast.Ident)
+			value, isLiteral := kv.Value.(*ast.BasicLit)
+			if isName && key.Name == field && isLiteral {
+				if s, unquoteErr := strconv.Unquote(value.Value); unquoteErr == nil {
+					values = append(values, s)
+				}
+			}
+		}
+		return true
+	})
+	if len(values) == 0 {
+		return nil, fmt.Errorf("%s has no %s", file, field)
+	}
+	return values, nil
+}
