@@ -218,27 +218,6 @@ func TestDeadline(t *testing.T) {
 	noChildren(t, "the server does not listen")
 }
 
-// An interrupt ends both processes.
-func TestInterrupt(t *testing.T) {
-	tools(t, "iperf3", "ucx_perftest")
-	t.Setenv("PEERS_STALL", "iperf3")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	p := pair{
-		server: func(int) []string { return []string{"ucx_perftest", "-p", "0"} },
-		client: func(int) []string {
-			time.AfterFunc(100*time.Millisecond, cancel)
-			return []string{"iperf3"}
-		},
-	}
-	_, _, err := p.run(ctx)
-	wrong := (*processError)(nil)
-	if !errors.Is(err, context.Canceled) || !errors.As(err, &wrong) || wrong.Command != "iperf3" {
-		t.Errorf("%v", err)
-	}
-	noChildren(t, "the client never ends")
-}
-
 // If the client fails, the server ends with it.
 func TestClientFails(t *testing.T) {
 	tools(t, "ucx_perftest", "iperf3")

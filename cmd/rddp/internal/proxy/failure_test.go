@@ -375,17 +375,6 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 	})
 }
 
-func TestIdle(t *testing.T) {
-	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
-	quick := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Idle: 100 * time.Millisecond})
-	quick.dialInVain(t)
-	if s := told(t, quick, "idle"); !errors.Is(s.Err, ErrIdle) {
-		t.Errorf("told %v", s)
-	}
-	told(t, exit, "the entrance: unexpected EOF")
-	works(t, entrance)
-}
-
 // At the end of Serve a connection under way may end by itself within the grace.
 func TestGrace(t *testing.T) {
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})

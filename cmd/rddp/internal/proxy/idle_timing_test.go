@@ -1,0 +1,22 @@
+package proxy
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+)
+
+// TestIdleTunnel: a tunnel that stands still for Config.Idle ends. The tunnel must have begun within that
+// time too.
+func TestIdleTunnel(t *testing.T) {
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{})
+	quick := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Idle: 100 * time.Millisecond})
+	quick.dialInVain(t)
+	if s := told(t, quick, "idle"); !errors.Is(s.Err, ErrIdle) {
+		t.Errorf("told %v", s)
+	}
+	told(t, exit, "the entrance: unexpected EOF")
+	works(t, entrance)
+}
