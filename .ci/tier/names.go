@@ -208,8 +208,8 @@ type selection struct {
 	names    []string
 }
 
-// selectKind selects the functions of a kind in packages. One run of go test takes one pattern, so a
-// name that has the kind in one package must have it in each package of the selection.
+// selectKind selects the functions of a kind in packages. One run of go test takes one pattern: in a
+// package of the selection it also selects what has the name of another package's function.
 func selectKind(packages []testPackage, k kind) (selection, error) {
 	var s selection
 	names := map[string]bool{}
@@ -274,8 +274,12 @@ func namesCommand(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if others, err := s.others(packages, k); err != nil || len(others) > 0 {
-		return errors.Join(err, fmt.Errorf("these have the name of a test of the kind %s, so they would be left out: %v", args[0], others))
+	others, err := s.others(packages, k)
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 {
+		return fmt.Errorf("these have the name of a test of the kind %s, so they would be left out; rename one: %v", args[0], others)
 	}
 	fmt.Println(pattern(s.names))
 	return nil
