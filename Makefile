@@ -1,31 +1,89 @@
+# The tests are in tiers; CONTRIBUTING.md says which change needs which.
+#
+# make test      what needs nothing but Go, without the race detector: go test remembers what has passed
+# make gate      what each change must pass: format, vet, lint, lock checker, cross builds, the tests with the race detector
+# make wild      real timers, other TCPs, hostile load, virtual machines: a test that fails runs again, at most twice
+# make nightly SHARD=i/n  shard i of n of what takes hours; n shards together are everything, and make nightly alone is too
+# make stutter   the wild tier's tests, or those of PKG, stopped for OFF and continued for ON all the time
+# make check     make test, make gate and make wild
+#
 # make demo      the whole story on this machine in under a minute: needs nothing but Go
-# make test      all tests, with the race detector: needs nothing but Go (and a C compiler for -race)
-# make check     what a change must pass besides: format, vet, staticcheck, checklocks, cross builds, other machines, models, fuzzing, tshark, other suites
-# make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x; part of check
+# make machines  the tests of the layers and of extsock on 386, and under QEMU on arm64 and on big-endian s390x
+# make models    Spin searches all states of the Promela models
+# make tshark    Wireshark's decoder as judge of our captures
 # make conformance  the requirements of the RFCs, counted, and the figures of what a hostile peer or a bad network can do; as root
 # make mutations plants faults, one at a time, which the tests have to find
-# make foreign   the test suites of other projects, over TCP and over extsock, test by test
+# make foreign   the test suites of other projects, over TCP and over extsock, test by test; make foreignquick runs a selection
 # make interop   against Linux's kernel iWARP (siw) in a QEMU guest; installs what it needs, as root
 # make soak      random faults for SOAKTIME, ten minutes unless it says otherwise; the last result is in conformance/soak.md. Then random
 #                streams and random verbs with every end, each for SOAKTIME again
+# make fuzz      every fuzz target for FUZZTIME
 # make bench     throughput and latency next to plain TCP in the same run
 # make bench-scale     1 to 10,000 connections, and how the cost of an operation grows with Regions, posted work and Completions
 # make bench-check     compares with conformance/bench/baseline.json and fails if an operation has lost speed; on a quiet machine, not in CI
 # make bench-baseline  writes that file
 # make bench-peers  throughput and latency next to UCX, libfabric, iperf3 and plain TCP, for docs/performance.md; installs them, as root
 # make early     what early placement brings over a link with delay and loss, for docs/early.md; on a quiet machine
-# make fuzz      every fuzz target for FUZZTIME
 
 GO        ?= go
 FUZZTIME  ?= 60s
 BENCHTIME ?= 7x
 SOAKTIME  ?= 10m
-NORACE     = ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/... ./conformance/apps ./conformance/hostile
-MACHINES   = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
-EMULATED   = -short -skip=TestEMSSIsThatOfTCPInfo\\|TestSendBufferTooSmall\\|TestTUN\\|TestRaw\\|TestEMSSOfKernel\\|TestDevicesWithoutPrivilege
-TARGETS    = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
+SHARD     ?= 1/1
+OFF       ?= 0.4s
+ON        ?= 0.15s
+export GO
 
-.PHONY: demo build test check interop bench soak fuzz format vet lint locks cross oldest tshark benchonce tools models conformance mutations machines foreign foreignquick bench-check bench-baseline bench-scale bench-peers early
+# The packages of the wild tier: real timers, other TCPs, loads that take all CPUs.
+WILD   = ./conformance/apps ./conformance/early ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile ./toe/tun ./toe/usertcp
+# Their tests only compare files of the tree: the race detector finds nothing there.
+LISTS  = ./conformance/mutations ./conformance/requirements
+# The layers and extsock: what runs with full counts and on other machines.
+LAYERS = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
+# Hostile peers: with full counts they print figures.
+FIGURES = ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
+# All other packages with the tools that the Makefile uses, and these without LISTS.
+TAME   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
+RACY   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS))")
+
+GATE   = format vet lint locks cross oldest race norace faults
+PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
+TAGS   = interop,tshark,models,conformance,mutations,soak,foreign
+
+# qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no binary of its machine that a test starts in another namespace. -short
+# means fewer rounds and no test less.
+EMULATED = -short -skip=TestEMSSIsThatOfTCPInfo|TestSendBufferTooSmall|TestTUN|TestRaw|TestEMSSOfKernel|TestDevicesWithoutPrivilege
+TARGETS  = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
+TIER     = ./bin/tier
+
+.PHONY: bin/tier test gate wild nightly stutter check demo build race norace faults wild-race wild-norace wild-timing format vet lint locks cross oldest \
+	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop benchonce soak fuzz \
+	bench bench-check bench-baseline bench-scale bench-peers early
+
+# No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
+# at the root looks at all others by running the go command, so it always runs.
+test: bin/tier
+	skip=$$($(TIER) names timing ./...) && $(GO) test -timeout=5m -skip="$$skip" $(TAME)
+	$(GO) test -count=1 .
+
+gate: bin/tier
+	@$(TIER) run $(GATE)
+
+wild: bin/tier
+	@$(TIER) run $(PARTS)
+
+nightly: bin/tier emulators
+	@$(TIER) nightly -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
+		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(SHARD)
+
+stutter: bin/tier
+	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec='$(CURDIR)/bin/tier stutter -off $(OFF) -on $(ON)' $(or $(PKG),$(WILD))
+
+check: bin/tier
+	@$(TIER) run test gate wild
+
+bin/tier:
+	@$(GO) build -o $@ ./.ci/tier
 
 demo: build
 	./bin/rddp demo
@@ -33,29 +91,43 @@ demo: build
 build:
 	$(GO) build -o bin/rddp ./cmd/rddp
 
-test:
-	$(GO) test -race -shuffle=on -timeout=10m ./...
-	$(GO) test $(NORACE) # again: what can't run under the race detector, allocation counts, memory figures, buffers of 4 GiB
+race: bin/tier
+	skip=$$($(TIER) names timing ./...) && $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $(RACY)
 
-check: format vet lint locks cross machines oldest benchonce tshark models foreignquick
-	$(MAKE) fuzz FUZZTIME=6s
+# What can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB.
+norace: bin/tier
+	$(TIER) only norace -- -count=1 $(RACY)
+
+# Each planted fault fits the code and compiles; conformance/matrix.md is up to date.
+faults:
+	$(GO) test -count=1 -tags=mutations -run='Fit|Compile' ./conformance/mutations
+	$(GO) test -count=1 ./conformance/requirements
+
+wild-race: bin/tier
+	$(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $(WILD)
+
+wild-norace: bin/tier
+	$(TIER) only norace -retries=2 -- -count=1 -p=1 -timeout=10m $(WILD)
+
+wild-timing: bin/tier
+	$(TIER) only timing -retries=2 -- -count=1 -p=1 -timeout=10m $(TAME)
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
 
 vet:
-	$(GO) vet ./...
-	$(GO) vet -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
+	$(GO) vet ./... ./.ci/tier
+	$(GO) vet -tags=$(TAGS) ./...
 
 lint:
-	$(GO) tool staticcheck -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
+	$(GO) tool staticcheck -tags=$(TAGS) ./... ./.ci/tier
 
 # gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
 # counts those too that nothing ever changes. The tool needs modules that ours does not, so it has a go.mod of its own.
 locks:
 	$(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
 	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false ./...
-	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=interop,tshark,models,conformance,mutations,soak,foreign ./...
+	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=$(TAGS) ./...
 
 # Everything builds, tests included, for each target.
 cross:
@@ -65,25 +137,31 @@ cross:
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/rddp || exit 1; \
 	done
 
-# The other byte order, and integers of 32 bits with words aligned to 4 octets. Two at a time, the slowest first. Under qemu-user
-# with -short, which means fewer rounds and no test less, and without six tests: qemu-user knows no TCP_INFO and no SO_BUF_LOCK, and runs no
-# binary of its machine that a test starts in another namespace.
-machines:
+# The other byte order, and integers of 32 bits with words aligned to 4 octets. Two at a time, the slowest first.
+machines: emulators
+	@$(MAKE) --no-print-directory -j2 machine-s390x machine-arm64 machine-386
+
+machine-s390x:
+	@./.ci/machine s390x qemu-s390x $(subst |,\|,$(EMULATED)) $(LAYERS)
+
+machine-arm64:
+	@./.ci/machine arm64 qemu-aarch64 $(subst |,\|,$(EMULATED)) $(LAYERS)
+
+machine-386:
+	@./.ci/machine 386 env $(LAYERS)
+
+emulators:
 	@command -v qemu-aarch64 >/dev/null && command -v qemu-s390x >/dev/null || ./.ci/install qemu-user
-	@printf '%s\n' 's390x qemu-s390x $(EMULATED)' 'arm64 qemu-aarch64 $(EMULATED)' '386 env' | \
-		GO='$(GO)' xargs -P2 -I{} sh -c './.ci/machine {} $(MACHINES)'
 
 # The oldest Go release that go.mod states builds everything.
 oldest:
 	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) $(GO) build ./...
 
 # Wireshark's own decoder as judge of our captures and of our decoder.
-tshark: tools
+tshark:
+	@command -v tshark >/dev/null || ./.ci/install tshark
 	$(GO) test -count=1 -tags=tshark ./internal/dissect/... ./conformance/ ./cmd/rddp/internal/demo/...
 	$(GO) test -count=1 -tags=tshark -run=Tshark ./extsock/
-
-tools:
-	@command -v tshark >/dev/null || ./.ci/install tshark
 
 # Spin searches all states of our Promela models, and finds the error of each broken variant.
 models:
@@ -93,8 +171,8 @@ models:
 # Each requirement's tests, counted by RFC; then all tests with full counts, those of hostile peers one package at a time, with their figures.
 conformance:
 	$(GO) run ./conformance/requirements/count
-	$(GO) test -count=1 -tags=conformance -timeout=15m ./mpa/... ./ddp/... ./rdmap ./extsock/... ./toe/...
-	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=25m ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
+	$(GO) test -count=1 -tags=conformance -timeout=15m $(LAYERS)
+	$(GO) test -count=1 -v -p=1 -tags=conformance -timeout=25m $(FIGURES)
 
 mutations:
 	$(GO) test -count=1 -v -tags=mutations -timeout=60m -run=TestEachFaultIsCaught ./conformance/mutations

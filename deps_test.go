@@ -261,7 +261,7 @@ func (p pkg) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// allTags are the build tags of `make check`. With them no test is left out.
+// allTags are the build tags of `make gate`. With them no test is left out.
 const allTags = "interop,tshark,models,conformance,mutations,soak,foreign"
 
 // list returns the packages of the module, with the imports of all their tests.

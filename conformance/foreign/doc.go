@@ -1,7 +1,7 @@
 // Package foreign runs other projects' test suites over extended sockets.
 //
 // The package itself is empty: its tests do everything, and they have the build tag foreign. `make
-// foreign` runs all suites. `make foreignquick`, which is part of `make check`, runs the quick
+// foreign` runs all suites. `make foreignquick`, which is part of `make wild`, runs the quick
 // suites.
 //
 // # How a suite runs

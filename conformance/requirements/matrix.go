@@ -56,7 +56,7 @@ func Matrix(rows []Requirement, tests []Test) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Requirements and their tests\n\n" +
 		"Generated from the tables in `requirements/` and the doc comments of the tests by\n" +
-		"`go test ./conformance/requirements -update`; `make check` fails where it is not up to date.\n" +
+		"`go test ./conformance/requirements -update`; `make gate` fails where it is not up to date.\n" +
 		"IS marks what an RFC states as a fact of the protocol, without a key word of RFC 2119.\n\n")
 	covered := coverage(tests)
 	summary(&b, rows, covered)
