@@ -37,16 +37,17 @@ export GO
 # The packages of the wild tier: real timers, other TCPs, loads that take all CPUs.
 WILD   = ./conformance/apps ./conformance/early ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile ./toe/tun ./toe/usertcp
 # Their tests only compare files of the tree: the race detector finds nothing there.
-LISTS  = ./conformance/mutations ./conformance/requirements
+LISTS  = . ./conformance/mutations ./conformance/requirements
 # The layers and extsock: what runs with full counts and on other machines.
 LAYERS = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
 # Hostile peers: with full counts they print figures.
 FIGURES = ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
-# All other packages with the tools that the Makefile uses, and these without LISTS.
+# All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.
 TAME   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
+QUICK  = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
 RACY   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS))")
 
-GATE   = format vet lint locks cross oldest race norace faults
+GATE   = format vet lint locks cross oldest race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
 TAGS   = interop,tshark,models,conformance,mutations,soak,foreign
 
@@ -56,14 +57,14 @@ EMULATED = -short -skip=TestEMSSIsThatOfTCPInfo|TestSendBufferTooSmall|TestTUN|T
 TARGETS  = linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 TIER     = ./bin/tier
 
-.PHONY: bin/tier test gate wild nightly stutter check demo build race norace faults wild-race wild-norace wild-timing format vet lint locks cross oldest \
+.PHONY: bin/tier test gate wild nightly stutter check demo build race norace lists wild-race wild-norace wild-timing format vet lint locks cross oldest \
 	machines machine-386 machine-arm64 machine-s390x emulators tshark models conformance mutations foreign foreignquick interop benchonce soak fuzz \
 	bench bench-check bench-baseline bench-scale bench-peers early
 
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
 test: bin/tier
-	skip=$$($(TIER) names timing ./...) && $(GO) test -timeout=5m -skip="$$skip" $(TAME)
+	skip=$$($(TIER) names timing ./...) && $(GO) test -timeout=5m -skip="$$skip" $(QUICK)
 	$(GO) test -count=1 .
 
 gate: bin/tier
@@ -98,10 +99,11 @@ race: bin/tier
 norace: bin/tier
 	$(TIER) only norace -- -count=1 $(RACY)
 
-# Each planted fault fits the code and compiles; conformance/matrix.md is up to date.
-faults:
+# Imports, exported names and uses of time follow the rules; each planted fault fits the code and compiles; conformance/matrix.md is up
+# to date.
+lists:
 	$(GO) test -count=1 -tags=mutations -run='Fit|Compile' ./conformance/mutations
-	$(GO) test -count=1 ./conformance/requirements
+	$(GO) test -count=1 . ./conformance/requirements
 
 wild-race: bin/tier
 	$(TIER) test -retries=2 -- -race -shuffle=on -p=1 -timeout=10m $(WILD)
