@@ -3,7 +3,8 @@
 # make test      what needs nothing but Go, without the race detector: go test remembers what has passed
 # make gate      what each change must pass: format, vet, lint, lock checker, cross builds, the tests with the race detector
 # make wild      real timers, other TCPs, hostile load, virtual machines: a test that fails runs again, at most twice
-# make nightly SHARD=i/n  shard i of n of what takes hours; n shards together are everything, and make nightly alone is too
+# make nightly SHARD=i/n  shard i of n of what takes hours; n shards together are everything, and make nightly alone is too. With
+#                LIST=-list it only says what that is
 # make stutter   the wild tier's tests, or those of PKG, stopped for OFF and continued for ON all the time
 # make check     make test, make gate and make wild
 #
@@ -75,7 +76,7 @@ wild: bin/tier
 
 nightly: bin/tier emulators
 	@$(TIER) nightly -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
-		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(SHARD)
+		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(LIST) $(SHARD)
 
 stutter: bin/tier
 	@$(TIER) test -retries=2 -- -count=1 -p=1 -timeout=40m -exec='$(CURDIR)/bin/tier stutter -off $(OFF) -on $(ON)' $(or $(PKG),$(WILD))
@@ -189,8 +190,8 @@ foreignquick:
 benchonce:
 	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...
 
-interop: build
-	$(GO) test -count=1 -tags=interop -timeout=20m ./conformance/interop/...
+interop: build bin/tier
+	$(TIER) test -retries=2 -- -count=1 -tags=interop -timeout=20m ./conformance/interop/...
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock

@@ -2,9 +2,52 @@ package main
 
 import "strings"
 
-// seconds are about how long items take on two CPUs, by kind and folder or suite. They need not be
-// exact: they only keep the shards alike, and decide which packages and suites are divided.
-var seconds = map[string]int{}
+// seconds are about how long items take on two CPUs, by kind and folder or suite. They are guesses,
+// and need not be exact: they only keep the shards alike, and decide which packages and suites are
+// divided. The record of a shard (bin/tier.jsonl) has measured times.
+var seconds = map[string]int{
+	"conformance ./conformance/hostile":           900,
+	"conformance ./conformance/hostile/tcpscript": 120,
+	"conformance ./ddp":                           600,
+	"conformance ./mpa":                           300,
+	"conformance ./rdmap":                         300,
+	"conformance ./extsock":                       600,
+	"conformance ./extsock/internal/driver":       150,
+	"conformance ./toe/usertcp":                   120,
+	"conformance ./toe/simtoe":                    60,
+
+	"machine s390x ./ddp":                     150,
+	"machine s390x ./mpa":                     120,
+	"machine s390x ./rdmap":                   120,
+	"machine s390x ./extsock":                 600,
+	"machine s390x ./extsock/internal/driver": 300,
+	"machine s390x ./toe/usertcp":             120,
+	"machine arm64 ./ddp":                     120,
+	"machine arm64 ./mpa":                     90,
+	"machine arm64 ./rdmap":                   90,
+	"machine arm64 ./extsock":                 450,
+	"machine arm64 ./extsock/internal/driver": 240,
+	"machine arm64 ./toe/usertcp":             90,
+	"machine 386 ./ddp":                       30,
+	"machine 386 ./extsock":                   60,
+	"machine 386 ./extsock/internal/driver":   40,
+
+	"stutter ./conformance/hostile":       200,
+	"stutter ./conformance/apps":          120,
+	"stutter ./toe/tun":                   10,
+	"stutter ./conformance/early":         20,
+	"stutter ./cmd/rddp/internal/hostile": 30,
+
+	"foreign nettest":            300,
+	"foreign Go net":             400,
+	"foreign Go net -race":       600,
+	"foreign net/http":           600,
+	"foreign net/http -short":    300,
+	"foreign x/net/http2":        400,
+	"foreign grpc/test":          500,
+	"foreign nats-server/test":   600,
+	"foreign nats-server/server": 600,
+}
 
 // usual is the time of an item that is not in seconds, by the first word of its kind.
 var usual = map[string]int{"conformance": 20, "machine": 20, "stutter": 60, "foreign": 120, "models": 60, "tshark": 60, "benchonce": 120}
