@@ -5,7 +5,7 @@
 //	tier test [-retries N] -- GO-TEST-ARGS...     go test; a test that fails runs again
 //	tier only KIND [-retries N] [-- FLAGS] PKG... go test of the functions of a kind, and of no others
 //	tier names KIND PKG...                        a pattern of these functions, for -run and -skip
-//	tier nightly [-list] SHARD PKG-LISTS...       one shard, such as 3/40, of what takes hours
+//	tier nightly [-list] SHARD PKG-LISTS...       one shard, such as 3/60, of what takes hours
 //	tier stutter [-off TIME] [-on TIME] PROGRAM... a program that is stopped and continued all the time
 //
 // The kinds are norace, for what must run without the race detector, and timing, for the functions in

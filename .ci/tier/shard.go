@@ -17,13 +17,13 @@ type item struct {
 // A shard is one of several parts that together are everything.
 type shard struct{ index, of int } // index from 1
 
-// parseShard parses "3/40".
+// parseShard parses "3/60".
 func parseShard(s string) (shard, error) {
 	index, of, _ := strings.Cut(s, "/")
 	i, err1 := strconv.Atoi(index)
 	n, err2 := strconv.Atoi(of)
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return shard{}, fmt.Errorf("SHARD is %q, and should be as 3/40", s)
+		return shard{}, fmt.Errorf("SHARD is %q, and should be as 3/60", s)
 	}
 	return shard{i, n}, nil
 }
