@@ -516,7 +516,7 @@ func TestCaptureOfAFault(t *testing.T) {
 	for range 3 {
 		tx.Append(batch, true, write, []byte{1, 2, 3, 4})
 	}
-	const cut = "inside an FPDU, 7 octets"
+	const cut = "inside an FPDU, 7 bytes"
 	const terminate = 1 // FPDU that goes back once the fence is open
 	for _, tt := range []struct {
 		desc string
