@@ -271,6 +271,9 @@ func TestInflatedCredits(t *testing.T) {
 	}
 	cost(record(32, 64<<10))
 	usual, inflated := cost(record(32, 64<<10)), cost(record(65535, 1<<32-1))
+	for range 2 { // what ended connections have not given back yet counts for the next ones, and differs
+		inflated = min(inflated, cost(record(65535, 1<<32-1)))
+	}
 	t.Logf("%d octets for a connection whose peer claims 32 buffers of 64 KiB, %d for 65,535 of 4 GiB", usual, inflated)
 	if !testmode.Race && inflated > usual+4<<10 {
 		t.Errorf("inflated credits take %d octets, usual ones %d", inflated, usual)
