@@ -25,12 +25,11 @@ import (
 // and the Read that takes the role disarms it.
 //
 // These are two system calls for each wait of a Read, and too much for a program that does nothing
-// but answer short messages. So a Read is trusted once it has come back quickly very many times in a
-// row: then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes have
-// waited for the sentinel, trust was wrong, and the next trust takes many more quick waits. So bytes
-// wait for it only a few times in the life of a connection. Reads that were filled and Reads that were
-// not are trusted each for themselves. A stream without a watch leaves the role
-// to the home goroutine until a Read is trusted.
+// but answer short messages. So a Read is trusted once Reads have come back quickly very many times:
+// then a timer, the sentinel, calls the home goroutine if the role stays vacant. If bytes have waited
+// for the sentinel, trust was wrong, and the next trust takes many more quick waits. So bytes wait for
+// it only a few times in the life of a connection. Reads that were filled and Reads that were not have
+// a trust each. A stream without a watch leaves the role to the home goroutine until a Read is trusted.
 //
 // The sentinel is slow on purpose: a timer that is due soon makes every wait of the process's
 // threads more expensive.
@@ -71,9 +70,10 @@ type role struct {
 // for and Reads that are filled have one each: a program that reads a long message in pieces is back
 // at once after each piece, and long after the last one.
 type trust struct {
-	// streak is how many waits began quickly, at most about streakCap times after. They count for both
-	// kinds of Reads. A wait that begins late halves the streak of its kind: on a busy machine the
-	// scheduler makes a quick Read late now and then. A one-sided operation sets both to 0.
+	// streak is how many waits began quickly, at most about streakCap times after. A quick wait counts
+	// in the streaks of both kinds. A wait that begins late halves only the streak of its kind, because
+	// on a busy machine the scheduler makes a quick Read late now and then. A one-sided operation sets
+	// both to 0.
 	streak atomic.Int32
 	after  atomic.Int32 // with so many quick waits a Read is trusted
 }
@@ -181,7 +181,7 @@ func (r *role) oneSided() {
 	r.callHome()
 }
 
-// awaitAnswer has a goroutine receive the answer to op, if op has one.
+// awaitAnswer calls the home goroutine if op has an answer that somebody must receive.
 func (r *role) awaitAnswer(op rdmap.WorkOp) {
 	switch op {
 	case rdmap.WorkRead, rdmap.WorkFetchAdd, rdmap.WorkCmpSwap, rdmap.WorkSwap:
@@ -290,9 +290,9 @@ func (r *role) leave(hurry bool) {
 	}
 }
 
-// look is called by the sentinel. If the role is vacant, the home goroutine gets it. If a Read has
-// it, the sentinel is set again when that Read leaves. If a Read has had it a moment ago, the sentinel
-// was set for an earlier vacancy, and is due again when this one is as old.
+// look is called by the sentinel. If the role is vacant, look calls the home goroutine. If a Read has
+// the role, the sentinel is set again when that Read leaves. If a Read has left a moment ago, the
+// sentinel was set for an earlier vacancy. Then look sets it for the present one.
 func (r *role) look() {
 	if !r.isVacant() {
 		r.guarded.Store(false)
