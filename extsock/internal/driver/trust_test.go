@@ -119,6 +119,29 @@ func TestSentinelComesAgain(t *testing.T) {
 	})
 }
 
+// TestSentinelOfAnEarlierVacancy: a sentinel that was set before a Read came and left again is due when
+// the role has been vacant for its time since then.
+func TestSentinelOfAnEarlierVacancy(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		var r role
+		r.init(s)
+		r.makeSentinel()
+		defer r.end()
+		r.lastRead().streak.Store(2 * trustFirst)
+		r.leave(false)
+		time.Sleep(sentinelIn - slowWait/2)
+		r.take(roleReader)
+		r.endWait(r.beginWait(true))
+		begin := time.Now()
+		r.leave(false)
+		r.gate.Wait()
+		if d := time.Since(begin); d != sentinelIn {
+			t.Errorf("the home goroutine was called %v after the Read had left, want %v", d, sentinelIn)
+		}
+	})
+}
+
 // unwatched is a Stream that can't be watched.
 type unwatched struct{ toe.Stream }
 

@@ -28,7 +28,7 @@ type tx struct {
 	loan  loan // of the batch
 	token token
 
-	goOn func() // has a goroutine call sendRest; made once, because making it allocates
+	goOn func() // starts a goroutine that calls sendRest; made once, because making it allocates
 
 	// The parts that it takes from and writes to, but for those of wayOut.
 	stream toe.Stream
