@@ -45,7 +45,6 @@ type Driver struct {
 	writer streamWriter // Write in stream mode
 	freed  wait.Signal  // Work Requests have completed, so a queue may have room
 	later  putOff       // what Post does not send at once
-	cfg    Config       // nothing changes it after New
 	end    ending       // whether the connection ends, and why
 	bound  readBound    // how long receiving goes on
 	idle   idle
@@ -112,7 +111,7 @@ type earlyShower interface{ ShowEarly(show bool) }
 func New(cfg Config) *Driver {
 	receiver := cfg.QP.ReceiverConfig()
 	d := &Driver{
-		cfg: cfg, stream: cfg.Stream, qp: cfg.QP,
+		stream: cfg.Stream, qp: cfg.QP,
 		recheck: make(chan struct{}, 1),
 		rx:      rx{wayIn: wayIn{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
 	}
@@ -126,6 +125,7 @@ func New(cfg Config) *Driver {
 	d.tx.init(&cfg)
 	d.tx.goOn = func() { go d.sendRest() }
 	d.end.init(&cfg)
+	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.rx.patience.fixed = cfg.PollTime
 	d.later.init(d.Flush, cfg.SendBells, cfg.RecvBells)
 	d.rx.awaitsRTR, d.rx.shared = cfg.ExpectsRTR, cfg.Shared
@@ -140,10 +140,9 @@ func New(cfg Config) *Driver {
 		if r.Stream != nil {
 			d.in.setWindow(r.Stream.Window)
 			d.bytes = newByteStream(r.Stream, int(d.in.window.Load()), &d.count, cfg.Trace)
-			d.writer.init(d)
+			d.writer.init(d, cfg.Crossover)
 		}
 		d.rx.in, d.rx.bytes, d.tx.bytes = d.in, d.bytes, d.bytes
-		d.cfg.Receive = nil // the inbox and the byte stream have its values
 	}
 	engage(&cfg, &d.rx, &d.tx)
 	if cfg.Cause != nil {
@@ -156,9 +155,9 @@ func New(cfg Config) *Driver {
 // Start begins to send. If the QP has already failed, Start sends the Terminate. The caller must
 // then have a goroutine call Receive.
 func (d *Driver) Start() {
-	d.cfg.Trace.OnPanic(d.tracePanicked)
+	d.end.trace.OnPanic(d.tracePanicked)
 	d.count.enlist()
-	d.idle.start(d.cfg.IdleTimeout, d.lookIdle)
+	d.idle.start(d.lookIdle)
 	d.transmit()
 }
 

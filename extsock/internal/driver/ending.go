@@ -43,7 +43,7 @@ func (d *Driver) fin() {
 		}
 	}
 	// The peer's FIN ends Receive. If it does not arrive, this deadline ends Receive.
-	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
+	d.setReadUntil(time.Now().Add(d.end.timeout))
 	// The home goroutine carries out the end of the way in: a Read that receives leaves the role to it,
 	// and if the role is vacant, it is called.
 	d.Interrupt()
@@ -72,7 +72,7 @@ func (d *Driver) fail(err error) {
 // sent before, such as the Terminate that says why.
 func (d *Driver) lost(err error) {
 	d.end.setReason(err)
-	d.setReadUntil(time.Now().Add(d.cfg.CloseTimeout))
+	d.setReadUntil(time.Now().Add(d.end.timeout))
 	d.end.life.lose()
 	d.wakeReceiver()
 }
@@ -146,7 +146,7 @@ func (d *Driver) deafen() {
 // linger waits before the end of the way in of a connection that is closing or has failed. Within the
 // close timeout, the queued output may still go out and the peer's FIN may still arrive.
 func (d *Driver) linger() {
-	until := time.Now().Add(d.cfg.CloseTimeout)
+	until := time.Now().Add(d.end.timeout)
 	if d.rx.err == nil {
 		d.setReadUntil(until)
 		d.rx.discard(&d.bound)
@@ -169,7 +169,7 @@ func (d *Driver) Close() error {
 	if d.beginClose() {
 		return nil
 	}
-	t := time.NewTimer(d.cfg.CloseTimeout)
+	t := time.NewTimer(d.end.timeout)
 	defer t.Stop()
 	if !d.awaitPosted(t.C) {
 		d.end.setReason(net.ErrClosed)
@@ -179,7 +179,7 @@ func (d *Driver) Close() error {
 	d.closeQueues()
 	select {
 	case <-d.end.life.finished:
-		return Flush(d.stream, time.Until(begin.Add(d.cfg.CloseTimeout)))
+		return Flush(d.stream, time.Until(begin.Add(d.end.timeout)))
 	case <-t.C:
 		d.Kill(errCloseTimeout)
 		return errCloseTimeout
@@ -251,8 +251,8 @@ func (d *Driver) shut() {
 		d.bytes.giveBack()
 	}
 	d.end.traceTerminate()
-	d.cfg.Trace.Debug("closed")
-	d.recovery.protect(d.cfg.Taps.Closed)
+	d.end.trace.Debug("closed")
+	d.recovery.protect(d.rx.taps.Closed)
 	d.count.retire()
 }
 

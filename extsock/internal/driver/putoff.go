@@ -22,8 +22,7 @@ import (
 type putOff struct {
 	count atomic.Int32 // Work Requests that wait
 	burst burst
-	begin time.Time
-	last  atomic.Int64 // when the last Post ended, in ns after begin
+	last  atomic.Int64 // when the last Post ended, as sinceStart in ns
 	bytes atomic.Int64 // of their payload
 
 	sendBell doorbell // hangs in the completion queue of the send queue
@@ -44,7 +43,7 @@ const (
 // init makes p ready. flush sends what waits. send and recv are the doorbells of the connection's
 // completion queues, which may be the same, or nil if the connection has no such queue.
 func (p *putOff) init(flush func(), send, recv *Doorbells) {
-	p.begin = time.Now()
+	p.last.Store(p.now())
 	p.sendBell = doorbell{queue: send, ring: flush}
 	if recv != send {
 		p.recvBell = doorbell{queue: recv, ring: flush}
@@ -62,7 +61,7 @@ func (p *putOff) cast(catch func(), in time.Duration) {
 	p.net.Reset(in) // from here on, another goroutine may have armed
 }
 
-func (p *putOff) now() int64 { return int64(time.Since(p.begin)) }
+func (p *putOff) now() int64 { return int64(sinceStart()) }
 
 // add notes a posted Work Request with n bytes of payload, and reports whether it waits.
 func (p *putOff) add(n int) bool {

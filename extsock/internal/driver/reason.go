@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/observe"
@@ -19,6 +20,8 @@ type ending struct {
 	silent wait.Latch  // nothing more will arrive; goroutines wait on it for intakeOver
 	closed *wait.Latch // Conn.Close sets it
 
+	timeout time.Duration // Config.CloseTimeout
+
 	qp      *rdmap.QP
 	trace   *observe.Trace
 	badSTag func() // Config.BadSTag
@@ -27,6 +30,7 @@ type ending struct {
 func (e *ending) init(cfg *Config) {
 	e.life.init()
 	e.silent.Init()
+	e.timeout = cfg.CloseTimeout
 	e.qp, e.closed, e.trace, e.badSTag = cfg.QP, cfg.Closed, cfg.Trace, cfg.BadSTag
 	if e.closed == nil {
 		e.closed = new(wait.Latch)

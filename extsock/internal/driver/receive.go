@@ -107,7 +107,7 @@ func (d *Driver) process(reader bool) (sound bool) {
 		}
 		if !again && d.in.isShort() {
 			d.count.MemoryStalls.Add(1)
-			d.cfg.Trace.Debug("memory limit")
+			d.rx.trace.Debug("memory limit")
 		}
 		<-d.recheck
 		if !d.end.life.maySend() || d.end.closing() {

@@ -53,8 +53,7 @@ type role struct {
 	waiting atomic.Int32 // Reads that wait: more than one if the first has not left the role yet
 	writing atomic.Bool  // a Write waits for the peer's credits: the role must not stay vacant
 
-	begin time.Time
-	left  atomic.Int64 // when the last wait of a Read ended, in ns after begin
+	left  atomic.Int64 // when the last wait of a Read ended, as sinceStart in ns
 	waits atomic.Int64 // the number of waits that have ended
 	bulk  atomic.Bool  // the last read of the stream has brought bulk data: such a wait counts more
 	trust [2]trust     // of Reads that were filled, and of Reads that were not
@@ -115,7 +114,7 @@ func (r *role) init(s toe.Stream) {
 	for i := range r.trust {
 		r.trust[i].after.Store(trustFirst)
 	}
-	r.begin = time.Now()
+	r.left.Store(int64(sinceStart()))
 }
 
 // isVacant reports whether no goroutine has the role, and isReaders whether a Read has it.
@@ -136,7 +135,7 @@ func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 // take the role.
 func (r *role) beginWait(mayTake bool) (began time.Duration) {
 	r.waiting.Add(1)
-	began = time.Since(r.begin)
+	began = sinceStart()
 	switch {
 	case !mayTake:
 		r.distrust()
@@ -158,7 +157,7 @@ func (r *role) beginWait(mayTake bool) (began time.Duration) {
 
 // endWait ends the wait of a Read that began then.
 func (r *role) endWait(began time.Duration) {
-	now := time.Since(r.begin)
+	now := sinceStart()
 	r.waited.Store(int64(now - began))
 	r.left.Store(int64(now))
 	r.waits.Add(1)
@@ -298,7 +297,7 @@ func (r *role) look() {
 		r.guarded.Store(false)
 		return
 	}
-	if age := time.Since(r.begin) - time.Duration(r.left.Load()); age < slowWait {
+	if age := sinceStart() - time.Duration(r.left.Load()); age < slowWait {
 		r.sentinel.Reset(sentinelIn - age)
 		return
 	}

@@ -22,15 +22,15 @@ type streamWriter struct {
 	end       *ending
 	crossover int // Config.Crossover
 
-	turn   chan struct{} // capacity 1: a Write has ended, so the next one may begin
-	began  time.Time
-	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, in ns after began
+	turn   chan struct{}     // capacity 1: a Write has ended, so the next one may begin
+	wrote  atomic.Int64      // when the last Write ended that may be part of a burst, as sinceStart in ns
 	choice bytestream.Choice // the long Write under way owns it
 }
 
-func (w *streamWriter) init(d *Driver) {
+func (w *streamWriter) init(d *Driver, crossover int) {
 	w.d, w.bytes, w.tx, w.role, w.end = d, d.bytes, &d.tx, &d.role, &d.end
-	w.crossover, w.turn, w.began = d.cfg.Crossover, make(chan struct{}, 1), time.Now()
+	w.crossover, w.turn = crossover, make(chan struct{}, 1)
+	w.wrote.Store(int64(sinceStart()))
 }
 
 // write is Driver.Write in stream mode.
@@ -43,7 +43,7 @@ func (w *streamWriter) write(p []byte, limit *wait.Deadline) (n int, err error) 
 	}
 	n, err = w.writeOwn(p, limit.Done())
 	if err == nil && len(p) <= bytestream.CombineInBurst {
-		w.wrote.Store(int64(time.Since(w.began)))
+		w.wrote.Store(int64(sinceStart()))
 	}
 	return n, err
 }
@@ -58,7 +58,7 @@ func (w *streamWriter) isQuick() bool {
 
 // gap returns the time since the end of the last Write that may be part of a burst.
 func (w *streamWriter) gap() time.Duration {
-	return time.Since(w.began) - time.Duration(w.wrote.Load())
+	return sinceStart() - time.Duration(w.wrote.Load())
 }
 
 // writeOwn writes p from the caller's memory.
@@ -145,7 +145,7 @@ func (w *streamWriter) writeShort(p []byte, limit *wait.Deadline) (int, error) {
 		n, err = w.appendRest(p, n, limit.Done())
 	}
 	if err == nil && !answers {
-		w.wrote.Store(int64(time.Since(w.began)))
+		w.wrote.Store(int64(sinceStart()))
 	}
 	return n, err
 }

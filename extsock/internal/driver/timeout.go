@@ -10,25 +10,25 @@ import (
 // time, so that arriving and departing bytes cost nothing extra. Any goroutine may call its methods,
 // which take its lock.
 type idle struct {
-	mu locks.Mutex[locks.Idle]
+	timeout time.Duration // 0: none
+	mu      locks.Mutex[locks.Idle]
 	// nil before the start and after the end
-	timer   *time.Timer   // +checklocks:mu
-	timeout time.Duration // +checklocks:mu
+	timer *time.Timer // +checklocks:mu
 	// octets is how many bytes had moved, in both ways together
 	octets uint64 // +checklocks:mu
-	// since is when octets last changed
-	since time.Time // +checklocks:mu
+	// since is when octets last changed, as sinceStart
+	since time.Duration // +checklocks:mu
 }
 
 // start starts the timer, which calls look, if there is a timeout.
-func (i *idle) start(timeout time.Duration, look func()) {
-	if timeout <= 0 {
+func (i *idle) start(look func()) {
+	if i.timeout == 0 {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.timeout, i.since = timeout, time.Now()
-	i.timer = time.AfterFunc(idleLook(timeout), look)
+	i.since = sinceStart()
+	i.timer = time.AfterFunc(idleLook(i.timeout), look)
 }
 
 // idleLook returns the interval between two looks at the counters.
@@ -51,9 +51,9 @@ func (i *idle) look(n uint64) (over bool) {
 		return false
 	}
 	if n != i.octets {
-		i.octets, i.since = n, time.Now()
+		i.octets, i.since = n, sinceStart()
 	}
-	over = time.Since(i.since) >= i.timeout
+	over = sinceStart()-i.since >= i.timeout
 	if !over {
 		i.timer.Reset(idleLook(i.timeout))
 	}
