@@ -36,6 +36,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if os.Getenv(busyPeerEnv) != "" {
+		if err := runBusyPeer(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		// No goroutine is left, so all connections have ended, those outside bubbles too.
 		if n := extsock.MemoryReserved(); code == 0 && n != 0 {

@@ -172,9 +172,11 @@ func (s *socket) tryRead(fd uintptr) bool {
 }
 
 // read reads once. If few bytes are expected, and no long call could make this one wait for the
-// socket, the scheduler does not learn of it.
+// socket, the scheduler does not learn of it. But after a wait it must: if the process was idle, the
+// runtime's monitor sleeps until a system call, and without the monitor nobody would look into the
+// netpoller, or take the processor from a program that computes from here on.
 func (s *socket) read(fd int, p []byte) (n int, errno syscall.Errno) {
-	if s.short && s.long.Load() == 0 {
+	if s.short && !s.looked && s.long.Load() == 0 {
 		return read(fd, p, true)
 	}
 	s.long.Add(1)

@@ -97,6 +97,7 @@ func (s *socket) Watch(g *toe.Gate) bool {
 		w.armed.Store(false)
 		return false
 	}
+	w.watcher.manPoller()
 	return true
 }
 
@@ -184,11 +185,14 @@ func (w *watch) fire() {
 
 // A watcher is an epoll instance and the goroutine that waits for it. There is one for the process,
 // while it has sockets that are watched. It waits in Go's netpoller, as an epoll instance is itself
-// a file to wait for: so it occupies no thread.
+// a file to wait for: so it occupies no thread. A second goroutine sees to the netpoller: manPoller.
 type watcher struct {
 	epfd   int
 	file   *os.File // owns epfd
 	events [64]unix.EpollEvent
+
+	poller *toe.Gate   // see manPoller
+	ended  atomic.Bool // end has been called
 
 	// watching.mu guards these.
 	watches map[uint64]*watch
@@ -250,7 +254,8 @@ func newWatcher() (*watcher, syscall.Errno) {
 		return nil, err.(syscall.Errno)
 	}
 	unix.SetNonblock(epfd, true) // otherwise NewFile would not use the netpoller
-	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), watches: make(map[uint64]*watch)}
+	w := &watcher{epfd: epfd, file: os.NewFile(uintptr(epfd), "epoll"), poller: toe.NewGate(toe.WatchOutside),
+		watches: make(map[uint64]*watch)}
 	if err := w.file.SetReadDeadline(time.Time{}); err != nil { // the netpoller has not taken the file
 		w.file.Close()
 		return nil, unix.EPERM
@@ -258,18 +263,37 @@ func newWatcher() (*watcher, syscall.Errno) {
 	return w, 0
 }
 
-// start starts the watcher's goroutine. The goroutine must not belong to the synctest bubble whose
-// socket happens to be the first one: the bubble could not end while another socket is watched. Every
+// start starts the watcher's goroutines. They must not belong to the synctest bubble whose socket
+// happens to be the first one: the bubble could not end while another socket is watched. Every
 // goroutine that is started in a bubble belongs to it. But cleanup functions run outside of any
 // bubble, as package synctest promises. A program other than a test has no bubbles, and so does not
 // pay for the garbage collection.
 func (w *watcher) start() {
 	if !inBubble() {
-		go w.run()
+		w.runAll()
 		return
 	}
-	runtime.AddCleanup(new(*watcher), func(w *watcher) { go w.run() }, w)
+	runtime.AddCleanup(new(*watcher), (*watcher).runAll, w)
 	runtime.GC()
+}
+
+func (w *watcher) runAll() {
+	go w.run()
+	go w.runIdle()
+}
+
+// manPoller makes sure that a thread waits in Go's netpoller. Whoever arms a watch may be about to
+// compute, and may have been woken by the only thread that waited there, which now runs it. The runtime
+// would then look into the netpoller once in 10 ms. But when a goroutine becomes ready, the runtime wakes
+// a thread for it if a processor is idle, and a thread that finds nothing more to do waits in the
+// netpoller. So this makes a goroutine ready that does nothing.
+func (w *watcher) manPoller() { w.poller.Open() }
+
+// runIdle is the goroutine that does nothing.
+func (w *watcher) runIdle() {
+	for !w.ended.Load() {
+		w.poller.Wait()
+	}
 }
 
 // inBubble reports whether this goroutine belongs to a bubble. Only the header of its stack says so.
@@ -311,9 +335,13 @@ func (w *watcher) report(fd uintptr) bool {
 	}
 }
 
-// end ends the watcher. When it returns, the descriptor is closed, and the goroutine is about to
+// end ends the watcher. When it returns, the descriptor is closed, and the goroutines are about to
 // end.
-func (w *watcher) end() { w.file.Close() }
+func (w *watcher) end() {
+	w.file.Close()
+	w.ended.Store(true)
+	w.poller.Open()
+}
 
 // epollCtl calls epoll_ctl. The runtime does not learn of this system call, which never waits.
 func epollCtl(epfd, op int, fd uintptr, events uint32, id uint64) syscall.Errno {

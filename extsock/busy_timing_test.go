@@ -1,0 +1,117 @@
+package extsock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/rdmap"
+)
+
+const busyPeerEnv = "RDDP_BUSY_PEER"
+
+var computed int
+
+var busyConfig = extsock.Config{Startup: extsock.StartupRequire}
+
+// TestOperationsOfABusyProgram: a program was idle, gets a message, answers it, and computes. The
+// peer's operation does not wait for the end of that. The program is a process of its own, because
+// every other goroutine would help: the runtime of an idle process rests too, and what wakes it for
+// the message need not be enough for what comes then.
+func TestOperationsOfABusyProgram(t *testing.T) {
+	ctx := timeLimit(t)
+	peer := startSelf(t, ctx, busyPeerEnv+"=1")
+	c, err := extsock.Dial("tcp", peer.line(t), &busyConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	h, _, err := rdmap.ParseHandle(readN(t, c, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := c.Remote(h)
+	operate := func() time.Duration {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		begin := time.Now()
+		if _, err := remote.FetchAdd(ctx, 0, 1); err != nil {
+			t.Fatalf("an operation of a program's peer: %v", err)
+		}
+		return time.Since(begin)
+	}
+	var took []time.Duration
+	for range 21 {
+		for computes := range byte(2) {
+			if _, err := c.Write([]byte{computes}); err != nil {
+				t.Fatal(err)
+			}
+			readN(t, c, 1)
+			time.Sleep(2 * time.Millisecond)
+			d := operate()
+			if computes == 1 {
+				took = append(took, d)
+			}
+			time.Sleep(15 * time.Millisecond) // longer than the runtime waits before it rests
+		}
+	}
+	slices.Sort(took)
+	t.Log(took)
+	if median := took[len(took)/2]; median > 5*time.Millisecond {
+		t.Errorf("the median is %v; the runtime alone would look for operations every 10 ms", median)
+	}
+}
+
+// readN returns the next n bytes.
+func readN(t *testing.T, c *extsock.Conn, n int) []byte {
+	t.Helper()
+	p := make([]byte, n)
+	if _, err := io.ReadFull(c, p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// runBusyPeer is the program.
+func runBusyPeer() error {
+	l, err := extsock.Listen("tcp", "127.0.0.1:0", &busyConfig)
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	c, err := l.AcceptDDP()
+	if err != nil {
+		return err
+	}
+	r, err := c.Register(make([]byte, 8), ddp.RemoteAtomic)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Write(r.Handle().AppendTo(nil)); err != nil {
+		return err
+	}
+	p := make([]byte, 1)
+	for {
+		if _, err := io.ReadFull(c, p); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		before := c.Stats().Received.AtomicRequests
+		if _, err := c.Write(p); err != nil {
+			return err
+		}
+		for p[0] == 1 && c.Stats().Received.AtomicRequests == before { // computes, and calls nothing
+			for range 1_000_000 {
+				computed = computed*31 + 7
+			}
+		}
+	}
+}
