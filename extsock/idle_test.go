@@ -47,8 +47,8 @@ const (
 const maxIdleOctets = 32 << 10
 
 // idleOthers is the number of goroutines that do not belong to one connection: the Listener's, and
-// the one that watches sockets.
-const idleOthers = 2
+// the two that watch sockets.
+const idleOthers = 3
 
 // TestIdleConnections: an idle connection in DDP mode has one goroutine besides the program's that
 // waits in Read, and little memory.
