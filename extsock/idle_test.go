@@ -239,12 +239,12 @@ func startIdlePeer(t testing.TB, ctx context.Context, job idleJob) *idlePeer {
 	return startSelf(t, ctx, idlePeerEnv+"="+string(env))
 }
 
-// startSelf runs this test binary with a variable that TestMain knows.
-func startSelf(t testing.TB, ctx context.Context, env string) *idlePeer {
+// startSelf runs this test binary with more variables, one of which TestMain knows.
+func startSelf(t testing.TB, ctx context.Context, env ...string) *idlePeer {
 	t.Helper()
 	command := append(strings.Fields(os.Getenv(emulatorEnv)), os.Args[0])
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), env)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -77,7 +77,7 @@ func (d *Driver) beginRead(b []byte) (found outcome, n int, err error) {
 // await waits until the inbox has something, or the Read's memory. It also returns when the
 // connection ends.
 func (d *Driver) await(want int, limit *wait.Deadline) (result readResult, err error) {
-	began := d.role.beginWait(d.role.lends)
+	began := d.role.beginWait()
 	for err == nil && !result.over && !d.in.has() && !d.end.endsReads() {
 		var drove bool
 		if drove, result = d.drive(want, limit); drove {

@@ -131,26 +131,22 @@ func (r *role) isTrusted() bool {
 // lastRead returns the trust in Reads like the last one.
 func (r *role) lastRead() *trust { return &r.trust[r.short.Load()] }
 
-// beginWait begins the wait of a Read, and returns when that was. mayTake says whether the Read may
-// take the role.
-func (r *role) beginWait(mayTake bool) (began time.Duration) {
+// beginWait begins the wait of a Read, and returns when that was.
+func (r *role) beginWait() (began time.Duration) {
 	r.waiting.Add(1)
 	began = sinceStart()
-	switch {
-	case !mayTake:
-		r.distrust()
-	case began-time.Duration(r.left.Load()) >= quick:
+	if began-time.Duration(r.left.Load()) >= quick {
 		t := r.lastRead()
 		streak := t.streak.Load()
 		t.streak.CompareAndSwap(streak, streak/2)
-	default:
-		step := int32(1)
-		if r.bulk.Load() {
-			step = bulkStep
-		}
-		for i := range r.trust {
-			r.trust[i].grow(step)
-		}
+		return began
+	}
+	step := int32(1)
+	if r.bulk.Load() {
+		step = bulkStep
+	}
+	for i := range r.trust {
+		r.trust[i].grow(step)
 	}
 	return began
 }

@@ -16,7 +16,7 @@ type noDeadlines struct{ toe.Stream }
 
 func (s noDeadlines) Capabilities() toe.Capabilities {
 	c := s.Stream.Capabilities()
-	c.Deadlines = false
+	c.Deadlines, c.Watch = false, toe.WatchNone
 	return c
 }
 func (noDeadlines) SetReadDeadline(time.Time) error { return errors.ErrUnsupported }
@@ -39,7 +39,8 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 			}
 		}()
 		begin, p := time.Now(), make([]byte, 8)
-		for range 20 {
+		const echoes = 2 * trustFirst
+		for range echoes {
 			if _, err := a.Write(p, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func TestRoleStaysHomeWithoutDeadlines(t *testing.T) {
 			}
 		}
 		if d := time.Since(begin); d >= sentinelIn {
-			t.Errorf("20 echoes took %v", d)
+			t.Errorf("%d echoes took %v", echoes, d)
 		}
 		end(a)
 		end(b)
@@ -65,11 +66,11 @@ func TestRoleIsOfferedToTheNextRead(t *testing.T) {
 		r := &a.role
 		exchange(t, a, b, 4)
 		synctest.Wait()
-		began := r.beginWait(true)
+		began := r.beginWait()
 		if !r.take(roleReader) {
 			t.Fatal("the role is not vacant")
 		}
-		r.beginWait(true) // the second Read, which the inbox has let wait
+		r.beginWait() // the second Read, which the inbox has let wait
 		if r.take(roleReader) {
 			t.Fatal("two Reads have the role")
 		}

@@ -22,7 +22,7 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		wait := func(n int, pause time.Duration) {
 			for range n {
 				time.Sleep(pause)
-				r.endWait(r.beginWait(true))
+				r.endWait(r.beginWait())
 			}
 		}
 		want := func(desc string, streak int32, trusted bool) {
@@ -45,9 +45,6 @@ func TestTrustOutlivesOneLateWait(t *testing.T) {
 		r.oneSided()
 		want("a one-sided operation", 0, false)
 		wait(trustFirst, quick/2)
-		r.endWait(r.beginWait(false))
-		want("a Read that may not take the role", 0, false)
-		wait(trustFirst, quick/2)
 		want("quick waits again", trustFirst, true)
 		r.missed()
 		want("bytes have waited for the sentinel", trustFirst, false)
@@ -68,7 +65,7 @@ func TestTrustInParts(t *testing.T) {
 		var r role
 		r.init(s)
 		read := func(want, n int) {
-			r.endWait(r.beginWait(true))
+			r.endWait(r.beginWait())
 			r.noteRead(readResult{over: true, n: n}, want)
 		}
 		for range trustFirst {
@@ -132,7 +129,7 @@ func TestSentinelOfAnEarlierVacancy(t *testing.T) {
 		r.leave(false)
 		time.Sleep(sentinelIn - slowWait/2)
 		r.take(roleReader)
-		r.endWait(r.beginWait(true))
+		r.endWait(r.beginWait())
 		begin := time.Now()
 		r.leave(false)
 		r.gate.Wait()
