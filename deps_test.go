@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"internal/cpuid":     {},
 	"internal/every":     {},
 	"internal/prototest": {},
+	"internal/honest":    {"ddp", "extsock", "rdmap", "toe", "toe/badlink", "internal/prototest"},
 
 	"conformance":                     {"*"},
 	"conformance/requirements":        {},

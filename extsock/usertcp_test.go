@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/badlink"
@@ -207,5 +210,36 @@ func TestUnusedEarlyRuns(t *testing.T) {
 				t.Errorf("%d FPDUs were placed early; EarlyStats = %+v", placed, stats)
 			}
 		})
+	}
+}
+
+// TestEarlyPlacementChangesNothingOverUserTCP runs the same operations with and without early placement, over
+// a link that loses, repeats, reorders and cuts packets. How bad it is depends on the seed.
+// MPA-5044-1.2-1
+func TestEarlyPlacementChangesNothingOverUserTCP(t *testing.T) {
+	honest.EarlyPlacementChangesNothing(t, honest.EarlyNetwork{
+		Pair: badPair, Requests: 12, Length: 6000, Seeds: testmode.Count(10_000, 50),
+		AtOnce: testmode.Count(200, 50), // loss costs time, and hardly any CPU
+	})
+}
+
+// badPair makes a connection between two TCPs in user space, over a bad link.
+func badPair(t *testing.T, seed uint64) (a, b toe.Stream, stop func() (lost uint64)) {
+	random := rand.New(rand.NewPCG(seed, 8))
+	faults := badlink.Faults{
+		Loss: 0.04 * random.Float64(), Corrupt: 0.005 * random.Float64(), Duplicate: 0.02 * random.Float64(),
+		Split: 0.5 * random.Float64(), Merge: 0.3 * random.Float64(), Reorder: 0.05 + 0.2*random.Float64(),
+	}
+	x, y, err := badlink.Pipe(badlink.Config{Seed: seed, AB: faults, BA: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := userStack(t, x, "10.7.0.1/24"), userStack(t, y, "10.7.0.2/24")
+	a, b = userConnect(t, from, to)
+	return a, b, func() uint64 {
+		lost := x.Stats().Lost + x.Stats().Corrupted + y.Stats().Lost + y.Stats().Corrupted
+		from.Close()
+		to.Close()
+		return lost
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -136,7 +137,7 @@ func (r *qpRace) run(choice uint64) (accepted, refused, flushed int, err error) 
 	}
 	for _, left := range completions {
 		if left != 0 {
-			return 0, 0, 0, errLost
+			return 0, 0, 0, honest.ErrLost
 		}
 	}
 	return accepted, r.refused[0] + r.refused[1], flushed, nil
@@ -256,7 +257,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 			for range counts[i][q].Load() {
 				d, err := cq.Wait(ctx)
 				if err != nil {
-					return 0, 0, 0, errLost
+					return 0, 0, 0, honest.ErrLost
 				}
 				accepted++
 				if d.Status != rdmap.StatusOK {
@@ -264,7 +265,7 @@ func connRace(cut simtoe.Config, closers int) (accepted, flushed int, elapsed ti
 				}
 			}
 			if cq.Len() > 0 {
-				return 0, 0, 0, errLost
+				return 0, 0, 0, honest.ErrLost
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -26,8 +27,8 @@ type outcome struct {
 func (s *session) both(a, b net.Conn) (o outcome) {
 	begin := time.Now()
 	var wg sync.WaitGroup
-	wg.Go(func() { o.errs[0] = s.run(a, true) })
-	wg.Go(func() { o.errs[1] = s.run(b, false) })
+	wg.Go(func() { o.errs[0] = s.Run(a, true) })
+	wg.Go(func() { o.errs[1] = s.Run(b, false) })
 	wg.Wait()
 	o.elapsed = time.Since(begin)
 	return o
@@ -39,7 +40,7 @@ func (o *outcome) check(s *session) error {
 		if err != nil && (isNever(err) || !isTyped(err)) {
 			return fmt.Errorf("the %s: %w (%T)", [2]string{"Initiator", "Responder"}[i], err, err)
 		}
-		if errors.Is(err, errEarly) && o.errs[1-i] == nil && !s.cfg.Messages { // messages have no end but TCP's
+		if errors.Is(err, honest.ErrEarly) && o.errs[1-i] == nil && !s.Config.Messages { // messages have no end but TCP's
 			return fmt.Errorf("%w, and that end knows of no error", err)
 		}
 	}
@@ -123,7 +124,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 			for _, how := range []cutHow{fin, rst} {
 				inParallel(int((length-first+step-1)/step), func(i int) {
 					at := first + int64(i)*step
-					desc := fmt.Sprintf("%s, %v after %d octets %s", s.name, how, at, directions[direction])
+					desc := fmt.Sprintf("%s, %v after %d octets %s", s.Name, how, at, directions[direction])
 					var o outcome
 					var hit bool
 					// On a busy machine a session may be slow once. What is slow for a reason is
@@ -162,7 +163,7 @@ func TestCutAtEveryOctet(t *testing.T) {
 				})
 			}
 		}
-		t.Logf("%s: %d octets %s, %d %s", s.name, lengths[0], directions[0], lengths[1], directions[1])
+		t.Logf("%s: %d octets %s, %d %s", s.Name, lengths[0], directions[0], lengths[1], directions[1])
 	}
 	t.Logf("%d cuts, %d not reached, the slowest session ended after %v, %d times one took more than %v",
 		cuts.Load(), missed.Load(), time.Duration(worst.Load()), slow.Load(), late)
@@ -181,7 +182,7 @@ func TestSilenceEndsAtTheDeadline(t *testing.T) {
 	for _, s := range sessions {
 		for direction := range directions {
 			for at := max(first, 1); ; at += step { // 0 is no cut for simtoe
-				desc := fmt.Sprintf("%s, silence after %d octets %s", s.name, at, directions[direction])
+				desc := fmt.Sprintf("%s, silence after %d octets %s", s.Name, at, directions[direction])
 				var o outcome
 				synctest.Test(t, func(t *testing.T) {
 					there, back := simtoe.Config{CutAfter: at, CutHow: simtoe.Silence}, simtoe.Config{}
@@ -195,7 +196,7 @@ func TestSilenceEndsAtTheDeadline(t *testing.T) {
 				if err := o.check(&s); err != nil {
 					t.Errorf("%s: %v", desc, err)
 				}
-				if o.elapsed > sessionLimit+closeTimeout {
+				if o.elapsed > honest.SessionLimit+closeTimeout {
 					t.Errorf("%s: ended after %v", desc, o.elapsed)
 				}
 				if o.elapsed == 0 { // nobody has waited for anything: the cut is behind the last octet
@@ -238,7 +239,7 @@ func TestFlipsAreFound(t *testing.T) {
 				if at >= s.startupLen() {
 					bit = int(at % 8)
 				}
-				desc := fmt.Sprintf("%s, bit %d of octet %d %s", s.name, bit, at, directions[direction])
+				desc := fmt.Sprintf("%s, bit %d of octet %d %s", s.Name, bit, at, directions[direction])
 				there, back := place(faults{flip: true, flipAt: at, flipBit: bit}, direction)
 				var o outcome
 				hit := false
@@ -276,7 +277,7 @@ func TestFlipsAreFound(t *testing.T) {
 // enhanced header, 20 of the capability record and the private data. Startup frames have no CRC
 // (RFC 5044 §7.1): TCP's checksum is all that guards them, but for the CRC of the record.
 func (s *session) startupLen() int64 {
-	if s.cfg.Messages {
+	if s.Config.Messages {
 		return 20 + 4 + 20
 	}
 	return 20 + 4 + 20 + 12
@@ -312,10 +313,10 @@ func TestSplitsChangeNothing(t *testing.T) {
 			p := newProxy(b, c, f(), f())
 			o := s.both(a, d)
 			if err := o.clean(); err != nil {
-				t.Errorf("%s, %s: %v", s.name, desc, err)
+				t.Errorf("%s, %s: %v", s.Name, desc, err)
 			}
 			if o.elapsed > limit {
-				t.Errorf("%s, %s: took %v", s.name, desc, o.elapsed)
+				t.Errorf("%s, %s: took %v", s.Name, desc, o.elapsed)
 			}
 			time.Sleep(closeTimeout)
 			p.close()

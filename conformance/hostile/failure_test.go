@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -171,11 +172,11 @@ func TestEachCallFails(t *testing.T) {
 					what := f[side].what.Load()
 					if what == nil {
 						if err := o.clean(); err != nil {
-							t.Errorf("%s: no call has failed, and yet %v", s.name, err)
+							t.Errorf("%s: no call has failed, and yet %v", s.Name, err)
 						}
 						break
 					}
-					desc := fmt.Sprintf("%s, call %d (%s) of side %d fails, forever %t", s.name, n, *what, side, forever)
+					desc := fmt.Sprintf("%s, call %d (%s) of side %d fails, forever %t", s.Name, n, *what, side, forever)
 					failed++
 					whats[*what]++
 					if err := o.check(&s); err != nil {
@@ -184,7 +185,7 @@ func TestEachCallFails(t *testing.T) {
 					if o.clean() == nil {
 						unseen++ // of a deadline that was not needed, for instance
 					}
-					if o.elapsed > sessionLimit+2*closeTimeout {
+					if o.elapsed > honest.SessionLimit+2*closeTimeout {
 						t.Errorf("%s: ended after %v", desc, o.elapsed)
 					}
 				}
@@ -214,7 +215,7 @@ func (s *session) dialled(b toe.Backend) (o outcome) {
 			o.errs[0] = err
 			return
 		}
-		o.errs[0] = s.run(c, true)
+		o.errs[0] = s.Run(c, true)
 	})
 	wg.Go(func() {
 		defer l.Close()
@@ -223,7 +224,7 @@ func (s *session) dialled(b toe.Backend) (o outcome) {
 			o.errs[1] = err
 			return
 		}
-		o.errs[1] = s.run(c.NetConn(), false)
+		o.errs[1] = s.Run(c.NetConn(), false)
 	})
 	wg.Wait()
 	return o

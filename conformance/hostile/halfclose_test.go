@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -56,7 +57,7 @@ func TestHalfClose(t *testing.T) {
 }
 
 func halfClose(t *testing.T, c, d *extsock.Conn, n int, messages bool) {
-	want := pattern(inLong, n)
+	want := honest.Pattern(honest.InLong, n)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for p := want; len(p) > 0; {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/badlink"
 	"github.com/rddp/rddp/toe/tun"
@@ -63,7 +64,7 @@ func newLossyNet(t *testing.T, cfg badlink.Config) *lossyNet {
 
 // pairs listens at the address number which of the second host. It returns a function that makes a
 // connection between the hosts.
-func (x *lossyNet) pairs(t *testing.T, which int) pairing {
+func (x *lossyNet) pairs(t *testing.T, which int) honest.Pairing {
 	t.Helper()
 	var l net.Listener
 	if err := x.hosts[1].Do(func() (err error) {
@@ -104,15 +105,15 @@ func TestLossyPath(t *testing.T) {
 	octets := lossyOctets()
 	for which, test := range []struct {
 		form        string
-		move        lossyMove
+		move        honest.LossyMove
 		connections int
 	}{
-		{"stream", lossyStreams, 1}, {"write", lossyWrites, 2},
+		{"stream", honest.LossyStreams, 1}, {"write", honest.LossyWrites, 2},
 	} {
 		t.Run(test.form, func(t *testing.T) {
-			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: lossyFaults, BA: lossyFaults})
-			moveWantsSame(t, test.move, lossyPairs(t, x.pairs(t, which), test.connections), octets)
-			wantLossy(t, x.link)
+			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: honest.LossyFaults, BA: honest.LossyFaults})
+			honest.MoveWantsSame(t, test.move, honest.LossyPairs(t, x.pairs(t, which), test.connections), octets)
+			honest.WantLossy(t, x.link)
 		})
 	}
 }
@@ -120,15 +121,15 @@ func TestLossyPath(t *testing.T) {
 // TestLossySessions has sessions with every operation on paths with faults, over IPv4 and IPv6. The
 // second path also cuts and merges segments, and corrupts some.
 func TestLossySessions(t *testing.T) {
-	worse := lossyFaults
+	worse := honest.LossyFaults
 	worse.Split, worse.Merge, worse.Corrupt = 0.3, 0.3, 0.02
 	for _, test := range []struct {
 		desc   string
 		faults badlink.Faults
-	}{{"lossy", lossyFaults}, {"worse", worse}} {
+	}{{"lossy", honest.LossyFaults}, {"worse", worse}} {
 		t.Run(test.desc, func(t *testing.T) {
 			x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64(), AB: test.faults, BA: test.faults})
-			pairs := []pairing{x.pairs(t, 0), x.pairs(t, 1)}
+			pairs := []honest.Pairing{x.pairs(t, 0), x.pairs(t, 1)}
 			inParallel(lossySessions, func(i int) {
 				s := sessions[i/2%len(sessions)]
 				a, b, err := pairs[i%2]()
@@ -137,12 +138,12 @@ func TestLossySessions(t *testing.T) {
 					return
 				}
 				done := make(chan error, 1)
-				go func() { done <- s.run(b, false) }()
-				if err := errors.Join(s.run(a, true), <-done); err != nil {
-					t.Errorf("%s: %v", s.name, err)
+				go func() { done <- s.Run(b, false) }()
+				if err := errors.Join(s.Run(a, true), <-done); err != nil {
+					t.Errorf("%s: %v", s.Name, err)
 				}
 			})
-			wantLossy(t, x.link)
+			honest.WantLossy(t, x.link)
 		})
 	}
 }
@@ -152,8 +153,8 @@ func TestLossySessions(t *testing.T) {
 // error, nearly always of the CRC.
 func TestRepairedChecksums(t *testing.T) {
 	const octets, conns = 1 << 20, 10
-	d := newLossyData(0)
-	want := d.next(octets)
+	d := honest.NewLossyData(0)
+	want := d.Next(octets)
 	x := newLossyNet(t, badlink.Config{Seed: seeded(t).Uint64()})
 	pair := x.pairs(t, 0)
 	bad := badlink.Faults{CorruptRepaired: 0.02}
@@ -181,7 +182,7 @@ func TestRepairedChecksums(t *testing.T) {
 	}
 	found := 0
 	for range conns {
-		ends := lossyPair(t, pair)
+		ends := honest.LossyPair(t, pair)
 		got, err := send(ends[0], ends[1])
 		if !bytes.HasPrefix(want, got) {
 			t.Error("wrong octets arrived over MPA")

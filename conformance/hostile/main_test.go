@@ -3,16 +3,12 @@ package hostile
 import (
 	"fmt"
 	"os"
-	"runtime"
-	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/prototest"
 )
 
 // roleEnv, in the environment of this test binary, makes it a peer process instead: the name of a
@@ -36,39 +32,4 @@ func TestMain(m *testing.M) {
 	}
 	slowpeer.Main()
 	goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit))
-}
-
-var seeded = prototest.Seeded
-
-// settled wants no more goroutines than there were, within what Close may wait for in the
-// background.
-func settled(t testing.TB, goroutines int) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			b := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines before, %d after\n%s", goroutines, runtime.NumGoroutine(), b[:runtime.Stack(b, true)])
-		}
-	}
-}
-
-// inParallel calls do(i) for i from 0 to n-1, in a few goroutines.
-func inParallel(n int, do func(i int)) { inGoroutines(8, n, do) }
-
-// inGoroutines calls do(i) for i from 0 to n-1, in so many goroutines.
-func inGoroutines(goroutines, n int, do func(i int)) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range goroutines {
-		wg.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
 }

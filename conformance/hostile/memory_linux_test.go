@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -374,7 +375,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 	}
 	for i := range 20 {
 		begin := time.Now()
-		want := pattern(i, 64)
+		want := honest.Pattern(i, 64)
 		if _, err := c.Remote(h).WriteAt(want, int64(64*i)); err != nil {
 			return times, err
 		}
@@ -382,7 +383,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 		if _, err := c.Remote(h).ReadAt(got, int64(64*i)); err != nil {
 			return times, err
 		}
-		if err := same("what was written", got, i); err != nil {
+		if err := honest.Same("what was written", got, i); err != nil {
 			return times, err
 		}
 		if _, err := c.Write(want); err != nil {
@@ -391,7 +392,7 @@ func goodClient(address string) (times []time.Duration, err error) {
 		if _, err := io.ReadFull(c, got); err != nil {
 			return times, err
 		}
-		if err := same("the echo", got, i); err != nil {
+		if err := honest.Same("the echo", got, i); err != nil {
 			return times, err
 		}
 		times = append(times, time.Since(begin))

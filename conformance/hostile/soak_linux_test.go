@@ -19,6 +19,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -149,11 +150,11 @@ func (s *soak) session(rnd *rand.Rand) error {
 		s.faults.Add(1)
 	}
 	if err := o.check(x); err != nil {
-		return fmt.Errorf("%s, %+v, %+v: %w", x.name, there, back, err)
+		return fmt.Errorf("%s, %+v, %+v: %w", x.Name, there, back, err)
 	}
 	if o.clean() != nil {
 		if s.harmed.Add(1); !harm || !hit {
-			return fmt.Errorf("%s without a fault: %w", x.name, o.clean())
+			return fmt.Errorf("%s without a fault: %w", x.Name, o.clean())
 		}
 	}
 	return nil
@@ -249,7 +250,7 @@ func (s *soak) bulk(rnd *rand.Rand) error {
 	for i := range ends {
 		for _, b := range [][]byte{got[i], sink[i], memory[i]} {
 			if sha256.Sum256(b) != want {
-				return fmt.Errorf("bulk of %d octets: %w", n, &wrongOctets{where: "SHA-256 differs"})
+				return fmt.Errorf("bulk of %d octets: %w", n, &honest.WrongOctets{Where: "SHA-256 differs"})
 			}
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
@@ -41,7 +43,7 @@ func (x *userNet) listenDDP(t testing.TB, kernelDials bool, cfg extsock.Config) 
 
 // dialDDP makes a connection in DDP mode.
 func (x *userNet) dialDDP(ctx context.Context, kernelDials bool, address string, cfg extsock.Config) (c *extsock.Conn, err error) {
-	d := &extsock.Dialer{NetDialer: net.Dialer{Timeout: lossyTimeout, Control: preferBBR}, Config: &cfg}
+	d := &extsock.Dialer{NetDialer: net.Dialer{Timeout: honest.LossyTimeout, Control: preferBBR}, Config: &cfg}
 	if !kernelDials {
 		cfg.Backend = x.user
 		return d.DialDDP(ctx, "tcp", address)
@@ -67,13 +69,13 @@ func TestUserTCPConnections(t *testing.T) {
 			link := badlink.Config{Seed: seeded(t).Uint64()}
 			connections, goroutines := testmode.Count(10_000, 100), 16
 			if lossy {
-				link.AB, link.BA = lossyFaults, lossyFaults
+				link.AB, link.BA = honest.LossyFaults, honest.LossyFaults
 				connections, goroutines = testmode.Count(10_000, 8), 256
 			}
 			x := newUserNet(t, usertcp.Config{}, link)
 			useConnections(t, x, kernelDials, connections, goroutines)
 			if lossy && testmode.Full {
-				wantLossy(t, x.link)
+				honest.WantLossy(t, x.link)
 			}
 		})
 	}
@@ -81,7 +83,7 @@ func TestUserTCPConnections(t *testing.T) {
 
 // useConnections uses connections, so many at a time. Afterwards nothing is left of them.
 func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, goroutines int) {
-	cfg := extsock.Config{Startup: extsock.StartupRequire, Messages: true, HandshakeTimeout: lossyTimeout, CloseTimeout: lossyTimeout}
+	cfg := extsock.Config{Startup: extsock.StartupRequire, Messages: true, HandshakeTimeout: honest.LossyTimeout, CloseTimeout: honest.LossyTimeout}
 	l := x.listenDDP(t, kernelDials, cfg)
 	before := footprintNow(t)
 	var wg sync.WaitGroup
@@ -104,7 +106,7 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 		}
 	})
 	begin := time.Now()
-	inGoroutines(goroutines, connections, func(i int) {
+	prototest.InGoroutines(goroutines, connections, func(i int) {
 		c, err := x.dialDDP(t.Context(), kernelDials, l.Addr().String(), cfg)
 		if err == nil {
 			err = writeThere(c)
@@ -131,7 +133,7 @@ func useConnections(t *testing.T, x *userNet, kernelDials bool, connections, gor
 // writeThere writes to the peer's memory, has the peer write to its own, and closes the connection.
 func writeThere(c *extsock.Conn) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
-	c.SetDeadline(time.Now().Add(lossyTimeout))
+	c.SetDeadline(time.Now().Add(honest.LossyTimeout))
 	b := make([]byte, rdmap.HandleLen)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
@@ -140,7 +142,7 @@ func writeThere(c *extsock.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Remote(h).WriteAt(pattern(inMemory, 64), 0); err != nil {
+	if _, err := c.Remote(h).WriteAt(honest.Pattern(honest.InMemory, 64), 0); err != nil {
 		return err
 	}
 	memory := make([]byte, 64)
@@ -154,13 +156,13 @@ func writeThere(c *extsock.Conn) (err error) {
 	if _, err := io.ReadFull(c, b[:1]); err != nil {
 		return err
 	}
-	return same("memory of the end that dialed", memory, inServed)
+	return honest.Same("memory of the end that dialed", memory, honest.InServed)
 }
 
 // writeBack is the other end of writeThere.
 func writeBack(c *extsock.Conn) (err error) {
 	defer func() { err = errors.Join(err, c.Close()) }()
-	c.SetDeadline(time.Now().Add(lossyTimeout))
+	c.SetDeadline(time.Now().Add(honest.LossyTimeout))
 	memory := make([]byte, 64)
 	r, err := c.Register(memory, ddp.RemoteWrite)
 	if err != nil {
@@ -173,14 +175,14 @@ func writeBack(c *extsock.Conn) (err error) {
 	if _, err := io.ReadFull(c, b); err != nil {
 		return err
 	}
-	if err := same("memory of the end that accepted", memory, inMemory); err != nil {
+	if err := honest.Same("memory of the end that accepted", memory, honest.InMemory); err != nil {
 		return err
 	}
 	h, _, err := rdmap.ParseHandle(b)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Remote(h).WriteAt(pattern(inServed, 64), 0); err != nil {
+	if _, err := c.Remote(h).WriteAt(honest.Pattern(honest.InServed, 64), 0); err != nil {
 		return err
 	}
 	if _, err := c.Write([]byte{1}); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
@@ -18,19 +20,19 @@ import (
 
 // A userCase is one session between a TCP in user space and the kernel's.
 type userCase struct {
-	session     *session
+	session     *honest.Session
 	kernelDials bool
 	version     int // 0 is IPv4, 1 is IPv6
 	markers     bool
 }
 
 func (c userCase) String() string {
-	return fmt.Sprintf("%s, the kernel dials: %t, IPv%d, markers: %t", c.session.name, c.kernelDials, 4+2*c.version, c.markers)
+	return fmt.Sprintf("%s, the kernel dials: %t, IPv%d, markers: %t", c.session.Name, c.kernelDials, 4+2*c.version, c.markers)
 }
 
 // userCases has every session in every way.
 func userCases() (list []userCase) {
-	all := append([]session{{"Solicited", extsock.Config{Messages: true}, solicitedInitiator, solicitedResponder}}, sessions...)
+	all := append([]honest.Session{honest.Solicited}, honest.Sessions...)
 	for i := range all {
 		for n := range 8 {
 			list = append(list, userCase{&all[i], n&1 != 0, n >> 1 & 1, n&4 != 0})
@@ -43,89 +45,17 @@ func userCases() (list []userCase) {
 // are those that the TCP in user space needs for early placement. Without them it does not place
 // early either.
 func (c userCase) run(a, b net.Conn) error {
-	cfg := c.session.cfg
+	cfg := c.session.Config
 	cfg.Markers, cfg.NoEarlyPlacement = c.markers, !c.markers
 	i, r := extsock.NewConn(a, true, &cfg), extsock.NewConn(b, false, &cfg)
 	done := make(chan error, 1)
-	go func() { done <- c.session.runOn(r, false) }()
-	if err := errors.Join(c.session.runOn(i, true), <-done); err != nil {
+	go func() { done <- c.session.RunOn(r, false) }()
+	if err := errors.Join(c.session.RunOn(i, true), <-done); err != nil {
 		return fmt.Errorf("%v: %w", c, err)
 	}
 	for _, x := range []*extsock.Conn{i, r} {
 		if s := x.ConnectionState(); s.SendsMarkers != c.markers || s.ReceivesMarkers != c.markers || !s.CRC {
 			return fmt.Errorf("%v: %+v", c, s)
-		}
-	}
-	return nil
-}
-
-// solicitedInitiator sends a Send of each kind, and the last one ends an STag of the Responder.
-func solicitedInitiator(e *end) error {
-	if err := e.prepare(); err != nil {
-		return err
-	}
-	d, err := e.c.RecvCQ().Wait(e.ctx)
-	if err != nil {
-		return err
-	}
-	e.recvs--
-	h, rest, err := rdmap.ParseHandle(e.bufs[d.ID])
-	if err != nil {
-		return err
-	}
-	other, _, err := rdmap.ParseHandle(rest)
-	if err != nil {
-		return err
-	}
-	for _, wr := range []rdmap.WorkRequest{
-		{Op: rdmap.WorkSend, Data: pattern(inHello, 1)},
-		{Op: rdmap.WorkSend, Data: pattern(inHello, 2), Solicited: true},
-		{Op: rdmap.WorkSendInvalidate, Data: pattern(inHello, 3), Invalidate: h.STag},
-		{Op: rdmap.WorkSendInvalidate, Data: pattern(inHello, 4), Invalidate: other.STag, Solicited: true},
-	} {
-		if err := e.post(wr); err != nil {
-			return err
-		}
-		if _, err := e.sent(); err != nil {
-			return err
-		}
-	}
-	_, err = e.received(40, inBack)
-	return err
-}
-
-func solicitedResponder(e *end) error {
-	var stags []ddp.STag
-	var handles []byte
-	for range 2 {
-		r, err := e.c.Register(make([]byte, 8), ddp.RemoteWrite)
-		if err != nil {
-			return err
-		}
-		stags, handles = append(stags, r.Handle().STag), r.Handle().AppendTo(handles)
-	}
-	if err := e.prepare(); err != nil {
-		return err
-	}
-	if err := e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: handles}); err != nil {
-		return err
-	}
-	for i := range 4 {
-		d, err := e.received(1+i, inHello)
-		if err != nil {
-			return err
-		}
-		invalidates := i >= 2
-		if d.Solicited != (i%2 == 1) || d.HasInvalidated != invalidates || invalidates && d.Invalidated != stags[i-2] {
-			return &wrongOctets{where: fmt.Sprintf("Send %d: %v", i, d)}
-		}
-	}
-	if err := e.post(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(inBack, 40)}); err != nil {
-		return err
-	}
-	for range 2 { // the handles and the answer
-		if _, err := e.sent(); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -139,10 +69,10 @@ func TestUserTCPOperations(t *testing.T) {
 	for _, path := range []struct {
 		desc   string
 		faults badlink.Faults
-	}{{"perfect", badlink.Faults{}}, {"lossy", lossyFaults}} {
+	}{{"perfect", badlink.Faults{}}, {"lossy", honest.LossyFaults}} {
 		t.Run(path.desc, func(t *testing.T) {
 			x := newUserNet(t, usertcp.Config{}, badlink.Config{Seed: seeded(t).Uint64()})
-			var pairs [2][2]pairing
+			var pairs [2][2]honest.Pairing
 			for i := range 4 {
 				pairs[i&1][i>>1] = x.pairs(t, i&1 != 0, i>>1)
 			}
@@ -158,7 +88,7 @@ func TestUserTCPOperations(t *testing.T) {
 
 // runCases runs all cases at the same time. The connections are made before there are faults,
 // because a SYN that is lost costs a second.
-func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]pairing, faults badlink.Faults) {
+func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]honest.Pairing, faults badlink.Faults) {
 	t.Helper()
 	var ends [][2]net.Conn
 	for _, c := range cases {
@@ -175,7 +105,7 @@ func (x *userNet) runCases(t *testing.T, cases []userCase, pairs *[2][2]pairing,
 	if err := x.link.SetFaults(faults, faults); err != nil {
 		t.Fatal(err)
 	}
-	inGoroutines(len(cases), len(cases), func(i int) {
+	prototest.InGoroutines(len(cases), len(cases), func(i int) {
 		if err := cases[i].run(ends[i][0], ends[i][1]); err != nil {
 			t.Error(err)
 		}
@@ -198,7 +128,7 @@ func TestUserTCPTerminate(t *testing.T) {
 			}
 			cfg := &extsock.Config{Messages: true, BadSTagDelay: -1}
 			i, r := extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)
-			if err := switchEnds(t, i, r); err != nil {
+			if err := honest.SwitchEnds(t, i, r); err != nil {
 				t.Fatal(err)
 			}
 			memory := make([]byte, 64)
@@ -208,12 +138,12 @@ func TestUserTCPTerminate(t *testing.T) {
 			}
 			bad := region.Handle()
 			bad.STag ^= 0x100
-			if err := i.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: pattern(inMemory, 64), Remote: bad}); err != nil {
+			if err := i.Post(&rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: honest.Pattern(honest.InMemory, 64), Remote: bad}); err != nil {
 				t.Fatal(err)
 			}
 			const badSTag = rdmap.TerminateCode(0x1100) // DDP, Tagged Buffer, Invalid STag
 			for end, c := range []*extsock.Conn{i, r} {
-				c.SetReadDeadline(time.Now().Add(sessionLimit))
+				c.SetReadDeadline(time.Now().Add(honest.SessionLimit))
 				_, err := c.Read(make([]byte, 1))
 				var te *rdmap.TerminateError
 				if !errors.As(err, &te) || te.Terminate.Code != badSTag || te.Remote != (end == 0) {
@@ -249,20 +179,20 @@ func TestUserTCPEarlyPlacement(t *testing.T) {
 			}
 			sender := extsock.NewConn(from, kernelDials, &extsock.Config{CloseTimeout: time.Minute})
 			receiver := extsock.NewConn(to, !kernelDials, &extsock.Config{CloseTimeout: time.Minute, Markers: early, NoEarlyPlacement: !early})
-			if err := switchEnds(t, sender, receiver); err != nil {
+			if err := honest.SwitchEnds(t, sender, receiver); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.link.SetFaults(lossyFaults, lossyFaults); err != nil {
+			if err := x.link.SetFaults(honest.LossyFaults, honest.LossyFaults); err != nil {
 				t.Fatal(err)
 			}
 			var received []byte
 			done := make(chan error, 1)
 			go func() {
 				var err error
-				received, err = receiveWrites(receiver, octets)
+				received, err = honest.ReceiveWrites(receiver, octets)
 				done <- err
 			}()
-			sent, err := sendWrites(sender, byte(n), octets)
+			sent, err := honest.SendWrites(sender, byte(n), octets)
 			if err := errors.Join(err, <-done, x.link.SetFaults(badlink.Faults{}, badlink.Faults{})); err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package hostile
 import (
 	"testing"
 
+	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/badlink"
 )
@@ -14,19 +15,19 @@ func TestUserTCPAgainstKernel(t *testing.T) {
 	octets := int64(testmode.Count(1e9, 1e6))
 	for n, test := range []struct {
 		form        string
-		move        lossyMove
+		move        honest.LossyMove
 		connections int
 	}{
-		{"stream", lossyStreams, 4}, {"write", lossyWrites, 8},
+		{"stream", honest.LossyStreams, 4}, {"write", honest.LossyWrites, 8},
 	} {
 		t.Run(test.form, func(t *testing.T) {
 			x := newUserNet(t, lossyStack, badlink.Config{Seed: seeded(t).Uint64()})
-			connections := lossyPairs(t, x.pairs(t, n == 1, n), test.connections)
-			if err := x.link.SetFaults(lossyFaults, lossyFaults); err != nil {
+			connections := honest.LossyPairs(t, x.pairs(t, n == 1, n), test.connections)
+			if err := x.link.SetFaults(honest.LossyFaults, honest.LossyFaults); err != nil {
 				t.Fatal(err)
 			}
-			moveWantsSame(t, test.move, connections, octets)
-			wantLossy(t, x.link)
+			honest.MoveWantsSame(t, test.move, connections, octets)
+			honest.WantLossy(t, x.link)
 			t.Logf("early: %+v", x.user.EarlyStats())
 			if err := x.link.SetFaults(badlink.Faults{}, badlink.Faults{}); err != nil { // so that the connections close at once
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package hostile
+package honest
 
 import (
 	"bytes"
@@ -25,24 +25,24 @@ import (
 const (
 	lossyBlock   = 1 << 20
 	lossySlots   = 8 // blocks of memory that RDMA Writes go to
-	lossyTimeout = 4 * time.Minute
+	LossyTimeout = 4 * time.Minute
 )
 
-// lossyData makes the octets of a transfer, block by block: no two blocks are alike, and no two
+// LossyData makes the octets of a transfer, block by block: no two blocks are alike, and no two
 // transfers.
-type lossyData struct {
+type LossyData struct {
 	block []byte
 	n     uint64
 }
 
-func newLossyData(transfer byte) *lossyData {
-	d := &lossyData{block: make([]byte, lossyBlock)}
+func NewLossyData(transfer byte) *LossyData {
+	d := &LossyData{block: make([]byte, lossyBlock)}
 	r := rand.NewChaCha8([32]byte{transfer})
 	r.Read(d.block)
 	return d
 }
 
-func (d *lossyData) next(left int64) []byte {
+func (d *LossyData) Next(left int64) []byte {
 	d.n++
 	for i := 0; i+8 <= len(d.block); i += 512 {
 		binary.BigEndian.PutUint64(d.block[i:], d.n*0x9e3779b97f4a7c15+uint64(i))
@@ -66,9 +66,9 @@ func exchangeStreams(c *extsock.Conn, transfer byte, octets int64) (out, in []by
 }
 
 func writeStream(c *extsock.Conn, sum hash.Hash, transfer byte, octets int64) error {
-	d := newLossyData(transfer)
+	d := NewLossyData(transfer)
 	for left := octets; left > 0; {
-		b := d.next(left)
+		b := d.Next(left)
 		sum.Write(b)
 		if _, err := c.Write(b); err != nil {
 			return err
@@ -78,7 +78,7 @@ func writeStream(c *extsock.Conn, sum hash.Hash, transfer byte, octets int64) er
 	return c.CloseWrite()
 }
 
-func sendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
+func SendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
 	b := make([]byte, rdmap.HandleLen)
 	if _, err := io.ReadFull(c, b); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func sendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, sum, d := c.Remote(h), sha256.New(), newLossyData(transfer)
+	m, sum, d := c.Remote(h), sha256.New(), NewLossyData(transfer)
 	written, free := 0, lossySlots
 	for left := octets; left > 0; written++ {
 		if free == 0 {
@@ -97,7 +97,7 @@ func sendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
 			}
 			free += n
 		}
-		block := d.next(left)
+		block := d.Next(left)
 		sum.Write(block)
 		if _, err := m.WriteAt(block, int64(written%lossySlots)*lossyBlock); err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func sendWrites(c *extsock.Conn, transfer byte, octets int64) ([]byte, error) {
 	return sum.Sum(nil), err
 }
 
-func receiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
+func ReceiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	memory := make([]byte, lossySlots*lossyBlock)
 	r, err := c.Register(memory, ddp.RemoteWrite)
 	if err != nil {
@@ -139,11 +139,11 @@ func receiveWrites(c *extsock.Conn, octets int64) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// lossyFaults are 5 % loss, 10 % reordering and 1 % duplication.
-var lossyFaults = badlink.Faults{Loss: 0.05, Reorder: 0.10, Duplicate: 0.01, Queue: 5000}
+// LossyFaults are 5 % loss, 10 % reordering and 1 % duplication.
+var LossyFaults = badlink.Faults{Loss: 0.05, Reorder: 0.10, Duplicate: 0.01, Queue: 5000}
 
-// wantLossy wants that both directions of a link had these faults.
-func wantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
+// WantLossy wants that both directions of a link had these faults.
+func WantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
 	t.Helper()
 	ab, ba := link.Stats()
 	for i, s := range []badlink.Stats{ab, ba} {
@@ -153,7 +153,7 @@ func wantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
 		for _, fault := range []struct {
 			n, of       uint64
 			probability float64
-		}{{s.Lost, s.In, lossyFaults.Loss}, {s.Reordered, arrived, lossyFaults.Reorder}, {s.Duplicated, arrived, lossyFaults.Duplicate}} {
+		}{{s.Lost, s.In, LossyFaults.Loss}, {s.Reordered, arrived, LossyFaults.Reorder}, {s.Duplicated, arrived, LossyFaults.Duplicate}} {
 			want := fault.probability * float64(fault.of)
 			if math.Abs(float64(fault.n)-want) > 5*math.Sqrt(want) || fault.n == 0 && want > 10 {
 				t.Errorf("of %d packets, %d had a fault of probability %v", fault.of, fault.n, fault.probability)
@@ -162,11 +162,11 @@ func wantLossy(t *testing.T, link interface{ Stats() (ab, ba badlink.Stats) }) {
 	}
 }
 
-// A pairing makes a connection between two hosts.
-type pairing func() (a, b net.Conn, err error)
+// A Pairing makes a connection between two hosts.
+type Pairing func() (a, b net.Conn, err error)
 
-// lossyPair makes a connection in DDP mode between the hosts.
-func lossyPair(t *testing.T, pair pairing) (ends [2]*extsock.Conn) {
+// LossyPair makes a connection in DDP mode between the hosts.
+func LossyPair(t *testing.T, pair Pairing) (ends [2]*extsock.Conn) {
 	t.Helper()
 	a, b, err := pair()
 	if err != nil {
@@ -174,21 +174,21 @@ func lossyPair(t *testing.T, pair pairing) (ends [2]*extsock.Conn) {
 	}
 	cfg := &extsock.Config{CloseTimeout: time.Minute, HandshakeTimeout: time.Minute}
 	ends = [2]*extsock.Conn{extsock.NewConn(a, true, cfg), extsock.NewConn(b, false, cfg)}
-	if err := switchEnds(t, ends[:]...); err != nil {
+	if err := SwitchEnds(t, ends[:]...); err != nil {
 		t.Fatal(err)
 	}
 	return ends
 }
 
-// switchEnds switches the ends of a connection to DDP mode. They are closed when t ends.
-func switchEnds(t *testing.T, ends ...*extsock.Conn) error {
+// SwitchEnds switches the ends of a connection to DDP mode. They are closed when t ends.
+func SwitchEnds(t *testing.T, ends ...*extsock.Conn) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	errs := make(chan error, len(ends))
 	for _, c := range ends {
 		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(lossyTimeout))
+		c.SetDeadline(time.Now().Add(LossyTimeout))
 		go func() { errs <- c.EnableDDP(ctx, nil) }()
 	}
 	var err error
@@ -198,21 +198,21 @@ func switchEnds(t *testing.T, ends ...*extsock.Conn) error {
 	return err
 }
 
-// lossyPairs makes connections in DDP mode between the hosts.
-func lossyPairs(t *testing.T, pair pairing, connections int) (list [][2]*extsock.Conn) {
+// LossyPairs makes connections in DDP mode between the hosts.
+func LossyPairs(t *testing.T, pair Pairing, connections int) (list [][2]*extsock.Conn) {
 	t.Helper()
 	for range connections {
-		list = append(list, lossyPair(t, pair))
+		list = append(list, LossyPair(t, pair))
 	}
 	return list
 }
 
-// A lossyMove moves octets each way between two hosts, a part of them over each of several
+// A LossyMove moves octets each way between two hosts, a part of them over each of several
 // connections. It returns SHA-256 sums of what each host has sent, and of what came from it.
-type lossyMove func(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte)
+type LossyMove func(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte)
 
-// moveWantsSame moves octets, wants the sums to be equal, and logs the speed.
-func moveWantsSame(t *testing.T, move lossyMove, connections [][2]*extsock.Conn, octets int64) {
+// MoveWantsSame moves octets, wants the sums to be equal, and logs the speed.
+func MoveWantsSame(t *testing.T, move LossyMove, connections [][2]*extsock.Conn, octets int64) {
 	t.Helper()
 	begin := time.Now()
 	sent, received := move(t, connections, octets)
@@ -248,8 +248,8 @@ func (s sums) all() (total [2][]byte) {
 	return total
 }
 
-// lossyStreams exchanges byte streams: each connection carries octets both ways.
-func lossyStreams(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
+// LossyStreams exchanges byte streams: each connection carries octets both ways.
+func LossyStreams(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
 	octets /= int64(len(connections))
 	out, in := newSums(len(connections)), newSums(len(connections))
 	var wg sync.WaitGroup
@@ -267,9 +267,9 @@ func lossyStreams(t *testing.T, connections [][2]*extsock.Conn, octets int64) (s
 	return out.all(), in.all()
 }
 
-// lossyWrites has each host write to memory of the other. Each connection carries Writes one way,
+// LossyWrites has each host write to memory of the other. Each connection carries Writes one way,
 // so their number is even.
-func lossyWrites(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
+func LossyWrites(t *testing.T, connections [][2]*extsock.Conn, octets int64) (sent, received [2][]byte) {
 	octets /= int64(len(connections) / 2)
 	out, in := newSums(len(connections)/2), newSums(len(connections)/2)
 	var wg sync.WaitGroup
@@ -277,13 +277,13 @@ func lossyWrites(t *testing.T, connections [][2]*extsock.Conn, octets int64) (se
 		from := k % 2
 		wg.Go(func() {
 			var err error
-			if out[from][k/2], err = sendWrites(ends[from], byte(k), octets); err != nil {
+			if out[from][k/2], err = SendWrites(ends[from], byte(k), octets); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Go(func() {
 			var err error
-			if in[from][k/2], err = receiveWrites(ends[1-from], octets); err != nil {
+			if in[from][k/2], err = ReceiveWrites(ends[1-from], octets); err != nil {
 				t.Error(err)
 			}
 		})
