@@ -55,7 +55,7 @@ func TestRddpCapture(t *testing.T) {
 			g.SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 			file := filepath.Join(t.TempDir(), "rddp.pcap")
 			stop := g.Capture(t, "eth0", file)
-			l := newLink(t, g, linkConfig{siwInitiates: siwInitiates})
+			l := newLink(t, g, LinkConfig{siwInitiates: siwInitiates})
 			sendFromSiw(t, l)
 			writeToSiw(t, l)
 			readSiw(t, l)

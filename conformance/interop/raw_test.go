@@ -29,8 +29,7 @@ const (
 	requestKey = "MPA ID Req Frame"
 	replyKey   = "MPA ID Rep Frame"
 	rawPort    = 7300
-	stallPause = 100 * time.Millisecond // after siw's Reply: what comes sooner may lie unread, see TestSiwStall
-	rawLimit   = 20 * time.Second       // longest wait for siw to say something or to close
+	rawLimit   = 20 * time.Second // longest wait for siw to say something or to close
 )
 
 // startup is an MPA Request or Reply.

@@ -38,14 +38,14 @@ func (s earlyStream) Capabilities() toe.Capabilities {
 func TestRddpAsksForMarkers(t *testing.T) {
 	g := Start(t)
 	siw := g.Peer(t)
-	siw.Do("listen port=%d", linkPort)
+	siw.Do("listen port=%d", LinkPort)
 	siw.Send("request sq=16 rq=16")
 	siw.Send("accept ird=4 ord=4")
-	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), LinkLimit)
 	defer cancel()
 	backend := &showsEarly{}
 	d := extsock.Dialer{Config: &extsock.Config{Backend: backend, IRD: 4, ORD: 4}}
-	c, err := d.DialDDP(ctx, "tcp", g.Forward(t, linkPort))
+	c, err := d.DialDDP(ctx, "tcp", g.Forward(t, LinkPort))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,7 +160,7 @@ func TestRddpTerminatedBySiw(t *testing.T) {
 		for _, siwInitiates := range []bool{false, true} {
 			t.Run(tt.desc+"/"+roleOfSiw(siwInitiates), func(t *testing.T) {
 				g := Start(t)
-				l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}, siwRecvs: tt.recvs})
+				l := newLink(t, g, LinkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}, siwRecvs: tt.recvs})
 				access := tt.access
 				if access == "" {
 					access = "rw"
@@ -225,7 +223,7 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := Start(t)
-			l := newLink(t, g, linkConfig{})
+			l := newLink(t, g, LinkConfig{})
 			r := &raw{t: t, c: l.tcp, crc: true}
 			if tt.ulpdu == nil {
 				b := r.fpdu(r.send(payload))
@@ -250,7 +248,7 @@ func TestRddpTerminatedBySiwForBadFPDUs(t *testing.T) {
 func TestRddpTooManyReads(t *testing.T) {
 	const n, size = 16, 4000
 	g := Start(t)
-	l := newLink(t, g, linkConfig{own: extsock.Config{Revision: 1, NoCRC: true, ORD: n}, siw: "ird=2 ord=2"})
+	l := newLink(t, g, LinkConfig{own: extsock.Config{Revision: 1, NoCRC: true, ORD: n}, siw: "ird=2 ord=2"})
 	wrs := make([]rdmap.WorkRequest, n)
 	for i := range wrs {
 		wrs[i] = rdmap.WorkRequest{ID: uint64(i), Op: rdmap.WorkRead, Data: make([]byte, size), Remote: l.region.remote(i*size, size)}
@@ -319,7 +317,7 @@ func TestRddpTerminatesSiw(t *testing.T) {
 		for _, siwInitiates := range []bool{false, true} {
 			untilHeard(t, tt.desc+"/"+roleOfSiw(siwInitiates), func(t *testing.T) (heard bool) {
 				g := Start(t)
-				l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}, ownRecvs: tt.recvs, ownRecvLen: tt.recvLen})
+				l := newLink(t, g, LinkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}, ownRecvs: tt.recvs, ownRecvLen: tt.recvLen})
 				access := tt.access
 				if access == 0 {
 					access = ddp.RemoteRead | ddp.RemoteWrite
@@ -393,7 +391,7 @@ func TestRddpTerminatesSiwForBadCRC(t *testing.T) {
 	Start(t).SetSiw(t, "mpa_crc_required=1", "fix_split_trailer=1") // siw's fault "split trailer"
 	untilHeard(t, "siw is Initiator", func(t *testing.T) (heard bool) {
 		g := Start(t)
-		l := newLink(t, g, linkConfig{siwInitiates: true, own: extsock.Config{}, damage: true})
+		l := newLink(t, g, LinkConfig{siwInitiates: true, own: extsock.Config{}, damage: true})
 		l.siw.Do("do op=send len=100")
 		l.received()
 		l.tcp.(*damaged).armed.Store(true)
@@ -407,18 +405,4 @@ func TestRddpTerminatesSiwForBadCRC(t *testing.T) {
 		l.wantOurs(l.conn.Post(&rdmap.WorkRequest{Op: rdmap.WorkSend}), codes{2, 0, uint8(mpa.CodeCRC)})
 		return logs(t, g, "got TERMINATE. layer 0, type 2, code 2")
 	})
-}
-
-// A damaged connection changes an octet of what is read, once it is armed.
-type damaged struct {
-	net.Conn
-	armed atomic.Bool
-}
-
-func (d *damaged) Read(p []byte) (int, error) {
-	n, err := d.Conn.Read(p)
-	if n > 0 && d.armed.Swap(false) {
-		p[n/2] ^= 0x20
-	}
-	return n, err
 }

@@ -3,7 +3,6 @@
 package interop
 
 import (
-	"fmt"
 	"hash/crc32"
 	"strings"
 	"testing"
@@ -19,8 +18,6 @@ type pair struct {
 	client, server *Peer
 	toServer       Region // the server's region, for the client's Reads and Writes
 }
-
-const regionLen = 1 << 20
 
 // pairConfig says how a pair connects. What is "" is left to siwpeer.
 type pairConfig struct {
@@ -62,9 +59,6 @@ func (p *pair) end(t *testing.T) {
 	p.client.Do("close")
 	p.server.Do("close")
 }
-
-// sizes are payload lengths: none, around a pad, one and many segments.
-var sizes = []int{0, 1, 2, 3, 4, 1000, 1500, 65536, 300001}
 
 // A completion wakes a receiver that asked for it. siw never wakes one that asked for solicited
 // ones only, so the SE of a Send can be seen in a capture only, not at a siw receiver; should it
@@ -155,8 +149,6 @@ func TestPeerUnsupported(t *testing.T) {
 	}
 	p.end(t)
 }
-
-func hex32(n uint32) string { return fmt.Sprintf("%08x", n) }
 
 // wantLog checks how often siw logged something since the test began.
 func wantLog(t *testing.T, g *Guest, text string, want int) {

@@ -61,7 +61,7 @@ func TestRddpStartup(t *testing.T) {
 			g := Start(t)
 			g.SetSiw(t, append([]string{"fix_split_trailer=1"}, tt.params...)...) // siw's fault "split trailer"
 			up, down := []byte("to siw"), []byte("from siw")
-			l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
+			l := newLink(t, g, LinkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
 				siw: strings.TrimSpace(orElse(tt.siw, "ird=16 ord=16") + " pd=" + hex.EncodeToString(down))})
 			theirs, ours := l.seen.startup(t, false), l.seen.startup(t, true)
 			if theirs.Revision != tt.revision || ours.Revision != tt.revision {
@@ -122,7 +122,7 @@ func TestRddpPrivateData(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s/%d", tt.desc, roleOfSiw(tt.siwInitiates), n), func(t *testing.T) {
 				g := Start(t)
 				up, down := Pattern(5, n), Pattern(6, n)
-				l := newLink(t, g, linkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
+				l := newLink(t, g, LinkConfig{siwInitiates: tt.siwInitiates, own: tt.own, private: up,
 					siw: strings.TrimSuffix("ird=16 ord=16 pd="+hex.EncodeToString(down), " pd=")})
 				if got := l.conn.ConnectionState().PeerPrivateData; !bytes.Equal(got, down) {
 					t.Errorf("this stack got private data %x, want %x", got, down)
@@ -146,10 +146,10 @@ func TestRddpReject(t *testing.T) {
 		t.Run(fmt.Sprintf("by siw, revision %d", revision), func(t *testing.T) {
 			g := Start(t)
 			siw := g.Peer(t)
-			siw.Do("listen port=%d", linkPort)
+			siw.Do("listen port=%d", LinkPort)
 			siw.Send("request")
 			siw.Send("reject pd=%x", no)
-			conn, err := extsock.Dial("tcp", g.Forward(t, linkPort), &extsock.Config{Revision: revision, NoCapabilities: true})
+			conn, err := extsock.Dial("tcp", g.Forward(t, LinkPort), &extsock.Config{Revision: revision, NoCapabilities: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,8 +216,8 @@ func TestRddpStartupFails(t *testing.T) {
 	t.Run("siw does no markers/siw is Responder", func(t *testing.T) {
 		g := Start(t)
 		siw := g.Peer(t)
-		siw.Do("listen port=%d", linkPort)
-		conn, err := extsock.Dial("tcp", g.Forward(t, linkPort), &extsock.Config{Markers: true})
+		siw.Do("listen port=%d", LinkPort)
+		conn, err := extsock.Dial("tcp", g.Forward(t, LinkPort), &extsock.Config{Markers: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestRddpIsFenced(t *testing.T) {
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			g := Start(t)
-			l := newLink(t, g, linkConfig{siwInitiates: true, quiet: true, own: extsock.Config{NoCRC: true}})
+			l := newLink(t, g, LinkConfig{siwInitiates: true, quiet: true, own: extsock.Config{NoCRC: true}})
 			wr := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("early")}
 			if err := l.conn.Post(&wr); err != nil {
 				t.Fatal(err)
@@ -297,7 +297,7 @@ func TestRddpClose(t *testing.T) {
 	for _, siwInitiates := range []bool{false, true} {
 		t.Run("by this stack/"+roleOfSiw(siwInitiates), func(t *testing.T) {
 			g := Start(t)
-			l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
+			l := newLink(t, g, LinkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
 			l.do(rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte("last words")})
 			if err := l.conn.Close(); err != nil {
 				t.Errorf("Close: %v", err)
@@ -316,14 +316,14 @@ func TestRddpClose(t *testing.T) {
 		})
 		t.Run("by siw/"+roleOfSiw(siwInitiates), func(t *testing.T) {
 			g := Start(t)
-			l := newLink(t, g, linkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
+			l := newLink(t, g, LinkConfig{siwInitiates: siwInitiates, own: extsock.Config{NoCRC: true}})
 			l.siw.Do("put hex=%x", "last words")
 			l.siw.Do("do op=send len=10")
 			l.siw.Do("disconnect")
 			if c := l.completion(l.conn.RecvCQ()); c.Status != rdmap.StatusOK || string(l.recv[c.ID][:c.Len]) != "last words" {
 				t.Errorf("this stack got %v", c)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
+			ctx, cancel := context.WithTimeout(t.Context(), LinkLimit)
 			defer cancel()
 			c, err := l.conn.RecvCQ().Wait(ctx)
 			if e := (*rdmap.TerminateError)(nil); err != nil || c.Status != rdmap.StatusFlushed || errors.As(c.Err, &e) {

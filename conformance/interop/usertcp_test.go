@@ -57,18 +57,18 @@ func TestUserTCP(t *testing.T) {
 	for _, path := range []struct {
 		desc     string
 		faults   badlink.Faults
-		settings []linkSetting
+		settings []LinkSetting
 	}{
-		{"perfect", badlink.Faults{}, []linkSetting{linkSettings[0], linkSettings[1], linkSettings[len(linkSettings)-1]}},
-		{"lossy", lossy, linkSettings[:2]},
+		{"perfect", badlink.Faults{}, []LinkSetting{LinkSettings[0], LinkSettings[1], LinkSettings[len(LinkSettings)-1]}},
+		{"lossy", lossy, LinkSettings[:2]},
 	} {
 		t.Run(path.desc, func(t *testing.T) {
 			if err := link.SetFaults(path.faults, path.faults); err != nil {
 				t.Fatal(err)
 			}
-			eachOf(t, path.settings, func(*testing.T) *Guest { return g }, func(t *testing.T, g *Guest, c linkConfig) {
-				c.user = user
-				everyOperation(t, g, c)
+			EachOf(t, path.settings, func(*testing.T) *Guest { return g }, func(t *testing.T, g *Guest, c LinkConfig) {
+				c.User = user
+				EveryOperation(t, g, c)
 			})
 			there, back := link.Stats()
 			t.Logf("to siw: %d packets, %d lost, %d late, %d twice; from siw: %d packets, %d lost, %d late, %d twice",
@@ -84,14 +84,14 @@ func TestUserTCP(t *testing.T) {
 // Request, and Dial tries again without them.
 func siwRejectsMarkers(t *testing.T, g *Guest, user *usertcp.Stack) {
 	siw := g.Peer(t)
-	siw.Do("listen port=%d", linkPort)
+	siw.Do("listen port=%d", LinkPort)
 	siw.Send("request sq=16 rq=16")
 	siw.Send("accept ird=4 ord=4")
-	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), LinkLimit)
 	defer cancel()
 	backend := &dialsOf{Stack: user}
 	d := extsock.Dialer{Config: &extsock.Config{Backend: backend, IRD: 4, ORD: 4}}
-	c, err := d.DialDDP(ctx, "tcp", net.JoinHostPort(GuestIP, strconv.Itoa(linkPort)))
+	c, err := d.DialDDP(ctx, "tcp", net.JoinHostPort(GuestIP, strconv.Itoa(LinkPort)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,19 +16,26 @@ import (
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe/usertcp"
+	"github.com/rddp/rddp/toe"
 )
 
 const (
-	linkPort  = 7500
-	linkLimit = 20 * time.Second // longest wait for anything of this stack
+	LinkPort  = 7500
+	LinkLimit = 20 * time.Second // longest wait for anything of this stack
 	linkRecvs = 64               // receives that both ends post
 	longest   = 300001           // octets of a message; each receive holds as many
 
 	// siwSeed and ownSeed are the patterns that the two ends' memory and messages are made of.
 	siwSeed = 1
 	ownSeed = 2
+
+	regionLen = 1 << 20
+
+	stallPause = 100 * time.Millisecond // after siw's Reply: what comes sooner may lie unread, see TestSiwStall
 )
+
+// sizes are payload lengths: none, around a pad, one and many segments.
+var sizes = []int{0, 1, 2, 3, 4, 1000, 1500, 65536, 300001}
 
 // A link is a connection between siw and this stack.
 type link struct {
@@ -46,8 +54,8 @@ type link struct {
 	tcp  net.Conn // under conn
 }
 
-// linkConfig says how siw and this stack connect.
-type linkConfig struct {
+// LinkConfig says how siw and this stack connect.
+type LinkConfig struct {
 	siwInitiates bool           // else this stack is the Initiator
 	own          extsock.Config // of this stack; Tap is the link's
 	siw          string         // arguments of siwpeer's accept or connect; "" is "ird=16 ord=16"
@@ -57,10 +65,12 @@ type linkConfig struct {
 	private      []byte         // this stack's private data
 	quiet        bool           // siw as the Initiator sends nothing yet, so this stack may not either
 	damage       bool           // tcp is a *damaged
-	user         *usertcp.Stack // this stack's TCP, over the guest's Ethernet; nil is the operating system's, over the NAT
+	// User is this stack's TCP, over the guest's Ethernet; nil is the operating system's, over the
+	// NAT.
+	User toe.Backend
 }
 
-func (c *linkConfig) siwArgs() string {
+func (c *LinkConfig) siwArgs() string {
 	if c.siw == "" {
 		return "ird=16 ord=16"
 	}
@@ -69,7 +79,7 @@ func (c *linkConfig) siwArgs() string {
 
 // newLink connects siw and this stack. Both are in full operation after it, and siw takes what is
 // sent.
-func newLink(t *testing.T, g *Guest, c linkConfig) *link {
+func newLink(t *testing.T, g *Guest, c LinkConfig) *link {
 	t.Helper()
 	l := &link{t: t, g: g, siw: g.Peer(t), seen: new(wiretap)}
 	t.Cleanup(func() {
@@ -78,7 +88,7 @@ func newLink(t *testing.T, g *Guest, c linkConfig) *link {
 			l.seen.logWrongCRCs(t)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), linkLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), LinkLimit)
 	defer cancel()
 	var err error
 	if c.siwInitiates {
@@ -105,8 +115,8 @@ func (l *link) logState() {
 }
 
 // dial: siw is the Responder.
-func (l *link) dial(ctx context.Context, c *linkConfig) error {
-	l.siw.Do("listen port=%d", linkPort)
+func (l *link) dial(ctx context.Context, c *LinkConfig) error {
+	l.siw.Do("listen port=%d", LinkPort)
 	l.siw.Send("request sq=128 rq=128")
 	l.prepareSiw(c)
 	l.siw.Send("accept %s", c.siwArgs())
@@ -150,7 +160,7 @@ func (l *link) nudge(stop chan struct{}) {
 }
 
 // accept: siw is the Initiator.
-func (l *link) accept(ctx context.Context, c *linkConfig) error {
+func (l *link) accept(ctx context.Context, c *LinkConfig) error {
 	accept, port, err := c.listen(l)
 	if err != nil {
 		return err
@@ -172,17 +182,17 @@ func (l *link) accept(ctx context.Context, c *linkConfig) error {
 }
 
 // dial makes a TCP connection to siw.
-func (c *linkConfig) dial(ctx context.Context, l *link) (net.Conn, error) {
-	if c.user != nil {
-		return c.user.Dial(ctx, "tcp", net.JoinHostPort(GuestIP, strconv.Itoa(linkPort)))
+func (c *LinkConfig) dial(ctx context.Context, l *link) (net.Conn, error) {
+	if c.User != nil {
+		return c.User.Dial(ctx, "tcp", net.JoinHostPort(GuestIP, strconv.Itoa(LinkPort)))
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", l.g.Forward(l.t, linkPort))
+	return (&net.Dialer{}).DialContext(ctx, "tcp", l.g.Forward(l.t, LinkPort))
 }
 
 // listen listens for a TCP connection from siw until the test ends.
-func (c *linkConfig) listen(l *link) (accept func() (net.Conn, error), port int, err error) {
-	if c.user != nil {
-		listener, err := c.user.Listen(l.t.Context(), "tcp", ":0")
+func (c *LinkConfig) listen(l *link) (accept func() (net.Conn, error), port int, err error) {
+	if c.User != nil {
+		listener, err := c.User.Listen(l.t.Context(), "tcp", ":0")
 		if err != nil {
 			return nil, 0, err
 		}
@@ -199,7 +209,7 @@ func (c *linkConfig) listen(l *link) (accept func() (net.Conn, error), port int,
 
 // prepareSiw has siw register and fill its memory and post its receives. takeRegion takes the
 // answers.
-func (l *link) prepareSiw(c *linkConfig) {
+func (l *link) prepareSiw(c *LinkConfig) {
 	l.siw.Send("mr len=%d", regionLen)
 	l.siw.Send("fill seed=%d", siwSeed)
 	switch c.siwRecvs {
@@ -211,7 +221,7 @@ func (l *link) prepareSiw(c *linkConfig) {
 	}
 }
 
-func (l *link) takeRegion(c *linkConfig) {
+func (l *link) takeRegion(c *LinkConfig) {
 	l.region = l.siw.MustReply().Region()
 	l.siw.MustReply()
 	if c.siwRecvs != "none" {
@@ -220,7 +230,7 @@ func (l *link) takeRegion(c *linkConfig) {
 }
 
 // open makes the extended socket and posts its receives.
-func (l *link) open(tcp net.Conn, initiator bool, c *linkConfig) {
+func (l *link) open(tcp net.Conn, initiator bool, c *LinkConfig) {
 	l.t.Helper()
 	n, size := c.ownRecvs, c.ownRecvLen
 	if n == 0 {
@@ -261,7 +271,7 @@ func (l *link) post(id uint64) {
 // completion waits for the next completion of this stack, whatever its status.
 func (l *link) completion(q *extsock.CompletionQueue) rdmap.Completion {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), linkLimit)
+	ctx, cancel := context.WithTimeout(l.t.Context(), LinkLimit)
 	defer cancel()
 	c, err := q.Wait(ctx)
 	if err != nil {
@@ -333,16 +343,16 @@ func (l *link) end(siwFirst bool) {
 	l.siw.Do("event name=disconnected")
 }
 
-// A linkSetting is a way of starting a connection.
-type linkSetting struct {
+// A LinkSetting is a way of starting a connection.
+type LinkSetting struct {
 	desc string
 	siw  []string       // parameters, for siw as the Initiator
 	own  extsock.Config // for this stack as the Initiator; as the Responder it follows siw
 }
 
-// linkSettings are the ways of starting a connection that the operations are tried over, each with
+// LinkSettings are the ways of starting a connection that the operations are tried over, each with
 // siw in both roles.
-var linkSettings = []linkSetting{
+var LinkSettings = []LinkSetting{
 	{"revision 2", nil, extsock.Config{NoCRC: true, NoCapabilities: true}},
 	{"revision 2 with CRC", []string{"mpa_crc_required=1"}, extsock.Config{NoCapabilities: true}},
 	{"revision 1", []string{"mpa_version=1"}, extsock.Config{Revision: 1, NoCRC: true, NoCapabilities: true}},
@@ -355,12 +365,12 @@ var linkSettings = []linkSetting{
 }
 
 // eachLink runs f over every setting, with siw as the Initiator and as the Responder.
-func eachLink(t *testing.T, f func(t *testing.T, g *Guest, c linkConfig)) {
-	eachOf(t, linkSettings, func(t *testing.T) *Guest { return Start(t) }, f)
+func eachLink(t *testing.T, f func(t *testing.T, g *Guest, c LinkConfig)) {
+	EachOf(t, LinkSettings, func(t *testing.T) *Guest { return Start(t) }, f)
 }
 
-// eachOf runs f over some settings, with the guest that start returns.
-func eachOf(t *testing.T, settings []linkSetting, start func(t *testing.T) *Guest, f func(t *testing.T, g *Guest, c linkConfig)) {
+// EachOf runs f over some settings, with the guest that start returns.
+func EachOf(t *testing.T, settings []LinkSetting, start func(t *testing.T) *Guest, f func(t *testing.T, g *Guest, c LinkConfig)) {
 	for _, s := range settings {
 		for _, siwInitiates := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%s", s.desc, roleOfSiw(siwInitiates)), func(t *testing.T) {
@@ -369,7 +379,7 @@ func eachOf(t *testing.T, settings []linkSetting, start func(t *testing.T) *Gues
 				if !s.own.NoCRC {
 					g.SetSiw(t, "fix_split_trailer=1") // siw's fault "split trailer"
 				}
-				c := linkConfig{siwInitiates: siwInitiates, own: s.own}
+				c := LinkConfig{siwInitiates: siwInitiates, own: s.own}
 				if siwInitiates {
 					// The Responder of a revision 2 stack answers Requests of revision 1 as well.
 					c.own.Revision, c.own.PeerToPeer, c.own.RTR = 0, false, 0
@@ -385,4 +395,18 @@ func roleOfSiw(initiates bool) string {
 		return "siw is Initiator"
 	}
 	return "siw is Responder"
+}
+
+// A damaged connection changes an octet of what is read, once it is armed.
+type damaged struct {
+	net.Conn
+	armed atomic.Bool
+}
+
+func (d *damaged) Read(p []byte) (int, error) {
+	n, err := d.Conn.Read(p)
+	if n > 0 && d.armed.Swap(false) {
+		p[n/2] ^= 0x20
+	}
+	return n, err
 }
