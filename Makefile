@@ -34,19 +34,25 @@ SHARD     ?= 1/1
 OFF       ?= 0.4s
 ON        ?= 0.15s
 export GO
+# .ci/go.work joins the modules of this tree, for make alone.
+export GOWORK = $(CURDIR)/.ci/go.work
+
+# All packages: of the module at the root, of the TCP in user space, and of the laboratory.
+ALL    = ./... ./toe/usertcp/... ./conformance/lab/...
 
 # The packages of the wild tier: real timers, other TCPs, loads that take all CPUs.
-WILD   = ./conformance/apps ./conformance/early ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile ./toe/tun ./toe/usertcp
+WILD   = ./conformance/apps ./conformance/lab/early ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/tun \
+	./toe/usertcp ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # Their tests only compare files of the tree: the race detector finds nothing there.
 LISTS  = . ./conformance/mutations ./conformance/requirements
 # The layers and extsock: what runs with full counts and on other machines.
-LAYERS = ./mpa/... ./ddp/... ./rdmap ./toe/... ./extsock/...
+LAYERS = ./mpa/... ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
 # Hostile peers: with full counts they print figures.
-FIGURES = ./conformance/hostile ./conformance/hostile/tcpscript ./cmd/rddp/internal/hostile
+FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.
-TAME   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
-QUICK  = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
-RACY   = $$($(GO) list ./... ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS))")
+TAME   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD))")
+QUICK  = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list . $(WILD))")
+RACY   = $$($(GO) list $(ALL) ./.ci/tier | grep -vxF "$$($(GO) list $(WILD) $(LISTS))")
 
 GATE   = format vet lint locks cross oldest race norace lists
 PARTS  = wild-race wild-norace wild-timing foreignquick interop demo
@@ -65,7 +71,7 @@ TIER     = ./bin/tier
 # No -race and no -shuffle: with them go test would remember no result. Tests of time and rate are part of make wild. The package
 # at the root looks at all others by running the go command, so it always runs.
 test: bin/tier
-	skip=$$($(TIER) names timing ./...) && $(GO) test -timeout=5m -skip="$$skip" $(QUICK)
+	skip=$$($(TIER) names timing $(ALL)) && $(GO) test -timeout=5m -skip="$$skip" $(QUICK)
 	$(GO) test -count=1 .
 
 gate: bin/tier
@@ -75,7 +81,7 @@ wild: bin/tier
 	@$(TIER) run $(PARTS)
 
 nightly: bin/tier emulators
-	@$(TIER) nightly -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
+	@$(TIER) nightly -all='$(ALL)' -layers='$(LAYERS)' -hostile='$(FIGURES)' -wild='$(WILD)' -fuzztime=$(FUZZTIME) -soaktime=$(SOAKTIME) \
 		-machine='s390x qemu-s390x $(EMULATED)' -machine='arm64 qemu-aarch64 $(EMULATED)' -machine='386 env' $(LIST) $(SHARD)
 
 stutter: bin/tier
@@ -94,7 +100,7 @@ build:
 	$(GO) build -o bin/rddp ./cmd/rddp
 
 race: bin/tier
-	skip=$$($(TIER) names timing ./...) && $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $(RACY)
+	skip=$$($(TIER) names timing $(ALL)) && $(GO) test -race -shuffle=on -timeout=10m -skip="$$skip" $(RACY)
 
 # What can't run under the race detector: allocation counts, memory figures, buffers of 4 GiB.
 norace: bin/tier
@@ -119,25 +125,27 @@ format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change: $$out"; exit 1; fi
 
 vet:
-	$(GO) vet ./... ./.ci/tier
-	$(GO) vet -tags=$(TAGS) ./...
+	$(GO) vet $(ALL) ./.ci/tier
+	$(GO) vet -tags=$(TAGS) $(ALL)
 
+# The tools that check need modules that ours do not, so they have a go.mod of their own.
 lint:
-	$(GO) tool staticcheck -tags=$(TAGS) ./... ./.ci/tier
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/staticcheck' honnef.co/go/tools/cmd/staticcheck
+	./bin/staticcheck -tags=$(TAGS) $(ALL) ./.ci/tier
 
 # gVisor's checklocks reads the annotations and follows each lock. Its -inferred is off: it guesses which fields a lock guards and
-# counts those too that nothing ever changes. The tool needs modules that ours does not, so it has a go.mod of its own.
+# counts those too that nothing ever changes.
 locks:
-	$(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
-	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false ./...
-	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=$(TAGS) ./...
+	GOWORK=off $(GO) build -C .ci/tools -o '$(CURDIR)/bin/checklocks' gvisor.dev/gvisor/tools/checklocks/cmd/checklocks
+	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false $(ALL)
+	$(GO) vet -vettool='$(CURDIR)/bin/checklocks' -inferred=false -tags=$(TAGS) $(ALL)
 
 # Everything builds, tests included, for each target.
 cross:
 	@for t in $(TARGETS); do \
 		echo "building for $$t"; \
-		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; \
-		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/rddp || exit 1; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 $(GO) vet $(ALL) || exit 1; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} GOWORK=off CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/rddp || exit 1; \
 	done
 
 # The other byte order, and integers of 32 bits with words aligned to 4 octets. Two at a time, the slowest first.
@@ -156,9 +164,12 @@ machine-386:
 emulators:
 	@command -v qemu-aarch64 >/dev/null && command -v qemu-s390x >/dev/null || ./.ci/install qemu-user
 
-# The oldest Go release that go.mod states builds everything.
+# The oldest Go release that each go.mod states builds its module, without go.work.
 oldest:
-	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) $(GO) build ./...
+	@for m in . toe/usertcp conformance/lab; do \
+		echo "building $$m"; \
+		(cd $$m && export GOWORK=off && GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) $(GO) build ./...) || exit 1; \
+	done
 
 # Wireshark's own decoder as judge of our captures and of our decoder.
 tshark:
@@ -188,10 +199,10 @@ foreignquick:
 	$(GO) test -count=1 -v -tags=foreign -timeout=20m -run=TestSuites ./conformance/foreign -quick
 
 benchonce:
-	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x ./...
+	$(GO) test -run='^$$' -bench=. -skip=BenchmarkIdle -benchtime=1x $(ALL)
 
 interop: build bin/tier
-	$(TIER) test -retries=2 -- -count=1 -tags=interop -timeout=20m ./conformance/interop/...
+	$(TIER) test -retries=2 -- -count=1 -p=1 -tags=interop -timeout=20m ./conformance/interop/... ./toe/usertcp/interop
 
 bench:
 	$(GO) test -run='^$$' -bench='^BenchmarkNextToTCP$$' -benchtime=$(BENCHTIME) -timeout=20m ./extsock
@@ -218,14 +229,14 @@ bench-peers: build
 
 # EARLY are more options of the program, such as -rounds 5.
 early:
-	$(GO) run ./conformance/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
+	$(GO) run ./conformance/lab/early -document=docs/early.md -revision="$$(git describe --always --dirty)" $(EARLY)
 
 soak: # random faults for SOAKTIME; the result is in conformance/soak.md
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -tags=soak -timeout=0 -run='^TestSoak$$' ./conformance/hostile
 	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout=0 -run='^TestRandom(Streams|Verbs)$$' ./extsock
 
 fuzz: # two targets at a time
-	@for pkg in $$($(GO) list ./...); do \
+	@for pkg in $$($(GO) list $(ALL)); do \
 		dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
 		cat $$dir/*_test.go 2>/dev/null | sed -n "s|^func \(Fuzz[A-Za-z0-9_]*\)(.*|$$pkg \1 $(FUZZTIME)|p"; \
 	done | xargs -P2 -n3 .ci/fuzz

@@ -49,7 +49,6 @@ var stillRealTime = map[string]int{
 	// In packages that run apart from all else, in make wild.
 	"conformance/apps/http_test.go":                         1,
 	"conformance/foreign/run_test.go":                       1,
-	"conformance/hostile/bulktransfer_test.go":              5,
 	"conformance/hostile/close_test.go":                     1,
 	"conformance/hostile/cut_test.go":                       1,
 	"conformance/hostile/descriptors_linux_test.go":         2,
@@ -62,12 +61,13 @@ var stillRealTime = map[string]int{
 	"conformance/hostile/read_test.go":                      2,
 	"conformance/hostile/revoke_test.go":                    4,
 	"conformance/hostile/soak_linux_test.go":                1,
-	"conformance/hostile/spoof_test.go":                     1,
 	"conformance/hostile/state_test.go":                     1,
-	"conformance/hostile/tcpscript/isn_test.go":             2,
-	"conformance/hostile/usertcp_connections_linux_test.go": 1,
 	"conformance/interop/guest_test.go":                     2,
 	"conformance/interop/rddp_terminate_test.go":            1,
+	"toe/usertcp/hostile/bulktransfer_test.go":              5,
+	"toe/usertcp/hostile/spoof_test.go":                     1,
+	"toe/usertcp/hostile/usertcp_connections_linux_test.go": 1,
+	"toe/usertcp/tcpscript/isn_test.go":                     2,
 }
 
 func TestRealTimeIsApart(t *testing.T) {

@@ -17,29 +17,43 @@ import (
 
 const module = "github.com/rddp/rddp"
 
+// modules are the folders of the modules in this tree. The first one is what programs link, the
+// command, and what judges conformance. A module imports from itself and from those before it. The
+// others replace those before them by the folders here, so that all of one commit fit together.
+var modules = []string{".", "toe/usertcp", "conformance/lab"}
+
+// nested are modules that only the nested ones may need, with their tests.
+var nested = []string{"gvisor.dev/gvisor"}
+
 // mayImport states, for each package, which packages of ours it may import. The packages stand in
 // the order of the drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa,
-// ddp and toe do not know one another. A "*" stands for every package on the same floor or below.
+// ddp and toe do not know one another. A "*" stands for every package on the same floor or below,
+// in the same module or those before it.
 // internal/locks is open to all layers: the order of locks is one for all of them, and in a normal
 // build that package is nothing but names for the mutexes of package sync. So is internal/ring, a
 // data structure that imports nothing.
 var mayImport = map[string][]string{
-	"":                      {},
-	"toe":                   {},
-	"toe/badlink":           {},
-	"toe/internal/deadline": {},
-	"toe/netconn":           {"toe", "toe/internal/deadline", "internal/locks"},
-	"toe/kernel":            {"toe", "toe/netconn", "internal/locks"},
-	"toe/simtoe":            {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
-	"toe/simtoe/pipeline":   {},
-	"toe/usertcp":           {"toe", "toe/internal/deadline", "internal/locks"},
-	"toe/toetest":           {"toe", "internal/prototest"},
-	"toe/tun":               {},
-	"mpa":                   {"mpa/internal/crc32c"},
-	"mpa/internal/crc32c":   {"internal/cpuid"},
-	"ddp":                   {"ddp/internal/place", "internal/locks"},
-	"ddp/internal/place":    {"internal/cpuid"},
-	"rdmap":                 {"ddp", "internal/rdmaphdr", "internal/locks", "internal/ring"},
+	"":                                {},
+	"toe":                             {},
+	"toe/badlink":                     {},
+	"toe/internal/deadline":           {},
+	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks"},
+	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
+	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
+	"toe/simtoe/pipeline":             {},
+	"toe/usertcp":                     {"toe", "toe/internal/deadline", "internal/locks"},
+	"toe/usertcp/examples/badnetwork": {"extsock", "toe/badlink", "toe/usertcp"},
+	"toe/usertcp/hostile":             {},
+	"toe/usertcp/interop":             {},
+	"toe/usertcp/sockets":             {},
+	"toe/usertcp/tcpscript":           {},
+	"toe/toetest":                     {"toe", "internal/prototest"},
+	"toe/tun":                         {},
+	"mpa":                             {"mpa/internal/crc32c"},
+	"mpa/internal/crc32c":             {"internal/cpuid"},
+	"ddp":                             {"ddp/internal/place", "internal/locks"},
+	"ddp/internal/place":              {"internal/cpuid"},
+	"rdmap":                           {"ddp", "internal/rdmaphdr", "internal/locks", "internal/ring"},
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
@@ -76,19 +90,17 @@ var mayImport = map[string][]string{
 	"conformance/specpeer":            {"ddp", "extsock", "rdmap", "conformance/spec"},
 	"conformance/hostile":             {"*"},
 	"conformance/hostile/slowpeer":    {"mpa"},
-	"conformance/hostile/tcpscript":   {},
 	"conformance/interop":             {"*"},
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
 	"conformance/models":              {},
 	"conformance/bench/floor":         {},
 	"conformance/peers":               {"internal/plot", "internal/report"},
-	"conformance/early":               {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "internal/plot", "internal/report"},
+	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "internal/plot", "internal/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/apps":                {"*"},
 
-	"examples/badnetwork":    {"extsock", "toe/badlink", "toe/usertcp"},
 	"examples/echo-ddp":      {"extsock"},
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},
 	"examples/echo-tcp":      {},
@@ -112,10 +124,14 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/tcptest":  {},
 }
 
-// floor gives the floor of each top folder, from the wire up. A test imports from its own floor and
-// those below. The folder internal is open to every floor: what a package in there imports itself
-// is stated in mayImport.
-var floor = map[string]int{"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "examples": 3, "conformance": 3, "cmd": 4}
+// floor gives the floor of each top folder, from the wire up, and of folders that are not on the
+// floor of theirs. A test imports from its own floor and those below. The folder internal is open to
+// every floor: what a package in there imports itself is stated in mayImport.
+var floor = map[string]int{
+	"toe": 0, "mpa": 0, "ddp": 0, "rdmap": 1, "extsock": 2, "examples": 3, "conformance": 3, "cmd": 4,
+	"toe/usertcp/hostile": 3, "toe/usertcp/interop": 3, "toe/usertcp/sockets": 3, "toe/usertcp/tcpscript": 3,
+	"toe/usertcp/examples/badnetwork": 3,
+}
 
 // door names the packages that may import a foreign module. Without a door nobody imports it,
 // except in tests.
@@ -169,8 +185,36 @@ func TestImportsOnlyPointDown(t *testing.T) {
 	}
 }
 
+// TestModules: what only nested modules need is not in go.mod, and no module imports from one behind
+// it. The go command could not build a program that imports such a module, because replace lines
+// count in the main module only.
+func TestModules(t *testing.T) {
+	for _, mod := range requires(t, ".") {
+		if slices.Contains(nested, mod) || strings.HasPrefix(mod, module+"/") {
+			t.Errorf("go.mod requires %s", mod)
+		}
+	}
+	for _, p := range list(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if own, isOurs := strings.CutPrefix(imp, module+"/"); isOurs && slices.Index(modules, home(own)) > slices.Index(modules, home(p.name())) {
+				t.Errorf("%s, of the module in %s, imports %s, of the module in %s", p.name(), home(p.name()), own, home(own))
+			}
+		}
+	}
+}
+
+// home returns the folder of the module that has a package.
+func home(name string) string {
+	for _, folder := range modules[1:] {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
+			return folder
+		}
+	}
+	return "."
+}
+
 // TestRowsAreOfPackages: each package in mayImport exists, and so does what it may import. Each
-// door leads from a module that go.mod requires to a package that imports it.
+// door leads from a module that a go.mod requires to a package that imports it.
 func TestRowsAreOfPackages(t *testing.T) {
 	pkgs := make(map[string]pkg)
 	for _, p := range list(t) {
@@ -183,10 +227,13 @@ func TestRowsAreOfPackages(t *testing.T) {
 			}
 		}
 	}
-	required := requires(t)
+	var required []string
+	for _, folder := range modules {
+		required = append(required, requires(t, folder)...)
+	}
 	for mod, doors := range door {
 		if !slices.Contains(required, mod) {
-			t.Errorf("go.mod does not require %s, which has a door", mod)
+			t.Errorf("no go.mod requires %s, which has a door", mod)
 		}
 		for _, name := range doors {
 			if !slices.ContainsFunc(pkgs[name].Imports, func(imp string) bool { return moduleOf(imp) == mod }) {
@@ -203,11 +250,19 @@ func below(name, own string) bool {
 
 // onFloor says whether own is on the floor of name or below, or on none.
 func onFloor(name, own string) bool {
-	top, _, _ := strings.Cut(own, "/")
-	level, has := floor[top]
-	from, _, _ := strings.Cut(name, "/")
-	mine, bound := floor[from]
+	level, has := floorOf(own)
+	mine, bound := floorOf(name)
 	return !has || !bound || level <= mine
+}
+
+// floorOf returns the floor of the folder that name is in, or of the top folder.
+func floorOf(name string) (level int, has bool) {
+	if level, has = floor[name]; has {
+		return level, has
+	}
+	top, _, _ := strings.Cut(name, "/")
+	level, has = floor[top]
+	return level, has
 }
 
 // moduleOf returns the module with a door that a foreign package belongs to, or "".
@@ -265,19 +320,21 @@ func (p pkg) name() string {
 // allTags are the build tags of `make gate`. With them no test is left out.
 const allTags = "interop,tshark,models,conformance,mutations,soak,foreign"
 
-// list returns the packages of the module, with the imports of all their tests.
+// list returns the packages of all modules, with the imports of all their tests.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	var pkgs []pkg
-	decode(t, &pkgs, "list", "-tags="+allTags, "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	for _, folder := range modules {
+		decode(t, &pkgs, folder, "list", "-tags="+allTags, "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	}
 	if len(pkgs) < 5 {
 		t.Fatalf("go list shows only %d packages", len(pkgs))
 	}
 	return pkgs
 }
 
-// requires returns the modules that go.mod requires for itself.
-func requires(t *testing.T) (modules []string) {
+// requires returns the modules that the go.mod in folder requires for itself.
+func requires(t *testing.T, folder string) (modules []string) {
 	t.Helper()
 	type goMod struct {
 		Require []struct {
@@ -286,7 +343,7 @@ func requires(t *testing.T) (modules []string) {
 		}
 	}
 	var mods []goMod
-	decode(t, &mods, "mod", "edit", "-json")
+	decode(t, &mods, folder, "mod", "edit", "-json")
 	for _, r := range mods[0].Require {
 		if !r.Indirect {
 			modules = append(modules, r.Path)
@@ -295,10 +352,12 @@ func requires(t *testing.T) (modules []string) {
 	return modules
 }
 
-// decode appends each value in the JSON output of the go command to values.
-func decode[T any](t *testing.T, values *[]T, args ...string) {
+// decode appends each value in the JSON output of the go command, run in folder, to values.
+func decode[T any](t *testing.T, values *[]T, folder string, args ...string) {
 	t.Helper()
-	out, err := exec.Command("go", args...).Output()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = folder
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
 	}
@@ -316,7 +375,7 @@ func decode[T any](t *testing.T, values *[]T, args ...string) {
 // TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which
 // may make a test shorter but not skip it, or end it early.
 func TestShortLeavesNothingOut(t *testing.T) {
-	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*"} {
+	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*", "toe/usertcp/*"} {
 		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", pattern, err)

@@ -19,7 +19,6 @@ func TestNetConn(t *testing.T) {
 	}{
 		{"kernel", kernelStreams},
 		{"simulator", func(testing.TB) (a, b net.Conn) { return simtoe.Pair(simtoe.Config{}, simtoe.Config{}) }},
-		{"user-space TCP", userStreams},
 		{"unix", unixStreams},
 		{"TLS", tlsStreams},
 		{"pipe", func(testing.TB) (a, b net.Conn) { return net.Pipe() }},

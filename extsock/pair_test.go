@@ -169,13 +169,6 @@ func (b *bufferTable) get(c *extsock.Conn, id uint64) []byte {
 	return b.m[c][id]
 }
 
-// drop forgets the buffers of a connection.
-func (b *bufferTable) drop(c *extsock.Conn) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.m, c)
-}
-
 // repost posts a buffer of postRecvs again.
 func repost(t testing.TB, c *extsock.Conn, id uint64) {
 	t.Helper()

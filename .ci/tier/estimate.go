@@ -6,15 +6,16 @@ import "strings"
 // and need not be exact: they only keep the shards alike, and decide which packages and suites are
 // divided. The record of a shard (bin/tier.jsonl) has measured times.
 var seconds = map[string]int{
-	"conformance ./conformance/hostile":           900,
-	"conformance ./conformance/hostile/tcpscript": 120,
-	"conformance ./ddp":                           600,
-	"conformance ./mpa":                           300,
-	"conformance ./rdmap":                         300,
-	"conformance ./extsock":                       600,
-	"conformance ./extsock/internal/driver":       150,
-	"conformance ./toe/usertcp":                   120,
-	"conformance ./toe/simtoe":                    60,
+	"conformance ./conformance/hostile":     450,
+	"conformance ./toe/usertcp/hostile":     450,
+	"conformance ./toe/usertcp/tcpscript":   120,
+	"conformance ./ddp":                     600,
+	"conformance ./mpa":                     300,
+	"conformance ./rdmap":                   300,
+	"conformance ./extsock":                 600,
+	"conformance ./extsock/internal/driver": 150,
+	"conformance ./toe/usertcp":             120,
+	"conformance ./toe/simtoe":              60,
 
 	"machine s390x ./ddp":                     150,
 	"machine s390x ./mpa":                     120,
@@ -32,10 +33,11 @@ var seconds = map[string]int{
 	"machine 386 ./extsock":                   60,
 	"machine 386 ./extsock/internal/driver":   40,
 
-	"stutter ./conformance/hostile":       200,
+	"stutter ./conformance/hostile":       120,
+	"stutter ./toe/usertcp/hostile":       80,
 	"stutter ./conformance/apps":          120,
 	"stutter ./toe/tun":                   10,
-	"stutter ./conformance/early":         20,
+	"stutter ./conformance/lab/early":     20,
 	"stutter ./cmd/rddp/internal/hostile": 30,
 
 	"foreign nettest":            300,

@@ -26,6 +26,7 @@ const faultParts = 48
 type nightly struct {
 	ctx      context.Context
 	program  string // this one, for -exec
+	all      []string
 	layers   []string
 	hostile  []string
 	wild     []string
@@ -43,6 +44,7 @@ func nightlyCommand(ctx context.Context, args []string) error {
 	fields := func(name, usage string, value *[]string) {
 		flags.Func(name, usage, func(s string) error { *value = strings.Fields(s); return nil })
 	}
+	fields("all", "all packages: those whose fuzz targets run", &n.all)
 	fields("layers", "packages with full counts", &n.layers)
 	fields("hostile", "packages with full counts and figures", &n.hostile)
 	fields("wild", "packages that stutter", &n.wild)
@@ -207,7 +209,7 @@ func (n *nightly) stuttering() error {
 
 // fuzzing adds every fuzz target.
 func (n *nightly) fuzzing() error {
-	packages, err := listTests(n.ctx, nil, []string{"./..."})
+	packages, err := listTests(n.ctx, nil, n.all)
 	if err != nil {
 		return err
 	}

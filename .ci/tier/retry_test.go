@@ -25,6 +25,7 @@ func module(t *testing.T, src string) {
 		}
 	}
 	t.Chdir(dir)
+	t.Setenv("GOWORK", "off") // that of make does not have this module
 }
 
 // nthTime is a test that passes when it runs for the nth time.

@@ -48,7 +48,7 @@ func TestShardsAreEverything(t *testing.T) {
 func TestNightlyIsEverything(t *testing.T) {
 	t.Chdir("../..")
 	n := nightly{
-		ctx: t.Context(), program: "tier", layers: []string{"./mpa/...", "./extsock/..."}, hostile: []string{"./conformance/hostile"},
+		ctx: t.Context(), program: "tier", all: []string{"./..."}, layers: []string{"./mpa/...", "./extsock/..."}, hostile: []string{"./conformance/hostile"},
 		wild: []string{"./conformance/hostile", "./toe/tun"}, machines: []string{"386 env", "s390x qemu-s390x -short"},
 	}
 	if err := n.collect(40); err != nil {

@@ -11,8 +11,11 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/mpa"
@@ -21,6 +24,19 @@ import (
 )
 
 const lossySessions = 80
+
+// The addresses of the two hosts of a net. The second one listens.
+var lossyAddresses = [2][]netip.Prefix{
+	{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd09::1/64")},
+	{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")},
+}
+
+// useBBR chooses the congestion control of a socket. Reno and CUBIC take loss for congestion: with
+// 5 % of it they would be very slow.
+func useBBR(_, _ string, c syscall.RawConn) (err error) {
+	c.Control(func(fd uintptr) { err = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "bbr") })
+	return err
+}
 
 // A lossyNet is two network namespaces, each with the kernel's TCP, and a bad link between their
 // TUN devices.

@@ -50,12 +50,21 @@ type checker struct {
 
 // newChecker has the packages in folders, and all that they import, built.
 func newChecker(t *testing.T, folders []string) *checker {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles"}, folders...)...)
-	cmd.Dir = root
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
+	modules := map[string][]string{}
+	for _, folder := range folders {
+		module, pkg := inModule(folder)
+		modules[module] = append(modules[module], pkg)
+	}
+	var out []byte
+	for module, packages := range modules {
+		cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles"}, packages...)...)
+		cmd.Dir = filepath.Join(root, module)
+		cmd.Stderr = os.Stderr
+		list, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, list...)
 	}
 	base, err := filepath.Abs(root)
 	if err != nil {
@@ -80,6 +89,20 @@ func newChecker(t *testing.T, folders []string) *checker {
 	}
 	c.importer = importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	return c
+}
+
+// inModule returns the module that has the folder, and the folder as a package in there.
+func inModule(folder string) (module, pkg string) {
+	folder = path.Clean(folder)
+	for module = folder; module != "."; module = path.Dir(module) {
+		if _, err := os.Stat(filepath.Join(root, module, "go.mod")); err == nil {
+			break
+		}
+	}
+	if module == "." {
+		return module, "./" + folder
+	}
+	return module, "." + strings.TrimPrefix(folder, module)
 }
 
 // check returns the first error that the compiler would have with the fault.

@@ -92,7 +92,7 @@ var mpaFaults = []Fault{
 		Package: "mpa", Tests: "^TestEarlyRunOfAnotherWindow$"},
 	{Name: "an FPDU trusted at the beginning of an early run", File: "mpa/early.go",
 		Old: "	if at, ok := locate(run, off); ok {\n", New: "	if at, _ := locate(run, off); true {\n",
-		Package: "conformance/hostile", Tests: "^TestForgedFPDUs$"},
+		Package: "toe/usertcp/hostile", Tests: "^TestForgedFPDUs$"},
 	{Name: "early FPDUs without their length", File: "mpa/receiver.go",
 		Old: "Data: f.ulpdu(run[:f.size], true)", New: "Data: f.ulpdu(run[:f.size], true)[:0]",
 		IDs: []string{"DDP-5041-3-5"}},

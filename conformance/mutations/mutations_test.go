@@ -67,8 +67,8 @@ func (f *Fault) catch(t *testing.T, tests []requirements.Test) string {
 	overlay := f.overlay(t)
 	for _, r := range f.runs(tests) {
 		// Without vet: the tests have to find the fault, not a tool that thinks the line odd.
-		cmd := exec.Command("go", "test", "-overlay="+overlay, "-tags="+r.tags, "-vet=off", "-timeout=3m", "-run="+r.pattern, r.folder)
-		cmd.Dir = root
+		cmd := exec.Command("go", "test", "-overlay="+overlay, "-tags="+r.tags, "-vet=off", "-timeout=3m", "-run="+r.pattern, ".")
+		cmd.Dir = filepath.Join(root, r.folder) // which may be of another module
 		// A test of pgregory.net/rapid that fails writes how to a file of the tree, and takes long
 		// to find the shortest way.
 		cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1", "RAPID_SHRINKTIME=1s")

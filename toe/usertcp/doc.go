@@ -71,7 +71,7 @@
 // gVisor allocates memory for each segment, so TryWriteBatch allocates too. gVisor's own goroutines
 // do not work in a testing/synctest bubble.
 //
-// gVisor differs from the RFCs in these points, which the scripts in conformance/hostile/tcpscript
+// gVisor differs from the RFCs in these points, which the scripts in toe/usertcp/tcpscript
 // show next to Linux:
 //
 //   - What the tap drops gets no ACK. RFC 5961 §5.2 wants one for a segment with a wrong ACK, and RFC

@@ -71,8 +71,7 @@ func run(out io.Writer) error {
 	return nil
 }
 
-// folder returns the import path of the test's package below the module's root, as go test takes
-// it.
+// folder returns the folder of the test's package.
 func folder(t requirements.Test) string { return "./" + path.Dir(t.File) }
 
 // runTests runs the tests, package by package, and returns those that pass, as folder and name.
@@ -85,7 +84,8 @@ func runTests(tests []requirements.Test) (passed map[string]bool, err error) {
 	}
 	passed = map[string]bool{}
 	for f, n := range names {
-		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=5m", "-run=^("+strings.Join(n, "|")+")$", f)
+		cmd := exec.Command("go", "test", "-json", "-tags=conformance", "-timeout=5m", "-run=^("+strings.Join(n, "|")+")$", ".")
+		cmd.Dir = f // which may be of another module
 		cmd.Stderr = os.Stderr
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {

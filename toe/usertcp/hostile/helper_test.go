@@ -1,0 +1,20 @@
+package hostile_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
+
+var (
+	seeded     = prototest.Seeded
+	timeLimit  = prototest.TimeLimit
+	leastInUse = prototest.LeastInUse
+	waitFor    = prototest.WaitFor
+	settled    = prototest.Settled
+)

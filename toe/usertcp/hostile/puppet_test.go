@@ -1,0 +1,210 @@
+package hostile_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/internal/rdmaphdr"
+	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/rdmap"
+	"github.com/rddp/rddp/toe/usertcp"
+)
+
+// A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
+type puppet struct {
+	tx     *mpa.Sender     // of the peer
+	batch  *mpa.Batch      // what tx makes
+	c      *extsock.Conn   // the end that is attacked, in DDP mode
+	stream *usertcp.Stream // of c
+	out    *relay          // the peer's end of the link
+	in     *meter          // the other end
+	like   []byte          // a packet of the peer's
+	begin  uint32          // the sequence number of the first FPDU
+}
+
+// newPuppet makes a connection whose attacked end has the Configs tcp and cfg.
+func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
+	t.Helper()
+	x, y := usertcp.Pipe(1500)
+	p := &puppet{batch: mpa.NewBatch(mpa.MinBuffer), out: &relay{Link: x}, in: newMeter(y)}
+	a, b := userStreams(t, p.out, p.in, tcp)
+	p.stream = b.(*usertcp.Stream)
+	p.c = extsock.NewConn(b, false, &cfg)
+	t.Cleanup(p.end)
+	replies := make(chan mpa.Frame, 1)
+	go func() {
+		reply, err := handshake(a, mpa.Frame{Revision: 1, CRC: true})
+		if err != nil {
+			t.Error(err)
+		}
+		replies <- reply
+	}()
+	if err := p.c.EnableDDP(timeLimit(t), nil); err != nil {
+		t.Fatal(err)
+	}
+	reply := <-replies
+	p.tx = mpa.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
+	p.like = p.out.template()
+	p.begin = endOf(p.like)
+	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, behind two NOPs
+	binary.BigEndian.PutUint32(stamp, binary.BigEndian.Uint32(stamp)+10_000) // later than any other of the peer's
+	p.in.mute(p.begin)
+	return p
+}
+
+// handshake is the Initiator's part of startup.
+func handshake(c net.Conn, f mpa.Frame) (reply mpa.Frame, err error) {
+	if _, err := c.Write(f.AppendTo(nil)); err != nil {
+		return reply, err
+	}
+	b := make([]byte, mpa.FrameHeaderLen)
+	if _, err := io.ReadFull(c, b); err != nil {
+		return reply, err
+	}
+	n, err := mpa.FrameLen(b)
+	if err != nil {
+		return reply, err
+	}
+	b = append(b, make([]byte, n-len(b))...)
+	if _, err := io.ReadFull(c, b[mpa.FrameHeaderLen:]); err != nil {
+		return reply, err
+	}
+	return mpa.ParseFrame(b)
+}
+
+// fpdu returns a ULPDU as an FPDU behind those before it.
+func (p *puppet) fpdu(ulpdu []byte) (stream []byte) {
+	p.tx.Append(p.batch, true, ulpdu)
+	stream = slices.Concat(p.batch.Bufs()...)
+	p.batch.Reset()
+	return stream
+}
+
+// end closes the attacked end. Nobody would answer to an orderly end.
+func (p *puppet) end() {
+	p.stream.Abort()
+	p.c.Close()
+}
+
+// segment returns a packet with payload at stream offset off.
+func (p *puppet) segment(off int, payload []byte) []byte {
+	return segmentLike(p.like, p.begin+uint32(off), payload)
+}
+
+// writes returns the FPDUs of RDMA Writes that fill h with data, of length bytes each, and of a
+// Send behind them.
+func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte, fpdus []int) {
+	for at := 0; at < len(data); at += length {
+		fpdus = append(fpdus, len(stream))
+		payload := data[at:min(at+length, len(data))]
+		stream = append(stream, p.fpdu(prototest.Tagged(prototest.ControlTagged, h.STag, h.TO+uint64(at), payload))...)
+	}
+	fpdus = append(fpdus, len(stream))
+	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddp.QNSend, 1, 0, []byte("over")))...), fpdus
+}
+
+// send sends packets, and waits now and then until TCP has got them.
+func (p *puppet) send(packets [][]byte) {
+	const atOnce = 256
+	for len(packets) > 0 {
+		n := min(atOnce, len(packets))
+		p.in.expect(n)
+		p.out.inject(packets[:n]...)
+		p.in.await()
+		packets = packets[n:]
+	}
+}
+
+// A meter is the end of a link that receives. It counts the packets that are read, and can stop all
+// that are written.
+type meter struct {
+	usertcp.Link
+
+	mu      sync.Mutex
+	changed sync.Cond
+	missing int    // packets to be read
+	muted   bool   // nothing is sent
+	sent    int    // packets that were to be sent since then
+	ack     uint32 // of the last one
+}
+
+func newMeter(l usertcp.Link) *meter {
+	m := &meter{Link: l}
+	m.changed.L = &m.mu
+	return m
+}
+
+// Read reads a packet. The one before it has been dealt with.
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Link.Read(p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.missing--; m.missing == 0 {
+		m.changed.Broadcast()
+	}
+	return n, err
+}
+
+// Write sends a packet, or only notes its ACK.
+func (m *meter) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.muted {
+		return m.Link.Write(p)
+	}
+	m.sent++
+	m.ack = binary.BigEndian.Uint32(p[ipHeaderLen+8:])
+	m.changed.Broadcast()
+	return len(p), nil
+}
+
+// mute stops all packets that are written. TCP has acknowledged what is before the sequence number
+// ack.
+func (m *meter) mute(ack uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.muted, m.ack = true, ack
+}
+
+// expect says that n packets will be sent, for which await waits.
+func (m *meter) expect(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.missing = n
+}
+
+func (m *meter) await() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.missing > 0 {
+		m.changed.Wait()
+	}
+}
+
+// awaitACK waits until TCP has acknowledged what is before the sequence number seq, and returns how
+// many packets it has sent.
+func (m *meter) awaitACK(seq uint32) (sent int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for int32(m.ack-seq) < 0 {
+		m.changed.Wait()
+	}
+	return m.sent
+}
+
+// registered returns a Region of c that the peer may write to.
+func registered(t testing.TB, c *extsock.Conn, memory []byte) rdmap.Handle {
+	t.Helper()
+	r, err := c.Register(memory, ddp.RemoteWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Handle()
+}
