@@ -57,19 +57,20 @@ var mayImport = map[string][]string{
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/dissect", "internal/rdmaphdr", "internal/locks",
+		"toe", "toe/kernel", "toe/netconn", "mpa", "ddp", "rdmap", "internal/pcapng", "internal/rdmaphdr", "internal/locks",
 	},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
 		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
-	"extsock/internal/observe":    {"internal/dissect", "internal/locks"},
+	"extsock/internal/observe":    {"internal/pcapng", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
 	"extsock/internal/bufpool":    {},
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
 	"internal/dissect":   {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},
+	"internal/pcapng":    {"mpa", "ddp", "internal/rdmaphdr"},
 	"internal/rdmaphdr":  {"ddp"},
 	"internal/nopanic":   {"extsock"},
 	"internal/testmode":  {},
@@ -86,7 +87,7 @@ var mayImport = map[string][]string{
 	"conformance/requirements":        {},
 	"conformance/requirements/count":  {"conformance/requirements"},
 	"conformance/mutations":           {"conformance/requirements"},
-	"conformance/spec":                {"mpa", "ddp", "rdmap", "internal/dissect"},
+	"conformance/spec":                {"mpa", "ddp", "rdmap", "internal/dissect", "internal/pcapng"},
 	"conformance/specpeer":            {"ddp", "extsock", "rdmap", "conformance/spec"},
 	"conformance/hostile":             {"*"},
 	"conformance/hostile/slowpeer":    {"mpa"},
@@ -203,6 +204,22 @@ func TestModules(t *testing.T) {
 	}
 }
 
+// TestLinked: what a program links that imports extsock has no decoder of packets, no second TCP and
+// no command line. What it needs of others is the checksum and the system's calls.
+func TestLinked(t *testing.T) {
+	var pkgs []pkg
+	decode(t, &pkgs, ".", "list", "-deps", "-json=ImportPath,Standard", "./extsock")
+	for _, p := range pkgs {
+		own := p.ImportPath == module || strings.HasPrefix(p.ImportPath, module+"/")
+		if mod := moduleOf(p.ImportPath); !p.Standard && !own && mod != "github.com/klauspost/crc32" && mod != "golang.org/x/sys" {
+			t.Errorf("a program that imports extsock links %s", p.ImportPath)
+		}
+	}
+	if len(pkgs) < 20 {
+		t.Fatalf("go list shows only %d packages", len(pkgs))
+	}
+}
+
 // home returns the folder of the module that has a package.
 func home(name string) string {
 	for _, folder := range modules[1:] {
@@ -309,6 +326,7 @@ func TestPureReadsNoClock(t *testing.T) {
 
 type pkg struct {
 	ImportPath                         string
+	Standard                           bool
 	Imports, TestImports, XTestImports []string
 }
 

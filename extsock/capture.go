@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/pcapng"
 )
 
 // A Capture writes the bytes of connections to a file in pcapng format, which Wireshark and rddp
@@ -18,12 +18,12 @@ import (
 // All methods may be called from any goroutine. The goroutine that sends or receives bytes also
 // writes them to the file, so a slow file makes connections slow. If writing fails, the connections
 // go on, nothing more is written, and Flush and Close return the first error.
-type Capture struct{ w *dissect.Writer }
+type Capture struct{ w *pcapng.Writer }
 
 // NewCapture begins a capture and writes the file's header to w. The Capture does not close w: the
 // caller closes w after it has closed the Capture.
 func NewCapture(w io.Writer) (*Capture, error) {
-	writer, err := dissect.NewWriter(w)
+	writer, err := pcapng.NewWriter(w)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *Conn) StartCapture(cp *Capture) (stop func(), err error) {
 }
 
 // stopCapture ends the recording in f, if it is still running.
-func (c *Conn) stopCapture(f *dissect.Flow) {
+func (c *Conn) stopCapture(f *pcapng.Flow) {
 	if c.taps.Stop(f) {
 		c.trace.Info("capture stops")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/pcapng"
 )
 
 // A Report contains the peer's answers.
@@ -146,7 +147,7 @@ func (r Result) Octets() (sent, received []byte) {
 // frame cannot be decoded.
 func (r Result) Decoded() []string {
 	var file bytes.Buffer
-	w, err := dissect.NewWriter(&file)
+	w, err := pcapng.NewWriter(&file)
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/rddp/rddp/internal/dissect"
+	"github.com/rddp/rddp/internal/pcapng"
 )
 
 // A Writer makes a capture of a connection, and Read decodes it.
@@ -19,7 +20,7 @@ func Example() {
 	remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 7174}
 
 	var file bytes.Buffer
-	w, err := dissect.NewWriter(&file)
+	w, err := pcapng.NewWriter(&file)
 	if err != nil {
 		fmt.Println(err)
 		return

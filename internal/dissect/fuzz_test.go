@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	}
 	var ng bytes.Buffer
 	w := newWriter(f, &ng)
-	w.now = func() time.Time { return time.Unix(1700000000, 0) }
+	w.Now = func() time.Time { return time.Unix(1700000000, 0) }
 	flow := w.Flow(nil, nil, true)
 	flow.Sent(unhex(helloRequest))
 	flow.Received(unhex(helloReplyMarkers))

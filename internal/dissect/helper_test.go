@@ -19,6 +19,7 @@ import (
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
 
+	"github.com/rddp/rddp/internal/pcapng"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -142,9 +143,9 @@ func wantOps(t *testing.T, records []Record, want ...string) {
 	}
 }
 
-func newWriter(t testing.TB, file io.Writer) *Writer {
+func newWriter(t testing.TB, file io.Writer) *pcapng.Writer {
 	t.Helper()
-	w, err := NewWriter(file)
+	w, err := pcapng.NewWriter(file)
 	if err != nil {
 		t.Fatal(err)
 	}

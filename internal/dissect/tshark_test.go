@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/internal/pcapng"
 )
 
 // tsharkOptions make tshark look for MPA on any port, and not take Sends for other protocols.
@@ -228,7 +230,7 @@ func TestTsharkAgreesOnSiw(t *testing.T) {
 }
 
 // record writes a capture with a Writer and returns its name.
-func record(t *testing.T, play func(w *Writer)) string {
+func record(t *testing.T, play func(w *pcapng.Writer)) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "capture.pcapng")
 	file, err := os.Create(name)
@@ -257,9 +259,9 @@ func all(t *testing.T) (octets []byte, n int) {
 
 func TestTsharkAgreesOnWriter(t *testing.T) {
 	want := 0
-	name := record(t, func(w *Writer) {
+	name := record(t, func(w *pcapng.Writer) {
 		vectors, n := all(t)
-		flows := []*Flow{
+		flows := []*pcapng.Flow{
 			w.Flow(tcpAddr("10.0.0.1:40000"), tcpAddr("10.0.0.2:7174"), true),
 			w.Flow(tcpAddr("[2001:db8::2]:7174"), tcpAddr("[2001:db8::1]:40000"), false),
 			w.Flow(nil, nil, true),
@@ -300,7 +302,7 @@ func TestTsharkAgreesOnWriter(t *testing.T) {
 // are packets without a marker, with one and with several.
 func markerCapture(t *testing.T, toClient bool) string {
 	t.Helper()
-	return record(t, func(w *Writer) {
+	return record(t, func(w *pcapng.Writer) {
 		f := w.Flow(nil, nil, true)
 		if toClient {
 			f.Sent(unhex(strings.Replace(helloRequest, "4001", "c001", 1)))
@@ -347,7 +349,7 @@ func TestTsharkAgreesOnMarkersInTheMiddle(t *testing.T) {
 // many octets more than those of hello, the same in both directions.
 func markersFrom(t *testing.T, begin uint64, sizes ...int) (name string, n int) {
 	t.Helper()
-	return record(t, func(w *Writer) {
+	return record(t, func(w *pcapng.Writer) {
 		f := w.Flow(nil, nil, true)
 		f.Sent(unhex(strings.Replace(helloRequest, "4001", "c001", 1)))
 		f.Received(unhex(helloReplyMarkers))
@@ -381,7 +383,7 @@ func TestTsharkFaults(t *testing.T) {
 		}
 	})
 	t.Run("with markers, only one FPDU in a segment", func(t *testing.T) {
-		name := record(t, func(w *Writer) {
+		name := record(t, func(w *pcapng.Writer) {
 			f := w.Flow(nil, nil, true)
 			f.Sent(unhex(helloRequest))
 			f.Received(unhex(helloReplyMarkers))

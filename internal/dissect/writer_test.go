@@ -13,7 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/pcapng"
 	"github.com/rddp/rddp/mpa"
+)
+
+// What the Writer does with octets, as its package has it.
+const (
+	writeBuffer = 64 << 10
+	maxSegment  = 32 << 10
+	ackEvery    = 1 << 20
 )
 
 // tap is the shape that a connection's owner sees of a Flow.
@@ -23,7 +31,7 @@ type tap interface {
 	Closed()
 }
 
-var _ tap = (*Flow)(nil)
+var _ tap = (*pcapng.Flow)(nil)
 
 func tcpAddr(s string) net.Addr {
 	a, err := net.ResolveTCPAddr("tcp", s)
@@ -220,7 +228,7 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 func TestWriterReportsErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, n := range []int{0, 10} {
-		if w, err := NewWriter(&limitedWriter{n, full}); w != nil || !errors.Is(err, full) {
+		if w, err := pcapng.NewWriter(&limitedWriter{n, full}); w != nil || !errors.Is(err, full) {
 			t.Errorf("with room for %d bytes, NewWriter = %v, %v; want %v", n, w, err, full)
 		}
 	}
@@ -244,7 +252,7 @@ func TestWriterKeepsFlowsApart(t *testing.T) {
 	var file bytes.Buffer
 	w := newWriter(t, &file)
 	a, b := tcpAddr("10.1.2.3:4000"), tcpAddr("10.1.2.4:7174")
-	for _, f := range []*Flow{w.Flow(a, b, true), w.Flow(b, a, false), w.Flow(a, b, true)} {
+	for _, f := range []*pcapng.Flow{w.Flow(a, b, true), w.Flow(b, a, false), w.Flow(a, b, true)} {
 		f.Sent(unhex(helloRequest))
 		f.Received(unhex(helloReply))
 		f.Stop()
@@ -273,7 +281,7 @@ func TestFiller(t *testing.T) {
 		if off%512 == 0 || off%512 == 4 { // no filler is needed; no FPDU begins there
 			continue
 		}
-		b := filler(off)
+		b := pcapng.Filler(off)
 		f := framer{markers: true}
 		p, ok := f.next(b)
 		if !ok || p.size != len(b) || !p.crcGood || p.fault != "" || f.off%512 != off%512 {
@@ -305,7 +313,7 @@ func TestWriterBuffersLittle(t *testing.T) {
 // would lose.
 func TestPacketsBeginWithAnFPDU(t *testing.T) {
 	var file bytes.Buffer
-	w, err := NewWriter(&file)
+	w, err := pcapng.NewWriter(&file)
 	if err != nil {
 		t.Fatal(err)
 	}

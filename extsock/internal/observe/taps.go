@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/locks"
+	"github.com/rddp/rddp/internal/pcapng"
 )
 
 // A tap sees the bytes of a connection: Config.Tap of package extsock describes it.
@@ -19,8 +19,8 @@ type tap interface {
 
 // Taps are the Taps of a connection. The methods that the driver calls do nothing on a nil *Taps.
 type Taps struct {
-	fixed tap                          // from Config.Tap; nil: none
-	flow  atomic.Pointer[dissect.Flow] // the capture; nil: none. Stores need mu
+	fixed tap                         // from Config.Tap; nil: none
+	flow  atomic.Pointer[pcapng.Flow] // the capture; nil: none. Stores need mu
 
 	mu locks.Mutex[locks.Capture]
 	// the startup frames so far, the Request first
@@ -33,7 +33,7 @@ type Taps struct {
 
 // Init sets the Tap that Config.Tap returned. If it belongs to a Capture, it can be stopped.
 func (t *Taps) Init(tap tap) {
-	if f, ok := tap.(*dissect.Flow); ok {
+	if f, ok := tap.(*pcapng.Flow); ok {
 		t.flow.Store(f)
 		return
 	}
@@ -45,7 +45,7 @@ var ErrCaptured = errors.New("captured already")
 
 // Start begins to show the connection to a new flow of w. The startup frames come first. The error
 // is net.ErrClosed when the connection has ended, ErrCaptured, or the error of w.
-func (t *Taps) Start(w *dissect.Writer, local, remote net.Addr, initiator bool) (*dissect.Flow, error) {
+func (t *Taps) Start(w *pcapng.Writer, local, remote net.Addr, initiator bool) (*pcapng.Flow, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
@@ -65,7 +65,7 @@ func (t *Taps) Start(w *dissect.Writer, local, remote net.Addr, initiator bool) 
 }
 
 // Stop ends the capture in flow f. It reports whether the connection was in that capture.
-func (t *Taps) Stop(f *dissect.Flow) bool {
+func (t *Taps) Stop(f *pcapng.Flow) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f == nil || !t.flow.CompareAndSwap(f, nil) {
@@ -110,7 +110,7 @@ func (t *Taps) Read(p []byte) {
 }
 
 // Capture returns the capture that the connection is in, or nil.
-func (t *Taps) Capture() *dissect.Flow {
+func (t *Taps) Capture() *pcapng.Flow {
 	if t == nil {
 		return nil
 	}

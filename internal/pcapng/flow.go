@@ -1,13 +1,9 @@
-package dissect
+package pcapng
 
 import (
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -23,7 +19,9 @@ type Flow struct {
 	closed        bool // guarded by w.mu
 }
 
-// pair names the connection as Read does.
+// A pair is the two ends of a connection, the lower address first.
+type pair [2]netip.AddrPort
+
 func (f *Flow) pair() pair {
 	if f.remote.addr.Compare(f.local.addr) < 0 {
 		return pair{f.remote.addr, f.local.addr}
@@ -34,7 +32,7 @@ func (f *Flow) pair() pair {
 // end is one end of the connection.
 type end struct {
 	addr  netip.AddrPort
-	mac   net.HardwareAddr
+	mac   [6]byte
 	seq   uint32 // of the next octet that it sends
 	acked uint32 // what it has acknowledged last
 	fpdus uint64 // octets of FPDUs with Markers that it has sent
@@ -72,9 +70,9 @@ func (f *Flow) Closed() {
 		return
 	}
 	f.closed = true
-	f.writeLocked(&f.local, &f.remote, layers.TCP{FIN: true, ACK: true}, nil)
-	f.writeLocked(&f.remote, &f.local, layers.TCP{FIN: true, ACK: true}, nil)
-	f.writeLocked(&f.local, &f.remote, layers.TCP{ACK: true}, nil)
+	f.writeLocked(&f.local, &f.remote, header{fin: true, ack: true}, nil)
+	f.writeLocked(&f.remote, &f.local, header{fin: true, ack: true}, nil)
+	f.writeLocked(&f.local, &f.remote, header{ack: true}, nil)
 	f.w.flushLocked()
 }
 
@@ -118,8 +116,8 @@ func (f *Flow) whole(from, to *end, bufs [][]byte, off uint64, markers bool) {
 		f.unmarkedLocked(from, to, slices.Concat(bufs...))
 		return
 	}
-	if from.fpdus == 0 && off%markerInterval != 0 {
-		f.markedLocked(from, to, filler(off))
+	if from.fpdus == 0 && off%MarkerInterval != 0 {
+		f.markedLocked(from, to, Filler(off))
 	}
 	f.markedLocked(from, to, slices.Concat(bufs...))
 }
@@ -132,7 +130,7 @@ func (f *Flow) unmarkedLocked(from, to *end, p []byte) {
 	for len(p) > 0 {
 		n := 0 // octets of the packet
 		for n < len(p) {
-			size, ok := (&framer{}).size(p[n:])
+			size, ok := FPDULen(p[n:], 0, false)
 			if !ok || size > len(p)-n {
 				size = len(p) - n
 			}
@@ -152,8 +150,7 @@ func (f *Flow) unmarkedLocked(from, to *end, p []byte) {
 // +checklocks:f.w.mu
 func (f *Flow) markedLocked(from, to *end, p []byte) {
 	for len(p) > 0 {
-		cut := framer{markers: true, off: from.fpdus}
-		n, ok := cut.size(p)
+		n, ok := FPDULen(p, from.fpdus, true)
 		if n = min(n, len(p)); !ok {
 			n = len(p)
 		}
@@ -163,16 +160,16 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 	}
 }
 
-// filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may
+// Filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may
 // begin: at off, modulo 512.
-func filler(off uint64) []byte {
+func Filler(off uint64) []byte {
 	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
 	batch := mpa.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {
 		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
-		if (s.Off()-off)%markerInterval == 0 {
+		if (s.Off()-off)%MarkerInterval == 0 {
 			return slices.Concat(batch.Bufs()...)
 		}
 		batch.Reset()
@@ -186,42 +183,26 @@ func filler(off uint64) []byte {
 func (f *Flow) dataLocked(from, to *end, p []byte, most int) {
 	for len(p) > 0 {
 		n := min(len(p), most)
-		f.writeLocked(from, to, layers.TCP{ACK: true, PSH: n == len(p)}, p[:n])
+		f.writeLocked(from, to, header{ack: true, psh: n == len(p)}, p[:n])
 		p = p[n:]
 		if from.seq-to.acked >= ackEvery {
-			f.writeLocked(to, from, layers.TCP{ACK: true}, nil)
+			f.writeLocked(to, from, header{ack: true}, nil)
 		}
 	}
 }
 
-// writeLocked writes one packet; header has the flags that it is to have.
+// writeLocked writes one packet. h has the flags that it is to have.
 //
 // +checklocks:f.w.mu
-func (f *Flow) writeLocked(from, to *end, header layers.TCP, payload []byte) {
-	header.SrcPort, header.DstPort = layers.TCPPort(from.addr.Port()), layers.TCPPort(to.addr.Port())
-	header.Seq, header.Window = from.seq, window
-	if header.ACK {
-		header.Ack = to.seq
+func (f *Flow) writeLocked(from, to *end, h header, payload []byte) {
+	h.seq = from.seq
+	if h.ack {
+		h.acked = to.seq
 		from.acked = to.seq
 	}
 	from.seq += uint32(len(payload))
-	if header.SYN {
-		header.Options = []layers.TCPOption{{OptionType: layers.TCPOptionKindWindowScale, OptionLength: 3, OptionData: []byte{windowScale}}}
-	}
-	if header.SYN || header.FIN {
+	if h.syn || h.fin {
 		from.seq++
 	}
-	ethernet := layers.Ethernet{SrcMAC: from.mac, DstMAC: to.mac, EthernetType: layers.EthernetTypeIPv4}
-	src, dst := from.addr.Addr().AsSlice(), to.addr.Addr().AsSlice()
-	body := gopacket.Payload(payload)
-	if from.addr.Addr().Is6() {
-		ethernet.EthernetType = layers.EthernetTypeIPv6
-		ip := layers.IPv6{Version: 6, NextHeader: layers.IPProtocolTCP, HopLimit: 64, SrcIP: src, DstIP: dst}
-		_ = header.SetNetworkLayerForChecksum(&ip) // fails only for other protocols
-		f.w.packetLocked(&ethernet, &ip, &header, body)
-		return
-	}
-	ip := layers.IPv4{Version: 4, Protocol: layers.IPProtocolTCP, TTL: 64, Flags: layers.IPv4DontFragment, SrcIP: src, DstIP: dst}
-	_ = header.SetNetworkLayerForChecksum(&ip) // fails only for other protocols
-	f.w.packetLocked(&ethernet, &ip, &header, body)
+	f.w.packetLocked(from, to, h, payload)
 }

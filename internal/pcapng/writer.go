@@ -1,4 +1,4 @@
-package dissect
+package pcapng
 
 import (
 	"bufio"
@@ -8,10 +8,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
-	"github.com/google/gopacket/pcapgo"
 )
 
 const (
@@ -42,13 +38,14 @@ var (
 // It never fails a caller's connection: the first error of the io.Writer ends the capture, and
 // Close returns it. At most 64 KiB wait in memory; they are written out when a Flow is closed.
 type Writer struct {
-	now func() time.Time
+	Now func() time.Time // what time packets get
 
 	mu sync.Mutex // held across writes to the file, so that packets stay whole and in order of time
 
-	ng     *pcapgo.NgWriter         // +checklocks:mu
-	layers gopacket.SerializeBuffer // +checklocks:mu
-	flows  uint32                   // +checklocks:mu
+	file *bufio.Writer // +checklocks:mu
+	// a packet and its block, while they are made
+	packet, block []byte // +checklocks:mu
+	flows         uint32 // +checklocks:mu
 	// the ends of the Flows so far
 	used   map[pair]bool // +checklocks:mu
 	err    error         // +checklocks:mu
@@ -57,17 +54,12 @@ type Writer struct {
 
 // NewWriter returns a Writer whose file has begun in w. The caller closes w after the Writer.
 func NewWriter(w io.Writer) (*Writer, error) {
-	// The NgWriter uses the bufio.Writer that it is given, because it is larger than its own.
-	ng, err := pcapgo.NewNgWriterInterface(bufio.NewWriterSize(w, writeBuffer),
-		pcapgo.NgInterface{Name: "rddp", LinkType: layers.LinkTypeEthernet, TimestampResolution: 9},
-		pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: "rddp"}})
-	if err != nil {
+	file := bufio.NewWriterSize(w, writeBuffer)
+	file.Write(appendHeader(nil))
+	if err := file.Flush(); err != nil {
 		return nil, err
 	}
-	if err := ng.Flush(); err != nil {
-		return nil, err
-	}
-	return &Writer{now: time.Now, ng: ng, layers: gopacket.NewSerializeBuffer(), used: map[pair]bool{}}, nil
+	return &Writer{Now: time.Now, file: file, used: map[pair]bool{}}, nil
 }
 
 // Flush writes out what waits in memory and returns the first error that occurred in writing the
@@ -117,7 +109,7 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 	f.local.seq = w.flows << 20
 	f.remote.seq = f.local.seq + 1<<19
 	for i, e := range []*end{&f.local, &f.remote} {
-		e.mac = net.HardwareAddr{2, 0, 0, 0, 0, byte(i + 1)} // locally administered
+		e.mac = [6]byte{2, 0, 0, 0, 0, byte(i + 1)} // locally administered
 	}
 	first, second := &f.remote, &f.local
 	if initiator {
@@ -127,9 +119,9 @@ func (w *Writer) Flow(local, remote net.Addr, initiator bool) *Flow {
 		first.addr = netip.AddrPortFrom(first.addr.Addr(), dynamicPort(w.flows+try))
 	}
 	w.used[f.pair()] = true
-	f.writeLocked(first, second, layers.TCP{SYN: true}, nil)            // +checklocksignore: f.w is w
-	f.writeLocked(second, first, layers.TCP{SYN: true, ACK: true}, nil) // +checklocksignore: f.w is w
-	f.writeLocked(first, second, layers.TCP{ACK: true}, nil)            // +checklocksignore: f.w is w
+	f.writeLocked(first, second, header{syn: true}, nil)            // +checklocksignore: f.w is w
+	f.writeLocked(second, first, header{syn: true, ack: true}, nil) // +checklocksignore: f.w is w
+	f.writeLocked(first, second, header{ack: true}, nil)            // +checklocksignore: f.w is w
 	return f
 }
 
@@ -175,22 +167,18 @@ func addrPort(a net.Addr) netip.AddrPort {
 // backwards.
 //
 // +checklocks:w.mu
-func (w *Writer) packetLocked(stack ...gopacket.SerializableLayer) {
+func (w *Writer) packetLocked(from, to *end, h header, payload []byte) {
 	if w.err != nil || w.closed {
 		return
 	}
-	options := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
-	w.err = gopacket.SerializeLayers(w.layers, options, stack...)
-	if w.err != nil {
-		return
-	}
-	b := w.layers.Bytes()
-	w.err = w.ng.WritePacket(gopacket.CaptureInfo{Timestamp: w.now(), CaptureLength: len(b), Length: len(b)}, b)
+	w.packet = appendPacket(w.packet[:0], from, to, h, payload)
+	w.block = appendPacketBlock(w.block[:0], w.Now(), w.packet)
+	_, w.err = w.file.Write(w.block)
 }
 
 // +checklocks:w.mu
 func (w *Writer) flushLocked() {
 	if w.err == nil && !w.closed {
-		w.err = w.ng.Flush()
+		w.err = w.file.Flush()
 	}
 }
