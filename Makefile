@@ -41,7 +41,7 @@ export GOWORK = $(CURDIR)/.ci/go.work
 ALL    = ./... ./toe/usertcp/... ./conformance/lab/...
 
 # The packages of the wild tier: real timers, other TCPs, loads that take all CPUs.
-WILD   = ./conformance/apps ./conformance/lab/early ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/tun \
+WILD   = ./conformance/lab/apps ./conformance/lab/early ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/tun \
 	./toe/usertcp ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # Their tests only compare files of the tree: the race detector finds nothing there.
 LISTS  = . ./conformance/mutations ./conformance/requirements
@@ -211,7 +211,7 @@ bench:
 bench-scale: build
 	./bin/rddp perf --self --scale
 	./bin/rddp perf --self --one-cpu --op write,read --size 64 --depth 1,16,256,4096,100000
-	$(GO) run ./conformance/bench/floor -conns 64,1000 # what plain TCP itself allows
+	$(GO) run ./conformance/lab/floor -conns 64,1000 # what plain TCP itself allows
 	$(GO) test -run='^$$' -bench='Among|Abort' -timeout=20m ./ddp ./rdmap
 
 # Ratios to plain TCP, both ends on one CPU: they repeat within 2 % on a quiet machine, and hardly depend on what machine it is.
@@ -225,7 +225,7 @@ bench-baseline: build
 bench-peers: build
 	@command -v ucx_perftest >/dev/null && command -v fi_pingpong >/dev/null && command -v fi_info >/dev/null && command -v iperf3 >/dev/null || \
 		./.ci/install ucx-utils libfabric-bin iperf3
-	$(GO) run ./conformance/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
+	$(GO) run ./conformance/lab/peers -document=docs/performance.md -revision="$$(git describe --always --dirty)" $(PEERS)
 
 # EARLY are more options of the program, such as -rounds 5.
 early:

@@ -47,7 +47,6 @@ var stillRealTime = map[string]int{
 	"toe/usertcp/netlink_linux_test.go":         1,
 
 	// In packages that run apart from all else, in make wild.
-	"conformance/apps/http_test.go":                         1,
 	"conformance/foreign/run_test.go":                       1,
 	"conformance/hostile/close_test.go":                     1,
 	"conformance/hostile/cut_test.go":                       1,
@@ -64,6 +63,7 @@ var stillRealTime = map[string]int{
 	"conformance/hostile/state_test.go":                     1,
 	"conformance/interop/guest_test.go":                     2,
 	"conformance/interop/rddp_terminate_test.go":            1,
+	"conformance/lab/apps/http_test.go":                     1,
 	"toe/usertcp/hostile/bulktransfer_test.go":              5,
 	"toe/usertcp/hostile/spoof_test.go":                     1,
 	"toe/usertcp/hostile/usertcp_connections_linux_test.go": 1,

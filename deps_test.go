@@ -23,7 +23,7 @@ const module = "github.com/rddp/rddp"
 var modules = []string{".", "toe/usertcp", "conformance/lab"}
 
 // nested are modules that only the nested ones may need, with their tests.
-var nested = []string{"gvisor.dev/gvisor"}
+var nested = []string{"gvisor.dev/gvisor", "google.golang.org/grpc"}
 
 // mayImport states, for each package, which packages of ours it may import. The packages stand in
 // the order of the drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa,
@@ -95,12 +95,12 @@ var mayImport = map[string][]string{
 	"conformance/interop/guest/agent": {"conformance/interop/guest/wire"},
 	"conformance/interop/guest/wire":  {},
 	"conformance/models":              {},
-	"conformance/bench/floor":         {},
-	"conformance/peers":               {"internal/plot", "internal/report"},
+	"conformance/lab/floor":           {},
+	"conformance/lab/peers":           {"internal/plot", "internal/report"},
 	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "internal/plot", "internal/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
-	"conformance/apps":                {"*"},
+	"conformance/lab/apps":            {"*"},
 
 	"examples/echo-ddp":      {"extsock"},
 	"examples/echo-onesided": {"ddp", "extsock", "rdmap"},

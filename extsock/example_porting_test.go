@@ -20,7 +20,7 @@ import (
 	"github.com/rddp/rddp/rdmap"
 )
 
-// The code of PORTING.md. A test in conformance/apps compares the two.
+// The code of PORTING.md. A test in conformance/lab/apps compares the two.
 
 // sendBack sends back what comes.
 func sendBack(c net.Conn) {

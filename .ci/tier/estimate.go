@@ -35,7 +35,7 @@ var seconds = map[string]int{
 
 	"stutter ./conformance/hostile":       120,
 	"stutter ./toe/usertcp/hostile":       80,
-	"stutter ./conformance/apps":          120,
+	"stutter ./conformance/lab/apps":      120,
 	"stutter ./toe/tun":                   10,
 	"stutter ./conformance/lab/early":     20,
 	"stutter ./cmd/rddp/internal/hostile": 30,

@@ -49,7 +49,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-var root = filepath.Join("..", "..")
+var root = filepath.Join("..", "..", "..")
 
 // A block is a block of Go in a document. The name behind the word go is that of a function.
 type block struct{ name, code string }
