@@ -136,7 +136,7 @@ var userTCPFaults = []Fault{
 	{Name: "early runs that nobody uses", File: "extsock/internal/driver/driver.go",
 		Old:     "			s.ShowEarly(false)\n",
 		New:     "			_ = s\n",
-		Package: "extsock", Tests: "^TestUnusedEarlyRuns$"},
+		Package: "toe/usertcp/sockets", Tests: "^TestUnusedEarlyRuns$"},
 	{Name: "an EMSS without room for SACK", File: "toe/usertcp/flow.go",
 		Old:     "		options = min(options+sackLen, maxOptions)\n",
 		New:     "",

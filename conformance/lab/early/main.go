@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rddp/rddp/internal/report"
+	"github.com/rddp/rddp/conformance/lab/report"
 )
 
 func main() {

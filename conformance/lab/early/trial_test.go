@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/conformance/lab/report"
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/internal/nopanic"
-	"github.com/rddp/rddp/internal/report"
 	"github.com/rddp/rddp/mpa"
 )
 

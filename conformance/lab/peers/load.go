@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rddp/rddp/internal/report"
+	"github.com/rddp/rddp/conformance/lab/report"
 )
 
 // Contenders that poll are slowed down by any other work, far more than those that block. So a
