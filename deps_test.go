@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +23,17 @@ const module = "github.com/rddp/rddp"
 // others replace those before them by the folders here, so that all of one commit fit together.
 var modules = []string{".", "toe/usertcp", "conformance/lab"}
 
-// nested are modules that only the nested ones may need, with their tests.
-var nested = []string{"gvisor.dev/gvisor", "google.golang.org/grpc"}
+// testsRequire states which foreign modules the tests of each module may import, besides those with
+// a door in it. What a program links that imports the first module is in TestLinked.
+var testsRequire = map[string][]string{
+	".": {
+		"go.uber.org/goleak", // finds goroutines that are left
+		"golang.org/x/net",   // nettest, which judges any net.Conn
+		"pgregory.net/rapid", // random cases, and the shortest that fails
+	},
+	"toe/usertcp":     {"github.com/google/gopacket", "go.uber.org/goleak", "golang.org/x/net"},
+	"conformance/lab": {"go.uber.org/goleak", "google.golang.org/grpc"},
+}
 
 // mayImport states, for each package, which packages of ours it may import. The packages stand in
 // the order of the drawing in DESIGN.md §1, from the wire up: no import points back up, and mpa,
@@ -186,13 +196,30 @@ func TestImportsOnlyPointDown(t *testing.T) {
 	}
 }
 
-// TestModules: what only nested modules need is not in go.mod, and no module imports from one behind
-// it. The go command could not build a program that imports such a module, because replace lines
-// count in the main module only.
+// TestModules: a go.mod requires what has a door in its module, and what its tests may import. No
+// module imports from one behind it: the go command could not build a program that imports such a
+// module, because replace lines count in the main module only.
 func TestModules(t *testing.T) {
-	for _, mod := range requires(t, ".") {
-		if slices.Contains(nested, mod) || strings.HasPrefix(mod, module+"/") {
-			t.Errorf("go.mod requires %s", mod)
+	for i, folder := range modules {
+		may := slices.Clone(testsRequire[folder])
+		for mod, doors := range door {
+			if slices.ContainsFunc(doors, func(name string) bool { return home(name) == folder }) {
+				may = append(may, mod)
+			}
+		}
+		for _, before := range modules[:i] {
+			may = append(may, path.Join(module, before))
+		}
+		required := requires(t, folder)
+		for _, mod := range required {
+			if !slices.Contains(may, mod) {
+				t.Errorf("%s/go.mod requires %s", folder, mod)
+			}
+		}
+		for _, mod := range testsRequire[folder] {
+			if !slices.Contains(required, mod) {
+				t.Errorf("%s/go.mod does not require %s, which testsRequire has", folder, mod)
+			}
 		}
 	}
 	for _, p := range list(t) {

@@ -2,7 +2,7 @@ package extsock_test
 
 import "github.com/rddp/rddp/extsock"
 
-// The code of docs/features.md and docs/bad-network.md. A test in conformance/lab/apps compares the two.
+// The code of docs/features.md. A test in conformance/lab/apps compares the two.
 
 //lint:file-ignore SA4006 preferDDP ignores an error, as the document does
 

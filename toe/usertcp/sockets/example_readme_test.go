@@ -14,7 +14,7 @@ import (
 	"github.com/rddp/rddp/toe/usertcp"
 )
 
-// The code of README.md about networks. A test in conformance/lab/apps compares the two.
+// The code of docs/bad-network.md. A test in conformance/lab/apps compares the two.
 
 // Two TCPs of this process echo over a link that loses, reorders and delays packets.
 func Example_badNetwork() {
