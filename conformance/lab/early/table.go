@@ -23,11 +23,11 @@ func (s *study) figures(w io.Writer, date time.Time, host string) (plots map[str
 			}
 		}
 		fmt.Fprintf(w, "\n## Link: %s\n\n", n.name)
-		for _, c := range n.charts(points) {
-			if svg := c.Document(); svg != "" {
-				name := n.file + "-" + strings.ToLower(strings.Fields(c.Title)[0]) + ".svg"
+		for _, d := range n.drawings(points) {
+			if svg := d.figure.SVG(); svg != "" {
+				name := n.file + "-" + d.file + ".svg"
 				plots[name] = svg
-				fmt.Fprintf(w, "![%s](%s)\n\n", c.Title, name)
+				fmt.Fprintf(w, "![%s](%s)\n\n", d.figure.Title, name)
 			}
 		}
 		for i, t := range n.sheets() {

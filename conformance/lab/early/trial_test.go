@@ -132,7 +132,7 @@ func TestRun(t *testing.T) {
 	}
 	checkTables(t, string(text))
 	svg, err := os.ReadFile(filepath.Join(filepath.Dir(file), "early-test-bytes.svg"))
-	if err != nil || !regexp.MustCompile(`BufferSizeAF, K2 = 1, 10 %: [0-9.]+ kB`).Match(svg) {
+	if err != nil || !regexp.MustCompile(`BufferSizeAF, K2 = 1: 10 %: [0-9.]+</desc>`).Match(svg) {
 		t.Errorf("%v, %s", err, svg)
 	}
 }
@@ -185,7 +185,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"f-bytes.svg": "BufferSizeTCP, K = 1, 1 %: 2.5 kB", "f-time.svg": "with: p99, 1 %: 2 ms", "g-bytes.svg": "BufferSizeNAF, K1 = K2 = 1, 10: 15.4 kB",
+		"f-bytes.svg": "BufferSizeTCP, K = 1: 1 %: 2.5\n", "f-time.svg": "with early placement: 1 %: 1 (1 to 2)", "g-bytes.svg": "BufferSizeNAF, K1 = K2 = 1: 10: 15.4\n",
 	} {
 		if !strings.Contains(plots[file], want) || !strings.Contains(text.String(), "("+file+")") {
 			t.Errorf("%s does not have %q, or the text does not show it:\n%s", file, want, plots[file])

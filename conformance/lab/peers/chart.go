@@ -2,45 +2,149 @@ package main
 
 import (
 	"slices"
+	"strings"
 
-	"github.com/rddp/rddp/internal/plot"
+	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
-// colours has one for each series of a chart, in the order of the tables: ours first.
-var colours = []string{"#1f77b4", "#17becf", "#2ca02c", "#d62728", "#ff7f0e", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#7f7f7f", "#393b79", "#637939"}
-
-// chart draws the medians of an operation by size.
-func (b *bench) chart(op operation) *plot.Chart {
-	c := &plot.Chart{Title: "Throughput of " + string(op), Unit: "MB/s", X: plot.SizeText}
-	factor := 1e-6
-	if op.isTime() {
-		c.Title, c.Unit, factor = "Half a round trip", "µs", 1e6
+// chart draws the medians of an operation by size, with the lowest and the highest round. The panels
+// have first each way of rddp's, and then each program that it is compared with, next to rddp as
+// programs use it.
+func (b *bench) chart(op operation) *plot.Figure {
+	f := &plot.Figure{
+		Title: "Throughput of " + string(op), X: plot.Axis{Title: "bytes of an operation", Text: plot.Size}, Y: plot.Axis{Title: "MB/s", Text: plot.Number},
 	}
-	for i, name := range slices.Concat(ourSeries[op], peerSeries(op)) {
-		l := plot.Line{Name: name, Look: look(name, i)}
-		for _, size := range b.sizes {
-			if s := spreadOf(b.values[key{op, name, size}]); s.rounds > 0 {
-				l.Points = append(l.Points, plot.Point{X: float64(size), Y: s.median * factor})
+	if op.isTime() {
+		f.Title, f.Y.Title = "Half a round trip", "µs"
+	}
+	for _, panel := range slices.Concat(ourPanels(op), peerPanels(op)) {
+		p := plot.Panel{Title: panel.title}
+		for i, name := range panel.series {
+			if l := b.line(op, name); len(l.Points) > 0 {
+				l.Look = look(name, i)
+				p.Lines = append(p.Lines, l)
 			}
 		}
-		if len(l.Points) > 0 {
-			c.Lines = append(c.Lines, l)
+		if panel.hasOwn(p.Lines) {
+			f.Panels = append(f.Panels, p)
 		}
 	}
-	return c
+	return f
 }
 
-// look returns the look of the series at index i. Plain TCP is black, and peers have dashes.
-func look(name string, i int) plot.Look {
-	if name == plainTCP {
-		return plot.Look{Colour: "#000000"}
+// line returns the line of a series.
+func (b *bench) line(op operation, name string) plot.Line {
+	factor := 1e-6
+	if op.isTime() {
+		factor = 1e6
 	}
-	l := plot.Look{Colour: colours[i%len(colours)]}
-	for _, op := range operations {
-		if slices.Contains(ourSeries[op], name) {
-			return l
+	l := plot.Line{Name: name}
+	for _, size := range b.sizes {
+		if s := spreadOf(b.values[key{op, name, size}]); s.rounds > 0 {
+			p := plot.Point{X: float64(size), Y: s.median * factor}
+			if s.rounds > 1 {
+				p.Low, p.High = s.low*factor, s.high*factor
+			}
+			l.Points = append(l.Points, p)
 		}
 	}
-	l.Dashes = "6 3"
+	return l
+}
+
+// A panel names the series of a panel. The first own of them are what it is about; the others are
+// what these are compared with.
+type panel struct {
+	title  string
+	series []string
+	own    int
+}
+
+func (p panel) hasOwn(lines []plot.Line) bool {
+	return slices.ContainsFunc(lines, func(l plot.Line) bool { return slices.Contains(p.series[:p.own], l.Name) })
+}
+
+// variants end the names of series that differ from another one in a setting.
+var variants = []string{noCRC, batch, polls}
+
+// base returns the name without the settings.
+func base(name string) string {
+	for _, v := range variants {
+		name = strings.ReplaceAll(name, v, "")
+	}
+	return name
+}
+
+// ourPanels returns a panel for each way of rddp's, with all its settings.
+func ourPanels(op operation) (all []panel) {
+	for _, name := range ourSeries[op] {
+		at := slices.IndexFunc(all, func(p panel) bool { return p.title == "rddp: "+base(name) })
+		if at < 0 {
+			at, all = len(all), append(all, panel{title: "rddp: " + base(name)})
+		}
+		all[at].series = append(all[at].series, name)
+		all[at].own++
+	}
+	for i := range all {
+		all[i].series = append(all[i].series, plainTCP)
+	}
+	return all
+}
+
+// peerPanels returns a panel for each program that rddp is compared with. Peers poll, so where rddp
+// can, it does so too.
+func peerPanels(op operation) (all []panel) {
+	var ours []string
+	for _, name := range ourSeries[op] {
+		if !strings.Contains(name, noCRC) && !strings.Contains(name, batch) {
+			ours = append(ours, name)
+		}
+	}
+	if polling := slices.DeleteFunc(slices.Clone(ours), func(name string) bool { return !strings.Contains(name, polls) }); len(polling) > 0 {
+		ours = polling
+	}
+	for _, name := range peerSeries(op) {
+		program, _, _ := strings.Cut(name, " ")
+		if name == plainTCP {
+			continue
+		}
+		at := slices.IndexFunc(all, func(p panel) bool { return p.title == program })
+		if at < 0 {
+			at, all = len(all), append(all, panel{title: program})
+		}
+		all[at].series = append(all[at].series, name)
+		all[at].own++
+	}
+	for i := range all {
+		all[i].series = slices.Concat(all[i].series, ours, []string{plainTCP})
+	}
+	return all
+}
+
+// peerColors has one for each series of another program in a panel.
+var peerColors = []plot.Color{plot.Orange, plot.Green, plot.Red, plot.Brown, plot.Purple, plot.Gray}
+
+// look returns the look of the series at index i of its panel. That of ours says what its settings
+// are, and is the same in all panels.
+func look(name string, i int) plot.Look {
+	if name == plainTCP {
+		return plot.Look{Color: plot.Text}
+	}
+	if ours := base(name); !slices.ContainsFunc(operations, func(op operation) bool { return slices.Contains(ourSeries[op], ours) }) {
+		l := plot.Look{Color: peerColors[i%len(peerColors)]}
+		if i >= len(peerColors) {
+			l.Dashes = plot.Dotted
+		}
+		return l
+	}
+	l := plot.Look{Color: plot.Blue}
+	if strings.Contains(name, batch) || strings.Contains(name, polls) {
+		l.Color = plot.Cyan
+	}
+	if strings.Contains(name, noCRC) {
+		l.Dashes = plot.Dashed
+	}
+	if base(name) == "byte stream" {
+		l.Faint = true
+	}
 	return l
 }

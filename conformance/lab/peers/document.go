@@ -54,12 +54,12 @@ func (b *bench) writeMode(w *bytes.Buffer, files map[string]string) {
 	}
 	fmt.Fprint(w, "\n### Plots\n\n")
 	for _, op := range b.ops {
-		c := b.chart(op)
+		f := b.chart(op)
 		name := "performance-" + string(op) + ".svg"
-		if files[name] = c.Document(); files[name] == "" {
+		if files[name] = f.SVG(); files[name] == "" {
 			delete(files, name)
 			continue
 		}
-		fmt.Fprintf(w, "![%s](%s)\n", c.Title, name)
+		fmt.Fprintf(w, "![%s](%s)\n", f.Title, name)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rddp/rddp/internal/plot"
+	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
 // A row is a row of the table of ratios: one of our series next to one of a peer.
@@ -31,9 +31,9 @@ var (
 
 func (g *goal) String() string {
 	if g.atMost {
-		return fmt.Sprintf("≤ %v up to %s", g.limit, plot.SizeText(g.largest))
+		return fmt.Sprintf("≤ %v up to %s", g.limit, plot.Size(float64(g.largest)))
 	}
-	return fmt.Sprintf("> %v up to %s", g.limit, plot.SizeText(g.largest))
+	return fmt.Sprintf("> %v up to %s", g.limit, plot.Size(float64(g.largest)))
 }
 
 // peerSeries are the series of an operation that are not ours, in the order of the tables.
@@ -157,7 +157,7 @@ func (b *bench) outcome(r row) string {
 		}
 		measured = true
 		if r.goal.atMost && s.median > r.goal.limit || !r.goal.atMost && s.median <= r.goal.limit {
-			missed = append(missed, plot.SizeText(size))
+			missed = append(missed, plot.Size(float64(size)))
 		}
 	}
 	switch {
@@ -180,7 +180,7 @@ func (b *bench) shown(r row) bool {
 func (b *bench) writeRatios(w io.Writer) {
 	fmt.Fprint(w, "| operation | rddp | next to |")
 	for _, size := range b.sizes {
-		fmt.Fprintf(w, " %s |", plot.SizeText(size))
+		fmt.Fprintf(w, " %s |", plot.Size(float64(size)))
 	}
 	fmt.Fprintf(w, " goal |\n| --- | --- | --- |%s --- |\n", strings.Repeat(" --- |", len(b.sizes)))
 	for _, r := range rows(b.ops) {
@@ -207,7 +207,7 @@ func title(op operation) string {
 func (b *bench) writeFigures(w io.Writer) {
 	fmt.Fprint(w, "| operation | series |")
 	for _, size := range b.sizes {
-		fmt.Fprintf(w, " %s |", plot.SizeText(size))
+		fmt.Fprintf(w, " %s |", plot.Size(float64(size)))
 	}
 	fmt.Fprintf(w, "\n| --- | --- |%s\n", strings.Repeat(" --- |", len(b.sizes)))
 	for _, op := range b.ops {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
 // In each round every contender runs once; over the rounds each one is at each place, and each pair
@@ -150,24 +152,44 @@ func TestGoalBusy(t *testing.T) {
 	}
 }
 
+// TestChart: each series that has figures is in a panel, with its spread, and no two of a panel look
+// alike.
 func TestChart(t *testing.T) {
 	b := sample()
-	if c := b.chart(opWrite); len(c.Lines) != 2 || !strings.Contains(c.Document(), "UCX ucp_put_bw") {
-		t.Errorf("%+v", c)
-	}
-	if text := b.chart(opRead).Document(); text != "" {
-		t.Errorf("a chart without figures: %s", text)
-	}
-	looks := make(map[string]string)
-	for i, name := range slices.Concat(ourSeries[opWrite], peerSeries(opWrite)) {
-		if strings.HasSuffix(name, sleeps) {
-			continue // only in the other mode, which has no charts
+	text := b.chart(opWrite).SVG()
+	for _, want := range []string{"UCX ucp_put_bw", "RDMA Write", "bytes of an operation"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
 		}
-		l := look(name, i).String()
-		if other, taken := looks[l]; taken {
-			t.Errorf("%s looks like %s", name, other)
+	}
+	if text := b.chart(opRead).SVG(); text != "" {
+		t.Errorf("a figure without figures: %s", text)
+	}
+	b.values[key{opWrite, "RDMA Write", 64}] = []float64{3e6, 1e6, 2e6}
+	if l := b.line(opWrite, "RDMA Write"); l.Points[0] != (plot.Point{X: 64, Y: 2, Low: 1, High: 3}) {
+		t.Errorf("the line is %+v", l)
+	}
+	for _, op := range operations {
+		seen := make(map[string]bool)
+		for _, p := range slices.Concat(ourPanels(op), peerPanels(op)) {
+			looks := make(map[plot.Look]string)
+			for i, name := range p.series {
+				seen[name] = true
+				if strings.HasSuffix(name, sleeps) {
+					continue // only in the other mode, which has no figures
+				}
+				l := look(name, i)
+				if other, taken := looks[l]; taken {
+					t.Errorf("%s, %s: %s looks like %s", op, p.title, name, other)
+				}
+				looks[l] = name
+			}
 		}
-		looks[l] = name
+		for _, name := range slices.Concat(ourSeries[op], peerSeries(op)) {
+			if !seen[name] {
+				t.Errorf("%s is in no panel of %s", name, op)
+			}
+		}
 	}
 }
 
