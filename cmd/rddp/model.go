@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/model"
 	"github.com/rddp/rddp/cmd/rddp/internal/perf"
-	"github.com/rddp/rddp/internal/plot"
 )
 
 func modelCommand() *cli.Command {
@@ -25,8 +23,6 @@ func modelCommand() *cli.Command {
 			&cli.StringFlag{Name: "size", Usage: "bytes of one message: `LIST` of numbers, also with k or m for KiB or MiB (default: 1 to 1m)"},
 			&cli.StringFlag{Name: "checksum", Value: "integrated", Usage: "`WHERE` the bytes are summed: integrated (in the DMA) or separate (by the engine)"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
-			&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
-			&cli.StringFlag{Name: "svg", Usage: "also write the plots to `PREFIX`-latency.svg and PREFIX-bandwidth.svg"},
 		},
 		Action: runModel,
 	}
@@ -56,32 +52,8 @@ func runModel(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := writeModel(c, r); err != nil {
-		return err
-	}
 	if c.Bool("json") {
 		return r.WriteJSON(c.Root().Writer)
 	}
 	return r.WriteText(c.Root().Writer)
-}
-
-// writeModel writes the files that the command line asks for.
-func writeModel(c *cli.Command, r *model.Report) error {
-	if name := c.String("html"); name != "" {
-		f, err := os.Create(name)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(r.WriteHTML(f), f.Close()); err != nil {
-			return err
-		}
-	}
-	if prefix := c.String("svg"); prefix != "" {
-		for name, chart := range map[string]*plot.Chart{"-latency.svg": r.Latency(), "-bandwidth.svg": r.Bandwidth()} {
-			if err := os.WriteFile(prefix+name, []byte(chart.Document()), 0o666); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -62,7 +62,6 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
 		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
-		&cli.StringFlag{Name: "html", Usage: "also write a report with plots to `FILE`"},
 		&cli.StringFlag{Name: "check", Usage: "with --self: compare with the baseline in `FILE`, all ends on one CPU; fail if an operation has lost speed"},
 		&cli.StringFlag{Name: "baseline", Usage: "with --self: measure what --check measures, and write it to `FILE`"},
 		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
@@ -81,13 +80,6 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 	if c.Bool("server") {
 		return servePerf(ctx, c)
 	}
-	var html *os.File
-	if name := c.String("html"); name != "" { // before all the work, because it may fail
-		if html, err = os.Create(name); err != nil {
-			return err
-		}
-		defer html.Close()
-	}
 	if c.Bool("self") {
 		stop, err := startPeers(ctx, c, o)
 		if err != nil {
@@ -101,7 +93,7 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 		}
 		defer fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
-	err = measurePerf(ctx, c, o, html)
+	err = measurePerf(ctx, c, o)
 	if wrong := (*perf.OptionError)(nil); errors.As(err, &wrong) {
 		return usage("%w", err)
 	}
@@ -109,7 +101,7 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 }
 
 // measurePerf measures what the command line asks for, and prints it.
-func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options, html *os.File) error {
+func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	switch {
 	case c.IsSet("check"):
 		return checkPerf(ctx, c, o)
@@ -120,24 +112,14 @@ func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options, html *os.
 	if err != nil {
 		return err
 	}
-	return writePerf(c, r, html)
-}
-
-// checks reports whether the command line asks for the check, or for its baseline.
-func checks(c *cli.Command) bool { return c.IsSet("check") || c.IsSet("baseline") }
-
-// writePerf prints the report, and writes it to html if that is not nil.
-func writePerf(c *cli.Command, r *perf.Report, html *os.File) error {
-	if html != nil {
-		if err := errors.Join(r.WriteHTML(html), html.Close()); err != nil {
-			return err
-		}
-	}
 	if c.Bool("json") {
 		return r.WriteJSON(c.Root().Writer)
 	}
 	return r.WriteText(c.Root().Writer)
 }
+
+// checks reports whether the command line asks for the check, or for its baseline.
+func checks(c *cli.Command) bool { return c.IsSet("check") || c.IsSet("baseline") }
 
 func servePerf(ctx context.Context, c *cli.Command) error {
 	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/rddp/rddp/internal/plot"
+	"github.com/rddp/rddp/cmd/rddp/internal/size"
 	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
@@ -206,7 +206,7 @@ func summary(p pipeline.Params) string {
 		frame = "a packet must not pause"
 	}
 	return fmt.Sprintf("%s: bus %.1f Gb/s, link %.1f Gb/s (%s), packets of %s, fragments of %s, checksum %s", p.Name,
-		gigabits(p.ReadHost.PerByte), gigabits(p.Link.PerByte), frame, plot.SizeText(p.MaxPacket), plot.SizeText(p.Fragment), checksum)
+		gigabits(p.ReadHost.PerByte), gigabits(p.Link.PerByte), frame, size.Text(p.MaxPacket), size.Text(p.Fragment), checksum)
 }
 
 // gigabits returns the rate in Gb/s at which a byte takes t.
@@ -220,10 +220,10 @@ func (r *Report) rows(link string) (rows [][]string) {
 			continue
 		}
 		rows = append(rows, []string{
-			plot.SizeText(fine.Size), fmt.Sprintf("%.3f", coarse.LatencyUS), fmt.Sprintf("%.3f", fine.LatencyUS),
+			size.Text(fine.Size), fmt.Sprintf("%.3f", coarse.LatencyUS), fmt.Sprintf("%.3f", fine.LatencyUS),
 			fmt.Sprintf("%.0f %%", 100*(1-fine.LatencyUS/coarse.LatencyUS)),
 			fmt.Sprintf("%.3f", coarse.BytesPerS*8e-9), fmt.Sprintf("%.3f", fine.BytesPerS*8e-9), fmt.Sprintf("%.0f %%", 100*fine.OfLink),
-			fine.Bottleneck, plot.SizeText(fine.Threshold), fmt.Sprintf("%.3f %%", max(coarse.Difference, fine.Difference)),
+			fine.Bottleneck, size.Text(fine.Threshold), fmt.Sprintf("%.3f %%", max(coarse.Difference, fine.Difference)),
 		})
 	}
 	return rows

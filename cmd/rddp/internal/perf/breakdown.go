@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/rddp/rddp/internal/plot"
+	"github.com/rddp/rddp/cmd/rddp/internal/size"
 )
 
 // A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers of
@@ -250,7 +250,7 @@ func (b *Breakdown) layerRow() []string {
 	for _, s := range b.Steps {
 		layers[s.Layer] += s.NS
 	}
-	row := []string{b.Op, plot.SizeText(b.Size), b.CRC}
+	row := []string{b.Op, size.Text(b.Size), b.CRC}
 	for _, ns := range []float64{layers["rdmap"], layers["ddp"], layers["mpa"], layers["toe"], b.Sum, b.TCP, b.WholeCPU, b.TCPCPU} {
 		cell := "-"
 		if ns > 0 {

@@ -53,9 +53,8 @@
 //
 // # Report
 //
-// A [Report] is text, JSON, or an HTML document with plots. The JSON is one object per line. The first
-// one has the date, the machine and the settings, and each has its kind in a field. internal/plot
-// draws the plots.
+// A [Report] is text or JSON, one object per line. The first one has the date, the machine and the
+// settings, and each has its kind in a field. The program conformance/lab/figures draws plots of them.
 //
 // # Check
 //

@@ -55,6 +55,8 @@ type Result struct {
 	Seconds   float64 `json:"seconds"` // of one run
 	BytesPerS float64 `json:"bytes_per_s"`
 	MsgsPerS  float64 `json:"msgs_per_s"` // operations; an echo is one
+	// MsgsSpread is the lowest and the highest rate of the rounds.
+	MsgsSpread []float64 `json:"msgs_per_s_spread,omitempty"`
 	// RatioToTCP is this rate divided by that of the reference in the same round. More than 1 is
 	// faster than plain TCP.
 	RatioToTCP     float64   `json:"ratio_to_tcp,omitempty"`

@@ -243,19 +243,22 @@ func nearest(runs []job, ref job, i int) int {
 
 // result returns the medians over the rounds.
 func (s *series) result() Result {
-	of := func(f func(run) float64) float64 {
+	all := func(f func(run) float64) []float64 {
 		values := make([]float64, len(s.runs))
 		for i, r := range s.runs {
 			values[i] = f(r)
 		}
-		return median(values)
+		return values
 	}
+	of := func(f func(run) float64) float64 { return median(all(f)) }
+	rate := func(r run) float64 { return r.rate() }
 	gb := func(r run) float64 { return float64(r.ops) * float64(s.job.size) / 1e9 }
 	r := Result{
 		Op: s.job.name, Size: s.job.size, Depth: s.job.depth, Post: s.job.post(),
 		Seconds:        of(func(r run) float64 { return r.elapsed.Seconds() }),
 		BytesPerS:      of(func(r run) float64 { return gb(r) * 1e9 / r.elapsed.Seconds() }),
-		MsgsPerS:       of(func(r run) float64 { return r.rate() }),
+		MsgsPerS:       of(rate),
+		MsgsSpread:     spread(all(rate)),
 		Lat:            latencyOf(s.times),
 		RatioToTCP:     median(s.ratios),
 		RatioSpread:    spread(s.ratios),
