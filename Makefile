@@ -216,10 +216,10 @@ bench-scale: build
 
 # Ratios to plain TCP, both ends on one CPU: they repeat within 2 % on a quiet machine, and hardly depend on what machine it is.
 bench-check: build
-	./bin/rddp perf --self --check conformance/bench/baseline.json
+	$(GO) run ./conformance/lab/baseline -rddp=./bin/rddp conformance/bench/baseline.json
 
 bench-baseline: build
-	./bin/rddp perf --self --baseline conformance/bench/baseline.json
+	$(GO) run ./conformance/lab/baseline -rddp=./bin/rddp -write conformance/bench/baseline.json
 
 # Everything else on the machine must be quiet: UCX and libfabric poll. PEERS are more options of the program, such as -rounds 3.
 bench-peers: build

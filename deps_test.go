@@ -105,6 +105,7 @@ var mayImport = map[string][]string{
 	"conformance/interop/guest/wire":  {},
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
+	"conformance/lab/baseline":        {},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},

@@ -22,7 +22,6 @@ func perfCommand() *cli.Command {
 		Name:  "perf",
 		Usage: "measure throughput, latency and processor time next to plain TCP",
 		UsageText: "rddp perf --self [options]            measure between two processes of this machine\n" +
-			"rddp perf --self --check FILE         compare with a baseline\n" +
 			"rddp perf -s [-a ADDRESS] [-p PORT]   serve the other end\n" +
 			"rddp perf -c -a ADDRESS [options]     measure against servers",
 		Description: "Each round runs every operation next to plain TCP with the same sizes, buffers and congestion control. The\n" +
@@ -46,6 +45,7 @@ func perfFlags() []cli.Flag {
 		&cli.StringFlag{Name: "depth", Usage: "`LIST` of the numbers of Work Requests under way at once, up to 100000 (default: 1,16)"},
 		&cli.StringFlag{Name: "post", Usage: "how to post them: `LIST` of one (Post) and batch (PostBatch) (default: both)"},
 		&cli.StringFlag{Name: "crc", Usage: "CRC32C in each FPDU: `LIST` of on and off (default: on)"},
+		&cli.StringFlag{Name: "rows", Usage: "measure exactly the rows of this `LIST`, each op/crc/size/depth or op/crc/size/depth/post, such as write/on/64k/16/batch"},
 		&cli.StringFlag{Name: "conns", Usage: "numbers of connections: `LIST`; everything runs with each of them (default: one for each server)"},
 		&cli.StringFlag{Name: "load", Usage: "one of " + strings.Join(perf.Loads(), ", "), Value: perf.LoadMultiStream},
 		&cli.IntFlag{Name: "rounds", Usage: "run everything `N` times and take the medians", Value: 5},
@@ -62,8 +62,6 @@ func perfFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "scale", Usage: "measure many connections: also the time to open one and the memory of an idle one (defaults: --op echo --size 1k --conns 1,64,1000,10000 --rounds 3 --time 2s)"},
 		&cli.BoolFlag{Name: "breakdown", Usage: "also show where the time of a message goes, layer by layer"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
-		&cli.StringFlag{Name: "check", Usage: "with --self: compare with the baseline in `FILE`, all ends on one CPU; fail if an operation has lost speed"},
-		&cli.StringFlag{Name: "baseline", Usage: "with --self: measure what --check measures, and write it to `FILE`"},
 		&cli.DurationFlag{Name: "timeout", Usage: "maximum time of each step", Value: 30 * time.Second},
 		&cli.BoolFlag{Name: "peer", Hidden: true},
 	}
@@ -102,12 +100,6 @@ func runPerf(ctx context.Context, c *cli.Command) error {
 
 // measurePerf measures what the command line asks for, and prints it.
 func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
-	switch {
-	case c.IsSet("check"):
-		return checkPerf(ctx, c, o)
-	case c.IsSet("baseline"):
-		return writeBaseline(ctx, c, o)
-	}
 	r, err := perf.Run(ctx, o)
 	if err != nil {
 		return err
@@ -117,9 +109,6 @@ func measurePerf(ctx context.Context, c *cli.Command, o *perf.Options) error {
 	}
 	return r.WriteText(c.Root().Writer)
 }
-
-// checks reports whether the command line asks for the check, or for its baseline.
-func checks(c *cli.Command) bool { return c.IsSet("check") || c.IsSet("baseline") }
 
 func servePerf(ctx context.Context, c *cli.Command) error {
 	log := slog.New(slog.NewTextHandler(c.Root().ErrWriter, nil))
@@ -182,12 +171,12 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		return nil, usage("--self needs neither --address nor --port")
 	case c.IsSet("peers") && (!c.Bool("self") || c.Int("peers") < 1 || c.Int("peers") > maxPeers):
 		return nil, usage("--peers %d: with --self only, and 1 to %d", c.Int("peers"), maxPeers)
-	case c.IsSet("cpu") && (!c.Bool("one-cpu") && !checks(c) || c.Int("cpu") < 0):
-		return nil, usage("--cpu %d: with --one-cpu, --check or --baseline only, and not negative", c.Int("cpu"))
+	case c.IsSet("cpu") && (!c.Bool("one-cpu") || c.Int("cpu") < 0):
+		return nil, usage("--cpu %d: with --one-cpu only, and not negative", c.Int("cpu"))
 	}
-	if checks(c) {
-		if err := checkUsage(c); err != nil {
-			return nil, err
+	for _, name := range []string{"op", "crc", "size", "depth", "post"} {
+		if c.IsSet("rows") && c.IsSet(name) {
+			return nil, usage("--rows says what to measure: it does not go with --%s", name)
 		}
 	}
 	o := &perf.Options{
@@ -195,9 +184,6 @@ func perfOptions(c *cli.Command) (*perf.Options, error) {
 		Time: c.Duration("time"), Ring: c.Int("ring") << 20, Congestion: c.String("congestion"), Buffer: c.Int("buffer"),
 		OneCPU: c.Bool("one-cpu"), CPU: c.Int("cpu"), Timeout: c.Duration("timeout"),
 		Scale: c.Bool("scale"), Breakdown: c.Bool("breakdown"), NoGate: c.Bool("no-gate"), ReadData: c.Bool("read-data"), ReadLater: c.Bool("read-later"), PollTime: c.Duration("poll"),
-	}
-	if checks(c) && !c.IsSet("rounds") {
-		o.Rounds = perf.CheckRounds
 	}
 	if c.Bool("scale") { // its defaults differ
 		for name, value := range map[string]*time.Duration{"time": &o.Time, "timeout": &o.Timeout} {
@@ -229,6 +215,11 @@ const maxPeers = 64
 
 // perfLists parses the flags that are lists of numbers or words.
 func perfLists(c *cli.Command, o *perf.Options) (err error) {
+	if text := c.String("rows"); text != "" {
+		if o.Rows, err = perf.ParseRows(text); err != nil {
+			return err
+		}
+	}
 	if text := c.String("size"); text != "" {
 		if o.Sizes, err = perf.ParseSizes(text); err != nil {
 			return err

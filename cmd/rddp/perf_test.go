@@ -22,7 +22,7 @@ func TestPerfUsage(t *testing.T) {
 		{"--self -a 127.0.0.1", "--self needs neither"},
 		{"--self --peers 0", "--peers 0"},
 		{"-s --peers 2", "--peers 2"},
-		{"--self --cpu 1", "--cpu 1: with --one-cpu, --check or"},
+		{"--self --cpu 1", "--cpu 1: with --one-cpu only"},
 		{"--self --op write,cry", `--op: "cry" is not one of`},
 		{"--self --size 4x", `--size: "4x"`},
 		{"--self --depth one", `--depth: "one" is not a number`},
@@ -35,13 +35,11 @@ func TestPerfUsage(t *testing.T) {
 		{"--self --rounds -1", "--rounds: -1"},
 		{"--self --time 2m", "--time: 2m0s"},
 		{"--self --ring -1", "--ring: "},
-		{"-c -a 127.0.0.1 --check f", "need --self"},
-		{"-s --baseline f", "need --self"},
-		{"--self --check f --baseline g", "give one of --check and --baseline"},
-		{"--self --check f --op write", "they do not go with --op"},
-		{"--self --baseline f --json", "they do not go with --json"},
-		{"--self --check f --one-cpu", "they do not go with --one-cpu"},
-		{"--self --check f --cpu -2", "--cpu -2"},
+		{"--self --one-cpu --cpu -2", "--cpu -2"},
+		{"--self --rows write", `--rows: "write" is not as op/crc/size/depth`},
+		{"--self --rows echo/on/64/1 --op write", "it does not go with --op"},
+		{"--self --rows echo/on/64/1 --crc off", "it does not go with --crc"},
+		{"--self --rows write/on/64/200000/one", "--depth: 200000 is not between"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {

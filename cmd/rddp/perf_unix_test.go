@@ -3,8 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,22 +20,17 @@ func TestPerfSelf(t *testing.T) {
 	checkPerfJSON(t, stdout)
 }
 
-// A baseline that is missing or does not fit fails the command before it measures anything.
-func TestPerfCheckFiles(t *testing.T) {
-	dir := t.TempDir()
-	wrong := filepath.Join(dir, "wrong.json")
-	if err := os.WriteFile(wrong, []byte(`{"rows": []}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+// With --rows the command measures exactly these, and their references.
+func TestPerfRows(t *testing.T) {
 	t.Setenv(commandEnv, "1")
-	for _, tt := range []struct{ args, want string }{
-		{"--check " + wrong, "the baseline does not fit"},
-		{"--check " + filepath.Join(dir, "missing"), "missing"},
-		{"--baseline " + filepath.Join(dir, "no", "directory"), "directory"},
-	} {
-		status, stdout, stderr := runs(t, []*cli.Command{perfCommand()}, append([]string{"perf", "--self"}, strings.Fields(tt.args)...)...)
-		if status != exitFailure || stdout != "" || !strings.HasPrefix(stderr, "rddp perf: ") || !strings.Contains(stderr, tt.want) {
-			t.Errorf("rddp perf --self %s: status %d, stdout %q, stderr %q", tt.args, status, stdout, stderr)
+	status, stdout, stderr := runs(t, []*cli.Command{perfCommand()},
+		strings.Fields("perf --self --rows write/off/1k/4/batch,echo/on/64/1 --time 1ms --rounds 1 --json")...)
+	if status != exitOK || stderr != "" || strings.Count(stdout, `"kind":"result"`) != 4 {
+		t.Errorf("status %d, stdout %s, stderr %q", status, stdout, stderr)
+	}
+	for _, want := range []string{`"op":"write","crc":"off","size":1024,"depth":4,"post":"batch"`, `"op":"echo","crc":"on","size":64,"depth":1,`} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %s in %s", want, stdout)
 		}
 	}
 }

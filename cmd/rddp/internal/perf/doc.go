@@ -56,13 +56,6 @@
 // A [Report] is text or JSON, one object per line. The first one has the date, the machine and the
 // settings, and each has its kind in a field. The program conformance/lab/figures draws plots of them.
 //
-// # Check
-//
-// [Check] compares the rows of [CheckRows] with a [Baseline]: their ratios to plain TCP, with all ends
-// on one CPU. A row is slower if it has lost more than CheckTolerance and more than the spread of the
-// rounds. One measurement may be bad luck, so Check measures such a row again before it calls it a
-// loss.
-//
 // # Limits
 //
 // Every step has a deadline, and each count a limit. A Server does what any client asks for within

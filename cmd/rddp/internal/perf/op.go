@@ -135,12 +135,12 @@ func onOff(on bool) string {
 
 // jobs returns the jobs for one size that the options ask for, without references.
 func (o *Options) jobs(size int) (jobs []job) {
-	for _, w := range o.rows {
+	for _, w := range o.Rows {
 		if w.Size == size {
 			jobs = append(jobs, w.job())
 		}
 	}
-	if o.rows != nil {
+	if o.Rows != nil {
 		return jobs
 	}
 	for _, name := range o.Ops {

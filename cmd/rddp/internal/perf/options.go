@@ -15,6 +15,7 @@ type Options struct {
 	Depths []int    // Work Requests under way at once on each connection, at most MaxDepth
 	Posts  []string // PostOne, PostBatch
 	CRC    []bool   // true: CRC32C in each FPDU
+	Rows   []Row    // if not nil: exactly these, and nothing that the five above say
 
 	Conns  []int         // numbers of connections, over all servers together; everything runs with each of them
 	Load   string        // one of Loads
@@ -35,8 +36,6 @@ type Options struct {
 	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
 	Scale     bool // one kind of connection at a time, opened anew in each round; see Idle
 	Breakdown bool // also measure where the time of a message goes; see Breakdown
-
-	rows []Row // if not nil: only these jobs; see ForCheck
 
 	// Progress is called before each run with the number of runs done and the number of all runs.
 	// It may be nil.
@@ -82,6 +81,9 @@ func (o *Options) Complete() error {
 	}
 	if o.Scale {
 		o.completeScale()
+	}
+	if o.Rows != nil {
+		o.completeRows()
 	}
 	if o.Load == LoadHotSpot {
 		setDefault(&o.Ops, "message", "echo", opTCPEcho)
