@@ -106,6 +106,7 @@ var mayImport = map[string][]string{
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},
+	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "conformance/lab/plot"},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
@@ -129,11 +130,10 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/demo":     {"ddp", "extsock", "rdmap"},
 	"cmd/rddp/internal/filecopy": {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/hostile":  {},
-	"cmd/rddp/internal/model":    {"cmd/rddp/internal/size", "toe/simtoe/pipeline"},
-	"cmd/rddp/internal/perf":     {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept", "cmd/rddp/internal/size"},
+	"cmd/rddp/internal/model":    {"toe/simtoe/pipeline"},
+	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
-	"cmd/rddp/internal/size":     {},
 	"cmd/rddp/internal/tcptest":  {},
 }
 
@@ -151,7 +151,7 @@ var floor = map[string]int{
 var door = map[string][]string{
 	"github.com/google/gopacket":              {"internal/dissect"},
 	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
-	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "conformance/lab/breakdown"},
 	// mpa/internal/crc32c needs only its package cpu.
 	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},

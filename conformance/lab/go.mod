@@ -5,6 +5,7 @@ module github.com/rddp/rddp/conformance/lab
 go 1.26.3
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/rddp/rddp v0.0.0
 	github.com/rddp/rddp/toe/usertcp v0.0.0
 	go.uber.org/goleak v1.3.0

@@ -1,5 +1,5 @@
-// Figures draws what `rddp perf --json` and `rddp model --json` print, which it reads from standard
-// input or from a file:
+// Figures draws what `rddp perf --json`, `breakdown -json` and `rddp model --json` print, which it
+// reads from standard input or from a file:
 //
 //	rddp perf --self --json | go run -C conformance/lab ./figures -html /tmp/perf.html
 //	rddp model --json | go run -C conformance/lab ./figures -svg "$PWD/docs/engine"

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/size"
 	"github.com/rddp/rddp/toe/simtoe/pipeline"
 )
 
@@ -206,7 +205,7 @@ func summary(p pipeline.Params) string {
 		frame = "a packet must not pause"
 	}
 	return fmt.Sprintf("%s: bus %.1f Gb/s, link %.1f Gb/s (%s), packets of %s, fragments of %s, checksum %s", p.Name,
-		gigabits(p.ReadHost.PerByte), gigabits(p.Link.PerByte), frame, size.Text(p.MaxPacket), size.Text(p.Fragment), checksum)
+		gigabits(p.ReadHost.PerByte), gigabits(p.Link.PerByte), frame, sizeText(p.MaxPacket), sizeText(p.Fragment), checksum)
 }
 
 // gigabits returns the rate in Gb/s at which a byte takes t.
@@ -220,10 +219,10 @@ func (r *Report) rows(link string) (rows [][]string) {
 			continue
 		}
 		rows = append(rows, []string{
-			size.Text(fine.Size), fmt.Sprintf("%.3f", coarse.LatencyUS), fmt.Sprintf("%.3f", fine.LatencyUS),
+			sizeText(fine.Size), fmt.Sprintf("%.3f", coarse.LatencyUS), fmt.Sprintf("%.3f", fine.LatencyUS),
 			fmt.Sprintf("%.0f %%", 100*(1-fine.LatencyUS/coarse.LatencyUS)),
 			fmt.Sprintf("%.3f", coarse.BytesPerS*8e-9), fmt.Sprintf("%.3f", fine.BytesPerS*8e-9), fmt.Sprintf("%.0f %%", 100*fine.OfLink),
-			fine.Bottleneck, size.Text(fine.Threshold), fmt.Sprintf("%.3f %%", max(coarse.Difference, fine.Difference)),
+			fine.Bottleneck, sizeText(fine.Threshold), fmt.Sprintf("%.3f %%", max(coarse.Difference, fine.Difference)),
 		})
 	}
 	return rows

@@ -43,14 +43,6 @@
 // 10,000 of them need 10,000 files in a process. An [Idle] has the time to open a connection, in DDP
 // mode from the start (StartupRequire) or over plain TCP, and the memory of a connection that waits.
 //
-// # Breakdown
-//
-// A [Breakdown] has the time of each step of a message, from the Work Request to its Completion. One
-// goroutine drives toe, mpa, ddp and rdmap of both ends by hand, over a connection of its own. The
-// clock is this package's, between the calls, so the layers have none and cost nothing more when
-// nobody measures. The same goroutine also writes and reads the bytes by plain TCP. Outside
-// Options.OneCPU, a write to TCP may include the wake-up of a thread that polls sockets.
-//
 // # Report
 //
 // A [Report] is text or JSON, one object per line. The first one has the date, the machine and the

@@ -33,9 +33,8 @@ type Options struct {
 	CPU        int           // which one; negative means the highest that the process may use
 	Timeout    time.Duration // bounds each step: a run, an answer of the server, opening connections
 
-	NoGate    bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
-	Scale     bool // one kind of connection at a time, opened anew in each round; see Idle
-	Breakdown bool // also measure where the time of a message goes; see Breakdown
+	NoGate bool // keep rounds in which the CPUs of this end were far apart; see Report.Repeated
+	Scale  bool // one kind of connection at a time, opened anew in each round; see Idle
 
 	// Progress is called before each run with the number of runs done and the number of all runs.
 	// It may be nil.
@@ -189,8 +188,6 @@ func (o *Options) checkLimits() error {
 		return wrongOption("load", "%q is not one of %s", o.Load, strings.Join(Loads(), ", "))
 	case o.Scale && o.reverse():
 		return wrongOption("scale", "the load %s is not measured with it", o.Load)
-	case o.Scale && o.Breakdown:
-		return wrongOption("scale", "it has no breakdown")
 	case o.Rounds < 1 || o.Rounds > MaxRounds:
 		return wrongOption("rounds", "%d is not between 1 and %d", o.Rounds, MaxRounds)
 	case o.Time < time.Millisecond || o.Time > MaxTime:

@@ -36,7 +36,6 @@ func TestOptionErrors(t *testing.T) {
 		{"conns", "1 connections cannot reach 2 servers", Options{Conns: []int{1}, Addresses: []string{"a", "b"}}},
 		{"conns", "need more than", Options{Conns: []int{2000}}},
 		{"scale", "fan-in", Options{Scale: true, Load: LoadFanIn}},
-		{"scale", "no breakdown", Options{Scale: true, Breakdown: true}},
 		{"rounds", "-1", Options{Rounds: -1}},
 		{"time", "1µs", Options{Time: time.Microsecond}},
 		{"ring", "-1", Options{Ring: -1}},

@@ -32,9 +32,8 @@ type Report struct {
 	Repeated   int           `json:"repeated"` // rounds that were repeated because the CPUs were far apart
 	LineNS     float64       `json:"line_ns"`  // the shortest time of a cache line from one CPU to another; 0 if not measured
 
-	Results    []Result    `json:"-"` // WriteJSON prints each one as an object of its own
-	Idles      []Idle      `json:"-"` // with Options.Scale
-	Breakdowns []Breakdown `json:"-"`
+	Results []Result `json:"-"` // WriteJSON prints each one as an object of its own
+	Idles   []Idle   `json:"-"` // with Options.Scale
 }
 
 // A Result is what the runs of one job have measured. Each figure is the median of those of the
@@ -82,14 +81,12 @@ func newReport(o *Options) *Report {
 
 // The kinds of the JSON objects. Each object has its kind in the field "kind".
 const (
-	KindSettings  = "settings"  // the Report: date, machine and options; always the first object
-	KindResult    = "result"    // a Result
-	KindIdle      = "idle"      // an Idle
-	KindBreakdown = "breakdown" // a Breakdown
+	KindSettings = "settings" // the Report: date, machine and options; always the first object
+	KindResult   = "result"   // a Result
+	KindIdle     = "idle"     // an Idle
 )
 
-// WriteJSON writes one JSON object per line: the settings, then each Result, each Idle, and each
-// Breakdown.
+// WriteJSON writes one JSON object per line: the settings, then each Result, and each Idle.
 func (r *Report) WriteJSON(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	err := enc.Encode(struct {
@@ -107,12 +104,6 @@ func (r *Report) WriteJSON(w io.Writer) error {
 			Kind string `json:"kind"`
 			*Idle
 		}{KindIdle, &r.Idles[i]})
-	}
-	for i := 0; i < len(r.Breakdowns) && err == nil; i++ {
-		err = enc.Encode(struct {
-			Kind string `json:"kind"`
-			*Breakdown
-		}{KindBreakdown, &r.Breakdowns[i]})
 	}
 	return err
 }
@@ -132,16 +123,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if len(r.Idles) > 0 {
 		if err := writeIdles(w, r.Idles); err != nil {
-			return err
-		}
-	}
-	if len(r.Breakdowns) > 0 {
-		if err := writeLayers(w, r.Breakdowns); err != nil {
-			return err
-		}
-	}
-	for i := range r.Breakdowns {
-		if err := r.Breakdowns[i].writeText(w); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 // sample is a report with something of everything.
 func sample() *Report {
-	steps := stepNames[:]
 	return &Report{
 		Date: time.Unix(1, 0).UTC(), System: "test/none", Machine: "Abacus", CPUs: 2, Servers: []string{"<b>&host</b>:1"}, Load: LoadMultiStream, Conns: []int{1}, Rounds: 3,
 		Time: time.Second, Congestion: "<script>", Buffer: 4096, OneCPU: true, CPU: 1,
@@ -27,9 +26,6 @@ func sample() *Report {
 			{Conns: 64, Over: "stream", CRC: "on", OpenUS: 47.5, OpenRatio: 4.75, OpenSpread: []float64{4, 5}, Here: &Memory{7e3, 2, 3},
 				HereBeyond: &Memory{3e3, 2e4, 345}},
 		},
-		Breakdowns: []Breakdown{{
-			Op: "send", Size: 64, CRC: "on", Steps: steps, Sum: 100, TCP: 50, Count: 7, WholeOp: "message", WholeCPU: 60, WholeTime: 400, TCPCPU: 70, TCPTime: 300,
-		}},
 	}
 }
 
@@ -59,9 +55,6 @@ func TestJSONRoundTrip(t *testing.T) {
 		case KindIdle:
 			got.Idles = append(got.Idles, Idle{})
 			err = json.Unmarshal(lines.Bytes(), &got.Idles[len(got.Idles)-1])
-		case KindBreakdown:
-			got.Breakdowns = append(got.Breakdowns, Breakdown{})
-			err = json.Unmarshal(lines.Bytes(), &got.Breakdowns[len(got.Breakdowns)-1])
 		default:
 			t.Errorf("kind %q: %s", of.Kind, lines.Text())
 		}
@@ -92,7 +85,7 @@ func TestText(t *testing.T) {
 	if err := sample().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "the memory of an idle one", "4.75", "4.00–5.00", "20.3", "breakdown by layers", "whole, CPU", "breakdown: send of 64 bytes, CRC on", "verify the CRC", "-60"} {
+	for _, want := range []string{"(Abacus)", "pinned to CPU 1", "x TCP", "1.00–3.00", "the memory of an idle one", "4.75", "4.00–5.00", "20.3"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

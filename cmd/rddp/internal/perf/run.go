@@ -33,13 +33,7 @@ func Run(ctx context.Context, o *Options) (*Report, error) {
 		r.Results, r.Idles = append(r.Results, results...), append(r.Idles, idles...)
 	}
 	r.Repeated, r.LineNS = m.repeated, float64(m.cpus.best.Nanoseconds())
-	if !o.Breakdown {
-		return r, nil
-	}
-	m.progress("breakdown")
-	var err error
-	r.Breakdowns, err = breakdowns(ctx, o, r.Results)
-	return r, err
+	return r, nil
 }
 
 // run measures everything with one number of connections.

@@ -1,4 +1,4 @@
-package perf
+package main
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/size"
+	"github.com/rddp/rddp/conformance/lab/plot"
 )
 
 // A Breakdown says where the time of a message goes, step by step. One goroutine drives the layers of
@@ -142,47 +142,38 @@ func lapCost() time.Duration {
 	return cost
 }
 
-// breakdowns measures all breakdowns that the options ask for. results are those of the same run.
-func breakdowns(ctx context.Context, o *Options, results []Result) (all []Breakdown, err error) {
-	for _, size := range o.Sizes {
-		for _, crc := range o.CRC {
-			for _, name := range []string{"write", "send", "read"} {
-				op, _ := operationOf(name)
-				if !slices.Contains(o.Ops, name) {
-					continue
-				}
-				j := job{operation: op, crc: crc, size: size, depth: 1}
-				b, err := breakdown(ctx, o, j)
-				if err != nil {
-					return nil, &RunError{"breakdown of " + j.String(), err}
-				}
-				b.whole(results, j)
-				all = append(all, b)
-			}
+// breakdowns measures a breakdown of each size, CRC and operation that a measurement has at depth 1.
+func breakdowns(ctx context.Context, m *measurement) (all []Breakdown, err error) {
+	for _, j := range m.jobs() {
+		b, err := breakdown(ctx, &m.settings, j)
+		if err != nil {
+			return nil, fmt.Errorf("breakdown of %s of %d bytes: %w", j.op, j.size, err)
 		}
+		b.whole(m.results, j)
+		all = append(all, b)
 	}
 	return all, nil
 }
 
 // breakdown measures one operation.
-func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) {
-	b = Breakdown{Op: j.name, Size: j.size, CRC: onOff(j.crc)}
-	p, err := newHandPair(ctx, o, j)
+func breakdown(ctx context.Context, s *settings, j job) (b Breakdown, err error) {
+	b = Breakdown{Op: j.op, Size: j.size, CRC: j.crc}
+	p, err := newHandPair(ctx, s, j)
 	if err != nil {
 		return b, err
 	}
 	defer p.close()
-	for range o.Rounds {
+	for range s.Rounds {
 		for _, operate := range p.operations() {
-			if err := p.round(ctx, o.Time, operate); err != nil {
+			if err := p.round(ctx, s.Time, operate); err != nil {
 				return b, err
 			}
 		}
 	}
 	b.Count = int(p.watch.times[0].TotalCount())
-	for i, s := range stepNames {
-		s.NS = float64(p.watch.times[i].ValueAtQuantile(50))
-		b.Steps, b.Sum = append(b.Steps, s), b.Sum+s.NS
+	for i, step := range stepNames {
+		step.NS = float64(p.watch.times[i].ValueAtQuantile(50))
+		b.Steps, b.Sum = append(b.Steps, step), b.Sum+step.NS
 	}
 	b.TCP = float64(p.plainTimes.ValueAtQuantile(50))
 	if p.sockets != nil {
@@ -193,22 +184,22 @@ func breakdown(ctx context.Context, o *Options, j job) (b Breakdown, err error) 
 
 // whole enters what the whole stack and plain TCP take, if results have it. A one-way message is half
 // of an echo.
-func (b *Breakdown) whole(results []Result, j job) {
+func (b *Breakdown) whole(results []result, j job) {
 	half := 1.0
-	if b.WholeOp = j.name; j.name == "send" {
-		b.WholeOp, half = "message", 2
+	if b.WholeOp = j.op; j.op == opSend {
+		b.WholeOp, half = opMessage, 2
 	}
-	op, _ := operationOf(b.WholeOp)
-	j.operation = op
-	for _, r := range results {
-		cpu, elapsed := r.CPUPerOp*1e3/half, 1e9*float64(r.Conns)/max(r.MsgsPerS, 1e-9)/half
-		switch {
-		case r.Size != b.Size || r.Depth != 1 || r.Conns != results[0].Conns: // of the fewest connections
-		case r.Op == b.WholeOp && r.CRC == b.CRC:
-			b.WholeCPU, b.WholeTime = cpu, elapsed
-		case r.Op == j.reference().name:
-			b.TCPCPU, b.TCPTime = cpu, elapsed
+	of := func(op, crc string) (found *result, cpu, elapsed float64) {
+		for i := range results { // those of the fewest connections come first
+			if r := &results[i]; r.Op == op && r.CRC == crc && r.Size == b.Size && r.Depth == 1 && r.MsgsPerS > 0 {
+				return r, r.CPUPerOp * 1e3 / half, 1e9 * float64(r.Conns) / r.MsgsPerS / half
+			}
 		}
+		return nil, 0, 0
+	}
+	var whole *result
+	if whole, b.WholeCPU, b.WholeTime = of(b.WholeOp, b.CRC); whole != nil {
+		_, b.TCPCPU, b.TCPTime = of(whole.Reference, "")
 	}
 }
 
@@ -250,7 +241,7 @@ func (b *Breakdown) layerRow() []string {
 	for _, s := range b.Steps {
 		layers[s.Layer] += s.NS
 	}
-	row := []string{b.Op, size.Text(b.Size), b.CRC}
+	row := []string{b.Op, plot.Size(float64(b.Size)), b.CRC}
 	for _, ns := range []float64{layers["rdmap"], layers["ddp"], layers["mpa"], layers["toe"], b.Sum, b.TCP, b.WholeCPU, b.TCPCPU} {
 		cell := "-"
 		if ns > 0 {
@@ -263,7 +254,7 @@ func (b *Breakdown) layerRow() []string {
 
 // writeLayers writes the table of layers.
 func writeLayers(w io.Writer, all []Breakdown) error {
-	fmt.Fprintln(w, "\nbreakdown by layers; nanoseconds of one operation, both ends together")
+	fmt.Fprintln(w, "breakdown by layers; nanoseconds of one operation, both ends together")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, strings.Join(layerColumns, "\t")+"\t")
 	for i := range all {

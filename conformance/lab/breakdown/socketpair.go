@@ -1,4 +1,4 @@
-package perf
+package main
 
 import (
 	"context"
@@ -20,16 +20,16 @@ type socketPair struct {
 	times *hdrhistogram.Histogram
 }
 
-func newSocketPair(ctx context.Context, o *Options, j job) (s *socketPair, err error) {
-	x, y, err := tcpPair(ctx, o)
+func newSocketPair(ctx context.Context, set *settings, j job) (s *socketPair, err error) {
+	x, y, err := tcpPair(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	cfg := &extsock.Config{NoCRC: !j.crc, Messages: true, RecvSize: max(j.size, defaultRecv)}
+	cfg := &extsock.Config{NoCRC: j.crc == off, Messages: true, RecvSize: max(j.size, 64<<10)}
 	s = &socketPair{
 		a: extsock.NewConn(x, true, cfg), b: extsock.NewConn(y, false, cfg), times: newHistogram(),
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var both sync.WaitGroup
 	var other error
@@ -48,7 +48,7 @@ func newSocketPair(ctx context.Context, o *Options, j job) (s *socketPair, err e
 
 // warm sends a message in the other direction once.
 func (s *socketPair) warm() error {
-	s.setDeadline(time.Now().Add(maxTimeout))
+	s.setDeadline(time.Now().Add(timeout))
 	var p [1]byte
 	if _, err := s.b.Write(p[:]); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *socketPair) operate(src, dst []byte) error {
 		return err
 	}
 	if _, err := io.ReadFull(s.b, dst); err != nil {
-		return noEOF(err)
+		return err
 	}
 	return s.times.RecordValue(min(int64(time.Since(begin)), maxLatency))
 }

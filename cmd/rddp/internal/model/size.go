@@ -1,10 +1,9 @@
-// Package size prints sizes.
-package size
+package model
 
 import "fmt"
 
-// Text prints a size in bytes.
-func Text(n int) string {
+// sizeText prints a size in bytes.
+func sizeText(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
 		return fmt.Sprintf("%d MiB", n>>20)

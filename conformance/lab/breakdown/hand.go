@@ -1,9 +1,8 @@
-package perf
+package main
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -63,27 +62,27 @@ func (l *lender) TakeBack() bool { return true }
 // The buffers of an end are those of the driver of package extsock.
 const handBuffer = 512 << 10
 
-func newHandPair(ctx context.Context, o *Options, j job) (p *handPair, err error) {
-	p = &handPair{job: j, timeout: o.Timeout, watch: newStopwatch(), plainTimes: newHistogram()}
+func newHandPair(ctx context.Context, s *settings, j job) (p *handPair, err error) {
+	p = &handPair{job: j, timeout: timeout, watch: newStopwatch(), plainTimes: newHistogram()}
 	defer func() {
 		if err != nil {
 			p.close()
 		}
 	}()
-	if p.a.stream, p.b.stream, err = loopback(ctx, o); err != nil {
+	if p.a.stream, p.b.stream, err = loopback(ctx, s); err != nil {
 		return nil, err
 	}
-	if p.x, p.y, err = loopback(ctx, o); err != nil {
+	if p.x, p.y, err = loopback(ctx, s); err != nil {
 		return nil, err
 	}
-	if j.kind == kindSend {
-		if p.sockets, err = newSocketPair(ctx, o, j); err != nil {
+	if j.op == opSend {
+		if p.sockets, err = newSocketPair(ctx, s, j); err != nil {
 			return nil, err
 		}
 	}
-	ring := max(o.Ring/j.size*j.size, j.size)
-	p.a.init(1, j.crc, ring)
-	p.b.init(2, j.crc, ring)
+	ring := max(s.Ring/j.size*j.size, j.size)
+	p.a.init(1, j.crc != off, ring)
+	p.b.init(2, j.crc != off, ring)
 	if p.region, err = p.b.domain.Register(p.b.ring, ddp.RemoteRead|ddp.RemoteWrite, 2); err != nil {
 		return nil, err
 	}
@@ -103,8 +102,8 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 }
 
 // loopback returns both ends of a TCP connection of this process.
-func loopback(ctx context.Context, o *Options) (a, b toe.Stream, err error) {
-	x, y, err := tcpPair(ctx, o)
+func loopback(ctx context.Context, s *settings) (a, b toe.Stream, err error) {
+	x, y, err := tcpPair(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,23 +111,23 @@ func loopback(ctx context.Context, o *Options) (a, b toe.Stream, err error) {
 }
 
 // tcpPair is loopback without Streams.
-func tcpPair(ctx context.Context, o *Options) (x, y net.Conn, err error) {
-	l, err := (&net.ListenConfig{Control: beginWith(o.Congestion)}).Listen(ctx, "tcp", "127.0.0.1:0")
+func tcpPair(ctx context.Context, s *settings) (x, y net.Conn, err error) {
+	l, err := (&net.ListenConfig{Control: beginWith(s.Congestion)}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer l.Close()
-	d := net.Dialer{Timeout: o.Timeout, Control: beginWith(o.Congestion)}
+	d := net.Dialer{Timeout: timeout, Control: beginWith(s.Congestion)}
 	x, err = d.DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		return nil, nil, err
 	}
 	y, err = l.Accept()
 	if err == nil {
-		err = errors.Join(tune(x, o.Congestion, o.Buffer), tune(y, o.Congestion, o.Buffer))
+		err = errors.Join(tune(x, s.Buffer), tune(y, s.Buffer))
 	}
 	if err == nil && y.RemoteAddr().String() != x.LocalAddr().String() {
-		err = fmt.Errorf("%w: a stranger connected", ErrProtocol)
+		err = errStranger
 	}
 	if err != nil {
 		x.Close()
@@ -196,7 +195,7 @@ const plainRequest = 32
 // before that.
 func (p *handPair) plain() error {
 	at, begin := p.place(), time.Now()
-	if p.job.kind == kindRead {
+	if p.job.op == opRead {
 		if err := p.copyPlain(p.y, p.x, p.request[:], p.request[:]); err != nil {
 			return err
 		}
@@ -235,10 +234,10 @@ func (p *handPair) operate() error {
 	wr := rdmap.WorkRequest{Op: rdmap.WorkSend, Data: data}
 	remote := rdmap.Handle{STag: p.region.STag(), TO: p.region.TO() + uint64(at), Len: uint32(p.job.size)}
 	p.watch.start()
-	switch p.job.kind {
-	case kindWrite:
+	switch p.job.op {
+	case opWrite:
 		wr.Op, wr.Remote = rdmap.WorkWrite, remote
-	case kindRead:
+	case opRead:
 		wr.Op, wr.Remote = rdmap.WorkRead, remote
 	default:
 		if err := p.b.qp.PostRecv(rdmap.RecvRequest{Buf: p.b.ring[at : at+p.job.size]}); err != nil {
@@ -252,7 +251,7 @@ func (p *handPair) operate() error {
 	if err := p.carry(&p.a, &p.b); err != nil {
 		return err
 	}
-	if p.job.kind == kindRead {
+	if p.job.op == opRead {
 		if err := p.carry(&p.b, &p.a); err != nil {
 			return err
 		}
@@ -260,7 +259,7 @@ func (p *handPair) operate() error {
 	if err := p.complete(p.a.qp.Config().SendCQ); err != nil {
 		return err
 	}
-	if p.job.kind == kindSend {
+	if p.job.op == opSend {
 		if err := p.complete(p.b.qp.Config().RecvCQ); err != nil {
 			return err
 		}
@@ -279,7 +278,7 @@ func (p *handPair) message() error {
 // complete takes the Completion of the operation.
 func (p *handPair) complete(cq *rdmap.CompletionQueue) error {
 	if cq.Poll(p.done[:]) != 1 {
-		return fmt.Errorf("%w: an operation without its Completion", ErrProtocol)
+		return errNoCompletion
 	}
 	return p.done[0].Err
 }
