@@ -105,14 +105,3 @@ func BenchmarkReceiver(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkParseFrame parses an enhanced Request with 200 bytes of Private Data.
-func BenchmarkParseFrame(b *testing.B) {
-	frame := Frame{CRC: true, Revision: 2, Enhanced: true, IRD: 16, ORD: 16, PrivateData: make([]byte, 200)}.AppendTo(nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ParseFrame(frame); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -157,11 +157,3 @@ func TestCounts(t *testing.T) {
 		t.Errorf("%d pairs counted, want %d", got, 2*rounds*goroutines)
 	}
 }
-
-func BenchmarkLock(b *testing.B) {
-	var m Mutex[QP]
-	for b.Loop() {
-		m.Lock()
-		m.Unlock() //nolint:staticcheck // the pair is what is measured
-	}
-}

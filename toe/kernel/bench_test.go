@@ -2,12 +2,9 @@ package kernel_test
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"testing"
 
 	"github.com/rddp/rddp/toe"
-	"github.com/rddp/rddp/toe/kernel"
 	"github.com/rddp/rddp/toe/toetest"
 )
 
@@ -36,31 +33,6 @@ func BenchmarkTryWriteBatch(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := toetest.WriteBatch(x, bufs); err != nil {
-					b.Fatal(err)
-				}
-			}
-			x.Close()
-			<-done
-		})
-	}
-}
-
-// BenchmarkNetBuffers is BenchmarkTryWriteBatch with net.Buffers on the *net.TCPConn, for
-// comparison.
-func BenchmarkNetBuffers(b *testing.B) {
-	for _, batch := range batches {
-		bufs, size := fpdus(batch.n, batch.payload)
-		b.Run(fmt.Sprintf("%dx%d", batch.n, batch.payload), func(b *testing.B) {
-			x, y := pair(b)
-			c := x.(*kernel.Stream).TCPConn
-			done := drain(y)
-			eaten, v := make([][]byte, len(bufs)), new(net.Buffers)
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			for b.Loop() {
-				copy(eaten, bufs)
-				*v = eaten
-				if _, err := v.WriteTo(c); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -114,36 +86,4 @@ func BenchmarkReadSegment(b *testing.B) {
 			b.SetBytes(total / int64(b.N))
 		})
 	}
-}
-
-// BenchmarkPingPong sends one small batch in each direction. Its time is that of a full round trip.
-func BenchmarkPingPong(b *testing.B) {
-	x, y := pair(b)
-	done := make(chan error, 1)
-	go func() {
-		l := &late{make([]byte, 64)}
-		for {
-			n, _, err := y.ReadSegment(l, 0)
-			if err != nil {
-				done <- err
-				return
-			}
-			if _, err := y.TryWriteBatch([][]byte{l.p[:n]}); err != nil {
-				done <- err
-				return
-			}
-		}
-	}()
-	out, in := [][]byte{make([]byte, 64)}, make([]byte, 64)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := x.TryWriteBatch(out); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.ReadFull(x, in); err != nil {
-			b.Fatal(err)
-		}
-	}
-	x.Close()
-	<-done
 }

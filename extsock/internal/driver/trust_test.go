@@ -324,24 +324,3 @@ func TestNothingStaysAfterClose(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkVacancy is what it costs to leave the role vacant and to take it, for a Read that is not
-// trusted and for one that is, without the Stream's own part.
-func BenchmarkVacancy(b *testing.B) {
-	s, _ := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	for _, trusted := range []bool{false, true} {
-		b.Run(fmt.Sprint(trusted), func(b *testing.B) {
-			var r role
-			r.init(s)
-			r.makeSentinel()
-			defer r.end()
-			if trusted {
-				r.lastRead().streak.Store(trustFirst)
-			}
-			for b.Loop() {
-				r.leave(false)
-				r.take(roleReader)
-			}
-		})
-	}
-}

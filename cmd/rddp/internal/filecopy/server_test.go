@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
@@ -84,9 +85,7 @@ func cp(t testing.TB, cfg Config, dst Name, sources ...Name) outcome {
 	o := outcome{failures: map[string]error{}}
 	cfg.Failed = func(name string, err error) { o.failures[name] = err }
 	cfg.Skipped = func(name string) { o.skipped = append(o.skipped, name) }
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	o.Summary, o.err = Copy(ctx, sources, dst, &cfg)
+	o.Summary, o.err = Copy(prototest.TimeLimit(t), sources, dst, &cfg)
 	return o
 }
 
@@ -188,11 +187,4 @@ func tree(t testing.TB, dir string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func remove(t testing.TB, path string) {
-	t.Helper()
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package extsock_test
 
 import (
@@ -9,110 +7,12 @@ import (
 	"io"
 	"net"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
 )
-
-// BenchmarkSparse is an echo of 64 bytes after a pause, as most services see it, next to plain TCP
-// by turns: with the server in this process, and in another one. x-tcp is the ratio of the medians.
-// cpu is the processor time of this process for each echo, its own end and, in one process, the
-// server's.
-func BenchmarkSparse(b *testing.B) {
-	for _, where := range []string{"one process", "two processes"} {
-		for _, pause := range []time.Duration{200 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 30 * time.Millisecond} {
-			b.Run(fmt.Sprintf("%s/pause=%v", where, pause), func(b *testing.B) {
-				var jobs [2]*plainJob
-				if where == "one process" {
-					for i, l := range benchListeners(b) {
-						go serveBench(l, servePlainBench)
-						c, err := net.Dial("tcp", l.Addr().String())
-						if i == 1 {
-							c, err = extsock.Dial("tcp", l.Addr().String(), &extsock.Config{Startup: extsock.StartupRequire})
-						}
-						if err != nil {
-							b.Fatal(err)
-						}
-						b.Cleanup(func() { c.Close() })
-						jobs[i] = &plainJob{c: c, source: make([]byte, 64)}
-					}
-				} else {
-					peer := startBenchPeer(b)
-					jobs = [2]*plainJob{newTCPJob(b, peer), newStreamJob(b, peer, true)}
-				}
-				var took [2][]time.Duration
-				var cpu [2]time.Duration
-				count := 0
-				for b.Loop() {
-					n := int(min(max(300*time.Millisecond/pause, 50), 500))
-					count += n
-					for i, j := range jobs {
-						before := processorTime(b)
-						took[i] = append(took[i], sparse(b, j, n, pause)...)
-						cpu[i] += processorTime(b) - before
-					}
-				}
-				var medians [2]float64
-				for i, name := range []string{"tcp", "rddp"} {
-					slices.Sort(took[i])
-					medians[i] = took[i][len(took[i])/2].Seconds()
-					b.ReportMetric(medians[i]*1e6, name+"-us")
-					b.ReportMetric(cpu[i].Seconds()/float64(count)*1e6, name+"-cpu-us")
-				}
-				b.ReportMetric(medians[1]/medians[0], "x-tcp")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
-	}
-}
-
-// benchListeners returns a listener of plain TCP and one of connections in DDP mode.
-func benchListeners(b *testing.B) [2]net.Listener {
-	b.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	own, err := extsock.Listen("tcp", "127.0.0.1:0", &extsock.Config{Startup: extsock.StartupRequire})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { tcp.Close(); own.Close() })
-	return [2]net.Listener{tcp, own}
-}
-
-// sparse returns how long each of count echoes has taken that come after a pause.
-func sparse(b *testing.B, j *plainJob, count int, pause time.Duration) (took []time.Duration) {
-	b.Helper()
-	if err := j.begin(benchEcho, count, 64); err != nil {
-		b.Fatal(err)
-	}
-	for range count {
-		time.Sleep(pause)
-		begin := time.Now()
-		if _, err := j.c.Write(j.source[:64]); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.ReadFull(j.c, j.recv[:]); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, time.Since(begin))
-	}
-	return took
-}
-
-// processorTime returns what this process has used of the processors.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // BenchmarkOneSidedAfterMessages is what a peer's operation takes when the program has just answered
 // some quick messages, and computes or waits for something else: no operation waits for the program.
@@ -207,7 +107,11 @@ func BenchmarkOneSidedAfterMessages(b *testing.B) {
 // echoOverTCP returns one end of a connection, at whose other end a goroutine answers.
 func echoOverTCP(b *testing.B) net.Conn {
 	b.Helper()
-	l := benchListeners(b)[0]
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
 	go serveBench(l, func(c net.Conn) error {
 		_, err := io.Copy(c, struct{ io.Reader }{c}) // without splice
 		return err
