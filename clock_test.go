@@ -41,9 +41,7 @@ var stillRealTime = map[string]int{
 	"cmd/rddp/internal/hostile/servers_test.go": 1,
 	"extsock/anyconn_test.go":                   1,
 	"extsock/bench_test.go":                     1,
-	"extsock/internal/driver/patience_test.go":  1,
-	"extsock/memory_progress_test.go":           2,
-	"extsock/memory_test.go":                    1,
+	"extsock/memory_progress_test.go":           1,
 	"toe/usertcp/netlink_linux_test.go":         1,
 
 	// In packages that run apart from all else, in make wild.

@@ -134,7 +134,7 @@ var mayImport = map[string][]string{
 	"cmd/rddp/internal/perf":     {"ddp", "extsock", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/ping":     {"ddp", "extsock", "mpa", "rdmap", "cmd/rddp/internal/accept"},
 	"cmd/rddp/internal/proxy":    {"extsock", "mpa", "rdmap", "toe", "toe/kernel", "cmd/rddp/internal/accept"},
-	"cmd/rddp/internal/tcptest":  {},
+	"cmd/rddp/internal/tcptest":  {"internal/prototest"},
 }
 
 // floor gives the floor of each top folder, from the wire up, and of folders that are not on the

@@ -6,11 +6,11 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -217,9 +217,7 @@ func TestRFC5041_8_3_1_NoChangeAfterRevocation(t *testing.T) {
 				}
 			}()
 		}
-		for placed.Load() == 0 { // a Write must have come before
-			runtime.Gosched()
-		}
+		prototest.Wait(t, "a Write", func() bool { return placed.Load() > 0 })
 		if n := rand.IntN(3); n > 0 {
 			domain.Invalidate(r.STag(), 1) // refused: the Region is every stream's
 		}

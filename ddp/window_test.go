@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func window(t testing.TB, r *Region, off, n int, access Access) *Region {
@@ -428,9 +430,7 @@ func TestRFC5041_8_3_1_NoChangeAfterWindowRevocation(t *testing.T) {
 						}
 					})
 				}
-				for through.Load() == 0 || beside.Load() == 0 {
-					runtime.Gosched()
-				}
+				prototest.Wait(t, "Writes", func() bool { return through.Load() > 0 && beside.Load() > 0 })
 				tt.f(r, w)
 				for i := range part {
 					mem[part+i] = guard
@@ -489,9 +489,7 @@ func TestWindowsRaceWithDeregister(t *testing.T) {
 				}
 			})
 		}
-		for made.Load() < 8 {
-			runtime.Gosched()
-		}
+		prototest.Wait(t, "eight windows", func() bool { return made.Load() >= 8 })
 		r.Deregister()
 		d.mu.RLock()
 		left := len(d.regions)

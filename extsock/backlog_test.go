@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -379,16 +379,18 @@ func TestFileSharesTheListener(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			for !extsock.Accepts(l) { // as it does until File
-				runtime.Gosched()
+			accepts := func(want bool) {
+				t.Helper()
+				prototest.Wait(t, fmt.Sprint("Accepts = ", want), func() bool { return extsock.Accepts(l) == want })
 			}
+			accepts(true) // as it does until File
 			f, err := l.File()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			for s != extsock.StartupOff && extsock.Accepts(l) {
-				runtime.Gosched()
+			if s != extsock.StartupOff {
+				accepts(false)
 			}
 			other, err := net.FileListener(f)
 			if err != nil {
@@ -402,7 +404,7 @@ func TestFileSharesTheListener(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				other.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
+				other.(*net.TCPListener).SetDeadline(prototest.Deadline(t))
 				x, err := other.Accept()
 				if err != nil {
 					t.Fatalf("the other holder: %v", err)
@@ -437,8 +439,8 @@ func TestFileSharesTheListener(t *testing.T) {
 					t.Errorf("Accept = %v, want a time-out", err)
 				}
 				l.SetDeadline(time.Time{})
-				for s != extsock.StartupOff && extsock.Accepts(l) {
-					runtime.Gosched()
+				if s != extsock.StartupOff {
+					accepts(false)
 				}
 				for range 20 {
 					serve()
@@ -446,9 +448,7 @@ func TestFileSharesTheListener(t *testing.T) {
 			}
 			closed := make(chan error, 1)
 			go func() { _, err := l.Accept(); closed <- err }()
-			for !extsock.Accepts(l) {
-				runtime.Gosched()
-			}
+			accepts(true)
 			l.Close()
 			if err := <-closed; !errors.Is(err, net.ErrClosed) {
 				t.Errorf("Accept = %v", err)

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -62,7 +62,7 @@ func TestCopy(t *testing.T) {
 			defer from.Close()
 			defer to.Close()
 			for _, c := range []*extsock.Conn{from, to} {
-				if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+				if err := c.SetDeadline(prototest.Deadline(t)); err != nil {
 					t.Fatal(err)
 				}
 			}

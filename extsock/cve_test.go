@@ -2,17 +2,16 @@ package extsock_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -57,7 +56,7 @@ func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 		if string(c.ConnectionState().PeerPrivateData) != "told once" || modeOf(c) != "DDP" {
 			t.Errorf("cut at %d: private data %q, mode %v", cut, c.ConnectionState().PeerPrivateData, modeOf(c))
 		}
-		c.SetReadDeadline(time.Now().Add(time.Minute))
+		c.SetReadDeadline(prototest.Deadline(t))
 		if n, err := c.Read(make([]byte, 100)); n != 9 || err != nil {
 			t.Fatalf("cut at %d: Read = %d, %v", cut, n, err)
 		}
@@ -199,13 +198,12 @@ func TestCVE_2022_50666_PeerClosesDuringClose(t *testing.T) {
 			go func() { defer wg.Done(); c.Close() }()
 		}
 		wg.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx := timeLimit(t)
 		for range posted {
 			if _, err := ci.SendCQ().Wait(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		cancel()
 		if n := ci.SendCQ().Len(); n != 0 {
 			t.Fatalf("%d Completions too many", n)
 		}
@@ -236,7 +234,7 @@ func TestCVE_2026_64321_BacklogIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range peers {
-		s.SetReadDeadline(time.Now().Add(time.Minute))
+		s.SetReadDeadline(prototest.Deadline(t))
 		if _, err := io.Copy(io.Discard, s); !errors.Is(err, syscall.ECONNRESET) { // some have got their Reply
 			t.Errorf("a connection that nobody accepted is left open: %v", err)
 		}

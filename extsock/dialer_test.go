@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // modeKey is where TestHTTP's server puts the connection of a request.
@@ -102,7 +103,7 @@ func echoServer(t *testing.T, l net.Listener) (stop func()) {
 func hears(t *testing.T, c *extsock.Conn, want string) {
 	t.Helper()
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(time.Minute))
+	c.SetDeadline(prototest.Deadline(t))
 	if _, err := c.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}

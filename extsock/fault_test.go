@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -51,7 +50,7 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 		t.Fatal(err)
 	}
 	skipFrame(t, a)
-	a.SetReadDeadline(time.Now().Add(time.Minute))
+	a.SetReadDeadline(prototest.Deadline(t))
 	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -33,17 +34,9 @@ func TestTheClosedAreForgotten(t *testing.T) {
 			end(ci, cr)
 		}
 		open()
-		deadline := time.Now().Add(time.Minute)
-		for n := 0; n < 2; {
+		prototest.Wait(t, desc+": both connections are gone", func() bool {
 			runtime.GC()
-			select {
-			case <-gone:
-				n++
-			default:
-				if runtime.Gosched(); time.Now().After(deadline) {
-					t.Fatalf("%s: %d of 2 connections are gone", desc, n)
-				}
-			}
-		}
+			return len(gone) == 2
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"weak"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -109,21 +111,10 @@ func TestIdleKeepsNoMemory(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+				prototest.Wait(t, "no buffer is kept", func() bool {
 					runtime.GC()
-					kept := 0
-					for _, w := range memory {
-						if w.Value() != nil {
-							kept++
-						}
-					}
-					if kept == 0 {
-						return
-					}
-					if time.Now().After(deadline) {
-						t.Fatalf("%d of %d buffers are kept", kept, len(memory))
-					}
-				}
+					return !slices.ContainsFunc(memory, func(w weak.Pointer[byte]) bool { return w.Value() != nil })
+				})
 			})
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // TestNothingIsLeft opens, uses and closes connections and counts what is left: file descriptors,
@@ -49,14 +49,6 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatal("the Region is still registered after Close")
 		}
 	}
-	deadline := time.Now().Add(time.Minute)
-	for (descriptors() > fds || runtime.NumGoroutine() > goroutines) && time.Now().Before(deadline) {
-		runtime.Gosched()
-	}
-	if n := descriptors(); n > fds {
-		t.Errorf("%d file descriptors before, %d after", fds, n)
-	}
-	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines before, %d after", goroutines, n)
-	}
+	prototest.Wait(t, "no file descriptor is left", func() bool { return descriptors() <= fds })
+	prototest.Wait(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -174,7 +175,7 @@ func TestNoMemory(t *testing.T) {
 				late := rounds % 2
 				d.octets[late], d.octets[1-late] = 2_000_000, 40_000+r.IntN(60_000) // the peer's Writes are over before it reads
 				for _, c := range d.conns {
-					c.SetDeadline(time.Now().Add(time.Minute))
+					c.SetDeadline(prototest.Deadline(t))
 				}
 				if err := d.round(r, late); err != nil {
 					t.Fatalf("round %d, in which end %d reads last: %v", rounds, late, err)
@@ -188,18 +189,8 @@ func TestNoMemory(t *testing.T) {
 			}
 			t.Logf("%d rounds; the ends have read %d and %d octets, and done %d and %d RDMA Reads", rounds,
 				d.done[0].Load(), d.done[1].Load(), d.reads[0].Load(), d.reads[1].Load())
-			waitUntil(t, func() bool { return extsock.MemoryReserved() == 0 })
+			prototest.Wait(t, "all memory is given back", func() bool { return extsock.MemoryReserved() == 0 })
 		})
-	}
-}
-
-// waitUntil waits for what happens in the background outside a bubble.
-func waitUntil(t *testing.T, reached func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !reached(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not reached within a minute")
-		}
 	}
 }
 

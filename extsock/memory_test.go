@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -128,21 +129,14 @@ func TestBegunFPDU(t *testing.T) {
 		t.Run(fmt.Sprintf("%d octets over kernel TCP", n), func(t *testing.T) {
 			a, b := kernelStreams(t)
 			p, c := rawPairOver(t, a, b, extsock.Config{}, nil, nil)
-			within := func(reached func() bool) bool {
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-					if reached() {
-						return true
-					}
-				}
-				return false
-			}
 			begun(t, p, c, n, func(want int64) bool {
-				return within(func() bool { return c.Stats().Received.Octets == uint64(n) && extsock.MemoryTaken() == want })
+				prototest.Wait(t, fmt.Sprint(want, " bytes are held"), func() bool {
+					return c.Stats().Received.Octets == uint64(n) && extsock.MemoryTaken() == want
+				})
+				return true
 			})
 			alone(t) // the end of a connection borrows a batch once more
-			if !within(func() bool { return extsock.MemoryTaken() == 0 }) {
-				t.Errorf("%d octets are held at the end", extsock.MemoryTaken())
-			}
+			prototest.Wait(t, "no memory is held", func() bool { return extsock.MemoryTaken() == 0 })
 		})
 	}
 }

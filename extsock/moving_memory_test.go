@@ -2,7 +2,6 @@ package extsock_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"hash/crc32"
 	"runtime"
@@ -71,8 +70,7 @@ func movingMemory(t *testing.T, size, reads int) {
 	}()
 	sinks := make([][]byte, batch)
 	torn, outside := 0, 0
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := timeLimit(t)
 	var completions [batch]rdmap.Completion
 	for n := 0; n < reads; n += batch {
 		for i := range sinks {

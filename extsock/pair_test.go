@@ -282,7 +282,7 @@ func settle() { time.Sleep(time.Minute) }
 // from then on. The caller is outside any bubble.
 func alone(t *testing.T) {
 	t.Helper()
-	waitUntil(t, func() bool { return extsock.TotalStats().Open == 0 && extsock.MemoryReserved() == unbalanced })
+	prototest.Wait(t, "the connections of earlier tests end", func() bool { return extsock.TotalStats().Open == 0 && extsock.MemoryReserved() == unbalanced })
 }
 
 // acceptConn is l.Accept with the type of what it returns.

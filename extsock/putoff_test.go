@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -330,6 +331,6 @@ func TestPutOffWithoutPolls(t *testing.T) {
 	for n := range 40 {
 		before := ci.Stats().Sent.FPDUs
 		post(t, ci, n, rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1}, Remote: r.Handle(), Unsignaled: true})
-		waitUntil(t, func() bool { return ci.Stats().Sent.FPDUs == before+uint64(n) })
+		prototest.Wait(t, "all are sent", func() bool { return ci.Stats().Sent.FPDUs == before+uint64(n) })
 	}
 }

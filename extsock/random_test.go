@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -97,7 +98,7 @@ func withRandomPair(t *testing.T, seed uint64, config func(r *rand.Rand) extsock
 		}
 		x.below = a
 		x.conns[0], x.conns[1] = switched(t, a, b, side{cfg: config(r)}, side{cfg: config(r)})
-		stuck := time.AfterFunc(time.Minute, func() {
+		stuck := time.AfterFunc(prototest.Patience(t), func() {
 			t.Errorf("RDDP_SEED=%d: stuck: %v, %v", seed, x.kind, x.end)
 			a.Close()
 			b.Close()

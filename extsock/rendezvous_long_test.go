@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -34,7 +35,7 @@ func TestGrantIsBounded(t *testing.T) {
 		over = time.Since(begin)
 		read <- err
 	}()
-	waitUntil(t, func() bool { return extsock.Waiting(c) })
+	prototest.Wait(t, "the Read waits", func() bool { return extsock.Waiting(c) })
 	p.segment(2, 0, true, 1, 0, 0, 0, 0x40, 0, 0, 0) // an offer of 1 GiB
 	u, err := p.next()
 	if err != nil {
@@ -65,7 +66,7 @@ func TestWriteBeyondAGrant(t *testing.T) {
 	got := make([]byte, length)
 	read := make(chan error, 1)
 	go func() { _, err := io.ReadFull(cr, got); read <- err }()
-	waitUntil(t, func() bool { return extsock.Waiting(cr) })
+	prototest.Wait(t, "the Read waits", func() bool { return extsock.Waiting(cr) })
 	go func() { _, err := ci.Write(want); wrote <- err }()
 	for _, c := range []chan error{wrote, read} {
 		if err := <-c; err != nil {

@@ -124,7 +124,7 @@ func TestErrorOfTheEndThatFindsTheFault(t *testing.T) {
 func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 	for range 5 {
 		a, b := kernelStreams(t)
-		a.SetDeadline(time.Now().Add(time.Minute))
+		a.SetDeadline(prototest.Deadline(t))
 		p, _ := rawOver(t, a, b, mpa.Frame{CRC: true}, extsock.Config{})
 		more := bytes.Join([][]byte{tagged(rdmaphdr.OpWrite, 9, 9), make([]byte, 60_000)}, nil)
 		for range 40 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -28,7 +29,7 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 		for _, markers := range []bool{true, false} {
 			t.Run(fmt.Sprintf("crc=%t/markers=%t", crc, markers), func(t *testing.T) {
 				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-				a.SetReadDeadline(time.Now().Add(time.Minute))
+				a.SetReadDeadline(prototest.Deadline(t))
 				p, c := rawOver(t, a, b, mpa.Frame{CRC: crc, Markers: markers}, extsock.Config{NoCRC: !crc, Markers: markers, Messages: true})
 				p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 				if n, err := c.Read(make([]byte, 10)); n != 4 || err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -261,7 +262,7 @@ func TestRFC5041_6_2_1_PeerHalfCloses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b.SetDeadline(time.Now().Add(time.Minute))
+	b.SetDeadline(prototest.Deadline(t))
 	b.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)

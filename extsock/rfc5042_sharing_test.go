@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -100,7 +100,7 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 			if _, err := io.ReadFull(a, reply); err != nil {
 				t.Fatal(err)
 			}
-			a.SetReadDeadline(time.Now().Add(time.Minute))
+			a.SetReadDeadline(prototest.Deadline(t))
 			if got, _ := depthsOf(c); got > ird {
 				t.Errorf("the IRD is %d, want %d at most", got, ird)
 			}

@@ -7,9 +7,9 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // "the read/written data must be encrypted": with Config.TLS a connection that was dialled, and one
@@ -46,7 +46,7 @@ func TestRFC5042_5_3_ConfigTLSEncrypts(t *testing.T) {
 			if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 				t.Fatal(err)
 			}
-			c.SetDeadline(time.Now().Add(time.Minute))
+			c.SetDeadline(prototest.Deadline(t))
 			if _, err := c.Write(question); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func answerOnce(t *testing.T, l *extsock.Listener, answer []byte) error {
 		return err
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(time.Minute))
+	c.SetDeadline(prototest.Deadline(t))
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		return err
 	}

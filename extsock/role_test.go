@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -95,7 +96,7 @@ func TestOneSidedWhileNobodyWaits(t *testing.T) {
 		if err := pingPong(ci, 50); err != nil {
 			t.Fatal(err)
 		}
-		cr.SetReadDeadline(time.Now().Add(time.Minute))
+		cr.SetReadDeadline(prototest.Deadline(t))
 		if _, err := cr.Remote(r.Handle()).ReadAt(make([]byte, 1000), 0); err != nil {
 			t.Fatal(err)
 		}

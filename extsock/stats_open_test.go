@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -37,7 +38,7 @@ func TestTotalsLetGo(t *testing.T) {
 				t.Errorf("%d are open, want 2", n)
 			}
 			end(a, b)
-			waitUntil(t, func() bool { return extsock.TotalStats().Open == 0 })
+			prototest.Wait(t, "the connections end", func() bool { return extsock.TotalStats().Open == 0 })
 			want := a.Stats().Received.FPDUs + b.Stats().Received.FPDUs
 			if got := extsock.TotalStats().Received.FPDUs - before.Received.FPDUs; got != want {
 				t.Errorf("%d FPDUs counted, want %d", got, want)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -297,13 +298,6 @@ func hold(t *testing.T, r *ddp.Region) (release func()) {
 	return func() { close(over); copying.Wait() }
 }
 
-// until waits for a condition that another goroutine is about to bring about.
-func until(there func() bool) {
-	for !there() {
-		runtime.Gosched()
-	}
-}
-
 // No Completion comes before its memory is out of the peer's reach, and the QP is not locked
 // meanwhile.
 //
@@ -316,7 +310,7 @@ func TestFlushWaitsForCopies(t *testing.T) {
 	release := hold(t, x.a.qp.sq.at(0).sink)
 	var wg sync.WaitGroup
 	wg.Go(func() { x.a.qp.Fail(errTest) })
-	until(x.a.qp.HasOutput)
+	prototest.Wait(t, "output", x.a.qp.HasOutput)
 	if !x.a.qp.NextMessage() || x.a.qp.State() != StateTerminating {
 		t.Fatal("no Terminate")
 	}
@@ -347,9 +341,9 @@ func TestCancelMeetsEnd(t *testing.T) {
 			release := hold(t, e.sink)
 			var wg sync.WaitGroup
 			wg.Go(func() { q.Cancel(x.a.sendCQ, 1) })
-			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
+			prototest.Wait(t, "the request is done", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
 			wg.Go(func() { tt.end(q) })
-			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.peerClosed || q.state == StateError })
+			prototest.Wait(t, "the end", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.peerClosed || q.state == StateError })
 			release()
 			wg.Wait()
 			if q.State() == StateRTS {
@@ -399,7 +393,7 @@ func TestEndMeetsCancel(t *testing.T) {
 			release := hold(t, e.sink)
 			var wg sync.WaitGroup
 			wg.Go(func() { tt.end(q) })
-			until(func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
+			prototest.Wait(t, "the request is done", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
 			ok := make(chan bool, 1)
 			go func() { ok <- q.Cancel(x.a.sendCQ, 1) }()
 			select {
@@ -438,7 +432,7 @@ func TestEndDuringInvalidate(t *testing.T) {
 		}.AppendTo(nil))
 	})
 	// Not Check: it would take the region's lock once more, behind the one who waits for it.
-	until(func() bool {
+	prototest.Wait(t, "the invalidation", func() bool {
 		var e *ddp.AccessError
 		return errors.As(x.b.domain.Invalidate(r.STag(), x.b.stream()+1), &e) && e.Code == ddp.CodeInvalidSTag
 	})
@@ -466,7 +460,7 @@ func TestEntriesMoveOnToOtherQPs(t *testing.T) {
 		release := hold(t, x.a.qp.sq.at(reads-1).sink)
 		var wg sync.WaitGroup
 		wg.Go(func() { x.a.qp.Abort(errTest) })
-		until(func() bool { return x.a.qp.State() == StateError })
+		prototest.Wait(t, "the end", func() bool { return x.a.qp.State() == StateError })
 		for range 4 {
 			wg.Go(func() { x.a.qp.Cancel(x.a.sendCQ, reads-1) })
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"pgregory.net/rapid"
@@ -541,7 +542,7 @@ func TestSharedConcurrent(t *testing.T) {
 					t.Errorf("PostSend: %v", err)
 				}
 				if i%3 == 2 { // or its Sends would be lost at the end, and with them the credits
-					until(func() bool { return l.x.b.qp.isIdle(n + 1) })
+					prototest.Wait(t, "the receive queue is empty", func() bool { return l.x.b.qp.isIdle(n + 1) })
 				}
 			}
 		})
@@ -572,7 +573,6 @@ func TestSharedConcurrent(t *testing.T) {
 
 // isIdle reports whether n messages have used up n buffers.
 func (q *QP) isIdle(n int) bool {
-	runtime.Gosched()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.rq.entries.Head() == uint64(n) && q.rq.isEmpty()
@@ -597,7 +597,7 @@ func TestSharedConcurrentEnd(t *testing.T) {
 				}
 			})
 		}
-		until(func() bool { return srq.Len() < buffers })
+		prototest.Wait(t, "a buffer is taken", func() bool { return srq.Len() < buffers })
 		for range round {
 			runtime.Gosched()
 		}

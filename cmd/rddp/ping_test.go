@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestPingUsage(t *testing.T) {
@@ -75,7 +76,7 @@ func awaitListener[R any](t *testing.T, errs *listening, served <-chan R) (port 
 			return line
 		case r := <-served:
 			t.Fatalf("the server has ended: %+v, %s", r, errs)
-		case <-time.After(tcptest.Patience):
+		case <-time.After(prototest.Patience(t)):
 			t.Fatalf("the server says no more than %s", errs)
 		}
 		return ""

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 const commandEnv = "RDDP_TEST_IS_THE_COMMAND"
@@ -68,7 +69,7 @@ func (p *process) line(t *testing.T, what string) (last string) {
 			t.Fatalf("the process says %q, %v; want %s", line, ok, what)
 		}
 		return line[strings.LastIndex(line, " ")+1:]
-	case <-time.After(tcptest.Patience):
+	case <-time.After(prototest.Patience(t)):
 		t.Fatalf("the process does not say %s", what)
 		return ""
 	}
@@ -77,7 +78,7 @@ func (p *process) line(t *testing.T, what string) (last string) {
 // end waits for the end of the process.
 func (p *process) end(t *testing.T) error {
 	t.Helper()
-	kill := time.AfterFunc(tcptest.Patience, func() { p.cmd.Process.Kill() })
+	kill := time.AfterFunc(prototest.Patience(t), func() { p.cmd.Process.Kill() })
 	defer kill.Stop()
 	for line := range p.lines { // before Wait, which closes the pipe
 		t.Logf("%d: %s", p.cmd.Process.Pid, line)

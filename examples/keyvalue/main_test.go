@@ -1,23 +1,21 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/examples/kvcache"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
 
 func TestRun(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := prototest.TimeLimit(t)
 	var out strings.Builder
 	if err := run(ctx, &out); err != nil {
 		t.Fatal(err)
@@ -33,8 +31,7 @@ func TestRun(t *testing.T) {
 // TestCertificates: who has no certificate of the server's cannot read the table, and a client does
 // not trust a server with another certificate.
 func TestCertificates(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := prototest.TimeLimit(t)
 	ours, err := newTLS()
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // asServer is set where this binary is to be the server of TestTwoProcesses.
@@ -59,7 +59,7 @@ func start(t *testing.T, buckets int, halfway func()) string {
 
 func dial(t *testing.T, address string) *Client {
 	t.Helper()
-	c, err := Dial(soon(t), address, nil)
+	c, err := Dial(prototest.TimeLimit(t), address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +72,9 @@ func dial(t *testing.T, address string) *Client {
 	return c
 }
 
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestCache(t *testing.T) {
 	address := start(t, 64, nil)
-	ctx, a, b := soon(t), dial(t, address), dial(t, address)
+	ctx, a, b := prototest.TimeLimit(t), dial(t, address), dial(t, address)
 	if _, err := b.Get(ctx, "key"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Get from an empty cache: %v, want %v", err, ErrNotFound)
 	}
@@ -103,7 +97,7 @@ func TestCache(t *testing.T) {
 
 // TestOldestMakesWay fills a table of a single bucket.
 func TestOldestMakesWay(t *testing.T) {
-	ctx, c := soon(t), dial(t, start(t, 1, nil))
+	ctx, c := prototest.TimeLimit(t), dial(t, start(t, 1, nil))
 	for _, key := range []string{"a", "b", "c", "d", "a", "e"} {
 		if err := c.Set(ctx, key, []byte(key)); err != nil {
 			t.Fatal(err)
@@ -170,7 +164,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 			<-goOn
 		}
 	})
-	ctx, setter, getter := soon(t), dial(t, address), dial(t, address)
+	ctx, setter, getter := prototest.TimeLimit(t), dial(t, address), dial(t, address)
 	keys := []string{"key"}
 	for i := 0; len(keys) < 20; i++ { // some of other buckets
 		if k := fmt.Sprint("other ", i); bucketOf(k, 64*bucketLen) != bucketOf("key", 64*bucketLen) {
@@ -226,7 +220,7 @@ func TestGetWhileServerIsBusy(t *testing.T) {
 func TestConcurrent(t *testing.T) {
 	const writers, readers, rounds = 2, 4, 150
 	address := start(t, 2, nil)
-	ctx := soon(t)
+	ctx := prototest.TimeLimit(t)
 	keys := []string{"a", "b", "c", "d"}      // as many as one bucket holds, so none makes way
 	answered := make([]atomic.Int64, writers) // the newest round whose SETs have been answered
 
@@ -297,7 +291,7 @@ func TestConcurrent(t *testing.T) {
 // TestTwoProcesses has the server in a process of its own, as it would be, and then without a
 // server.
 func TestTwoProcesses(t *testing.T) {
-	ctx := soon(t)
+	ctx := prototest.TimeLimit(t)
 	server := exec.CommandContext(ctx, os.Args[0])
 	server.Env = append(os.Environ(), asServer+"=1")
 	server.Stderr = os.Stderr
@@ -360,7 +354,7 @@ func TestServerGone(t *testing.T) {
 	go func() { served <- s.Serve(l) }()
 	c := dial(t, l.Addr().String())
 	s.Close()
-	if _, err := c.Get(soon(t), "key"); err == nil || errors.Is(err, ErrNotFound) {
+	if _, err := c.Get(prototest.TimeLimit(t), "key"); err == nil || errors.Is(err, ErrNotFound) {
 		t.Errorf("Get from a table that was taken back: %v", err)
 	}
 	if _, err := c.conn.Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {

@@ -9,14 +9,12 @@
 package prototest
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Unhex decodes hexadecimal digits, with white space anywhere between the bytes. It panics where
@@ -41,14 +39,6 @@ func Seeded(t testing.TB) *rand.Rand {
 	}
 	t.Logf("RDDP_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// TimeLimit returns a context that ends after a minute. It bounds whatever a test waits for.
-func TimeLimit(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // Pattern returns n bytes that differ from place to place, and everywhere from those of another

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/ring"
 	"pgregory.net/rapid"
 )
@@ -123,17 +124,10 @@ func TestKeepsNothing(t *testing.T) {
 	for range n {
 		r.Pop()
 	}
-	for range n {
-		for collected := false; !collected; {
-			runtime.GC()
-			select {
-			case <-gone:
-				collected = true
-			default:
-				runtime.Gosched()
-			}
-		}
-	}
+	prototest.Wait(t, "all entries are collected", func() bool {
+		runtime.GC()
+		return len(gone) == n
+	})
 	runtime.KeepAlive(&r)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe/toetest"
 )
 
@@ -57,7 +58,7 @@ func TestBusyPollMark(t *testing.T) {
 		write()
 	}
 	y.late = true // so that a reader without patience would not borrow a buffer before it looks
-	y.SetReadDeadline(time.Now().Add(10 * time.Second))
+	y.SetReadDeadline(prototest.Deadline(t))
 	if n, _, err := y.ReadSegment(l, 0); n != 3 || err != nil || l.waits != 1 {
 		t.Errorf("ReadSegment = %d, %v after %d waits", n, err, l.waits)
 	}

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/toetest"
 )
@@ -60,22 +60,8 @@ func wantNoWatcher(t *testing.T) {
 	if polls > 1 { // the netpoller has one
 		t.Errorf("there are %d epoll instances, want that of the netpoller", polls)
 	}
-	waitForStacks(t, func(stacks string) bool { return !strings.Contains(stacks, "(*watcher).run") })
-}
-
-// waitForStacks waits until ok is true of the stacks of all goroutines.
-func waitForStacks(t *testing.T, ok func(stacks string) bool) {
-	t.Helper()
 	b := make([]byte, 1<<20)
-	for limit := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		stacks := string(b[:runtime.Stack(b, true)])
-		if ok(stacks) {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("the goroutines are\n%s", stacks)
-		}
-	}
+	prototest.Wait(t, "the watcher ends", func() bool { return !bytes.Contains(b[:runtime.Stack(b, true)], []byte("(*watcher).run")) })
 }
 
 // mustWatch has g opened by s.

@@ -2,13 +2,14 @@ package toetest
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -288,13 +289,11 @@ func testPending(t *testing.T, a, b toe.Stream) {
 // waitPending waits until n bytes are pending.
 func waitPending(t *testing.T, s toe.Stream, n int) {
 	t.Helper()
-	for limit := time.Now().Add(patience); ; runtime.Gosched() {
+	prototest.Wait(t, fmt.Sprintf("Pending() = %d", n), func() bool {
 		got, err := s.Pending()
-		if err != nil || got > n || time.Now().After(limit) {
+		if err != nil || got > n {
 			t.Fatalf("Pending() = %d, %v, want %d", got, err, n)
 		}
-		if got == n {
-			return
-		}
-	}
+		return got == n
+	})
 }

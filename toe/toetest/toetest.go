@@ -16,12 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
 const (
-	// patience is the time after which a hanging test fails.
-	patience = time.Minute
 	// soon is the time to a deadline that should pass.
 	soon = 10 * time.Millisecond
 	// tooMuch is more bytes than any stream buffers on the way to a peer that does not read.
@@ -79,7 +78,7 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 			a, b := makePair(t)
 			defer a.Close()
 			defer b.Close()
-			limit := time.Now().Add(patience)
+			limit := prototest.Deadline(t)
 			for _, s := range []toe.Stream{a, b} {
 				if err := s.SetDeadline(limit); err != nil {
 					t.Fatalf("SetDeadline = %v", err)
@@ -253,7 +252,7 @@ func testReadDeadline(t *testing.T, a, b toe.Stream) {
 	wantErr(t, "ReadSegment with a deadline", err, os.ErrDeadlineExceeded)
 
 	// The stream is unharmed.
-	a.SetReadDeadline(time.Now().Add(patience))
+	a.SetReadDeadline(prototest.Deadline(t))
 	write := inBackground(func() error { return WriteBatch(b, [][]byte{[]byte("later")}) })
 	if got := readString(t, a, 0, 5); got != "later" {
 		t.Errorf("read %q, want %q", got, "later")
@@ -308,7 +307,7 @@ func testClosedStream(t *testing.T, a, b toe.Stream) {
 		if s.Capabilities().HalfClose {
 			wantErr(t, "CloseWrite after "+name, s.CloseWrite(), net.ErrClosed)
 		}
-		if err := s.Flush(patience); errors.Is(err, os.ErrDeadlineExceeded) {
+		if err := s.Flush(prototest.Patience(t)); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("Flush after %s = %v", name, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/netconn"
 )
@@ -75,7 +76,7 @@ func TestTransferFinds(t *testing.T) {
 			a, b := netconn.New(x), netconn.New(y)
 			defer a.Close()
 			defer b.Close()
-			limit := time.Now().Add(patience)
+			limit := prototest.Deadline(t)
 			if test.desc == aLostByte {
 				limit = time.Now().Add(20 * soon) // all that shows is that the stream never ends
 			}

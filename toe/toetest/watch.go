@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -19,7 +20,7 @@ func newGate() *toe.Gate {
 // await waits until g is open.
 func await(t *testing.T, g *toe.Gate) {
 	t.Helper()
-	late := time.AfterFunc(patience, func() {
+	late := time.AfterFunc(prototest.Patience(t), func() {
 		t.Error("the Gate does not open")
 		g.Open()
 	})

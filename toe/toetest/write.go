@@ -326,7 +326,7 @@ func testWaitWritable(t *testing.T, a, b toe.Stream) {
 	}
 	wantErr(t, "WaitWritable behind the deadline", a.WaitWritable(), os.ErrDeadlineExceeded)
 
-	a.SetWriteDeadline(time.Now().Add(patience))
+	a.SetWriteDeadline(prototest.Deadline(t))
 	wait := inBackground(a.WaitWritable)
 	p := make([]byte, 64<<10)
 	for in := 0; in < taken; {
@@ -370,7 +370,7 @@ func testWaitWritableEnds(t *testing.T, a, b toe.Stream) {
 	a.SetWriteDeadline(time.Now().Add(soon))
 	wantErr(t, "a transmitter whose deadline is moved", ends(), os.ErrDeadlineExceeded)
 
-	a.SetWriteDeadline(time.Now().Add(patience))
+	a.SetWriteDeadline(prototest.Deadline(t))
 	ends = transmit(t, a, b)
 	a.Close()
 	wantErr(t, "a transmitter during Close", ends(), net.ErrClosed)
@@ -392,7 +392,7 @@ func testFlush(t *testing.T, a, b toe.Stream) {
 	received := inBackground(func() error { return receive(b, data, new(atomic.Uint64)) })
 	wantErr(t, "WriteBatch", WriteBatch(a, [][]byte{data}), nil)
 	wantErr(t, "Close", a.Close(), nil)
-	wantErr(t, "Flush", a.Flush(patience), nil)
+	wantErr(t, "Flush", a.Flush(prototest.Patience(t)), nil)
 	wantErr(t, "receive", received(), nil)
 	if _, err := readInOrder(b, make([]byte, 1), uint64(len(data))); err != io.EOF {
 		t.Errorf("ReadSegment at the end = %v, want io.EOF", err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -136,11 +137,7 @@ func TestNoPatienceAmongOthers(t *testing.T) {
 // awaitImpatience waits for the connections of earlier tests, which may poll until they have ended.
 func awaitImpatience(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); openDrivers() > 0 || patient.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("connections of earlier tests have not ended within a minute")
-		}
-	}
+	prototest.Wait(t, "the connections of earlier tests end", func() bool { return openDrivers() == 0 && !patient.Load() })
 }
 
 // A patientScript is a script that notes the patience of each read.

@@ -1,12 +1,12 @@
 package driver
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -37,9 +37,7 @@ func TestFlushMeetsPost(t *testing.T) {
 					a.Flush()
 				}
 			})
-			for !posts.Load() {
-				runtime.Gosched()
-			}
+			prototest.Wait(t, "the flusher", posts.Load)
 			post()
 			over.Store(true)
 			flusher.Wait()

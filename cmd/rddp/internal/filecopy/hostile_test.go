@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -232,7 +233,7 @@ func TestHostileClient(t *testing.T) {
 			}()
 			select {
 			case <-ended:
-			case <-time.After(time.Minute):
+			case <-prototest.TimeLimit(t).Done():
 				t.Fatal("the connection goes on")
 			}
 			wantServing(t, v)

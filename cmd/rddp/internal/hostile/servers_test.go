@@ -60,7 +60,7 @@ func TestFileServerStaysUsable(t *testing.T) {
 					var failure error
 					_, err := filecopy.Copy(prototest.TimeLimit(t), []filecopy.Name{{Address: s.Addr().String(), Path: "f"}}, filecopy.Name{Path: to},
 						&filecopy.Config{
-							Socket: extsock.Config{HandshakeTimeout: patience()},
+							Socket: extsock.Config{HandshakeTimeout: patience(t)},
 							Failed: func(_ string, err error) { failure = err },
 						})
 					if err != nil {
@@ -150,12 +150,12 @@ func TestPerfStaysUsable(t *testing.T) {
 }
 
 // patience is how long an honest client waits for the MPA Reply. Zero means as long as clients do by
-// default. Without the tag conformance it is a minute: the machine may be busy.
-func patience() time.Duration {
+// default.
+func patience(t *testing.T) time.Duration {
 	if testmode.Full {
 		return 0
 	}
-	return time.Minute
+	return prototest.Patience(t)
 }
 
 // usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
@@ -205,12 +205,12 @@ func tunnel(t *testing.T, service string, most int) (entrance, exit string) {
 
 // echoes sends something through an entrance to the service and wants it back.
 func echoes(t *testing.T, entrance string) error {
-	c, err := net.DialTimeout("tcp", entrance, 10*time.Second)
+	c, err := net.Dial("tcp", entrance)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(prototest.Deadline(t))
 	if _, err := io.WriteString(c, "works"); err != nil {
 		return err
 	}

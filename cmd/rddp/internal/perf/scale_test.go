@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // Every kind of connection is opened in each round, over two servers, and each result has its
@@ -126,7 +128,7 @@ func TestDoorShuts(t *testing.T) {
 	control := c.servers[0].c
 	closed := func(conn net.Conn, address string) {
 		t.Helper()
-		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		conn.SetReadDeadline(prototest.Deadline(t))
 		if n, err := io.Copy(io.Discard, conn); n != 0 || err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%d bytes, %v", n, err)
 		}

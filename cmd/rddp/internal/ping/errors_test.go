@@ -15,6 +15,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -202,7 +203,7 @@ func TestClientRefused(t *testing.T) {
 // Kernel TCP says the same in the words of the system.
 func TestClientRefusedByKernel(t *testing.T) {
 	address := tcptest.ClosedPort(t)
-	_, err := Client(t.Context(), address, &Config{Timeout: tcptest.Patience})
+	_, err := Client(t.Context(), address, &Config{Timeout: prototest.Patience(t)})
 	checkFault(t, err, as[syscall.Errno], []string{"connecting to " + address + ": ", "refused"})
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // A brokenConn is a connection whose Write has been told of a reset and has not come back yet.
@@ -83,7 +83,7 @@ func TestOrderlyLeavesTheWrite(t *testing.T) {
 		a.Close()
 		done <- result{n, err}
 	}()
-	b.SetDeadline(time.Now().Add(tcptest.Patience))
+	b.SetDeadline(prototest.Deadline(t))
 	var got []byte
 	for range 10 {
 		p := make([]byte, 50)

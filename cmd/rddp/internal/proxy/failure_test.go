@@ -14,6 +14,7 @@ import (
 	"github.com/rddp/rddp/cmd/rddp/internal/accept"
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 )
 
@@ -25,7 +26,7 @@ func (r *running) dialDDP(t *testing.T) *extsock.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(tcptest.Patience))
+	c.SetDeadline(prototest.Deadline(t))
 	return c
 }
 
@@ -36,7 +37,7 @@ func (r *running) dialInVain(t *testing.T) {
 	c, err := net.Dial("tcp", r.Addr().Address)
 	if err == nil {
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(tcptest.Patience))
+		c.SetDeadline(prototest.Deadline(t))
 		_, err = c.Read(make([]byte, 1))
 	}
 	if !isReset(err) {
@@ -90,8 +91,8 @@ func TestExitWithoutMPA(t *testing.T) {
 			c.Read(make([]byte, 1)) // else it speaks before it is asked
 			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 			io.Copy(io.Discard, c)
-		}, tcptest.Patience, `the peer does not speak MPA: what it sent is no MPA frame`},
-		{"closes", func(c *net.TCPConn) { c.Read(make([]byte, 100)) }, tcptest.Patience, "the peer closed the connection without an MPA Reply"},
+		}, prototest.Patience(t), `the peer does not speak MPA: what it sent is no MPA frame`},
+		{"closes", func(c *net.TCPConn) { c.Read(make([]byte, 100)) }, prototest.Patience(t), "the peer closed the connection without an MPA Reply"},
 		{"is silent", func(c *net.TCPConn) { io.Copy(io.Discard, c) }, 100 * time.Millisecond, "connecting to the exit: no answer in time"},
 	}
 	for _, tt := range tests {
@@ -105,7 +106,7 @@ func TestExitWithoutMPA(t *testing.T) {
 
 // A plain client at the exit does not get through, nor does it disturb.
 func TestPlainClientAtExit(t *testing.T) {
-	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: tcptest.Patience})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: prototest.Patience(t)})
 	exit.dial(t).Write([]byte("GET / HTTP/1.1\r\n\r\n"))
 	told(t, exit, "MPA startup with the entrance: the peer does not speak MPA")
 	works(t, entrance)
@@ -340,7 +341,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 		exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
 		entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{MaxConns: 1})
 		silent := entrance.dial(t)
-		await(t, func() bool { return entrance.Stats().Open == 1 })
+		prototest.Wait(t, "the entrance has one connection", func() bool { return entrance.Stats().Open == 1 })
 		loud := entrance.dial(t)
 		say(loud)
 		if n, err := silent.Read(make([]byte, 1)); !isReset(err) {
@@ -378,7 +379,7 @@ func TestSilentClientIsDisplaced(t *testing.T) {
 // At the end of Serve a connection under way may end by itself within the grace.
 func TestGrace(t *testing.T) {
 	exit := start(t, "rddp://127.0.0.1:0", tcptest.Serve(t, tcptest.Echo), Config{})
-	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: tcptest.Patience})
+	entrance := start(t, "127.0.0.1:0", exit.Addr().String(), Config{Grace: prototest.Patience(t)})
 	c := entrance.dial(t)
 	b := make([]byte, 1)
 	c.Write(b)
@@ -396,28 +397,13 @@ func TestGrace(t *testing.T) {
 // awaitRefusal waits until a Proxy does not listen any more.
 func awaitRefusal(t *testing.T, r *running) {
 	t.Helper()
-	await(t, func() bool {
+	prototest.Wait(t, "the proxy does not listen any more", func() bool {
 		c, err := net.Dial("tcp", r.Addr().Address)
 		if err == nil {
 			c.Close()
 		}
 		return err != nil
 	})
-}
-
-// await waits until something is so.
-func await(t *testing.T, so func() bool) {
-	t.Helper()
-	end := time.After(tcptest.Patience)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatal("waited in vain")
-		}
-	}
 }
 
 // After the grace it is reset, on both sides.
@@ -454,11 +440,11 @@ func TestGraceIsOver(t *testing.T) {
 
 // A proxy that is to end while it waits for the other one's answer does not wait for that.
 func TestGraceInStartup(t *testing.T) {
-	entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: tcptest.Patience})
-	exit := start(t, "rddp://127.0.0.1:0", tcptest.ClosedPort(t), Config{Timeout: tcptest.Patience})
+	entrance := start(t, "127.0.0.1:0", "rddp://"+tcptest.Serve(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) }), Config{Timeout: prototest.Patience(t)})
+	exit := start(t, "rddp://127.0.0.1:0", tcptest.ClosedPort(t), Config{Timeout: prototest.Patience(t)})
 	for _, r := range []*running{entrance, exit} {
 		c := r.dial(t)
-		await(t, func() bool { return r.Stats().Open > 0 })
+		prototest.Wait(t, "a connection", func() bool { return r.Stats().Open > 0 })
 		r.interrupt()
 		if n, err := c.Read(make([]byte, 1)); err == nil {
 			t.Errorf("read %d bytes", n)

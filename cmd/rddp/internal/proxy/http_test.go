@@ -10,16 +10,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 // exchangeText sends a text from one end to the other, and its end.
 func exchangeText(t *testing.T, from, to net.Conn) {
 	t.Helper()
 	for _, c := range []net.Conn{from, to} {
-		c.SetDeadline(time.Now().Add(tcptest.Patience))
+		c.SetDeadline(prototest.Deadline(t))
 	}
 	io.WriteString(from, "hello")
 	from.(interface{ CloseWrite() error }).CloseWrite()
@@ -44,7 +43,7 @@ func TestHTTP(t *testing.T) {
 	}))
 	defer server.Close()
 	entrance, exit := tunnel(t, strings.TrimPrefix(server.URL, "http://"), Config{})
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: tcptest.Patience}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, Timeout: prototest.Patience(t)}
 	url := "http://" + entrance.Addr().Address
 	body := func(r *http.Response, err error) ([]byte, error) {
 		if err != nil {
@@ -72,7 +71,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("upload: %d bytes of %d, %v", len(got), len(large), err)
 	}
 	// Without keep-alive each request is a connection.
-	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: tcptest.Patience}
+	single := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: prototest.Patience(t)}
 	for i := range 50 {
 		if got, err := body(single.Get(url + "/x")); err != nil || string(got) != "this is /x" {
 			t.Errorf("request %d without keep-alive: %q, %v", i, got, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/cmd/rddp/internal/tcptest"
 	"github.com/rddp/rddp/internal/nopanic"
+	"github.com/rddp/rddp/internal/prototest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(nopanic.Exit)) }
@@ -58,7 +59,7 @@ func (r *running) next(t *testing.T) Summary {
 	select {
 	case s := <-r.ended:
 		return s
-	case <-time.After(tcptest.Patience):
+	case <-time.After(prototest.Patience(t)):
 		t.Fatal("no connection ends")
 		return Summary{}
 	}
@@ -98,7 +99,7 @@ func TestEcho(t *testing.T) {
 	const conns = 50
 	seed := rand.Uint64N(1 << 16)
 	t.Logf("seed %d", seed)
-	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: tcptest.Patience})
+	entrance, exit := tunnel(t, tcptest.Serve(t, tcptest.Echo), Config{Timeout: prototest.Patience(t)})
 	var clients sync.WaitGroup
 	var total int64
 	for i := range conns {

@@ -6,15 +6,12 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/rddp/rddp/internal/prototest"
 )
 
-// Patience bounds every wait of a test. It is generous: a machine may be busy, and only a test that
-// fails waits for it.
-const Patience = 2 * time.Minute
-
 // Serve listens on loopback and serves each connection with f until the test ends. It returns the
-// address. When f returns the connection is closed; its deadline is Patience from the accept.
+// address. When f returns the connection is closed; its deadline is the test's.
 func Serve(t testing.TB, f func(c *net.TCPConn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +25,7 @@ func Serve(t testing.TB, f func(c *net.TCPConn)) (address string) {
 			if err != nil {
 				return
 			}
-			c.SetDeadline(time.Now().Add(Patience))
+			c.SetDeadline(prototest.Deadline(t))
 			conns.Go(func() {
 				defer c.Close()
 				f(c.(*net.TCPConn))
@@ -65,8 +62,7 @@ func ClosedPort(t testing.TB) (address string) {
 	return c.LocalAddr().String()
 }
 
-// Dial connects to address. The connection has a deadline of Patience and is closed when the test
-// ends.
+// Dial connects to address. The connection has the test's deadline and is closed when the test ends.
 func Dial(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -74,6 +70,6 @@ func Dial(t testing.TB, address string) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(Patience))
+	c.SetDeadline(prototest.Deadline(t))
 	return c.(*net.TCPConn)
 }
