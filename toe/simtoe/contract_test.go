@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -31,7 +32,7 @@ func TestContract(t *testing.T) {
 		{"all", simtoe.Config{Seed: 5, MaxSegment: 32 << 10, Split: true, Early: 0.3, Delay: 50 * time.Microsecond}},
 	} {
 		t.Run(test.desc, func(t *testing.T) {
-			toetest.TestStream(t, func(*testing.T) (a, b toe.Stream) {
+			toetest.TestStreamInBubble(t, func(*testing.T) (a, b toe.Stream) {
 				return simtoe.Pair(test.cfg, test.cfg)
 			})
 		})
@@ -39,7 +40,7 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractOfNetwork(t *testing.T) {
-	toetest.TestStream(t, func(t *testing.T) (a, b toe.Stream) {
+	toetest.TestStreamInBubble(t, func(t *testing.T) (a, b toe.Stream) {
 		n := simtoe.New(simtoe.Config{Seed: 6, Split: true})
 		l, err := n.Listen(context.Background(), "tcp", "host:7174")
 		if err != nil {
@@ -74,12 +75,14 @@ func TestTransferSeeds(t *testing.T) {
 			cfg := test.cfg
 			cfg.Seed = seed
 			t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
-				a, b := simtoe.Pair(cfg, cfg)
-				defer a.Close()
-				defer b.Close()
-				if err := toetest.Transfer(a, b, test.size, seed); err != nil {
-					t.Error(err)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					a, b := simtoe.Pair(cfg, cfg)
+					defer a.Close()
+					defer b.Close()
+					if err := toetest.Transfer(a, b, test.size, seed); err != nil {
+						t.Error(err)
+					}
+				})
 			})
 		}
 	}

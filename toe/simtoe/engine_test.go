@@ -18,7 +18,7 @@ import (
 
 // TestContractOfEngine: an engine that is not engaged is a TCP.
 func TestContractOfEngine(t *testing.T) {
-	toetest.TestStream(t, func(*testing.T) (a, b toe.Stream) {
+	toetest.TestStreamInBubble(t, func(*testing.T) (a, b toe.Stream) {
 		cfg := simtoe.Config{Seed: 7, Split: true, Early: 0.3}
 		a, b = simtoe.Pair(cfg, cfg)
 		engine := simtoe.EngineConfig{Offload: toe.OffloadPlacement}

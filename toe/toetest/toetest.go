@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rddp/rddp/internal/prototest"
@@ -32,6 +33,16 @@ const (
 // the half-close: a Stream that declares the capability must have it, and any other Stream must
 // refuse the call as the contract says. A Stream without deadlines cannot be checked.
 func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
+	testStream(t, func(t *testing.T, f func(*testing.T)) { f(t) }, makePair)
+}
+
+// TestStreamInBubble is TestStream for Streams that a bubble knows: each check, and its makePair, runs
+// in a synctest bubble, so that no time passes in deadlines and on the way.
+func TestStreamInBubble(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
+	testStream(t, synctest.Test, makePair)
+}
+
+func testStream(t *testing.T, in func(*testing.T, func(*testing.T)), makePair func(t *testing.T) (a, b toe.Stream)) {
 	for _, test := range []struct {
 		name string
 		run  func(t *testing.T, a, b toe.Stream)
@@ -75,16 +86,18 @@ func TestStream(t *testing.T, makePair func(t *testing.T) (a, b toe.Stream)) {
 		{"Addresses", testAddresses},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, b := makePair(t)
-			defer a.Close()
-			defer b.Close()
-			limit := prototest.Deadline(t)
-			for _, s := range []toe.Stream{a, b} {
-				if err := s.SetDeadline(limit); err != nil {
-					t.Fatalf("SetDeadline = %v", err)
+			in(t, func(t *testing.T) {
+				a, b := makePair(t)
+				defer a.Close()
+				defer b.Close()
+				limit := prototest.Deadline(t)
+				for _, s := range []toe.Stream{a, b} {
+					if err := s.SetDeadline(limit); err != nil {
+						t.Fatalf("SetDeadline = %v", err)
+					}
 				}
-			}
-			test.run(t, a, b)
+				test.run(t, a, b)
+			})
 		})
 	}
 }

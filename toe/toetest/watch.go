@@ -10,12 +10,8 @@ import (
 	"github.com/rddp/rddp/toe"
 )
 
-// newGate returns a Gate that is shut.
-func newGate() *toe.Gate {
-	g := new(toe.Gate)
-	g.Wait()
-	return g
-}
+// newGate returns a Gate that is shut, for s.
+func newGate(s toe.Stream) *toe.Gate { return toe.NewGate(s.Capabilities().Watch) }
 
 // await waits until g is open.
 func await(t *testing.T, g *toe.Gate) {
@@ -53,7 +49,7 @@ func write(t *testing.T, s toe.Stream, text string) {
 // testWatch checks that the Gate opens for bytes that come after Watch, and for bytes that were
 // there before.
 func testWatch(t *testing.T, a, b toe.Stream) {
-	g := newGate()
+	g := newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
@@ -74,7 +70,7 @@ func testWatch(t *testing.T, a, b toe.Stream) {
 
 // testWatchEnds checks that the Gate opens at the end of the stream, as often as it is asked for.
 func testWatchEnds(t *testing.T, a, b toe.Stream) {
-	g := newGate()
+	g := newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
@@ -91,7 +87,7 @@ func testWatchEnds(t *testing.T, a, b toe.Stream) {
 }
 
 func testWatchPeerAborts(t *testing.T, a, b toe.Stream) {
-	g := newGate()
+	g := newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
@@ -108,7 +104,7 @@ func testWatchPeerAborts(t *testing.T, a, b toe.Stream) {
 
 // testWatchClosed checks that Close opens the Gate, and that the Gate of a closed Stream opens.
 func testWatchClosed(t *testing.T, a, b toe.Stream) {
-	g := newGate()
+	g := newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
@@ -125,7 +121,7 @@ func testWatchClosed(t *testing.T, a, b toe.Stream) {
 
 // testWatchReplaced checks that a Gate does not open after Unwatch, or after a Watch of another one.
 func testWatchReplaced(t *testing.T, a, b toe.Stream) {
-	g, h := newGate(), newGate()
+	g, h := newGate(b), newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
@@ -157,7 +153,7 @@ func testWatchReplaced(t *testing.T, a, b toe.Stream) {
 // testWatchWhileReading arms the watch again and again, also without an Unwatch before it reads, so
 // that Gates open late.
 func testWatchWhileReading(t *testing.T, a, b toe.Stream) {
-	g := newGate()
+	g := newGate(b)
 	if !watch(t, b, g) {
 		return
 	}
