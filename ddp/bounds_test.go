@@ -26,7 +26,7 @@ type boundsWorld struct {
 func newBoundsWorld(t testing.TB, n int) *boundsWorld {
 	w := &boundsWorld{pair: newPair(t), gone: map[*Region]bool{}}
 	w.wrap.Lsh(big.NewInt(1), 64)
-	bases := []uint64{0, 1, 1<<31 - uint64(n)/2, 1<<32 - uint64(n)/2, 1 << 62, 1<<63 - 1 - uint64(n)}
+	bases := []uint64{0, 1, 1<<31 - uint64(n)/2, 1<<32 - uint64(n)/2, 1 << 62, 1<<63 - 1 - uint64(n), 1<<64 - 1 - uint64(n)}
 	add := func(a Access, on uint64) *Region {
 		g := newGuarded(n)
 		r := register(t, w.domain, g.mem, a, on)
@@ -178,8 +178,8 @@ func edges(base, n uint64) []uint64 {
 // TestBoundsTable has each STag, right and stream tried at every TO and length where a bounds check
 // can go wrong. The verdict is that of numbers without limits, and what is placed is inside.
 //
-// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2,
-// RDMAP-5040-8.1.1-4
+// DDP-5041-7.1-12 to DDP-5041-7.1-17, DDP-5041-7.1-19, DDP-5041-8.1-1, DDP-5041-8.3.1-4,
+// SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, RDMAP-5040-8.1.1-4
 func TestBoundsTable(t *testing.T) {
 	const n = 64
 	w := newBoundsWorld(t, n)

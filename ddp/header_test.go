@@ -90,39 +90,3 @@ func TestMessageVectors(t *testing.T) {
 		})
 	}
 }
-
-func TestHeaderTruncated(t *testing.T) {
-	tagged, untagged := TaggedHeader{}.AppendTo(nil), UntaggedHeader{}.AppendTo(nil)
-	for n := range len(tagged) {
-		_, _, err := ParseTagged(tagged[:n])
-		wantError(t, err, 0x0)
-	}
-	for n := range len(untagged) {
-		_, _, err := ParseUntagged(untagged[:n])
-		wantError(t, err, 0x0)
-	}
-	if len(tagged) != TaggedHeaderLen || len(untagged) != UntaggedHeaderLen {
-		t.Errorf("headers of %d and %d octets, want 14 and 18", len(tagged), len(untagged))
-	}
-}
-
-func TestHeaderControlField(t *testing.T) {
-	tagged, untagged := TaggedHeader{}.AppendTo(nil), UntaggedHeader{}.AppendTo(nil)
-	for c := range 256 {
-		tagged[0], untagged[0] = byte(c)|0x80, byte(c)&^0x80
-		last := c&0x40 != 0
-		h, _, err := ParseTagged(tagged)
-		u, _, uerr := ParseUntagged(untagged)
-		if c&3 != 1 {
-			wantError(t, err, 0x104)
-			wantError(t, uerr, 0x206)
-			continue
-		}
-		if err != nil || h.Last != last || uerr != nil || u.Last != last {
-			t.Errorf("control field %#x: %v, Last %t; %v, Last %t; want Last %t twice", c, err, h.Last, uerr, u.Last, last)
-		}
-	}
-	if IsTagged(nil) || IsTagged(untagged) || !IsTagged(tagged) {
-		t.Error("IsTagged does not follow the T bit")
-	}
-}

@@ -243,17 +243,6 @@ func TestReceiverInMessage(t *testing.T) {
 	p.wantFailure(bad, CodeTooLong)
 }
 
-// A message that is not whole when the next one begins is a matter of the MSN, not of RsvdULP.
-func TestReceiverMessageBroken(t *testing.T) {
-	p := newPair(t)
-	p.post(0, 100, 1)
-	p.post(0, 100, 2)
-	p.place(untagged(UntaggedHeader{RsvdULP: 0x43, MSN: 1}, 10))
-	bad := untagged(UntaggedHeader{Last: true, RsvdULP: 0x45, MSN: 2}, 10)
-	p.place(bad)
-	p.wantFailure(bad, codeMSNRange)
-}
-
 // TestReceiverForgetsBuffer: what has been delivered is not kept for longer than the Message.
 func TestReceiverForgetsBuffer(t *testing.T) {
 	p := newPair(t)

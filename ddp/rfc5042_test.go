@@ -3,84 +3,10 @@ package ddp
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"testing"
 )
 
 // Tests of RFC 5042 where DDP alone answers for it: STags, and the memory behind them.
-
-// "it is the responsibility of the Privileged Resource Manager to ensure that no STag can be
-// created that exposes memory that the consumer had no authority to expose" (§2.2.2), "a base and
-// bounds byte granularity access check must be performed" (§6.2.1), and so the "ULP SHOULD set the
-// base and bounds … to expose only the data to be retrieved" (§6.3.4): every range of a few octets
-// in and around a Region in the middle of an array, whose capacity goes on behind it.
-//
-// SEC-5042-2.2.2-2, SEC-5042-6.2.1-1, SEC-5042-6.2.1-2, SEC-5042-6.3.4-1
-func TestRFC5042_6_2_1_EveryOctet(t *testing.T) {
-	const size, off, n = 32, 11, 10
-	for from := off - 4; from <= off+n+4; from++ {
-		for length := 1; length <= n+4; length++ {
-			p := newPair(t)
-			g := newGuarded(size)
-			r := p.register(g.mem[off:off+n], RemoteWrite|RemoteRead|RemoteAtomic)
-			to := r.TO() + uint64(from) - off
-			inside := from >= off && from+length <= off+n
-			for _, need := range []Access{RemoteRead, RemoteWrite} {
-				if _, err := p.domain.Check(r.STag(), to, uint64(length), need, stream); (err == nil) != inside {
-					t.Errorf("Check(%v) of [%d, %d): %v", need, from-off, from-off+length, err)
-				}
-			}
-			want := bytes.Clone(g.all)
-			ulpdu := tagged(TaggedHeader{Last: true, STag: r.STag(), TO: to}, length)
-			if inside {
-				copy(want[64+from:], make([]byte, length))
-			}
-			p.place(ulpdu)
-			if inside {
-				p.wantMessage("Write")
-			} else {
-				p.wantFailure(ulpdu, CodeBounds)
-			}
-			if !bytes.Equal(g.all, want) {
-				t.Errorf("Write to [%d, %d) of [0, %d): memory %x, want %x", from-off, from-off+length, n, g.all, want)
-			}
-		}
-	}
-}
-
-// "The local ULP can control whether a Data Buffer is exposed for local only, or local and remote
-// access, and assign specific access privileges (read, write, read and write) on a per Stream
-// basis." "some Streams may have read-only access, some may have remote read and write access,
-// while on other Streams, only the local ULP/Local Peer is allowed access." And "an RNIC
-// implementation is not required to support STags that have both" (§6.3.5): here they are.
-//
-// SEC-5042-2.2.2-1, SEC-5042-6.3.5-3
-func TestRFC5042_2_2_2_RightsPerStream(t *testing.T) {
-	d := new(Domain)
-	mem := make([]byte, 8)
-	rights := map[uint64]Access{1: RemoteRead, 2: RemoteRead | RemoteWrite, 3: 0, 4: RemoteWrite}
-	regions := map[uint64]*Region{}
-	for s := range rights {
-		regions[s] = register(t, d, mem, rights[s], s)
-	}
-	for used := range regions { // the STag of one stream …
-		for s := range rights { // … used on each
-			for _, need := range []Access{RemoteRead, RemoteWrite, RemoteRead | RemoteWrite} {
-				var want []accessCheck
-				switch {
-				case used != s:
-					want = []accessCheck{checkNotAssociated}
-				case rights[s]&need != need:
-					want = []accessCheck{checkAccess}
-				}
-				_, err := d.Check(regions[used].STag(), regions[used].TO(), 8, need, s)
-				if got := kinds(err); fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Errorf("Check(%v) on stream %d of the STag of stream %d with %v = %v, want %v", need, s, used, rights[used], err, want)
-				}
-			}
-		}
-	}
-}
 
 // "Protection Domain scope. The STag is valid if used on any Stream within a specific Protection
 // Domain, and is invalid if used on any Stream that is not a member". "Single Stream scope. The

@@ -132,35 +132,6 @@ func TestMarkersThatAreWrong(t *testing.T) {
 	t.Logf("%d wrong pointers: code 3 each; %d Markers with reserved bits: no difference; %d missing ones: refused", wrong, ignored, missing)
 }
 
-// TestMarkersMixed checks that a stream of many FPDUs gives the same ULPDUs with and without
-// Markers, in whatever pieces it arrives. Some FPDUs are so small that several lie between two
-// Markers.
-func TestMarkersMixed(t *testing.T) {
-	rnd := seeded(t)
-	streams := testmode.Cases(20_000)
-	fpdus := 0
-	for range streams {
-		us := randomULPDUs(rnd, 1+rnd.IntN(12), 1<<(1+rnd.IntN(11)))
-		var shown [2][]ULPDU
-		for i, markers := range []bool{false, true} {
-			stream, _ := refStream(us, markers, true)
-			s := newSink(true, markers)
-			s.feed(stream, 1+rnd.IntN(600))
-			if s.Err() != nil {
-				t.Fatal(s.Err())
-			}
-			shown[i] = s.got
-		}
-		fpdus += len(us)
-		for i, u := range us {
-			if len(shown[0]) != len(us) || len(shown[1]) != len(us) || !bytes.Equal(shown[0][i].Data, u) || !bytes.Equal(shown[1][i].Data, u) {
-				t.Fatalf("ULPDU %d of %d differs", i, len(us))
-			}
-		}
-	}
-	t.Logf("%d streams of %d FPDUs: the same with and without Markers", streams, fpdus)
-}
-
 // TestEveryULPDULength tries each ULPDU_Length from 0 to 65535. The Receiver must return exactly
 // that many bytes when they have all arrived with the right CRC, and not before. If the length is
 // wrong, so that the bytes after it belong to another FPDU, the Receiver reports a CRC error when

@@ -31,25 +31,6 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 	}
 }
 
-// TestMarkersIn compares markersIn with a count of each Marker.
-func TestMarkersIn(t *testing.T) {
-	for off := 0; off < markerInterval; off += 4 {
-		for n := 8; n < 3000; n += 4 {
-			want, pos := 0, off
-			for left := n; left > 0; left -= 4 {
-				if pos%512 == 0 {
-					want++
-					pos += 4
-				}
-				pos += 4
-			}
-			if got := markersIn(uint64(off), n); got != want {
-				t.Errorf("markersIn(%d, %d) = %d, want %d", off, n, got, want)
-			}
-		}
-	}
-}
-
 // TestLocate calls locate for every run of a stream.
 func TestLocate(t *testing.T) {
 	stream, begins := refStream(append(worked(), worked()...), true, true)

@@ -20,33 +20,6 @@ func TestSplitAnywhere(t *testing.T) {
 	})
 }
 
-// TestEveryOctetCounts corrupts each byte of a stream in turn. The Receiver must return the FPDUs
-// before that byte, refuse the FPDU that contains it, and return nothing after it.
-func TestEveryOctetCounts(t *testing.T) {
-	// If the length has become greater, the error shows only when that many bytes have arrived.
-	filler := make([]byte, maxReceived)
-	bothWays(t, func(t *testing.T, markers bool) {
-		stream, begins := refStream(worked(), markers, true)
-		fpdu := 0
-		for at := range stream {
-			for fpdu+1 < len(begins) && uint64(at) >= begins[fpdu+1] {
-				fpdu++
-			}
-			bad := bytes.Clone(stream)
-			bad[at] ^= 1 << (at % 8)
-			s := newSink(true, markers).feed(bad, 0)
-			if s.Err() == nil {
-				s.feed(filler, 0)
-			}
-			s.want(t, worked()[:fpdu], begins)
-			if e := wantCode(t, s.Err(), CodeCRC); e.Off != begins[fpdu] || s.Edge() != begins[fpdu] {
-				t.Errorf("octet %d: error at %d, Edge %d, want %d", at, e.Off, s.Edge(), begins[fpdu])
-			}
-			wantDead(t, s, markers)
-		}
-	})
-}
-
 // wantDead checks that a failed sink stays failed whatever arrives, and that it gives its buffer
 // back.
 func wantDead(t *testing.T, s *sink, markers bool) {
@@ -211,27 +184,6 @@ func TestShortBuffer(t *testing.T) {
 	})
 	s := newSink(true, false).feed([]byte{0, 1}, 0)
 	wantPanic(t, func() { s.SetBuffer(make([]byte, 1)) })
-}
-
-// TestFreeIsNeverEmpty checks that an FPDU that begins anywhere in the buffer can be read to its
-// end.
-func TestFreeIsNeverEmpty(t *testing.T) {
-	ulpdus := ofLengths(1, 60000, 60000, 60000, 60000)
-	stream, begins := refStream(ulpdus, false, true)
-	s := &sink{Receiver: NewReceiver(Agreement{CRC: true})}
-	s.SetBuffer(make([]byte, MinBuffer))
-	for len(stream) > 0 {
-		free := s.Free()
-		if len(free) == 0 {
-			t.Fatalf("no room with %d octets to come", len(stream))
-		}
-		n := copy(free[:min(len(free), 9999)], stream)
-		s.Fill(s.in, n)
-		s.in += uint64(n)
-		stream = stream[n:]
-		s.drain()
-	}
-	s.want(t, ulpdus, begins)
 }
 
 // TestDataHasNoRoom checks that appending to a ULPDU does not overwrite the bytes after it in the

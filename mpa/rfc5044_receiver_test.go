@@ -127,22 +127,6 @@ func TestRFC5044_5_1_AnyAlignment(t *testing.T) {
 	})
 }
 
-// "The ULPDU Length field (see Section 4) MUST be used to determine if the entire FPDU is present
-// before forwarding the ULPDU to DDP."
-// MPA-5044-6-5
-func TestRFC5044_6_WholeFPDU(t *testing.T) {
-	bothWays(t, func(t *testing.T, markers bool) {
-		for _, u := range worked() {
-			b := refFPDU(u, 0, markers, true)
-			for n := range b {
-				if s := newSink(true, markers).feed(b[:n], 0); len(s.got) != 0 || s.Err() != nil || s.Edge() != 0 {
-					t.Errorf("%d of %d octets: %d ULPDUs, Err %v, Edge %d", n, len(b), len(s.got), s.Err(), s.Edge())
-				}
-			}
-		}
-	})
-}
-
 // "An MPA receiver MUST first verify the FPDU before passing the ULPDU to DDP." "verify its CRC (if
 // CRC checking is enabled)" "If not, the receiver MUST treat the FPDU as an invalid FPDU." Error 2:
 // "Received MPA CRC does not match the calculated value for the FPDU."

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/rddp/rddp/internal/testmode"
@@ -173,50 +172,6 @@ func TestEveryPhase(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestEmptyULPDU checks that a Sender sends no empty ULPDU, and that a Receiver returns one, at
-// every phase, so that DDP can refuse it.
-func TestEmptyULPDU(t *testing.T) {
-	bothWays(t, func(t *testing.T, markers bool) {
-		for off := 0; off < markerInterval; off += 4 {
-			fpdu := refFPDU(nil, off, markers, true)
-			newSink(true, markers).at(uint64(off)).feed(fpdu, 1).want(t, [][]byte{{}}, []uint64{uint64(off)})
-		}
-	})
-}
-
-// TestGather checks that the bytes and the CRC of an FPDU do not depend on how the ULPDU is split
-// into slices.
-func TestGather(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 5044))
-	bothWays(t, func(t *testing.T, markers bool) {
-		s, b := NewSender(Agreement{CRC: true, TxMarkers: markers}), NewBatch(scratchLen)
-		var stream []byte
-		var ulpdus [][]byte
-		for range 200 {
-			var pieces [][]byte
-			for total := 0; ; {
-				n := 1 + rnd.IntN(20000)
-				if total += n; total > MaxULPDU || len(pieces) > 5 {
-					break
-				}
-				pieces = append(pieces, counting(n, n))
-			}
-			ulpdus = append(ulpdus, bytes.Join(pieces, nil))
-			s.Append(b, rnd.IntN(2) == 0, pieces[0], pieces[1:]...)
-			if b.Full() || rnd.IntN(4) == 0 {
-				stream = append(stream, bytes.Join(b.Bufs(), nil)...)
-				b.Reset()
-			}
-		}
-		stream = append(stream, bytes.Join(b.Bufs(), nil)...)
-		want, begins := refStream(ulpdus, markers, true)
-		if !bytes.Equal(stream, want) {
-			t.Errorf("%d octets differ from the %d wanted", len(stream), len(want))
-		}
-		newSink(true, markers).feed(stream, 0).want(t, ulpdus, begins)
-	})
 }
 
 // TestWhatIsCopied checks that a Sender refers to long payload only, so that later changes affect
