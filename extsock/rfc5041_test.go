@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
@@ -17,7 +16,6 @@ import (
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
-	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
 )
 
@@ -173,48 +171,6 @@ func TestRFC5041_6_1_BothDirections(t *testing.T) {
 				t.Errorf("Read of plain octets = %d, %v", n, err)
 			}
 		})
-	}
-}
-
-// A changingPath is a Stream whose EMSS changes.
-type changingPath struct {
-	toe.Stream
-	emss atomic.Int64
-}
-
-func (c *changingPath) EMSS() int { return int(c.emss.Load()) }
-
-// "LLPs MUST expose MULPDU and MULPDU changes." The next message is cut to the MULPDU that there is
-// then. "In the event of a MULPDU change, DDP MUST NOT be required by the LLP to re-segment DDP
-// Segments that have been previously posted to the LLP." What TCP had before the change arrives as
-// it was cut.
-// DDP-5041-3-2, DDP-5041-3-3
-func TestRFC5041_3_MULPDUChanges(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	path := &changingPath{Stream: a}
-	path.emss.Store(1448)
-	p, c := answerInitiator(t, extsock.Config{}, path, b)
-	sizes := []int64{1448, 600, 200, 9000, 1448}
-	for n, emss := range sizes {
-		path.emss.Store(emss)
-		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(20_000, byte(n))})
-	}
-	for n, emss := range sizes {
-		var got []byte
-		for last := false; !last; {
-			u, err := p.next()
-			if err != nil {
-				t.Fatal(err)
-			}
-			last = u[0]&0x40 != 0
-			if mulpdu := mpa.MULPDU(int(emss), false); len(u) > mulpdu || !last && len(u) < mulpdu {
-				t.Fatalf("message %d: segment of %d octets, MULPDU %d", n, len(u), mulpdu)
-			}
-			got = append(got, u[18:]...)
-		}
-		if !bytes.Equal(got, pattern(20_000, byte(n))) {
-			t.Errorf("message %d differs", n)
-		}
 	}
 }
 

@@ -10,9 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
@@ -283,59 +281,6 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 				var e *mpa.Error
 				if n, err := c.Read(p); !errors.As(err, &e) || e.Code != tt.code || e.Off != 32 {
 					t.Errorf("Read = %d, %v, want MPA error code %d at 32", n, err, tt.code)
-				}
-				far.close(c)
-			})
-		})
-	}
-}
-
-// Error 1: "TCP connection closed, terminated, or lost. This includes lost by timeout, too many
-// retries, RST received, or FIN received."
-// MPA-5044-8-1
-func TestRFC5044_8_ConnectionLost(t *testing.T) {
-	send := octetsOf("0017 4143 00000000 00000000 00000001 00000000 68656c6c6f 000000 b990b10c")
-	tests := []struct {
-		desc string
-		wire simtoe.Config
-		do   func(c *extsock.Conn, far farEnd)
-		is   func(err error) bool
-	}{
-		{"FIN", simtoe.Config{}, func(_ *extsock.Conn, far farEnd) { far.CloseWrite() }, func(err error) bool { return err == io.EOF }},
-		{"FIN in an FPDU", simtoe.Config{}, func(_ *extsock.Conn, far farEnd) {
-			far.Write(send[:9])
-			far.CloseWrite()
-		}, func(err error) bool {
-			var e *mpa.Error
-			return errors.As(err, &e) && e.Code == mpa.CodeClosed && !e.Graceful && errors.Is(err, io.ErrUnexpectedEOF)
-		}},
-		{"RST", simtoe.Config{CutAfter: 20 + 32 + 4, CutHow: simtoe.RST}, func(_ *extsock.Conn, far farEnd) { far.Write(send) },
-			func(err error) bool { return errors.Is(err, syscall.ECONNRESET) }},
-		{"our own Close", simtoe.Config{}, func(c *extsock.Conn, _ farEnd) { c.Close() }, func(err error) bool { return errors.Is(err, net.ErrClosed) }},
-	}
-	for _, tt := range tests {
-		t.Run(tt.desc, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				s, near := simtoe.Pair(tt.wire, simtoe.Config{})
-				c, far := extsock.NewConn(near, false, &extsock.Config{Messages: true}), farEnd{t, s}
-				far.say(requestKey + "40 01 0000")
-				if err := c.EnableDDP(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
-				far.Write(send)
-				p := make([]byte, 9)
-				if n, err := c.Read(p); string(p[:n]) != "hello" || err != nil {
-					t.Fatalf("Read = %q, %v", p[:n], err)
-				}
-				read := make(chan error, 1)
-				go func() { _, err := c.Read(p); read <- err }()
-				synctest.Wait()
-				tt.do(c, far)
-				if err := <-read; !tt.is(err) {
-					t.Errorf("Read = %v", err)
-				}
-				if _, err := c.Write([]byte("x")); err == nil && tt.desc != "FIN" {
-					t.Error("Write succeeds")
 				}
 				far.close(c)
 			})

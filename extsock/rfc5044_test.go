@@ -210,63 +210,6 @@ func TestRFC5044_7_1_2_ResponderWaitsForRequestAndULP(t *testing.T) {
 	})
 }
 
-// "MPA, and any TCP enhancements for MPA, [MUST be activated] on a TCP half connection at the same
-// location in the octet stream at both the sender and the receiver." "MPA [...] are enabled by the
-// ULP in both directions at once" "DDP's ULP MAY negotiate the start of DDP on MPA sometime after a
-// normal TCP startup, using TCP streaming data exchanges on the same connection." The first Marker
-// "begins at octet sequence number SeqStart", right behind the startup frame.
-// MPA-5044-7.1-1, MPA-5044-7.1-2, MPA-5044-7.1-4, MPA-5044-4.3-12
-func TestRFC5044_7_1_FullOperationBeginsBehindTheFrames(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		cfg := plainInitiator
-		cfg.Markers = true
-		c, far := against(t, true, cfg)
-		if _, err := c.Write(pattern(37, 1)); err != nil {
-			t.Fatal(err)
-		}
-		far.hear(hex.EncodeToString(pattern(37, 1)))
-		far.say("68656c6c6f20776f726c64")
-		p := make([]byte, 11)
-		if _, err := io.ReadFull(c, p); string(p) != "hello world" || err != nil {
-			t.Fatalf("%q, %v", p, err)
-		}
-		done := enable(c, "hello")
-		far.hear(requestKey + "c0 01 0005 68656c6c6f")
-		far.say(replyKey + "c0 01 0007 676f6f64627965")
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if c.NetConn() != nil {
-			t.Error("there is a way round MPA")
-		}
-
-		// Two Sends of 600 octets: 618 of ULPDU, a pad of 0, and Markers at 0, 512 and 1024.
-		for range 2 {
-			if _, err := c.Write(make([]byte, 600)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := make([]byte, 632+628)
-		if _, err := io.ReadFull(far, got); err != nil {
-			t.Fatal(err)
-		}
-		for at, want := range map[int]string{0: "00000000 026a 4143", 512: "000001fc", 632: "026a 4143", 1024: "00000188"} {
-			if b := octetsOf(want); !bytes.Equal(got[at:at+len(b)], b) {
-				t.Errorf("at %d of the stream: %x, want %s", at, got[at:at+len(b)], want)
-			}
-		}
-		peer := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})}
-		for msn := range uint32(2) {
-			peer.segment(msn+1, 0, true, pattern(600, byte(msn))...)
-			b := make([]byte, 1000)
-			if n, err := c.Read(b); err != nil || !bytes.Equal(b[:n], pattern(600, byte(msn))) {
-				t.Errorf("message %d: %d octets, %v", msn, n, err)
-			}
-		}
-		far.close(c)
-	})
-}
-
 // "When MPA is started in the Initiator mode, the MPA implementation MUST send a valid MPA Request
 // Frame. The MPA Request Frame MAY include ULP-supplied Private Data."
 // MPA-5044-7.1.2-1, MPA-5044-7.1.2-2, MPA-5044-7.1.1-1, MPA-5044-7.1.1-18

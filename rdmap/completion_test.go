@@ -48,26 +48,6 @@ func TestCompletionQueueNeverOverflows(t *testing.T) {
 	}
 }
 
-func TestCompletionQueueOrderAcrossTheRing(t *testing.T) {
-	c := NewCompletionQueue(5)
-	next := 0
-	for round := range 7 {
-		fill(t, c, round*4, 4)
-		dst := make([]Completion, 3)
-		for n := c.Poll(dst); n > 0; n = c.Poll(dst) {
-			for _, d := range dst[:n] {
-				if d.ID != uint64(next) {
-					t.Fatalf("took %d, want %d", d.ID, next)
-				}
-				next++
-			}
-		}
-		if c.Len() != 0 {
-			t.Errorf("Len = %d after all were taken", c.Len())
-		}
-	}
-}
-
 // Against a slice, while the ring grows with its head anywhere.
 func TestCompletionQueueModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

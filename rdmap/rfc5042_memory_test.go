@@ -291,38 +291,6 @@ func TestRFC5042_6_2_2_RevokedBeforeUse(t *testing.T) {
 	}
 }
 
-// "if a ULP only intends a buffer to be exposed for remote write access, it MUST set the access
-// rights to the buffer to only enable remote write access." "An attempt to do so would result in an
-// error and the RDMAP Stream … would be terminated." But "Zero-length RDMA Reads do not expose ULP
-// data", and "do not even require a valid STag".
-//
-// SEC-5042-6.3.5-1 to SEC-5042-6.3.5-3
-func TestRFC5042_6_3_5_ReadOfAWriteBuffer(t *testing.T) {
-	for _, access := range []ddp.Access{ddp.RemoteWrite, ddp.RemoteRead, ddp.RemoteRead | ddp.RemoteWrite} {
-		for n := range 9 {
-			x := newPair(t, params{})
-			r, b := x.b.register(8, access)
-			want := bytes.Clone(b)
-			x.b.inject(attacks()[1].segment(r.STag(), r.TO(), n))
-			if n > 0 && access&ddp.RemoteRead == 0 {
-				x.b.wantTerminate("0102 e000 002e")
-				x.b.wantOut("Terminate")
-				continue
-			}
-			x.b.transmit()
-			if got := tagged(rdmaphdr.OpReadResponse, 9, 0, want[:n]); len(x.b.wire) != 1 || !bytes.Equal(x.b.wire[0], got) {
-				t.Errorf("Read of %d octets of a Region with %v: %x, want %x", n, access, x.b.wire, got)
-			}
-			if access&ddp.RemoteWrite != 0 {
-				x.b.inject(tagged(rdmaphdr.OpWrite, r.STag(), r.TO(), pattern(8, 2)))
-				if !bytes.Equal(b, pattern(8, 2)) {
-					t.Errorf("Write to a Region with %v: %x (%v)", access, b, x.b.qp.Err())
-				}
-			}
-		}
-	}
-}
-
 // "only an Untagged Data Transfer can cause completion information to be put in the Completion
 // Queue" of the one whose memory it is (§2.3.2).
 //
