@@ -5,7 +5,7 @@
 // (Guest.Run, Guest.StartProcess) and siwpeer (Guest.Peer). siwpeer is a scripted verbs peer: it
 // does what a test tells it, line by line, and reports what it saw: completions, events and memory.
 // TCP connections work in both directions. A test reaches a server in the guest through
-// Guest.Forward, and the guest reaches a server on the host's 127.0.0.1 through [HostAddr].
+// Guest.Forward, and the guest reaches a server on the host's 127.0.0.1 at [HostIP].
 //
 // Everything except this file has the build tag interop. The tests need a Debian system with Go and
 // apt, and they need root while packages are missing. Without QEMU or siw they fail; they never

@@ -117,9 +117,6 @@ func Boot(t testing.TB, c Config) *Guest {
 	return g
 }
 
-// HostAddr returns the address at which the guest reaches a server on the host's 127.0.0.1:port.
-func HostAddr(port int) string { return net.JoinHostPort(HostIP, strconv.Itoa(port)) }
-
 func boot(c Config) (*Guest, error) {
 	if err := build(); err != nil {
 		return nil, err
@@ -175,9 +172,6 @@ func (g *Guest) end() error {
 // Ethernet returns what the guest's eth0 is connected to, if Config.Ethernet was set, and otherwise
 // nil.
 func (g *Guest) Ethernet() *Ethernet { return g.ethernet }
-
-// BootTime returns the time from the start of QEMU to the agent's first message.
-func (g *Guest) BootTime() time.Duration { return g.bootTime }
 
 // Ended returns a channel that is closed when the guest has ended, for example by a crash of its
 // kernel.

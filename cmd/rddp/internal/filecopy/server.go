@@ -102,9 +102,6 @@ func socket(c extsock.Config, idle time.Duration) extsock.Config {
 // Addr returns the address that the Server listens at.
 func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
-// Close ends a Server for which Serve was not called.
-func (s *Server) Close() error { return errors.Join(s.l.Close(), s.root.Close()) }
-
 // Serve serves until ctx is done, then ends all connections and returns nil. Any other end of the
 // listener is an error.
 func (s *Server) Serve(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -44,7 +45,7 @@ func serve(ctx context.Context, t *testing.T, address string, cfg *Config) (addr
 		select {
 		case err := <-result:
 			return err
-		case <-time.After(time.Minute):
+		case <-prototest.TimeLimit(t).Done():
 			s.Close()
 			return errors.New("Serve does not return")
 		}

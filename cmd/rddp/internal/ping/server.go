@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Accept: accept.From[*extsock.Conn](s.l), Context: ctx, Most: maxConns, MostQuiet: maxConns,
 		Serve: func(ctx context.Context, c *extsock.Conn, place *accept.Place) {
 			if s.cfg.Persistent {
-				s.serve(ctx, c, place, c.EnableDDP)
+				s.serve(ctx, c, place)
 			} else {
 				s.serveOnly(ctx, serving, c, place, o)
 			}
@@ -84,8 +84,8 @@ type only struct {
 }
 
 // serve serves one connection to its end.
-func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place, startup startup) {
-	if _, err := answerConn(ctx, c, startup, place, s.cfg); err != nil {
+func (s *Server) serve(ctx context.Context, c *extsock.Conn, place *accept.Place) {
+	if _, err := answerConn(ctx, c, c.EnableDDP, place, s.cfg); err != nil {
 		s.failed(c, err)
 	}
 }
@@ -119,29 +119,11 @@ func (s *Server) failed(conn *extsock.Conn, err error) {
 	}
 }
 
-// ServeRequest answers the pings of a connection that another server has accepted, for instance on
-// an address for several protocols, until the client closes it or ctx is done. req is the client's
-// MPA Request, from conn.ReceiveRequest; ServeRequest accepts it. A nil cfg means the zero Config;
-// cfg.Socket is ignored. When ServeRequest returns, conn is closed. It is not an error if ctx is
-// done.
-func ServeRequest(ctx context.Context, conn *extsock.Conn, req *extsock.Request, cfg *Config) error {
-	if cfg == nil {
-		cfg = &Config{}
-	}
-	if err := cfg.check(); err != nil {
-		conn.Close()
-		return err
-	}
-	_, err := answerConn(ctx, conn, req.Accept, nil, cfg)
-	return err
-}
-
-// A startup runs MPA startup: it is the connection's EnableDDP, or the Accept of its Request.
+// A startup runs MPA startup: it is the connection's EnableDDP, or that of serveOnly.
 type startup = func(ctx context.Context, privateData []byte) error
 
 // answerConn answers the pings of one connection until the client closes it or ctx is done. It
-// reports whether the connection completed MPA startup. With a nil place, the connection counts
-// towards no limit.
+// reports whether the connection completed MPA startup.
 func answerConn(
 	ctx context.Context, conn *extsock.Conn, startup startup, place *accept.Place, cfg *Config,
 ) (started bool, err error) {
@@ -151,7 +133,7 @@ func answerConn(
 	}
 	err = a.start(ctx, startup)
 	if started = err == nil; started {
-		if place != nil && !place.Enter() {
+		if !place.Enter() {
 			err = a.fail("serving the client", accept.ErrDisplaced)
 		} else {
 			err = (&answerer{session: a, place: place}).run(ctx)
