@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/extsock"
 	"github.com/rddp/rddp/internal/honest"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -46,8 +46,8 @@ func TestHalfClose(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					c.SetDeadline(time.Now().Add(time.Minute))
-					d.SetDeadline(time.Now().Add(time.Minute))
+					c.SetDeadline(prototest.Deadline(t))
+					d.SetDeadline(prototest.Deadline(t))
 					halfClose(t, c, d, n, cfg.Messages)
 				})
 			}

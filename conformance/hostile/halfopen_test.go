@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/conformance/hostile/slowpeer"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -204,7 +205,7 @@ func TestListenerCloses(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			clients[j].SetDeadline(time.Now().Add(20 * time.Second))
+			clients[j].SetDeadline(prototest.Deadline(t))
 			clients[j].Write(request)
 		}
 		served := make(chan []*extsock.Conn)

@@ -12,7 +12,7 @@ var (
 	inUse       = prototest.InUse
 	leastInUse  = prototest.LeastInUse
 	descriptors = prototest.Descriptors
-	waitFor     = prototest.WaitFor
+	waitFor     = prototest.Wait
 	settled     = prototest.Settled
 )
 

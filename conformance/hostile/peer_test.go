@@ -6,10 +6,10 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -115,7 +115,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	raw.SetDeadline(time.Now().Add(time.Minute))
+	raw.SetDeadline(prototest.Deadline(t))
 	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c

@@ -326,7 +326,7 @@ func TestStatesAndEvents(t *testing.T) {
 				}
 				select {
 				case err = <-result:
-				case <-time.After(90 * time.Second):
+				case <-timeLimit(t).Done():
 					t.Fatal("the call does not return")
 				}
 				elapsed := time.Since(begin)

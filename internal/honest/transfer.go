@@ -2,7 +2,6 @@ package honest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/badlink"
 )
@@ -183,8 +183,7 @@ func LossyPair(t *testing.T, pair Pairing) (ends [2]*extsock.Conn) {
 // SwitchEnds switches the ends of a connection to DDP mode. They are closed when t ends.
 func SwitchEnds(t *testing.T, ends ...*extsock.Conn) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := prototest.TimeLimit(t)
 	errs := make(chan error, len(ends))
 	for _, c := range ends {
 		t.Cleanup(func() { c.Close() })

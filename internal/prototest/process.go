@@ -38,25 +38,11 @@ func Descriptors() int {
 	return len(d)
 }
 
-// WaitFor waits until f holds.
-func WaitFor(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
-		}
-	}
-}
-
 // Settled wants no more goroutines than there were, within what Close may wait for in the
 // background.
 func Settled(t testing.TB, goroutines int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines before, %d after\n%s", goroutines, runtime.NumGoroutine(), stacks())
-		}
-	}
+	Wait(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 // InGoroutines calls do(i) for i from 0 to n-1, in so many goroutines.

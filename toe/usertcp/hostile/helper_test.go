@@ -15,6 +15,6 @@ var (
 	seeded     = prototest.Seeded
 	timeLimit  = prototest.TimeLimit
 	leastInUse = prototest.LeastInUse
-	waitFor    = prototest.WaitFor
+	waitFor    = prototest.Wait
 	settled    = prototest.Settled
 )

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
@@ -424,7 +424,7 @@ func TestOverlapsOverTCP(t *testing.T) {
 			script = newOverlapScript(t, random)
 		}
 		c := p.connect()
-		c.SetReadDeadline(time.Now().Add(time.Minute))
+		c.SetReadDeadline(prototest.Deadline(t))
 		e := script.newEnd(rand.New(rand.NewPCG(random.Uint64(), 0)), buf)
 		ended := make(chan error, 1)
 		go func() { ended <- e.receive(c, segment) }()
