@@ -183,7 +183,7 @@ func TestEarlyRuns(t *testing.T) {
 	a, b := pair(t, simtoe.Config{Seed: 4, MaxSegment: 300, Split: true, Early: 0.5}, simtoe.Config{})
 	mustWrite(t, a, data)
 	early := make(map[uint64]int)
-	in := uint64(0)
+	in, shown := uint64(0), 0
 	for _, r := range readAll(t, b, data) {
 		if !r.early {
 			if n := early[r.off]; n != 0 && n != r.n {
@@ -200,6 +200,10 @@ func TestEarlyRuns(t *testing.T) {
 			t.Errorf("run at offset %d was shown early twice", r.off)
 		}
 		early[r.off] = r.n
+		shown++
+	}
+	if shown < 50 { // of some 300 runs
+		t.Errorf("%d runs were shown early", shown)
 	}
 	if len(early) != 0 {
 		t.Errorf("%d early runs began where no run does", len(early))
