@@ -228,38 +228,42 @@ func TestAbort(t *testing.T) {
 		{"simulator", func(t *testing.T) (ci, cr *extsock.Conn) { return simPair(t, simtoe.Config{}, side{}, side{}) }},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			ci, cr := tt.pair(t)
-			if _, err := ci.Write([]byte("half a")); err != nil {
-				t.Fatal(err)
-			}
-			p := make([]byte, 10)
-			if n, err := cr.Read(p); string(p[:n]) != "half a" || err != nil {
-				t.Fatalf("Read = %q, %v", p[:n], err)
-			}
-			ci.SetLinger(0) // only TCP itself has it
-			if err := ci.Close(); err != nil {
-				t.Error(err)
-			}
-			if n, err := cr.Read(p); n != 0 || err == nil || err == io.EOF {
-				t.Errorf("Read after the abort = %d, %v", n, err)
-			}
+			bubble(t, func(t *testing.T) {
+				ci, cr := tt.pair(t)
+				if _, err := ci.Write([]byte("half a")); err != nil {
+					t.Fatal(err)
+				}
+				p := make([]byte, 10)
+				if n, err := cr.Read(p); string(p[:n]) != "half a" || err != nil {
+					t.Fatalf("Read = %q, %v", p[:n], err)
+				}
+				ci.SetLinger(0) // only TCP itself has it
+				if err := ci.Close(); err != nil {
+					t.Error(err)
+				}
+				if n, err := cr.Read(p); n != 0 || err == nil || err == io.EOF {
+					t.Errorf("Read after the abort = %d, %v", n, err)
+				}
+			})
 		})
 	}
 }
 
 // TestMaxFPDU: FPDUs are as long as the option says, and no longer, with and without Markers.
 func TestMaxFPDU(t *testing.T) {
-	for _, markers := range []bool{false, true} {
-		for _, longest := range []uint64{144, 1000, 1001, 20_000} {
-			ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{MaxFPDU: int(longest)}}, side{cfg: extsock.Config{Markers: markers}})
-			go ci.Write(make([]byte, 200_000))
-			if _, err := io.ReadFull(cr, make([]byte, 200_000)); err != nil {
-				t.Fatal(err)
-			}
-			got := cr.Stats().Received
-			if fewest := got.Octets / longest; got.FPDUs < fewest || got.FPDUs > fewest+fewest/8+8 {
-				t.Errorf("markers %t: %d octets in %d FPDUs of at most %d", markers, got.Octets, got.FPDUs, longest)
+	bubble(t, func(t *testing.T) {
+		for _, markers := range []bool{false, true} {
+			for _, longest := range []uint64{144, 1000, 1001, 20_000} {
+				ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{MaxFPDU: int(longest)}}, side{cfg: extsock.Config{Markers: markers}})
+				go ci.Write(make([]byte, 200_000))
+				if _, err := io.ReadFull(cr, make([]byte, 200_000)); err != nil {
+					t.Fatal(err)
+				}
+				got := cr.Stats().Received
+				if fewest := got.Octets / longest; got.FPDUs < fewest || got.FPDUs > fewest+fewest/8+8 {
+					t.Errorf("markers %t: %d octets in %d FPDUs of at most %d", markers, got.Octets, got.FPDUs, longest)
+				}
 			}
 		}
-	}
+	})
 }

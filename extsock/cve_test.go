@@ -40,29 +40,31 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 // TCP segments, and refused one that the first FPDU was glued to. Here the Reply is cut at every
 // octet, with an FPDU behind it: startup is over once, and the message arrives.
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
-	reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
-	tx.Append(b, true, untagged(rdmaphdr.OpSend, 0, 1, 0, 9))
-	stream := append(reply, bytes.Join(b.Bufs(), nil)...)
-	for cut := 1; cut < len(stream); cut++ {
-		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		c := extsock.NewConn(a, true, &extsock.Config{Messages: true})
-		switched := make(chan error, 1)
-		go func() { switched <- c.EnableDDP(timeLimit(t), nil) }()
-		startupReply(t, s, stream[:cut], stream[cut:])
-		if err := <-switched; err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
+	bubble(t, func(t *testing.T) {
+		reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
+		tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
+		tx.Append(b, true, untagged(rdmaphdr.OpSend, 0, 1, 0, 9))
+		stream := append(reply, bytes.Join(b.Bufs(), nil)...)
+		for cut := 1; cut < len(stream); cut++ {
+			a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			c := extsock.NewConn(a, true, &extsock.Config{Messages: true})
+			switched := make(chan error, 1)
+			go func() { switched <- c.EnableDDP(timeLimit(t), nil) }()
+			startupReply(t, s, stream[:cut], stream[cut:])
+			if err := <-switched; err != nil {
+				t.Fatalf("cut at %d: %v", cut, err)
+			}
+			if string(c.ConnectionState().PeerPrivateData) != "told once" || modeOf(c) != "DDP" {
+				t.Errorf("cut at %d: private data %q, mode %v", cut, c.ConnectionState().PeerPrivateData, modeOf(c))
+			}
+			c.SetReadDeadline(prototest.Deadline(t))
+			if n, err := c.Read(make([]byte, 100)); n != 9 || err != nil {
+				t.Fatalf("cut at %d: Read = %d, %v", cut, n, err)
+			}
+			s.Close()
+			c.Close()
 		}
-		if string(c.ConnectionState().PeerPrivateData) != "told once" || modeOf(c) != "DDP" {
-			t.Errorf("cut at %d: private data %q, mode %v", cut, c.ConnectionState().PeerPrivateData, modeOf(c))
-		}
-		c.SetReadDeadline(prototest.Deadline(t))
-		if n, err := c.Read(make([]byte, 100)); n != 9 || err != nil {
-			t.Fatalf("cut at %d: Read = %d, %v", cut, n, err)
-		}
-		s.Close()
-		c.Close()
-	}
+	})
 }
 
 // badRequests are streams that are no MPA Request, or half of one.
@@ -139,36 +141,38 @@ func TestCVE_2026_74345_MalformedRequest(t *testing.T) {
 // queue pair. Here a startup that fails in every way leaves no Region in a shared Protection
 // Domain, no goroutine and no request.
 func TestCVE_2022_48725_FailedStartupLeavesNothing(t *testing.T) {
-	replies := map[string][]byte{
-		"no reply":        nil,
-		"not MPA":         []byte("220 mail.example.com ESMTP, and so on"),
-		"half a reply":    mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil)[:11],
-		"a rejection":     mpa.Frame{Reply: true, Reject: true, Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil),
-		"another request": mpa.Frame{Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil),
-	}
-	for desc, reply := range replies {
-		domain := new(ddp.Domain)
-		a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		c := extsock.NewConn(a, true, &extsock.Config{Domain: domain})
-		r := register(t, c, make([]byte, 64), ddp.RemoteWrite)
-		if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		replies := map[string][]byte{
+			"no reply":        nil,
+			"not MPA":         []byte("220 mail.example.com ESMTP, and so on"),
+			"half a reply":    mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil)[:11],
+			"a rejection":     mpa.Frame{Reply: true, Reject: true, Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil),
+			"another request": mpa.Frame{Enhanced: true, Revision: 2, CRC: true}.AppendTo(nil),
 		}
-		switched := make(chan error, 1)
-		go func() { switched <- c.EnableDDP(timeLimit(t), nil) }()
-		startupReply(t, s, reply, nil)
-		s.Close()
-		if err := <-switched; err == nil {
-			t.Errorf("%s: startup succeeds", desc)
+		for desc, reply := range replies {
+			domain := new(ddp.Domain)
+			a, s := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			c := extsock.NewConn(a, true, &extsock.Config{Domain: domain})
+			r := register(t, c, make([]byte, 64), ddp.RemoteWrite)
+			if err := c.PostRecv(rdmap.RecvRequest{ID: 7, Buf: make([]byte, 8)}); err != nil {
+				t.Fatal(err)
+			}
+			switched := make(chan error, 1)
+			go func() { switched <- c.EnableDDP(timeLimit(t), nil) }()
+			startupReply(t, s, reply, nil)
+			s.Close()
+			if err := <-switched; err == nil {
+				t.Errorf("%s: startup succeeds", desc)
+			}
+			c.Close()
+			if d, err := c.RecvCQ().Wait(timeLimit(t)); err != nil || d.ID != 7 || d.Status == rdmap.StatusOK {
+				t.Errorf("%s: the receive completes as %v, %v", desc, d, err)
+			}
+			if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
+				t.Errorf("%s: the Region is still there", desc)
+			}
 		}
-		c.Close()
-		if d, err := c.RecvCQ().Wait(timeLimit(t)); err != nil || d.ID != 7 || d.Status == rdmap.StatusOK {
-			t.Errorf("%s: the receive completes as %v, %v", desc, d, err)
-		}
-		if _, err := domain.Check(r.Handle().STag, r.Handle().TO, 8, 0, 0); err == nil {
-			t.Errorf("%s: the Region is still there", desc)
-		}
-	}
+	})
 }
 
 // TestCVE_2022_50666_PeerClosesDuringClose: siw used a queue pair after it was freed, where the

@@ -148,16 +148,18 @@ func TestAcceptDDPPassesOver(t *testing.T) {
 // TestAcceptDDPWithoutRoomForPrivateData: no connection could be switched, so AcceptDDP does not
 // wait for one.
 func TestAcceptDDPWithoutRoomForPrivateData(t *testing.T) {
-	for _, startup := range everyStartup {
-		l, err := extsock.Listen("tcp", "rddp:1", &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: startup, PrivateData: make([]byte, 500)})
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		for _, startup := range everyStartup {
+			l, err := extsock.Listen("tcp", "rddp:1", &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: startup, PrivateData: make([]byte, 500)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.AcceptDDP(); !errors.Is(err, extsock.ErrPrivateData) {
+				t.Errorf("AcceptDDP = %v", err)
+			}
+			l.Close()
 		}
-		if _, err := l.AcceptDDP(); !errors.Is(err, extsock.ErrPrivateData) {
-			t.Errorf("AcceptDDP = %v", err)
-		}
-		l.Close()
-	}
+	})
 }
 
 // TestNothingPlainIsPromoted: a Dialer and a ListenConfig have no method of package net that makes

@@ -19,10 +19,12 @@ func TestStreamWithEarlyRuns(t *testing.T) {
 	for _, messages := range []bool{false, true} {
 		for seed := range uint64(8) {
 			t.Run(fmt.Sprintf("messages %t, seed %d", messages, seed), func(t *testing.T) {
-				s := side{cfg: extsock.Config{Markers: true, MaxFPDU: 700, Messages: messages}}
-				ci, cr := simPair(t, simtoe.Config{Seed: seed, Split: true, MaxSegment: 2500, Early: 0.6}, s, s)
-				bounded(t, ci, cr)
-				bothWays(t, ci, cr, 1<<19, 1<<16)
+				bubble(t, func(t *testing.T) {
+					s := side{cfg: extsock.Config{Markers: true, MaxFPDU: 700, Messages: messages}}
+					ci, cr := simPair(t, simtoe.Config{Seed: seed, Split: true, MaxSegment: 2500, Early: 0.6}, s, s)
+					bounded(t, ci, cr)
+					bothWays(t, ci, cr, 1<<19, 1<<16)
+				})
 			})
 		}
 	}
@@ -46,48 +48,50 @@ func TestMarkersByThemselves(t *testing.T) {
 		{desc: "the dialing end hides that it is rddp", early: 0.5, dial: extsock.Config{NoCapabilities: true}, dials: true},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			network := simtoe.New(simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: tt.early})
-			tt.dial.Backend, tt.listen.Backend = network, network
-			tt.dial.Startup, tt.listen.Startup = extsock.StartupRequire, extsock.StartupRequire
-			tt.dial.Messages = true
-			l, err := extsock.Listen("tcp", "127.0.0.1:1", &tt.listen)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			got := make(chan extsock.ConnectionState, 1)
-			placed := make(chan uint64, 1)
-			go func() {
-				c, err := l.AcceptDDP()
+			bubble(t, func(t *testing.T) {
+				network := simtoe.New(simtoe.Config{Seed: 1, Split: true, MaxSegment: 4000, Early: tt.early})
+				tt.dial.Backend, tt.listen.Backend = network, network
+				tt.dial.Startup, tt.listen.Startup = extsock.StartupRequire, extsock.StartupRequire
+				tt.dial.Messages = true
+				l, err := extsock.Listen("tcp", "127.0.0.1:1", &tt.listen)
 				if err != nil {
-					return
-				}
-				defer c.Close()
-				for p := make([]byte, 64<<10); err == nil; {
-					_, err = c.Read(p)
-				}
-				got <- c.ConnectionState()
-				placed <- c.Stats().EarlyFPDUs
-			}()
-			c, err := extsock.Dial("tcp", "127.0.0.1:1", &tt.dial)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 20 {
-				if _, err := c.Write(make([]byte, 60_000)); err != nil {
 					t.Fatal(err)
 				}
-			}
-			c.Close()
-			if s := c.ConnectionState(); s.ReceivesMarkers != tt.dials || s.SendsMarkers != tt.listens {
-				t.Errorf("the dialing end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
-			}
-			if s := <-got; s.ReceivesMarkers != tt.listens || s.SendsMarkers != tt.dials {
-				t.Errorf("the accepting end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
-			}
-			if n := <-placed; (n > 0) != tt.listens {
-				t.Errorf("%d FPDUs were placed early", n)
-			}
+				defer l.Close()
+				got := make(chan extsock.ConnectionState, 1)
+				placed := make(chan uint64, 1)
+				go func() {
+					c, err := l.AcceptDDP()
+					if err != nil {
+						return
+					}
+					defer c.Close()
+					for p := make([]byte, 64<<10); err == nil; {
+						_, err = c.Read(p)
+					}
+					got <- c.ConnectionState()
+					placed <- c.Stats().EarlyFPDUs
+				}()
+				c, err := extsock.Dial("tcp", "127.0.0.1:1", &tt.dial)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 20 {
+					if _, err := c.Write(make([]byte, 60_000)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c.Close()
+				if s := c.ConnectionState(); s.ReceivesMarkers != tt.dials || s.SendsMarkers != tt.listens {
+					t.Errorf("the dialing end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
+				}
+				if s := <-got; s.ReceivesMarkers != tt.listens || s.SendsMarkers != tt.dials {
+					t.Errorf("the accepting end receives markers: %t, sends them: %t", s.ReceivesMarkers, s.SendsMarkers)
+				}
+				if n := <-placed; (n > 0) != tt.listens {
+					t.Errorf("%d FPDUs were placed early", n)
+				}
+			})
 		})
 	}
 }
@@ -98,41 +102,43 @@ func TestDialWithoutMarkers(t *testing.T) {
 	for _, rejects := range []bool{true, false} {
 		for _, asked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("rejects %t, asked %t", rejects, asked), func(t *testing.T) {
-				network := simtoe.New(simtoe.Config{Early: 0.5})
-				l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer l.Close()
-				var markers []bool // of the Requests
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					for {
-						s, err := l.Accept()
-						if err != nil {
-							return
-						}
-						markers = append(markers, refuseMarkers(s, rejects))
+				bubble(t, func(t *testing.T) {
+					network := simtoe.New(simtoe.Config{Early: 0.5})
+					l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:1")
+					if err != nil {
+						t.Fatal(err)
 					}
-				}()
-				cfg := &extsock.Config{Backend: network, Startup: extsock.StartupRequire, Markers: asked}
-				c, err := extsock.Dial("tcp", "127.0.0.1:1", cfg)
-				if err == nil {
-					c.Close()
-				}
-				if (err != nil) != asked {
-					t.Errorf("Dial = %v", err)
-				}
-				l.Close()
-				<-done
-				want := []bool{true}
-				if !asked {
-					want = append(want, false)
-				}
-				if !slices.Equal(markers, want) {
-					t.Errorf("Requests asked for markers: %v, want %v", markers, want)
-				}
+					defer l.Close()
+					var markers []bool // of the Requests
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						for {
+							s, err := l.Accept()
+							if err != nil {
+								return
+							}
+							markers = append(markers, refuseMarkers(s, rejects))
+						}
+					}()
+					cfg := &extsock.Config{Backend: network, Startup: extsock.StartupRequire, Markers: asked}
+					c, err := extsock.Dial("tcp", "127.0.0.1:1", cfg)
+					if err == nil {
+						c.Close()
+					}
+					if (err != nil) != asked {
+						t.Errorf("Dial = %v", err)
+					}
+					l.Close()
+					<-done
+					want := []bool{true}
+					if !asked {
+						want = append(want, false)
+					}
+					if !slices.Equal(markers, want) {
+						t.Errorf("Requests asked for markers: %v, want %v", markers, want)
+					}
+				})
 			})
 		}
 	}

@@ -224,34 +224,36 @@ func TestAnswersAfterAStall(t *testing.T) {
 
 // TestRequestIsAnsweredOnce, and Close is an answer, too.
 func TestRequestIsAnsweredOnce(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	defer a.Close()
-	c := extsock.NewConn(b, false, nil)
-	if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)); err != nil {
-		t.Fatal(err)
-	}
-	req, err := c.ReceiveRequest(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for desc, answer := range map[string]func(context.Context, []byte) error{"Accept": req.Accept, "Reject": req.Reject} {
-		if err := answer(timeLimit(t), make([]byte, 600)); !errors.Is(err, extsock.ErrPrivateData) {
-			t.Errorf("%s with 600 octets of private data: %v", desc, err)
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		defer a.Close()
+		c := extsock.NewConn(b, false, nil)
+		if _, err := a.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := req.Accept(timeLimit(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := req.Accept(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
-		t.Errorf("the second Accept: %v", err)
-	}
-	if err := req.Reject(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
-		t.Errorf("Reject after Accept: %v", err)
-	}
-	c.Close()
-	if err := req.Accept(timeLimit(t), nil); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Accept after Close: %v", err)
-	}
+		req, err := c.ReceiveRequest(timeLimit(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for desc, answer := range map[string]func(context.Context, []byte) error{"Accept": req.Accept, "Reject": req.Reject} {
+			if err := answer(timeLimit(t), make([]byte, 600)); !errors.Is(err, extsock.ErrPrivateData) {
+				t.Errorf("%s with 600 octets of private data: %v", desc, err)
+			}
+		}
+		if err := req.Accept(timeLimit(t), nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := req.Accept(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
+			t.Errorf("the second Accept: %v", err)
+		}
+		if err := req.Reject(timeLimit(t), nil); !errors.Is(err, extsock.ErrAnswered) {
+			t.Errorf("Reject after Accept: %v", err)
+		}
+		c.Close()
+		if err := req.Accept(timeLimit(t), nil); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept after Close: %v", err)
+		}
+	})
 }
 
 // TestCloseWhileRequestIsUnanswered: whoever waits for the switch to end is told.
@@ -307,19 +309,21 @@ func TestAfterARejection(t *testing.T) {
 
 // TestUseAfterClose: nothing that would need a Completion is accepted by a closed connection.
 func TestUseAfterClose(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	defer b.Close()
-	c := extsock.NewConn(a, true, nil)
-	if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("ReceiveRequest of an Initiator: %v", err)
-	}
-	c.Close()
-	if err := c.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 1)}); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("PostRecv: %v", err)
-	}
-	if _, err := c.Register(make([]byte, 8), ddp.RemoteRead); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Register: %v", err)
-	}
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		defer b.Close()
+		c := extsock.NewConn(a, true, nil)
+		if _, err := c.ReceiveRequest(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("ReceiveRequest of an Initiator: %v", err)
+		}
+		c.Close()
+		if err := c.PostRecv(rdmap.RecvRequest{Buf: make([]byte, 1)}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("PostRecv: %v", err)
+		}
+		if _, err := c.Register(make([]byte, 8), ddp.RemoteRead); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Register: %v", err)
+		}
+	})
 }
 
 // TestAbandonedWrite: a Write whose time is over in the middle has its octets go out from a copy,

@@ -161,87 +161,95 @@ func TestFaultsEndInATerminate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			memory := bytes.Repeat([]byte{0xaa}, 64)
-			recv := bytes.Repeat([]byte{0xbb}, 64)
-			p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
-				for id := range uint64(2) {
-					if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
-						t.Fatal(err)
+			bubble(t, func(t *testing.T) {
+				memory := bytes.Repeat([]byte{0xaa}, 64)
+				recv := bytes.Repeat([]byte{0xbb}, 64)
+				p, c := rawPair(t, extsock.Config{}, func(c *extsock.Conn) {
+					for id := range uint64(2) {
+						if err := c.PostRecv(rdmap.RecvRequest{ID: id, Buf: [][]byte{make([]byte, 64), recv}[id]}); err != nil {
+							t.Fatal(err)
+						}
 					}
+				})
+				r := register(t, c, memory, ddp.RemoteWrite)
+				p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+				p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
+				p.wantTerminate(tt.layer, tt.etype, tt.code)
+				if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
+					t.Errorf("the good Send before the fault: %v", d)
+				}
+				d, err := c.RecvCQ().Wait(timeLimit(t))
+				if te := (*rdmap.TerminateError)(nil); err != nil || d.Status == rdmap.StatusOK || !errors.As(d.Err, &te) || te.Remote {
+					t.Errorf("the posted receive: %v, %v, want it ended by our own Terminate", d, err)
+				}
+				if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) || !bytes.Equal(recv, bytes.Repeat([]byte{0xbb}, 64)) {
+					t.Error("octets of the faulty segment were placed")
+				}
+				if err := postSend(c, nil); err == nil {
+					t.Error("PostSend on the dead stream succeeds")
 				}
 			})
-			r := register(t, c, memory, ddp.RemoteWrite)
-			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-			p.send(tt.ulpdu(r.Handle().STag, r.Handle().TO)...)
-			p.wantTerminate(tt.layer, tt.etype, tt.code)
-			if d := complete(t, c.RecvCQ()); d.ID != 0 || d.Len != 4 {
-				t.Errorf("the good Send before the fault: %v", d)
-			}
-			d, err := c.RecvCQ().Wait(timeLimit(t))
-			if te := (*rdmap.TerminateError)(nil); err != nil || d.Status == rdmap.StatusOK || !errors.As(d.Err, &te) || te.Remote {
-				t.Errorf("the posted receive: %v, %v, want it ended by our own Terminate", d, err)
-			}
-			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) || !bytes.Equal(recv, bytes.Repeat([]byte{0xbb}, 64)) {
-				t.Error("octets of the faulty segment were placed")
-			}
-			if err := postSend(c, nil); err == nil {
-				t.Error("PostSend on the dead stream succeeds")
-			}
 		})
 	}
 }
 
 // TestBadCRCEndsInATerminate: nothing behind the bad FPDU is delivered (RFC 5044 §8).
 func TestBadCRCEndsInATerminate(t *testing.T) {
-	p, c := rawPair(t, extsock.Config{}, nil)
-	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-	b := mpa.NewBatch(512 << 10)
-	p.tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 4))
-	octets := bytes.Join(b.Bufs(), nil)
-	octets[7] ^= 0x10
-	p.s.Write(octets)
-	p.send(untagged(rdmaphdr.OpSend, 0, 3, 0, 4)...)
-	p.wantTerminate(2, 0, 2)
-	buf := make([]byte, 100)
-	if n, err := c.Read(buf); n != 4 || err != nil {
-		t.Errorf("the good Send: %d, %v", n, err)
-	}
-	var me *mpa.Error
-	if n, err := c.Read(buf); !errors.As(err, &me) || me.Code != mpa.CodeCRC {
-		t.Errorf("behind the bad FPDU: %d octets, %v, want an MPA CRC error", n, err)
-	}
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{}, nil)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		b := mpa.NewBatch(512 << 10)
+		p.tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 4))
+		octets := bytes.Join(b.Bufs(), nil)
+		octets[7] ^= 0x10
+		p.s.Write(octets)
+		p.send(untagged(rdmaphdr.OpSend, 0, 3, 0, 4)...)
+		p.wantTerminate(2, 0, 2)
+		buf := make([]byte, 100)
+		if n, err := c.Read(buf); n != 4 || err != nil {
+			t.Errorf("the good Send: %d, %v", n, err)
+		}
+		var me *mpa.Error
+		if n, err := c.Read(buf); !errors.As(err, &me) || me.Code != mpa.CodeCRC {
+			t.Errorf("behind the bad FPDU: %d octets, %v, want an MPA CRC error", n, err)
+		}
+	})
 }
 
 // TestFirstFPDUBad: before one FPDU was validated a Responder sends nothing, not even a Terminate
 // (RFC 5044 §7.1.2).
 func TestFirstFPDUBad(t *testing.T) {
-	p, c := rawPair(t, extsock.Config{}, nil)
-	p.s.Write([]byte{0, 4, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0})
-	if u, err := p.next(); err != io.EOF {
-		t.Errorf("the Responder sent %x, %v, want FIN", u, err)
-	}
-	var me *mpa.Error
-	if _, err := c.Read(make([]byte, 1)); !errors.As(err, &me) || me.Code != mpa.CodeCRC {
-		t.Errorf("Read = %v, want an MPA CRC error", err)
-	}
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{}, nil)
+		p.s.Write([]byte{0, 4, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0})
+		if u, err := p.next(); err != io.EOF {
+			t.Errorf("the Responder sent %x, %v, want FIN", u, err)
+		}
+		var me *mpa.Error
+		if _, err := c.Read(make([]byte, 1)); !errors.As(err, &me) || me.Code != mpa.CodeCRC {
+			t.Errorf("Read = %v, want an MPA CRC error", err)
+		}
+	})
 }
 
 // TestTerminateReceived: it is told in words, not answered, and everything is flushed.
 func TestTerminateReceived(t *testing.T) {
-	p, c := rawPair(t, extsock.Config{}, nil)
-	p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-	term := prototest.Terminate(0x1101)
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-	p.send(append(h.AppendTo(nil), term...)...)
-	if u, err := p.next(); err != io.EOF {
-		t.Errorf("the Terminate was answered with %x, %v", u, err)
-	}
-	c.Read(make([]byte, 100))
-	_, err := c.Read(make([]byte, 100))
-	var te *rdmap.TerminateError
-	if !errors.As(err, &te) || !te.Remote || te.Terminate.Code != 0x1101 {
-		t.Errorf("Read = %v, want the peer's Terminate", err)
-	}
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{}, nil)
+		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+		term := prototest.Terminate(0x1101)
+		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+		p.send(append(h.AppendTo(nil), term...)...)
+		if u, err := p.next(); err != io.EOF {
+			t.Errorf("the Terminate was answered with %x, %v", u, err)
+		}
+		c.Read(make([]byte, 100))
+		_, err := c.Read(make([]byte, 100))
+		var te *rdmap.TerminateError
+		if !errors.As(err, &te) || !te.Remote || te.Terminate.Code != 0x1101 {
+			t.Errorf("Read = %v, want the peer's Terminate", err)
+		}
+	})
 }
 
 // TestInsufficientIRDIsTold: an Initiator that cannot serve the Responder's ORD says so with one
@@ -260,29 +268,31 @@ func TestStartupTerminates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-			c := extsock.NewConn(a, true, &tt.cfg)
-			defer c.Close()
-			defer b.Close()
-			failed := make(chan error, 1)
-			go func() { failed <- c.EnableDDP(context.Background(), nil) }()
-			head := make([]byte, mpa.FrameHeaderLen)
-			io.ReadFull(b, head)
-			n, err := mpa.FrameLen(head)
-			if err != nil {
-				t.Fatal(err)
-			}
-			io.CopyN(io.Discard, b, int64(n-len(head)))
-			tt.reply.Reply, tt.reply.Enhanced, tt.reply.Revision, tt.reply.CRC = true, true, 2, true
-			b.Write(tt.reply.AppendTo(nil))
-			p := &rawPeer{t: t, s: b, rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
-			p.rx.SetBuffer(make([]byte, 1<<20))
-			p.wantTerminate(2, 0, tt.code)
-			b.Close()
-			var me *mpa.Error
-			if err := <-failed; !errors.As(err, &me) || uint8(me.Code) != tt.code {
-				t.Errorf("EnableDDP = %v, want MPA error code %d", err, tt.code)
-			}
+			bubble(t, func(t *testing.T) {
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				c := extsock.NewConn(a, true, &tt.cfg)
+				defer c.Close()
+				defer b.Close()
+				failed := make(chan error, 1)
+				go func() { failed <- c.EnableDDP(context.Background(), nil) }()
+				head := make([]byte, mpa.FrameHeaderLen)
+				io.ReadFull(b, head)
+				n, err := mpa.FrameLen(head)
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.CopyN(io.Discard, b, int64(n-len(head)))
+				tt.reply.Reply, tt.reply.Enhanced, tt.reply.Revision, tt.reply.CRC = true, true, 2, true
+				b.Write(tt.reply.AppendTo(nil))
+				p := &rawPeer{t: t, s: b, rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+				p.rx.SetBuffer(make([]byte, 1<<20))
+				p.wantTerminate(2, 0, tt.code)
+				b.Close()
+				var me *mpa.Error
+				if err := <-failed; !errors.As(err, &me) || uint8(me.Code) != tt.code {
+					t.Errorf("EnableDDP = %v, want MPA error code %d", err, tt.code)
+				}
+			})
 		})
 	}
 }
@@ -290,25 +300,27 @@ func TestStartupTerminates(t *testing.T) {
 // TestSTagOfAnotherConnection: what one connection was lent, another cannot reach, in a shared
 // Domain or not.
 func TestSTagOfAnotherConnection(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		cfg := extsock.Config{}
-		if shared {
-			cfg.Domain = new(ddp.Domain)
+	bubble(t, func(t *testing.T) {
+		for _, shared := range []bool{false, true} {
+			cfg := extsock.Config{}
+			if shared {
+				cfg.Domain = new(ddp.Domain)
+			}
+			_, owner := rawPair(t, cfg, nil)
+			p, _ := rawPair(t, cfg, nil)
+			memory := make([]byte, 64)
+			r := register(t, owner, memory, ddp.RemoteWrite)
+			p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+			if shared {
+				p.wantTerminate(1, 1, 2) // STag not associated with this stream
+			} else {
+				p.wantTerminate(1, 1, 0)
+			}
+			if !bytes.Equal(memory, make([]byte, 64)) {
+				t.Errorf("memory of another connection was written (shared domain: %v)", shared)
+			}
 		}
-		_, owner := rawPair(t, cfg, nil)
-		p, _ := rawPair(t, cfg, nil)
-		memory := make([]byte, 64)
-		r := register(t, owner, memory, ddp.RemoteWrite)
-		p.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
-		if shared {
-			p.wantTerminate(1, 1, 2) // STag not associated with this stream
-		} else {
-			p.wantTerminate(1, 1, 0)
-		}
-		if !bytes.Equal(memory, make([]byte, 64)) {
-			t.Errorf("memory of another connection was written (shared domain: %v)", shared)
-		}
-	}
+	})
 }
 
 // tagged returns a tagged segment with 4 bytes of payload.
@@ -329,28 +341,32 @@ func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.
 func TestReadBeyondTheRegion(t *testing.T) {
-	p, c := rawPair(t, extsock.Config{}, nil)
-	r := register(t, c, make([]byte, 64), ddp.RemoteRead)
-	p.send(readRequest(r.Handle().STag, r.Handle().TO+61, 4)...)
-	p.wantTerminate(0, 1, 1)
+	bubble(t, func(t *testing.T) {
+		p, c := rawPair(t, extsock.Config{}, nil)
+		r := register(t, c, make([]byte, 64), ddp.RemoteRead)
+		p.send(readRequest(r.Handle().STag, r.Handle().TO+61, 4)...)
+		p.wantTerminate(0, 1, 1)
+	})
 }
 
 // TestTerminateOnTheWire compares one whole Terminate with octets worked out by hand: a Write of 4
 // octets with an unknown STag.
 func TestTerminateOnTheWire(t *testing.T) {
-	p, _ := rawPair(t, extsock.Config{}, nil)
-	p.send(tagged(rdmaphdr.OpWrite, 0x01020304, 0x1122334455667788)...)
-	u, err := p.next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, _ := hex.DecodeString("" +
-		"41" + "47" + "00000000" + // untagged, last, version 1; RDMAP version 1, Terminate
-		"00000002" + "00000001" + "00000000" + // QN 2, MSN 1, MO 0
-		"1100" + "c000" + // layer DDP, tagged buffer error, invalid STag; M and D
-		"0012" + // DDP segment length 18
-		"c140" + "01020304" + "1122334455667788") // the header it is about
-	if !bytes.Equal(u, want) {
-		t.Errorf("Terminate\n got %x\nwant %x", u, want)
-	}
+	bubble(t, func(t *testing.T) {
+		p, _ := rawPair(t, extsock.Config{}, nil)
+		p.send(tagged(rdmaphdr.OpWrite, 0x01020304, 0x1122334455667788)...)
+		u, err := p.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := hex.DecodeString("" +
+			"41" + "47" + "00000000" + // untagged, last, version 1; RDMAP version 1, Terminate
+			"00000002" + "00000001" + "00000000" + // QN 2, MSN 1, MO 0
+			"1100" + "c000" + // layer DDP, tagged buffer error, invalid STag; M and D
+			"0012" + // DDP segment length 18
+			"c140" + "01020304" + "1122334455667788") // the header it is about
+		if !bytes.Equal(u, want) {
+			t.Errorf("Terminate\n got %x\nwant %x", u, want)
+		}
+	})
 }

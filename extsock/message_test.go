@@ -57,18 +57,20 @@ func TestPlainThenDDP(t *testing.T) {
 
 // TestReadKeepsMessagesApart: a Read never gives octets of two messages, and loses none.
 func TestReadKeepsMessagesApart(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
-	for _, m := range []string{"first", "", "second"} {
-		if n, err := ci.Write([]byte(m)); n != len(m) || err != nil {
-			t.Fatalf("Write(%q) = %d, %v", m, n, err)
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, inMessages, inMessages)
+		for _, m := range []string{"first", "", "second"} {
+			if n, err := ci.Write([]byte(m)); n != len(m) || err != nil {
+				t.Fatalf("Write(%q) = %d, %v", m, n, err)
+			}
 		}
-	}
-	p := make([]byte, 3)
-	for _, want := range []string{"fir", "st", "", "sec", "ond"} {
-		if n, err := cr.Read(p); string(p[:n]) != want || err != nil {
-			t.Errorf("Read = %q, %v, want %q", p[:n], err, want)
+		p := make([]byte, 3)
+		for _, want := range []string{"fir", "st", "", "sec", "ond"} {
+			if n, err := cr.Read(p); string(p[:n]) != want || err != nil {
+				t.Errorf("Read = %q, %v, want %q", p[:n], err, want)
+			}
 		}
-	}
+	})
 }
 
 // TestUnreadMessagesHoldBackTheWriter: what is not read is neither lost nor fatal, however much it
@@ -112,16 +114,18 @@ func TestUnreadMessagesHoldBackTheWriter(t *testing.T) {
 
 // TestWriteLongerThanThePeersBuffers is refused here instead of ending the stream there.
 func TestWriteLongerThanThePeersBuffers(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, RecvSize: 100}})
-	if _, err := ci.Write(make([]byte, 101)); !errors.Is(err, extsock.ErrMessageLength) {
-		t.Errorf("Write of 101 octets: %v, want ErrMessageLength", err)
-	}
-	if _, err := ci.Write(make([]byte, 100)); err != nil {
-		t.Error(err)
-	}
-	if n, err := cr.Read(make([]byte, 200)); n != 100 || err != nil {
-		t.Errorf("Read = %d, %v", n, err)
-	}
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, inMessages, side{cfg: extsock.Config{Messages: true, RecvSize: 100}})
+		if _, err := ci.Write(make([]byte, 101)); !errors.Is(err, extsock.ErrMessageLength) {
+			t.Errorf("Write of 101 octets: %v, want ErrMessageLength", err)
+		}
+		if _, err := ci.Write(make([]byte, 100)); err != nil {
+			t.Error(err)
+		}
+		if n, err := cr.Read(make([]byte, 200)); n != 100 || err != nil {
+			t.Errorf("Read = %d, %v", n, err)
+		}
+	})
 }
 
 // TestDeadlines: Read and Write give up at their deadline, and the connection lives on. So an
@@ -270,10 +274,12 @@ func TestWrongUse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			err := tt.do()
-			if oe := (*net.OpError)(nil); !errors.Is(err, tt.err) || !errors.As(err, &oe) {
-				t.Errorf("got %v (%T), want a *net.OpError with %v", err, err, tt.err)
-			}
+			bubble(t, func(t *testing.T) {
+				err := tt.do()
+				if oe := (*net.OpError)(nil); !errors.Is(err, tt.err) || !errors.As(err, &oe) {
+					t.Errorf("got %v (%T), want a *net.OpError with %v", err, err, tt.err)
+				}
+			})
 		})
 	}
 	if _, err := ci.Write([]byte("fine")); err != nil {

@@ -100,17 +100,21 @@ func TestOperationsWithEarlyRuns(t *testing.T) {
 
 // TestOperationsWithForeignPeer has one end hide that it is rddp: FPDUs keep to the EMSS.
 func TestOperationsWithForeignPeer(t *testing.T) {
-	i, r := postRecvs(extsock.Config{NoCapabilities: true, Extensions: true}, 8, 1<<17), postRecvs(extsock.Config{Extensions: true}, 8, 1<<17)
-	ci, cr := simPair(t, simtoe.Config{EMSS: 536}, i, r)
-	operations(t, ci, cr, sizes(536))
-	operations(t, cr, ci, sizes(536))
+	bubble(t, func(t *testing.T) {
+		i, r := postRecvs(extsock.Config{NoCapabilities: true, Extensions: true}, 8, 1<<17), postRecvs(extsock.Config{Extensions: true}, 8, 1<<17)
+		ci, cr := simPair(t, simtoe.Config{EMSS: 536}, i, r)
+		operations(t, ci, cr, sizes(536))
+		operations(t, cr, ci, sizes(536))
+	})
 }
 
 // TestOperationsOverPlainConn uses a net.Conn whose every write may wait.
 func TestOperationsOverPlainConn(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{Window: 1000})
-	ci, cr := switched(t, asPlainConn(a), asPlainConn(b), postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
-	operations(t, ci, cr, sizes(1448))
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{Window: 1000})
+		ci, cr := switched(t, asPlainConn(a), asPlainConn(b), postRecvs(extsock.Config{}, 8, 1<<17), postRecvs(extsock.Config{}, 8, 1<<17))
+		operations(t, ci, cr, sizes(1448))
+	})
 }
 
 // TestOperationsOverAnyConn runs over a net.Conn that is nothing but that.

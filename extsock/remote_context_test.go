@@ -73,22 +73,24 @@ func wantContextError(t *testing.T, err, want error) {
 
 // TestRemoteContextDone: with a context that has ended nothing is done, and the connection is good.
 func TestRemoteContextDone(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
-	memory := pattern(64, 7)
-	m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
-	want := bytes.Clone(memory)
-	cancelled, cancel := context.WithCancel(context.Background())
-	cancel()
-	late, cancel := context.WithTimeout(context.Background(), -time.Second)
-	defer cancel()
-	for _, tt := range remoteCalls {
-		wantContextError(t, tt.call(cancelled, m), context.Canceled)
-		wantContextError(t, tt.call(late, m), context.DeadlineExceeded)
-	}
-	p := make([]byte, 64)
-	if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, want) {
-		t.Errorf("afterwards: %v, memory %x", err, p)
-	}
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		memory := pattern(64, 7)
+		m := ci.Remote(register(t, cr, memory, everyAccess).Handle())
+		want := bytes.Clone(memory)
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		late, cancel := context.WithTimeout(context.Background(), -time.Second)
+		defer cancel()
+		for _, tt := range remoteCalls {
+			wantContextError(t, tt.call(cancelled, m), context.Canceled)
+			wantContextError(t, tt.call(late, m), context.DeadlineExceeded)
+		}
+		p := make([]byte, 64)
+		if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, want) {
+			t.Errorf("afterwards: %v, memory %x", err, p)
+		}
+	})
 }
 
 // A gate is a Stream whose reading can be stopped, as that of a peer whose machine stands still.

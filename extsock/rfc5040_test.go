@@ -28,37 +28,41 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 	for _, crc := range []bool{true, false} {
 		for _, markers := range []bool{true, false} {
 			t.Run(fmt.Sprintf("crc=%t/markers=%t", crc, markers), func(t *testing.T) {
-				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-				a.SetReadDeadline(prototest.Deadline(t))
-				p, c := rawOver(t, a, b, mpa.Frame{CRC: crc, Markers: markers}, extsock.Config{NoCRC: !crc, Markers: markers, Messages: true})
-				p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-				if n, err := c.Read(make([]byte, 10)); n != 4 || err != nil {
-					t.Fatalf("a Send with RV 01b: Read = %d, %v", n, err)
-				}
-				if _, err := c.Write([]byte("hello")); err != nil {
-					t.Fatal(err)
-				}
-				if u, err := p.next(); err != nil || u[1]&0xC0 != 0x40 {
-					t.Errorf("sent %x, %v, want RV 01b", u, err)
-				}
-				old := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
-				old[1] &^= 0xC0
-				p.send(old...)
-				p.wantTerminate(0, 2, 5)
+				bubble(t, func(t *testing.T) {
+					a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+					a.SetReadDeadline(prototest.Deadline(t))
+					p, c := rawOver(t, a, b, mpa.Frame{CRC: crc, Markers: markers}, extsock.Config{NoCRC: !crc, Markers: markers, Messages: true})
+					p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
+					if n, err := c.Read(make([]byte, 10)); n != 4 || err != nil {
+						t.Fatalf("a Send with RV 01b: Read = %d, %v", n, err)
+					}
+					if _, err := c.Write([]byte("hello")); err != nil {
+						t.Fatal(err)
+					}
+					if u, err := p.next(); err != nil || u[1]&0xC0 != 0x40 {
+						t.Errorf("sent %x, %v, want RV 01b", u, err)
+					}
+					old := untagged(rdmaphdr.OpSend, 0, 2, 0, 4)
+					old[1] &^= 0xC0
+					p.send(old...)
+					p.wantTerminate(0, 2, 5)
+				})
 			})
 		}
 	}
 	t.Run("revision 0", func(t *testing.T) {
-		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		c := extsock.NewConn(b, false, nil)
-		defer c.Close()
-		defer a.Close()
-		request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
-		request[17] = 0
-		a.Write(request)
-		if err := c.EnableDDP(timeLimit(t), nil); err == nil {
-			t.Error("the RDMA Consortium's MPA is accepted")
-		}
+		bubble(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			c := extsock.NewConn(b, false, nil)
+			defer c.Close()
+			defer a.Close()
+			request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
+			request[17] = 0
+			a.Write(request)
+			if err := c.EnableDDP(timeLimit(t), nil); err == nil {
+				t.Error("the RDMA Consortium's MPA is accepted")
+			}
+		})
 	})
 }
 
@@ -67,37 +71,39 @@ func TestRFC5040_4_1_VersionWithEveryStartup(t *testing.T) {
 //
 // RDMAP-5040-6.1-1
 func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	ci, cr := extsock.NewConn(a, true, &extsock.Config{Messages: true}), extsock.NewConn(b, false, &extsock.Config{Messages: true})
-	defer ci.Close()
-	defer cr.Close()
-	memory := make([]byte, 4)
-	r := register(t, cr, memory, ddp.RemoteWrite)
-	batch := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
-	fpdu := bytes.Join(batch.Bufs(), nil)
-	if _, err := ci.Write(fpdu); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]byte, len(fpdu))
-	if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, fpdu) {
-		t.Errorf("in TCP mode an FPDU comes as %x, %v", got, err)
-	}
-	write := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
-	if err := ci.Post(&write); !errors.Is(err, extsock.ErrMode) {
-		t.Errorf("Post in TCP mode: %v, want ErrMode", err)
-	}
-	if !bytes.Equal(memory, make([]byte, 4)) {
-		t.Error("memory is written in TCP mode")
-	}
-	if err := switchBoth(timeLimit(t), ci, cr); err != nil {
-		t.Fatal(err)
-	}
-	do(t, ci, write)
-	do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
-	if _, err := cr.Read(make([]byte, 1)); err != nil || !bytes.Equal(memory, []byte{1, 2, 3, 4}) {
-		t.Errorf("in RDMA mode the Write leaves %x (%v)", memory, err)
-	}
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr := extsock.NewConn(a, true, &extsock.Config{Messages: true}), extsock.NewConn(b, false, &extsock.Config{Messages: true})
+		defer ci.Close()
+		defer cr.Close()
+		memory := make([]byte, 4)
+		r := register(t, cr, memory, ddp.RemoteWrite)
+		batch := mpa.NewBatch(512 << 10)
+		mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
+		fpdu := bytes.Join(batch.Bufs(), nil)
+		if _, err := ci.Write(fpdu); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(fpdu))
+		if _, err := io.ReadFull(cr, got); err != nil || !bytes.Equal(got, fpdu) {
+			t.Errorf("in TCP mode an FPDU comes as %x, %v", got, err)
+		}
+		write := rdmap.WorkRequest{Op: rdmap.WorkWrite, Data: []byte{1, 2, 3, 4}, Remote: r.Handle()}
+		if err := ci.Post(&write); !errors.Is(err, extsock.ErrMode) {
+			t.Errorf("Post in TCP mode: %v, want ErrMode", err)
+		}
+		if !bytes.Equal(memory, make([]byte, 4)) {
+			t.Error("memory is written in TCP mode")
+		}
+		if err := switchBoth(timeLimit(t), ci, cr); err != nil {
+			t.Fatal(err)
+		}
+		do(t, ci, write)
+		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: []byte{5}})
+		if _, err := cr.Read(make([]byte, 1)); err != nil || !bytes.Equal(memory, []byte{1, 2, 3, 4}) {
+			t.Errorf("in RDMA mode the Write leaves %x (%v)", memory, err)
+		}
+	})
 }
 
 // relayed makes a connection by way of a relay, which keeps all octets of each direction. What
@@ -228,13 +234,15 @@ func TestRFC5040_6_1_TheULPSetsDepths(t *testing.T) {
 		{"none one way", extsock.Config{IRD: -1, ORD: 5}, extsock.Config{IRD: 5, ORD: -1}, 0, 5, 5, 0},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
-			ird, ord := depthsOf(ci)
-			rird, rord := depthsOf(cr)
-			if ird != tt.ird || ord != tt.ord || rird != tt.rird || rord != tt.rord {
-				t.Errorf("IRD and ORD are %d, %d and %d, %d, want %d, %d and %d, %d",
-					ird, ord, rird, rord, tt.ird, tt.ord, tt.rird, tt.rord)
-			}
+			bubble(t, func(t *testing.T) {
+				ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
+				ird, ord := depthsOf(ci)
+				rird, rord := depthsOf(cr)
+				if ird != tt.ird || ord != tt.ord || rird != tt.rird || rord != tt.rord {
+					t.Errorf("IRD and ORD are %d, %d and %d, %d, want %d, %d and %d, %d",
+						ird, ord, rird, rord, tt.ird, tt.ord, tt.rird, tt.rord)
+				}
+			})
 		})
 	}
 }

@@ -129,14 +129,16 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 		})
 	}
 	t.Run("startup frame", func(t *testing.T) {
-		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		defer b.Close()
-		c := extsock.NewConn(a, false, nil)
-		defer c.Close()
-		f := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
-		f[17] = 9 // no such revision
-		b.Write(f)
-		wantMPACode(t, "EnableDDP", c.EnableDDP(timeLimit(t), nil), mpa.CodeFrame)
+		bubble(t, func(t *testing.T) {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			defer b.Close()
+			c := extsock.NewConn(a, false, nil)
+			defer c.Close()
+			f := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
+			f[17] = 9 // no such revision
+			b.Write(f)
+			wantMPACode(t, "EnableDDP", c.EnableDDP(timeLimit(t), nil), mpa.CodeFrame)
+		})
 	})
 }
 

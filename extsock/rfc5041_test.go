@@ -63,30 +63,32 @@ func answerInitiator(t *testing.T, cfg extsock.Config, a, b net.Conn) (*rawPeer,
 // elsewhere, to the last octet.
 // DDP-5041-4.1-1, DDP-5041-2.3-2, DDP-5041-2.3-3
 func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
-	p, c := rawPeerOfInitiator(t, extsock.Config{NoCapabilities: true})
-	if err := postSend(c, []byte("hello")); err != nil {
-		t.Fatal(err)
-	}
-	h := rdmap.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
-	if err := postWrite(c, h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"0017" + "41" + "43" + "00000000" + "00000000" + "00000001" + "00000000" + "68656c6c6f" + "000000" + "b990b10c",
-		"0016" + "c1" + "40" + "12345601" + "0000000000001000" + "0102030405060708" + "ac68a21f",
-	} {
-		got := make([]byte, len(want)/2)
-		if _, err := io.ReadFull(p.s, got); err != nil || hex.EncodeToString(got) != want {
-			t.Errorf("FPDU %x, %v, want %s", got, err, want)
+	bubble(t, func(t *testing.T) {
+		p, c := rawPeerOfInitiator(t, extsock.Config{NoCapabilities: true})
+		if err := postSend(c, []byte("hello")); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := p.s.Write(octetsOf("0017" + "41" + "43" + "00000000" + "00000000" + "00000001" + "00000000" + "68656c6c6f" + "000000" + "b990b10c")); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 20)
-	if n, err := c.Read(b); string(b[:n]) != "hello" || err != nil {
-		t.Errorf("Read = %q, %v", b[:n], err)
-	}
+		h := rdmap.Handle{STag: 0x12345601, TO: 0x1000, Len: 8}
+		if err := postWrite(c, h, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"0017" + "41" + "43" + "00000000" + "00000000" + "00000001" + "00000000" + "68656c6c6f" + "000000" + "b990b10c",
+			"0016" + "c1" + "40" + "12345601" + "0000000000001000" + "0102030405060708" + "ac68a21f",
+		} {
+			got := make([]byte, len(want)/2)
+			if _, err := io.ReadFull(p.s, got); err != nil || hex.EncodeToString(got) != want {
+				t.Errorf("FPDU %x, %v, want %s", got, err, want)
+			}
+		}
+		if _, err := p.s.Write(octetsOf("0017" + "41" + "43" + "00000000" + "00000000" + "00000001" + "00000000" + "68656c6c6f" + "000000" + "b990b10c")); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 20)
+		if n, err := c.Read(b); string(b[:n]) != "hello" || err != nil {
+			t.Errorf("Read = %q, %v", b[:n], err)
+		}
+	})
 }
 
 // "each DDP Stream is independent and maps to a single LLP Stream." "Note that DDP has no ordering
@@ -94,53 +96,57 @@ func TestRFC5041_4_1_SegmentInFPDU(t *testing.T) {
 // shares all with it that can be shared, goes on.
 // DDP-5041-1.2-5
 func TestRFC5041_1_2_StreamsAreIndependent(t *testing.T) {
-	cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: extsock.NewCompletionQueue(8)}
-	posts := func(id uint64) func(*extsock.Conn) {
-		return func(c *extsock.Conn) {
-			for k := range uint64(2) {
-				if err := c.PostRecv(rdmap.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
-					t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		cfg := extsock.Config{Domain: new(ddp.Domain), RecvCQ: extsock.NewCompletionQueue(8)}
+		posts := func(id uint64) func(*extsock.Conn) {
+			return func(c *extsock.Conn) {
+				for k := range uint64(2) {
+					if err := c.PostRecv(rdmap.RecvRequest{ID: id + k, Buf: make([]byte, 8)}); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 		}
-	}
-	stalled, _ := rawPair(t, cfg, posts(10))
-	moving, _ := rawPair(t, cfg, posts(20))
-	begun := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
-	begun[0] &^= 0x40 // not the last segment
-	stalled.send(begun...)
-	for k := range uint32(2) {
-		moving.send(untagged(rdmaphdr.OpSend, 0, k+1, 0, 4)...)
-		if d := complete(t, cfg.RecvCQ); d.ID != uint64(20+k) {
+		stalled, _ := rawPair(t, cfg, posts(10))
+		moving, _ := rawPair(t, cfg, posts(20))
+		begun := untagged(rdmaphdr.OpSend, 0, 1, 0, 4)
+		begun[0] &^= 0x40 // not the last segment
+		stalled.send(begun...)
+		for k := range uint32(2) {
+			moving.send(untagged(rdmaphdr.OpSend, 0, k+1, 0, 4)...)
+			if d := complete(t, cfg.RecvCQ); d.ID != uint64(20+k) {
+				t.Errorf("completion %v", d)
+			}
+		}
+		stalled.send(untagged(rdmaphdr.OpSend, 0, 1, 4, 4)...)
+		if d := complete(t, cfg.RecvCQ); d.ID != 10 || d.Len != 8 {
 			t.Errorf("completion %v", d)
 		}
-	}
-	stalled.send(untagged(rdmaphdr.OpSend, 0, 1, 4, 4)...)
-	if d := complete(t, cfg.RecvCQ); d.ID != 10 || d.Len != 8 {
-		t.Errorf("completion %v", d)
-	}
+	})
 }
 
 // A DDP Stream over MPA is the TCP connection: there is no second one on it. The one that there is
 // goes on counting.
 // DDP-5041-2.3-1
 func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
-	p, c := rawPeerOfInitiator(t, extsock.Config{})
-	for msn := range uint32(3) {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
-			t.Fatalf("another EnableDDP: %v", err)
+	bubble(t, func(t *testing.T) {
+		p, c := rawPeerOfInitiator(t, extsock.Config{})
+		for msn := range uint32(3) {
+			if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
+				t.Fatalf("another EnableDDP: %v", err)
+			}
+			if err := postSend(c, []byte{1}); err != nil {
+				t.Fatal(err)
+			}
+			u, err := p.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h, _, err := ddp.ParseUntagged(u); err != nil || h.MSN != msn+1 {
+				t.Errorf("sent %x, %v, want MSN %d", u, err, msn+1)
+			}
 		}
-		if err := postSend(c, []byte{1}); err != nil {
-			t.Fatal(err)
-		}
-		u, err := p.next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h, _, err := ddp.ParseUntagged(u); err != nil || h.MSN != msn+1 {
-			t.Errorf("sent %x, %v, want MSN %d", u, err, msn+1)
-		}
-	}
+	})
 }
 
 // "The ULP is required to enable both endpoints of an LLP Stream for DDP data transfer at the same
@@ -178,26 +184,28 @@ func TestRFC5041_6_1_BothDirections(t *testing.T) {
 // received the message."
 // DDP-5041-5.4-1
 func TestRFC5041_5_4_CompletionAtTheSource(t *testing.T) {
-	p, c := rawPeerOfInitiator(t, extsock.Config{})
-	const messages = 20
-	for n := range messages { // the peer reads nothing
-		do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
-	}
-	var got []byte
-	for n := 0; n < messages; {
-		u, err := p.next()
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		p, c := rawPeerOfInitiator(t, extsock.Config{})
+		const messages = 20
+		for n := range messages { // the peer reads nothing
+			do(t, c, rdmap.WorkRequest{Op: rdmap.WorkSend, Data: pattern(5000, byte(n))})
 		}
-		got = append(got, u[18:]...)
-		if u[0]&0x40 != 0 {
-			if !bytes.Equal(got, pattern(5000, byte(n))) {
-				t.Errorf("message %d of %d octets differs", n, len(got))
+		var got []byte
+		for n := 0; n < messages; {
+			u, err := p.next()
+			if err != nil {
+				t.Fatal(err)
 			}
-			got = got[:0]
-			n++
+			got = append(got, u[18:]...)
+			if u[0]&0x40 != 0 {
+				if !bytes.Equal(got, pattern(5000, byte(n))) {
+					t.Errorf("message %d of %d octets differs", n, len(got))
+				}
+				got = got[:0]
+				n++
+			}
 		}
-	}
+	})
 }
 
 // "A ULP SHOULD associate an STag with at least one DDP Stream." The extended socket does so: what
@@ -216,26 +224,28 @@ func TestRFC5041_8_2_STagBelongsToAConnection(t *testing.T) {
 		{"one Domain", extsock.Config{Domain: new(ddp.Domain)}, uint8(ddp.CodeNotAssociated & 0xFF)},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			own, owner := rawPair(t, tt.cfg, nil)
-			stranger, other := rawPair(t, tt.cfg, nil)
-			if owner.SendCQ() == other.SendCQ() || owner.RecvCQ() == other.RecvCQ() {
-				t.Error("the connections share a completion queue")
-			}
-			memory := make([]byte, 8)
-			r := register(t, owner, memory, ddp.RemoteWrite)
-			own.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
-			own.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...)
-			if _, err := owner.Read(make([]byte, 1)); err != nil {
-				t.Fatal(err)
-			}
-			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
-				t.Errorf("written by the peer: %x, want %x", memory, want)
-			}
-			stranger.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
-			stranger.wantTerminate(1, 1, tt.code)
-			if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
-				t.Errorf("written by a stranger: %x", memory)
-			}
+			bubble(t, func(t *testing.T) {
+				own, owner := rawPair(t, tt.cfg, nil)
+				stranger, other := rawPair(t, tt.cfg, nil)
+				if owner.SendCQ() == other.SendCQ() || owner.RecvCQ() == other.RecvCQ() {
+					t.Error("the connections share a completion queue")
+				}
+				memory := make([]byte, 8)
+				r := register(t, owner, memory, ddp.RemoteWrite)
+				own.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO)...)
+				own.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...)
+				if _, err := owner.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
+					t.Errorf("written by the peer: %x, want %x", memory, want)
+				}
+				stranger.send(tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO+4)...)
+				stranger.wantTerminate(1, 1, tt.code)
+				if want := []byte{1, 2, 3, 4, 0, 0, 0, 0}; !bytes.Equal(memory, want) {
+					t.Errorf("written by a stranger: %x", memory)
+				}
+			})
 		})
 	}
 }

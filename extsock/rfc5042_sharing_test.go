@@ -44,29 +44,31 @@ func TestRFC5042_3_NothingIsSharedUnlessAsked(t *testing.T) {
 		}, noTerminate},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			_, owner := rawPair(t, tt.cfg, nil)
-			p, other := rawPair(t, tt.cfg, nil)
-			memory := make([]byte, 8)
-			r, err := tt.register(owner, memory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
-			if tt.code == noTerminate {
-				p.send(readRequest(9, 9, 0)...)
-				if u, err := p.next(); err != nil || u[1] != rdmaphdr.Control(rdmaphdr.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
-					t.Errorf("the Write: memory %x, answer %x, %v", memory, u, err)
+			bubble(t, func(t *testing.T) {
+				_, owner := rawPair(t, tt.cfg, nil)
+				p, other := rawPair(t, tt.cfg, nil)
+				memory := make([]byte, 8)
+				r, err := tt.register(owner, memory)
+				if err != nil {
+					t.Fatal(err)
 				}
-				return
-			}
-			p.wantTerminate(1, 1, tt.code)
-			if !bytes.Equal(memory, make([]byte, 8)) {
-				t.Errorf("memory %x", memory)
-			}
-			queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
-			if len(queues) != 4 || owner.QPNum() == other.QPNum() {
-				t.Errorf("two connections have %d completion queues, want 4", len(queues))
-			}
+				p.send(tagged(rdmaphdr.OpWrite, r.STag(), r.TO())...)
+				if tt.code == noTerminate {
+					p.send(readRequest(9, 9, 0)...)
+					if u, err := p.next(); err != nil || u[1] != rdmaphdr.Control(rdmaphdr.OpReadResponse) || !bytes.Equal(memory[:4], []byte{1, 2, 3, 4}) {
+						t.Errorf("the Write: memory %x, answer %x, %v", memory, u, err)
+					}
+					return
+				}
+				p.wantTerminate(1, 1, tt.code)
+				if !bytes.Equal(memory, make([]byte, 8)) {
+					t.Errorf("memory %x", memory)
+				}
+				queues := map[*extsock.CompletionQueue]bool{owner.SendCQ(): true, owner.RecvCQ(): true, other.SendCQ(): true, other.RecvCQ(): true}
+				if len(queues) != 4 || owner.QPNum() == other.QPNum() {
+					t.Errorf("two connections have %d completion queues, want 4", len(queues))
+				}
+			})
 		})
 	}
 }
@@ -86,51 +88,53 @@ func viaConn(c *extsock.Conn, b []byte) (*ddp.Region, error) {
 func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 	for _, asked := range []uint16{0, 3, 4, 100, 16382, 0x3FFF} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
-			const ird = 4
-			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-			c := extsock.NewConn(b, false, &extsock.Config{IRD: ird})
-			t.Cleanup(func() { a.Close(); c.Close() })
-			if _, err := a.Write(mpa.Frame{Revision: 2, Enhanced: true, CRC: true, IRD: 1, ORD: asked}.AppendTo(nil)); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.EnableDDP(timeLimit(t), nil); err != nil {
-				t.Fatal(err)
-			}
-			reply := make([]byte, mpa.FrameHeaderLen+4) // without a capability record, as the Request has none
-			if _, err := io.ReadFull(a, reply); err != nil {
-				t.Fatal(err)
-			}
-			a.SetReadDeadline(prototest.Deadline(t))
-			if got, _ := depthsOf(c); got > ird {
-				t.Errorf("the IRD is %d, want %d at most", got, ird)
-			}
-			p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
-			p.rx.SetBuffer(make([]byte, 1<<20))
-			b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
-			for msn := range uint32(ird + 1) {
-				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
-				p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))
-			}
-			if _, err := a.Write(bytes.Join(b2.Bufs(), nil)); err != nil {
-				t.Fatal(err)
-			}
-			answers := 0
-			for {
-				u, err := p.next()
-				if err != nil {
-					t.Fatalf("after %d answers: %v", answers, err)
+			bubble(t, func(t *testing.T) {
+				const ird = 4
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				c := extsock.NewConn(b, false, &extsock.Config{IRD: ird})
+				t.Cleanup(func() { a.Close(); c.Close() })
+				if _, err := a.Write(mpa.Frame{Revision: 2, Enhanced: true, CRC: true, IRD: 1, ORD: asked}.AppendTo(nil)); err != nil {
+					t.Fatal(err)
 				}
-				if u[1] == rdmaphdr.Control(rdmaphdr.OpReadResponse) {
-					if answers++; answers > ird {
-						t.Fatal("the request too many is answered")
+				if err := c.EnableDDP(timeLimit(t), nil); err != nil {
+					t.Fatal(err)
+				}
+				reply := make([]byte, mpa.FrameHeaderLen+4) // without a capability record, as the Request has none
+				if _, err := io.ReadFull(a, reply); err != nil {
+					t.Fatal(err)
+				}
+				a.SetReadDeadline(prototest.Deadline(t))
+				if got, _ := depthsOf(c); got > ird {
+					t.Errorf("the IRD is %d, want %d at most", got, ird)
+				}
+				p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+				p.rx.SetBuffer(make([]byte, 1<<20))
+				b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
+				for msn := range uint32(ird + 1) {
+					h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
+					p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))
+				}
+				if _, err := a.Write(bytes.Join(b2.Bufs(), nil)); err != nil {
+					t.Fatal(err)
+				}
+				answers := 0
+				for {
+					u, err := p.next()
+					if err != nil {
+						t.Fatalf("after %d answers: %v", answers, err)
 					}
-					continue
+					if u[1] == rdmaphdr.Control(rdmaphdr.OpReadResponse) {
+						if answers++; answers > ird {
+							t.Fatal("the request too many is answered")
+						}
+						continue
+					}
+					if h, rest, _ := ddp.ParseUntagged(u); h.QN != ddp.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
+						t.Errorf("got %x, want a Terminate: no buffer", u)
+					}
+					break
 				}
-				if h, rest, _ := ddp.ParseUntagged(u); h.QN != ddp.QNTerminate || !bytes.HasPrefix(rest, []byte{0x12, 0x02}) {
-					t.Errorf("got %x, want a Terminate: no buffer", u)
-				}
-				break
-			}
+			})
 		})
 	}
 }

@@ -239,38 +239,40 @@ func TestRFC5044_7_1_2_Timeouts(t *testing.T) {
 // provide the protocol version negotiated with its peer to DDP", and the connection its program.
 // MPA-5044-3-14, MPA-5044-3-15, MPA-5044-C.1-2
 func TestRFC5044_3_VersionsAreOne(t *testing.T) {
-	for _, revision := range []int{1, 2} {
-		seen := new(recorder)
-		i, r := inMessages, inMessages
-		i.cfg.Revision, i.cfg.Tap = revision, seen.tap
-		i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
-		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		ci, cr := switched(t, a, b, i, r)
-		mi, mr := option(t, ci, extsock.DDP_MPA_REVISION), option(t, cr, extsock.DDP_MPA_REVISION)
-		if mi != revision || mr != revision {
-			t.Errorf("revision of MPA: %d and %d, want %d", mi, mr, revision)
-		}
-		seen.mu.Lock()
-		out, in := len(seen.sent), len(seen.received) // the frames, and perhaps the zero-length Write
-		out = frameLen(t, seen.sent[:out])
-		in = frameLen(t, seen.received[:in])
-		seen.mu.Unlock()
-		for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
-			if err := way[0].Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
-				t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		for _, revision := range []int{1, 2} {
+			seen := new(recorder)
+			i, r := inMessages, inMessages
+			i.cfg.Revision, i.cfg.Tap = revision, seen.tap
+			i.cfg.MaxFPDU, r.cfg.MaxFPDU = 200, 200 // the message takes several segments
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			ci, cr := switched(t, a, b, i, r)
+			mi, mr := option(t, ci, extsock.DDP_MPA_REVISION), option(t, cr, extsock.DDP_MPA_REVISION)
+			if mi != revision || mr != revision {
+				t.Errorf("revision of MPA: %d and %d, want %d", mi, mr, revision)
 			}
-			if n, err := way[1].Read(make([]byte, 2000)); n != 1000 || err != nil {
-				t.Fatal(n, err)
+			seen.mu.Lock()
+			out, in := len(seen.sent), len(seen.received) // the frames, and perhaps the zero-length Write
+			out = frameLen(t, seen.sent[:out])
+			in = frameLen(t, seen.received[:in])
+			seen.mu.Unlock()
+			for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+				if err := way[0].Post(&rdmap.WorkRequest{Op: rdmap.WorkSend, Data: make([]byte, 1000)}); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := way[1].Read(make([]byte, 2000)); n != 1000 || err != nil {
+					t.Fatal(n, err)
+				}
 			}
-		}
-		seen.mu.Lock()
-		for desc, ulpdu := range map[string][]byte{"Initiator's": seen.sent[out+2:], "Responder's": seen.received[in+2:]} {
-			if ulpdu[0]&3 != 1 || ulpdu[1]>>6 != 1 {
-				t.Errorf("revision %d: the %s first ULPDU begins %x", revision, desc, ulpdu[:2])
+			seen.mu.Lock()
+			for desc, ulpdu := range map[string][]byte{"Initiator's": seen.sent[out+2:], "Responder's": seen.received[in+2:]} {
+				if ulpdu[0]&3 != 1 || ulpdu[1]>>6 != 1 {
+					t.Errorf("revision %d: the %s first ULPDU begins %x", revision, desc, ulpdu[:2])
+				}
 			}
+			seen.mu.Unlock()
 		}
-		seen.mu.Unlock()
-	}
+	})
 }
 
 // frameLen returns how long the frame is that b begins with.

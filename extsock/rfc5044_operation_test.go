@@ -84,28 +84,30 @@ func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("EMSS %d, our own limit %t, Markers %t", tt.emss, ours, markers), func(t *testing.T) {
-				cfg, wire := plainInitiator, simtoe.Config{EMSS: tt.emss}
-				if ours {
-					cfg.MaxFPDU, wire.EMSS = tt.emss, 0
-				}
-				a, b := simtoe.Pair(wire, simtoe.Config{})
-				near, want := net.Conn(a), tt.plain
-				if tt.emss == 0 {
-					near = noEMSS{a}
-				}
-				if markers {
-					want = tt.markers
-				}
-				c := extsock.NewConn(near, true, &cfg)
-				defer c.Close()
-				defer b.Close()
-				p := foreignResponder(t, c, b, markers)
-				go c.Write(make([]byte, 200_000))
-				lengths := p.message()
-				whole, last := lengths[:len(lengths)-1], lengths[len(lengths)-1]
-				if len(whole) == 0 || slices.Min(whole) != want || slices.Max(whole) != want || last > want {
-					t.Errorf("%d ULPDUs of %d to %d octets, the last of %d; want %d", len(lengths), slices.Min(whole), slices.Max(whole), last, want)
-				}
+				bubble(t, func(t *testing.T) {
+					cfg, wire := plainInitiator, simtoe.Config{EMSS: tt.emss}
+					if ours {
+						cfg.MaxFPDU, wire.EMSS = tt.emss, 0
+					}
+					a, b := simtoe.Pair(wire, simtoe.Config{})
+					near, want := net.Conn(a), tt.plain
+					if tt.emss == 0 {
+						near = noEMSS{a}
+					}
+					if markers {
+						want = tt.markers
+					}
+					c := extsock.NewConn(near, true, &cfg)
+					defer c.Close()
+					defer b.Close()
+					p := foreignResponder(t, c, b, markers)
+					go c.Write(make([]byte, 200_000))
+					lengths := p.message()
+					whole, last := lengths[:len(lengths)-1], lengths[len(lengths)-1]
+					if len(whole) == 0 || slices.Min(whole) != want || slices.Max(whole) != want || last > want {
+						t.Errorf("%d ULPDUs of %d to %d octets, the last of %d; want %d", len(lengths), slices.Min(whole), slices.Max(whole), last, want)
+					}
+				})
 			})
 		}
 	}
@@ -116,20 +118,22 @@ func TestRFC5044_4_5_ULPDUsOfMULPDU(t *testing.T) {
 // accordingly."
 // MPA-5044-3-2, MPA-5044-4.5-3, MPA-5044-4.5-6
 func TestRFC5044_4_5_EMSSChanges(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	c := extsock.NewConn(a, true, &plainInitiator)
-	defer c.Close()
-	defer b.Close()
-	p := foreignResponder(t, c, b, false)
-	for _, tt := range []struct{ emss, want int }{{1448, 1442}, {536, 530}, {9000, 8994}} {
-		a.(*simtoe.Stream).SetEMSS(tt.emss)
-		if _, err := c.Write(make([]byte, 20_000)); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		c := extsock.NewConn(a, true, &plainInitiator)
+		defer c.Close()
+		defer b.Close()
+		p := foreignResponder(t, c, b, false)
+		for _, tt := range []struct{ emss, want int }{{1448, 1442}, {536, 530}, {9000, 8994}} {
+			a.(*simtoe.Stream).SetEMSS(tt.emss)
+			if _, err := c.Write(make([]byte, 20_000)); err != nil {
+				t.Fatal(err)
+			}
+			if lengths := p.message(); lengths[0] != tt.want || slices.Max(lengths) != tt.want {
+				t.Errorf("EMSS %d: ULPDUs of %v octets, want %d", tt.emss, lengths, tt.want)
+			}
 		}
-		if lengths := p.message(); lengths[0] != tt.want || slices.Max(lengths) != tt.want {
-			t.Errorf("EMSS %d: ULPDUs of %v octets, want %d", tt.emss, lengths, tt.want)
-		}
-	}
+	})
 }
 
 // recordedBatches notes where in the stream each of its writes begins.
@@ -155,45 +159,47 @@ func (s *recordedBatches) TryWriteBatch(bufs [][]byte) (n int, err error) {
 // FPDUs that fill the EMSS.
 // MPA-5044-5.1-4, MPA-5044-5.1-5
 func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
-	const emss = 536
-	a, b := simtoe.Pair(simtoe.Config{EMSS: emss}, simtoe.Config{})
-	stream := &recordedBatches{Stream: a}
-	c := extsock.NewConn(stream, true, &plainInitiator)
-	defer c.Close()
-	defer b.Close()
-	p := foreignResponder(t, c, b, false)
-	for _, n := range []int{1, 100, 5000, 536, 2000} {
-		if _, err := c.Write(make([]byte, n)); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		const emss = 536
+		a, b := simtoe.Pair(simtoe.Config{EMSS: emss}, simtoe.Config{})
+		stream := &recordedBatches{Stream: a}
+		c := extsock.NewConn(stream, true, &plainInitiator)
+		defer c.Close()
+		defer b.Close()
+		p := foreignResponder(t, c, b, false)
+		for _, n := range []int{1, 100, 5000, 536, 2000} {
+			if _, err := c.Write(make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	begins := map[uint64]bool{0: true}
-	for messages := 0; messages < 5; {
-		u, err := p.next()
-		if err != nil {
-			t.Fatal(err)
+		begins := map[uint64]bool{0: true}
+		for messages := 0; messages < 5; {
+			u, err := p.next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, _, err := ddp.ParseUntagged(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Last {
+				messages++
+			} else if n := (2+len(u)+3)&^3 + 4; n != emss {
+				t.Errorf("an FPDU in the middle of a message has %d octets, want %d", n, emss)
+			}
+			begins[p.rx.Edge()] = true
 		}
-		h, _, err := ddp.ParseUntagged(u)
-		if err != nil {
-			t.Fatal(err)
+		stream.mu.Lock()
+		defer stream.mu.Unlock()
+		for _, off := range append(stream.begins, stream.off) {
+			if !begins[off] {
+				t.Errorf("a write begins at %d of the stream, inside an FPDU", off)
+			}
 		}
-		if h.Last {
-			messages++
-		} else if n := (2+len(u)+3)&^3 + 4; n != emss {
-			t.Errorf("an FPDU in the middle of a message has %d octets, want %d", n, emss)
+		if len(stream.begins) < 5 {
+			t.Errorf("%d writes, want 5 or more", len(stream.begins))
 		}
-		begins[p.rx.Edge()] = true
-	}
-	stream.mu.Lock()
-	defer stream.mu.Unlock()
-	for _, off := range append(stream.begins, stream.off) {
-		if !begins[off] {
-			t.Errorf("a write begins at %d of the stream, inside an FPDU", off)
-		}
-	}
-	if len(stream.begins) < 5 {
-		t.Errorf("%d writes, want 5 or more", len(stream.begins))
-	}
+	})
 }
 
 // "Each half connection of MPA terminates when DDP closes the corresponding TCP half connection."

@@ -20,35 +20,37 @@ import (
 //
 // RDMAPX-7306-1.1-2, RDMAPX-7306-1.1-3, RDMAPX-7306-1.1-5
 func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
-	for _, tt := range []struct {
-		op  rdmaphdr.Opcode
-		qn  ddp.QN
-		msn uint32
-		n   int
-	}{
-		{rdmaphdr.OpImmediate, 0, 2, rdmaphdr.ImmediateLen},
-		{rdmaphdr.OpImmediateSE, 0, 2, rdmaphdr.ImmediateLen},
-		{rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequestLen},
-		{rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponseLen},
-	} {
-		p, c := rawPair(t, extsock.Config{}, nil)
-		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...) // lets the Responder send
-		if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
-			t.Fatalf("Read = %d, %v", n, err)
-		}
-		for _, wr := range []rdmap.WorkRequest{{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkFetchAdd}, {Op: rdmap.WorkCmpSwap}} {
-			if err := c.Post(&wr); !errors.Is(err, rdmap.ErrNoExtensions) {
-				t.Errorf("Post(%v): %v, want ErrNoExtensions", wr.Op, err)
+	bubble(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			op  rdmaphdr.Opcode
+			qn  ddp.QN
+			msn uint32
+			n   int
+		}{
+			{rdmaphdr.OpImmediate, 0, 2, rdmaphdr.ImmediateLen},
+			{rdmaphdr.OpImmediateSE, 0, 2, rdmaphdr.ImmediateLen},
+			{rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequestLen},
+			{rdmaphdr.OpAtomicResponse, 3, 1, rdmaphdr.AtomicResponseLen},
+		} {
+			p, c := rawPair(t, extsock.Config{}, nil)
+			p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 1)...) // lets the Responder send
+			if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
+				t.Fatalf("Read = %d, %v", n, err)
 			}
+			for _, wr := range []rdmap.WorkRequest{{Op: rdmap.WorkImmediate}, {Op: rdmap.WorkFetchAdd}, {Op: rdmap.WorkCmpSwap}} {
+				if err := c.Post(&wr); !errors.Is(err, rdmap.ErrNoExtensions) {
+					t.Errorf("Post(%v): %v, want ErrNoExtensions", wr.Op, err)
+				}
+			}
+			p.send(untagged(tt.op, tt.qn, tt.msn, 0, tt.n)...)
+			p.wantTerminate(0, 2, 6)
 		}
-		p.send(untagged(tt.op, tt.qn, tt.msn, 0, tt.n)...)
-		p.wantTerminate(0, 2, 6)
-	}
-	p, c := rawPair(t, extsock.Config{Extensions: true}, nil)
-	r := register(t, c, make([]byte, 8), ddp.RemoteAtomic)
-	header := untagged(rdmaphdr.OpAtomicRequest, 1, 1, 0, 0)
-	p.send(rdmaphdr.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
-	if u, err := p.next(); err != nil || !bytes.Equal(u, prototest.Unhex("414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
-		t.Errorf("with Config.Extensions: answer %x, %v", u, err)
-	}
+		p, c := rawPair(t, extsock.Config{Extensions: true}, nil)
+		r := register(t, c, make([]byte, 8), ddp.RemoteAtomic)
+		header := untagged(rdmaphdr.OpAtomicRequest, 1, 1, 0, 0)
+		p.send(rdmaphdr.AtomicRequest{ID: 7, STag: r.Handle().STag, TO: r.Handle().TO, Data: 1}.AppendTo(header)...)
+		if u, err := p.next(); err != nil || !bytes.Equal(u, prototest.Unhex("414b 00000000 00000003 00000001 00000000 00000007 0000000000000000")) {
+			t.Errorf("with Config.Extensions: answer %x, %v", u, err)
+		}
+	})
 }

@@ -41,103 +41,109 @@ var options = []struct {
 func TestOptions(t *testing.T) {
 	for _, o := range options {
 		t.Run(o.name, func(t *testing.T) {
-			shared := extsock.Config{}
-			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-			ci, cr := extsock.NewConn(a, true, &shared), extsock.NewConn(b, false, &shared)
-			defer ci.Close()
-			defer cr.Close()
-			get := func(c *extsock.Conn, want int) {
-				t.Helper()
-				if v, err := c.GetsockoptInt(extsock.SOL_DDP, o.opt); v != want || err != nil {
-					t.Errorf("the value is %d, %v, want %d", v, err, want)
+			bubble(t, func(t *testing.T) {
+				shared := extsock.Config{}
+				a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+				ci, cr := extsock.NewConn(a, true, &shared), extsock.NewConn(b, false, &shared)
+				defer ci.Close()
+				defer cr.Close()
+				get := func(c *extsock.Conn, want int) {
+					t.Helper()
+					if v, err := c.GetsockoptInt(extsock.SOL_DDP, o.opt); v != want || err != nil {
+						t.Errorf("the value is %d, %v, want %d", v, err, want)
+					}
 				}
-			}
-			get(ci, o.def)
-			for _, bad := range o.bad {
-				if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, bad); !errors.Is(err, syscall.EINVAL) {
-					t.Errorf("set to %d: %v, want EINVAL", bad, err)
+				get(ci, o.def)
+				for _, bad := range o.bad {
+					if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, bad); !errors.Is(err, syscall.EINVAL) {
+						t.Errorf("set to %d: %v, want EINVAL", bad, err)
+					}
 				}
-			}
-			get(ci, o.def)
-			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.set); err != nil {
-				t.Fatal(err)
-			}
-			get(ci, o.set)
-			get(cr, o.def)
-			if err := switchBoth(timeLimit(t), ci, cr); err != nil {
-				t.Fatal(err)
-			}
-			get(ci, o.inDDP)
-			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrMode) {
-				t.Errorf("set in DDP mode: %v, want ErrMode", err)
-			}
-			ci.Close()
-			if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("set after Close: %v, want net.ErrClosed", err)
-			}
+				get(ci, o.def)
+				if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.set); err != nil {
+					t.Fatal(err)
+				}
+				get(ci, o.set)
+				get(cr, o.def)
+				if err := switchBoth(timeLimit(t), ci, cr); err != nil {
+					t.Fatal(err)
+				}
+				get(ci, o.inDDP)
+				if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, extsock.ErrMode) {
+					t.Errorf("set in DDP mode: %v, want ErrMode", err)
+				}
+				ci.Close()
+				if err := ci.SetsockoptInt(extsock.SOL_DDP, o.opt, o.def); !errors.Is(err, net.ErrClosed) {
+					t.Errorf("set after Close: %v, want net.ErrClosed", err)
+				}
+			})
 		})
 	}
 }
 
 // TestOptionsReachThePeer: what an option asks for is what startup negotiates.
 func TestOptionsReachThePeer(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
-	defer ci.Close()
-	defer cr.Close()
-	for c, opts := range map[*extsock.Conn]map[int]int{
-		ci: {extsock.DDP_CRC: 0, extsock.DDP_ORD: 9, extsock.DDP_IRD: 3, extsock.DDP_RECV_SIZE: 10},
-		cr: {extsock.DDP_CRC: 0, extsock.DDP_MARKERS: 1, extsock.DDP_ORD: 12, extsock.DDP_IRD: 4},
-	} {
-		for opt, v := range opts {
-			if err := c.SetsockoptInt(extsock.SOL_DDP, opt, v); err != nil {
-				t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		ci, cr := extsock.NewConn(a, true, nil), extsock.NewConn(b, false, nil)
+		defer ci.Close()
+		defer cr.Close()
+		for c, opts := range map[*extsock.Conn]map[int]int{
+			ci: {extsock.DDP_CRC: 0, extsock.DDP_ORD: 9, extsock.DDP_IRD: 3, extsock.DDP_RECV_SIZE: 10},
+			cr: {extsock.DDP_CRC: 0, extsock.DDP_MARKERS: 1, extsock.DDP_ORD: 12, extsock.DDP_IRD: 4},
+		} {
+			for opt, v := range opts {
+				if err := c.SetsockoptInt(extsock.SOL_DDP, opt, v); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
-	}
-	if err := switchBoth(timeLimit(t), ci, cr); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		c         *extsock.Conn
-		name      string
-		opt, want int
-	}{
-		{ci, "DDP_CRC", extsock.DDP_CRC, 0}, {cr, "DDP_CRC", extsock.DDP_CRC, 0},
-		{ci, "DDP_MARKERS", extsock.DDP_MARKERS, 0}, {cr, "DDP_MARKERS", extsock.DDP_MARKERS, 1},
-		{ci, "DDP_ORD", extsock.DDP_ORD, 4}, {cr, "DDP_ORD", extsock.DDP_ORD, 3},
-		{cr, "DDPMODE", extsock.DDPMODE, 1},
-	} {
-		if v, err := tt.c.GetsockoptInt(extsock.SOL_DDP, tt.opt); v != tt.want || err != nil {
-			t.Errorf("%s is %d, %v, want %d", tt.name, v, err, tt.want)
+		if err := switchBoth(timeLimit(t), ci, cr); err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, tt := range []struct {
+			c         *extsock.Conn
+			name      string
+			opt, want int
+		}{
+			{ci, "DDP_CRC", extsock.DDP_CRC, 0}, {cr, "DDP_CRC", extsock.DDP_CRC, 0},
+			{ci, "DDP_MARKERS", extsock.DDP_MARKERS, 0}, {cr, "DDP_MARKERS", extsock.DDP_MARKERS, 1},
+			{ci, "DDP_ORD", extsock.DDP_ORD, 4}, {cr, "DDP_ORD", extsock.DDP_ORD, 3},
+			{cr, "DDPMODE", extsock.DDPMODE, 1},
+		} {
+			if v, err := tt.c.GetsockoptInt(extsock.SOL_DDP, tt.opt); v != tt.want || err != nil {
+				t.Errorf("%s is %d, %v, want %d", tt.name, v, err, tt.want)
+			}
+		}
+	})
 }
 
 // TestOptionsThatAreNone gives the errors of unknown levels, options and values.
 func TestOptionsThatAreNone(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	c := extsock.NewConn(a, true, nil)
-	defer c.Close()
-	defer b.Close()
-	for _, tt := range []struct{ level, opt int }{{extsock.SOL_DDP, 0}, {extsock.SOL_DDP, 9999}, {1, extsock.DDPMODE}, {6, 1}} {
-		if err := c.SetsockoptInt(tt.level, tt.opt, 1); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("set level %d option %d: %v", tt.level, tt.opt, err)
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		c := extsock.NewConn(a, true, nil)
+		defer c.Close()
+		defer b.Close()
+		for _, tt := range []struct{ level, opt int }{{extsock.SOL_DDP, 0}, {extsock.SOL_DDP, 9999}, {1, extsock.DDPMODE}, {6, 1}} {
+			if err := c.SetsockoptInt(tt.level, tt.opt, 1); !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("set level %d option %d: %v", tt.level, tt.opt, err)
+			}
+			if _, err := c.GetsockoptInt(tt.level, tt.opt); !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("get level %d option %d: %v", tt.level, tt.opt, err)
+			}
 		}
-		if _, err := c.GetsockoptInt(tt.level, tt.opt); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("get level %d option %d: %v", tt.level, tt.opt, err)
+		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 2); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("DDPMODE 2: %v, want EINVAL", err)
 		}
-	}
-	if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 2); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("DDPMODE 2: %v, want EINVAL", err)
-	}
-	if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); err != nil {
-		t.Errorf("DDPMODE 0 in TCP mode: %v", err)
-	}
-	inDDP, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrMode) {
-		t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrMode", err)
-	}
+		if err := c.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); err != nil {
+			t.Errorf("DDPMODE 0 in TCP mode: %v", err)
+		}
+		inDDP, _ := simPair(t, simtoe.Config{}, side{}, side{})
+		if err := inDDP.SetsockoptInt(extsock.SOL_DDP, extsock.DDPMODE, 0); !errors.Is(err, extsock.ErrMode) {
+			t.Errorf("DDPMODE 0 in DDP mode: %v, want ErrMode", err)
+		}
+	})
 }
 
 // TestOptionsDuringTheSwitch are refused, and the receive queue's size as soon as there is one.
@@ -168,19 +174,21 @@ func TestOptionsDuringTheSwitch(t *testing.T) {
 
 // TestSwitchTwice: the second switch says what is wrong, and the connection works on.
 func TestSwitchTwice(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
-	for _, c := range []*extsock.Conn{ci, cr} {
-		if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
-			t.Errorf("the second EnableDDP = %v, want ErrMode", err)
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		for _, c := range []*extsock.Conn{ci, cr} {
+			if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrMode) {
+				t.Errorf("the second EnableDDP = %v, want ErrMode", err)
+			}
 		}
-	}
-	if _, err := ci.Write([]byte("on")); err != nil {
-		t.Fatal(err)
-	}
-	p := make([]byte, 2)
-	if _, err := io.ReadFull(cr, p); string(p) != "on" || err != nil {
-		t.Errorf("%q, %v", p, err)
-	}
+		if _, err := ci.Write([]byte("on")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 2)
+		if _, err := io.ReadFull(cr, p); string(p) != "on" || err != nil {
+			t.Errorf("%q, %v", p, err)
+		}
+	})
 }
 
 // TestSwitchWithUnreadOctets: octets of the application's that came before the switch are not taken
@@ -194,42 +202,44 @@ func TestSwitchWithUnreadOctets(t *testing.T) {
 		"kernel":    func() (a, b net.Conn) { return kernelStreams(t) },
 	} {
 		t.Run(desc, func(t *testing.T) {
-			a, b := streams()
-			c := extsock.NewConn(a, true, nil)
-			unread := strings.Repeat("octets of the application's. ", 100)
-			if _, err := b.Write([]byte("hello" + unread)); err != nil {
-				t.Fatal(err)
-			}
-			p := make([]byte, 5)
-			if _, err := io.ReadFull(c, p); string(p) != "hello" || err != nil {
-				t.Fatalf("%q, %v", p, err)
-			}
-			for range 2 {
-				err := c.EnableDDP(t.Context(), nil)
-				if !errors.Is(err, extsock.ErrUnread) || !strings.Contains(err.Error(), "octets of the ap") {
-					t.Errorf("EnableDDP = %v, want ErrUnread and what is unread", err)
+			bubble(t, func(t *testing.T) {
+				a, b := streams()
+				c := extsock.NewConn(a, true, nil)
+				unread := strings.Repeat("octets of the application's. ", 100)
+				if _, err := b.Write([]byte("hello" + unread)); err != nil {
+					t.Fatal(err)
 				}
-			}
-			got := make([]byte, len(unread))
-			if _, err := io.ReadFull(c, got); string(got) != unread || err != nil {
-				t.Errorf("after that came %q, %v", got, err)
-			}
-			if _, err := c.Write([]byte("bye")); err != nil {
-				t.Error(err)
-			}
-			c.Close()
-			if got, err := io.ReadAll(b); !bytes.Equal(got, []byte("bye")) || err != nil {
-				t.Errorf("the peer got %q, %v", got, err)
-			}
-			b.Close()
+				p := make([]byte, 5)
+				if _, err := io.ReadFull(c, p); string(p) != "hello" || err != nil {
+					t.Fatalf("%q, %v", p, err)
+				}
+				for range 2 {
+					err := c.EnableDDP(t.Context(), nil)
+					if !errors.Is(err, extsock.ErrUnread) || !strings.Contains(err.Error(), "octets of the ap") {
+						t.Errorf("EnableDDP = %v, want ErrUnread and what is unread", err)
+					}
+				}
+				got := make([]byte, len(unread))
+				if _, err := io.ReadFull(c, got); string(got) != unread || err != nil {
+					t.Errorf("after that came %q, %v", got, err)
+				}
+				if _, err := c.Write([]byte("bye")); err != nil {
+					t.Error(err)
+				}
+				c.Close()
+				if got, err := io.ReadAll(b); !bytes.Equal(got, []byte("bye")) || err != nil {
+					t.Errorf("the peer got %q, %v", got, err)
+				}
+				b.Close()
 
-			a, b = streams()
-			defer b.Close()
-			c = extsock.NewConn(a, false, nil)
-			b.Write([]byte("DATA of the application"))
-			if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrNotMPA) || !strings.Contains(err.Error(), `"DATA`) {
-				t.Errorf("the Responder's EnableDDP = %v, want ErrNotMPA and what it found", err)
-			}
+				a, b = streams()
+				defer b.Close()
+				c = extsock.NewConn(a, false, nil)
+				b.Write([]byte("DATA of the application"))
+				if err := c.EnableDDP(t.Context(), nil); !errors.Is(err, extsock.ErrNotMPA) || !strings.Contains(err.Error(), `"DATA`) {
+					t.Errorf("the Responder's EnableDDP = %v, want ErrNotMPA and what it found", err)
+				}
+			})
 		})
 	}
 }

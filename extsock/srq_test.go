@@ -137,41 +137,43 @@ func TestSharedReceivesEnd(t *testing.T) {
 		{"another fault", func(p *rawPeer, _ *extsock.Conn) { p.send(untagged(0xf, 0, 1, 4, 4)...) }, rdmap.StatusFlushed},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
-			pool := newSharedPool(t, 3, 64)
-			ci, lives := simPair(t, simtoe.Config{}, side{}, pool.side())
-			p, ends := rawPair(t, pool.side().cfg, nil)
-			p.send(half...)
-			// When this is answered the half message is placed. The sink and the source do not
-			// matter.
-			p.send(readRequest(9, 9, 0)...)
-			if u, err := p.next(); err != nil {
-				t.Fatalf("no answer: %x, %v", u, err)
-			}
-			if n := pool.srq.Len(); n != 2 {
-				t.Errorf("%d buffers left, want 2", n)
-			}
-			tt.end(p, ends)
-			d, err := pool.cq.Wait(timeLimit(t))
-			if err != nil || d.ID != 0 || d.QPNum != ends.QPNum() || d.Status != tt.want {
-				t.Errorf("at the end: %v, %v, want %v", d, err, tt.want)
-			}
-			ends.Close()
-			pool.post(t, d.ID)
-			for n := range 5 {
-				if _, err := ci.Write([]byte("lives")); err != nil {
-					t.Fatal(err)
+			bubble(t, func(t *testing.T) {
+				pool := newSharedPool(t, 3, 64)
+				ci, lives := simPair(t, simtoe.Config{}, side{}, pool.side())
+				p, ends := rawPair(t, pool.side().cfg, nil)
+				p.send(half...)
+				// When this is answered the half message is placed. The sink and the source do not
+				// matter.
+				p.send(readRequest(9, 9, 0)...)
+				if u, err := p.next(); err != nil {
+					t.Fatalf("no answer: %x, %v", u, err)
 				}
-				d := complete(t, pool.cq)
-				if d.QPNum != lives.QPNum() || d.Len != 5 {
-					t.Errorf("message %d of the other connection: %v", n, d)
+				if n := pool.srq.Len(); n != 2 {
+					t.Errorf("%d buffers left, want 2", n)
 				}
+				tt.end(p, ends)
+				d, err := pool.cq.Wait(timeLimit(t))
+				if err != nil || d.ID != 0 || d.QPNum != ends.QPNum() || d.Status != tt.want {
+					t.Errorf("at the end: %v, %v, want %v", d, err, tt.want)
+				}
+				ends.Close()
 				pool.post(t, d.ID)
-			}
-			lives.Close()
-			if n := pool.cq.Len(); n != 0 {
-				t.Errorf("%d more completions", n)
-			}
-			pool.wantAll(t)
+				for n := range 5 {
+					if _, err := ci.Write([]byte("lives")); err != nil {
+						t.Fatal(err)
+					}
+					d := complete(t, pool.cq)
+					if d.QPNum != lives.QPNum() || d.Len != 5 {
+						t.Errorf("message %d of the other connection: %v", n, d)
+					}
+					pool.post(t, d.ID)
+				}
+				lives.Close()
+				if n := pool.cq.Len(); n != 0 {
+					t.Errorf("%d more completions", n)
+				}
+				pool.wantAll(t)
+			})
 		})
 	}
 }
@@ -179,63 +181,67 @@ func TestSharedReceivesEnd(t *testing.T) {
 // TestSharedReceivesRunOut: a Send that finds no buffer ends its connection as RFC 5041 §7.2 says,
 // and only its own.
 func TestSharedReceivesRunOut(t *testing.T) {
-	pool := newSharedPool(t, 2, 64)
-	a, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
-	b, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
-	low := pool.srq.Arm(1)
-	for range 2 {
-		if _, err := a.Write([]byte("message")); err != nil {
+	bubble(t, func(t *testing.T) {
+		pool := newSharedPool(t, 2, 64)
+		a, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
+		b, _ := simPair(t, simtoe.Config{}, side{}, pool.side())
+		low := pool.srq.Arm(1)
+		for range 2 {
+			if _, err := a.Write([]byte("message")); err != nil {
+				t.Fatal(err)
+			}
+			complete(t, pool.cq)
+		}
+		select {
+		case <-low:
+		default:
+			t.Error("no event when the last buffer was taken")
+		}
+		var te *rdmap.TerminateError
+		if _, err := a.Write([]byte("one too many")); err != nil && !errors.As(err, &te) { // which may be quicker than Write
 			t.Fatal(err)
 		}
-		complete(t, pool.cq)
-	}
-	select {
-	case <-low:
-	default:
-		t.Error("no event when the last buffer was taken")
-	}
-	var te *rdmap.TerminateError
-	if _, err := a.Write([]byte("one too many")); err != nil && !errors.As(err, &te) { // which may be quicker than Write
-		t.Fatal(err)
-	}
-	if _, err := a.Read(make([]byte, 1)); !errors.As(err, &te) || !te.Remote {
-		t.Fatalf("Read = %v, want the peer's Terminate", err)
-	}
-	if got := te.Terminate.Code; got != 0x1202 {
-		t.Errorf("Terminate %v, want one that says that there is no buffer", got)
-	}
-	pool.post(t, 0)
-	if _, err := b.Write([]byte("lives")); err != nil {
-		t.Fatal(err)
-	}
-	if d := complete(t, pool.cq); d.ID != 0 || d.Len != 5 {
-		t.Errorf("the other connection: %v", d)
-	}
+		if _, err := a.Read(make([]byte, 1)); !errors.As(err, &te) || !te.Remote {
+			t.Fatalf("Read = %v, want the peer's Terminate", err)
+		}
+		if got := te.Terminate.Code; got != 0x1202 {
+			t.Errorf("Terminate %v, want one that says that there is no buffer", got)
+		}
+		pool.post(t, 0)
+		if _, err := b.Write([]byte("lives")); err != nil {
+			t.Fatal(err)
+		}
+		if d := complete(t, pool.cq); d.ID != 0 || d.Len != 5 {
+			t.Errorf("the other connection: %v", d)
+		}
+	})
 }
 
 // TestSharedReceivesUse: the application owns the receive queue, and posts to the shared one alone.
 func TestSharedReceivesUse(t *testing.T) {
-	srq := rdmap.NewSharedReceiveQueue(40)
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{SRQ: srq}}) // a RecvCQ of its own
-	if err := cr.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrSharedQueue) {
-		t.Errorf("PostRecv: %v", err)
-	}
-	if _, err := cr.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrReceiveOwner) {
-		t.Errorf("Read: %v", err)
-	}
-	for id := range uint64(40) { // more than RecvDepth
-		if err := srq.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		srq := rdmap.NewSharedReceiveQueue(40)
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{cfg: extsock.Config{SRQ: srq}}) // a RecvCQ of its own
+		if err := cr.PostRecv(rdmap.RecvRequest{}); !errors.Is(err, rdmap.ErrSharedQueue) {
+			t.Errorf("PostRecv: %v", err)
 		}
-	}
-	for id := range uint64(40) {
-		do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: id})
-	}
-	for id := range uint64(40) {
-		if d := complete(t, cr.RecvCQ()); d.ID != id || d.Immediate != id || d.QPNum != cr.QPNum() {
-			t.Errorf("completion %v, want %d", d, id)
+		if _, err := cr.Read(make([]byte, 1)); !errors.Is(err, extsock.ErrReceiveOwner) {
+			t.Errorf("Read: %v", err)
 		}
-	}
+		for id := range uint64(40) { // more than RecvDepth
+			if err := srq.PostRecv(rdmap.RecvRequest{ID: id, Buf: make([]byte, 8)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id := range uint64(40) {
+			do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkImmediate, Immediate: id})
+		}
+		for id := range uint64(40) {
+			if d := complete(t, cr.RecvCQ()); d.ID != id || d.Immediate != id || d.QPNum != cr.QPNum() {
+				t.Errorf("completion %v, want %d", d, id)
+			}
+		}
+	})
 }
 
 // TestSharedReceivesServe: one goroutine serves many connections over loopback, which end one after

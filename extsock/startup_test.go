@@ -40,36 +40,40 @@ func TestStartupVariants(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			tt.i.PrivateData, tt.r.PrivateData = []byte("from the initiator"), []byte("from the responder")
-			ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
-			if got := cr.ConnectionState().PeerPrivateData; string(got) != "from the initiator" {
-				t.Errorf("the Responder got private data %q", got)
-			}
-			if got := ci.ConnectionState().PeerPrivateData; string(got) != "from the responder" {
-				t.Errorf("the Initiator got private data %q", got)
-			}
-			p := make([]byte, 9)
-			for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
-				if _, err := way[0].Write([]byte("data")); err != nil {
-					t.Fatal(err)
+			bubble(t, func(t *testing.T) {
+				tt.i.PrivateData, tt.r.PrivateData = []byte("from the initiator"), []byte("from the responder")
+				ci, cr := simPair(t, simtoe.Config{}, side{cfg: tt.i}, side{cfg: tt.r})
+				if got := cr.ConnectionState().PeerPrivateData; string(got) != "from the initiator" {
+					t.Errorf("the Responder got private data %q", got)
 				}
-				if n, err := way[1].Read(p); string(p[:n]) != "data" || err != nil {
-					t.Fatalf("Read = %q, %v", p[:n], err)
+				if got := ci.ConnectionState().PeerPrivateData; string(got) != "from the responder" {
+					t.Errorf("the Initiator got private data %q", got)
 				}
-			}
+				p := make([]byte, 9)
+				for _, way := range [][2]*extsock.Conn{{ci, cr}, {cr, ci}} {
+					if _, err := way[0].Write([]byte("data")); err != nil {
+						t.Fatal(err)
+					}
+					if n, err := way[1].Read(p); string(p[:n]) != "data" || err != nil {
+						t.Fatalf("Read = %q, %v", p[:n], err)
+					}
+				}
+			})
 		})
 	}
 }
 
 // TestDepthsAreNegotiated: each end's ORD is kept within the other's IRD (RFC 6581 §9).
 func TestDepthsAreNegotiated(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IRD: 4, ORD: 30}}, side{cfg: extsock.Config{IRD: 7, ORD: 20}})
-	if _, ord := depthsOf(ci); ord != 7 {
-		t.Errorf("the Initiator's ORD is %d, the Responder's IRD 7", ord)
-	}
-	if _, ord := depthsOf(cr); ord != 4 {
-		t.Errorf("the Responder's ORD is %d, the Initiator's IRD 4", ord)
-	}
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{IRD: 4, ORD: 30}}, side{cfg: extsock.Config{IRD: 7, ORD: 20}})
+		if _, ord := depthsOf(ci); ord != 7 {
+			t.Errorf("the Initiator's ORD is %d, the Responder's IRD 7", ord)
+		}
+		if _, ord := depthsOf(cr); ord != 4 {
+			t.Errorf("the Responder's ORD is %d, the Initiator's IRD 4", ord)
+		}
+	})
 }
 
 // TestResponderIsFenced: what the Responder posts stays back until the Initiator's first FPDU
@@ -100,56 +104,60 @@ func TestResponderIsFenced(t *testing.T) {
 
 // TestServerWritesFirst: between two rddp ends nobody has to know of the fence.
 func TestServerWritesFirst(t *testing.T) {
-	ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
-	if _, err := cr.Write([]byte("220 welcome")); err != nil {
-		t.Fatal(err)
-	}
-	p := make([]byte, 100)
-	if n, err := ci.Read(p); string(p[:n]) != "220 welcome" || err != nil {
-		t.Errorf("Read = %q, %v", p[:n], err)
-	}
+	bubble(t, func(t *testing.T) {
+		ci, cr := simPair(t, simtoe.Config{}, side{}, side{})
+		if _, err := cr.Write([]byte("220 welcome")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 100)
+		if n, err := ci.Read(p); string(p[:n]) != "220 welcome" || err != nil {
+			t.Errorf("Read = %q, %v", p[:n], err)
+		}
+	})
 }
 
 // TestReject: the Initiator learns why, and both ends are still in TCP mode.
 func TestReject(t *testing.T) {
-	for _, revision := range []int{1, 2} {
-		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-		ci, cr := extsock.NewConn(a, true, &extsock.Config{Revision: revision}), extsock.NewConn(b, false, nil)
-		rejected := make(chan error, 1)
-		go func() {
-			req, err := cr.ReceiveRequest(t.Context())
-			if err == nil && string(req.PrivateData) != "let me in" {
-				err = errors.New("private data " + string(req.PrivateData))
+	bubble(t, func(t *testing.T) {
+		for _, revision := range []int{1, 2} {
+			a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+			ci, cr := extsock.NewConn(a, true, &extsock.Config{Revision: revision}), extsock.NewConn(b, false, nil)
+			rejected := make(chan error, 1)
+			go func() {
+				req, err := cr.ReceiveRequest(t.Context())
+				if err == nil && string(req.PrivateData) != "let me in" {
+					err = errors.New("private data " + string(req.PrivateData))
+				}
+				if err == nil {
+					err = req.Reject(t.Context(), []byte("no"))
+				}
+				rejected <- err
+			}()
+			err := ci.EnableDDP(t.Context(), []byte("let me in"))
+			var re *mpa.RejectError
+			if !errors.As(err, &re) {
+				t.Fatalf("revision %d: EnableDDP = %v, want a *mpa.RejectError", revision, err)
 			}
-			if err == nil {
-				err = req.Reject(t.Context(), []byte("no"))
+			if err := <-rejected; err != nil {
+				t.Fatal(err)
 			}
-			rejected <- err
-		}()
-		err := ci.EnableDDP(t.Context(), []byte("let me in"))
-		var re *mpa.RejectError
-		if !errors.As(err, &re) {
-			t.Fatalf("revision %d: EnableDDP = %v, want a *mpa.RejectError", revision, err)
+			if string(re.PrivateData) != "no" {
+				t.Errorf("revision %d: rejected with %q", revision, re.PrivateData)
+			}
+			if modeOf(ci) != "TCP" || modeOf(cr) != "TCP" {
+				t.Errorf("after a rejection: modes %v and %v", modeOf(ci), modeOf(cr))
+			}
+			if _, err := ci.Write([]byte("plain")); err != nil {
+				t.Error(err)
+			}
+			p := make([]byte, 5)
+			if _, err := io.ReadFull(cr, p); string(p) != "plain" || err != nil {
+				t.Errorf("after a rejection: %q, %v", p, err)
+			}
+			ci.Close()
+			cr.Close()
 		}
-		if err := <-rejected; err != nil {
-			t.Fatal(err)
-		}
-		if string(re.PrivateData) != "no" {
-			t.Errorf("revision %d: rejected with %q", revision, re.PrivateData)
-		}
-		if modeOf(ci) != "TCP" || modeOf(cr) != "TCP" {
-			t.Errorf("after a rejection: modes %v and %v", modeOf(ci), modeOf(cr))
-		}
-		if _, err := ci.Write([]byte("plain")); err != nil {
-			t.Error(err)
-		}
-		p := make([]byte, 5)
-		if _, err := io.ReadFull(cr, p); string(p) != "plain" || err != nil {
-			t.Errorf("after a rejection: %q, %v", p, err)
-		}
-		ci.Close()
-		cr.Close()
-	}
+	})
 }
 
 // TestStartupFails: what the peer does instead of MPA startup, and what EnableDDP says.
@@ -254,82 +262,86 @@ func TestSwitchWhileReading(t *testing.T) {
 // the Dialer asks that address for revision 1.
 // MPA-6581-10-11
 func TestDialFallsBackToRevision1(t *testing.T) {
-	network := simtoe.New(simtoe.Config{})
-	l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:7174")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	var revisions atomic.Int64
-	go func() {
-		for {
-			s, err := l.Accept()
-			if err != nil {
-				return
-			}
-			b := make([]byte, 20)
-			io.ReadFull(s, b)
-			f := b[17]
-			revisions.Store(revisions.Load()*10 + int64(f))
-			if f != 1 {
-				s.Close()
-				continue
-			}
-			// An old Responder: it has read a Request of revision 1 and replies in kind.
-			io.CopyN(io.Discard, s, int64(b[18])<<8|int64(b[19]))
-			s.Write(mpa.Frame{Reply: true, Revision: 1, CRC: true}.AppendTo(nil))
-			io.Copy(io.Discard, s)
-			s.Close()
-		}
-	}()
-	d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
-	if _, err := d.Dial("tcp", "127.0.0.1:7174"); !errors.Is(err, extsock.ErrNoReply) {
-		t.Errorf("Dial without RetryRevision1 = %v, want ErrNoReply", err)
-	}
-	d.Config.RetryRevision1 = true
-	for _, want := range []int64{221, 2211} {
-		c, err := d.Dial("tcp", "127.0.0.1:7174")
+	bubble(t, func(t *testing.T) {
+		network := simtoe.New(simtoe.Config{})
+		l, err := network.Listen(t.Context(), "tcp", "127.0.0.1:7174")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := revisions.Load(); got != want {
-			t.Errorf("revisions tried: %d, want %d", got, want)
+		defer l.Close()
+		var revisions atomic.Int64
+		go func() {
+			for {
+				s, err := l.Accept()
+				if err != nil {
+					return
+				}
+				b := make([]byte, 20)
+				io.ReadFull(s, b)
+				f := b[17]
+				revisions.Store(revisions.Load()*10 + int64(f))
+				if f != 1 {
+					s.Close()
+					continue
+				}
+				// An old Responder: it has read a Request of revision 1 and replies in kind.
+				io.CopyN(io.Discard, s, int64(b[18])<<8|int64(b[19]))
+				s.Write(mpa.Frame{Reply: true, Revision: 1, CRC: true}.AppendTo(nil))
+				io.Copy(io.Discard, s)
+				s.Close()
+			}
+		}()
+		d := &extsock.Dialer{Config: &extsock.Config{Backend: network, Startup: extsock.StartupRequire}}
+		if _, err := d.Dial("tcp", "127.0.0.1:7174"); !errors.Is(err, extsock.ErrNoReply) {
+			t.Errorf("Dial without RetryRevision1 = %v, want ErrNoReply", err)
 		}
-		c.Close()
-	}
+		d.Config.RetryRevision1 = true
+		for _, want := range []int64{221, 2211} {
+			c, err := d.Dial("tcp", "127.0.0.1:7174")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := revisions.Load(); got != want {
+				t.Errorf("revisions tried: %d, want %d", got, want)
+			}
+			c.Close()
+		}
+	})
 }
 
 // TestRequireSwitchesAtFirstUse: the accepting side of StartupRequire.
 func TestRequireSwitchesAtFirstUse(t *testing.T) {
-	cfg := &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: extsock.StartupRequire}
-	l, err := extsock.Listen("tcp", "127.0.0.1:1", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		c, err := l.Accept()
+	bubble(t, func(t *testing.T) {
+		cfg := &extsock.Config{Backend: simtoe.New(simtoe.Config{}), Startup: extsock.StartupRequire}
+		l, err := extsock.Listen("tcp", "127.0.0.1:1", cfg)
 		if err != nil {
-			return
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			p := make([]byte, 100)
+			n, err := c.Read(p)
+			if err == nil {
+				c.Write(p[:n])
+			}
+			c.Read(p)
+		}()
+		c, err := extsock.Dial("tcp", "127.0.0.1:1", cfg)
+		if err != nil {
+			t.Fatal(err)
 		}
 		defer c.Close()
-		p := make([]byte, 100)
-		n, err := c.Read(p)
-		if err == nil {
-			c.Write(p[:n])
+		if _, err := c.Write([]byte("echo")); err != nil {
+			t.Fatal(err)
 		}
-		c.Read(p)
-	}()
-	c, err := extsock.Dial("tcp", "127.0.0.1:1", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Write([]byte("echo")); err != nil {
-		t.Fatal(err)
-	}
-	p := make([]byte, 100)
-	if n, err := c.Read(p); string(p[:n]) != "echo" || err != nil {
-		t.Errorf("Read = %q, %v", p[:n], err)
-	}
+		p := make([]byte, 100)
+		if n, err := c.Read(p); string(p[:n]) != "echo" || err != nil {
+			t.Errorf("Read = %q, %v", p[:n], err)
+		}
+	})
 }

@@ -91,36 +91,40 @@ func testStats(t *testing.T) {
 
 // TestStatsAll: every field of Stats has a name of its own.
 func TestStatsAll(t *testing.T) {
-	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	s := ci.Stats()
-	seen := map[string]bool{}
-	for name, n := range s.All() {
-		if seen[name] || !strings.HasSuffix(name, "_total") {
-			t.Errorf("name %q", name)
+	bubble(t, func(t *testing.T) {
+		ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
+		s := ci.Stats()
+		seen := map[string]bool{}
+		for name, n := range s.All() {
+			if seen[name] || !strings.HasSuffix(name, "_total") {
+				t.Errorf("name %q", name)
+			}
+			seen[name] = true
+			if name == "sent_writes_total" && n != s.Sent.Writes {
+				t.Errorf("%s is %d, want %d", name, n, s.Sent.Writes)
+			}
 		}
-		seen[name] = true
-		if name == "sent_writes_total" && n != s.Sent.Writes {
-			t.Errorf("%s is %d, want %d", name, n, s.Sent.Writes)
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if numbers := strings.Count(string(b), ":") - 2; numbers != len(seen) { // two of them are structs
-		t.Errorf("All gives %d counts, Stats has %d: %s", len(seen), numbers, b)
-	}
+		if numbers := strings.Count(string(b), ":") - 2; numbers != len(seen) { // two of them are structs
+			t.Errorf("All gives %d counts, Stats has %d: %s", len(seen), numbers, b)
+		}
+	})
 }
 
 // TestStatsInTCPMode has nothing to count.
 func TestStatsInTCPMode(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
-	c := extsock.NewConn(a, true, nil)
-	defer b.Close()
-	defer c.Close()
-	if s := c.Stats(); s != (extsock.Stats{}) {
-		t.Errorf("got %+v", s)
-	}
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{}, simtoe.Config{})
+		c := extsock.NewConn(a, true, nil)
+		defer b.Close()
+		defer c.Close()
+		if s := c.Stats(); s != (extsock.Stats{}) {
+			t.Errorf("got %+v", s)
+		}
+	})
 }
 
 func ExampleStats_All() {

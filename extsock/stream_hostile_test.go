@@ -201,57 +201,61 @@ func TestStreamCreditsAreEnforced(t *testing.T) {
 
 // TestStreamCreditsOfTheUsed: a peer may give back what was used and not one more.
 func TestStreamCreditsOfTheUsed(t *testing.T) {
-	for _, excess := range []byte{0, 1} {
-		p, c := rawStreamPair(t, extsock.Config{}, 32)
-		p.segment(1, 0, true, 0, 0, 0, 0)
-		if _, err := c.Write([]byte("x")); err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T) {
+		for _, excess := range []byte{0, 1} {
+			p, c := rawStreamPair(t, extsock.Config{}, 32)
+			p.segment(1, 0, true, 0, 0, 0, 0)
+			if _, err := c.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.next(); err != nil {
+				t.Fatal(err)
+			}
+			p.segment(2, 0, true, 0, 0, 0, 1+excess, 'y')
+			if excess > 0 {
+				p.wantStreamEnd()
+				continue
+			}
+			if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
+				t.Errorf("Read = %d, %v", n, err)
+			}
 		}
-		if _, err := p.next(); err != nil {
-			t.Fatal(err)
-		}
-		p.segment(2, 0, true, 0, 0, 0, 1+excess, 'y')
-		if excess > 0 {
-			p.wantStreamEnd()
-			continue
-		}
-		if n, err := c.Read(make([]byte, 9)); n != 1 || err != nil {
-			t.Errorf("Read = %d, %v", n, err)
-		}
-	}
+	})
 }
 
 // TestStreamMessageInSegments: a message may come in many segments, to a reader that waits and to
 // none. One that becomes too long ends the stream.
 func TestStreamMessageInSegments(t *testing.T) {
-	for _, waits := range []bool{false, true} {
-		p, c := rawStreamPair(t, extsock.Config{RecvDepth: 6, RecvSize: 1024}, 32)
-		buf, read := make([]byte, 2000), make(chan int, 1)
-		wait := func() {
-			n, err := c.Read(buf)
-			if err != nil {
-				t.Error(err)
+	bubble(t, func(t *testing.T) {
+		for _, waits := range []bool{false, true} {
+			p, c := rawStreamPair(t, extsock.Config{RecvDepth: 6, RecvSize: 1024}, 32)
+			buf, read := make([]byte, 2000), make(chan int, 1)
+			wait := func() {
+				n, err := c.Read(buf)
+				if err != nil {
+					t.Error(err)
+				}
+				read <- n
 			}
-			read <- n
+			if waits {
+				go wait()
+			}
+			p.segment(1, 0, false, 0)
+			p.segment(1, 1, false, 0, 0)
+			p.segment(1, 3, false, append([]byte{0}, tapeAt(0, 500)...)...)
+			p.segment(1, 504, false)
+			p.segment(1, 504, true, tapeAt(500, 520)...)
+			if !waits {
+				go wait()
+			}
+			if n := <-read; n != 1020 || !bytes.Equal(buf[:n], tapeAt(0, n)) {
+				t.Errorf("got %d octets", n)
+			}
+			p.segment(2, 0, false, data(1000)...)
+			p.segment(2, 1004, true, data(17)...)
+			p.wantStreamEnd()
 		}
-		if waits {
-			go wait()
-		}
-		p.segment(1, 0, false, 0)
-		p.segment(1, 1, false, 0, 0)
-		p.segment(1, 3, false, append([]byte{0}, tapeAt(0, 500)...)...)
-		p.segment(1, 504, false)
-		p.segment(1, 504, true, tapeAt(500, 520)...)
-		if !waits {
-			go wait()
-		}
-		if n := <-read; n != 1020 || !bytes.Equal(buf[:n], tapeAt(0, n)) {
-			t.Errorf("got %d octets", n)
-		}
-		p.segment(2, 0, false, data(1000)...)
-		p.segment(2, 1004, true, data(17)...)
-		p.wantStreamEnd()
-	}
+	})
 }
 
 // TestStreamWriterKeepsToCredits: without credits only the end goes out, and messages are no longer

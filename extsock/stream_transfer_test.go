@@ -70,14 +70,16 @@ func TestStreamBothWays(t *testing.T) {
 		for _, depth := range [][2]int{{6, 6}, {7, 7}, {8, 8}, {16, 16}, {32, 32}, {64, 64}, {6, 64}, {64, 6}} {
 			for _, size := range []int{512, 4096, 65536} {
 				t.Run(fmt.Sprintf("%s, depth %v, size %d", network.name, depth, size), func(t *testing.T) {
-					total := min(min(depth[0], depth[1])*size*64, 64<<20) / scale
-					if network.name != "loopback" && depth[0] != 32 {
-						total /= 8
-					}
-					a, b := network.pair(t)
-					ci, cr := switched(t, a, b, ofDepth(depth[0], size), ofDepth(depth[1], size))
-					bounded(t, ci, cr)
-					bothWays(t, ci, cr, total, min(1<<20, total))
+					bubble(t, func(t *testing.T) {
+						total := min(min(depth[0], depth[1])*size*64, 64<<20) / scale
+						if network.name != "loopback" && depth[0] != 32 {
+							total /= 8
+						}
+						a, b := network.pair(t)
+						ci, cr := switched(t, a, b, ofDepth(depth[0], size), ofDepth(depth[1], size))
+						bounded(t, ci, cr)
+						bothWays(t, ci, cr, total, min(1<<20, total))
+					})
 				})
 			}
 		}
@@ -88,20 +90,24 @@ func TestStreamBothWays(t *testing.T) {
 func TestStreamSmallSendQueue(t *testing.T) {
 	for _, depth := range []int{1, 2, 5} {
 		t.Run(fmt.Sprint(depth), func(t *testing.T) {
-			s := side{cfg: extsock.Config{SendDepth: depth, RecvSize: 4096}}
-			ci, cr := simPair(t, simtoe.Config{Window: 3000}, s, s)
-			bounded(t, ci, cr)
-			bothWays(t, ci, cr, 2<<20, 1<<18)
+			bubble(t, func(t *testing.T) {
+				s := side{cfg: extsock.Config{SendDepth: depth, RecvSize: 4096}}
+				ci, cr := simPair(t, simtoe.Config{Window: 3000}, s, s)
+				bounded(t, ci, cr)
+				bothWays(t, ci, cr, 2<<20, 1<<18)
+			})
 		})
 	}
 }
 
 // TestStreamOverPlainConn: a net.Conn below, whose every write may wait.
 func TestStreamOverPlainConn(t *testing.T) {
-	a, b := simtoe.Pair(simtoe.Config{Window: 9000}, simtoe.Config{})
-	ci, cr := switched(t, asPlainConn(a), asPlainConn(b), side{}, side{})
-	bounded(t, ci, cr)
-	bothWays(t, ci, cr, 4<<20, 1<<18)
+	bubble(t, func(t *testing.T) {
+		a, b := simtoe.Pair(simtoe.Config{Window: 9000}, simtoe.Config{})
+		ci, cr := switched(t, asPlainConn(a), asPlainConn(b), side{}, side{})
+		bounded(t, ci, cr)
+		bothWays(t, ci, cr, 4<<20, 1<<18)
+	})
 }
 
 // A conversation is what a client and a server say, half-close included.
@@ -206,23 +212,25 @@ func TestStreamCombines(t *testing.T) {
 	const writes, length = 10_000, 64
 	for _, network := range []string{"loopback", "a full window"} {
 		t.Run(network, func(t *testing.T) {
-			var sends atomic.Int64
-			a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{})
-			if network == "loopback" {
-				x, y := kernelStreams(t)
-				ci, cr := switched(t, x, y, countSends(&sends), side{})
-				bounded(t, ci, cr)
-				combine(t, ci, cr, writes, length)
-				a.Close()
-				b.Close()
-			} else {
-				ci, cr := switched(t, a, b, countSends(&sends), side{})
-				bounded(t, ci, cr)
-				combine(t, ci, cr, writes, length)
-			}
-			if n := sends.Load(); n == 0 || n > writes/2 {
-				t.Errorf("%d Writes became %d messages", writes, n)
-			}
+			bubble(t, func(t *testing.T) {
+				var sends atomic.Int64
+				a, b := simtoe.Pair(simtoe.Config{Window: 1000}, simtoe.Config{})
+				if network == "loopback" {
+					x, y := kernelStreams(t)
+					ci, cr := switched(t, x, y, countSends(&sends), side{})
+					bounded(t, ci, cr)
+					combine(t, ci, cr, writes, length)
+					a.Close()
+					b.Close()
+				} else {
+					ci, cr := switched(t, a, b, countSends(&sends), side{})
+					bounded(t, ci, cr)
+					combine(t, ci, cr, writes, length)
+				}
+				if n := sends.Load(); n == 0 || n > writes/2 {
+					t.Errorf("%d Writes became %d messages", writes, n)
+				}
+			})
 		})
 	}
 }

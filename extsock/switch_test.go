@@ -105,21 +105,23 @@ func (v *conversation) play(c *extsock.Conn, initiator bool, timeout time.Durati
 // no octet is lost, none is invented, none comes on the wrong side of the switch.
 // MPA-5044-7.1-1, MPA-5044-7.1-4
 func TestSwitchInAConversation(t *testing.T) {
-	conversations := 10_000
-	if testmode.Slow() {
-		conversations = 2_000
-	}
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
-	for i := range conversations {
-		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-		v := converse(rnd)
-		a, b := simtoe.Pair(v.wire, v.wire)
-		ended := make(chan error, 1)
-		go func() { ended <- v.play(extsock.NewConn(b, false, &v.responder), false, time.Minute) }()
-		err := v.play(extsock.NewConn(a, true, &v.initiator), true, time.Minute)
-		if err := errors.Join(err, <-ended); err != nil {
-			t.Fatalf("seed %#x, conversation %d: %v", seed, i, err)
+	bubble(t, func(t *testing.T) {
+		conversations := 10_000
+		if testmode.Slow() {
+			conversations = 2_000
 		}
-	}
+		seed := rand.Uint64()
+		t.Logf("seed %#x", seed)
+		for i := range conversations {
+			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+			v := converse(rnd)
+			a, b := simtoe.Pair(v.wire, v.wire)
+			ended := make(chan error, 1)
+			go func() { ended <- v.play(extsock.NewConn(b, false, &v.responder), false, time.Minute) }()
+			err := v.play(extsock.NewConn(a, true, &v.initiator), true, time.Minute)
+			if err := errors.Join(err, <-ended); err != nil {
+				t.Fatalf("seed %#x, conversation %d: %v", seed, i, err)
+			}
+		}
+	})
 }

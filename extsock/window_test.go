@@ -31,88 +31,92 @@ func TestWindow(t *testing.T) {
 	for _, depth := range []int{1, 3} { // windows of windows
 		for _, how := range []string{"Deregister", "Send with Invalidate"} {
 			t.Run(fmt.Sprintf("%s, depth %d", how, depth), func(t *testing.T) {
-				ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 1, 8))
-				memory := pattern(256, 1)
-				r := register(t, cr, memory, everyAccess)
-				w := r
-				for i := range depth {
-					w = window(t, w, 16, 128-i*32, everyAccess)
-				}
-				off := depth * 16
-				m := ci.Remote(w.Handle())
-				if n := int(w.Handle().Len); n != 128-(depth-1)*32 {
-					t.Errorf("the window has %d octets, want %d", n, 128-(depth-1)*32)
-				}
-				p := make([]byte, w.Handle().Len)
-				if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
-					t.Errorf("ReadAt: %v, %x", err, p)
-				}
-				want := bytes.Clone(memory)
-				copy(want[off+len(p)-5:], "write")
-				if _, err := m.WriteAt([]byte("write"), int64(w.Handle().Len)-5); err != nil {
-					t.Errorf("WriteAt: %v", err)
-				}
-				if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
-					t.Errorf("Swap: %d, %v", old, err)
-				}
-				if old, err := ci.Remote(r.Handle()).FetchAdd(t.Context(), int64(off+8), 1); err != nil || old != 41 {
-					t.Errorf("FetchAdd of the same word of the Region: %d, %v", old, err)
-				}
-				if old, err := m.CompareAndSwap(t.Context(), 8, 42, 0); err != nil || old != 42 {
-					t.Errorf("CompareAndSwap: %d, %v", old, err)
-				}
-				copy(want[off+8:], make([]byte, 8))
-				if how == "Deregister" {
-					w.Deregister()
-				} else {
-					do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
-					if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.Handle().STag {
-						t.Errorf("the receiver hears %v", d)
+				bubble(t, func(t *testing.T) {
+					ci, cr := simPair(t, simtoe.Config{}, side{}, postRecvs(extsock.Config{}, 1, 8))
+					memory := pattern(256, 1)
+					r := register(t, cr, memory, everyAccess)
+					w := r
+					for i := range depth {
+						w = window(t, w, 16, 128-i*32, everyAccess)
 					}
-				}
-				if _, err := ci.Remote(r.Handle()).ReadAt(p, 0); err != nil { // and so all is placed
-					t.Errorf("ReadAt of the Region: %v", err)
-				}
-				if !bytes.Equal(memory, want) {
-					t.Errorf("memory\n%x\nwant\n%x", memory, want)
-				}
-				if _, err := w.Window(0, 1, 0); !refusedAs(err, errGone) {
-					t.Errorf("a window of what is gone: %v", err)
-				}
-				var te *rdmap.TerminateError
-				if _, err := m.ReadAt(p, 0); !errors.As(err, &te) || !te.Remote {
-					t.Errorf("ReadAt of what is gone: %v, want the peer's Terminate", err)
-				}
+					off := depth * 16
+					m := ci.Remote(w.Handle())
+					if n := int(w.Handle().Len); n != 128-(depth-1)*32 {
+						t.Errorf("the window has %d octets, want %d", n, 128-(depth-1)*32)
+					}
+					p := make([]byte, w.Handle().Len)
+					if _, err := m.ReadAt(p, 0); err != nil || !bytes.Equal(p, memory[off:off+len(p)]) {
+						t.Errorf("ReadAt: %v, %x", err, p)
+					}
+					want := bytes.Clone(memory)
+					copy(want[off+len(p)-5:], "write")
+					if _, err := m.WriteAt([]byte("write"), int64(w.Handle().Len)-5); err != nil {
+						t.Errorf("WriteAt: %v", err)
+					}
+					if old, err := m.Swap(t.Context(), 8, 41); err != nil || old == 41 {
+						t.Errorf("Swap: %d, %v", old, err)
+					}
+					if old, err := ci.Remote(r.Handle()).FetchAdd(t.Context(), int64(off+8), 1); err != nil || old != 41 {
+						t.Errorf("FetchAdd of the same word of the Region: %d, %v", old, err)
+					}
+					if old, err := m.CompareAndSwap(t.Context(), 8, 42, 0); err != nil || old != 42 {
+						t.Errorf("CompareAndSwap: %d, %v", old, err)
+					}
+					copy(want[off+8:], make([]byte, 8))
+					if how == "Deregister" {
+						w.Deregister()
+					} else {
+						do(t, ci, rdmap.WorkRequest{Op: rdmap.WorkSendInvalidate, Invalidate: w.Handle().STag})
+						if d := complete(t, cr.RecvCQ()); !d.HasInvalidated || d.Invalidated != w.Handle().STag {
+							t.Errorf("the receiver hears %v", d)
+						}
+					}
+					if _, err := ci.Remote(r.Handle()).ReadAt(p, 0); err != nil { // and so all is placed
+						t.Errorf("ReadAt of the Region: %v", err)
+					}
+					if !bytes.Equal(memory, want) {
+						t.Errorf("memory\n%x\nwant\n%x", memory, want)
+					}
+					if _, err := w.Window(0, 1, 0); !refusedAs(err, errGone) {
+						t.Errorf("a window of what is gone: %v", err)
+					}
+					var te *rdmap.TerminateError
+					if _, err := m.ReadAt(p, 0); !errors.As(err, &te) || !te.Remote {
+						t.Errorf("ReadAt of what is gone: %v, want the peer's Terminate", err)
+					}
+				})
 			})
 		}
 	}
 }
 
 func TestWindowErrors(t *testing.T) {
-	ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
-	r := register(t, ci, make([]byte, 64), ddp.RemoteRead|ddp.RemoteAtomic)
-	gone := register(t, ci, make([]byte, 64), everyAccess)
-	gone.Deregister()
-	for _, tt := range []struct {
-		desc   string
-		r      extsock.Region
-		off, n int
-		access ddp.Access
-		want   error
-	}{
-		{"inside", r, 8, 56, ddp.RemoteRead | ddp.RemoteAtomic, nil},
-		{"misaligned, without atomics", r, 3, 8, ddp.RemoteRead, nil},
-		{"misaligned, with atomics", r, 3, 8, ddp.RemoteAtomic, ddp.ErrMisaligned},
-		{"across the end", r, 8, 57, ddp.RemoteRead, errOutside},
-		{"before the start", r, -8, 8, ddp.RemoteRead, errOutside},
-		{"nothing", r, 8, 0, ddp.RemoteRead, errOutside},
-		{"a right that the Region has not", r, 8, 8, ddp.RemoteRead | ddp.RemoteWrite, errDenied},
-		{"of a Region that is gone", gone, 8, 8, ddp.RemoteRead, errGone},
-	} {
-		if _, err := tt.r.Window(tt.off, tt.n, tt.access); !refusedAs(err, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+	bubble(t, func(t *testing.T) {
+		ci, _ := simPair(t, simtoe.Config{}, side{}, side{})
+		r := register(t, ci, make([]byte, 64), ddp.RemoteRead|ddp.RemoteAtomic)
+		gone := register(t, ci, make([]byte, 64), everyAccess)
+		gone.Deregister()
+		for _, tt := range []struct {
+			desc   string
+			r      extsock.Region
+			off, n int
+			access ddp.Access
+			want   error
+		}{
+			{"inside", r, 8, 56, ddp.RemoteRead | ddp.RemoteAtomic, nil},
+			{"misaligned, without atomics", r, 3, 8, ddp.RemoteRead, nil},
+			{"misaligned, with atomics", r, 3, 8, ddp.RemoteAtomic, ddp.ErrMisaligned},
+			{"across the end", r, 8, 57, ddp.RemoteRead, errOutside},
+			{"before the start", r, -8, 8, ddp.RemoteRead, errOutside},
+			{"nothing", r, 8, 0, ddp.RemoteRead, errOutside},
+			{"a right that the Region has not", r, 8, 8, ddp.RemoteRead | ddp.RemoteWrite, errDenied},
+			{"of a Region that is gone", gone, 8, 8, ddp.RemoteRead, errGone},
+		} {
+			if _, err := tt.r.Window(tt.off, tt.n, tt.access); !refusedAs(err, tt.want) {
+				t.Errorf("%s: %v, want %v", tt.desc, err, tt.want)
+			}
 		}
-	}
+	})
 }
 
 // TestHostileWindowUse: a peer that has the STags and TOs of a window and its Region gets no
@@ -152,50 +156,56 @@ func TestHostileWindowUse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			memory := bytes.Repeat([]byte{0xaa}, 64)
-			p, c := rawPair(t, extsock.Config{}, nil)
-			x := names{r: register(t, c, memory, ddp.RemoteRead|ddp.RemoteWrite)}
-			x.w, x.readable = window(t, x.r, off, n, ddp.RemoteWrite), window(t, x.r, off, n, ddp.RemoteRead)
-			p.send(tt.ulpdu(x)...)
-			p.wantTerminate(tt.layer, tt.etype, tt.code)
-			if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) {
-				t.Errorf("memory changed: %x", memory)
-			}
+			bubble(t, func(t *testing.T) {
+				memory := bytes.Repeat([]byte{0xaa}, 64)
+				p, c := rawPair(t, extsock.Config{}, nil)
+				x := names{r: register(t, c, memory, ddp.RemoteRead|ddp.RemoteWrite)}
+				x.w, x.readable = window(t, x.r, off, n, ddp.RemoteWrite), window(t, x.r, off, n, ddp.RemoteRead)
+				p.send(tt.ulpdu(x)...)
+				p.wantTerminate(tt.layer, tt.etype, tt.code)
+				if !bytes.Equal(memory, bytes.Repeat([]byte{0xaa}, 64)) {
+					t.Errorf("memory changed: %x", memory)
+				}
+			})
 		})
 	}
 }
 
 // TestWindowOfAnotherConnection: a window is one connection's, as its Region is.
 func TestWindowOfAnotherConnection(t *testing.T) {
-	cfg := extsock.Config{Domain: new(ddp.Domain)}
-	_, owner := rawPair(t, cfg, nil)
-	p, _ := rawPair(t, cfg, nil)
-	memory := make([]byte, 64)
-	w := window(t, register(t, owner, memory, ddp.RemoteWrite), 8, 8, ddp.RemoteWrite)
-	p.send(tagged(rdmaphdr.OpWrite, w.Handle().STag, w.Handle().TO)...)
-	p.wantTerminate(1, 1, 2)
-	if !bytes.Equal(memory, make([]byte, 64)) {
-		t.Error("memory of another connection was written")
-	}
+	bubble(t, func(t *testing.T) {
+		cfg := extsock.Config{Domain: new(ddp.Domain)}
+		_, owner := rawPair(t, cfg, nil)
+		p, _ := rawPair(t, cfg, nil)
+		memory := make([]byte, 64)
+		w := window(t, register(t, owner, memory, ddp.RemoteWrite), 8, 8, ddp.RemoteWrite)
+		p.send(tagged(rdmaphdr.OpWrite, w.Handle().STag, w.Handle().TO)...)
+		p.wantTerminate(1, 1, 2)
+		if !bytes.Equal(memory, make([]byte, 64)) {
+			t.Error("memory of another connection was written")
+		}
+	})
 }
 
 // TestCloseTakesWindowsBack: nothing is registered after Close.
 func TestCloseTakesWindowsBack(t *testing.T) {
-	domain := new(ddp.Domain)
-	ci, _ := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Domain: domain}}, side{})
-	r := register(t, ci, make([]byte, 64), everyAccess)
-	w := window(t, r, 8, 8, everyAccess)
-	if err := ci.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, x := range []extsock.Region{r, w} {
-		if err := domain.Invalidate(x.Handle().STag, 0); !refusedAs(err, errGone) {
-			t.Errorf("STag %v after Close: %v", x.Handle().STag, err)
+	bubble(t, func(t *testing.T) {
+		domain := new(ddp.Domain)
+		ci, _ := simPair(t, simtoe.Config{}, side{cfg: extsock.Config{Domain: domain}}, side{})
+		r := register(t, ci, make([]byte, 64), everyAccess)
+		w := window(t, r, 8, 8, everyAccess)
+		if err := ci.Close(); err != nil {
+			t.Error(err)
 		}
-	}
-	if _, err := r.Window(0, 8, 0); !refusedAs(err, errGone) {
-		t.Errorf("Window after Close: %v", err)
-	}
+		for _, x := range []extsock.Region{r, w} {
+			if err := domain.Invalidate(x.Handle().STag, 0); !refusedAs(err, errGone) {
+				t.Errorf("STag %v after Close: %v", x.Handle().STag, err)
+			}
+		}
+		if _, err := r.Window(0, 8, 0); !refusedAs(err, errGone) {
+			t.Errorf("Window after Close: %v", err)
+		}
+	})
 }
 
 // TestRevocationRacesPlacement: the peer writes through a window, one Write after the other, while
