@@ -27,22 +27,19 @@ var stillRealTime = map[string]int{
 	"cmd/rddp/internal/ping/ping_test.go":      1,
 	"extsock/close_test.go":                    1,
 	"extsock/internal/driver/drive_test.go":    1,
-	"extsock/internal/driver/token_test.go":    1,
 	"extsock/pair_test.go":                     1,
 	"extsock/prefer_test.go":                   1,
 	"extsock/putoff_test.go":                   1,
-	"extsock/rendezvous_long_test.go":          2,
 	"extsock/slow_test.go":                     1,
 	"extsock/sniff_test.go":                    1,
 	"extsock/startup_test.go":                  1,
 	"extsock/stream_rest_test.go":              1,
 
 	// Looks at a condition again and again, or lets others run.
-	"cmd/rddp/internal/hostile/servers_test.go": 1,
-	"extsock/anyconn_test.go":                   1,
-	"extsock/bench_test.go":                     1,
-	"extsock/memory_progress_test.go":           1,
-	"toe/usertcp/netlink_linux_test.go":         1,
+	"extsock/anyconn_test.go":           1,
+	"extsock/bench_test.go":             1,
+	"extsock/memory_progress_test.go":   1,
+	"toe/usertcp/netlink_linux_test.go": 1,
 
 	// In packages that run apart from all else, in make wild.
 	"conformance/foreign/run_test.go":                       1,

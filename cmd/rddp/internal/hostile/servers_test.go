@@ -161,13 +161,11 @@ func patience(t *testing.T) time.Duration {
 // usable wants an honest client to succeed ten times in a row, each time within the client's own time-outs.
 func usable(t *testing.T, client func() error) {
 	t.Helper()
-	begin := time.Now()
 	for i := range 10 {
 		if err := client(); err != nil {
 			t.Fatalf("the honest client, time %d: %v", i, err)
 		}
 	}
-	t.Logf("an honest client ten times in %v", time.Since(begin).Round(time.Millisecond))
 }
 
 // serveUntilEnd runs serve until the test ends.
