@@ -20,7 +20,7 @@ import (
 // name is a constant, a variable, a function, a type, or a method of one of these types. A method
 // that a type gets by embedding another counts as well; a struct field does not.
 var mostNames = map[string]int{
-	"mpa":     75, // 60 are RFC 5044 and 6581; the others are for offload engines
+	"mpa":     34,
 	"ddp":     76,
 	"rdmap":   100,
 	"extsock": 128, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap

@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"toe/internal/deadline":           {},
 	"toe/netconn":                     {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/kernel":                      {"toe", "toe/netconn", "internal/locks"},
-	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/locks"}, // its engine does the work of MPA
+	"toe/simtoe":                      {"toe", "toe/internal/deadline", "mpa", "internal/fpdu", "internal/locks"}, // its engine does the work of MPA
 	"toe/simtoe/pipeline":             {},
 	"toe/usertcp":                     {"toe", "toe/internal/deadline", "internal/locks"},
 	"toe/usertcp/examples/badnetwork": {"extsock", "toe/badlink", "toe/usertcp"},
@@ -59,8 +59,9 @@ var mayImport = map[string][]string{
 	"toe/usertcp/tcpscript":           {},
 	"toe/toetest":                     {"toe", "internal/prototest"},
 	"toe/tun":                         {},
-	"mpa":                             {"mpa/internal/crc32c"},
-	"mpa/internal/crc32c":             {"internal/cpuid"},
+	"mpa":                             {},
+	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
+	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},
 	"ddp":                             {"ddp/internal/place", "internal/locks"},
 	"ddp/internal/place":              {"internal/cpuid"},
 	"rdmap":                           {"ddp", "internal/rdmaphdr", "internal/locks", "internal/ring"},
@@ -71,7 +72,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/rdmaphdr", "internal/locks", "internal/ring",
+		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
 	"extsock/internal/observe":    {"internal/pcapng", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
@@ -79,8 +80,8 @@ var mayImport = map[string][]string{
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
-	"internal/dissect":       {"mpa", "ddp", "rdmap", "internal/rdmaphdr"},
-	"internal/pcapng":        {"mpa", "ddp", "internal/rdmaphdr"},
+	"internal/dissect":       {"mpa", "internal/fpdu", "ddp", "rdmap", "internal/rdmaphdr"},
+	"internal/pcapng":        {"mpa", "internal/fpdu", "ddp", "internal/rdmaphdr"},
 	"internal/rdmaphdr":      {"ddp"},
 	"internal/nopanic":       {"extsock"},
 	"internal/testmode":      {},
@@ -106,11 +107,11 @@ var mayImport = map[string][]string{
 	"conformance/models":              {},
 	"conformance/lab/floor":           {},
 	"conformance/lab/baseline":        {},
-	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/kernel", "conformance/lab/plot"},
+	"conformance/lab/breakdown":       {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/fpdu", "toe/kernel", "conformance/lab/plot"},
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
-	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
+	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},
@@ -150,10 +151,10 @@ var floor = map[string]int{
 // except in tests.
 var door = map[string][]string{
 	"github.com/google/gopacket":              {"internal/dissect"},
-	"github.com/klauspost/crc32":              {"mpa/internal/crc32c"},
+	"github.com/klauspost/crc32":              {"internal/fpdu/internal/crc32c"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"cmd/rddp/internal/perf", "conformance/lab/breakdown"},
-	// mpa/internal/crc32c needs only its package cpu.
-	"golang.org/x/sys":                  {"mpa/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf"},
+	// internal/fpdu/internal/crc32c needs only its package cpu.
+	"golang.org/x/sys":                  {"internal/fpdu/internal/crc32c", "toe/kernel", "toe/tun", "toe/usertcp", "cmd/rddp/internal/perf"},
 	"golang.org/x/term":                 {"cmd/rddp"},
 	"gonum.org/v1/plot":                 {"conformance/lab/plot"},
 	"gvisor.dev/gvisor":                 {"toe/usertcp"},
@@ -163,7 +164,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "mpa/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 
@@ -423,7 +424,7 @@ func decode[T any](t *testing.T, values *[]T, folder string, args ...string) {
 // TestShortLeavesNothingOut: `make machines` runs the tests of these packages with -short, which
 // may make a test shorter but not skip it, or end it early.
 func TestShortLeavesNothingOut(t *testing.T) {
-	for _, pattern := range []string{"mpa", "mpa/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*", "toe/usertcp/*"} {
+	for _, pattern := range []string{"mpa", "internal/fpdu", "internal/fpdu/internal/*", "ddp", "ddp/internal/*", "rdmap", "extsock", "toe", "toe/*", "toe/usertcp/*"} {
 		files, err := filepath.Glob(filepath.Join(pattern, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", pattern, err)

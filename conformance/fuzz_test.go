@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -62,16 +63,16 @@ func FuzzConnection(f *testing.F) {
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	for _, to := range []uint64{0, 4095} {
 		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 2, TO: to}
-		f.Add(append(bytes.Clone(request), fpdu(append(h.AppendTo(nil), "octets"...))...), false, true, true)
+		f.Add(append(bytes.Clone(request), framed(append(h.AppendTo(nil), "octets"...))...), false, true, true)
 		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
 		read := rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
-		f.Add(append(bytes.Clone(request), fpdu(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
+		f.Add(append(bytes.Clone(request), framed(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
 	}
 	for _, sends := range byteStreams {
 		in := mpa.Frame{Revision: 1, CRC: true, PrivateData: rddpRecord}.AppendTo(nil)
 		for i, m := range sends {
 			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: uint32(i + 1)}
-			in = append(in, fpdu(append(h.AppendTo(nil), m...))...)
+			in = append(in, framed(append(h.AppendTo(nil), m...))...)
 		}
 		f.Add(in, false, true, false)
 	}
@@ -241,10 +242,10 @@ func directions(f *testing.F, file []byte) (streams []stream) {
 	return streams
 }
 
-// fpdu makes an FPDU, without Markers, of a ULPDU.
-func fpdu(ulpdu []byte) []byte {
-	b := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(b, true, ulpdu)
+// framed makes an FPDU, without Markers, of a ULPDU.
+func framed(ulpdu []byte) []byte {
+	b := fpdu.NewBatch(512 << 10)
+	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(b, true, ulpdu)
 	return bytes.Join(b.Bufs(), nil)
 }
 

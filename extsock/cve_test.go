@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
@@ -42,7 +43,7 @@ func startupReply(t *testing.T, s net.Conn, first, second []byte) {
 func TestCVE_2022_50136_ReplyInTwoSegments(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		reply := mpa.Frame{Reply: true, Enhanced: true, Revision: 2, CRC: true, IRD: 4, ORD: 4, PrivateData: []byte("told once")}.AppendTo(nil)
-		tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
+		tx, b := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(512<<10)
 		tx.Append(b, true, untagged(rdmaphdr.OpSend, 0, 1, 0, 9))
 		stream := append(reply, bytes.Join(b.Bufs(), nil)...)
 		for cut := 1; cut < len(stream); cut++ {

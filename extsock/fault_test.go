@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -23,8 +24,8 @@ import (
 type rawPeer struct {
 	t  *testing.T
 	s  net.Conn
-	tx *mpa.Sender
-	rx *mpa.Receiver
+	tx *fpdu.Sender
+	rx *fpdu.Receiver
 	in uint64
 }
 
@@ -51,7 +52,7 @@ func rawPairOver(t *testing.T, a, b net.Conn, cfg extsock.Config, private []byte
 	}
 	skipFrame(t, a)
 	a.SetReadDeadline(prototest.Deadline(t))
-	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+	p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
 }
@@ -75,7 +76,7 @@ func skipFrame(t *testing.T, s net.Conn) {
 // send sends one ULPDU.
 func (p *rawPeer) send(ulpdu ...byte) {
 	p.t.Helper()
-	b := mpa.NewBatch(512 << 10)
+	b := fpdu.NewBatch(512 << 10)
 	p.tx.Append(b, false, ulpdu)
 	for _, piece := range b.Bufs() {
 		if _, err := p.s.Write(piece); err != nil {
@@ -198,7 +199,7 @@ func TestBadCRCEndsInATerminate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
-		b := mpa.NewBatch(512 << 10)
+		b := fpdu.NewBatch(512 << 10)
 		p.tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 4))
 		octets := bytes.Join(b.Bufs(), nil)
 		octets[7] ^= 0x10
@@ -284,7 +285,7 @@ func TestStartupTerminates(t *testing.T) {
 				io.CopyN(io.Discard, b, int64(n-len(head)))
 				tt.reply.Reply, tt.reply.Enhanced, tt.reply.Revision, tt.reply.CRC = true, true, 2, true
 				b.Write(tt.reply.AppendTo(nil))
-				p := &rawPeer{t: t, s: b, rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+				p := &rawPeer{t: t, s: b, rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
 				p.rx.SetBuffer(make([]byte, 1<<20))
 				p.wantTerminate(2, 0, tt.code)
 				b.Close()

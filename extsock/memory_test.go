@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -91,8 +92,8 @@ func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
 	u := untagged(rdmaphdr.OpSend, ddp.QNSend, 1, 0, length)
-	batch := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
+	batch := fpdu.NewBatch(512 << 10)
+	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
 	fpdu := slices.Concat(batch.Bufs()...)
 	begun := func(t *testing.T, p *rawPeer, c *extsock.Conn, n int, settled func(want int64) bool) {
 		defer c.Close()

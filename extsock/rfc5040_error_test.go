@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -35,7 +36,7 @@ func rawOver(t *testing.T, a, b net.Conn, request mpa.Frame, cfg extsock.Config)
 	if err := c.EnableDDP(timeLimit(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: request.CRC, TxMarkers: cfg.Markers}), rx: mpa.NewReceiver(mpa.Agreement{CRC: request.CRC, RxMarkers: request.Markers})}
+	p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: request.CRC, TxMarkers: cfg.Markers}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: request.CRC, RxMarkers: request.Markers})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	for got := 0; got < mpa.FrameHeaderLen; {
 		n, err := a.Read(make([]byte, mpa.FrameHeaderLen-got))

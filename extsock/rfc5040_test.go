@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -78,8 +79,8 @@ func TestRFC5040_6_1_TheULPSwitches(t *testing.T) {
 		defer cr.Close()
 		memory := make([]byte, 4)
 		r := register(t, cr, memory, ddp.RemoteWrite)
-		batch := mpa.NewBatch(512 << 10)
-		mpa.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
+		batch := fpdu.NewBatch(512 << 10)
+		fpdu.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, tagged(rdmaphdr.OpWrite, r.Handle().STag, r.Handle().TO))
 		fpdu := bytes.Join(batch.Bufs(), nil)
 		if _, err := ci.Write(fpdu); err != nil {
 			t.Fatal(err)
@@ -130,7 +131,7 @@ func ulpdus(t *testing.T, octets []byte) (all [][]byte, rest int) {
 		t.Fatal(err)
 	}
 	octets = octets[n:]
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	for done := 0; done < len(octets); {
 		n := copy(rx.Free(), octets[done:])

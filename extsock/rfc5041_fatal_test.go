@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -37,7 +38,7 @@ func wantMPACode(t *testing.T, desc string, err error, code mpa.Code) {
 
 // fpduWith returns the next FPDU, changed and with the CRC that is right for that.
 func (p *rawPeer) fpduWith(change func(b []byte), ulpdu []byte) []byte {
-	batch := mpa.NewBatch(512 << 10)
+	batch := fpdu.NewBatch(512 << 10)
 	p.tx.Append(batch, false, ulpdu)
 	b := bytes.Join(batch.Bufs(), nil)
 	change(b)
@@ -82,7 +83,7 @@ func TestRFC5041_6_2_2_FatalErrorsOfTheLLP(t *testing.T) {
 						}
 					}
 				})
-				p.tx = mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+				p.tx = fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 				p.send(good...)
 				if d := complete(t, c.RecvCQ()); d.ID != 0 {
 					t.Errorf("completion %v", d)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -107,9 +108,9 @@ func TestRFC5042_7_2_PeerAllocatesNoReads(t *testing.T) {
 				if got, _ := depthsOf(c); got > ird {
 					t.Errorf("the IRD is %d, want %d at most", got, ird)
 				}
-				p := &rawPeer{t: t, s: a, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+				p := &rawPeer{t: t, s: a, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
 				p.rx.SetBuffer(make([]byte, 1<<20))
-				b2 := mpa.NewBatch(512 << 10) // one write: all of them come before one can be answered
+				b2 := fpdu.NewBatch(512 << 10) // one write: all of them come before one can be answered
 				for msn := range uint32(ird + 1) {
 					h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: 1, MSN: msn + 1}
 					p.tx.Append(b2, true, rdmaphdr.ReadRequest{}.AppendTo(h.AppendTo(nil)))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
@@ -37,7 +38,7 @@ func foreignResponder(t *testing.T, c *extsock.Conn, s net.Conn, markers bool) *
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	p := &rawPeer{t: t, s: s, tx: mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
+	p := &rawPeer{t: t, s: s, tx: fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: option(t, c, extsock.DDP_MARKERS) == 1}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p
 }
@@ -267,7 +268,7 @@ func TestRFC5044_8_TerminateThenFIN(t *testing.T) {
 					t.Fatal(err)
 				}
 				far.hear(replyKey + "c0 01 0000")
-				tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), mpa.NewBatch(512<<10)
+				tx, b := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), fpdu.NewBatch(512<<10)
 				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 1, 0, 4)) // 32 octets with the first Marker
 				tx.Append(b, false, untagged(rdmaphdr.OpSend, 0, 2, 0, 600))
 				octets := bytes.Join(b.Bufs(), nil)

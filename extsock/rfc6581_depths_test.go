@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -39,7 +40,7 @@ func TestRFC6581_9_1_DepthsOnTheWire(t *testing.T) {
 func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, ord int) {
 	const ird, tooMany = 4, 6
 	c, far := against(t, initiator, extsock.Config{IRD: ird, ORD: 3, NoCapabilities: true, Messages: true})
-	p := &rawPeer{t: t, s: far, tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+	p := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	done := enable(c, "")
 	if initiator {

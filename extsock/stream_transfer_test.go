@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -172,7 +173,7 @@ func TestStreamOverAnyWire(t *testing.T) {
 
 // A sendTap counts the Sends in what a connection writes.
 type sendTap struct {
-	rx    *mpa.Receiver
+	rx    *fpdu.Receiver
 	off   uint64
 	began bool
 	sends *atomic.Int64
@@ -201,7 +202,7 @@ func (s *sendTap) Sent(p []byte) {
 // countSends is a side whose Sends are counted.
 func countSends(sends *atomic.Int64) side {
 	return side{cfg: extsock.Config{Tap: func(net.Addr, net.Addr, bool) extsock.Tap {
-		s := &sendTap{rx: mpa.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
+		s := &sendTap{rx: fpdu.NewReceiver(mpa.Agreement{CRC: true}), sends: sends}
 		s.rx.SetBuffer(make([]byte, 1<<20))
 		return s
 	}}}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
@@ -126,10 +127,10 @@ type attack struct {
 // A villain is one hostile peer's connection, in plain octets.
 type villain struct {
 	net.Conn
-	tx    *mpa.Sender
+	tx    *fpdu.Sender
 	msn   uint32
 	h     rdmap.Handle // what the server lends
-	batch *mpa.Batch
+	batch *fpdu.Batch
 }
 
 // invade connects and goes through startup as a foreign Initiator of revision 1, or announces a
@@ -141,7 +142,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return nil, err
 	}
 	c.SetDeadline(a.until)
-	v := &villain{Conn: c, tx: mpa.NewSender(mpa.Agreement{CRC: true}), batch: mpa.NewBatch(512 << 10)}
+	v := &villain{Conn: c, tx: fpdu.NewSender(mpa.Agreement{CRC: true}), batch: fpdu.NewBatch(512 << 10)}
 	c.Write(mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil))
 	if _, err := io.ReadFull(c, make([]byte, mpa.FrameHeaderLen)); err != nil {
 		c.Close()
@@ -151,7 +152,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		return v, nil
 	}
 	v.Write(v.send(0))
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 128<<10))
 	for off := uint64(0); !rx.Next(); {
 		n, err := c.Read(rx.Free())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -19,10 +20,10 @@ import (
 type peer struct {
 	t testing.TB
 	net.Conn
-	tx    *mpa.Sender
-	batch *mpa.Batch
+	tx    *fpdu.Sender
+	batch *fpdu.Batch
 	in    *bufio.Reader
-	rx    *mpa.Receiver
+	rx    *fpdu.Receiver
 	send  uint32 // MSN of the last Send
 	ask   uint32 // of the last Read Request
 	flood []byte // what is sent again and again
@@ -31,7 +32,7 @@ type peer struct {
 // fpdus returns the ULPDUs as FPDUs behind what was sent before.
 func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 	if p.batch == nil {
-		p.batch = mpa.NewBatch(mpa.MinBuffer)
+		p.batch = fpdu.NewBatch(fpdu.MinBuffer)
 	}
 	b := p.batch
 	for _, u := range ulpdus {
@@ -116,7 +117,7 @@ func connected(t testing.TB, cfg extsock.Config, private []byte, before func(*ex
 		t.Fatal(err)
 	}
 	raw.SetDeadline(prototest.Deadline(t))
-	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: mpa.NewSender(mpa.Agreement{CRC: true}), rx: mpa.NewReceiver(mpa.Agreement{CRC: true})}
+	p := &peer{t: t, Conn: raw, in: bufio.NewReader(raw), tx: fpdu.NewSender(mpa.Agreement{CRC: true}), rx: fpdu.NewReceiver(mpa.Agreement{CRC: true})}
 	p.rx.SetBuffer(make([]byte, 1<<20))
 	return p, c
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
-	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -289,7 +289,7 @@ func TestInflatedCredits(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, payload, err := ddp.ParseUntagged(u)
-		if err != nil || len(u) > mpa.MaxULPDU {
+		if err != nil || len(u) > fpdu.MaxULPDU {
 			t.Fatalf("a ULPDU of %d octets, %v", len(u), err)
 		}
 		got += max(len(payload)-4, 0)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
@@ -179,7 +180,7 @@ var lifeStates = []lifeState{
 		name: "failed, its Terminate not answered", initiator: true,
 		enter: func(a *arena) (func() error, error) {
 			a.p.there.mute()
-			if err := a.p.back.inject(fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
+			if err := a.p.back.inject(framed(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
 				return nil, err
 			}
 			if err := readOne(a)(); kindOf(err) != "DDP error" {
@@ -193,17 +194,17 @@ var lifeStates = []lifeState{
 	},
 }
 
-// fpdu is one FPDU with a CRC and without markers.
-func fpdu(ulpdu []byte, payload ...byte) []byte {
-	b := mpa.NewBatch(512 << 10)
-	mpa.NewSender(mpa.Agreement{CRC: true}).Append(b, true, append(slices.Clone(ulpdu), payload...))
+// framed is one FPDU with a CRC and without markers.
+func framed(ulpdu []byte, payload ...byte) []byte {
+	b := fpdu.NewBatch(512 << 10)
+	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(b, true, append(slices.Clone(ulpdu), payload...))
 	return slices.Concat(b.Bufs()...)
 }
 
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
 	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
-	return fpdu(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
+	return framed(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
 }
 
 // lifeEvents are what happens.

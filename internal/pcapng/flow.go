@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 )
@@ -165,9 +166,9 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 func Filler(off uint64) []byte {
 	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
-	batch := mpa.NewBatch(512 << 10)
+	batch := fpdu.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {
-		s := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+		s := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.Append(batch, true, header, text[:n])
 		if (s.Off()-off)%MarkerInterval == 0 {
 			return slices.Concat(batch.Bufs()...)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
@@ -86,12 +87,12 @@ func (e *Engine) Engage(g toe.Engagement) error {
 	}
 	e.engaged = g
 	a := mpa.Agreement{CRC: g.CRC, TxMarkers: g.TxMarkers, RxMarkers: g.RxMarkers}
-	e.out = engineOut{mpa: mpa.NewSender(a), batch: mpa.NewBatch(mpa.MinBuffer), busy: true}
+	e.out = engineOut{mpa: fpdu.NewSender(a), batch: fpdu.NewBatch(fpdu.MinBuffer), busy: true}
 	e.in = engineIn{
-		mpa: mpa.NewReceiver(a), busy: true,
-		read: make([]byte, mpa.MinBuffer), random: rand.New(rand.NewPCG(e.cfg.Seed, 0)),
+		mpa: fpdu.NewReceiver(a), busy: true,
+		read: make([]byte, fpdu.MinBuffer), random: rand.New(rand.NewPCG(e.cfg.Seed, 0)),
 	}
-	e.in.mpa.SetBuffer(make([]byte, 4*mpa.MinBuffer))
+	e.in.mpa.SetBuffer(make([]byte, 4*fpdu.MinBuffer))
 	return nil
 }
 
@@ -119,8 +120,8 @@ func (e *Engine) step() bool {
 // An engineOut makes whole FPDUs of those that are to be sent, one after the other.
 type engineOut struct {
 	busy  bool // engaged, and the writer does not know of a stop
-	mpa   *mpa.Sender
-	batch *mpa.Batch
+	mpa   *fpdu.Sender
+	batch *fpdu.Batch
 
 	// The FPDU under way, if length is not 0:
 	fpdu   []byte // what TCP has not taken
@@ -190,7 +191,7 @@ func (o *engineOut) nextUnsummed(v *vector, g toe.Engagement) bool {
 	if !ok {
 		return false
 	}
-	o.length = mpa.FPDULen(o.end, int(binary.BigEndian.Uint16(head[lead:])), g.TxMarkers)
+	o.length = fpdu.Len(o.end, int(binary.BigEndian.Uint16(head[lead:])), g.TxMarkers)
 	o.fpdu, _ = v.peek(o.length)
 	o.end += uint64(o.length)
 	if body := o.length - 4; g.CRC {
@@ -228,7 +229,7 @@ func (v *vector) skip(n int) {
 // An engineIn verifies the FPDUs that arrive, has them placed, and shows the others.
 type engineIn struct {
 	busy   bool // engaged, and the reader does not know of a stop
-	mpa    *mpa.Receiver
+	mpa    *fpdu.Receiver
 	read   []byte // where TCP's bytes are read to
 	random *rand.Rand
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
@@ -47,7 +48,7 @@ func TestEngageErrors(t *testing.T) {
 
 // A memory is a Lender, and a Placer that places every second FPDU at most.
 type memory struct {
-	rx     *mpa.Receiver
+	rx     *fpdu.Receiver
 	random *rand.Rand
 	placed map[uint64][]byte // by stream offset
 }
@@ -103,19 +104,19 @@ func TestEngine(t *testing.T) {
 }
 
 // formOf returns the form of FPDUs that the engine wants, and engages it.
-func formOf(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, p toe.Placer) mpa.Form {
+func formOf(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, p toe.Placer) fpdu.Form {
 	g := toe.Engagement{Offload: o, CRC: a.CRC, TxMarkers: a.TxMarkers, RxMarkers: a.RxMarkers, Placer: p}
 	switch err := e.Engage(g); {
 	case err != nil:
-		return mpa.FormFPDU
+		return fpdu.FormFPDU
 	case o == toe.OffloadCRC:
-		return mpa.FormUnsummed
+		return fpdu.FormUnsummed
 	}
-	return mpa.FormULPDU
+	return fpdu.FormULPDU
 }
 
 func send(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, ulpdus [][]byte) error {
-	s, b := mpa.NewSender(a), mpa.NewBatch(2*mpa.MinBuffer)
+	s, b := fpdu.NewSender(a), fpdu.NewBatch(2*fpdu.MinBuffer)
 	s.SetForm(formOf(e, o, a, nil))
 	for _, u := range ulpdus {
 		b.Reset()
@@ -142,8 +143,8 @@ func send(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, ulpdus [][]byte) err
 }
 
 func receive(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, random *rand.Rand) (got [][]byte, err error) {
-	m := &memory{rx: mpa.NewReceiver(a), random: random, placed: map[uint64][]byte{}}
-	m.rx.SetBuffer(make([]byte, 2*mpa.MinBuffer))
+	m := &memory{rx: fpdu.NewReceiver(a), random: random, placed: map[uint64][]byte{}}
+	m.rx.SetBuffer(make([]byte, 2*fpdu.MinBuffer))
 	m.rx.SetForm(formOf(e, o, a, m))
 	shown := map[uint64][]byte{}
 	for {
@@ -163,7 +164,7 @@ func receive(e *simtoe.Engine, o toe.Offload, a mpa.Agreement, random *rand.Rand
 		case m.rx.Err() != nil:
 			return nil, m.rx.Err()
 		case errors.As(err, &stop):
-			m.rx.SetForm(mpa.FormFPDU)
+			m.rx.SetForm(fpdu.FormFPDU)
 		case err == io.EOF:
 			return inOrder(shown, m.placed, m.rx.Edge(), a)
 		case err != nil:
@@ -183,7 +184,7 @@ func inOrder(shown, placed map[uint64][]byte, edge uint64, a mpa.Agreement) (lis
 			return nil, fmt.Errorf("no ULPDU at %d", off)
 		}
 		list = append(list, u)
-		off += uint64(mpa.FPDULen(off, len(u), a.RxMarkers))
+		off += uint64(fpdu.Len(off, len(u), a.RxMarkers))
 	}
 	if len(list) != len(shown)+len(placed) {
 		return nil, fmt.Errorf("%d ULPDUs were shown and %d placed, but the stream has %d", len(shown), len(placed), len(list))
@@ -207,8 +208,8 @@ func TestDisengage(t *testing.T) {
 	if n, err := e.TryWriteBatch(nil); n != 0 || !errors.As(err, &stop) || stop.Taken != 8 {
 		t.Errorf("TryWriteBatch after Disengage = %d, %v", n, err)
 	}
-	m := &memory{rx: mpa.NewReceiver(mpa.Agreement{})}
-	m.rx.SetBuffer(make([]byte, mpa.MinBuffer))
+	m := &memory{rx: fpdu.NewReceiver(mpa.Agreement{})}
+	m.rx.SetBuffer(make([]byte, fpdu.MinBuffer))
 	if n, off, err := e.ReadSegment(m, 0); n != 0 || off != 0 || !errors.As(err, &stop) {
 		t.Errorf("ReadSegment after Disengage = %d at %d, %v", n, off, err)
 	}

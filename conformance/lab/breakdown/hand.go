@@ -9,6 +9,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -41,9 +42,9 @@ type handEnd struct {
 	qp     *rdmap.QP
 	dtx    ddp.Sender
 	drx    *ddp.Receiver
-	mtx    *mpa.Sender
-	mrx    *mpa.Receiver
-	batch  *mpa.Batch
+	mtx    *fpdu.Sender
+	mrx    *fpdu.Receiver
+	batch  *fpdu.Batch
 	ring   []byte
 }
 
@@ -96,7 +97,7 @@ func (e *handEnd) init(number uint64, crc bool, ring int) {
 	e.qp.Start(rdmap.StartParams{Initiator: number == 1, IRD: 16, ORD: 16})
 	e.drx = ddp.NewReceiver(e.qp.ReceiverConfig())
 	agreed := mpa.Agreement{CRC: crc}
-	e.mtx, e.mrx, e.batch = mpa.NewSender(agreed), mpa.NewReceiver(agreed), mpa.NewBatch(handBuffer)
+	e.mtx, e.mrx, e.batch = fpdu.NewSender(agreed), fpdu.NewReceiver(agreed), fpdu.NewBatch(handBuffer)
 	e.mrx.Destination = e.drx.Destination
 	e.mrx.SetBuffer(make([]byte, handBuffer))
 }
@@ -289,7 +290,7 @@ func (p *handPair) carry(from, to *handEnd) error {
 		from.dtx.Start(from.qp.Message())
 		p.watch.lap(stepMessage)
 		for last := false; !last; {
-			if !from.dtx.Next(mpa.MaxULPDU) {
+			if !from.dtx.Next(fpdu.MaxULPDU) {
 				return from.dtx.Err()
 			}
 			p.watch.lap(stepSegment)

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 )
 
-// An fpdu is an FPDU of an RDMA Write.
-type fpdu struct {
+// A written is an FPDU of an RDMA Write.
+type written struct {
 	span          // in the stream
 	at     int    // of its payload's last bytes, in the Region
 	tail   []byte // these bytes
@@ -32,7 +32,7 @@ type record struct {
 	// +checklocks:mu
 	base uint64 // TO of the Region
 	// +checklocks:mu
-	fpdus []fpdu
+	fpdus []written
 	// +checklocks:mu
 	left int // FPDUs that are not in place
 	// +checklocks:mu
@@ -51,7 +51,7 @@ func (r *record) start(base uint64) {
 }
 
 // add adds an FPDU that is about to be sent, if it has payload for the Region.
-func (r *record) add(u *mpa.ULPDU) {
+func (r *record) add(u *fpdu.ULPDU) {
 	if !ddp.IsTagged(u.Data) {
 		return
 	}
@@ -63,7 +63,7 @@ func (r *record) add(u *mpa.ULPDU) {
 	defer r.mu.Unlock()
 	tail := payload[max(0, len(payload)-8):]
 	at := int(h.TO-r.base) + len(payload) - len(tail)
-	r.fpdus = append(r.fpdus, fpdu{span: span{u.Off, u.Off + uint64(u.Size)}, at: at, tail: bytes.Clone(tail)})
+	r.fpdus = append(r.fpdus, written{span: span{u.Off, u.Off + uint64(u.Size)}, at: at, tail: bytes.Clone(tail)})
 	r.left++
 }
 
@@ -121,8 +121,8 @@ func (r *record) check(writes int) error {
 }
 
 // behind returns the index of the first FPDU that ends behind stream offset off.
-func behind(fpdus []fpdu, off uint64) int {
-	i, _ := slices.BinarySearchFunc(fpdus, off, func(f fpdu, off uint64) int {
+func behind(fpdus []written, off uint64) int {
+	i, _ := slices.BinarySearchFunc(fpdus, off, func(f written, off uint64) int {
 		if f.to <= off {
 			return -1
 		}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/toe"
 )
@@ -12,7 +13,7 @@ import (
 type sendingStream struct {
 	toe.Stream
 	record *record
-	parser *mpa.Receiver
+	parser *fpdu.Receiver
 
 	startup atomic.Uint64 // bytes of MPA startup
 	// Only the goroutine that writes uses these. They are stream offsets.
@@ -21,8 +22,8 @@ type sendingStream struct {
 }
 
 func newSendingStream(s toe.Stream, r *record) *sendingStream {
-	p := mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
-	p.SetBuffer(make([]byte, 4*mpa.MinBuffer))
+	p := fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
+	p.SetBuffer(make([]byte, 4*fpdu.MinBuffer))
 	return &sendingStream{Stream: s, record: r, parser: p}
 }
 

@@ -86,7 +86,7 @@ type level struct {
 type timeline struct {
 	result
 	window window
-	fpdus  []fpdu
+	fpdus  []written
 	levels []level
 	now    time.Duration
 	before uint64 // bytes that had arrived when the window began
@@ -98,10 +98,10 @@ type timeline struct {
 
 // follow follows one connection. The arrivals are in the order of their times, and all FPDUs are in
 // place at the end. The result has the bytes and times of the window.
-func follow(list []arrival, fpdus []fpdu, w window) *timeline {
+func follow(list []arrival, fpdus []written, w window) *timeline {
 	t := &timeline{window: w, fpdus: fpdus, seen: spans{{0, 0}}}
 	placings := slices.Clone(fpdus)
-	slices.SortStableFunc(placings, func(a, b fpdu) int { return cmp.Compare(a.placed, b.placed) })
+	slices.SortStableFunc(placings, func(a, b written) int { return cmp.Compare(a.placed, b.placed) })
 	for _, a := range list {
 		for len(placings) > 0 && placings[0].placed < a.at {
 			t.advance(placings[0].placed)

@@ -38,16 +38,16 @@ func TestEvaluate(t *testing.T) {
 		{0 * ms, 0, span{0, 100}}, {1 * ms, 0, span{200, 300}}, {2 * ms, 0, span{300, 400}},
 		{21 * ms, 0, span{100, 200}}, {22 * ms, 0, span{200, 300}}, {23*ms - 1, 0, span{400, 450}},
 	}
-	at := func(times ...time.Duration) (fpdus []fpdu) {
+	at := func(times ...time.Duration) (fpdus []written) {
 		for i, d := range times {
 			from := uint64(100 * i)
-			fpdus = append(fpdus, fpdu{span: span{from, from + 100}, placed: d, done: true})
+			fpdus = append(fpdus, written{span: span{from, from + 100}, placed: d, done: true})
 		}
 		return fpdus
 	}
 	for _, tt := range []struct {
 		desc         string
-		fpdus        []fpdu
+		fpdus        []written
 		waitingTime  float64 // byte seconds
 		most         uint64
 		all, behinds []time.Duration
@@ -78,7 +78,7 @@ func TestWindow(t *testing.T) {
 		{9 * ms, 3 * ms, span{600, 650}}, {15 * ms, 0, span{500, 600}}, {15 * ms, 5 * ms, span{500, 600}},
 		{16 * ms, 9 * ms, span{700, 800}}, {30 * ms, 9 * ms, span{650, 700}},
 	}
-	fpdus := []fpdu{
+	fpdus := []written{
 		{span: span{0, 100}}, {span: span{100, 200}, placed: 7 * ms}, {span: span{200, 500}, placed: 7 * ms}, {span: span{500, 600}, placed: 15 * ms},
 		{span: span{600, 650}, placed: 15 * ms}, {span: span{650, 700}, placed: 30 * ms}, {span: span{700, 800}, placed: 31 * ms},
 	}
@@ -102,9 +102,9 @@ func TestWindow(t *testing.T) {
 func TestConnections(t *testing.T) {
 	w := window{0, 10 * ms}
 	one := follow([]arrival{{1 * ms, 0, span{100, 200}}, {6 * ms, 0, span{0, 100}}},
-		[]fpdu{{span: span{0, 100}, placed: 6 * ms}, {span: span{100, 200}, placed: 2 * ms}}, w)
+		[]written{{span: span{0, 100}, placed: 6 * ms}, {span: span{100, 200}, placed: 2 * ms}}, w)
 	two := follow([]arrival{{3 * ms, 0, span{200, 500}}, {9 * ms, 0, span{0, 200}}},
-		[]fpdu{{span: span{0, 200}, placed: 9 * ms}, {span: span{200, 500}, placed: 9 * ms}}, w)
+		[]written{{span: span{0, 200}, placed: 9 * ms}, {span: span{200, 500}, placed: 9 * ms}}, w)
 	r := evaluate([]*timeline{one, two}, w)
 	if r.bytes != 700 || r.open != 8*ms || math.Abs(r.heldTime-(100*0.005+300*0.006)) > 1e-9 || math.Abs(r.waitingTime-(100*0.001+300*0.006)) > 1e-9 {
 		t.Errorf("%+v, want 700 bytes, gaps for 8 ms with 2.3 byte seconds, 1.9 of them not in place", r)

@@ -1,6 +1,8 @@
 package driver
 
-import "github.com/rddp/rddp/mpa"
+import (
+	"github.com/rddp/rddp/internal/fpdu"
+)
 
 // captureSent shows a batch that is about to be written. All of its bytes must be in the batch's
 // own memory. captureSent sets the token down while a slow Tap looks.
@@ -24,7 +26,7 @@ func (r *rx) captureRun(off uint64, run []byte) {
 // only a part of it has arrived.
 func (r *rx) captureArrived(end bool) {
 	f := r.taps.Capture()
-	if f == nil || r.mpa.Form() == mpa.FormULPDU {
+	if f == nil || r.mpa.Form() == fpdu.FormULPDU {
 		return
 	}
 	b, n := r.mpa.Arrived()

@@ -6,6 +6,7 @@ import (
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
@@ -113,7 +114,7 @@ func New(cfg Config) *Driver {
 	d := &Driver{
 		stream: cfg.Stream, qp: cfg.QP,
 		recheck: make(chan struct{}, 1),
-		rx:      rx{wayIn: wayIn{mpa: *mpa.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
+		rx:      rx{wayIn: wayIn{mpa: *fpdu.NewReceiver(cfg.Agreement), ddp: ddp.NewReceiver(receiver)}},
 	}
 	if a := cfg.Agreement; cfg.NoEarlyPlacement || !a.CRC || !a.RxMarkers {
 		d.rx.mpa.IgnoreEarly()

@@ -4,12 +4,12 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/toe"
 )
 
 // This file is what the driver leaves to an offload engine, and takes back from it. Each direction
-// has the form of FPDUs that the engine asks for (mpa.Form), and returns to FormFPDU when the
+// has the form of FPDUs that the engine asks for (fpdu.Form), and returns to FormFPDU when the
 // engine has stopped. Then all work of that direction is the driver's, for the rest of the
 // connection's life.
 
@@ -30,9 +30,9 @@ func engage(cfg *Config, in *rx, out *tx) {
 		cfg.Trace.Debug("no engine", "offload", o, "err", err)
 		return
 	}
-	form := mpa.FormULPDU
+	form := fpdu.FormULPDU
 	if o == toe.OffloadCRC {
-		form = mpa.FormUnsummed
+		form = fpdu.FormUnsummed
 	}
 	out.mpa.SetForm(form)
 	in.mpa.SetForm(form)
@@ -69,7 +69,7 @@ func (r *rx) fallBack(err error) bool {
 		return false
 	}
 	fellBack(r.count, r.trace, "received", stop)
-	r.mpa.SetForm(mpa.FormFPDU)
+	r.mpa.SetForm(fpdu.FormFPDU)
 	return true
 }
 

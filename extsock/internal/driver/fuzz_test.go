@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -127,9 +128,9 @@ func FuzzReceive(f *testing.F) {
 // frame makes FPDUs of ULPDUs that follow their lengths.
 func frame(in []byte, markers bool) []byte {
 	var out []byte
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), mpa.NewBatch(512<<10)
+	tx, b := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), fpdu.NewBatch(512<<10)
 	for len(in) > 2 {
-		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, mpa.MaxULPDU)
+		n := min(int(binary.BigEndian.Uint16(in)), len(in)-2, fpdu.MaxULPDU)
 		if n > 0 {
 			tx.Append(b, true, in[2:2+n])
 			out = append(out, bytes.Join(b.Bufs(), nil)...)
@@ -142,7 +143,7 @@ func frame(in []byte, markers bool) []byte {
 
 // checkOutput checks that the output is whole, good FPDUs, and that nothing follows a Terminate.
 func checkOutput(t *testing.T, out []byte) {
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	terminated := false
 	for off := 0; off < len(out); {

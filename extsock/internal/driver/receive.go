@@ -4,7 +4,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 )
 
 // This file is the driver's way in: from the stream to the queue pair.
@@ -72,7 +72,7 @@ func (d *Driver) run(reader bool) (err error, over bool) { //nolint:revive // er
 			if !d.process(reader) {
 				return nil, true
 			}
-			if d.rx.mpa.Form() == mpa.FormULPDU {
+			if d.rx.mpa.Form() == fpdu.FormULPDU {
 				d.rx.countArrived(0, d.rx.mpa.Edge())
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/bufpool"
 	"github.com/rddp/rddp/extsock/internal/observe"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -39,7 +39,7 @@ type rx struct {
 func (r *rx) filled(off uint64, n int) {
 	r.captureRun(off, r.free[:n])
 	r.mpa.Fill(off, n)
-	if r.mpa.Form() != mpa.FormULPDU {
+	if r.mpa.Form() != fpdu.FormULPDU {
 		r.countArrived(off, off+uint64(n))
 	}
 	r.captureArrived(false)
@@ -71,7 +71,7 @@ func (r *rx) release() {
 // readSegment waits until bytes have arrived and reads them. While it waits, the connection holds
 // no buffer, unless the buffer contains much of an FPDU that has only begun.
 func (r *rx) readSegment() (n int, off uint64, err error) {
-	if r.mpa.Form() != mpa.FormFPDU && r.taps.On() { // a capture records TCP's bytes
+	if r.mpa.Form() != fpdu.FormFPDU && r.taps.On() { // a capture records TCP's bytes
 		r.stream.Disengage()
 	}
 	var patience time.Duration

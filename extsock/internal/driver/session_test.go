@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -97,12 +98,12 @@ func (x *session) intact() bool {
 }
 
 // answers is the buffer of terminate's Receiver.
-var answers [mpa.MinBuffer]byte
+var answers [fpdu.MinBuffer]byte
 
 // terminate returns the codes of the Terminate that the connection has sent back, and ok = false if
 // there is none. A Terminate must be the last message.
 func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(answers[:])
 	for off := 0; off < len(x.out); {
 		n := copy(rx.Free(), x.out[off:])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -180,7 +181,7 @@ const flagFIN = 1
 
 // inFPDUs makes one FPDU of each message with an even index, and two FPDUs of the others.
 func inFPDUs(messages [][]byte) (frames [][]byte) {
-	tx, b := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(512<<10)
+	tx, b := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(512<<10)
 	for i, m := range messages {
 		cut := len(m)
 		if i%2 == 1 {
@@ -220,7 +221,7 @@ func judge(messages [][]byte, size int) (data []byte, fin, sound bool) {
 
 // announced returns the sum of the credits in what was sent.
 func announced(t *testing.T, out []byte) (n int) {
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
 	rx.SetBuffer(make([]byte, 1<<20))
 	rx.Fill(0, copy(rx.Free(), out))
 	for rx.Next() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
@@ -51,7 +51,7 @@ type tx struct {
 
 // init makes the way out of a connection. The caller sets the parts that it takes from, and goOn.
 func (t *tx) init(cfg *Config) {
-	t.mpa = *mpa.NewSender(cfg.Agreement)
+	t.mpa = *fpdu.NewSender(cfg.Agreement)
 	t.token.init()
 	t.fenced.Store(cfg.Fenced)
 	t.stream, t.taps, t.trace = cfg.Stream, cfg.Taps, cfg.Trace
@@ -137,7 +137,7 @@ func (t *tx) fill() (filled bool, err error) {
 		return false, nil
 	}
 	mulpdu, tapped := t.mulpdu(), t.taps.On()
-	if tapped && t.mpa.Form() != mpa.FormFPDU {
+	if tapped && t.mpa.Form() != fpdu.FormFPDU {
 		if err = t.disengage(); err != nil {
 			t.end.setReason(err)
 		}
@@ -156,12 +156,12 @@ func (t *tx) fill() (filled bool, err error) {
 // wants to find FPDUs in segments that arrive behind a gap, so each FPDU must fit a segment.
 func (t *tx) mulpdu() int {
 	if t.maxFPDU > 0 {
-		return mpa.MULPDU(t.maxFPDU, t.markers)
+		return fpdu.MULPDU(t.maxFPDU, t.markers)
 	}
 	if t.largeFPDU && !t.markers {
-		return mpa.MaxULPDU
+		return fpdu.MaxULPDU
 	}
-	return mpa.MULPDU(t.stream.EMSS(), t.markers)
+	return fpdu.MULPDU(t.stream.EMSS(), t.markers)
 }
 
 // isAligned reports whether FPDUs go out as entries of their own, so that TCP segments end where
@@ -207,7 +207,7 @@ func (t *tx) tryWrite() (n int, whole bool, err error) {
 		m, err = t.stream.TryWriteBatch(t.batch.Bufs())
 		t.batch.Take(m)
 		n += m
-		if stopped = err != nil && t.mpa.Form() != mpa.FormFPDU; stopped {
+		if stopped = err != nil && t.mpa.Form() != fpdu.FormFPDU; stopped {
 			err = t.fallBack(err)
 			stopped = err == nil
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -14,7 +14,7 @@ import (
 // waits. Each call takes what is there as far as possible, and leaves the intake in the state that
 // says why it has stopped. The goroutine with the receive role owns it.
 type wayIn struct {
-	mpa    mpa.Receiver
+	mpa    fpdu.Receiver
 	ddp    *ddp.Receiver
 	intake intake
 	edge   uint64 // stream offset below which all messages have been delivered
@@ -148,7 +148,7 @@ func (w *wayIn) place() (sound bool) {
 }
 
 // placeEarly places a ULPDU that lies behind a gap, if that is allowed before its turn.
-func (w *wayIn) placeEarly(u *mpa.ULPDU) {
+func (w *wayIn) placeEarly(u *fpdu.ULPDU) {
 	if !w.ddp.TryPlace(u.Off, u.Data) {
 		w.mpa.Unread() // not placeable yet: the ULPDU comes again in order
 		return

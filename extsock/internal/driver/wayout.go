@@ -2,7 +2,7 @@ package driver
 
 import (
 	"github.com/rddp/rddp/ddp"
-	"github.com/rddp/rddp/mpa"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
 )
 
@@ -10,10 +10,10 @@ import (
 // and what of the present message is still on its way. It is a value without a goroutine or a clock,
 // and never waits. The holder of the transmit token owns it.
 type wayOut struct {
-	batch *mpa.Batch // lent while the token is held and there is output
+	batch *fpdu.Batch // lent while the token is held and there is output
 	stage stage
 	done  int // messages whose last byte is in the batch
-	mpa   mpa.Sender
+	mpa   fpdu.Sender
 	ddp   ddp.Sender
 
 	// The parts that it takes from.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -24,7 +25,7 @@ const forgedLen = 2 + ddp.TaggedHeaderLen + 4 + 4
 // write to the victim. Some have forged Markers in front of them or behind them, which point to
 // them.
 func forged(random *rand.Rand, n int, victim rdmap.Handle) (payload []byte) {
-	tx, batch := mpa.NewSender(mpa.Agreement{CRC: true}), mpa.NewBatch(mpa.MinBuffer)
+	tx, batch := fpdu.NewSender(mpa.Agreement{CRC: true}), fpdu.NewBatch(fpdu.MinBuffer)
 	for len(payload) < n {
 		marker := random.IntN(8)
 		if marker == 0 {
@@ -46,8 +47,8 @@ func forged(random *rand.Rand, n int, victim rdmap.Handle) (payload []byte) {
 // beginsForged reports whether a receiver that trusts the beginning of a run would find an FPDU for
 // the victim there.
 func beginsForged(run []byte, victim ddp.STag) bool {
-	rx := mpa.NewReceiver(mpa.Agreement{CRC: true})
-	rx.SetBuffer(make([]byte, mpa.MinBuffer))
+	rx := fpdu.NewReceiver(mpa.Agreement{CRC: true})
+	rx.SetBuffer(make([]byte, fpdu.MinBuffer))
 	rx.Fill(0, copy(rx.Free(), run))
 	if !rx.Next() {
 		return false

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -75,8 +76,8 @@ func newOverlapScript(t testing.TB, random *rand.Rand) *overlapScript {
 
 // build makes the stream of variant v.
 func (s *overlapScript) build(v, mulpdu int) {
-	tx := mpa.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
-	batch := mpa.NewBatch(mpa.MinBuffer)
+	tx := fpdu.NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
+	batch := fpdu.NewBatch(fpdu.MinBuffer)
 	var sender ddp.Sender
 	for k := range s.messages {
 		m := &s.messages[k]
@@ -124,7 +125,7 @@ func (s *overlapScript) at(off uint64) int {
 type overlapEnd struct {
 	*overlapScript
 	random    *rand.Rand
-	mpa       *mpa.Receiver
+	mpa       *fpdu.Receiver
 	ddp       *ddp.Receiver
 	tcp       []byte // what TCP's stream says
 	placed    []int  // for each FPDU the variant that was placed first, or -1
@@ -152,7 +153,7 @@ func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 	config := ddp.ReceiverConfig{Domain: s.domain, Stream: 1}
 	config.Queues[ddp.QNSend] = q
 	e.ddp = ddp.NewReceiver(config)
-	e.mpa = mpa.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
+	e.mpa = fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
 	e.mpa.SetBuffer(buf)
 	return e
 }
@@ -377,7 +378,7 @@ func TestOverlapsPlaceFirstValid(t *testing.T) {
 		cases /= 10
 	}
 	random := seeded(t)
-	buf := make([]byte, 2*mpa.MinBuffer)
+	buf := make([]byte, 2*fpdu.MinBuffer)
 	var outcomes [3]int
 	early := 0
 	var script *overlapScript
@@ -415,7 +416,7 @@ func TestOverlapsOverTCP(t *testing.T) {
 	connections := testmode.Count(10_000, 200)
 	random := seeded(t)
 	p := newRawPeer(t)
-	buf, segment := make([]byte, 2*mpa.MinBuffer), make([]byte, 64<<10)
+	buf, segment := make([]byte, 2*fpdu.MinBuffer), make([]byte, 64<<10)
 	var outcomes [3]int
 	early := 0
 	var script *overlapScript

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -19,8 +20,8 @@ import (
 
 // A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
 type puppet struct {
-	tx     *mpa.Sender     // of the peer
-	batch  *mpa.Batch      // what tx makes
+	tx     *fpdu.Sender     // of the peer
+	batch  *fpdu.Batch      // what tx makes
 	c      *extsock.Conn   // the end that is attacked, in DDP mode
 	stream *usertcp.Stream // of c
 	out    *relay          // the peer's end of the link
@@ -33,7 +34,7 @@ type puppet struct {
 func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 	t.Helper()
 	x, y := usertcp.Pipe(1500)
-	p := &puppet{batch: mpa.NewBatch(mpa.MinBuffer), out: &relay{Link: x}, in: newMeter(y)}
+	p := &puppet{batch: fpdu.NewBatch(fpdu.MinBuffer), out: &relay{Link: x}, in: newMeter(y)}
 	a, b := userStreams(t, p.out, p.in, tcp)
 	p.stream = b.(*usertcp.Stream)
 	p.c = extsock.NewConn(b, false, &cfg)
@@ -50,7 +51,7 @@ func newPuppet(t testing.TB, tcp usertcp.Config, cfg extsock.Config) *puppet {
 		t.Fatal(err)
 	}
 	reply := <-replies
-	p.tx = mpa.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
+	p.tx = fpdu.NewSender(mpa.Agreement{CRC: reply.CRC, TxMarkers: reply.Markers})
 	p.like = p.out.template()
 	p.begin = endOf(p.like)
 	stamp := p.like[ipHeaderLen+tcpHeaderLen+4:]                             // the value of the timestamps option, behind two NOPs

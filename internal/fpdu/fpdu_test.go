@@ -1,6 +1,10 @@
-package mpa
+package fpdu
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rddp/rddp/mpa"
+)
 
 // "MULPDU = EMSS - (6 + 4 * Ceiling(EMSS / 512) + EMSS mod 4)"
 // "MULPDU = EMSS - (6 + EMSS mod 4)"
@@ -90,13 +94,13 @@ func TestLongestFPDU(t *testing.T) {
 	// FPDU. It refuses the second one because the distance to the last Marker is more than FPDUPTR
 	// can express.
 	for n, want := range map[int]int{MaxULPDU: maxSent, maxLength: maxReceived} {
-		r, whole := NewReceiver(Agreement{CRC: true, RxMarkers: true}), refFPDU(counting(0, n), 0, true, true)
+		r, whole := NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true}), refFPDU(counting(0, n), 0, true, true)
 		r.SetBuffer(make([]byte, MinBuffer))
 		r.Fill(0, copy(r.Free(), whole))
 		if taken := r.Next(); len(whole) != want || taken != (n == MaxULPDU) {
 			t.Errorf("an FPDU of %d octets is taken: %v, Err %v", len(whole), taken, r.Err())
 		} else if !taken {
-			wantCode(t, r.Err(), CodeMarker)
+			wantCode(t, r.Err(), mpa.CodeMarker)
 		}
 	}
 }

@@ -1,8 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // "If the MPA connection is started at TCP sequence number 11, then the 1st Marker will begin at
@@ -22,7 +24,7 @@ func TestRFC5044_4_3_MarkerPositions(t *testing.T) {
 		}
 	}
 	// The Sender writes them there; all other bytes of the stream have the same value.
-	stream := appendAll(NewSender(Agreement{TxMarkers: true}), bytes.Repeat([]byte{0xff}, 2994))
+	stream := appendAll(NewSender(mpa.Agreement{TxMarkers: true}), bytes.Repeat([]byte{0xff}, 2994))
 	for seq := seqStart; seq+4 <= seqStart+3000; seq += 4 {
 		at := stream[seq-seqStart:]
 		if isMarker := at[0] == 0 && at[1] == 0; isMarker != ((seq-seqStart)%512 == 0) {

@@ -1,15 +1,17 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // TestBatchApart: each FPDU is one entry of the vector, and the bytes are those of another Batch.
 func TestBatchApart(t *testing.T) {
 	header := bytes.Repeat([]byte{1}, 18)
 	for _, markers := range []bool{false, true} {
-		a := Agreement{CRC: true, TxMarkers: markers}
+		a := mpa.Agreement{CRC: true, TxMarkers: markers}
 		apart, together := NewBatch(512<<10), NewBatch(512<<10)
 		apart.Apart = true
 		x, y := NewSender(a), NewSender(a)

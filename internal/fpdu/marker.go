@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import "encoding/binary"
 

@@ -1,10 +1,12 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // show gives the sink an early run, and calls Unread for each ULPDU for which refuse returns true.
@@ -181,7 +183,7 @@ func TestAnotherFPDUInItsPlace(t *testing.T) {
 				}
 				return
 			}
-			wantCode(t, s.Err(), CodeCRC)
+			wantCode(t, s.Err(), mpa.CodeCRC)
 			if s.Edge() != from || len(s.got) != 2 {
 				t.Errorf("Edge %d, want %d; %d ULPDUs, want 2", s.Edge(), from, len(s.got))
 			}
@@ -307,7 +309,7 @@ func TestRFC5044_8_GapClosesOverAnotherFPDU(t *testing.T) {
 	if len(s.got) != 1 {
 		t.Errorf("an FPDU was shown that lies across one that was shown early")
 	}
-	wantCode(t, s.Err(), CodeMarker)
+	wantCode(t, s.Err(), mpa.CodeMarker)
 }
 
 // TestOverlappingHints checks that the first of two overlapping early FPDUs remains.
@@ -379,7 +381,7 @@ func TestEarlyRunEndsWithTheStream(t *testing.T) {
 	if s.Next() {
 		t.Errorf("with an error before it there is %+v", s.ULPDU())
 	}
-	wantCode(t, s.Err(), CodeCRC)
+	wantCode(t, s.Err(), mpa.CodeCRC)
 }
 
 // TestEarlyIsVerified checks that a run after a gap shows no FPDU with a wrong CRC or Marker, and

@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/prototest"
+	"github.com/rddp/rddp/mpa"
 )
 
 // forms are the forms that an engine may ask for.
@@ -74,7 +75,7 @@ func TestSenderForms(t *testing.T) {
 	}
 }
 
-var agreements = []Agreement{{}, {CRC: true, RxMarkers: false}, {TxMarkers: true, RxMarkers: true}, {CRC: true, TxMarkers: true, RxMarkers: true}}
+var agreements = []mpa.Agreement{{}, {CRC: true, RxMarkers: false}, {TxMarkers: true, RxMarkers: true}, {CRC: true, TxMarkers: true, RxMarkers: true}}
 
 // TestRevert: wherever an engine stops, TCP gets each byte of the FPDUs once.
 func TestRevert(t *testing.T) {
@@ -131,7 +132,7 @@ func TestRevert(t *testing.T) {
 }
 
 func TestRevertRefusesForeignOffsets(t *testing.T) {
-	s, b := NewSender(Agreement{}), NewBatch(MinBuffer)
+	s, b := NewSender(mpa.Agreement{}), NewBatch(MinBuffer)
 	s.SetForm(FormULPDU)
 	appendTo(s, b, [][]byte{{1, 2, 3}})
 	b.Reset()
@@ -146,13 +147,13 @@ func TestRevertRefusesForeignOffsets(t *testing.T) {
 // TestRevertOfAnEmptyBatch: the engine has sent everything, and the Batch has been in use
 // elsewhere, further on in a stream.
 func TestRevertOfAnEmptyBatch(t *testing.T) {
-	b, far := NewBatch(MinBuffer), NewSender(Agreement{CRC: true})
+	b, far := NewBatch(MinBuffer), NewSender(mpa.Agreement{CRC: true})
 	for range 3 {
 		b.Reset()
 		far.Append(b, false, make([]byte, 1000))
 	}
 	b.Reset()
-	s := NewSender(Agreement{CRC: true})
+	s := NewSender(mpa.Agreement{CRC: true})
 	s.SetForm(FormULPDU)
 	if !s.Revert(b, 0) {
 		t.Error("Revert refuses the offset at which the Sender is")
@@ -226,7 +227,7 @@ func endOf(ends []int, i int) int {
 func TestPlaced(t *testing.T) {
 	ulpdus := [][]byte{{1, 2}, {3, 4}, {5, 6}} // FPDUs of 8 bytes
 	formed, ends := inForm(FormULPDU, ulpdus, 0, true, false)
-	r := NewReceiver(Agreement{CRC: true})
+	r := NewReceiver(mpa.Agreement{CRC: true})
 	r.SetBuffer(make([]byte, MinBuffer))
 	r.SetForm(FormULPDU)
 	if !r.Placed(8, 8) || r.Placed(12, 8) || !r.Placed(0, 8) {
@@ -274,7 +275,7 @@ func TestFormULPDUErrors(t *testing.T) {
 			r.Fill(0, 4)
 		},
 	} {
-		r := NewReceiver(Agreement{})
+		r := NewReceiver(mpa.Agreement{})
 		r.SetBuffer(make([]byte, MinBuffer))
 		r.SetForm(FormULPDU)
 		f(r)

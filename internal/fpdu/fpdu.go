@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import "encoding/binary"
 
@@ -63,13 +63,13 @@ func parseFPDU(b []byte, off uint64, markers bool) (f fpdu, ok bool) {
 		return f, false
 	}
 	f.n = int(binary.BigEndian.Uint16(b[f.lead:]))
-	f.size = FPDULen(off, f.n, markers)
+	f.size = Len(off, f.n, markers)
 	return f, true
 }
 
-// FPDULen returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
+// Len returns the length in bytes, Markers included, of the FPDU with a ULPDU of n bytes that
 // begins at stream offset off.
-func FPDULen(off uint64, n int, markers bool) int {
+func Len(off uint64, n int, markers bool) int {
 	size := fpduLen(n)
 	if markers {
 		size += markerSize * markersIn(off, size)

@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // TestSplitAnywhere splits a stream in two at every byte, and into single bytes. The ULPDUs must be
@@ -46,7 +48,7 @@ func TestAllLengths(t *testing.T) {
 		stream, begins := refStream(ulpdus, markers, true)
 		for _, size := range []int{MinBuffer, MinBuffer + 1, 256 << 10} {
 			for _, chunk := range []int{511, 1448, 65536, 0} {
-				s := &sink{Receiver: NewReceiver(Agreement{CRC: true, RxMarkers: markers})}
+				s := &sink{Receiver: NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})}
 				s.SetBuffer(make([]byte, size))
 				s.feed(stream, chunk).want(t, ulpdus, begins)
 				if s.Edge() != uint64(len(stream)) {
@@ -65,7 +67,7 @@ func TestLongestULPDU(t *testing.T) {
 	newSink(true, false).feed(stream, 0).want(t, ulpdus, begins)
 
 	marked, _ := refStream(ulpdus, true, true)
-	wantCode(t, newSink(true, true).feed(marked, 0).Err(), CodeMarker)
+	wantCode(t, newSink(true, true).feed(marked, 0).Err(), mpa.CodeMarker)
 
 	// This is the greatest length for which all FPDUPTRs fit, wherever the FPDU begins.
 	marked, begins = refStream(ofLengths(MaxULPDU, MaxULPDU, 1), true, true)
@@ -95,7 +97,7 @@ func TestArrived(t *testing.T) {
 	bothWays(t, func(t *testing.T, markers bool) {
 		stream, _ := refStream(ofLengths(1, 18, 500, 3, 1400, 478, 40, 6000), markers, true)
 		for _, chunk := range []int{1, 3, 7, 100, 512, 1001, len(stream)} {
-			r := NewReceiver(Agreement{CRC: true, RxMarkers: markers})
+			r := NewReceiver(mpa.Agreement{CRC: true, RxMarkers: markers})
 			r.SetBuffer(make([]byte, MinBuffer))
 			var whole []byte
 			for off := 0; off < len(stream); off += chunk {
@@ -117,7 +119,7 @@ func TestArrived(t *testing.T) {
 			}
 		}
 	})
-	if b, whole := NewReceiver(Agreement{CRC: true, RxMarkers: true}).Arrived(); len(b) != 0 || whole != 0 {
+	if b, whole := NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true}).Arrived(); len(b) != 0 || whole != 0 {
 		t.Errorf("without a buffer %d octets have arrived", len(b))
 	}
 }
@@ -126,7 +128,7 @@ func TestArrived(t *testing.T) {
 // are still needed.
 func TestBufferIsLent(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, false, true)
-	r := NewReceiver(Agreement{CRC: true})
+	r := NewReceiver(mpa.Agreement{CRC: true})
 	if r.SetBuffer(nil) != nil || len(r.Free()) != 0 || r.Next() {
 		t.Error("a new Receiver has a buffer")
 	}
@@ -213,7 +215,7 @@ func TestRFC5044_7_2_EOF(t *testing.T) {
 	fpdu := refFPDU(figure5, 0, true, true)
 	for n := range len(fpdu) + 1 {
 		s := newSink(true, true).feed(fpdu[:n], 0)
-		e := wantCode(t, s.EOF(), CodeClosed)
+		e := wantCode(t, s.EOF(), mpa.CodeClosed)
 		boundary := n == 0 || n == len(fpdu)
 		if e.Graceful != boundary || errors.Is(e, io.ErrUnexpectedEOF) == boundary || errors.Is(e, io.EOF) != boundary {
 			t.Errorf("FIN after %d of %d octets: %v, graceful %v", n, len(fpdu), e, e.Graceful)

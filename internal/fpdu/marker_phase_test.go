@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 )
 
 // sizes returns the ULPDU lengths for a test of all Marker phases.
@@ -65,7 +66,7 @@ func toMarkerRef(phase int) int { return (512 - phase) % 512 }
 // restart replaces the sink by a new one whose stream begins at off.
 func (s *sink) restart(off uint64) {
 	buf := s.buf
-	s.Receiver = NewReceiver(Agreement{CRC: s.crc, RxMarkers: s.markers})
+	s.Receiver = NewReceiver(mpa.Agreement{CRC: s.crc, RxMarkers: s.markers})
 	s.SetBuffer(buf)
 	s.got = s.got[:0]
 	s.at(off)
@@ -108,7 +109,7 @@ func TestMarkersThatAreWrong(t *testing.T) {
 				for _, d := range pointers {
 					bad := bytes.Clone(fpdu)
 					binary.BigEndian.PutUint16(bad[at+2:], uint16(right^d))
-					wantCode(t, judge(seal(bad), phase), CodeMarker)
+					wantCode(t, judge(seal(bad), phase), mpa.CodeMarker)
 					if len(s.got) > 0 {
 						t.Fatalf("ULPDU of %d octets at %d shown with FPDUPTR %d instead of %d", n, phase, right^d, right)
 					}
@@ -183,7 +184,7 @@ func TestEveryULPDULength(t *testing.T) {
 			copy(buf[size-4:], real[len(real)-4:])
 		}
 		shown, err = judge(size)
-		wantCode(t, err, CodeCRC)
+		wantCode(t, err, mpa.CodeCRC)
 		if shown != nil {
 			t.Fatalf("an FPDU of 100 octets that says %d is shown", n)
 		}
@@ -202,12 +203,12 @@ func TestBatchSendsNothingOld(t *testing.T) {
 	count := 0
 	for n := 1; n < 600; n++ {
 		for _, markers := range []bool{false, true} {
-			dirty := NewSender(Agreement{CRC: true})
+			dirty := NewSender(mpa.Agreement{CRC: true})
 			for !b.Full() {
 				dirty.Append(b, true, bytes.Repeat([]byte{secret}, 9000))
 			}
 			b.Reset()
-			s := NewSender(Agreement{CRC: true, TxMarkers: markers})
+			s := NewSender(mpa.Agreement{CRC: true, TxMarkers: markers})
 			s.Append(b, false, make([]byte, n))
 			got := bytes.Join(b.Bufs(), nil)
 			if want := refFPDU(make([]byte, n), 0, markers, true); !bytes.Equal(got, want) {

@@ -1,16 +1,18 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 const scratchLen = 512 << 10 // bytes of a large Batch
 
 // TestBatchJoinsNeighbours checks that neighbouring bytes of scratch are one entry of the vector.
 func TestBatchJoinsNeighbours(t *testing.T) {
-	b, s := NewBatch(scratchLen), NewSender(Agreement{CRC: true})
+	b, s := NewBatch(scratchLen), NewSender(mpa.Agreement{CRC: true})
 	for range 10 {
 		s.Append(b, false, figure5)
 	}
@@ -56,7 +58,7 @@ func TestBatchFull(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.desc, func(t *testing.T) {
-			b, s := NewBatch(scratchLen), NewSender(Agreement{TxMarkers: tt.markers})
+			b, s := NewBatch(scratchLen), NewSender(mpa.Agreement{TxMarkers: tt.markers})
 			before := &b.Bufs()[:1][0]
 			for !b.Full() {
 				s.Append(b, tt.snapshot, nil, tt.payload...)
@@ -101,7 +103,7 @@ func TestBatchFullByEntries(t *testing.T) {
 func TestBatchOfLeastMemory(t *testing.T) {
 	long := make([]byte, MaxULPDU-1)
 	for _, snapshot := range []bool{false, true} {
-		b, s := NewBatch(MinBuffer), NewSender(Agreement{CRC: true, TxMarkers: snapshot})
+		b, s := NewBatch(MinBuffer), NewSender(mpa.Agreement{CRC: true, TxMarkers: snapshot})
 		bufs := cap(b.bufs)
 		if b.Full() {
 			t.Fatal("full when it is empty")

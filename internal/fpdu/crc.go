@@ -1,9 +1,9 @@
-package mpa
+package fpdu
 
 import (
 	"encoding/binary"
 
-	"github.com/rddp/rddp/mpa/internal/crc32c"
+	"github.com/rddp/rddp/internal/fpdu/internal/crc32c"
 )
 
 // The CRC of an FPDU is the CRC32C that iSCSI uses (RFC 5044 §4.4). Package crc32c computes it.

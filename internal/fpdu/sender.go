@@ -1,8 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // A Sender makes FPDUs from ULPDUs, for one direction of a connection. Only one goroutine at a time
@@ -20,7 +22,7 @@ type Sender struct {
 
 // NewSender returns a Sender for the direction that leaves this end, at stream offset 0. It uses
 // a.CRC and a.TxMarkers.
-func NewSender(a Agreement) *Sender { return &Sender{crc: a.CRC, markers: a.TxMarkers} }
+func NewSender(a mpa.Agreement) *Sender { return &Sender{crc: a.CRC, markers: a.TxMarkers} }
 
 // Off returns the stream offset after the last FPDU, which is the number of bytes appended so far.
 func (s *Sender) Off() uint64 { return s.off }

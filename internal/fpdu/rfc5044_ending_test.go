@@ -1,10 +1,12 @@
-package mpa
+package fpdu
 
 import (
 	"errors"
 	"io"
 	"slices"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // A receiver that returns early FPDUs SHOULD "Provide an indication to DDP that the TCP has closed
@@ -20,7 +22,7 @@ func TestRFC5044_3_EndWithAGap(t *testing.T) {
 			t.Fatalf("%d ULPDUs were shown early, want 5", len(s.got))
 		}
 		s.feed(stream[:n], 0)
-		e := wantCode(t, s.EOF(), CodeClosed)
+		e := wantCode(t, s.EOF(), mpa.CodeClosed)
 		boundary := n == len(stream) || slices.Contains(begins, uint64(n))
 		if e.Graceful != boundary || errors.Is(e, io.ErrUnexpectedEOF) == boundary || e.Off > uint64(n) {
 			t.Errorf("FIN behind %d octets: %v, graceful %v", n, e, e.Graceful)

@@ -1,9 +1,11 @@
-package mpa
+package fpdu
 
 import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // A Form says how the FPDUs of one direction look between MPA and what is below MPA. With TCP below
@@ -39,7 +41,7 @@ func (s *Sender) appendULPDU(b *Batch, snapshot bool, n int, header []byte, payl
 			copy(b.room(len(p)), p)
 		}
 	}
-	s.off += uint64(FPDULen(s.off, n, s.markers))
+	s.off += uint64(Len(s.off, n, s.markers))
 }
 
 // Revert is for an engine that has stopped. It replaces what is left of b by what TCP still has to
@@ -110,7 +112,7 @@ func (r *Receiver) Form() Form { return r.form }
 func (r *Receiver) fillULPDUs(off uint64, n int) {
 	r.stepOver()
 	if off != r.off || r.r != r.w {
-		r.fail(&Error{Code: CodeFrame, Reason: fmt.Sprintf("the engine goes on at stream offset %d, not at %d", off, r.off)})
+		r.fail(&mpa.Error{Code: mpa.CodeFrame, Reason: fmt.Sprintf("the engine goes on at stream offset %d, not at %d", off, r.off)})
 		return
 	}
 	r.w += n
@@ -124,7 +126,7 @@ func (r *Receiver) nextULPDU() bool {
 		return false
 	}
 	n := int(binary.BigEndian.Uint16(b))
-	off, size := r.off, FPDULen(r.off, n, r.markers)
+	off, size := r.off, Len(r.off, n, r.markers)
 	if len(b) < lengthLen+n || !r.agreesWithShown(size) {
 		return false
 	}

@@ -1,8 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"fmt"
 	"io"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // MinBuffer is the minimum length in bytes of a Receiver's buffer and of the memory of a Batch. The
@@ -37,13 +39,13 @@ type Receiver struct {
 	r, w  int    // buf[r:w] has arrived in order and Next has not passed it
 	off   uint64 // stream offset of buf[r], where an FPDU begins
 	ulpdu ULPDU
-	err   *Error // the first error, which ends the direction; nil if there is none
+	err   *mpa.Error // the first error, which ends the direction; nil if there is none
 	early early
 }
 
 // NewReceiver returns a Receiver for the direction that arrives at this end, at stream offset 0. It
 // uses a.CRC and a.RxMarkers. The Receiver has no buffer until SetBuffer is called.
-func NewReceiver(a Agreement) *Receiver { return &Receiver{crc: a.CRC, markers: a.RxMarkers} }
+func NewReceiver(a mpa.Agreement) *Receiver { return &Receiver{crc: a.CRC, markers: a.RxMarkers} }
 
 // SetBuffer lends buf to the Receiver instead of its current buffer. It copies the bytes that the
 // Receiver still needs to buf, and returns the buffer that buf replaces, which is nil the first
@@ -190,7 +192,7 @@ func (r *Receiver) agreesWithShown(size int) bool {
 		// "the check SHOULD be made when a gap creating an out-of-order sequence is closed and any
 		// time a Marker points to an already identified FPDU" (RFC 5044 §8)
 		reason := fmt.Sprintf("a Marker has shown an FPDU at %d, inside it", shown)
-		r.fail(&Error{Code: CodeMarker, Off: r.off, Reason: reason})
+		r.fail(&mpa.Error{Code: mpa.CodeMarker, Off: r.off, Reason: reason})
 	}
 	return !ok
 }
@@ -215,7 +217,7 @@ func (r *Receiver) stepOver() bool {
 		}
 		if s.summed && r.form == FormFPDU && r.contradicts(s) {
 			reason := fmt.Sprintf("an FPDU with the CRC %08x has been shown in its place", s.sum)
-			r.fail(&Error{Code: CodeCRC, Off: r.off, Reason: reason})
+			r.fail(&mpa.Error{Code: mpa.CodeCRC, Off: r.off, Reason: reason})
 			return false
 		}
 		r.early.forget(r.off)
@@ -256,14 +258,14 @@ func (r *Receiver) nextEarly() bool {
 }
 
 // verify checks the CRC of the FPDU b, then its Markers.
-func (r *Receiver) verify(f fpdu, b []byte) *Error {
+func (r *Receiver) verify(f fpdu, b []byte) *mpa.Error {
 	if r.crc && r.form == FormFPDU {
 		// "Verify that the calculated CRC-32c value is the same as the received CRC-32c value found
 		// in the FPDU CRC field. If not, the receiver MUST treat the FPDU as an invalid FPDU." (RFC
 		// 5044 §4.4)
 		body := f.size - crcLen
 		if got, want := getCRC(b[body:]), r.sum(f, b[:body]); got != want {
-			return &Error{Code: CodeCRC, Off: f.off, Reason: fmt.Sprintf("received %08x, calculated %08x", got, want)}
+			return &mpa.Error{Code: mpa.CodeCRC, Off: f.off, Reason: fmt.Sprintf("received %08x, calculated %08x", got, want)}
 		}
 	}
 	if r.markers {
@@ -271,7 +273,7 @@ func (r *Receiver) verify(f fpdu, b []byte) *Error {
 		// fields do not agree on the start of an FPDU." (RFC 5044 §8)
 		if at, want, ok := f.badMarker(b); ok {
 			reason := fmt.Sprintf("Marker at %d has FPDUPTR %d, want %d", f.off+uint64(at), fpduptr(b[at:]), want)
-			return &Error{Code: CodeMarker, Off: f.off, Reason: reason}
+			return &mpa.Error{Code: mpa.CodeMarker, Off: f.off, Reason: reason}
 		}
 	}
 	return nil
@@ -292,7 +294,7 @@ func (r *Receiver) consume(n int) {
 }
 
 // fail ends the direction and drops all bytes in the buffer, in order and early.
-func (r *Receiver) fail(err *Error) {
+func (r *Receiver) fail(err *mpa.Error) {
 	r.err = err
 	r.r = r.w
 	r.early.drop()
@@ -331,7 +333,7 @@ func (r *Receiver) EOF() error {
 	if r.err != nil {
 		return r.err
 	}
-	e := &Error{Code: CodeClosed, Off: r.off}
+	e := &mpa.Error{Code: mpa.CodeClosed, Off: r.off}
 	if n := r.w - r.r; n > 0 {
 		e.Reason = fmt.Sprintf("%d bytes into the FPDU at stream offset %d", n, r.off)
 		e.Err = io.ErrUnexpectedEOF

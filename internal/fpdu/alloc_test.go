@@ -1,9 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 )
 
 // noAllocs fails the test if f allocates. It does nothing under the race detector, which allocates
@@ -29,7 +30,7 @@ type pipe struct {
 }
 
 func newPipe(crc, markers bool, n int) *pipe {
-	p := &pipe{s: NewSender(Agreement{CRC: crc, TxMarkers: markers}), r: NewReceiver(Agreement{CRC: crc, RxMarkers: markers}), b: NewBatch(scratchLen)}
+	p := &pipe{s: NewSender(mpa.Agreement{CRC: crc, TxMarkers: markers}), r: NewReceiver(mpa.Agreement{CRC: crc, RxMarkers: markers}), b: NewBatch(scratchLen)}
 	p.r.SetBuffer(make([]byte, 256<<10))
 	p.header = counting(0, min(n, 14))
 	p.payload = [][]byte{counting(14, n-len(p.header))}

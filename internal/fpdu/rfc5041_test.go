@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // This file tests RFC 5041 §3: "Any protocol that can serve as an LLP to DDP MUST meet the
@@ -26,7 +28,7 @@ func TestRFC5041_3_BoundariesAndLengths(t *testing.T) {
 	rnd.Shuffle(len(lengths), func(i, j int) { lengths[i], lengths[j] = lengths[j], lengths[i] })
 	ulpdus := ofLengths(lengths...)
 	bothWays(t, func(t *testing.T, markers bool) {
-		stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: markers}), ulpdus...)
+		stream := appendAll(NewSender(mpa.Agreement{CRC: true, TxMarkers: markers}), ulpdus...)
 		for _, chunk := range []int{1, 3, 512, 1448, 0} {
 			s := newSink(true, markers).feed(stream, chunk)
 			if len(s.got) != len(ulpdus) {
@@ -92,7 +94,7 @@ func TestRFC5041_3_Digest(t *testing.T) {
 	const seed = 42
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 5041))
-	good := appendAll(NewSender(Agreement{CRC: true}), counting(3, 62))
+	good := appendAll(NewSender(mpa.Agreement{CRC: true}), counting(3, 62))
 	from, to := 8*2, 8*(2+62) // bits of the segment
 	damage := func(desc string, change func(b []byte)) {
 		b := bytes.Clone(good)
@@ -101,7 +103,7 @@ func TestRFC5041_3_Digest(t *testing.T) {
 			return
 		}
 		s := newSink(true, false).feed(b, 0)
-		if e := (*Error)(nil); !errors.As(s.Err(), &e) || e.Code != CodeCRC || len(s.got) != 0 {
+		if e := (*mpa.Error)(nil); !errors.As(s.Err(), &e) || e.Code != mpa.CodeCRC || len(s.got) != 0 {
 			t.Errorf("%s: Err %v, %d segments", desc, s.Err(), len(s.got))
 		}
 	}
@@ -141,13 +143,13 @@ func TestRFC5041_3_Digest(t *testing.T) {
 // two FPDUs. A FIN within an FPDU is not graceful.
 // DDP-5041-3-12, DDP-5041-3-13
 func TestRFC5041_3_GracefulTeardown(t *testing.T) {
-	fpdu := appendAll(NewSender(Agreement{CRC: true}), figure5)
+	fpdu := appendAll(NewSender(mpa.Agreement{CRC: true}), figure5)
 	bothWays(t, func(t *testing.T, markers bool) {
 		ulpdus := ofLengths(100, 500, 600) // with Markers inside and at the beginning
 		stream, begins := refStream(ulpdus, markers, true)
 		for n := range len(stream) + 1 {
 			s := newSink(true, markers).feed(stream[:n], 0)
-			e := wantCode(t, s.EOF(), CodeClosed)
+			e := wantCode(t, s.EOF(), mpa.CodeClosed)
 			if want := n == len(stream) || slices.Contains(begins, uint64(n)); e.Graceful != want {
 				t.Errorf("FIN behind %d octets: graceful %t, want %t", n, e.Graceful, want)
 			}
@@ -156,7 +158,7 @@ func TestRFC5041_3_GracefulTeardown(t *testing.T) {
 	// A direction that has failed before does not end gracefully.
 	bad := bytes.Clone(fpdu)
 	bad[len(bad)-1] ^= 1
-	wantCode(t, newSink(true, false).feed(bad, 0).EOF(), CodeCRC)
+	wantCode(t, newSink(true, false).feed(bad, 0).EOF(), mpa.CodeCRC)
 }
 
 // "The LLP MUST NOT pass a duplicate DDP Segment to the DDP layer after it has passed all the

@@ -1,9 +1,11 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // This file tests the requirements on a Sender. Its own parser finds the FPDUs and Markers of a
@@ -62,7 +64,7 @@ func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 	ulpdus := ofLengths(1, 2, 3, 4, 5, 6, 7, 8, 23, 42, 128, 505, 1442, 20000, MaxULPDU)
 	for _, crc := range []bool{false, true} {
 		bothWays(t, func(t *testing.T, markers bool) {
-			got := walk(t, appendAll(NewSender(Agreement{CRC: crc, TxMarkers: markers}), ulpdus...), markers)
+			got := walk(t, appendAll(NewSender(mpa.Agreement{CRC: crc, TxMarkers: markers}), ulpdus...), markers)
 			if len(got) != len(ulpdus) {
 				t.Fatalf("%d FPDUs, want %d", len(got), len(ulpdus))
 			}
@@ -97,7 +99,7 @@ func TestRFC5044_4_1_FPDUFormat(t *testing.T) {
 // MPA-5044-4.3-16
 func TestRFC5044_4_3_MarkerEvery512(t *testing.T) {
 	ulpdus := append(worked(), ofLengths(3000, 1, 1, 1, 450, 900, 20000, 7, 7, MaxULPDU)...)
-	stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), ulpdus...)
+	stream := appendAll(NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), ulpdus...)
 	seen, several, between := 0, 0, 0
 	for i, f := range walk(t, stream, true) {
 		for at, distance := range f.markers {
@@ -124,10 +126,10 @@ func TestRFC5044_4_3_MarkerEvery512(t *testing.T) {
 // every 512th octet of the TCP octet stream thereafter."
 // MPA-5044-4.3-9, MPA-5044-4.3-10, MPA-5044-7.1.1-9, MPA-5044-7.1.1-10, MPA-5044-7.1.2-20
 func TestRFC5044_4_3_FirstMarker(t *testing.T) {
-	if got := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), figure5); !bytes.Equal(got[:6], unhex("00000000 002a")) {
+	if got := appendAll(NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), figure5); !bytes.Equal(got[:6], unhex("00000000 002a")) {
 		t.Errorf("with Markers the stream begins %x", got[:6])
 	}
-	if got := appendAll(NewSender(Agreement{CRC: true}), figure5); !bytes.Equal(got[:4], unhex("002a 4143")) {
+	if got := appendAll(NewSender(mpa.Agreement{CRC: true}), figure5); !bytes.Equal(got[:4], unhex("002a 4143")) {
 		t.Errorf("without Markers the stream begins %x", got[:4])
 	}
 }
@@ -136,7 +138,7 @@ func TestRFC5044_4_3_FirstMarker(t *testing.T) {
 // so an FPDU that ends where a Marker is due does not contain that Marker.
 // MPA-5044-4.3-22
 func TestMarkerComesWithTheNextFPDU(t *testing.T) {
-	s := NewSender(Agreement{CRC: true, TxMarkers: true})
+	s := NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 	if got := appendAll(s, worked()[:2]...); len(got) != 512 || s.Off() != 512 {
 		t.Errorf("A and B have %d octets, Off is %d, want 512", len(got), s.Off())
 	}
@@ -153,7 +155,7 @@ func TestMarkerComesWithTheNextFPDU(t *testing.T) {
 // FPDU following the Marker"
 // MPA-5044-4.4-15, MPA-5044-4.4-16, MPA-5044-4.4-17, MPA-5044-4.3-7, MPA-5044-4.3-19
 func TestRFC5044_4_4_CRCCoverage(t *testing.T) {
-	stream := appendAll(NewSender(Agreement{CRC: true, TxMarkers: true}), worked()...)
+	stream := appendAll(NewSender(mpa.Agreement{CRC: true, TxMarkers: true}), worked()...)
 	tests := []struct {
 		desc      string
 		from, to  int
@@ -190,7 +192,7 @@ func TestRFC5044_4_4_CRCCoverage(t *testing.T) {
 // MPA-5044-3-5, MPA-5044-3-6, MPA-5044-3-7, MPA-5044-3-8
 func TestRFC5044_3_ULPDULimits(t *testing.T) {
 	for _, n := range []int{0, MaxULPDU + 1, maxLength + 1} {
-		b, s := NewBatch(scratchLen), NewSender(Agreement{CRC: true})
+		b, s := NewBatch(scratchLen), NewSender(mpa.Agreement{CRC: true})
 		wantPanic(t, func() { s.Append(b, false, nil, make([]byte, n)) })
 		if b.Len() != 0 || s.Off() != 0 {
 			t.Errorf("%d octets: %d octets were written", n, b.Len())
@@ -198,7 +200,7 @@ func TestRFC5044_3_ULPDULimits(t *testing.T) {
 	}
 	largest := counting(0, MaxULPDU)
 	for off := 0; off < markerInterval; off += 4 {
-		s := NewSender(Agreement{CRC: true, TxMarkers: true})
+		s := NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.off = uint64(off)
 		got := appendAll(s, largest)
 		f, _ := parseFPDU(got, uint64(off), true)
@@ -217,7 +219,7 @@ func TestRFC5044_3_ULPDULimits(t *testing.T) {
 func TestRFC5044_4_3_SequenceNumberWraps(t *testing.T) {
 	want, _ := refStream(worked(), true, true)
 	for _, start := range []uint64{1<<32 - 512, 1<<32 - 1024, 1<<32 - 2048} {
-		s := NewSender(Agreement{CRC: true, TxMarkers: true})
+		s := NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 		s.off = start
 		got := appendAll(s, worked()...)
 		if !bytes.Equal(got, want) {

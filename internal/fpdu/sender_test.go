@@ -1,4 +1,4 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/internal/testmode"
+	"github.com/rddp/rddp/mpa"
 )
 
 // A vector is an FPDU at stream offset off, with all its bytes.
@@ -58,7 +59,7 @@ func TestVectors(t *testing.T) {
 	for _, v := range vectors {
 		t.Run(v.desc, func(t *testing.T) {
 			want := v.octets()
-			s := NewSender(Agreement{CRC: true, TxMarkers: v.markers})
+			s := NewSender(mpa.Agreement{CRC: true, TxMarkers: v.markers})
 			s.off = v.off
 			if got := appendAll(s, v.ulpdu); !bytes.Equal(got, want) {
 				t.Errorf("Append(%x) = %x, want %x", v.ulpdu, got, want)
@@ -98,7 +99,7 @@ func TestWorkedStream(t *testing.T) {
 			}},
 	}
 	for _, tt := range tests {
-		got := appendAll(NewSender(Agreement{CRC: true, TxMarkers: tt.markers}), worked()...)
+		got := appendAll(NewSender(mpa.Agreement{CRC: true, TxMarkers: tt.markers}), worked()...)
 		if sum := sha256.Sum256(got); hex.EncodeToString(sum[:]) != tt.sum {
 			t.Errorf("Markers %v: %d octets with SHA-256 %x, want %s", tt.markers, len(got), sum, tt.sum)
 		}
@@ -118,7 +119,7 @@ func TestCopiedPieces(t *testing.T) {
 	lengths := []int{0, 1, 2, 3, copiedWithCRC - 1, copiedWithCRC, copiedWithCRC + 1, byReference - 1, byReference, byReference + 63}
 	bothWays(t, func(t *testing.T, markers bool) {
 		b := NewBatch(scratchLen)
-		s := NewSender(Agreement{CRC: true, TxMarkers: markers})
+		s := NewSender(mpa.Agreement{CRC: true, TxMarkers: markers})
 		for _, first := range lengths {
 			for _, second := range lengths {
 				for _, snapshot := range []bool{false, true} {
@@ -151,7 +152,7 @@ func TestEveryPhase(t *testing.T) {
 	for off := 0; off < markerInterval; off += step {
 		for n := 1; n <= 2100; n++ {
 			ulpdu := counting(off+n, n)
-			s := NewSender(Agreement{CRC: true, TxMarkers: true})
+			s := NewSender(mpa.Agreement{CRC: true, TxMarkers: true})
 			s.off = uint64(off)
 			b.Reset()
 			header := min(n, 18)
@@ -193,7 +194,7 @@ func TestWhatIsCopied(t *testing.T) {
 			header, payload := counting(0, 14), counting(14, tt.n)
 			ulpdu := bytes.Join([][]byte{header, payload}, nil)
 			b := NewBatch(scratchLen)
-			NewSender(Agreement{CRC: true, TxMarkers: tt.markers}).Append(b, tt.snapshot, header, payload)
+			NewSender(mpa.Agreement{CRC: true, TxMarkers: tt.markers}).Append(b, tt.snapshot, header, payload)
 			header[0]++
 			payload[0]++
 			got := bytes.Join(b.Bufs(), nil)

@@ -1,8 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // TestDestination checks that Next asks once for the destination of each long ULPDU, with all of it,
@@ -35,7 +37,7 @@ func TestDestination(t *testing.T) {
 			s = newSink(true, markers)
 			s.Destination = destination
 			s.feed(stream, 0).want(t, [][]byte{short}, begins)
-			wantCode(t, s.Err(), CodeCRC)
+			wantCode(t, s.Err(), mpa.CodeCRC)
 		})
 	}
 	stream, begins := refStream([][]byte{long}, false, false)

@@ -1,9 +1,11 @@
-package mpa
+package fpdu
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // This file tests the requirements on a Receiver.
@@ -33,7 +35,7 @@ func TestRFC5044_4_Ignored(t *testing.T) {
 			if bytes.Equal(b, before) {
 				t.Fatal("nothing was changed")
 			}
-			wantCode(t, newSink(true, true).at(uint64(tt.off)).feed(b, 0).Err(), CodeCRC)
+			wantCode(t, newSink(true, true).at(uint64(tt.off)).feed(b, 0).Err(), mpa.CodeCRC)
 			tt.change(b)
 			newSink(true, true).at(uint64(tt.off)).feed(seal(b), 0).want(t, [][]byte{tt.ulpdu}, []uint64{uint64(tt.off)})
 		})
@@ -91,7 +93,7 @@ func TestRFC5044_4_1_CRCNotChecked(t *testing.T) {
 			b := refFPDU(figure5, 0, markers, true)
 			copy(b[len(b)-4:], unhex(field))
 			newSink(false, markers).feed(b, 0).want(t, [][]byte{figure5}, []uint64{0})
-			wantCode(t, newSink(true, markers).feed(b, 0).Err(), CodeCRC)
+			wantCode(t, newSink(true, markers).feed(b, 0).Err(), mpa.CodeCRC)
 		}
 	})
 }
@@ -142,7 +144,7 @@ func TestRFC5044_6_EachBitCounts(t *testing.T) {
 			if s.Err() == nil { // the length has become greater, so more bytes must arrive
 				s.feed(filler, 0)
 			}
-			wantCode(t, s.Err(), CodeCRC)
+			wantCode(t, s.Err(), mpa.CodeCRC)
 			if len(s.got) != 0 || s.Edge() != uint64(off) {
 				t.Errorf("bit %d: %d ULPDUs, Edge %d", bit, len(s.got), s.Edge())
 			}
@@ -177,7 +179,7 @@ func TestRFC5044_8_NothingAfterAnError(t *testing.T) {
 		stream[begins[3]+20] ^= 1
 		s := newSink(true, markers).feed(stream, 0)
 		s.want(t, worked()[:3], begins)
-		wantCode(t, s.Err(), CodeCRC)
+		wantCode(t, s.Err(), mpa.CodeCRC)
 		// A run after the gap also contains valid FPDUs.
 		if markers {
 			s.show(begins[4]+100, stream[begins[4]:], never)
@@ -207,12 +209,12 @@ func TestRFC5044_8_MarkerMismatch(t *testing.T) {
 				bad := bytes.Clone(stream)
 				bad[at+octet] ^= 1 << bit
 				both := newSink(true, true).feed(bad, 0)
-				wantCode(t, both.Err(), CodeCRC)
-				wantCode(t, newSink(false, true).feed(bad, 0).Err(), CodeMarker)
+				wantCode(t, both.Err(), mpa.CodeCRC)
+				wantCode(t, newSink(false, true).feed(bad, 0).Err(), mpa.CodeMarker)
 				seal(bad[begins[i]:end])
 				s := newSink(true, true).feed(bad, 0)
 				s.want(t, ulpdus[:i], begins)
-				if e := wantCode(t, s.Err(), CodeMarker); e.Off != begins[i] {
+				if e := wantCode(t, s.Err(), mpa.CodeMarker); e.Off != begins[i] {
 					t.Errorf("Marker at %d: error at %d, want %d", at, e.Off, begins[i])
 				}
 				wantDead(t, s, true)
@@ -225,17 +227,17 @@ func TestRFC5044_8_MarkerMismatch(t *testing.T) {
 // bit.
 // MPA-5044-1.2-2, MPA-5044-4.4-2, MPA-5044-4.4-4
 func TestRFC5044_4_4_DefaultIsCRC(t *testing.T) {
-	for _, ic := range []Config{{}, {Revision: 1}, {NoEnhanced: true}, {PeerToPeer: true}} {
+	for _, ic := range []mpa.Config{{}, {Revision: 1}, {NoEnhanced: true}, {PeerToPeer: true}} {
 		req, err := ic.Request()
 		if err != nil || req.AppendTo(nil)[16]&0x40 == 0 {
 			t.Errorf("%+v: Request %+v, %v", ic, req, err)
 		}
-		reply, a, err := Config{}.Accept(req)
+		reply, a, err := mpa.Config{}.Accept(req)
 		if err != nil || reply.AppendTo(nil)[16]&0x40 == 0 || !a.CRC {
 			t.Errorf("%+v: Reply %+v, %v", ic, reply, err)
 		}
 		b := refFPDU(figure5, 0, a.RxMarkers, true)
 		b[30] ^= 1
-		wantCode(t, newSink(a.CRC, a.RxMarkers).feed(b, 0).Err(), CodeCRC)
+		wantCode(t, newSink(a.CRC, a.RxMarkers).feed(b, 0).Err(), mpa.CodeCRC)
 	}
 }

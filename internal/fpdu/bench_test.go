@@ -1,8 +1,10 @@
-package mpa
+package fpdu
 
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/mpa"
 )
 
 // benchSizes are ULPDU lengths: a small message, a TCP segment on Ethernet, and the maximum.
@@ -68,7 +70,7 @@ func BenchmarkReceiver(b *testing.B) {
 	benchEach(b, func(b *testing.B, crc, markers bool, n int) {
 		// The stream repeats itself after this many bytes: FPDUs begin at all phases, then at phase
 		// 0 again.
-		s, batch := NewSender(Agreement{CRC: crc, TxMarkers: markers}), NewBatch(scratchLen)
+		s, batch := NewSender(mpa.Agreement{CRC: crc, TxMarkers: markers}), NewBatch(scratchLen)
 		ulpdu := counting(0, n)
 		var stream []byte
 		var begins []int
@@ -81,7 +83,7 @@ func BenchmarkReceiver(b *testing.B) {
 			}
 		}
 		begins = append(begins, len(stream))
-		r := NewReceiver(Agreement{CRC: crc, RxMarkers: markers})
+		r := NewReceiver(mpa.Agreement{CRC: crc, RxMarkers: markers})
 		r.SetBuffer(make([]byte, 256<<10))
 		off, at := uint64(0), 0 // at: index of the next FPDU to read
 		for b.Loop() {
