@@ -23,7 +23,7 @@ var mostNames = map[string]int{
 	"mpa":     34,
 	"ddp":     76,
 	"rdmap":   100,
-	"extsock": 128, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
+	"extsock": 130, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
 }
 
 func TestExportedNames(t *testing.T) {

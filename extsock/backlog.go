@@ -137,7 +137,7 @@ func (b *backlog) hasRoom() bool {
 // newBacklog returns a backlog that accepts connections for l.
 func newBacklog(l *Listener) *backlog {
 	b := &backlog{l: l}
-	go b.run()
+	l.background.Go(b.run)
 	return b
 }
 
@@ -243,13 +243,20 @@ func (b *backlog) add(c *Conn) {
 	if err != nil { // an error of the Config, which each call of the program returns
 		return
 	}
-	go func() { // runs startup to its end, even if the program closes the connection
+	c.background.Go(func() { // runs startup to its end, even if the program closes the connection
 		inDDP := c.runStartup(func() { b.awaitSeat(e) })
 		b.started(e)
 		if inDDP {
 			c.verbs.driver.Receive()
 		}
-	}()
+	})
+}
+
+// outlives has Listener.Wait wait for a connection that has left the backlog, and that the program does
+// not get.
+func (b *backlog) outlives(c *Conn) {
+	b.l.background.Begin()
+	c.background.Then(b.l.background.End)
 }
 
 // awaitSeat waits until a connection whose Request has come is seated, or has left the backlog.
@@ -278,8 +285,10 @@ func (b *backlog) started(e *entry) {
 	case phase == startup.Plain && b.onlyDDP:
 		plain = true
 		b.move(e, gone)
+		b.outlives(e.c)
 	case phase == startup.Failed:
 		b.move(e, gone)
+		b.outlives(e.c)
 	}
 	b.settle()
 	b.mu.Unlock()
@@ -327,6 +336,7 @@ func (b *backlog) begin(onlyDDP bool) (plain []*Conn) {
 				b.move(e, unseated)
 			case startup.Plain:
 				b.move(e, gone)
+				b.outlives(e.c)
 				plain = append(plain, e.c)
 			}
 		}
@@ -378,7 +388,9 @@ func (b *backlog) close() {
 	b.closed = true
 	var left []*Conn
 	for b.waiting.Len() > 0 {
-		left = append(left, b.remove(b.waiting.Front()))
+		c := b.remove(b.waiting.Front())
+		b.outlives(c)
+		left = append(left, c)
 	}
 	b.settle()
 	b.mu.Unlock()

@@ -1,6 +1,7 @@
 package extsock
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -54,6 +55,8 @@ type Conn struct {
 	resetTold   atomic.Bool // a call has already returned the peer's reset as its error
 
 	verbsOnce sync.Once
+
+	background wait.Background // counts the stream too, until it is closed
 }
 
 var _ net.Conn = (*Conn)(nil)
@@ -86,6 +89,7 @@ func newConn(s toe.Stream, initiator bool, cfg *Config, door *startup.Door) *Con
 	}
 	c.startup = newStartup(s, initiator, cfg, door, &c.taps)
 	c.closed = c.startup.Closed()
+	c.background.Begin() // the stream: closeStream ends it, or the driver
 	c.peer.Store(&unknownPeer)
 	if cfg.Tap != nil {
 		c.taps.Init(cfg.Tap(s.LocalAddr(), s.RemoteAddr(), initiator))
@@ -190,6 +194,8 @@ func (c *Conn) Close() error {
 	if c.closeCalled.Swap(true) {
 		return c.opError("close", net.ErrClosed)
 	}
+	c.background.Begin()
+	defer c.background.End()
 	err := c.close()
 	c.mu.Lock() // setDeadline sets no deadline after this
 	defer c.mu.Unlock()
@@ -197,6 +203,26 @@ func (c *Conn) Close() error {
 	c.writeDeadline.Stop()
 	return err
 }
+
+// Wait waits until the connection is over and nothing works for it in the background any more. Close
+// leaves work behind: queued data of the layer below, the wait for the peer's FIN, and startup that a
+// Listener runs. The program calls Close first. Without Close, Wait returns only if the connection
+// fails.
+//
+// Wait returns an error, ctx.Err(), only if ctx is done first. Close bounds what it leaves behind by
+// Config.CloseTimeout, and a layer with a send buffer of its own, such as TLS, may take 5 s more.
+// Wait does not wait for what the program has started itself, nor for what a Config.Backend keeps of
+// connections that are over, as TCP in user space does.
+func (c *Conn) Wait(ctx context.Context) error {
+	err := c.background.Wait(ctx)
+	if s, ok := c.stream.(awaitable); ok && err == nil {
+		err = s.Wait(ctx)
+	}
+	return err
+}
+
+// An awaitable is a Stream that may go on in the background after Close. Wait waits for that.
+type awaitable interface{ Wait(context.Context) error }
 
 // close is Close for callers inside this package: the program's first Close succeeds after it. A
 // second call does nothing.
@@ -241,6 +267,7 @@ func (c *Conn) closeStream() error {
 	c.startup.StreamClosed()
 	c.taps.Closed()
 	c.abandonVerbs()
+	c.background.End()
 	return err
 }
 

@@ -236,7 +236,7 @@ func (c *Conn) endSwitch(stays bool, err error) error {
 	}
 	p.Start()
 	if !stays || err != nil {
-		go p.Receive()
+		c.background.Go(p.Receive)
 	}
 	switch {
 	case told != nil:
@@ -326,7 +326,7 @@ func (c *Conn) start(cause error, w *driver.Window) {
 		LargeFPDU: peer.IsRDDP && peer.Capabilities.LargeFPDU, MaxFPDU: c.cfg.MaxFPDU,
 		Shared:       c.cfg.SRQ != nil,
 		CloseTimeout: c.cfg.closeTimeout(), WriteTimeout: c.cfg.WriteTimeout, IdleTimeout: c.cfg.IdleTimeout,
-		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Taps: &c.taps, Trace: c.trace,
+		Crossover: c.cfg.Crossover, PollTime: c.cfg.PollTime, Closed: c.closed, Background: &c.background, Taps: &c.taps, Trace: c.trace,
 		Cause: cause, Panicked: newPanicError, BadSTag: c.penalize,
 	}
 	cfg.NoEarlyPlacement = c.cfg.NoEarlyPlacement

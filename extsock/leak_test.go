@@ -45,10 +45,18 @@ func TestNothingIsLeft(t *testing.T) {
 		if err := cr.Close(); err != nil {
 			t.Error(err)
 		}
+		for _, c := range []*extsock.Conn{ci, cr} {
+			if err := c.Wait(timeLimit(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := domain.Check(h.STag, h.TO, 1, ddp.RemoteWrite, 0); err == nil {
 			t.Fatal("the Region is still registered after Close")
 		}
 	}
-	prototest.Wait(t, "no file descriptor is left", func() bool { return descriptors() <= fds })
+	if n := descriptors(); n > fds {
+		t.Errorf("%d file descriptors before, %d after", fds, n)
+	}
+	// A goroutine that has nothing more to do may not be gone yet.
 	prototest.Wait(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
 }

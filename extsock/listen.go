@@ -6,10 +6,12 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/rddp/rddp/extsock/internal/startup"
+	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/toe"
 	"github.com/rddp/rddp/toe/kernel"
 )
@@ -31,6 +33,9 @@ type Listener struct {
 	cfg     *Config
 	door    *startup.Door
 	backlog *backlog // nil: startup does not begin before Accept
+
+	background wait.Background // counts the listener below too, until Close
+	closing    sync.Once
 }
 
 var (
@@ -43,6 +48,7 @@ func newListener(l net.Listener, cfg *Config) *Listener {
 		cfg = &Config{}
 	}
 	x := &Listener{l: l, cfg: cfg, door: newDoor(cfg)}
+	x.background.Begin() // the listener below: Close ends it
 	if cfg.Startup != StartupOff && !cfg.JudgeRequests && (cfg.RecvCQ == nil || cfg.SRQ != nil) {
 		x.backlog = newBacklog(x)
 	}
@@ -196,8 +202,15 @@ func (l *Listener) Close() error {
 	if l.backlog != nil {
 		l.backlog.close()
 	}
+	l.closing.Do(l.background.End)
 	return err
 }
+
+// Wait waits until the Listener is closed and nothing works for it in the background any more: it
+// accepts no connection, and Conn.Wait would return for every connection that it has accepted and not
+// given to the program. Connections that the program has got are not counted. Wait returns an error,
+// ctx.Err(), only if ctx is done first.
+func (l *Listener) Wait(ctx context.Context) error { return l.background.Wait(ctx) }
 
 // Addr returns the address at which the Listener listens.
 func (l *Listener) Addr() net.Addr { return l.l.Addr() }

@@ -123,7 +123,7 @@ func (c *Conn) enter(u startup.Use, d *wait.Deadline) (ddp bool, err error) {
 			return e.DDP, err
 		}
 		if e.Begun {
-			go c.live() // HandshakeTimeout bounds startup, not this call's deadline
+			c.background.Go(c.live) // HandshakeTimeout bounds startup, not this call's deadline
 		}
 		select {
 		case <-e.Over:
@@ -196,7 +196,7 @@ func (c *Conn) awaitSniff(ctx context.Context) error {
 		return err
 	}
 	if begun {
-		go c.live()
+		c.background.Go(c.live)
 	}
 	select {
 	case <-over:

@@ -25,7 +25,9 @@ const DefaultEMSS = 1448
 // No method keeps a slice past its return. A blocked call ends with os.ErrDeadlineExceeded when its
 // deadline passes, and with net.ErrClosed when the Stream is closed (both as errors.Is sees them).
 type Stream interface {
-	// Conn is the plain byte stream. Close does not wait until the peer has the data.
+	// Conn is the plain byte stream. Close does not wait until the peer has the data. A Stream that
+	// goes on in the background after Close should have a method Wait(context.Context) error, which
+	// waits until that is over; its only error is that of the context.
 	net.Conn
 
 	// ReadSegment waits until there is something to read, and then reads a run of bytes into the

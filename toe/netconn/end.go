@@ -1,6 +1,7 @@
 package netconn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -95,6 +96,7 @@ func (s *stream) Close() error {
 		s.conn.SetReadDeadline(longAgo) // ends reads under way
 	}
 	if s.feeding || s.handshake == shaken {
+		s.discarding = true
 		go s.discard()
 	}
 	s.startFeed()
@@ -173,10 +175,38 @@ func (s *stream) Flush(timeout time.Duration) error {
 	return s.opError("close", s.err)
 }
 
+// Wait waits until no goroutine works for the stream: the handshake, the one that writes what is in the
+// send buffer, and the one that reads after Close. The only error is ctx.Err().
+func (s *stream) Wait(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.feeding || s.discarding || s.handshake == shaking {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.changed.Wait()
+	}
+	return nil
+}
+
+// discarded notes that discard ends.
+func (s *stream) discarded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.discarding = false
+	s.changed.Broadcast()
+}
+
 // discard reads what still comes in after Close, until conn is closed. Without it, two ends that
 // close with full buffers would wait for each other. So would two ends that tell each other of the
 // end over a net.Pipe. And TCP would reset the connection because of bytes that were not read.
 func (s *stream) discard() {
+	defer s.discarded()
 	s.mu.Lock()
 	for s.handshake == shakeIdle || s.handshake == shaking { // feed starts it and waits for its end
 		s.changed.Wait()

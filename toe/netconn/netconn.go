@@ -100,6 +100,8 @@ type stream struct {
 	closed bool // +checklocks:mu
 	// calls of Abort that have not made the connection reset yet
 	aborting int // +checklocks:mu
+	// discard runs
+	discarding bool // +checklocks:mu
 	// ends the time that Close gives
 	linger *time.Timer // +checklocks:mu
 }

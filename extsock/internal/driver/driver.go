@@ -52,6 +52,9 @@ type Driver struct {
 
 	recovery recovery // of panics
 
+	// background counts this connection's goroutines, and its stream until shut has closed it.
+	background *wait.Background
+
 	// recheck gets a value when the inbox has room or the connection ends. A goroutine that waits
 	// for room then looks again.
 	recheck chan struct{} // capacity 1
@@ -61,7 +64,11 @@ type Driver struct {
 
 // A Config has what New needs to make a Driver.
 type Config struct {
-	Closed    *wait.Latch   // Conn.Close sets it; nil: nothing does
+	Closed *wait.Latch // Conn.Close sets it; nil: nothing does
+	// Background counts the stream, which is open. The Driver ends that when the connection is over,
+	// and counts its own goroutines. nil: nothing waits for them.
+	Background *wait.Background
+
 	Taps      *observe.Taps // nil: none
 	MaxFPDU   int           // as Config.MaxFPDU of package extsock
 	LargeFPDU bool          // the peer takes FPDUs longer than its segments
@@ -124,7 +131,14 @@ func New(cfg Config) *Driver {
 	}
 	d.rx.mpa.Destination = d.rx.ddp.Destination
 	d.tx.init(&cfg)
-	d.tx.goOn = func() { go d.sendRest() }
+	if d.background = cfg.Background; d.background == nil {
+		d.background = new(wait.Background)
+		d.background.Begin()
+	}
+	d.tx.goOn = func() {
+		d.background.Begin()
+		go d.sendRest()
+	}
 	d.end.init(&cfg)
 	d.idle.timeout = max(cfg.IdleTimeout, 0)
 	d.rx.patience.fixed = cfg.PollTime

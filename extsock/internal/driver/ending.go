@@ -254,6 +254,7 @@ func (d *Driver) shut() {
 	d.end.trace.Debug("closed")
 	d.recovery.protect(d.rx.taps.Closed)
 	d.count.retire()
+	d.background.End()
 }
 
 // wakeReceiver makes Receive look whether the connection has ended, or whether the inbox has room.

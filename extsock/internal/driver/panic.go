@@ -45,5 +45,5 @@ func (r *recovery) protect(f func()) {
 // hold locks, so another goroutine does it.
 func (d *Driver) tracePanicked(value any) {
 	err := d.recovery.panicked(value)
-	go d.Kill(err)
+	d.background.Go(func() { d.Kill(err) })
 }

@@ -38,8 +38,10 @@ func (d *Driver) cancelled() {
 	d.freed.Broadcast()
 }
 
-// sendRest sends everything that is queued, and waits for TCP. tx.passOn has handed it the token.
+// sendRest sends everything that is queued, and waits for TCP. tx.passOn has handed it the token, and
+// background counts it.
 func (d *Driver) sendRest() {
+	defer d.background.End()
 	d.tx.token.takeOver()
 	d.drain(true)
 	d.letGo()
