@@ -46,7 +46,7 @@ WILD   = ./conformance/lab/apps ./conformance/lab/early ./conformance/hostile ./
 # Their tests only compare files of the tree: the race detector finds nothing there.
 LISTS  = . ./conformance/mutations ./conformance/requirements
 # The layers and extsock: what runs with full counts and on other machines.
-LAYERS = ./mpa ./internal/fpdu/... ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
+LAYERS = ./mpa ./internal/fpdu/... ./internal/ddphdr ./ddp/... ./rdmap ./toe/... ./toe/usertcp ./toe/usertcp/sockets ./extsock/...
 # Hostile peers: with full counts they print figures.
 FIGURES = ./conformance/hostile ./cmd/rddp/internal/hostile ./toe/usertcp/hostile ./toe/usertcp/tcpscript
 # All packages but those of the wild tier, with the tools that the Makefile uses. QUICK and RACY are fewer.

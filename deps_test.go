@@ -62,9 +62,10 @@ var mayImport = map[string][]string{
 	"mpa":                             {},
 	"internal/fpdu":                   {"mpa", "internal/fpdu/internal/crc32c"},
 	"internal/fpdu/internal/crc32c":   {"internal/cpuid"},
-	"ddp":                             {"ddp/internal/place", "internal/locks"},
+	"internal/ddphdr":                 {},
+	"ddp":                             {"ddp/internal/place", "internal/ddphdr", "internal/locks"},
 	"ddp/internal/place":              {"internal/cpuid"},
-	"rdmap":                           {"ddp", "internal/rdmaphdr", "internal/locks", "internal/ring"},
+	"rdmap":                           {"ddp", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring"},
 
 	"extsock": {
 		"extsock/internal/driver", "extsock/internal/bytestream", "extsock/internal/startup", "extsock/internal/observe", "extsock/internal/wait",
@@ -72,7 +73,7 @@ var mayImport = map[string][]string{
 	},
 	"extsock/internal/driver": {
 		"extsock/internal/bytestream", "extsock/internal/bufpool", "extsock/internal/observe", "extsock/internal/wait",
-		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/rdmaphdr", "internal/locks", "internal/ring",
+		"toe", "mpa", "ddp", "rdmap", "internal/fpdu", "internal/ddphdr", "internal/rdmaphdr", "internal/locks", "internal/ring",
 	},
 	"extsock/internal/observe":    {"internal/pcapng", "internal/locks"},
 	"extsock/internal/wait":       {"internal/locks"},
@@ -80,9 +81,9 @@ var mayImport = map[string][]string{
 	"extsock/internal/startup":    {"toe", "mpa", "extsock/internal/wait", "internal/locks"},
 	"extsock/internal/bytestream": {"rdmap", "extsock/internal/bufpool", "internal/ring"},
 
-	"internal/dissect":       {"mpa", "internal/fpdu", "ddp", "rdmap", "internal/rdmaphdr"},
-	"internal/pcapng":        {"mpa", "internal/fpdu", "ddp", "internal/rdmaphdr"},
-	"internal/rdmaphdr":      {"ddp"},
+	"internal/dissect":       {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "rdmap", "internal/rdmaphdr"},
+	"internal/pcapng":        {"mpa", "internal/fpdu", "internal/ddphdr", "ddp", "internal/rdmaphdr"},
+	"internal/rdmaphdr":      {"ddp", "internal/ddphdr"},
 	"internal/nopanic":       {"extsock"},
 	"internal/testmode":      {},
 	"conformance/lab/report": {},
@@ -111,7 +112,7 @@ var mayImport = map[string][]string{
 	"conformance/lab/figures":         {"conformance/lab/plot"},
 	"conformance/lab/plot":            {},
 	"conformance/lab/peers":           {"conformance/lab/plot", "conformance/lab/report"},
-	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
+	"conformance/lab/early":           {"ddp", "extsock", "mpa", "rdmap", "toe", "internal/ddphdr", "internal/fpdu", "toe/badlink", "toe/usertcp", "conformance/lab/plot", "conformance/lab/report"},
 	"conformance/foreign":             {},
 	"conformance/foreign/standin":     {"extsock"},
 	"conformance/lab/apps":            {"*"},
@@ -164,7 +165,7 @@ var door = map[string][]string{
 
 // pure are the layers that do no I/O and know no time.
 var (
-	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
+	pure      = []string{"mpa", "internal/fpdu", "internal/fpdu/internal/crc32c", "internal/ddphdr", "ddp", "ddp/internal/place", "rdmap", "internal/rdmaphdr", "internal/ring", "internal/cpuid", "extsock/internal/bytestream", "toe/simtoe/pipeline"}
 	forbidden = []string{"time", "net", "os"}
 )
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -62,16 +63,16 @@ func FuzzConnection(f *testing.F) {
 	// What reaches over an end of the Region, with all that repair does for it.
 	request := mpa.Frame{Revision: 1, CRC: true}.AppendTo(nil)
 	for _, to := range []uint64{0, 4095} {
-		h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 2, TO: to}
+		h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 2, TO: to}
 		f.Add(append(bytes.Clone(request), framed(append(h.AppendTo(nil), "octets"...))...), false, true, true)
-		u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+		u := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: 1}
 		read := rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: 2, SourceTO: to}
 		f.Add(append(bytes.Clone(request), framed(read.AppendTo(u.AppendTo(nil)))...), false, true, true)
 	}
 	for _, sends := range byteStreams {
 		in := mpa.Frame{Revision: 1, CRC: true, PrivateData: rddpRecord}.AppendTo(nil)
 		for i, m := range sends {
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: uint32(i + 1)}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: uint32(i + 1)}
 			in = append(in, framed(append(h.AppendTo(nil), m...))...)
 		}
 		f.Add(in, false, true, false)
@@ -274,14 +275,14 @@ func repair(in []byte, h rdmap.Handle) {
 // what it is about.
 func aim(ulpdu []byte, h rdmap.Handle) {
 	at := 2
-	if !ddp.IsTagged(ulpdu) {
-		u, _, err := ddp.ParseUntagged(ulpdu)
-		if err != nil || u.QN != ddp.QNReadRequest {
+	if !ddphdr.IsTagged(ulpdu) {
+		u, _, err := ddphdr.ParseUntagged(ulpdu)
+		if err != nil || u.QN != ddphdr.QNReadRequest {
 			return
 		}
-		at = ddp.UntaggedHeaderLen + 16 // behind the sink's STag, TO and the size
+		at = ddphdr.UntaggedHeaderLen + 16 // behind the sink's STag, TO and the size
 		if op, _ := rdmaphdr.ParseControl(u.RsvdULP); op == rdmaphdr.OpAtomicRequest {
-			at = ddp.UntaggedHeaderLen + 8
+			at = ddphdr.UntaggedHeaderLen + 8
 		}
 	}
 	if len(ulpdu) < at+12 || ulpdu[at+3]%2 != 0 {

@@ -3,6 +3,8 @@ package ddp
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func BenchmarkSender(b *testing.B) {
@@ -31,7 +33,7 @@ func BenchmarkPlaceTagged(b *testing.B) {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			p := newPair(b)
 			r := p.register(make([]byte, size), RemoteWrite)
-			ulpdu := append(TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
+			ulpdu := append(ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil), make([]byte, size)...)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -49,7 +51,7 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 	for _, size := range benchPayloads {
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
 			p := newPair(b)
-			h := UntaggedHeader{Last: true, MSN: 1}
+			h := ddphdr.UntaggedHeader{Last: true, MSN: 1}
 			ulpdu := append(h.AppendTo(nil), make([]byte, size)...)
 			buffer := make([]byte, size)
 			b.SetBytes(int64(size))
@@ -75,9 +77,9 @@ func BenchmarkPlaceUntagged(b *testing.B) {
 func BenchmarkPlaceAroundEarly(b *testing.B) {
 	p := newPair(b)
 	r := p.register(make([]byte, 2*maxEarly), RemoteWrite)
-	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
+	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
 	for i := range uint64(maxEarly) {
-		early := TaggedHeader{STag: r.STag(), TO: r.TO() + 2*i}.AppendTo(nil)
+		early := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 2*i}.AppendTo(nil)
 		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
 			b.Fatal("not placed early")
 		}
@@ -97,9 +99,9 @@ func BenchmarkPlaceAroundEarly(b *testing.B) {
 func BenchmarkPlaceAmongEarly(b *testing.B) {
 	p := newPair(b)
 	r := p.register(make([]byte, 4096), RemoteWrite)
-	h := TaggedHeader{Last: true, STag: r.STag(), TO: r.TO()}
+	h := ddphdr.TaggedHeader{Last: true, STag: uint32(r.STag()), TO: r.TO()}
 	for i := range uint64(maxEarly) {
-		early := TaggedHeader{STag: r.STag(), TO: r.TO() + 8 + i}.AppendTo(nil)
+		early := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO() + 8 + i}.AppendTo(nil)
 		if !p.r.TryPlace(1<<60+i, append(early, 1)) {
 			b.Fatal("not placed early")
 		}

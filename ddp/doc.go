@@ -2,6 +2,9 @@
 // segments. Each segment says where in the peer's memory its payload goes, and the package makes
 // sure that the payload goes nowhere else.
 //
+// A program that uses connections of package extsock needs the rights of [Access], perhaps a [Domain]
+// with its Regions, and the errors. All else is for the layer above.
+//
 // The package lies between RDMAP, which gives messages a meaning, and MPA, which carries segments
 // over TCP, and depends on neither. It does no I/O, starts no goroutine and uses no clock.
 //

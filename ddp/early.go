@@ -3,6 +3,8 @@ package ddp
 import (
 	"cmp"
 	"slices"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // maxEarly is the maximum number of segments per stream that are placed before their turn.
@@ -12,7 +14,7 @@ const maxEarly = 256
 // header like that of a segment that has just arrived, but does not copy its payload again.
 type earlySegment struct {
 	off    uint64
-	header [UntaggedHeaderLen]byte
+	header [ddphdr.UntaggedHeaderLen]byte
 	length int // of the whole segment, in bytes
 	span   span
 }
@@ -36,7 +38,7 @@ func (r *Region) span(to, n uint64) span {
 	return span{buffer: uint64(r.stag), from: to, to: to + n}
 }
 
-func untaggedSpan(h UntaggedHeader, n uint64) span {
+func untaggedSpan(h ddphdr.UntaggedHeader, n uint64) span {
 	return span{buffer: untaggedBuffer | uint64(h.MSN), from: uint64(h.MO), to: uint64(h.MO) + n}
 }
 
@@ -96,7 +98,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 	}
 	var where span
 	var placed bool
-	if IsTagged(ulpdu) {
+	if ddphdr.IsTagged(ulpdu) {
 		where, placed = r.tryTagged(ulpdu)
 	} else {
 		where, placed = r.tryUntagged(ulpdu)
@@ -112,7 +114,7 @@ func (r *Receiver) TryPlace(off uint64, ulpdu []byte) bool {
 }
 
 func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
-	h, payload, err := ParseTagged(ulpdu)
+	h, payload, err := ddphdr.ParseTagged(ulpdu)
 	if err != nil || len(payload) == 0 {
 		return where, false
 	}
@@ -120,7 +122,7 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 	if err != nil {
 		return where, false
 	}
-	region, mem, err := r.config.Domain.hold(h.STag, h.TO, uint64(len(payload)), need, r.config.Stream)
+	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, uint64(len(payload)), need, r.config.Stream)
 	if err != nil {
 		return where, false
 	}
@@ -134,16 +136,16 @@ func (r *Receiver) tryTagged(ulpdu []byte) (where span, placed bool) {
 }
 
 func (r *Receiver) tryUntagged(ulpdu []byte) (where span, placed bool) {
-	h, payload, err := ParseUntagged(ulpdu)
-	q := r.config.Queues[QNSend]
-	if err != nil || len(payload) == 0 || h.QN != QNSend || q == nil {
+	h, payload, err := ddphdr.ParseUntagged(ulpdu)
+	q := r.config.Queues[ddphdr.QNSend]
+	if err != nil || len(payload) == 0 || h.QN != ddphdr.QNSend || q == nil {
 		return where, false
 	}
-	if _, err := r.config.Admit(false, h.RsvdULP, QNSend); err != nil || r.config.InMessage(h.RsvdULP, QNSend) {
+	if _, err := r.config.Admit(false, h.RsvdULP, ddphdr.QNSend); err != nil || r.config.InMessage(h.RsvdULP, ddphdr.QNSend) {
 		return where, false
 	}
 	where = untaggedSpan(h, uint64(len(payload)))
-	m := &r.untagged[QNSend]
+	m := &r.untagged[ddphdr.QNSend]
 	ahead := h.MSN - m.MSN // messages, modulo 2^32
 	placedAlready := ahead == 0 && h.MO < m.Len
 	if placedAlready || r.earlySpans.overlap(where) {
@@ -186,7 +188,7 @@ func (r *Receiver) placeEarly(end uint64) {
 	for ; n < len(r.early) && r.early[n].off < end; n++ {
 		e := &r.early[n]
 		r.earlySpans.remove(e.span)
-		r.place(&segment{off: e.off, header: e.header[:headerLen(e.header[:])], length: e.length})
+		r.place(&segment{off: e.off, header: e.header[:ddphdr.HeaderLen(e.header[:])], length: e.length})
 	}
 	r.early = slices.Delete(r.early, 0, n)
 	r.SavedCopies += uint64(n)

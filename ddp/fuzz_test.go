@@ -3,41 +3,10 @@ package ddp
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
-
-// Whatever the octets: a parser takes them or refuses them with a typed error, and what it takes
-// comes out again, but for the reserved bits.
-func FuzzHeaders(f *testing.F) {
-	for _, v := range vectors {
-		f.Add(unhex(v.hex))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		tagged, rest, err := ParseTagged(b)
-		checkParsed(t, b, TaggedHeaderLen, IsTagged(b), tagged.AppendTo(nil), rest, err)
-		untagged, rest, err := ParseUntagged(b)
-		checkParsed(t, b, UntaggedHeaderLen, !IsTagged(b), untagged.AppendTo(nil), rest, err)
-	})
-}
-
-func checkParsed(t *testing.T, b []byte, headerLen int, rightModel bool, again, rest []byte, err error) {
-	t.Helper()
-	if err != nil {
-		var e *Error
-		if !errors.As(err, &e) && (rightModel || err != errBufferModel) {
-			t.Errorf("parsing %x: %v", b, err)
-		}
-		if len(b) >= headerLen && rightModel && b[0]&3 == 1 {
-			t.Errorf("a good header, %x, is refused: %v", b, err)
-		}
-		return
-	}
-	again[0] |= b[0] & 0x3C
-	if !rightModel || !bytes.Equal(append(again, rest...), b) {
-		t.Errorf("%x becomes %x and %x", b, again, rest)
-	}
-}
 
 // Whatever a peer sends, and in whatever order it is shown: no panic, no octet outside the buffers,
 // each buffer delivered once, and nothing after an error.
@@ -45,8 +14,8 @@ func checkParsed(t *testing.T, b []byte, headerLen int, rightModel bool, again, 
 // The input is a list of steps: what to do, how many octets the segment has, the segment.
 func FuzzReceiver(f *testing.F) {
 	step := func(what byte, ulpdu []byte) []byte { return append([]byte{what, byte(len(ulpdu))}, ulpdu...) }
-	h := TaggedHeader{Last: true, RsvdULP: 0x40, STag: worldSTag, TO: worldTO}
-	u := UntaggedHeader{RsvdULP: 0x43, MSN: 1}
+	h := ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(worldSTag), TO: worldTO}
+	u := ddphdr.UntaggedHeader{RsvdULP: 0x43, MSN: 1}
 	f.Add(append(step(0, append(h.AppendTo(nil), 1, 2, 3)), step(0, append(u.AppendTo(nil), 4, 5))...))
 	f.Add(append(step(2, append(h.AppendTo(nil), 1, 2, 3)), step(1, append(u.AppendTo(nil), 4, 5))...))
 	for _, v := range vectors {
@@ -84,7 +53,7 @@ func (w *world) checkDeliveries(t *testing.T, delivered map[uint64]bool) {
 		if m.Tagged {
 			continue
 		}
-		if delivered[m.ID] || uint32(len(m.Buffer)) != m.Len || m.QN > QNReadRequest {
+		if delivered[m.ID] || uint32(len(m.Buffer)) != m.Len || m.QN > ddphdr.QNReadRequest {
 			t.Errorf("delivered %+v", m)
 		}
 		delivered[m.ID] = true
@@ -97,7 +66,7 @@ func (w *world) checkSilence(t *testing.T) {
 		return
 	}
 	before := bytes.Clone(w.memory[0].mem)
-	h := TaggedHeader{Last: true, STag: worldSTag, TO: worldTO}.AppendTo(nil)
+	h := ddphdr.TaggedHeader{Last: true, STag: uint32(worldSTag), TO: worldTO}.AppendTo(nil)
 	w.place(binary.BigEndian.AppendUint64(h, ^binary.BigEndian.Uint64(before)))
 	if w.r.Deliver(w.off) || !bytes.Equal(w.memory[0].mem, before) {
 		t.Error("a segment after the error is placed or delivered")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestHeaderVectors(t *testing.T) {
@@ -11,7 +13,7 @@ func TestHeaderVectors(t *testing.T) {
 		t.Run(v.desc, func(t *testing.T) {
 			wire := unhex(v.hex)
 			if wire[0]&0x80 != 0 {
-				h, payload, err := ParseTagged(wire)
+				h, payload, err := ddphdr.ParseTagged(wire)
 				if h != v.tagged || err != nil {
 					t.Errorf("ParseTagged(%x) = %+v, %v, want %+v", wire, h, err, v.tagged)
 				}
@@ -21,12 +23,12 @@ func TestHeaderVectors(t *testing.T) {
 				if got := v.tagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:14]...)) {
 					t.Errorf("AppendTo = %x, want aa %x", got, wire[:14])
 				}
-				if _, _, err := ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, errBufferModel) {
-					t.Errorf("ParseUntagged of a tagged segment: %v, want errBufferModel", err)
+				if _, _, err := ddphdr.ParseUntagged(append(wire, make([]byte, 4)...)); !errors.Is(err, ddphdr.ErrModel) {
+					t.Errorf("ParseUntagged of a tagged segment: %v, want ErrModel", err)
 				}
 				return
 			}
-			h, payload, err := ParseUntagged(wire)
+			h, payload, err := ddphdr.ParseUntagged(wire)
 			if h != v.untagged || err != nil {
 				t.Errorf("ParseUntagged(%x) = %+v, %v, want %+v", wire, h, err, v.untagged)
 			}
@@ -36,8 +38,8 @@ func TestHeaderVectors(t *testing.T) {
 			if got := v.untagged.AppendTo([]byte{0xAA}); !bytes.Equal(got, append([]byte{0xAA}, wire[:18]...)) {
 				t.Errorf("AppendTo = %x, want aa %x", got, wire[:18])
 			}
-			if _, _, err := ParseTagged(wire); !errors.Is(err, errBufferModel) {
-				t.Errorf("ParseTagged of an untagged segment: %v, want errBufferModel", err)
+			if _, _, err := ddphdr.ParseTagged(wire); !errors.Is(err, ddphdr.ErrModel) {
+				t.Errorf("ParseTagged of an untagged segment: %v, want ErrModel", err)
 			}
 		})
 	}
@@ -47,14 +49,14 @@ func TestHeaderVectors(t *testing.T) {
 func TestMessageVectors(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(v.hex)
-		if wire[0]&flagLast == 0 {
+		if wire[0]&0x40 == 0 {
 			continue
 		}
 		t.Run(v.desc, func(t *testing.T) {
 			var s Sender
-			m := Message{Tagged: IsTagged(wire)}
+			m := Message{Tagged: ddphdr.IsTagged(wire)}
 			if m.Tagged {
-				m.RsvdULP, m.STag, m.TO = v.tagged.RsvdULP, v.tagged.STag, v.tagged.TO
+				m.RsvdULP, m.STag, m.TO = v.tagged.RsvdULP, STag(v.tagged.STag), v.tagged.TO
 				m.Payload = [][]byte{wire[14:]}
 			} else {
 				m.RsvdULP, m.RsvdULP32, m.QN = v.untagged.RsvdULP, v.untagged.RsvdULP32, v.untagged.QN
@@ -84,8 +86,8 @@ func TestMessageVectors(t *testing.T) {
 			if !m.Tagged && !bytes.Equal(got.Buffer, wire[18:]) {
 				t.Errorf("Buffer = %x, want %x", got.Buffer, wire[18:])
 			}
-			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:headerLen(wire)]) || n != len(wire) {
-				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:headerLen(wire)], len(wire))
+			if header, n := got.Header[:got.HeaderLen], got.SegmentLen; !bytes.Equal(header, wire[:ddphdr.HeaderLen(wire)]) || n != len(wire) {
+				t.Errorf("Segment = %x, %d, want %x, %d", header, n, wire[:ddphdr.HeaderLen(wire)], len(wire))
 			}
 		})
 	}

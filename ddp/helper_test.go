@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 )
 
@@ -18,7 +19,7 @@ type pair struct {
 	s      Sender
 	r      *Receiver
 	domain *Domain
-	queues [numQueues]*Queue
+	queues [ddphdr.NumQueues]*Queue
 	off    uint64 // where the next segment begins
 
 	scratch []byte // of place
@@ -61,7 +62,7 @@ func (p *pair) move(r *Region, s STag, to uint64) {
 }
 
 // post posts a buffer of n octets with guard octets around it.
-func (p *pair) post(qn QN, n int, id uint64) guarded {
+func (p *pair) post(qn ddphdr.QN, n int, id uint64) guarded {
 	p.Helper()
 	g := newGuarded(n)
 	if err := post(p.queues[qn], nil, g.mem, id); err != nil {
@@ -150,7 +151,7 @@ func (p *pair) wantFailure(bad []byte, code Code) {
 		p.Errorf("message delivered: %+v", p.r.Message())
 	}
 	e := wantError(p, p.r.Err(), code)
-	want := bad[:min(len(bad), headerLen(bad))]
+	want := bad[:min(len(bad), ddphdr.HeaderLen(bad))]
 	if code == codeLocalCatastrophic {
 		want = nil
 	}

@@ -1,5 +1,7 @@
 package ddp
 
+import "github.com/rddp/rddp/internal/ddphdr"
+
 // maxMessageLen is the length of the longest payload of a DDP Message, in bytes (RFC 5041 §1.2).
 const maxMessageLen = 1<<32 - 1
 
@@ -16,8 +18,8 @@ type Message struct {
 	STag STag
 	TO   uint64
 
-	QN  QN     // untagged
-	MSN uint32 // untagged only; set by Sender and Receiver, never by the caller
+	QN  ddphdr.QN // untagged
+	MSN uint32    // untagged only; set by Sender and Receiver, never by the caller
 
 	Len uint32 // payload bytes
 
@@ -43,7 +45,7 @@ type Message struct {
 
 	// From a Receiver. The DDP Header and the length of the Message's last segment, for a Terminate
 	// that must name that segment.
-	Header     [UntaggedHeaderLen]byte
+	Header     [ddphdr.UntaggedHeaderLen]byte
 	HeaderLen  int
 	SegmentLen int
 }

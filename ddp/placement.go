@@ -1,5 +1,7 @@
 package ddp
 
+import "github.com/rddp/rddp/internal/ddphdr"
+
 // This file contains the checks of RFC 5041 §7.1. Both kinds of segment are checked in the same
 // order: first the header, then the ULP's decision, then the destination. Only then is a byte
 // written.
@@ -27,7 +29,7 @@ type untaggedMessage struct {
 
 // placeTagged checks and places a segment for a Tagged Buffer.
 func (r *Receiver) placeTagged(s *segment) error {
-	h, _, err := ParseTagged(s.header)
+	h, _, err := ddphdr.ParseTagged(s.header)
 	if err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func (r *Receiver) placeTagged(s *segment) error {
 	}
 	m := &r.tagged
 	if !m.begun {
-		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: h.STag, TO: h.TO, Contiguous: true}
+		m.Message = Message{Tagged: true, RsvdULP: h.RsvdULP, STag: STag(h.STag), TO: h.TO, Contiguous: true}
 		m.begun = true
 	} else if m.RsvdULP != h.RsvdULP {
 		return errRsvdULPChanged
@@ -50,8 +52,8 @@ func (r *Receiver) placeTagged(s *segment) error {
 			return err
 		}
 		if m.Len == 0 {
-			m.STag, m.TO = h.STag, h.TO
-		} else if h.STag != m.STag || h.TO != m.TO+uint64(m.Len) {
+			m.STag, m.TO = STag(h.STag), h.TO
+		} else if STag(h.STag) != m.STag || h.TO != m.TO+uint64(m.Len) {
 			m.Contiguous = false
 		}
 		m.Len += uint32(n)
@@ -65,14 +67,14 @@ func (r *Receiver) placeTagged(s *segment) error {
 }
 
 // putTagged places the payload of a segment that has a payload.
-func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
+func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) error {
 	// A Region can't be larger than the longest message, so a message that is longer writes to the
 	// same memory again and again. DDP has no error number for that. Bounds fits best: it is the
 	// message that is out of range.
 	if uint64(r.tagged.Len)+s.n() > maxMessageLen {
-		return &AccessError{Code: CodeBounds, STag: h.STag, TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
+		return &AccessError{Code: CodeBounds, STag: STag(h.STag), TO: h.TO, N: s.n(), Need: need, Stream: r.config.Stream}
 	}
-	region, mem, err := r.config.Domain.hold(h.STag, h.TO, s.n(), need, r.config.Stream)
+	region, mem, err := r.config.Domain.hold(STag(h.STag), h.TO, s.n(), need, r.config.Stream)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (r *Receiver) putTagged(s *segment, h TaggedHeader, need Access) error {
 // placeUntagged checks and places a segment for an Untagged Buffer. Unlike for tagged segments, all
 // checks also apply to segments without payload, because these consume a buffer.
 func (r *Receiver) placeUntagged(s *segment) error {
-	h, _, err := ParseUntagged(s.header)
+	h, _, err := ddphdr.ParseUntagged(s.header)
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 		return err
 	}
 	// "The QN is valid for this stream." (RFC 5041 §7.1)
-	if h.QN >= numQueues || r.config.Queues[h.QN] == nil {
+	if h.QN >= ddphdr.NumQueues || r.config.Queues[h.QN] == nil {
 		return &Error{Code: codeInvalidQN}
 	}
 	m := &r.untagged[h.QN]
@@ -137,7 +139,7 @@ func (r *Receiver) placeUntagged(s *segment) error {
 
 // put places the segment's payload in the buffer of the message. That is the bound buffer, or else
 // the first buffer of q that is not full. In the latter case a Flush waits meanwhile.
-func (m *untaggedMessage) put(q *Queue, s *segment, h *UntaggedHeader) error {
+func (m *untaggedMessage) put(q *Queue, s *segment, h *ddphdr.UntaggedHeader) error {
 	if m.isBound {
 		return m.fill(m.bound, s, h)
 	}
@@ -159,7 +161,7 @@ func (m *untaggedMessage) put(q *Queue, s *segment, h *UntaggedHeader) error {
 }
 
 // fill places the segment's payload in b, or in the message itself if the payload belongs there.
-func (m *untaggedMessage) fill(b *buffer, s *segment, h *UntaggedHeader) error {
+func (m *untaggedMessage) fill(b *buffer, s *segment, h *ddphdr.UntaggedHeader) error {
 	if m.inMessage {
 		b = &buffer{b: m.inline[:]}
 	}

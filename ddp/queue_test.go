@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 func TestQueuePost(t *testing.T) {
@@ -220,7 +222,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 	}
 	msn, seen := uint32(1), map[*byte]bool{}
 	place := func() {
-		p.place(untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size))
+		p.place(untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size))
 		msn++
 	}
 	deliver := func() {
@@ -248,7 +250,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 	for range depth {
 		deliver()
 	}
-	over := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
+	over := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: msn}, size)
 	p.place(over)
 	p.wantFailure(over, CodeNoBuffer)
 	if ids := q.Flush(); len(ids) != 0 || q.Post(nil, nil, 0) {
@@ -260,7 +262,7 @@ func TestQueueOwnBuffers(t *testing.T) {
 func TestQueueOwnOfNoDepth(t *testing.T) {
 	q := NewQueue(0, 28)
 	p := newPairWith(t, func(c *ReceiverConfig) { c.Queues[1] = q })
-	bad := untagged(UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
+	bad := untagged(ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, QN: 1, MSN: 1}, 28)
 	p.place(bad)
 	p.wantFailure(bad, CodeNoBuffer)
 	q.Flush()

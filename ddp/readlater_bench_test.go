@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 var benchSum uint64
@@ -52,12 +54,12 @@ func BenchmarkPlaceCold(b *testing.B) {
 					b.Run(fmt.Sprintf("ring=%dMiB/size=%dk/%s/%v", ring>>20, size>>10, read.name, access), func(b *testing.B) {
 						p := newPair(b)
 						r := p.register(mem, access)
-						ulpdu := make([]byte, TaggedHeaderLen+segment)
+						ulpdu := make([]byte, ddphdr.TaggedHeaderLen+segment)
 						b.SetBytes(int64(size))
 						b.ReportAllocs()
 						for at := 0; b.Loop(); at = (at + size) % ring {
 							for off := 0; off < size; off += segment {
-								h := TaggedHeader{Last: off+segment == size, STag: r.STag(), TO: r.TO() + uint64(at+off)}
+								h := ddphdr.TaggedHeader{Last: off+segment == size, STag: uint32(r.STag()), TO: r.TO() + uint64(at+off)}
 								h.AppendTo(ulpdu[:0])
 								p.r.Place(p.off, ulpdu)
 								p.off += fpduLen(ulpdu)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // Every queue has the checks, and a buffer in two pieces as well: "the DDP Segment MUST be
@@ -15,21 +17,21 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 		desc  string
 		begun bool // 10 octets have come
 		code  Code
-		bad   UntaggedHeader
+		bad   ddphdr.UntaggedHeader
 		n     int
 	}{
-		{"no buffer", false, CodeNoBuffer, UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"MSN 0", true, codeMSNRange, UntaggedHeader{Last: true, MO: 10}, 1},
-		{"MSN of the next buffer", true, codeMSNRange, UntaggedHeader{Last: true, MSN: 2}, 1},
-		{"first MO 4", false, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
-		{"MO 0 again", true, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1}, 1},
-		{"a hole", true, codeInvalidMO, UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
-		{"one octet too long", true, CodeTooLong, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
-		{"one octet too long at once", false, CodeTooLong, UntaggedHeader{Last: true, MSN: 1}, 33},
-		{"far too long", false, CodeTooLong, UntaggedHeader{MSN: 1}, 60000},
-		{"DDP version", true, codeUntaggedVersion, UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
+		{"no buffer", false, CodeNoBuffer, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"MSN 0", true, codeMSNRange, ddphdr.UntaggedHeader{Last: true, MO: 10}, 1},
+		{"MSN of the next buffer", true, codeMSNRange, ddphdr.UntaggedHeader{Last: true, MSN: 2}, 1},
+		{"first MO 4", false, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 4}, 1},
+		{"MO 0 again", true, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 1},
+		{"a hole", true, codeInvalidMO, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 11}, 1},
+		{"one octet too long", true, CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 23},
+		{"one octet too long at once", false, CodeTooLong, ddphdr.UntaggedHeader{Last: true, MSN: 1}, 33},
+		{"far too long", false, CodeTooLong, ddphdr.UntaggedHeader{MSN: 1}, 60000},
+		{"DDP version", true, codeUntaggedVersion, ddphdr.UntaggedHeader{Last: true, MSN: 1, MO: 10}, 1},
 	} {
-		for qn := range QN(numQueues) {
+		for qn := range ddphdr.QN(ddphdr.NumQueues) {
 			for _, head := range []int{0, 4} {
 				t.Run(fmt.Sprintf("%s, QN %d, head %d", tt.desc, qn, head), func(t *testing.T) {
 					p := newPair(t)
@@ -42,7 +44,7 @@ func TestRFC5041_7_1_EveryQueue(t *testing.T) {
 						}
 					}
 					if tt.begun {
-						p.place(append(UntaggedHeader{QN: qn, MSN: 1}.AppendTo(nil), bytes.Repeat([]byte{guard}, 10)...))
+						p.place(append(ddphdr.UntaggedHeader{QN: qn, MSN: 1}.AppendTo(nil), bytes.Repeat([]byte{guard}, 10)...))
 						p.wantIdle("a message has begun")
 					}
 					tt.bad.QN = qn
@@ -80,9 +82,9 @@ func TestRFC5041_5_2_AllOctetsOfWhatIsDetached(t *testing.T) {
 			var got []byte
 			s.Start(&m)
 			next := func() bool {
-				ok := s.Next(100 + UntaggedHeaderLen)
+				ok := s.Next(100 + ddphdr.UntaggedHeaderLen)
 				if ok {
-					got = append(got, wire(&s)[UntaggedHeaderLen:]...)
+					got = append(got, wire(&s)[ddphdr.UntaggedHeaderLen:]...)
 				}
 				s.Release()
 				return ok

@@ -1,6 +1,10 @@
 package ddp
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rddp/rddp/internal/ddphdr"
+)
 
 // A Segment is one DDP Segment to send. Header and Payload are valid until the next call of the
 // Sender's Next, Start or Release.
@@ -21,7 +25,7 @@ type Segment struct {
 //	}
 //	if err := s.Err(); err != nil { … }
 type Sender struct {
-	sent [numQueues]uint32 // by QN: messages started, modulo 2^32
+	sent [ddphdr.NumQueues]uint32 // by QN: messages started, modulo 2^32
 
 	m       *Message // nil if there is none, or it has been cut to its end
 	done    uint64   // payload bytes of m that have been cut
@@ -31,7 +35,7 @@ type Sender struct {
 	held    *Region // locked for reading, because segment.Payload is its memory
 	err     error
 
-	header  [UntaggedHeaderLen]byte
+	header  [ddphdr.UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
 }
 
@@ -52,7 +56,7 @@ func (s *Sender) Start(m *Message) {
 	if m.Tagged {
 		return
 	}
-	if m.QN >= numQueues {
+	if m.QN >= ddphdr.NumQueues {
 		panic(fmt.Sprintf("BUG: DDP Message for QN %d", m.QN))
 	}
 	// "The Message Sequence Number specifies a sequence number that MUST be increased by one
@@ -72,9 +76,9 @@ func (s *Sender) Next(mulpdu int) bool {
 	if m == nil {
 		return false
 	}
-	headerLen := UntaggedHeaderLen
+	headerLen := ddphdr.UntaggedHeaderLen
 	if m.Tagged {
-		headerLen = TaggedHeaderLen
+		headerLen = ddphdr.TaggedHeaderLen
 	}
 	if mulpdu <= headerLen {
 		panic(fmt.Sprintf("BUG: MULPDU of %d bytes", mulpdu))
@@ -184,9 +188,9 @@ func (s *Sender) appendHeader(last bool) []byte {
 		// "the TO MUST be set to the octet offset from the first octet in the associated ULP
 		// Message to the first octet in the ULP Payload contained in the DDP Segment, plus the TO
 		// assigned to the first octet in the associated ULP Message." (RFC 5041 §5.2)
-		return TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: m.STag, TO: m.TO + s.done}.AppendTo(s.header[:0])
+		return ddphdr.TaggedHeader{Last: last, RsvdULP: m.RsvdULP, STag: uint32(m.STag), TO: m.TO + s.done}.AppendTo(s.header[:0])
 	}
-	return UntaggedHeader{
+	return ddphdr.UntaggedHeader{
 		Last: last, RsvdULP: m.RsvdULP, RsvdULP32: m.RsvdULP32, QN: m.QN, MSN: m.MSN, MO: uint32(s.done),
 	}.AppendTo(s.header[:0])
 }

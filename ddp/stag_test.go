@@ -8,6 +8,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
 
@@ -143,7 +144,7 @@ func TestGuessedSTags(t *testing.T) {
 		r := NewReceiver(c) // a new connection
 		var off uint64
 		for range 2 { // the second attempt finds no stream any more
-			u := append(TaggedHeader{Last: true, STag: a.stag, TO: a.to}.AppendTo(nil), payload...)
+			u := append(ddphdr.TaggedHeader{Last: true, STag: uint32(a.stag), TO: a.to}.AppendTo(nil), payload...)
 			r.Place(off, u)
 			off += fpduLen(u)
 			if r.Deliver(off) {
@@ -214,7 +215,7 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-// TestRights tries every set of rights with every set that a segment can need, from the stream
+// TestRights tries every set of rights with every right that a segment can need, from the stream
 // that the Region is for, from another of its Domain, and from another Domain; and Invalidate from
 // each.
 //
@@ -285,7 +286,7 @@ func TestNoAddresses(t *testing.T) {
 		b := make([]byte, 64)
 		r := register(t, d, b, RemoteRead, 0)
 		address := address(b)
-		wire := TaggedHeader{STag: r.STag(), TO: r.TO()}.AppendTo(nil)
+		wire := ddphdr.TaggedHeader{STag: uint32(r.STag()), TO: r.TO()}.AppendTo(nil)
 		r.Deregister()
 		var be, le [8]byte
 		binary.BigEndian.PutUint64(be[:], address)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -46,7 +47,7 @@ func TestCancelLetsTheNextGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []bool{false, true} { // a Read Request, the Write
-			if u, err := p.next(); err != nil || ddp.IsTagged(u) != want {
+			if u, err := p.next(); err != nil || ddphdr.IsTagged(u) != want {
 				t.Fatalf("the peer gets %x, %v", u, err)
 			}
 		}
@@ -109,8 +110,8 @@ func TestDeadlineBesideALongWrite(t *testing.T) {
 			if err != nil {
 				t.Fatalf("after %d octets: %v", n, err)
 			}
-			if ddp.IsTagged(u) {
-				n += len(u) - ddp.TaggedHeaderLen
+			if ddphdr.IsTagged(u) {
+				n += len(u) - ddphdr.TaggedHeaderLen
 			}
 		}
 		c.Close()

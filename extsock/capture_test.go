@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/dissect"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -513,7 +513,7 @@ func TestStartCaptureErrors(t *testing.T) {
 func TestCaptureOfAFault(t *testing.T) {
 	bad := []byte{0, 14, 0xC1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
 	batch, tx := fpdu.NewBatch(512<<10), fpdu.NewSender(mpa.Agreement{CRC: true})
-	write := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil) // of nowhere
+	write := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil) // of nowhere
 	for range 3 {
 		tx.Append(batch, true, write, []byte{1, 2, 3, 4})
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -150,7 +151,7 @@ func TestTerminateFreesWhoWaitsForRoom(t *testing.T) {
 		synctest.Wait()
 		go func() { _, err := c.Write([]byte("no room")); errs <- err }()
 		synctest.Wait()
-		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
 		p.send(append(h.AppendTo(nil), prototest.Terminate(0x1101)...)...)
 		for range 2 {
 			var te *rdmap.TerminateError

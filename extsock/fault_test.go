@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -108,8 +109,8 @@ func (p *rawPeer) wantTerminate(layer, etype, code uint8) {
 	if err != nil {
 		p.t.Fatalf("no Terminate: %v", err)
 	}
-	h, rest, err := ddp.ParseUntagged(u)
-	if err != nil || h.QN != ddp.QNTerminate {
+	h, rest, err := ddphdr.ParseUntagged(u)
+	if err != nil || h.QN != ddphdr.QNTerminate {
 		p.t.Fatalf("got %x, want a Terminate", u)
 	}
 	got, err := rdmap.ParseTerminate(rest)
@@ -239,7 +240,7 @@ func TestTerminateReceived(t *testing.T) {
 		p, c := rawPair(t, extsock.Config{}, nil)
 		p.send(untagged(rdmaphdr.OpSend, 0, 1, 0, 4)...)
 		term := prototest.Terminate(0x1101)
-		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
 		p.send(append(h.AppendTo(nil), term...)...)
 		if u, err := p.next(); err != io.EOF {
 			t.Errorf("the Terminate was answered with %x, %v", u, err)
@@ -330,14 +331,14 @@ func tagged(op rdmaphdr.Opcode, stag ddp.STag, to uint64) []byte {
 }
 
 // untagged returns an untagged segment with n bytes of payload.
-func untagged(op rdmaphdr.Opcode, qn ddp.QN, msn, mo uint32, n int) []byte {
+func untagged(op rdmaphdr.Opcode, qn ddphdr.QN, msn, mo uint32, n int) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, mo, bytes.Repeat([]byte{7}, n))
 }
 
 // readRequest asks for n bytes; its sink does not matter.
 func readRequest(stag ddp.STag, to uint64, n uint32) []byte {
 	const control = prototest.ControlUntagged | uint16(rdmaphdr.OpReadRequest)
-	return prototest.Untagged(control, ddp.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
+	return prototest.Untagged(control, ddphdr.QNReadRequest, 1, 0, prototest.ReadRequest(9, 0, n, stag, to))
 }
 
 // TestReadBeyondTheRegion: the bounds of a Region hold for Reads as well.

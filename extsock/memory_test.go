@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -91,7 +91,7 @@ func TestMemoryLimit(t *testing.T) {
 func TestBegunFPDU(t *testing.T) {
 	alone(t)
 	const length = 60_000
-	u := untagged(rdmaphdr.OpSend, ddp.QNSend, 1, 0, length)
+	u := untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, 0, length)
 	batch := fpdu.NewBatch(512 << 10)
 	fpdu.NewSender(mpa.Agreement{CRC: true}).Append(batch, false, u)
 	fpdu := slices.Concat(batch.Bufs()...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -146,8 +147,8 @@ func TestRFC5040_6_2_1_TerminateThenFIN(t *testing.T) {
 //
 // RDMAP-5040-7-4
 func TestRFC5040_7_ConnectionIsTornDown(t *testing.T) {
-	terminate := append(ddp.UntaggedHeader{
-		Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1,
+	terminate := append(ddphdr.UntaggedHeader{
+		Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1,
 	}.AppendTo(nil), prototest.Terminate(0x1101)...)
 	for desc, ulpdu := range map[string][]byte{
 		"an error is found here": tagged(rdmaphdr.OpWrite, 9, 9),

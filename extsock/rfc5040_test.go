@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -204,15 +205,15 @@ func wantRDMAMessage(t *testing.T, u []byte) {
 	t.Helper()
 	op, rv := rdmaphdr.ParseControl(u[1])
 	isTagged := op == rdmaphdr.OpWrite || op == rdmaphdr.OpReadResponse
-	if op > rdmaphdr.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddp.IsTagged(u) != isTagged {
+	if op > rdmaphdr.OpAtomicResponse || rv != 1 || u[0]&3 != 1 || ddphdr.IsTagged(u) != isTagged {
 		t.Errorf("no RDMA Message: %x", u[:min(len(u), 18)])
 		return
 	}
 	if isTagged {
 		return
 	}
-	h, _, err := ddp.ParseUntagged(u)
-	want := map[rdmaphdr.Opcode]ddp.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
+	h, _, err := ddphdr.ParseUntagged(u)
+	want := map[rdmaphdr.Opcode]ddphdr.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
 	if err != nil || h.QN != want {
 		t.Errorf("%v on queue %d, want %d (%v)", op, h.QN, want, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -143,7 +144,7 @@ func TestRFC5041_2_3_OneStreamPerConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h, _, err := ddp.ParseUntagged(u); err != nil || h.MSN != msn+1 {
+		if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.MSN != msn+1 {
 				t.Errorf("sent %x, %v, want MSN %d", u, err, msn+1)
 			}
 		}

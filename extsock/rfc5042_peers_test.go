@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe/simtoe"
@@ -99,7 +100,7 @@ func TestRFC5042_6_4_4_SlowPathsAreCounted(t *testing.T) {
 		ops  func(o extsock.Traffic) uint64
 	}{
 		{"Writes of no octets", func(p *rawPeer, _ extsock.Region) {
-			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
+			h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}
 			p.send(h.AppendTo(nil)...)
 		}, func(o extsock.Traffic) uint64 { return o.Writes }},
 		{"Writes of 4 octets", func(p *rawPeer, r extsock.Region) {
@@ -214,7 +215,7 @@ func TestRFC5042_5_4_2_TLSLiesBelow(t *testing.T) {
 			w.mu.Lock()
 			for what, p := range map[string][]byte{
 				"MPA startup": []byte(mpaKey), "payload": secret, "a handle": r.Handle().AppendTo(nil),
-				"a DDP header": ddp.TaggedHeader{Last: true, RsvdULP: 0x40, STag: r.Handle().STag, TO: r.Handle().TO}.AppendTo(nil),
+				"a DDP header": ddphdr.TaggedHeader{Last: true, RsvdULP: 0x40, STag: uint32(r.Handle().STag), TO: r.Handle().TO}.AppendTo(nil),
 			} {
 				if bytes.Contains(w.octets, p) != plain {
 					t.Errorf("without TLS: %t; %s is on the wire: %t", plain, what, !plain)

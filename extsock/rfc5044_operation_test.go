@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -52,7 +52,7 @@ func (p *rawPeer) message() (lengths []int) {
 			p.t.Fatal(err)
 		}
 		lengths = append(lengths, len(u))
-		if h, _, err := ddp.ParseUntagged(u); err != nil || h.Last {
+		if h, _, err := ddphdr.ParseUntagged(u); err != nil || h.Last {
 			return lengths
 		}
 	}
@@ -179,7 +179,7 @@ func TestRFC5044_5_1_WritesOfWholeFPDUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, _, err := ddp.ParseUntagged(u)
+		h, _, err := ddphdr.ParseUntagged(u)
 			if err != nil {
 				t.Fatal(err)
 			}

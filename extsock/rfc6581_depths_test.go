@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -63,7 +64,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	}
 	synctest.Wait()
 	for k := range uint32(ird) {
-		h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: k + 1}
+		h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: k + 1}
 		p.send(rdmaphdr.ReadRequest{SinkSTag: 9, SinkTO: uint64(k), Size: 6, SourceSTag: memory.Handle().STag, SourceTO: memory.Handle().TO}.AppendTo(h.AppendTo(nil))...)
 	}
 	synctest.Wait()
@@ -78,7 +79,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 	for next()[0]&0x40 == 0 { // the long message
 	}
 	for k := range uint64(ird) {
-		if h, rest, err := ddp.ParseTagged(next()); err != nil || h.TO != k || string(rest) != "memory" {
+		if h, rest, err := ddphdr.ParseTagged(next()); err != nil || h.TO != k || string(rest) != "memory" {
 			t.Fatalf("Read Response %d: %+v, %q, %v", k, h, rest, err)
 		}
 	}
@@ -89,7 +90,7 @@ func testDepthsOnTheWire(t *testing.T, initiator bool, theirs, answer string, or
 		}
 	}
 	for k := range ord {
-		if h, _, err := ddp.ParseUntagged(next()); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(k+1) {
+		if h, _, err := ddphdr.ParseUntagged(next()); err != nil || h.QN != ddphdr.QNReadRequest || h.MSN != uint32(k+1) {
 			t.Fatalf("%+v, %v, want Read Request %d", h, err, k)
 		}
 	}

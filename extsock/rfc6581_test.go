@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -108,7 +108,7 @@ func TestRFC6581_5_RTRBeforeAllElse(t *testing.T) {
 				far.hear("0016 4143 00000000 00000000" + msn + "00000000 64617461")
 				if kind == mpa.RTRRead {
 					peer := &rawPeer{t: t, s: far, tx: fpdu.NewSender(mpa.Agreement{CRC: true})}
-					peer.send(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 1}.AppendTo(nil)...)
+					peer.send(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: 1}.AppendTo(nil)...)
 				}
 				if err := errors.Join(<-done, <-written); err != nil {
 					t.Error(err)
@@ -194,9 +194,9 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, rest, err := ddp.ParseUntagged(u)
+		h, rest, err := ddphdr.ParseUntagged(u)
 		r, _, err2 := rdmaphdr.ParseReadRequest(rest)
-		if err := errors.Join(err, err2); err != nil || h.QN != ddp.QNReadRequest || h.MSN != uint32(len(asked)+1) {
+		if err := errors.Join(err, err2); err != nil || h.QN != ddphdr.QNReadRequest || h.MSN != uint32(len(asked)+1) {
 			t.Fatalf("%x is no Read Request %d: %v", u, len(asked)+1, err)
 		}
 		asked = append(asked, r)
@@ -207,8 +207,8 @@ func testORDOnTheWire(t *testing.T, initiator bool) {
 		if far.hearNothing(); p.rx.Edge() != p.in { // two are in flight, or all that there are
 			t.Fatalf("%d octets came behind Read Request %d", p.in-p.rx.Edge(), len(asked))
 		}
-		p.send(append(ddp.TaggedHeader{
-			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: asked[i].SinkSTag, TO: asked[i].SinkTO,
+		p.send(append(ddphdr.TaggedHeader{
+			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(asked[i].SinkSTag), TO: asked[i].SinkTO,
 		}.AppendTo(nil), 'r', 'e', 'a', byte('0'+i))...)
 		if len(asked) < len(sinks) {
 			take()
@@ -324,7 +324,7 @@ func TestRFC6580_3_3_UnassignedCodes(t *testing.T) {
 			}
 			bubble(t, func(t *testing.T) {
 				p, c := rawPair(t, extsock.Config{Messages: true}, nil)
-				h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+				h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
 				p.send(append(h.AppendTo(nil), 0x20|etype, code, 0, 0)...)
 				var te *rdmap.TerminateError
 				_, err := c.Read(make([]byte, 1))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/rdmap"
@@ -23,7 +24,7 @@ func TestRFC7306_1_1_UnknownPeer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			op  rdmaphdr.Opcode
-			qn  ddp.QN
+		qn  ddphdr.QN
 			msn uint32
 			n   int
 		}{

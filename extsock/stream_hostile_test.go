@@ -14,6 +14,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/toe/simtoe"
 )
@@ -32,7 +33,7 @@ func rawStreamPair(t *testing.T, cfg extsock.Config, credits uint16) (*rawPeer, 
 // segment sends a segment of a Send.
 func (p *rawPeer) segment(msn, mo uint32, last bool, payload ...byte) {
 	p.t.Helper()
-	h := ddp.UntaggedHeader{Last: last, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: msn, MO: mo}
+	h := ddphdr.UntaggedHeader{Last: last, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: msn, MO: mo}
 	p.send(append(h.AppendTo(nil), payload...)...)
 }
 
@@ -45,7 +46,7 @@ func (p *rawPeer) wantStreamEnd() {
 			p.t.Errorf("no Terminate: %v", err)
 			return
 		}
-		if h, _, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNTerminate {
+		if h, _, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNTerminate {
 			break
 		}
 	}
@@ -158,7 +159,7 @@ func TestStreamCreditsAreEnforced(t *testing.T) {
 						if err != nil {
 							return
 						}
-						if h, m, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNSend {
+						if h, m, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNSend {
 							back.Add(int64(binary.BigEndian.Uint16(m[2:])))
 						}
 					}
@@ -278,10 +279,10 @@ func TestStreamWriterKeepsToCredits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ddp.IsTagged(u) {
+				if ddphdr.IsTagged(u) {
 					continue
 				}
-				h, payload, err := ddp.ParseUntagged(u)
+				h, payload, err := ddphdr.ParseUntagged(u)
 				if err != nil || !h.Last || len(payload) < 4 || len(payload) > 4096 || !bytes.Equal(payload[4:], tapeAt(got, len(payload)-4)) {
 					t.Fatalf("message of %d octets at %d: %v", len(payload), got, err)
 				}

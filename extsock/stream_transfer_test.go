@@ -13,6 +13,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/mpa"
@@ -192,7 +193,7 @@ func (s *sendTap) Sent(p []byte) {
 		s.rx.Fill(s.off, n)
 		s.off, p = s.off+uint64(n), p[n:]
 		for s.rx.Next() {
-			if h, _, err := ddp.ParseUntagged(s.rx.ULPDU().Data); err == nil && h.QN == ddp.QNSend && h.Last {
+			if h, _, err := ddphdr.ParseUntagged(s.rx.ULPDU().Data); err == nil && h.QN == ddphdr.QNSend && h.Last {
 				s.sends.Add(1)
 			}
 		}

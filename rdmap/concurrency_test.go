@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
@@ -427,7 +428,7 @@ func TestEndDuringInvalidate(t *testing.T) {
 	release := hold(t, r)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		x.b.inject(ddp.UntaggedHeader{
+		x.b.inject(ddphdr.UntaggedHeader{
 			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1,
 		}.AppendTo(nil))
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -64,7 +65,7 @@ func TestCVE_2026_64268_ReadResponseLongerThanTheRead(t *testing.T) {
 			x.a.transmit()
 			e := x.a.qp.sq.at(0)
 			for i := range segments { // the whole sink again and again
-				h := ddp.TaggedHeader{Last: i == segments-1, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: e.sinkSTag, TO: e.sinkTO}
+				h := ddphdr.TaggedHeader{Last: i == segments-1, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(e.sinkSTag), TO: e.sinkTO}
 				x.a.inject(append(h.AppendTo(nil), make([]byte, n)...))
 			}
 			x.a.wire = nil
@@ -137,7 +138,7 @@ func TestCVE_2025_39758_ReadResponseBytes(t *testing.T) {
 				x.b.transmit()
 				total := 0
 				for _, u := range x.b.wire {
-					_, payload, err := ddp.ParseTagged(u)
+					_, payload, err := ddphdr.ParseTagged(u)
 					if err != nil || len(u) > mulpdu {
 						t.Fatalf("segment of %d octets: %v", len(u), err)
 					}

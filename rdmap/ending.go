@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -171,7 +172,7 @@ func (q *QP) settleLocked(reason error) {
 	}
 	q.sq.retire(q)
 	q.unlock()
-	q.queues[ddp.QNSend].Flush()
+	q.queues[ddphdr.QNSend].Flush()
 	q.mu.Lock()
 	for !q.rq.isEmpty() {
 		c := Completion{QPNum: q.cfg.QPNum, Status: StatusFlushed, Err: reason}
@@ -216,7 +217,7 @@ func (q *QP) blameLocked(t Terminate) {
 		q.sq.endAwaited(WorkRead, StatusLocalProtection, q.err)
 	case op == rdmaphdr.OpAtomicResponse && t.Code == codeUnspecified:
 		q.sq.endAwaited(WorkFetchAdd, StatusGeneral, q.err)
-	case op.Queue() != ddp.QNSend:
+	case op.Queue() != ddphdr.QNSend:
 	case t.Code == codeOfDDP(ddp.CodeTooLong):
 		q.rq.blamed = StatusLocalLength
 	case t.Code == codeInvalidate || t.Code == codeProtectedInvalidate:

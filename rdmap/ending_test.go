@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -151,7 +152,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 //
 // +checklocksignore: the test looks inside while no other goroutine is at work
 func TestTerminateNamesTheRequest(t *testing.T) {
-	header := func(op rdmaphdr.Opcode, qn ddp.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
+	header := func(op rdmaphdr.Opcode, qn ddphdr.QN, msn uint32) []byte { return untagged(op, qn, msn, nil) }
 	for _, tt := range []struct {
 		desc string
 		t    func(second *sendEntry) Terminate

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
@@ -143,7 +144,7 @@ func (x *target) see() (v verdict, err error) {
 // expected is RFC 5040, 5041 and 7306 on a segment that is n octets long and the first, or the next
 // in order, of its queue: with valid STag and TO, or MSN and offset, and with a payload of zeros.
 // Nothing is outstanding.
-func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) verdict {
+func expected(control, rdmapControl byte, qn ddphdr.QN, n int, extensions bool) verdict {
 	tagged, last := control&0x80 != 0 && n > 0, control&0x40 != 0
 	headerLen := 18
 	if tagged {
@@ -180,7 +181,7 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 	if qn >= 4 || qn == 3 && !extensions {
 		return refused(1, 2, 1)
 	}
-	want := map[rdmaphdr.Opcode]ddp.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
+	want := map[rdmaphdr.Opcode]ddphdr.QN{rdmaphdr.OpReadRequest: 1, rdmaphdr.OpAtomicRequest: 1, rdmaphdr.OpTerminate: 2, rdmaphdr.OpAtomicResponse: 3}[op]
 	if qn != want {
 		return refused(0, 2, 6)
 	}
@@ -224,11 +225,11 @@ func expected(control, rdmapControl byte, qn ddp.QN, n int, extensions bool) ver
 }
 
 // shape puts a DDP header at the front of b: valid but for the two control octets.
-func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddp.QN, msn uint32) {
+func (m *targetMemory) shape(b []byte, control, rdmapControl byte, qn ddphdr.QN, msn uint32) {
 	if control&0x80 != 0 {
-		copy(b, ddp.TaggedHeader{RsvdULP: rdmapControl, STag: m.region.STag(), TO: m.region.TO()}.AppendTo(nil))
+		copy(b, ddphdr.TaggedHeader{RsvdULP: rdmapControl, STag: uint32(m.region.STag()), TO: m.region.TO()}.AppendTo(nil))
 	} else {
-		copy(b, ddp.UntaggedHeader{RsvdULP: rdmapControl, QN: qn, MSN: msn}.AppendTo(nil))
+		copy(b, ddphdr.UntaggedHeader{RsvdULP: rdmapControl, QN: qn, MSN: msn}.AppendTo(nil))
 	}
 	b[0] = control
 }
@@ -280,10 +281,10 @@ func TestULPDULength(t *testing.T) {
 // DDP-5041-7.1-2, DDP-5041-7.1-22, RDMAP-5040-7.2-2, RDMAP-5040-7.2-3, RDMAP-5040-7.2-7, RDMAP-5040-7.2-8
 func TestControlOctets(t *testing.T) {
 	m := newTargetMemory(t)
-	good := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil)
+	good := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil)
 	b := make([]byte, 18+28)
 	cases, refusals := 0, 0
-	judge := func(control, rdmapControl byte, qn ddp.QN, n int, later, extensions bool) {
+	judge := func(control, rdmapControl byte, qn ddphdr.QN, n int, later, extensions bool) {
 		clear(b)
 		msn := uint32(1)
 		x := m.newTarget(extensions, 2)
@@ -329,7 +330,7 @@ func TestControlOctets(t *testing.T) {
 		}
 	}
 	for op := range byte(16) {
-		for _, qn := range []ddp.QN{0, 1, 2, 3, 4, 5, 255, 256, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+		for _, qn := range []ddphdr.QN{0, 1, 2, 3, 4, 5, 255, 256, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 			for _, n := range []int{18, 18 + 4, 18 + 8, 18 + 12, 18 + 28} {
 				for way := range 4 {
 					judge(0x41, 0x40|op, qn, n, way&1 != 0, way&2 != 0)
@@ -353,7 +354,7 @@ func TestAnyTerminate(t *testing.T) {
 	cases, answered := 0, 0
 	judge := func(payload []byte, malformed bool) {
 		x := m.newTarget(true, 1)
-		u := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
+		u := append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}.AppendTo(nil), payload...)
 		x.hit(u)
 		v, err := x.see()
 		if err != nil || v.answered || v.received || v.refused == v.ended {
@@ -395,8 +396,8 @@ func TestAnyTerminate(t *testing.T) {
 	x := m.newTarget(true, 1)
 	storm := testmode.Cases(100_000)
 	for i := range storm {
-		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
-		x.hit(append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
+		x.hit(append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: uint32(i + 1)}.AppendTo(nil), 0, 0, 0, 0))
+		x.hit(append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: uint32(i + 1)}.AppendTo(nil), make([]byte, 28)...))
 		if x.qp.HasOutput() || x.qp.NextMessage() {
 			t.Fatalf("something goes out after %d Terminates", i+1)
 		}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
 // afterDDP returns the payload of an untagged vector.
 func afterDDP(t *testing.T, vector string) []byte {
 	t.Helper()
-	_, payload, err := ddp.ParseUntagged(unhex(vector))
+	_, payload, err := ddphdr.ParseUntagged(unhex(vector))
 	if err != nil {
 		t.Fatal(err)
 	}

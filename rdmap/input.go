@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -199,7 +200,7 @@ func (q *QP) handleAtomicResponse(m *ddp.Message) error {
 	q.mu.Lock()
 	defer q.unlock()
 	// The queue gets the buffer of the response back, for another one.
-	mustPost(q.queues[ddp.QNAtomicResponse], nil, nil, 0)
+	mustPost(q.queues[ddphdr.QNAtomicResponse], nil, nil, 0)
 	e := q.sq.oldestAwaited()
 	switch {
 	case e == nil || !e.op.isAtomic():

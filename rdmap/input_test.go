@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -251,7 +252,7 @@ func TestRFC5040_7_2_BadSegments(t *testing.T) {
 			h := x.b.wantTerminate(tt.want)
 			if h[2] == 0xC0 {
 				n := 18
-				if ddp.IsTagged(tt.u) {
+				if ddphdr.IsTagged(tt.u) {
 					n = 14
 				}
 				if !bytes.Equal(h[6:], tt.u[:n]) {

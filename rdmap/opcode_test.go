@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -13,7 +14,7 @@ var opcodeTable = []struct {
 	control uint8
 	name    string
 	tagged  bool
-	qn      ddp.QN
+	qn      ddphdr.QN
 }{
 	{rdmaphdr.OpWrite, 0x40, "RDMA Write", true, 0},
 	{rdmaphdr.OpReadRequest, 0x41, "RDMA Read Request", false, 1},
@@ -70,7 +71,7 @@ func TestAdmit(t *testing.T) {
 		extensions bool
 		tagged     bool
 		control    uint8
-		qn         ddp.QN
+		qn         ddphdr.QN
 		need       ddp.Access
 		code       TerminateCode // refused with it; 0: admitted
 	}{

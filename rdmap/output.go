@@ -2,6 +2,7 @@ package rdmap
 
 import (
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -47,7 +48,7 @@ func (q *QP) NextMessage() bool {
 		case terminate:
 			q.output.payload[0] = q.output.terminate
 			q.msg = ddp.Message{
-				RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate,
+				RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate,
 				Payload: q.output.payload[:], Len: uint32(len(q.output.terminate)),
 			}
 			q.output.terminate = nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -102,8 +103,8 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 		if rv != 1 || u[1]&0x30 != 0 || u[0]&0x3C != 0 || u[0]&3 != 1 {
 			t.Errorf("%v: control octets %x", op, u[:2])
 		}
-		if ddp.IsTagged(u) != row.tagged {
-			t.Errorf("%v: tagged %t", op, ddp.IsTagged(u))
+		if ddphdr.IsTagged(u) != row.tagged {
+			t.Errorf("%v: tagged %t", op, ddphdr.IsTagged(u))
 			continue
 		}
 		if n := lens[op]; n != 0 && len(u) != n {
@@ -112,7 +113,7 @@ func TestRFC5040_4_1_HeaderFieldsOfEveryMessage(t *testing.T) {
 		if row.tagged {
 			continue
 		}
-		h, _, err := ddp.ParseUntagged(u)
+		h, _, err := ddphdr.ParseUntagged(u)
 		invalidate := map[rdmaphdr.Opcode]uint32{
 			rdmaphdr.OpSendInvalidate: uint32(victims[false]), rdmaphdr.OpSendSEInvalidate: uint32(victims[true]),
 		}[op]
@@ -153,15 +154,15 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 	}
 	x.a.transmit()
 	x.a.wantOut(want...)
-	msn := map[ddp.QN]uint32{}
+	msn := map[ddphdr.QN]uint32{}
 	for i, u := range x.a.wire {
 		switch op, _ := rdmaphdr.ParseControl(u[1]); {
 		case op == rdmaphdr.OpWrite:
-			if h, _, _ := ddp.ParseTagged(u); h.STag != ddp.STag(i+1) {
+			if h, _, _ := ddphdr.ParseTagged(u); ddp.STag(h.STag) != ddp.STag(i+1) {
 				t.Errorf("message %d is a Write to %v", i, h.STag)
 			}
 		case op == rdmaphdr.OpReadRequest:
-			h, p, _ := ddp.ParseUntagged(u)
+			h, p, _ := ddphdr.ParseUntagged(u)
 			if r, _, _ := rdmaphdr.ParseReadRequest(p); r.SourceSTag != ddp.STag(i+1) {
 				t.Errorf("message %d is a Read from %v", i, r.SourceSTag)
 			}
@@ -170,7 +171,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])
 			}
 		case op == rdmaphdr.OpAtomicRequest:
-			h, p, _ := ddp.ParseUntagged(u)
+			h, p, _ := ddphdr.ParseUntagged(u)
 			if r, _, _ := rdmaphdr.ParseAtomicRequest(p); r.STag != ddp.STag(i+1) {
 				t.Errorf("message %d is an atomic at %v", i, r.STag)
 			}
@@ -179,7 +180,7 @@ func TestRFC5040_5_5_MessagesInPostingOrder(t *testing.T) {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])
 			}
 		default:
-			h, _, _ := ddp.ParseUntagged(u)
+			h, _, _ := ddphdr.ParseUntagged(u)
 			msn[h.QN]++
 			if h.MSN != msn[h.QN] {
 				t.Errorf("message %d has MSN %d, want %d", i, h.MSN, msn[h.QN])

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
@@ -149,7 +150,7 @@ func (s *side) transmit() {
 
 // inject lets a segment arrive.
 func (s *side) inject(ulpdu []byte) {
-	if h, _, err := ddp.ParseUntagged(ulpdu); err == nil && h.QN == ddp.QNSend && h.MO == 0 {
+	if h, _, err := ddphdr.ParseUntagged(ulpdu); err == nil && h.QN == ddphdr.QNSend && h.MO == 0 {
 		s.qp.TakeShared()
 	}
 	s.rx.Place(s.off, ulpdu)
@@ -292,7 +293,7 @@ func (s *side) wantTerminate(want string) []byte {
 		s.t.Fatalf("no message, want a Terminate %s", want)
 	}
 	u := s.wire[len(s.wire)-1]
-	h, header, err := ddp.ParseUntagged(u)
+	h, header, err := ddphdr.ParseUntagged(u)
 	if err != nil || !h.Last || h.RsvdULP != 0x47 || h.RsvdULP32 != 0 || h.QN != 2 || h.MSN != 1 || h.MO != 0 {
 		s.t.Fatalf("last segment %x is no Terminate (%v)", u, err)
 	}
@@ -323,7 +324,7 @@ func wantState(t testing.TB, q *QP, want State) {
 var unhex = prototest.Unhex
 
 // untagged returns an untagged segment that is its whole message.
-func untagged(op rdmaphdr.Opcode, qn ddp.QN, msn uint32, payload []byte) []byte {
+func untagged(op rdmaphdr.Opcode, qn ddphdr.QN, msn uint32, payload []byte) []byte {
 	return prototest.Untagged(prototest.ControlUntagged|uint16(op), qn, msn, 0, payload)
 }
 

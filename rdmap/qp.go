@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
@@ -137,7 +138,7 @@ func NewQP(c Config) *QP {
 	q := &QP{cfg: c, ird: c.IRD, ord: c.ORD}
 	q.sq.init(c.SendDepth)
 	q.rq.init(c.RecvDepth)
-	q.queues[ddp.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
+	q.queues[ddphdr.QNSend] = ddp.NewQueue(c.RecvDepth+1, 0) // one more for the peer's RTR
 	return q
 }
 
@@ -169,16 +170,16 @@ func (q *QP) Start(p StartParams) {
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
-	q.queues[ddp.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
-	q.queues[ddp.QNTerminate] = ddp.NewQueue(1, 0)
+	q.queues[ddphdr.QNReadRequest] = q.responder.start(q.ird, q.admission.extensions)
+	q.queues[ddphdr.QNTerminate] = ddp.NewQueue(1, 0)
 	// "the RDMAP layer MUST guarantee placement of a single Terminate Message" (RFC 5040 §5.4)
-	mustPost(q.queues[ddp.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
+	mustPost(q.queues[ddphdr.QNTerminate], nil, make([]byte, terminateBufferLen), 0)
 	if q.admission.extensions {
 		// "a sufficient number of Untagged Buffers are available on the RDMA Atomic Response Queue"
 		// (RFC 7306 §5.2.2)
-		q.queues[ddp.QNAtomicResponse] = ddp.NewQueue(q.ord, rdmaphdr.AtomicResponseLen)
+		q.queues[ddphdr.QNAtomicResponse] = ddp.NewQueue(q.ord, rdmaphdr.AtomicResponseLen)
 	}
-	q.rq.start(q.queues[ddp.QNSend], p.ExpectRTRSend)
+	q.rq.start(q.queues[ddphdr.QNSend], p.ExpectRTRSend)
 	if p.SendRTR != 0 {
 		q.sq.pushRTR(p.SendRTR)
 	}
@@ -255,7 +256,7 @@ type admission struct{ extensions bool }
 // admit checks the control field of a segment before DDP places any of the segment. For a Tagged
 // segment it returns the right that the segment needs. admit leaves a queue number that is not in
 // use to DDP, which has an error for it.
-func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access, err error) {
+func (a admission) admit(tagged bool, rsvdULP uint8, qn ddphdr.QN) (need ddp.Access, err error) {
 	op, rv := rdmaphdr.ParseControl(rsvdULP)
 	switch {
 	case rv != rdmaphdr.Version: // "The RDMA Version MUST be valid." (RFC 5040 §7.2)
@@ -275,13 +276,13 @@ func (a admission) admit(tagged bool, rsvdULP uint8, qn ddp.QN) (need ddp.Access
 }
 
 // uses reports whether the stream has the queue qn.
-func (a admission) uses(qn ddp.QN) bool {
-	return qn <= ddp.QNTerminate || qn == ddp.QNAtomicResponse && a.extensions
+func (a admission) uses(qn ddphdr.QN) bool {
+	return qn <= ddphdr.QNTerminate || qn == ddphdr.QNAtomicResponse && a.extensions
 }
 
 // isInMessage reports whether the message is Immediate Data. Immediate Data arrives in the message
 // itself, whichever buffer it consumes.
-func isInMessage(rsvdULP uint8, _ ddp.QN) bool {
+func isInMessage(rsvdULP uint8, _ ddphdr.QN) bool {
 	op, _ := rdmaphdr.ParseControl(rsvdULP)
 	return op.IsImmediate()
 }

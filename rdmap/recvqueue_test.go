@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -203,7 +204,7 @@ func invalidateWith(t *testing.T, op kind) {
 		x.b.post(WorkRequest{ID: 9, Op: WorkRead, Data: make([]byte, 8)})
 		sink := x.b.qp.sq.at(0).sinkSTag // +checklocksignore: no other goroutine is at work
 		opcode, _ := op.opcode()
-		x.b.inject(ddp.UntaggedHeader{
+		x.b.inject(ddphdr.UntaggedHeader{
 			Last: true, RsvdULP: rdmaphdr.Control(opcode), RsvdULP32: uint32(sink), MSN: 1,
 		}.AppendTo(nil))
 		x.b.wantTerminate("0209 c000")
@@ -255,7 +256,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 	r, _ := x.b.register(8, allAccess)
 	x.b.recv(1, 8)
 	x.b.recv(2, 8)
-	header := ddp.UntaggedHeader{Last: true, RsvdULP: 0x73, RsvdULP32: uint32(r.STag()), MSN: 1}
+	header := ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x73, RsvdULP32: uint32(r.STag()), MSN: 1}
 	x.b.inject(header.AppendTo(nil))
 	header.RsvdULP, header.MSN = 0x78, 2
 	x.b.inject(append(header.AppendTo(nil), make([]byte, 8)...))
@@ -268,7 +269,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 		t.Errorf("the STag is not valid any more: %v", err)
 	}
 	read := rdmaphdr.ReadRequest{SinkSTag: 5, Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}
-	header = ddp.UntaggedHeader{Last: true, RsvdULP: 0x41, RsvdULP32: uint32(r.STag()), QN: 1, MSN: 1}
+	header = ddphdr.UntaggedHeader{Last: true, RsvdULP: 0x41, RsvdULP32: uint32(r.STag()), QN: 1, MSN: 1}
 	x.b.inject(read.AppendTo(header.AppendTo(nil)))
 	x.b.transmit()
 	x.b.wantOut("RDMA Read Response")
@@ -310,7 +311,7 @@ func TestRFC5040_4_1_InvalidateFieldIgnored(t *testing.T) {
 			x.b.out = nil
 			n := regions(x.b.domain)
 			u[1] |= 0x30
-			if !ddp.IsTagged(u) {
+			if !ddphdr.IsTagged(u) {
 				victim, _ := x.b.register(8, allAccess)
 				binary.BigEndian.PutUint32(u[2:], uint32(victim.STag()))
 				n++

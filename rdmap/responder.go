@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -32,7 +33,7 @@ type response struct {
 	read       rdmaphdr.ReadRequest
 	atomic     rdmaphdr.AtomicRequest
 	region     *ddp.Region // the Region to read or change; nil for a Read of length 0
-	header     [ddp.UntaggedHeaderLen]byte
+	header     [ddphdr.UntaggedHeaderLen]byte
 	segmentLen int // with header, the request's segment, for a Terminate
 	scratch    [rdmaphdr.AtomicResponseLen]byte
 	payload    [1][]byte // scratch
@@ -110,7 +111,7 @@ func (a *response) message(m *ddp.Message) error {
 	}
 	a.payload[0] = rdmaphdr.AtomicResponse{ID: a.atomic.ID, Original: orig}.AppendTo(a.scratch[:0])
 	*m = ddp.Message{
-		RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicResponse), QN: ddp.QNAtomicResponse, Payload: a.payload[:], Len: rdmaphdr.AtomicResponseLen,
+		RsvdULP: rdmaphdr.Control(rdmaphdr.OpAtomicResponse), QN: ddphdr.QNAtomicResponse, Payload: a.payload[:], Len: rdmaphdr.AtomicResponseLen,
 	}
 	return nil
 }

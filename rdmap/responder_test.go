@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -52,8 +53,8 @@ func TestRFC5040_4_4_SinkIsCopied(t *testing.T) {
 	x.b.transmit()
 	to, got := read.SinkTO, []byte(nil)
 	for i, u := range x.b.wire {
-		h, payload, err := ddp.ParseTagged(u)
-		if err != nil || h.STag != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
+		h, payload, err := ddphdr.ParseTagged(u)
+		if err != nil || ddp.STag(h.STag) != read.SinkSTag || h.TO != to || h.RsvdULP != 0x42 {
 			t.Errorf("segment %d has STag %v, TO %#x (%v), want %v, %#x", i, h.STag, h.TO, err, read.SinkSTag, to)
 		}
 		to += uint64(len(payload))
@@ -215,7 +216,7 @@ func TestRFC5040_5_5_ResponsesInRequestOrder(t *testing.T) {
 	x.b.wantOut(want...)
 	var msn uint32
 	for _, u := range x.b.wire { // "The first Atomic Response of a stream has MSN 1 on QN 3."
-		if !ddp.IsTagged(u) {
+		if !ddphdr.IsTagged(u) {
 			if msn++; binary.BigEndian.Uint32(u[10:]) != msn {
 				t.Errorf("Atomic Response with MSN %d, want %d", binary.BigEndian.Uint32(u[10:]), msn)
 			}

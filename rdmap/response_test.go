@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
@@ -32,16 +33,16 @@ type slowSink struct {
 	good   int // Reads that are complete
 }
 
-func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
+func (s *slowSink) segment(h ddphdr.TaggedHeader, payload []byte) {
 	if s.end.refused {
 		return
 	}
 	if !s.begun {
-		s.begun, s.stag, s.to, s.length, s.joined = true, h.STag, h.TO, 0, true
+		s.begun, s.stag, s.to, s.length, s.joined = true, ddp.STag(h.STag), h.TO, 0, true
 	}
 	if len(payload) > 0 {
 		i := 0
-		for ; i < len(s.reads) && (s.reads[i].stag != h.STag || !s.reads[i].open); i++ {
+		for ; i < len(s.reads) && (s.reads[i].stag != ddp.STag(h.STag) || !s.reads[i].open); i++ {
 		}
 		switch {
 		case i == len(s.reads):
@@ -55,11 +56,11 @@ func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
 			return
 		}
 		for k, o := range payload {
-			s.octets[h.STag][h.TO+uint64(k)] = o
+			s.octets[ddp.STag(h.STag)][h.TO+uint64(k)] = o
 		}
 		if s.length == 0 {
-			s.stag, s.to = h.STag, h.TO
-		} else if h.STag != s.stag || h.TO != s.to+s.length {
+			s.stag, s.to = ddp.STag(h.STag), h.TO
+		} else if ddp.STag(h.STag) != s.stag || h.TO != s.to+s.length {
 			s.joined = false
 		}
 		s.length += uint64(len(payload))
@@ -86,7 +87,7 @@ func (s *slowSink) segment(h ddp.TaggedHeader, payload []byte) {
 
 // A tampered is one segment of a Read Response.
 type tampered struct {
-	h       ddp.TaggedHeader
+	h       ddphdr.TaggedHeader
 	payload []byte
 }
 
@@ -179,7 +180,7 @@ func honest(rnd *rand.Rand, s ddp.STag, to uint64, n int) (script []tampered) {
 			payload[i] = byte(rnd.IntN(128)) // never a guard octet
 		}
 		n -= k
-		h := ddp.TaggedHeader{Last: n == 0, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: s, TO: to}
+		h := ddphdr.TaggedHeader{Last: n == 0, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadResponse), STag: uint32(s), TO: to}
 		script = append(script, tampered{h, payload})
 		to += uint64(k)
 	}
@@ -193,7 +194,7 @@ func tamper(rnd *rand.Rand, script []tampered, stags []ddp.STag) []tampered {
 		s := &script[i]
 		switch rnd.IntN(11) {
 		case 0:
-			s.h.STag = stags[rnd.IntN(len(stags))]
+			s.h.STag = uint32(stags[rnd.IntN(len(stags))])
 		case 1:
 			s.h.TO += uint64(rnd.IntN(9)) - 4
 		case 2:

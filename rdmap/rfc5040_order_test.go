@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -286,8 +287,8 @@ func TestRFC5040_B_SecondResponseAfterTheFirst(t *testing.T) {
 	x.b.transmit()
 	n := len(x.b.wire)
 	for i, u := range x.b.wire {
-		h, _, err := ddp.ParseTagged(u)
-		if err != nil || (h.STag == first.SinkSTag) != (i < n-1) {
+		h, _, err := ddphdr.ParseTagged(u)
+		if err != nil || (ddp.STag(h.STag) == first.SinkSTag) != (i < n-1) {
 			t.Errorf("segment %d of %d is for STag %v (%v)", i, n, h.STag, err)
 		}
 	}

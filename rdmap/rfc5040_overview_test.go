@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -143,7 +144,7 @@ func TestRFC5040_1_2_STagsOfAReadStayValid(t *testing.T) {
 		x.a.post(WorkRequest{ID: 2, Op: WorkRead, Data: sink, Remote: handle(r)})
 		stag := x.a.qp.sq.at(1).sinkSTag // +checklocksignore: no other goroutine is at work
 		x.a.transmit()
-		x.a.inject(ddp.UntaggedHeader{
+		x.a.inject(ddphdr.UntaggedHeader{
 			Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(stag), MSN: 1,
 		}.AppendTo(nil))
 		x.a.wantTerminate("0209 c000")
@@ -177,11 +178,11 @@ func TestRFC5040_3_1_QueueNumbers(t *testing.T) {
 		}
 	}
 	for op, right := range queues {
-		for qn := range ddp.QN(3) {
+		for qn := range ddphdr.QN(3) {
 			x := newPair(t, params{noExtensions: true})
 			r, _ := x.b.register(8, allAccess)
 			x.b.recv(1, 100)
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), QN: qn, MSN: 1}
 			x.b.inject(append(h.AppendTo(nil), make([]byte, rdmaphdr.ReadRequestLen)...)) // a Terminate may be that long
 			var own *TerminateError
 			refused := errors.As(x.b.qp.Err(), &own) && !own.Remote
@@ -225,7 +226,7 @@ func TestRFC5040_3_1_OneMessageIsOneDDPMessage(t *testing.T) {
 				t.Fatalf("message %d: control field %#x after %#x", messages, u[1], first[1])
 			}
 			payload := 0
-			if ddp.IsTagged(u) {
+			if ddphdr.IsTagged(u) {
 				if !bytes.Equal(u[2:6], first[2:6]) || binary.BigEndian.Uint64(u[6:])-binary.BigEndian.Uint64(first[6:]) != sum {
 					t.Fatalf("message %d, segment %d: header %x after %x", messages, i, u[:14], first[:14])
 				}
@@ -270,7 +271,7 @@ func TestRFC5040_3_1_RsvdULP(t *testing.T) {
 	x.a.transmit()
 	tagged, untagged := 0, 0
 	for _, u := range x.a.wire {
-		if ddp.IsTagged(u) { // octet 1, then the STag, the TO and the payload
+		if ddphdr.IsTagged(u) { // octet 1, then the STag, the TO and the payload
 			tagged += len(u) - (1 + 1 + 4 + 8)
 			if u[1] != 0x40 || binary.BigEndian.Uint32(u[2:]) != uint32(r.STag()) {
 				t.Errorf("tagged segment %x", u)
@@ -385,8 +386,8 @@ func TestRFC5040_3_2_WriteOperation(t *testing.T) {
 	data := pattern(33, 9)
 	x.a.post(WorkRequest{ID: 1, Op: WorkWrite, Data: data, Remote: Handle{STag: r.STag(), TO: r.TO() + 5}})
 	x.a.transmit()
-	h, payload, err := ddp.ParseTagged(x.a.wire[0])
-	if err != nil || h.STag != r.STag() || h.TO != r.TO()+5 || !bytes.Equal(payload, data) {
+	h, payload, err := ddphdr.ParseTagged(x.a.wire[0])
+	if err != nil || ddp.STag(h.STag) != r.STag() || h.TO != r.TO()+5 || !bytes.Equal(payload, data) {
 		t.Errorf("the message is %+v, %x (%v)", h, payload, err)
 	}
 	x.b.receive()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -131,9 +132,9 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 				untagged(rdmaphdr.OpSend, 0, 1, make([]byte, 8)),
 				untagged(rdmaphdr.OpSend, 0, 2, make([]byte, 8)),
 				untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{Size: 8, SourceSTag: r.STag(), SourceTO: r.TO()}.AppendTo(nil)),
-				ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 2}.AppendTo(nil),
+				ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 2}.AppendTo(nil),
 			} {
-				m := ddp.Message{RsvdULP: u[1], QN: ddp.QN(u[9]), MSN: 1, Len: 8, Buffer: u[18:], RsvdULP32: uint32(r.STag())}
+				m := ddp.Message{RsvdULP: u[1], QN: ddphdr.QN(u[9]), MSN: 1, Len: 8, Buffer: u[18:], RsvdULP32: uint32(r.STag())}
 				x.b.qp.Handle(&m) // even if DDP delivers it
 				x.b.inject(u)
 			}
@@ -183,7 +184,7 @@ func TestRFC5040_7_1_TerminateIsNext(t *testing.T) {
 		t.Fatal("no message after the error")
 	}
 	b.wantOut("Terminate")
-	if h, _, err := ddp.ParseUntagged(b.wire[begun]); err != nil || h.QN != ddp.QNTerminate {
+	if h, _, err := ddphdr.ParseUntagged(b.wire[begun]); err != nil || h.QN != ddphdr.QNTerminate {
 		t.Errorf("after the message that was begun comes %x", b.wire[begun])
 	}
 	b.wantNothing()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -265,8 +266,8 @@ func TestRFC5040_5_2_1_OneBufferPerRequest(t *testing.T) {
 	x.b.transmit()
 	i := 0
 	for _, u := range x.b.wire {
-		h, _, err := ddp.ParseTagged(u)
-		if err != nil || h.STag != stags[i] {
+		h, _, err := ddphdr.ParseTagged(u)
+		if err != nil || ddp.STag(h.STag) != stags[i] {
 			t.Errorf("response %d has a segment for STag %v (%v), want %v", i, h.STag, err, stags[i])
 		}
 		if h.Last {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -101,7 +102,7 @@ func TestRFC5042_6_1_1_STagOfAnotherStream(t *testing.T) {
 		}
 		t.Run(tt.desc+", Send with Invalidate", func(t *testing.T) {
 			x, r, _, _ := setup(t)
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(r.STag()), MSN: 1}
 			x.b.inject(h.AppendTo(nil))
 			x.b.wantTerminate(fmt.Sprintf("%04x c000", uint16(tt.invalidate)))
 			wantDone(t, "the stream is over", x.b.recvCQ, "11 remote invalidate error")
@@ -217,8 +218,8 @@ func TestRFC5042_6_3_1_NoProbing(t *testing.T) {
 				x.b.transmit()
 				var got []byte
 				for _, u := range x.b.wire {
-					if ddp.IsTagged(u) {
-						got = append(got, u[ddp.TaggedHeaderLen:]...)
+					if ddphdr.IsTagged(u) {
+						got = append(got, u[ddphdr.TaggedHeaderLen:]...)
 					}
 				}
 				switch {

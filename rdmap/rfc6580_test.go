@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -44,7 +45,7 @@ func goodSegments(x *pair) [][]byte {
 		handle(r), handle(read), handle(write), handle(other), {STag: 0xDEADBE00}, {STag: r.STag(), TO: ^uint64(0)},
 		{STag: r.STag(), TO: r.TO() + 63},
 	} {
-		invalidate := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(h.STag), MSN: 1}
+		invalidate := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSendInvalidate), RsvdULP32: uint32(h.STag), MSN: 1}
 		all = append(all, tagged(rdmaphdr.OpWrite, h.STag, h.TO, make([]byte, 8)), invalidate.AppendTo(nil),
 			untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(nil)),
 			untagged(rdmaphdr.OpAtomicRequest, 1, 1, rdmaphdr.AtomicRequest{STag: h.STag, TO: h.TO}.AppendTo(nil)))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -81,9 +82,9 @@ func TestRFC7306_8_2_EveryFieldOfEveryMessage(t *testing.T) {
 					}
 					return
 				}
-				n := ddp.UntaggedHeaderLen
-				if ddp.IsTagged(u) {
-					n = ddp.TaggedHeaderLen
+				n := ddphdr.UntaggedHeaderLen
+				if ddphdr.IsTagged(u) {
+					n = ddphdr.TaggedHeaderLen
 				}
 				h := s.wantTerminate(fmt.Sprintf("%s c000 %04x %x", tt.want, len(u), u[:n]))
 				if len(h) != 6+n {

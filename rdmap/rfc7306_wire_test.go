@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -184,7 +185,7 @@ func TestRFC7306_4_1_LengthIsReported(t *testing.T) {
 						payload = rdmaphdr.AtomicResponse{ID: 1}.AppendTo(nil)
 					}
 					payload = append(payload, 0)[:tt.n+off]
-					h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(tt.op), QN: tt.op.Queue(), MSN: 1}
+					h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(tt.op), QN: tt.op.Queue(), MSN: 1}
 					if cut > 0 {
 						first := h
 						first.Last = false

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
 )
@@ -67,7 +68,7 @@ func attempt(op rdmaphdr.Opcode, r *ddp.Region) []byte {
 	case rdmaphdr.OpAtomicRequest:
 		return untagged(op, 1, 1, rdmaphdr.AtomicRequest{STag: r.STag(), TO: r.TO(), Data: 5, CompareMask: allBits}.AppendTo(nil))
 	case rdmaphdr.OpSendInvalidate:
-		return ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), MSN: 1}.AppendTo(nil)
+		return ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(op), RsvdULP32: uint32(r.STag()), MSN: 1}.AppendTo(nil)
 	}
 	return tagged(op, r.STag(), r.TO(), []byte{1, 2, 3, 4, 5, 6, 7, 8})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/ring"
 )
@@ -226,11 +227,11 @@ func (s *sendQueue) endAwaited(op WorkOp, status Status, err error) {
 // none. The sink's STag identifies the request more reliably than the MSN: some peers do not return
 // the MSN that they received.
 func (s *sendQueue) namedBy(t Terminate) *sendEntry {
-	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddp.UntaggedHeaderLen {
+	if t.Code.kind().layer() != 0 || len(t.DDPHeader) != ddphdr.UntaggedHeaderLen {
 		return nil
 	}
-	h, _, err := ddp.ParseUntagged(t.DDPHeader)
-	if err != nil || h.QN != ddp.QNReadRequest {
+	h, _, err := ddphdr.ParseUntagged(t.DDPHeader)
+	if err != nil || h.QN != ddphdr.QNReadRequest {
 		return nil
 	}
 	for pos := s.ring.Head(); pos < s.next; pos++ {

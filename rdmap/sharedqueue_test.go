@@ -10,11 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rddp/rddp/ddp"
+	"pgregory.net/rapid"
+
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
-	"pgregory.net/rapid"
 )
 
 // shared returns a shared queue with n buffers of size octets, with IDs from 1 on.
@@ -172,7 +173,7 @@ func (s *side) wantBound(n int) {
 	if got := q.rq.entries.Len(); got != n {
 		s.t.Errorf("%d buffers are bound, want %d", got, n)
 	}
-	if got := q.queues[ddp.QNSend].Len(); got != n {
+	if got := q.queues[ddphdr.QNSend].Len(); got != n {
 		s.t.Errorf("DDP has %d buffers, want %d", got, n)
 	}
 }
@@ -207,7 +208,7 @@ func TestSharedSends(t *testing.T) {
 	for i, u := range x.a.wire {
 		before := srq.Len()
 		x.b.inject(u)
-		h, _, _ := ddp.ParseUntagged(u)
+		h, _, _ := ddphdr.ParseUntagged(u)
 		if took := before - srq.Len(); took != 0 != (h.MO == 0) || took > 1 {
 			t.Errorf("segment %d, MO %d, binds %d buffers", i, h.MO, took)
 		}

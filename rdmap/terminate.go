@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -22,7 +23,7 @@ const (
 	terminateControlLen = 4
 	segmentLenLen       = 2
 	// maxTerminateLen is the length of the longest Terminate Header, which is about a Read Request.
-	maxTerminateLen = terminateControlLen + segmentLenLen + ddp.UntaggedHeaderLen + rdmaphdr.ReadRequestLen
+	maxTerminateLen = terminateControlLen + segmentLenLen + ddphdr.UntaggedHeaderLen + rdmaphdr.ReadRequestLen
 
 	flagM      = 0x80 // the DDP Segment Length is valid
 	flagD      = 0x40 // the terminated DDP header is present
@@ -100,9 +101,9 @@ func ParseTerminate(b []byte) (Terminate, error) {
 		b = b[segmentLenLen:]
 	}
 	if t.D {
-		n := ddp.UntaggedHeaderLen
+		n := ddphdr.UntaggedHeaderLen
 		if len(b) > 0 && b[0]&taggedFlag != 0 {
-			n = ddp.TaggedHeaderLen
+			n = ddphdr.TaggedHeaderLen
 		}
 		if len(b) < n {
 			return Terminate{}, operationError(codeUnspecified, "%v ends in its DDP header", rdmaphdr.OpTerminate)
@@ -219,7 +220,7 @@ func terminateFor(err error) (t Terminate, ok bool) {
 		return t, true
 	}
 	header, n := segmentAtFault(err)
-	if len(header) != ddp.TaggedHeaderLen && len(header) != ddp.UntaggedHeaderLen {
+	if len(header) != ddphdr.TaggedHeaderLen && len(header) != ddphdr.UntaggedHeaderLen {
 		return t, true
 	}
 	t.M, t.D, t.SegmentLen, t.DDPHeader = true, true, uint16(n), header

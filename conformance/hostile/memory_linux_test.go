@@ -20,6 +20,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/honest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -163,7 +164,7 @@ func invade(a attack, wait bool) (*villain, error) {
 		rx.Fill(off, n)
 		off += uint64(n)
 	}
-	_, body, err := ddp.ParseUntagged(rx.ULPDU().Data)
+	_, body, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
 	if err == nil {
 		v.h, _, err = rdmap.ParseHandle(body)
 	}
@@ -183,7 +184,7 @@ func (v *villain) fpdu(ulpdu []byte) []byte {
 // send is a Send of n octets.
 func (v *villain) send(n int) []byte {
 	v.msn++
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: v.msn}
+	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: v.msn}
 	return v.fpdu(append(h.AppendTo(nil), make([]byte, n)...))
 }
 
@@ -200,7 +201,7 @@ var villainies = []struct {
 	}},
 	{"empty Writes", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			return v.fpdu(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 7}.AppendTo(nil))
+			return v.fpdu(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 7}.AppendTo(nil))
 		})
 	}},
 	{"Reads that it never reads", func(a attack) {
@@ -210,7 +211,7 @@ var villainies = []struct {
 		}
 		defer v.Close()
 		for msn := range uint32(16) { // as many as it may
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn + 1}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: msn + 1}
 			r := rdmaphdr.ReadRequest{SinkSTag: 9, Size: v.h.Len, SourceSTag: v.h.STag, SourceTO: v.h.TO}
 			v.Write(v.fpdu(r.AppendTo(h.AppendTo(nil))))
 		}
@@ -220,7 +221,7 @@ var villainies = []struct {
 		msn := uint32(0)
 		keepSending(a, func(v *villain) []byte {
 			msn++
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: msn}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: msn}
 			return v.fpdu(rdmaphdr.ReadRequest{SinkSTag: 9}.AppendTo(h.AppendTo(nil)))
 		})
 	}},
@@ -236,7 +237,7 @@ var villainies = []struct {
 	}},
 	{"bad STags", func(a attack) {
 		keepSending(a, func(v *villain) []byte {
-			h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: ddp.STag(a.rnd.Uint32()), TO: a.rnd.Uint64()}
+			h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: a.rnd.Uint32(), TO: a.rnd.Uint64()}
 			return v.fpdu(append(h.AppendTo(nil), 1))
 		})
 	}},

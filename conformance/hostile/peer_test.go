@@ -7,8 +7,8 @@ import (
 	"net"
 	"testing"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -48,19 +48,19 @@ func (p *peer) fpdus(ulpdus ...[]byte) (stream []byte) {
 // aSend is a Send in one segment.
 func (p *peer) aSend(payload ...byte) []byte {
 	p.send++
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: p.send}
+	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: p.send}
 	return append(h.AppendTo(nil), payload...)
 }
 
 // aWrite is a zero-length RDMA Write, to no memory.
 func aWrite() []byte {
-	return ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
+	return ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 }
 
 // aRead is a Read Request for n octets of h.
 func (p *peer) aRead(h rdmap.Handle, n uint32) []byte {
 	p.ask++
-	head := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: p.ask}
+	head := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: p.ask}
 	return rdmaphdr.ReadRequest{SinkSTag: 1, Size: n, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(head.AppendTo(nil))
 }
 
@@ -150,8 +150,8 @@ func (p *peer) terminate() (layer, etype, code uint8, err error) {
 		if err != nil {
 			return 0, 0, 0, fmt.Errorf("no Terminate: %w", err)
 		}
-		h, payload, err := ddp.ParseUntagged(u)
-		if ddp.IsTagged(u) || err != nil || h.QN != ddp.QNTerminate {
+		h, payload, err := ddphdr.ParseUntagged(u)
+		if ddphdr.IsTagged(u) || err != nil || h.QN != ddphdr.QNTerminate {
 			continue
 		}
 		term, err := rdmap.ParseTerminate(payload)

@@ -8,8 +8,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/testmode"
 	"github.com/rddp/rddp/rdmap"
@@ -159,10 +159,10 @@ func (b *purse) await(n int) error {
 		if err != nil {
 			return err
 		}
-		if ddp.IsTagged(u) {
+		if ddphdr.IsTagged(u) {
 			continue
 		}
-		if h, m, err := ddp.ParseUntagged(u); err == nil && h.QN == ddp.QNSend {
+		if h, m, err := ddphdr.ParseUntagged(u); err == nil && h.QN == ddphdr.QNSend {
 			b.credits += int(binary.BigEndian.Uint16(m[2:]))
 			b.heard++
 		}
@@ -288,7 +288,7 @@ func TestInflatedCredits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, payload, err := ddp.ParseUntagged(u)
+		_, payload, err := ddphdr.ParseUntagged(u)
 		if err != nil || len(u) > fpdu.MaxULPDU {
 			t.Fatalf("a ULPDU of %d octets, %v", len(u), err)
 		}

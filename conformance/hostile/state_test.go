@@ -16,6 +16,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -180,7 +181,7 @@ var lifeStates = []lifeState{
 		name: "failed, its Terminate not answered", initiator: true,
 		enter: func(a *arena) (func() error, error) {
 			a.p.there.mute()
-			if err := a.p.back.inject(framed(ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
+			if err := a.p.back.inject(framed(ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: 1}.AppendTo(nil), 'x')); err != nil {
 				return nil, err
 			}
 			if err := readOne(a)(); kindOf(err) != "DDP error" {
@@ -203,7 +204,7 @@ func framed(ulpdu []byte, payload ...byte) []byte {
 
 // terminate is an FPDU with a Terminate: a remote peer's catastrophic error.
 func terminate() []byte {
-	h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: 1}
+	h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: 1}
 	return framed(append(h.AppendTo(nil), prototest.Terminate(0x0207)...))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -94,7 +95,7 @@ func (l *link) terminate(sent bool) []byte {
 	if len(list) == 0 || list[len(list)-1].opcode() != rdmaphdr.OpTerminate {
 		l.t.Fatalf("the last FPDU (sent by this stack: %t) is no Terminate: %v", sent, list)
 	}
-	return list[len(list)-1].octets[2+ddp.UntaggedHeaderLen:]
+	return list[len(list)-1].octets[2+ddphdr.UntaggedHeaderLen:]
 }
 
 // flushed waits for a receive of this stack to be flushed and returns why.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
 	"github.com/rddp/rddp/rdmap"
@@ -42,20 +43,20 @@ func newStartup(f mpa.Frame) *Startup {
 func (r *Record) setFPDU(p framed) error {
 	r.Kind = KindFPDU
 	r.FPDU = &FPDU{ULPDULen: len(p.ulpdu), Markers: p.markers, PadSet: p.padSet}
-	tagged := ddp.IsTagged(p.ulpdu)
-	if n := len(p.ulpdu); n < ddp.TaggedHeaderLen || !tagged && n < ddp.UntaggedHeaderLen {
+	tagged := ddphdr.IsTagged(p.ulpdu)
+	if n := len(p.ulpdu); n < ddphdr.TaggedHeaderLen || !tagged && n < ddphdr.UntaggedHeaderLen {
 		return fmt.Errorf("a ULPDU of %d bytes is shorter than its DDP header", n)
 	}
 	if tagged {
-		h, payload, err := ddp.ParseTagged(p.ulpdu)
+		h, payload, err := ddphdr.ParseTagged(p.ulpdu)
 		if err != nil {
 			return versionError(p.ulpdu)
 		}
-		r.Tagged = &Tagged{STag: h.STag, TO: h.TO}
+		r.Tagged = &Tagged{STag: ddp.STag(h.STag), TO: h.TO}
 		r.Last = h.Last
 		return r.setMessage(h.RsvdULP, payload)
 	}
-	h, payload, err := ddp.ParseUntagged(p.ulpdu)
+	h, payload, err := ddphdr.ParseUntagged(p.ulpdu)
 	if err != nil {
 		return versionError(p.ulpdu)
 	}

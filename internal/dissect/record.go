@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 )
 
@@ -122,9 +123,9 @@ type Tagged struct {
 
 // Untagged is what only an untagged DDP header has (RFC 5041 §4.3).
 type Untagged struct {
-	QN  ddp.QN `json:"qn"`
-	MSN uint32 `json:"msn"`
-	MO  uint32 `json:"mo"`
+	QN  ddphdr.QN `json:"qn"`
+	MSN uint32    `json:"msn"`
+	MO  uint32    `json:"mo"`
 }
 
 // ReadRequest is the header of an RDMA Read Request (RFC 5040 §4.4).

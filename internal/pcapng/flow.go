@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -164,7 +164,7 @@ func (f *Flow) markedLocked(from, to *end, p []byte) {
 // Filler makes up an FPDU with Markers that begins at stream offset 0 and ends where another may
 // begin: at off, modulo 512.
 func Filler(off uint64) []byte {
-	header := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
+	header := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite)}.AppendTo(nil)
 	text := []byte(strings.Repeat("made up by rddp: the capture begins here. ", 16))
 	batch := fpdu.NewBatch(512 << 10)
 	for n := 0; n < len(text); n++ {

@@ -3,7 +3,7 @@ package rdmaphdr
 import (
 	"fmt"
 
-	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 )
 
 // An Opcode says what an RDMA Message is: the low 4 bits of the RDMAP Control Field
@@ -63,16 +63,16 @@ func (o Opcode) IsImmediate() bool { return o == OpImmediate || o == OpImmediate
 func (o Opcode) IsTagged() bool { return o == OpWrite || o == OpReadResponse }
 
 // Queue returns the queue of an Untagged message (RFC 5040 figure 4, RFC 7306 §4.1).
-func (o Opcode) Queue() ddp.QN {
+func (o Opcode) Queue() ddphdr.QN {
 	switch o {
 	case OpReadRequest, OpAtomicRequest:
-		return ddp.QNReadRequest
+		return ddphdr.QNReadRequest
 	case OpTerminate:
-		return ddp.QNTerminate
+		return ddphdr.QNTerminate
 	case OpAtomicResponse:
-		return ddp.QNAtomicResponse
+		return ddphdr.QNAtomicResponse
 	}
-	return ddp.QNSend
+	return ddphdr.QNSend
 }
 
 // Invalidates reports whether the message names an STag that its receiver is to invalidate.

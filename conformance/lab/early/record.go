@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 )
 
@@ -52,10 +52,10 @@ func (r *record) start(base uint64) {
 
 // add adds an FPDU that is about to be sent, if it has payload for the Region.
 func (r *record) add(u *fpdu.ULPDU) {
-	if !ddp.IsTagged(u.Data) {
+	if !ddphdr.IsTagged(u.Data) {
 		return
 	}
-	h, payload, err := ddp.ParseTagged(u.Data)
+	h, payload, err := ddphdr.ParseTagged(u.Data)
 	if err != nil || len(payload) == 0 {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -82,12 +83,12 @@ func FuzzReceive(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: r.STag(), TO: r.TO()}
-	u := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}
-	read := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddp.QNReadRequest, MSN: 1}
+	h := ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(r.STag()), TO: r.TO()}
+	u := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}
+	read := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpReadRequest), QN: ddphdr.QNReadRequest, MSN: 1}
 	for _, ulpdu := range [][]byte{
 		append(h.AppendTo(nil), "octets"...), append(u.AppendTo(nil), "octets"...),
-		rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: h.STag, SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
+		rdmaphdr.ReadRequest{SinkSTag: 1, Size: 8, SourceSTag: ddp.STag(h.STag), SourceTO: h.TO}.AppendTo(read.AppendTo(nil)),
 	} {
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), false, false)
 		f.Add(append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...), true, true)
@@ -154,8 +155,8 @@ func checkOutput(t *testing.T, out []byte) {
 			if terminated {
 				t.Error("an FPDU behind the Terminate")
 			}
-			h, _, err := ddp.ParseUntagged(rx.ULPDU().Data)
-			terminated = err == nil && h.QN == ddp.QNTerminate
+			h, _, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
+			terminated = err == nil && h.QN == ddphdr.QNTerminate
 		}
 	}
 	if err := rx.Err(); err != nil || rx.Edge() != uint64(len(out)) {

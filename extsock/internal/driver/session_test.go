@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/internal/testmode"
@@ -113,8 +114,8 @@ func (x *session) terminate(t testing.TB) (codes [3]uint8, ok bool) {
 			if ok {
 				t.Error("an FPDU behind the Terminate")
 			}
-			h, rest, err := ddp.ParseUntagged(rx.ULPDU().Data)
-			if ok = err == nil && h.QN == ddp.QNTerminate; ok {
+			h, rest, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
+			if ok = err == nil && h.QN == ddphdr.QNTerminate; ok {
 				term, err := rdmap.ParseTerminate(rest)
 				if err != nil {
 					t.Error(err)
@@ -177,7 +178,7 @@ func canonical(t testing.TB) (stream []byte, begins []int) {
 		m := ddp.Message{RsvdULP: rdmaphdr.Control(op), Payload: [][]byte{payload}, Len: uint32(len(payload))}
 		switch op {
 		case rdmaphdr.OpReadRequest, rdmaphdr.OpAtomicRequest:
-			m.QN = ddp.QNReadRequest
+			m.QN = ddphdr.QNReadRequest
 		case rdmaphdr.OpWrite:
 			m.Tagged, m.STag, m.TO = true, stag, to
 		}
@@ -324,7 +325,7 @@ func TestSessionCorruption(t *testing.T) {
 // DDP-5041-7.1-16, DDP-5041-7.1-20
 func TestSessionULPDULength(t *testing.T) {
 	stag, to, _ := sessionKey(t)
-	first := append(ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
+	first := append(ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: 1}.AppendTo(nil), 1, 2, 3)
 	body := bytes.Repeat([]byte{0x77}, 65536)
 	step := 1
 	if !testmode.Full {
@@ -349,9 +350,9 @@ func TestSessionULPDULength(t *testing.T) {
 			room, tooLong := sessionRecv, [3]uint8{1, 2, 5}
 			if tagged {
 				room, tooLong = sessionSize, [3]uint8{1, 1, 1}
-				h = ddp.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: stag, TO: to}.AppendTo(nil)
+				h = ddphdr.TaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpWrite), STag: uint32(stag), TO: to}.AppendTo(nil)
 			} else {
-				h = ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: msn}.AppendTo(nil)
+				h = ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), MSN: msn}.AppendTo(nil)
 			}
 			u := append(h, body[:max(n-len(h), 0)]...)[:n]
 			x := runSession(t, appendFPDU(stream, u), nil)
@@ -390,7 +391,7 @@ func TestSessionManyTerminates(t *testing.T) {
 	for n := range 8 { // bytes of Terminate Header in the first of them
 		var stream []byte
 		for i := range storm {
-			h := ddp.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddp.QNTerminate, MSN: uint32(i + 1)}
+			h := ddphdr.UntaggedHeader{Last: true, RsvdULP: rdmaphdr.Control(rdmaphdr.OpTerminate), QN: ddphdr.QNTerminate, MSN: uint32(i + 1)}
 			stream = appendFPDU(stream, append(h.AppendTo(nil), make([]byte, n)...))
 		}
 		x := runSession(t, stream, nil)

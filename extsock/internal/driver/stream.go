@@ -8,6 +8,7 @@ import (
 	"github.com/rddp/rddp/extsock/internal/bytestream"
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/locks"
 	"github.com/rddp/rddp/rdmap"
@@ -60,7 +61,7 @@ type StreamConfig struct {
 // newByteStream returns the byte stream of a connection. The peer has credits for a window of so many
 // messages.
 func newByteStream(cfg *StreamConfig, window int, count *Counters, trace *observe.Trace) *byteStream {
-	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, fpdu.MaxULPDU-ddp.UntaggedHeaderLen), window)
+	tx := bytestream.NewSender(cfg.Credits, min(cfg.MaxMessage, fpdu.MaxULPDU-ddphdr.UntaggedHeaderLen), window)
 	return &byteStream{
 		rx: *bytestream.NewReceiver(window), tx: *tx, cq: rdmap.NewCompletionQueue(tx.Slots()), first: rdmap.NewCompletionQueue(1), room: make(chan struct{}, 1),
 		register: cfg.Register, count: count, trace: trace,

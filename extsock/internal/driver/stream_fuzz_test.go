@@ -11,6 +11,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/rdmaphdr"
 	"github.com/rddp/rddp/mpa"
@@ -188,7 +189,7 @@ func inFPDUs(messages [][]byte) (frames [][]byte) {
 			cut /= 2
 		}
 		for mo := 0; ; {
-			h := ddp.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddp.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
+			h := ddphdr.UntaggedHeader{Last: cut == len(m), RsvdULP: rdmaphdr.Control(rdmaphdr.OpSend), QN: ddphdr.QNSend, MSN: uint32(i + 1), MO: uint32(mo)}
 			tx.Append(b, true, append(h.AppendTo(nil), m[mo:cut]...))
 			frames = append(frames, bytes.Join(b.Bufs(), nil))
 			b.Reset()
@@ -225,8 +226,8 @@ func announced(t *testing.T, out []byte) (n int) {
 	rx.SetBuffer(make([]byte, 1<<20))
 	rx.Fill(0, copy(rx.Free(), out))
 	for rx.Next() {
-		h, payload, err := ddp.ParseUntagged(rx.ULPDU().Data)
-		if err != nil || h.QN != ddp.QNSend || len(payload) != bytestream.HeaderLen {
+		h, payload, err := ddphdr.ParseUntagged(rx.ULPDU().Data)
+		if err != nil || h.QN != ddphdr.QNSend || len(payload) != bytestream.HeaderLen {
 			t.Errorf("sent %x, %v", payload, err)
 			continue
 		}

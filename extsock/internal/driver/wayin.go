@@ -5,6 +5,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock/internal/bytestream"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/rdmap"
 )
@@ -197,7 +198,7 @@ func (w *wayIn) handle() (sound bool) {
 			}
 			continue
 		}
-		if m.Tagged || m.QN != ddp.QNSend {
+		if m.Tagged || m.QN != ddphdr.QNSend {
 			w.oneSided = true
 		} else {
 			w.awaitsRTR = false
@@ -227,12 +228,12 @@ func (w *wayIn) takesMessages() bool {
 // buffers. In DDP mode the ULP must provide them (RFC 5041 §7.2), and here the driver is the ULP.
 // bind reports false if the message must wait.
 func (w *wayIn) bind(ulpdu []byte) bool {
-	if w.in == nil && !w.shared || ddp.IsTagged(ulpdu) {
+	if w.in == nil && !w.shared || ddphdr.IsTagged(ulpdu) {
 		return true
 	}
-	h, payload, err := ddp.ParseUntagged(ulpdu)
+	h, payload, err := ddphdr.ParseUntagged(ulpdu)
 	switch {
-	case err != nil || h.QN != ddp.QNSend || h.MO != 0:
+	case err != nil || h.QN != ddphdr.QNSend || h.MO != 0:
 		return true
 	case h.MSN == w.msn: // the message goes on, because no segment before has had payload
 		return true
@@ -248,7 +249,7 @@ func (w *wayIn) bind(ulpdu []byte) bool {
 		return false
 	}
 	w.msn = h.MSN
-	if answer == bound && !w.ddp.Bind(ddp.QNSend, head, body) { // the stream has ended
+	if answer == bound && !w.ddp.Bind(ddphdr.QNSend, head, body) { // the stream has ended
 		w.in.drop()
 	}
 	return true

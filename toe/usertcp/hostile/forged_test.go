@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
@@ -19,7 +20,7 @@ import (
 )
 
 // forgedLen is the length in bytes of an FPDU of forged.
-const forgedLen = 2 + ddp.TaggedHeaderLen + 4 + 4
+const forgedLen = 2 + ddphdr.TaggedHeaderLen + 4 + 4
 
 // forged returns n bytes that an application may send as any others: FPDUs with valid CRCs that
 // write to the victim. Some have forged Markers in front of them or behind them, which point to
@@ -53,8 +54,8 @@ func beginsForged(run []byte, victim ddp.STag) bool {
 	if !rx.Next() {
 		return false
 	}
-	h, _, err := ddp.ParseTagged(rx.ULPDU().Data)
-	return err == nil && h.STag == victim
+	h, _, err := ddphdr.ParseTagged(rx.ULPDU().Data)
+	return err == nil && ddp.STag(h.STag) == victim
 }
 
 // TestForgedFPDUs: an application sends data that are full of FPDUs with valid CRCs, which write to

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rddp/rddp/ddp"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/testmode"
@@ -151,7 +152,7 @@ func (s *overlapScript) newEnd(random *rand.Rand, buf []byte) *overlapEnd {
 		}
 	}
 	config := ddp.ReceiverConfig{Domain: s.domain, Stream: 1}
-	config.Queues[ddp.QNSend] = q
+	config.Queues[ddphdr.QNSend] = q
 	e.ddp = ddp.NewReceiver(config)
 	e.mpa = fpdu.NewReceiver(mpa.Agreement{CRC: true, RxMarkers: true})
 	e.mpa.SetBuffer(buf)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rddp/rddp/ddp"
 	"github.com/rddp/rddp/extsock"
+	"github.com/rddp/rddp/internal/ddphdr"
 	"github.com/rddp/rddp/internal/fpdu"
 	"github.com/rddp/rddp/internal/prototest"
 	"github.com/rddp/rddp/internal/rdmaphdr"
@@ -20,8 +21,8 @@ import (
 
 // A puppet is a peer, over TCPs in user space, whose segments a test makes one by one.
 type puppet struct {
-	tx     *fpdu.Sender     // of the peer
-	batch  *fpdu.Batch      // what tx makes
+	tx     *fpdu.Sender    // of the peer
+	batch  *fpdu.Batch     // what tx makes
 	c      *extsock.Conn   // the end that is attacked, in DDP mode
 	stream *usertcp.Stream // of c
 	out    *relay          // the peer's end of the link
@@ -108,7 +109,7 @@ func (p *puppet) writes(h rdmap.Handle, data []byte, length int) (stream []byte,
 		stream = append(stream, p.fpdu(prototest.Tagged(prototest.ControlTagged, h.STag, h.TO+uint64(at), payload))...)
 	}
 	fpdus = append(fpdus, len(stream))
-	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddp.QNSend, 1, 0, []byte("over")))...), fpdus
+	return append(stream, p.fpdu(prototest.Untagged(prototest.ControlUntagged|uint16(rdmaphdr.OpSend), ddphdr.QNSend, 1, 0, []byte("over")))...), fpdus
 }
 
 // send sends packets, and waits now and then until TCP has got them.

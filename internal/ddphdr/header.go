@@ -1,4 +1,4 @@
-package ddp
+package ddphdr
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ const (
 	UntaggedHeaderLen = 18 // RFC 5041 §4.3, Figure 5
 )
 
-// ddpVersion is the DDP Version (DV) of RFC 5041, the only version that this package supports.
+// ddpVersion is the DDP Version (DV) of RFC 5041, the only version that this package knows.
 const ddpVersion = 1
 
 // The DDP Control Field is the first byte of both headers (RFC 5041 §4.1). The four bits between L
@@ -26,13 +26,6 @@ const (
 	maskVersion = 0x03 // DV
 )
 
-// An STag (Steering Tag) names a Tagged Buffer, here a [Region]. The name is valid on the streams
-// that the Region is associated with, and means nothing on other streams.
-type STag uint32
-
-// String returns the STag in hexadecimal digits.
-func (s STag) String() string { return fmt.Sprintf("0x%08X", uint32(s)) }
-
 // A QN (Queue Number) names a queue of Untagged Buffers. Each queue has its own Message Sequence
 // Numbers in each direction.
 type QN uint32
@@ -45,8 +38,32 @@ const (
 	QNTerminate      QN = 2 // the Terminate
 	QNAtomicResponse QN = 3 // Atomic Responses
 
-	numQueues = 4
+	NumQueues = 4
 )
+
+// An Error says why a header is refused.
+type Error uint16
+
+// The errors. The first three are the numbers that RFC 5041 §7.2 has for them.
+const (
+	ErrShort           Error = 0x000  // the segment is shorter than its header
+	ErrTaggedVersion   Error = 0x104  // DV is another version
+	ErrUntaggedVersion Error = 0x206  // DV is another version
+	ErrModel           Error = 0xFFFF // the T bit says that the header is one of the other buffer model
+)
+
+// Error returns the error in words.
+func (e Error) Error() string {
+	switch e {
+	case ErrShort:
+		return "ddp: segment is shorter than its header"
+	case ErrTaggedVersion, ErrUntaggedVersion:
+		return "ddp: header of another version"
+	case ErrModel:
+		return "ddp: header belongs to the other buffer model"
+	}
+	return fmt.Sprintf("ddp: header error %#x", uint16(e))
+}
 
 // A TaggedHeader is the DDP Header of a segment whose payload goes to a Tagged Buffer (RFC 5041
 // §4.2).
@@ -59,14 +76,14 @@ const (
 type TaggedHeader struct {
 	Last    bool
 	RsvdULP uint8 // belongs to the ULP: RDMAP's control field
-	STag    STag
+	STag    uint32
 	TO      uint64
 }
 
 // AppendTo appends the 14 bytes of h to b.
 func (h TaggedHeader) AppendTo(b []byte) []byte {
 	b = append(b, flagTagged|control(h.Last), h.RsvdULP)
-	b = binary.BigEndian.AppendUint32(b, uint32(h.STag))
+	b = binary.BigEndian.AppendUint32(b, h.STag)
 	return binary.BigEndian.AppendUint64(b, h.TO)
 }
 
@@ -74,17 +91,17 @@ func (h TaggedHeader) AppendTo(b []byte) []byte {
 // error is an [*Error], or another error if the T bit is not set.
 func ParseTagged(b []byte) (h TaggedHeader, rest []byte, err error) {
 	if len(b) < TaggedHeaderLen {
-		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
+		return h, nil, ErrShort
 	}
 	if !IsTagged(b) {
-		return h, nil, errBufferModel
+		return h, nil, ErrModel
 	}
 	if b[0]&maskVersion != ddpVersion {
-		return h, nil, &Error{Code: codeTaggedVersion}
+		return h, nil, ErrTaggedVersion
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
-	h.STag = STag(binary.BigEndian.Uint32(b[2:]))
+	h.STag = binary.BigEndian.Uint32(b[2:])
 	h.TO = binary.BigEndian.Uint64(b[6:])
 	return h, b[TaggedHeaderLen:], nil
 }
@@ -121,13 +138,13 @@ func (h UntaggedHeader) AppendTo(b []byte) []byte {
 // error is an [*Error], or another error if the T bit is set.
 func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 	if len(b) < UntaggedHeaderLen {
-		return h, nil, &Error{Code: codeLocalCatastrophic, SegmentLen: len(b)}
+		return h, nil, ErrShort
 	}
 	if IsTagged(b) {
-		return h, nil, errBufferModel
+		return h, nil, ErrModel
 	}
 	if b[0]&maskVersion != ddpVersion {
-		return h, nil, &Error{Code: codeUntaggedVersion}
+		return h, nil, ErrUntaggedVersion
 	}
 	h.Last = b[0]&flagLast != 0
 	h.RsvdULP = b[1]
@@ -143,7 +160,7 @@ func ParseUntagged(b []byte) (h UntaggedHeader, rest []byte, err error) {
 func IsTagged(ulpdu []byte) bool { return len(ulpdu) > 0 && ulpdu[0]&flagTagged != 0 }
 
 // headerLen returns the length of the DDP Header that the T bit of ulpdu announces.
-func headerLen(ulpdu []byte) int {
+func HeaderLen(ulpdu []byte) int {
 	if IsTagged(ulpdu) {
 		return TaggedHeaderLen
 	}
