@@ -1,6 +1,65 @@
 // Package extsock provides the extended socket: a net.Conn that a program can switch from plain TCP
 // into DDP mode, in which the same TCP connection carries RDMA.
 //
+// # From Dial to a one-sided Read
+//
+// These twelve names are enough for a program that reads the memory of another. All else in this
+// package is for programs with further needs.
+//
+//	extsock.Config           how connections behave; Config.Startup is the field to begin with
+//	extsock.StartupRequire   connections are in DDP mode from the beginning
+//	extsock.Listen           a net.Listener
+//	Listener.AcceptDDP       the next connection in DDP mode
+//	extsock.Dial             a connection to the server, in DDP mode too
+//	Conn.Register            gives the peer access to memory
+//	ddp.RemoteRead           the right to read it
+//	Region.Handle            names the memory
+//	Handle.AppendTo          encodes the Handle in 16 bytes, which the program sends as it likes
+//	rdmap.ParseHandle        decodes it
+//	Conn.Remote              the memory that a Handle names, an io.ReaderAt and io.WriterAt
+//	RemoteMemory.ReadAt      one RDMA Read
+//
+// The connection is a net.Conn, so Read, Write and Close are TCP's:
+//
+//	cfg := &extsock.Config{Startup: extsock.StartupRequire}
+//	l, err := extsock.Listen("tcp", "127.0.0.1:0", cfg)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer l.Close()
+//	go func() { // the server lends memory
+//		c, err := l.AcceptDDP()
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		defer c.Close() // also takes the memory back
+//		region, err := c.Register([]byte("one-sided"), ddp.RemoteRead)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		c.Write(region.Handle().AppendTo(nil)) // 16 bytes that name the memory
+//		io.Copy(io.Discard, c)                 // until the client closes
+//	}()
+//
+//	c, err := extsock.Dial("tcp", l.Addr().String(), cfg)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	defer c.Close()
+//	b := make([]byte, 16)
+//	if _, err := io.ReadFull(c, b); err != nil { // c is a net.Conn
+//		log.Fatal(err)
+//	}
+//	handle, _, err := rdmap.ParseHandle(b)
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	p := make([]byte, handle.Len)
+//	if _, err := c.Remote(handle).ReadAt(p, 0); err != nil { // an RDMA Read
+//		log.Fatal(err)
+//	}
+//	fmt.Printf("%s\n", p)
+//
 // # Three levels
 //
 // A [Conn] begins as a net.Conn and speaks plain TCP, byte for byte. [Conn.EnableDDP], or
@@ -52,7 +111,8 @@
 //
 // # Options
 //
-// [Config] has the settings with which connections begin. [Conn.SetsockoptInt] changes those of one
+// [Config] has the settings with which connections begin, in groups; the ten that programs set most
+// come first. [Conn.SetsockoptInt] changes those of one
 // connection, at level [SOL_DDP], until the switch to DDP mode begins. After that the error is
 // [ErrMode], or [ErrBusy] while the switch is under way. [Conn.GetsockoptInt] returns the setting.
 // In DDP mode it returns what startup agreed on, if the ends agree on that option.
@@ -106,6 +166,9 @@
 // that ended the operation, so programs test it with errors.Is and errors.As: it is rdmap.ErrClosed
 // after this end's Close, and matches io.EOF if the peer closed properly. A fault ends only its own
 // connection.
+//
+// Close leaves some work in the background, such as the wait for the peer's FIN. [Conn.Wait] and
+// [Listener.Wait] return when nothing is left, for example in a test that looks for leaks.
 //
 // # Limits on peers
 //
