@@ -22,7 +22,7 @@ import (
 var mostNames = map[string]int{
 	"mpa":     34,
 	"ddp":     62,
-	"rdmap":   100,
+	"rdmap":   91,
 	"extsock": 130, // 8 are the CompletionQueue's, which transmits, and so cannot be that of rdmap
 }
 

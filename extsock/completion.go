@@ -48,7 +48,7 @@ func (q *CompletionQueue) Poll(dst []rdmap.Completion) int {
 // is ctx.Err().
 func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 	q.look()
-	return q.done.Wait(ctx)
+	return q.wait(ctx, false)
 }
 
 // WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. If there
@@ -57,7 +57,7 @@ func (q *CompletionQueue) Wait(ctx context.Context) (rdmap.Completion, error) {
 // wait.
 func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion) (int, error) {
 	q.look()
-	return q.done.WaitBatch(ctx, dst)
+	return q.done.Wait(ctx, dst, false)
 }
 
 // WaitSolicited is Wait for a program that sleeps until the peer wakes it. It takes the oldest
@@ -65,7 +65,14 @@ func (q *CompletionQueue) WaitBatch(ctx context.Context, dst []rdmap.Completion)
 // failure. It always sends what Post has put off.
 func (q *CompletionQueue) WaitSolicited(ctx context.Context) (rdmap.Completion, error) {
 	q.bells.Ring()
-	return q.done.WaitSolicited(ctx)
+	return q.wait(ctx, true)
+}
+
+// wait takes one Completion.
+func (q *CompletionQueue) wait(ctx context.Context, solicited bool) (rdmap.Completion, error) {
+	var one [1]rdmap.Completion
+	_, err := q.done.Wait(ctx, one[:], solicited)
+	return one[0], err
 }
 
 // look sends what Post has put off, if the queue is empty. Completions of Work Requests that TCP

@@ -225,7 +225,7 @@ func TestRFC7306_5_2_Atomics(t *testing.T) {
 				x.a.post(tt.wr)
 				x.run()
 			}
-			wantState(t, x.a.qp, StateRTS)
+			wantState(t, x.a.qp, stateRTS)
 			x.a.post(WorkRequest{Op: WorkSend})
 			x.run()
 			wantDone(t, "the Responder's buffer is still there", x.b.recvCQ, "5 success")

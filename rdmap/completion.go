@@ -77,7 +77,7 @@ func (c Completion) String() string {
 	return s
 }
 
-// wakes reports whether the Completion ends a WaitSolicited. Solicited Completions and failures do.
+// wakes reports whether the Completion ends a Wait for solicited ones. Solicited Completions and failures do.
 func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 
 // A CompletionQueue holds Completions until they are taken. Any number of queue pairs can share
@@ -86,7 +86,7 @@ func (c Completion) wakes() bool { return c.Solicited || c.Status != StatusOK }
 // one request at a time, takes no lock.
 type CompletionQueue struct {
 	// A value in ready means that the queue may hold Completions, and a value in solicited that it
-	// may hold one that ends a WaitSolicited. Many queues are only polled, so the first consumer
+	// may hold one that ends a Wait for solicited ones. Many queues are only polled, so the first consumer
 	// that wants to wait makes the channel.
 	ready     lazyChan
 	solicited lazyChan
@@ -142,37 +142,15 @@ func (c *CompletionQueue) Ready() <-chan struct{} {
 // waits.
 func (c *CompletionQueue) Poll(dst []Completion) int { return c.take(dst, false) }
 
-// Wait takes the oldest Completion. If there is none, it waits for one. Wait returns a Completion
-// that is already in the queue even if ctx is done. The only error is ctx.Err().
-func (c *CompletionQueue) Wait(ctx context.Context) (Completion, error) {
-	var one [1]Completion
-	_, err := c.wait(ctx, one[:], false)
-	return one[0], err
-}
-
-// WaitBatch takes up to len(dst) Completions, the oldest first, and returns their number. If there
-// is none, it waits for one. WaitBatch returns Completions that are already in the queue even if
-// ctx is done. The only error is ctx.Err(), with 0 Completions. With an empty dst WaitBatch does
-// not wait.
-func (c *CompletionQueue) WaitBatch(ctx context.Context, dst []Completion) (int, error) {
+// Wait takes up to len(dst) Completions, the oldest first, and returns their number. If there is
+// none, it waits for one. If solicited is true, it waits until the queue holds a Completion that is
+// solicited (RFC 5040 §5.3) or a failure. Wait returns Completions that are already in the queue even
+// if ctx is done. The only error is ctx.Err(), with 0 Completions. With an empty dst Wait does not
+// wait.
+func (c *CompletionQueue) Wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
 	if len(dst) == 0 {
 		return 0, nil
 	}
-	return c.wait(ctx, dst, false)
-}
-
-// WaitSolicited is Wait for a consumer that sleeps until the peer wakes it. It takes the oldest
-// Completion as soon as the queue holds a Completion that is solicited (RFC 5040 §5.3) or a
-// failure.
-func (c *CompletionQueue) WaitSolicited(ctx context.Context) (Completion, error) {
-	var one [1]Completion
-	_, err := c.wait(ctx, one[:], true)
-	return one[0], err
-}
-
-// wait takes as many Completions as dst holds; dst is not empty. If there is none, wait waits for
-// one. If solicited is true, wait waits until the queue holds a Completion that wakes.
-func (c *CompletionQueue) wait(ctx context.Context, dst []Completion, solicited bool) (int, error) {
 	// The loop looks for Completions after that, so it misses none that found no channel.
 	wake, _ := c.sleeper(solicited).get()
 	for {
@@ -278,7 +256,7 @@ func (c *CompletionQueue) sleeper(solicited bool) *lazyChan {
 	return &c.ready
 }
 
-// push appends an entry to the ring. wakes says whether the Completion ends a WaitSolicited.
+// push appends an entry to the ring. wakes says whether the Completion ends a Wait for solicited ones.
 func (c *CompletionQueue) push(done *Completion, wakes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

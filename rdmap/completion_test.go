@@ -105,11 +105,11 @@ func TestWait(t *testing.T) {
 		c := NewCompletionQueue(2)
 		fill(t, c, 7, 2)
 		for want := uint64(7); want < 9; want++ {
-			if d, err := c.Wait(cancelled); err != nil || d.ID != want {
+			if d, err := waitOne(cancelled, c, false); err != nil || d.ID != want {
 				t.Errorf("Wait = %v, %v, want %d", d, err, want)
 			}
 		}
-		if _, err := c.Wait(cancelled); !errors.Is(err, context.Canceled) {
+		if _, err := waitOne(cancelled, c, false); !errors.Is(err, context.Canceled) {
 			t.Errorf("Wait on an empty queue: %v", err)
 		}
 	})
@@ -119,7 +119,7 @@ func TestWait(t *testing.T) {
 			got := make(chan uint64, 8)
 			for range 5 {
 				go func() {
-					d, err := c.Wait(context.Background())
+					d, err := waitOne(context.Background(), c, false)
 					if err != nil {
 						t.Error(err)
 					}
@@ -139,7 +139,7 @@ func TestWait(t *testing.T) {
 			c := NewCompletionQueue(1)
 			ctx, cancel := context.WithCancel(context.Background())
 			result := make(chan error, 1)
-			go func() { _, err := c.Wait(ctx); result <- err }()
+			go func() { _, err := waitOne(ctx, c, false); result <- err }()
 			synctest.Wait()
 			cancel()
 			if err := <-result; !errors.Is(err, context.Canceled) {
@@ -165,7 +165,7 @@ func TestWaitSolicited(t *testing.T) {
 				got := make(chan uint64, 5)
 				wait := func(n int) {
 					for range n {
-						d, err := c.WaitSolicited(context.Background())
+						d, err := waitOne(context.Background(), c, true)
 						if err != nil {
 							return
 						}
@@ -249,7 +249,7 @@ func TestWaitBatch(t *testing.T) {
 				ctx = cancelled
 			}
 			dst := make([]Completion, tt.n)
-			n, err := c.WaitBatch(ctx, dst)
+			n, err := c.Wait(ctx, dst, false)
 			if n != tt.want || err != nil {
 				t.Fatalf("WaitBatch = %d, %v, want %d", n, err, tt.want)
 			}
@@ -262,7 +262,7 @@ func TestWaitBatch(t *testing.T) {
 				t.Errorf("%d are left, want %d", c.Len(), tt.there-n)
 			}
 			for range c.Len() { // those that are left can be waited for
-				if _, err := c.Wait(context.Background()); err != nil {
+				if _, err := waitOne(context.Background(), c, false); err != nil {
 					t.Error(err)
 				}
 			}
@@ -270,7 +270,7 @@ func TestWaitBatch(t *testing.T) {
 	}
 	t.Run("a done context, and none there", func(t *testing.T) {
 		c := NewCompletionQueue(1)
-		if n, err := c.WaitBatch(cancelled, make([]Completion, 1)); n != 0 || !errors.Is(err, context.Canceled) {
+		if n, err := c.Wait(cancelled, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("WaitBatch = %d, %v", n, err)
 		}
 	})
@@ -278,7 +278,7 @@ func TestWaitBatch(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			if n, err := NewCompletionQueue(1).WaitBatch(ctx, make([]Completion, 1)); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
+			if n, err := NewCompletionQueue(1).Wait(ctx, make([]Completion, 1), false); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("WaitBatch = %d, %v", n, err)
 			}
 		})
@@ -310,18 +310,18 @@ type taker struct {
 
 var takers = []taker{
 	{"Wait", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
-		dst[0], err = c.Wait(ctx)
+		dst[0], err = waitOne(ctx, c, false)
 		return 1, err
 	}},
 	{"WaitSolicited", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
-		dst[0], err = c.WaitSolicited(ctx)
+		dst[0], err = waitOne(ctx, c, true)
 		return 1, err
 	}},
 	{"WaitBatch", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
-		return c.WaitBatch(ctx, dst)
+		return c.Wait(ctx, dst, false)
 	}},
 	{"WaitBatch of 1", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
-		return c.WaitBatch(ctx, dst[:1])
+		return c.Wait(ctx, dst[:1], false)
 	}},
 	{"Ready and Poll", func(ctx context.Context, c *CompletionQueue, dst []Completion) (int, error) {
 		select {
@@ -334,7 +334,7 @@ var takers = []taker{
 	{"a Wait that is cancelled", func(ctx context.Context, c *CompletionQueue, dst []Completion) (n int, err error) {
 		soon, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
-		dst[0], err = c.Wait(soon)
+		dst[0], err = waitOne(soon, c, false)
 		if err != nil {
 			return 0, ctx.Err()
 		}
@@ -498,4 +498,11 @@ func TestReadyIsMadeLate(t *testing.T) {
 			t.Errorf("depth %d: no value after a Completion", depth)
 		}
 	}
+}
+
+// waitOne takes one Completion from c, as a program does that waits for one.
+func waitOne(ctx context.Context, c *CompletionQueue, solicited bool) (Completion, error) {
+	var one [1]Completion
+	_, err := c.Wait(ctx, one[:], solicited)
+	return one[0], err
 }

@@ -118,7 +118,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Go(func() {
 		defer close(credits)
 		for range posters * each {
-			c, err := l.x.b.recvCQ.Wait(context.Background())
+			c, err := waitOne(context.Background(), l.x.b.recvCQ, false)
 			if err != nil || c.Status != StatusOK {
 				t.Errorf("receive: %v, %v", c, err)
 				return
@@ -147,8 +147,8 @@ func TestConcurrentUse(t *testing.T) {
 	if got, err := load64(word, 0); err != nil || got != posters*each {
 		t.Errorf("the word is %d (%v), want %d", got, err, posters*each)
 	}
-	wantState(t, l.x.a.qp, StateRTS)
-	wantState(t, l.x.b.qp, StateRTS)
+	wantState(t, l.x.a.qp, stateRTS)
+	wantState(t, l.x.b.qp, stateRTS)
 }
 
 // poster sends, writes, reads back and adds, each time waiting for its own Completions.
@@ -172,7 +172,7 @@ func (l *link) poster(t *testing.T, p uint32, n int, r, word *ddp.Region, credit
 			}
 		}
 		for id := range uint64(4) {
-			c, err := cq.Wait(context.Background())
+			c, err := waitOne(context.Background(), cq, false)
 			if err != nil || c.Status != StatusOK || c.ID != id {
 				t.Errorf("poster %d: %v, %v, want request %d", p, c, err, id)
 				return
@@ -226,7 +226,7 @@ func testConcurrentEnd(t *testing.T, end func(*link)) {
 				err := l.ends[0].postWhenRoom(&wr)
 				switch {
 				case errors.Is(err, ErrCompletionQueueFull):
-					if _, err := cq.Wait(context.Background()); err != nil {
+					if _, err := waitOne(context.Background(), cq, false); err != nil {
 						t.Error(err)
 					}
 					counts[p][1]++
@@ -312,7 +312,7 @@ func TestFlushWaitsForCopies(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { x.a.qp.Fail(errTest) })
 	prototest.Wait(t, "output", x.a.qp.HasOutput)
-	if !x.a.qp.NextMessage() || x.a.qp.State() != StateTerminating {
+	if !x.a.qp.NextMessage() || x.a.qp.now() != stateTerminating {
 		t.Fatal("no Terminate")
 	}
 	x.a.qp.Sent(1) // looks for finished requests
@@ -344,10 +344,10 @@ func TestCancelMeetsEnd(t *testing.T) {
 			wg.Go(func() { q.Cancel(x.a.sendCQ, 1) })
 			prototest.Wait(t, "the request is done", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return e.done })
 			wg.Go(func() { tt.end(q) })
-			prototest.Wait(t, "the end", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.peerClosed || q.state == StateError })
+			prototest.Wait(t, "the end", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.peerClosed || q.state == stateError })
 			release()
 			wg.Wait()
-			if q.State() == StateRTS {
+			if q.now() == stateRTS {
 				x.a.post(WorkRequest{ID: 2, Op: WorkSend}) // in the same place of the ring
 				x.a.transmit()
 			}
@@ -461,7 +461,7 @@ func TestEntriesMoveOnToOtherQPs(t *testing.T) {
 		release := hold(t, x.a.qp.sq.at(reads-1).sink)
 		var wg sync.WaitGroup
 		wg.Go(func() { x.a.qp.Abort(errTest) })
-		prototest.Wait(t, "the end", func() bool { return x.a.qp.State() == StateError })
+		prototest.Wait(t, "the end", func() bool { return x.a.qp.now() == stateError })
 		for range 4 {
 			wg.Go(func() { x.a.qp.Cancel(x.a.sendCQ, reads-1) })
 		}

@@ -7,7 +7,7 @@
 //
 //	err := qp.PostRecv(rdmap.RecvRequest{ID: 1, Buf: buf})
 //	err = qp.PostSend(&rdmap.WorkRequest{ID: 2, Op: rdmap.WorkWrite, Data: data, Remote: handle})
-//	done, err := sendCQ.Wait(ctx) // Config.SendCQ
+//	n, err := sendCQ.Wait(ctx, done, false) // Config.SendCQ
 //
 // The driver of the QP owns the connection. It carries messages between the QP and DDP:
 //

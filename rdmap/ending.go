@@ -19,17 +19,17 @@ func (q *QP) Fail(err error) {
 	q.mu.Lock()
 	defer q.unlock()
 	err = q.sourceErrorLocked(err)
-	if q.state == StateTerminating || q.state == StateError {
+	if q.state == stateTerminating || q.state == stateError {
 		// "the first RDMA Message (and its associated DDP Segment) that experienced an error MUST
 		// be captured by the Terminate Message" (RFC 5040 §7.1)
 		return
 	}
 	t, ok := terminateFor(err)
 	if !ok || !q.isUpLocked() {
-		q.endLocked(StateError, err)
+		q.endLocked(stateError, err)
 		return
 	}
-	q.setState(StateTerminating)
+	q.setState(stateTerminating)
 	t = t.clone()
 	q.err = &TerminateError{Terminate: t, Err: err}
 	q.output.terminate = t.appendTo(nil)
@@ -65,7 +65,7 @@ func (q *QP) terminated(t Terminate) {
 	if !q.receivesLocked() {
 		return
 	}
-	q.setState(StateTerminating)
+	q.setState(stateTerminating)
 	q.err = &TerminateError{Terminate: t, Remote: true}
 	if e := q.sq.namedBy(t); e != nil {
 		status := StatusRemoteOperation
@@ -103,15 +103,15 @@ func (q *QP) PeerClosed(err error) {
 // Close ends the stream in order. From now on PostSend accepts nothing. The QP still sends the
 // queued requests and answers the peer's requests that have arrived. When TCP has taken all of
 // these messages, the QP flushes the requests that wait for the peer (Reads, atomics and receives)
-// and enters StateClosed.
+// and enters stateClosed.
 func (q *QP) Close() {
 	q.mu.Lock()
 	defer q.unlock()
 	switch q.state {
-	case StateIdle:
-		q.endLocked(StateClosed, nil)
-	case StateRTS:
-		q.setState(StateClosing)
+	case stateIdle:
+		q.endLocked(stateClosed, nil)
+	case stateRTS:
+		q.setState(stateClosing)
 		q.moveOnLocked()
 	}
 }
@@ -123,15 +123,15 @@ func (q *QP) Close() {
 func (q *QP) Abort(err error) {
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != StateClosed {
-		q.endLocked(StateError, err)
+	if q.state != stateClosed {
+		q.endLocked(stateError, err)
 	}
 }
 
 // endLocked takes the QP to a final state and flushes everything.
 //
 // +checklocks:q.mu
-func (q *QP) endLocked(s State, err error) {
+func (q *QP) endLocked(s state, err error) {
 	q.setState(s)
 	if q.err == nil {
 		q.err = err
@@ -154,10 +154,10 @@ func (q *QP) moveOnLocked() {
 		return
 	}
 	switch {
-	case q.state == StateClosing:
-		q.endLocked(StateClosed, nil)
-	case q.state == StateTerminating && q.peerClosed:
-		q.setState(StateError)
+	case q.state == stateClosing:
+		q.endLocked(stateClosed, nil)
+	case q.state == stateTerminating && q.peerClosed:
+		q.setState(stateError)
 	}
 }
 

@@ -46,12 +46,12 @@ func wantClosed(t *testing.T, q *QP, cause error) {
 		"PostSend":           q.PostSend(&WorkRequest{Op: WorkSend}),
 		"PostSend of a Read": q.PostSend(&WorkRequest{Op: WorkRead, Data: make([]byte, 4)}),
 	}
-	if q.State() != StateClosing { // then the peer may still send
+	if q.now() != stateClosing { // then the peer may still send
 		errs["PostRecv"] = q.PostRecv(RecvRequest{})
 	}
 	for what, err := range errs {
 		if !errors.Is(err, ErrClosed) || cause != nil && !errors.Is(err, cause) {
-			t.Errorf("%s in %v: %v, want ErrClosed because of %v", what, q.State(), err, cause)
+			t.Errorf("%s in %v: %v, want ErrClosed because of %v", what, q.now(), err, cause)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 	x := busy(t)
 	a := x.a
 	a.qp.Fail(errTest)
-	wantState(t, a.qp, StateTerminating)
+	wantState(t, a.qp, stateTerminating)
 	wantClosed(t, a.qp, errTest)
 	all := wantDone(t, "at once", a.sendCQ, "1 flushed, 2 flushed, 3 success")
 	all = append(all, wantDone(t, "receives", a.recvCQ, "8 flushed, 9 flushed")...)
@@ -94,13 +94,13 @@ func TestRFC5040_5_4_FailFlushes(t *testing.T) {
 	a.qp.Fail(codedError{2, 0, 2}) // too late
 	a.qp.Close()
 	a.injectHex(strings.Replace(vTermCRC, " 2002 ", " 1100 ", 1)) // a Terminate that crosses ours
-	wantState(t, a.qp, StateTerminating)
+	wantState(t, a.qp, stateTerminating)
 	if a.qp.Err() != before {
 		t.Errorf("Err is %v now, was %v", a.qp.Err(), before)
 	}
 	a.wantNothing()
 	a.qp.PeerClosed(nil)
-	wantState(t, a.qp, StateError)
+	wantState(t, a.qp, stateError)
 	wantDone(t, "nothing twice", a.sendCQ, "")
 }
 
@@ -116,7 +116,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 	sink := fmt.Sprintf("%08x", uint32(a.qp.sq.at(0).sinkSTag))
 	u := unhex(strings.Replace(vTermReadSTag, "0a0b0c01", sink, 1)) // the longest Terminate there is
 	a.inject(u)
-	wantState(t, a.qp, StateTerminating)
+	wantState(t, a.qp, stateTerminating)
 	all := wantDone(t, "at once", a.sendCQ, "1 remote access error, 2 flushed, 3 success")
 	all = append(all, wantDone(t, "receives", a.recvCQ, "8 flushed, 9 flushed")...)
 	a.wantNothing()
@@ -144,7 +144,7 @@ func TestRFC5040_5_4_TerminateArrives(t *testing.T) {
 		t.Errorf("a second Terminate: %v, want that the first has used up the buffer", err)
 	}
 	a.qp.PeerClosed(nil)
-	wantState(t, a.qp, StateError)
+	wantState(t, a.qp, stateError)
 }
 
 // Which request a Terminate is about: the returned MSN tells its place among the requests of queue
@@ -205,7 +205,7 @@ func TestPeerClosed(t *testing.T) {
 	x := busy(t)
 	a := x.a
 	a.qp.PeerClosed(errTest)
-	wantState(t, a.qp, StateRTS)
+	wantState(t, a.qp, stateRTS)
 	wantDone(t, "at once", a.sendCQ, "1 flushed, 2 flushed, 3 success")
 	for _, c := range wantDone(t, "receives", a.recvCQ, "8 flushed, 9 flushed") {
 		if !errors.Is(c.Err, errTest) {
@@ -228,7 +228,7 @@ func TestPeerClosed(t *testing.T) {
 	wantDone(t, "the rest", a.sendCQ, "4 success, 6 flushed, 7 success")
 	a.qp.PeerClosed(nil) // nothing twice
 	a.qp.Close()
-	wantState(t, a.qp, StateClosed)
+	wantState(t, a.qp, stateClosed)
 	if a.qp.Err() != nil {
 		t.Errorf("Err() = %v after an orderly end", a.qp.Err())
 	}
@@ -245,7 +245,7 @@ func TestPeerClosed(t *testing.T) {
 		x.a.qp.PeerClosed(nil)
 		x.a.qp.Fail(errTest)
 		x.a.wantTerminate("0000 0000")
-		wantState(t, x.a.qp, StateError)
+		wantState(t, x.a.qp, stateError)
 	})
 }
 
@@ -257,7 +257,7 @@ func TestClose(t *testing.T) {
 		x := busy(t)
 		a := x.a
 		a.qp.Close()
-		wantState(t, a.qp, StateClosing)
+		wantState(t, a.qp, stateClosing)
 		wantClosed(t, a.qp, nil)
 		wantDone(t, "at once", a.sendCQ, "")
 		if a.qp.Drained() {
@@ -269,12 +269,12 @@ func TestClose(t *testing.T) {
 		}
 		a.transmit()
 		a.wantOut("RDMA Read Response", "Send", "RDMA Read Request")
-		wantState(t, a.qp, StateClosing)
+		wantState(t, a.qp, stateClosing)
 		a.inject(untagged(rdmaphdr.OpSend, 0, 1, []byte{1})) // still received
 		wantDone(t, "receive", a.recvCQ, "8 success")
 		a.recv(10, 1) // and buffers are still taken
 		a.sent()
-		wantState(t, a.qp, StateClosed)
+		wantState(t, a.qp, stateClosed)
 		wantDone(t, "all", a.sendCQ, "1 flushed, 2 flushed, 3 success, 4 success, 6 flushed")
 		wantDone(t, "receives", a.recvCQ, "9 flushed, 10 flushed")
 		wantClosed(t, a.qp, nil)
@@ -283,14 +283,14 @@ func TestClose(t *testing.T) {
 		}
 		a.qp.Abort(errTest) // too late to matter
 		a.qp.PeerClosed(nil)
-		wantState(t, a.qp, StateClosed)
+		wantState(t, a.qp, stateClosed)
 		a.wantNothing()
 	})
 	t.Run("idle", func(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.recv(1, 1)
 		x.a.qp.Close()
-		wantState(t, x.a.qp, StateClosed)
+		wantState(t, x.a.qp, stateClosed)
 		for _, c := range wantDone(t, "receives", x.a.recvCQ, "1 flushed") {
 			if !errors.Is(c.Err, ErrClosed) {
 				t.Errorf("reason %v", c.Err)
@@ -301,10 +301,10 @@ func TestClose(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.injectHex(vZeroRead)
 		x.a.qp.Close()
-		wantState(t, x.a.qp, StateClosing)
+		wantState(t, x.a.qp, stateClosing)
 		x.a.transmit()
 		x.a.wantOut("RDMA Read Response")
-		wantState(t, x.a.qp, StateClosed)
+		wantState(t, x.a.qp, stateClosed)
 	})
 	t.Run("a fenced Send waits for the answer", func(t *testing.T) {
 		x := newPair(t, params{})
@@ -313,10 +313,10 @@ func TestClose(t *testing.T) {
 		x.a.qp.Close()
 		x.b.recv(1, 1)
 		x.a.transmit()
-		wantState(t, x.a.qp, StateClosing)
+		wantState(t, x.a.qp, stateClosing)
 		x.run()
 		wantDone(t, "sends", x.a.sendCQ, "1 success, 2 success")
-		wantState(t, x.a.qp, StateClosed)
+		wantState(t, x.a.qp, stateClosed)
 	})
 	t.Run("the peer's FIN frees what waits for it", func(t *testing.T) {
 		x := newPair(t, params{ord: 1})
@@ -324,9 +324,9 @@ func TestClose(t *testing.T) {
 		x.a.post(WorkRequest{ID: 2, Op: WorkRead})
 		x.a.transmit()
 		x.a.qp.Close()
-		wantState(t, x.a.qp, StateClosing)
+		wantState(t, x.a.qp, stateClosing)
 		x.a.qp.PeerClosed(nil)
-		wantState(t, x.a.qp, StateClosed)
+		wantState(t, x.a.qp, stateClosed)
 		wantDone(t, "sends", x.a.sendCQ, "1 flushed, 2 flushed")
 	})
 	t.Run("Cancel of the last request", func(t *testing.T) {
@@ -334,21 +334,21 @@ func TestClose(t *testing.T) {
 		x.a.post(WorkRequest{ID: 1, Op: WorkSend})
 		x.a.qp.Close()
 		x.a.qp.Cancel(x.a.sendCQ, 1)
-		wantState(t, x.a.qp, StateClosed)
+		wantState(t, x.a.qp, stateClosed)
 	})
 	t.Run("an error while closing", func(t *testing.T) {
 		x := busy(t)
 		x.a.qp.Close()
 		x.a.injectHex(vWrite)
 		x.a.wantTerminate("1100 c000")
-		wantState(t, x.a.qp, StateTerminating)
+		wantState(t, x.a.qp, stateTerminating)
 	})
 	t.Run("an error when closed", func(t *testing.T) {
 		x := newPair(t, params{})
 		x.a.qp.Close()
 		x.a.injectHex(vWrite)
 		x.a.wantNothing()
-		wantState(t, x.a.qp, StateError)
+		wantState(t, x.a.qp, stateError)
 	})
 }
 
@@ -356,7 +356,7 @@ func TestAbort(t *testing.T) {
 	x := busy(t)
 	a := x.a
 	a.qp.Abort(errTest)
-	wantState(t, a.qp, StateError)
+	wantState(t, a.qp, stateError)
 	wantClosed(t, a.qp, errTest)
 	all := wantDone(t, "all at once", a.sendCQ, "1 flushed, 2 flushed, 3 success, 4 flushed, 5 flushed, 6 flushed")
 	all = append(all, wantDone(t, "receives", a.recvCQ, "8 flushed, 9 flushed")...)
@@ -374,7 +374,7 @@ func TestAbort(t *testing.T) {
 	a.injectHex(vTermCRC)
 	a.qp.Close()
 	a.qp.PeerClosed(nil)
-	wantState(t, a.qp, StateError)
+	wantState(t, a.qp, stateError)
 	a.wantNothing()
 	if a.qp.Err() != errTest {
 		t.Errorf("Err() = %v, want the first one", a.qp.Err())
@@ -387,7 +387,7 @@ func TestAbort(t *testing.T) {
 		if !x.a.qp.Drained() {
 			t.Error("not drained")
 		}
-		wantState(t, x.a.qp, StateError)
+		wantState(t, x.a.qp, stateError)
 	})
 }
 
@@ -421,7 +421,7 @@ func TestFailWithoutTerminate(t *testing.T) {
 		x := busy(t)
 		x.a.qp.Fail(codedError{2, 0, code})
 		x.a.wantNothing()
-		wantState(t, x.a.qp, StateError)
+		wantState(t, x.a.qp, stateError)
 		wantDone(t, "all at once", x.a.sendCQ, "1 flushed, 2 flushed, 3 success, 4 flushed, 5 flushed, 6 flushed")
 		if err := x.a.qp.Err(); err != error(codedError{2, 0, code}) {
 			t.Errorf("Err() = %v", err)

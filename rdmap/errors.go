@@ -14,8 +14,6 @@ var (
 	// ErrCompletionQueueFull means that the completion queue has no free entry for the Completion
 	// of the request.
 	ErrCompletionQueueFull = errors.New("rdmap: completion queue full")
-	// ErrNotConnected means that the stream is not in RDMA mode yet.
-	ErrNotConnected = errors.New("rdmap: not connected")
 	// ErrClosed means that the stream is closed or has ended. If the stream ended with an error,
 	// the error that is returned wraps that error, too.
 	ErrClosed = errors.New("rdmap: closed")
@@ -35,6 +33,10 @@ var (
 	ErrNoORD = errors.New("rdmap: no outbound Reads or atomics: ORD is 0")
 	// ErrCancelled is the reason for a request that Cancel cancelled.
 	ErrCancelled = errors.New("rdmap: canceled")
+
+	// errNotConnected means that the QP has not been started. A program does not get it, because
+	// its connection has no QP to post to then.
+	errNotConnected = errors.New("rdmap: not connected")
 )
 
 // An Error is an error that RDMAP has found, in the terms of a Terminate.

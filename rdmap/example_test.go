@@ -64,13 +64,14 @@ func Example() {
 		alice.Sent(1)
 	}
 
+	var done [1]rdmap.Completion
 	for range 2 {
-		done, _ := alice.Config().SendCQ.Wait(context.Background())
-		fmt.Println(done)
+		alice.Config().SendCQ.Wait(context.Background(), done[:], false)
+		fmt.Println(done[0])
 	}
-	done, _ := bob.Config().RecvCQ.Wait(context.Background())
-	fmt.Println(done)
-	fmt.Printf("%s, %s\n", message[:done.Len], memory)
+	bob.Config().RecvCQ.Wait(context.Background(), done[:], false)
+	fmt.Println(done[0])
+	fmt.Printf("%s, %s\n", message[:done[0].Len], memory)
 	// Output:
 	// RDMA Write 10: success, 5 bytes
 	// Send 11: success, 7 bytes

@@ -131,7 +131,7 @@ func (x *target) see() (v verdict, err error) {
 		}
 		x.qp.Sent(1)
 	}
-	v.ended = x.qp.State() != StateRTS && !v.refused
+	v.ended = x.qp.now() != stateRTS && !v.refused
 	var one [1]Completion
 	for x.qp.Config().RecvCQ.Poll(one[:]) == 1 {
 		if one[0].Status == StatusOK {

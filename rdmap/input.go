@@ -73,8 +73,7 @@ func (q *QP) Receive(m *ddp.Message) (c Completion, ok bool) {
 // so the stream may end at any moment after the call. Code that Handle runs under mu therefore
 // calls receivesLocked again.
 func (q *QP) receives() bool {
-	s := q.State()
-	return (s == StateRTS || s == StateClosing) && !q.peerDone.Load()
+	return q.TakesMessages() && !q.peerDone.Load()
 }
 
 // +checklocks:q.mu
@@ -152,7 +151,7 @@ func (q *QP) handleRequest(op rdmaphdr.Opcode, m *ddp.Message) error {
 	}
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != StateRTS {
+	if q.state != stateRTS {
 		mustPost(q.responder.queue, nil, nil, 0) // a closing QP takes none: its FIN makes the peer flush them
 		return nil
 	}

@@ -381,7 +381,7 @@ func TestRFC5040_8_1_1_FullCompletionQueue(t *testing.T) {
 	y.a.post(WorkRequest{Op: WorkWrite})
 	y.run()
 	wantDone(t, "the other stream", y.a.sendCQ, "0 success")
-	wantState(t, x.a.qp, StateRTS)
+	wantState(t, x.a.qp, stateRTS)
 	wantDone(t, "this stream", x.a.sendCQ, "0 success")
 	x.a.post(WorkRequest{Op: WorkWrite})
 	x.b.recv(1, 8) // and the same of receives

@@ -112,11 +112,11 @@ func (q *QP) drainedLocked() bool {
 // +checklocks:q.mu
 func (q *QP) nextLocked() outputKind {
 	switch q.state {
-	case StateTerminating:
+	case stateTerminating:
 		if q.output.terminate != nil {
 			return terminate
 		}
-	case StateRTS, StateClosing:
+	case stateRTS, stateClosing:
 		hasRequest, hasAnswer := q.sq.ready(q.ord), q.responder.ready()
 		switch {
 		case hasAnswer && !(hasRequest && q.output.answered):

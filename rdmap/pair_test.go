@@ -314,9 +314,9 @@ func (s *side) wantNothing() {
 	}
 }
 
-func wantState(t testing.TB, q *QP, want State) {
+func wantState(t testing.TB, q *QP, want state) {
 	t.Helper()
-	if got := q.State(); got != want {
+	if got := q.now(); got != want {
 		t.Errorf("state %v, want %v", got, want)
 	}
 }

@@ -56,8 +56,8 @@ func TestPostNext(t *testing.T) {
 				x.run()
 				wantDone(t, "answered", x.a.sendCQ, fmt.Sprintf("%d success", id))
 			}
-			wantState(t, x.a.qp, StateRTS)
-			wantState(t, x.b.qp, StateRTS)
+			wantState(t, x.a.qp, stateRTS)
+			wantState(t, x.b.qp, stateRTS)
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestPostNextErrors(t *testing.T) {
 		})
 	}
 	q := NewQP(Config{})
-	if next, err := q.PostNext(&WorkRequest{Op: WorkSend}); next || !errors.Is(err, ErrNotConnected) {
+	if next, err := q.PostNext(&WorkRequest{Op: WorkSend}); next || !errors.Is(err, errNotConnected) {
 		t.Errorf("PostNext before Start = %t, %v", next, err)
 	}
 }

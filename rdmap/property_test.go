@@ -60,11 +60,11 @@ func (l *ledger) settled(t *rapid.T) {
 	l.take(t)
 	for _, wr := range l.open {
 		if !wr.Unsignaled {
-			t.Errorf("%v %d has no Completion in %v", wr.Op, wr.ID, l.side.qp.State())
+			t.Errorf("%v %d has no Completion in %v", wr.Op, wr.ID, l.side.qp.now())
 		}
 	}
 	for _, id := range l.recvs {
-		t.Errorf("receive %d has no Completion in %v", id, l.side.qp.State())
+		t.Errorf("receive %d has no Completion in %v", id, l.side.qp.now())
 	}
 	if n := l.side.sendCQ.promised() + l.side.recvCQ.promised(); n != 0 {
 		t.Errorf("%d completion queue entries stay reserved", n)
@@ -184,7 +184,7 @@ func TestExactlyOneCompletion(t *testing.T) {
 					l.end(t)
 				}
 			}
-			if len(l.open) > 0 && l.side.qp.State() == StateClosed {
+			if len(l.open) > 0 && l.side.qp.now() == stateClosed {
 				l.settled(t)
 			}
 		}

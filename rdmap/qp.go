@@ -44,7 +44,7 @@ func orDefault(n int) int {
 	return n
 }
 
-// A State is a phase in the life of a QP:
+// A state is a phase in the life of a QP:
 //
 //	Idle ──Start──▶ RTS ──Close──▶ Closing ──drained──▶ Closed
 //	 │              ├──Fail, or a Terminate arrives──▶ Terminating ──Abort, or the peer's FIN──▶ Error
@@ -52,22 +52,22 @@ func orDefault(n int) int {
 //
 // Closing can fail like RTS. Closed and Error are final: a QP is not used twice. Close in Idle
 // leads to Closed. Fail in Closed leads to Error.
-type State uint8
+type state uint8
 
 // The states.
 const (
-	StateIdle        State = iota // startup is in progress; receives can be posted
-	StateRTS                      // ready to send
-	StateClosing                  // PostSend accepts nothing; queued messages are still sent
-	StateTerminating              // the stream failed; only the Terminate may still be sent
-	StateError                    // the stream ended with an error
-	StateClosed                   // the stream ended in order
+	stateIdle        state = iota // startup is in progress; receives can be posted
+	stateRTS                      // ready to send
+	stateClosing                  // PostSend accepts nothing; queued messages are still sent
+	stateTerminating              // the stream failed; only the Terminate may still be sent
+	stateError                    // the stream ended with an error
+	stateClosed                   // the stream ended in order
 )
 
 var stateNames = [...]string{"Idle", "RTS", "Closing", "Terminate", "Error", "Closed"}
 
 // String returns the state's name in the verbs model.
-func (s State) String() string {
+func (s state) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
 	}
@@ -90,12 +90,12 @@ type QP struct {
 	initiator bool        // of MPA startup; set by Start
 	admission admission   // the messages that the stream accepts; set by Start
 
-	stateNow  atomic.Uint32 // a copy of state, so that State needs no lock
+	stateNow  atomic.Uint32 // a copy of state, so that now needs no lock
 	peerDone  atomic.Bool   // a copy of peerClosed, for the same reason
 	outputDue atomic.Bool   // a copy of nextLocked() != nothing, for HasOutput; see unlock
 
 	mu    locks.Mutex[locks.QP]
-	state State // +checklocks:mu
+	state state // +checklocks:mu
 	// why the stream ended
 	err error // +checklocks:mu
 	// nothing more arrives from the peer
@@ -116,7 +116,7 @@ type QP struct {
 	postRecvMu locks.Mutex[locks.PostRecv] // held until a receive is in rq and DDP's queue
 }
 
-// NewQP returns a QP in StateIdle. PostRecv may be called at once.
+// NewQP returns a QP in stateIdle. PostRecv may be called at once.
 func NewQP(c Config) *QP {
 	c.SendDepth, c.RecvDepth = orDefault(c.SendDepth), orDefault(c.RecvDepth)
 	if c.SendCQ == nil {
@@ -156,17 +156,17 @@ type StartParams struct {
 	ExpectRTRSend bool
 }
 
-// Start takes the QP from StateIdle to StateRTS. In any other state it does nothing, because the
+// Start takes the QP from stateIdle to stateRTS. In any other state it does nothing, because the
 // stream was given up during startup.
 func (q *QP) Start(p StartParams) {
 	q.postRecvMu.Lock()
 	defer q.postRecvMu.Unlock()
 	q.mu.Lock()
 	defer q.unlock()
-	if q.state != StateIdle {
+	if q.state != stateIdle {
 		return
 	}
-	q.setState(StateRTS)
+	q.setState(stateRTS)
 	q.initiator = p.Initiator
 	q.ird, q.ord = max(p.IRD, 0), max(p.ORD, 0)
 	q.admission = admission{extensions: p.Extensions || q.cfg.Extensions}
@@ -203,8 +203,25 @@ func (q *QP) ReceiverConfig() ddp.ReceiverConfig {
 	}
 }
 
-// State returns the QP's state.
-func (q *QP) State() State { return State(q.stateNow.Load()) }
+// now returns the QP's state.
+func (q *QP) now() state { return state(q.stateNow.Load()) }
+
+// IsReady reports whether the QP is ready to send (RTS in the verbs model): it has been started, and
+// nothing has ended it or begun to close it.
+func (q *QP) IsReady() bool { return q.now() == stateRTS }
+
+// TakesMessages reports whether the QP still handles messages of the peer.
+func (q *QP) TakesMessages() bool {
+	s := q.now()
+	return s == stateRTS || s == stateClosing
+}
+
+// IsOver reports whether the stream has ended, in order or with an error, so that every request has
+// completed.
+func (q *QP) IsOver() bool {
+	s := q.now()
+	return s == stateError || s == stateClosed
+}
 
 // Err returns why the stream ended, or nil if it has not ended with an error. The error is a
 // *TerminateError if a Terminate has been or will be sent, or has arrived.
@@ -221,7 +238,7 @@ func (q *QP) Config() Config { return q.cfg }
 // setState is the one place where the state changes.
 //
 // +checklocks:q.mu
-func (q *QP) setState(s State) {
+func (q *QP) setState(s state) {
 	q.state = s
 	q.stateNow.Store(uint32(s))
 }
@@ -238,7 +255,7 @@ func (q *QP) unlock() {
 // isUpLocked reports whether the QP sends requests and answers in its present state.
 //
 // +checklocks:q.mu
-func (q *QP) isUpLocked() bool { return q.state == StateRTS || q.state == StateClosing }
+func (q *QP) isUpLocked() bool { return q.state == stateRTS || q.state == stateClosing }
 
 // closedErrLocked returns the error for a post to a stream that has ended.
 //

@@ -12,13 +12,13 @@ import (
 // What state allows what before the stream has started.
 func TestIdle(t *testing.T) {
 	q := NewQP(Config{IRD: 3, ORD: 5, RecvDepth: 2})
-	wantState(t, q, StateIdle)
+	wantState(t, q, stateIdle)
 	ird, ord := q.ird, q.ord // +checklocksignore: no other goroutine is at work
 	if ird != 3 || ord != 5 {
 		t.Errorf("IRD %d, ORD %d, want what the Config offers", ird, ord)
 	}
-	if err := q.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, ErrNotConnected) {
-		t.Errorf("PostSend: %v, want ErrNotConnected", err)
+	if err := q.PostSend(&WorkRequest{Op: WorkSend}); !errors.Is(err, errNotConnected) {
+		t.Errorf("PostSend: %v, want errNotConnected", err)
 	}
 	for id := range uint64(2) {
 		if err := q.PostRecv(RecvRequest{ID: id}); err != nil {
@@ -34,11 +34,11 @@ func TestIdle(t *testing.T) {
 	for _, tt := range []struct {
 		desc string
 		end  func(*QP)
-		want State
+		want state
 	}{
-		{"Abort", func(q *QP) { q.Abort(errTest) }, StateError},
-		{"Fail", func(q *QP) { q.Fail(errTest) }, StateError},
-		{"Close", func(q *QP) { q.Close() }, StateClosed},
+		{"Abort", func(q *QP) { q.Abort(errTest) }, stateError},
+		{"Fail", func(q *QP) { q.Fail(errTest) }, stateError},
+		{"Close", func(q *QP) { q.Close() }, stateClosed},
 	} {
 		t.Run(tt.desc, func(t *testing.T) {
 			q := NewQP(Config{})
@@ -59,9 +59,9 @@ func TestIdle(t *testing.T) {
 }
 
 func TestStateAndErrorTexts(t *testing.T) {
-	for s, want := range map[State]string{
-		StateIdle: "Idle", StateRTS: "RTS", StateClosing: "Closing", StateTerminating: "Terminate",
-		StateError: "Error", StateClosed: "Closed", 9: "state 9",
+	for s, want := range map[state]string{
+		stateIdle: "Idle", stateRTS: "RTS", stateClosing: "Closing", stateTerminating: "Terminate",
+		stateError: "Error", stateClosed: "Closed", 9: "state 9",
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -118,8 +118,8 @@ func TestRTR(t *testing.T) {
 			x.run()
 			wantDone(t, "sender", x.a.sendCQ, "1 success, 2 success")
 			wantDone(t, "receiver", x.b.recvCQ, "7 success, 8 success")
-			wantState(t, x.a.qp, StateRTS)
-			wantState(t, x.b.qp, StateRTS)
+			wantState(t, x.a.qp, stateRTS)
+			wantState(t, x.b.qp, stateRTS)
 		})
 	}
 	t.Run("receives posted before Start stay behind the RTR's", func(t *testing.T) {

@@ -93,7 +93,7 @@ func testReceive(t *testing.T, k kind) {
 	if x.b.recvCQ.Len() != 0 || x.b.recvCQ.promised() != 0 {
 		t.Error("Receive has completed something in a queue")
 	}
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 }
 
 // A message that is wrong ends the stream as Handle ends it, with the same Terminate.
@@ -119,7 +119,7 @@ func TestReceiveFails(t *testing.T) {
 				} else if c, ok := x.b.injectBound(tt.ulpdu, 100); ok || c != (Completion{}) {
 					t.Errorf("Receive = %+v, %t", c, ok)
 				}
-				wantState(t, x.b.qp, StateTerminating)
+				wantState(t, x.b.qp, stateTerminating)
 				var e *TerminateError
 				if !errors.As(x.b.qp.Err(), &e) || e.Terminate.Code != tt.code {
 					t.Errorf("error %v, want %v", x.b.qp.Err(), tt.code)
@@ -152,7 +152,7 @@ func TestReceiveAfterTheEnd(t *testing.T) {
 		x := newPair(t, params{})
 		x.b.post(WorkRequest{Op: WorkSend})
 		x.b.qp.Close()
-		wantState(t, x.b.qp, StateClosing)
+		wantState(t, x.b.qp, stateClosing)
 		if c, ok := x.b.injectBound(untagged(rdmaphdr.OpSend, ddphdr.QNSend, 1, []byte("late")), 100); !ok || c.Len != 4 {
 			t.Errorf("Receive = %+v, %t", c, ok)
 		}
@@ -193,7 +193,7 @@ func TestReceiveAfterRTR(t *testing.T) {
 			t.Errorf("Receive = %+v, %t: %v", c, ok, x.b.qp.Err())
 		}
 	}
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 }
 
 // Another goroutine ends the stream while messages arrive. A message is received whole or not at

@@ -94,7 +94,7 @@ func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
 	q.mu.Lock()
 	defer q.unlock()
 	switch {
-	case q.state != StateIdle && !q.isUpLocked():
+	case q.state != stateIdle && !q.isUpLocked():
 		return false, q.closedErrLocked()
 	case q.peerClosed:
 		return false, ErrPeerClosed
@@ -104,5 +104,5 @@ func (q *QP) pushRecv(r RecvRequest) (started bool, err error) {
 		return false, ErrCompletionQueueFull
 	}
 	q.rq.push(recvEntry{id: r.ID, head: r.Head, buf: r.Buf})
-	return q.state != StateIdle, nil
+	return q.state != stateIdle, nil
 }

@@ -321,7 +321,7 @@ func TestRFC5040_6_1_IRD(t *testing.T) {
 		msn++
 		inject(msn)
 	}
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 	inject(msn + 1)
 	x.b.wantTerminate("1202 c000")
 	t.Run("none at all", func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestRequestSlotIsFreeWithItsAnswer(t *testing.T) {
 			t.Fatal("no answer after Sent")
 		}
 	}
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 }
 
 // "If the terminate occurs after the first RDMA Read Request byte is processed, the RDMA Read

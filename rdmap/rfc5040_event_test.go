@@ -23,7 +23,7 @@ func TestRFC5040_3_2_EventOfEachSend(t *testing.T) {
 					x.b.recv(7, 100)
 					ctx, stop := context.WithCancel(context.Background())
 					woken := make(chan error, 1)
-					go func() { _, err := x.b.recvCQ.WaitSolicited(ctx); woken <- err }()
+					go func() { _, err := waitOne(ctx, x.b.recvCQ, true); woken <- err }()
 					synctest.Wait()
 					x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Data: make([]byte, n), Invalidate: victim.STag()})
 					x.run()

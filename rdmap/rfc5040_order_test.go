@@ -117,7 +117,7 @@ func TestRFC5040_5_5_PlacedBeforeDelivered(t *testing.T) {
 				if !slices.Equal(ids, want) { // "Completed in order"
 					t.Errorf("completions of %v, want %v", ids, want)
 				}
-				wantState(t, x.b.qp, StateRTS)
+				wantState(t, x.b.qp, stateRTS)
 			})
 		}
 	}

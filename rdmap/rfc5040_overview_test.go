@@ -485,7 +485,7 @@ func TestRFC5040_3_2_STagsEnabledAndDisabled(t *testing.T) {
 					return
 				}
 				x.run()
-				wantState(t, x.b.qp, StateRTS)
+				wantState(t, x.b.qp, stateRTS)
 				wantDone(t, "requests", x.a.sendCQ, "0 success")
 			})
 		}

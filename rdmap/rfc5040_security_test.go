@@ -40,7 +40,7 @@ func TestRFC5040_8_1_1_AssociationIsMadeAndRevoked(t *testing.T) {
 	if string(memory) != "by a new" || string(kept) != "the same" {
 		t.Errorf("memory %q and %q", memory, kept)
 	}
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 	write(4, old, "by old..")
 	if string(memory) != "by a new" || x.b.qp.Err() == nil {
 		t.Errorf("after a Write by the revoked STag the memory is %q, the error %v", memory, x.b.qp.Err())

@@ -50,7 +50,7 @@ func TestRFC5040_6_1_LimitsPerStreamAndDirection(t *testing.T) {
 	}
 	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 1, rdmaphdr.ReadRequest{}.AppendTo(nil)))
 	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 2, rdmaphdr.ReadRequest{}.AppendTo(nil)))
-	wantState(t, y.a.qp, StateRTS)
+	wantState(t, y.a.qp, stateRTS)
 	y.a.inject(untagged(rdmaphdr.OpReadRequest, 1, 3, rdmaphdr.ReadRequest{}.AppendTo(nil))) // ORD says nothing of this direction
 	y.a.wantTerminate("1202")
 }
@@ -120,7 +120,7 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 			buf := x.b.recv(2, 8)
 			x.b.post(WorkRequest{ID: 1, Op: WorkRead})
 			tt.cause(x)
-			wantState(t, x.b.qp, StateTerminating)
+			wantState(t, x.b.qp, stateTerminating)
 			x.b.transmit()
 			x.b.wantOut("Terminate")
 			if all := done(x.b.recvCQ); len(all) != 2 || all[0].Status == StatusOK || all[1].Status == StatusOK {
@@ -150,9 +150,9 @@ func TestRFC5040_7_NothingPassesAfterAnError(t *testing.T) {
 			if !bytes.Equal(buf, make([]byte, 8)) || !bytes.Equal(b, before) {
 				t.Errorf("after the error something is placed: %x, %x", buf, b)
 			}
-			wantState(t, x.b.qp, StateTerminating)
+			wantState(t, x.b.qp, stateTerminating)
 			x.b.qp.PeerClosed(nil)
-			wantState(t, x.b.qp, StateError)
+			wantState(t, x.b.qp, stateError)
 		})
 	}
 }

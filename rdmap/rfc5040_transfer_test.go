@@ -113,7 +113,7 @@ func TestRFC5040_5_1_WriteToAllOrPart(t *testing.T) {
 		}
 		x.a.post(WorkRequest{Op: WorkWrite, Data: data, Remote: h})
 		x.run()
-		wantState(t, x.b.qp, StateRTS)
+		wantState(t, x.b.qp, stateRTS)
 		if !bytes.Equal(b, want) {
 			t.Errorf("after %d octets at %d: %x, want %x", part.n, part.off, b, want)
 		}
@@ -210,7 +210,7 @@ func TestRFC5040_5_1_ZeroLengthWrite(t *testing.T) {
 	}
 	x.run()
 	wantDone(t, "source", x.a.sendCQ, "1 success, 2 success")
-	wantState(t, x.b.qp, StateRTS)
+	wantState(t, x.b.qp, stateRTS)
 	if !bytes.Equal(b, before) {
 		t.Errorf("memory %x, want %x", b, before)
 	}

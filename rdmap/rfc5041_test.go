@@ -46,7 +46,7 @@ func TestRFC5041_6_2_ULPEndsTheStream(t *testing.T) {
 			if failure == nil {
 				t.Fatal("no error is told")
 			}
-			wantState(t, x.a.qp, StateRTS)
+			wantState(t, x.a.qp, stateRTS)
 			x.b.recv(1, 8)
 			x.a.post(WorkRequest{ID: 1, Op: WorkSend, Data: []byte("more")})
 			x.a.transmit()

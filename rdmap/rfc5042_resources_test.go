@@ -17,7 +17,7 @@ import (
 func flood(x *pair, most int, message func(msn uint32) []byte) (taken int) {
 	for taken < most {
 		x.b.inject(message(uint32(taken + 1)))
-		if x.b.qp.State() != StateRTS {
+		if x.b.qp.now() != stateRTS {
 			break
 		}
 		taken++

@@ -375,16 +375,16 @@ func TestRFC7306_6_1_BothULPsAreTold(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel() // what is there is given all the same
 			if !op.solicited {
-				if c, err := x.b.recvCQ.WaitSolicited(ctx); !errors.Is(err, context.Canceled) {
+				if c, err := waitOne(ctx, x.b.recvCQ, true); !errors.Is(err, context.Canceled) {
 					t.Errorf("an Event without having been asked for: %v, %v", c, err)
 				}
 			}
-			c, err := x.b.recvCQ.Wait(ctx)
+			c, err := waitOne(ctx, x.b.recvCQ, false)
 			if op.solicited {
 				x.b.recv(8, 0)
 				x.a.post(WorkRequest{Op: op.WorkOp, Solicited: op.solicited, Immediate: data})
 				x.run()
-				c, err = x.b.recvCQ.WaitSolicited(ctx)
+				c, err = waitOne(ctx, x.b.recvCQ, true)
 				c.ID--
 			}
 			if err != nil || c.ID != 7 || !c.HasImmediate || c.Immediate != data || c.Solicited != op.solicited {

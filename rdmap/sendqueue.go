@@ -334,7 +334,8 @@ func (e *sendEntry) complete(q *QP) {
 // PostSend returns nil there will be exactly one Completion, or none if wr is Unsignaled and
 // succeeds. It returns
 //
-//   - ErrNotConnected, ErrClosed or ErrPeerClosed if the stream's state forbids the request;
+//   - ErrClosed or ErrPeerClosed, or another error before Start, if the stream's state forbids the
+//     request;
 //   - ErrQueueFull, ErrCompletionQueueFull, ErrNoExtensions or ErrNoORD if a limit of the stream
 //     does;
 //   - ErrBadRequest or ErrMessageTooLong if the request itself is wrong.
@@ -401,9 +402,9 @@ func (q *QP) pushLocked(wr *WorkRequest, n uint32, sink *ddp.Region, inline *inl
 		cq = q.cfg.SendCQ
 	}
 	switch {
-	case q.state == StateIdle:
-		return ErrNotConnected
-	case q.state != StateRTS:
+	case q.state == stateIdle:
+		return errNotConnected
+	case q.state != stateRTS:
 		return q.closedErrLocked()
 	case opcode.IsExtension() && !q.admission.extensions:
 		return ErrNoExtensions

@@ -374,7 +374,7 @@ func TestCancelAheadOfTurn(t *testing.T) {
 	x.a.wantNothing() // an atomic without its user still holds the fence
 	x.run()
 	wantDone(t, "the rest", x.a.sendCQ, "1 success, 4 success")
-	wantState(t, x.a.qp, StateRTS)
+	wantState(t, x.a.qp, stateRTS)
 	if x.a.sendCQ.promised() != 0 {
 		t.Errorf("%d entries stay reserved", x.a.sendCQ.promised())
 	}

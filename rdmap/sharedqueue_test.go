@@ -272,7 +272,7 @@ func TestTakeShared(t *testing.T) {
 		q.Start(StartParams{})
 		end(q)
 		if q.TakeShared() || srq.Len() != 2 {
-			t.Errorf("a buffer is bound in state %v; %d are left", q.State(), srq.Len())
+			t.Errorf("a buffer is bound in state %v; %d are left", q.now(), srq.Len())
 		}
 	}
 }
@@ -511,7 +511,7 @@ func TestSharedConcurrent(t *testing.T) {
 	consumer.Go(func() {
 		batch := make([]Completion, 3)
 		for {
-			n, err := cq.WaitBatch(ctx, batch)
+			n, err := cq.Wait(ctx, batch, false)
 			if err != nil {
 				return
 			}
@@ -644,7 +644,7 @@ func TestAllocsOfSharedQueue(t *testing.T) {
 		}
 		l.b.qp.TakeShared()
 		l.carry()
-		if n, err := l.b.recvCQ.WaitBatch(context.Background(), batch); n != 1 || err != nil {
+		if n, err := l.b.recvCQ.Wait(context.Background(), batch, false); n != 1 || err != nil {
 			t.Fatalf("%d completions, %v", n, err)
 		}
 		srq.PostRecv(RecvRequest{ID: 1, Buf: bufs[1]})

@@ -21,7 +21,7 @@ const (
 	slotReserved        // reserved for a request
 	slotChanging        // one goroutine writes or takes the Completion
 	slotFilled          // holds a Completion
-	slotWaking          // holds a Completion that ends a WaitSolicited
+	slotWaking          // holds a Completion that ends a Wait for solicited ones
 )
 
 // len returns 1 if the slot holds a Completion.
@@ -42,7 +42,7 @@ func (s *slot) release() {
 	}
 }
 
-// complete fills a reserved slot. wakes says whether the Completion ends a WaitSolicited.
+// complete fills a reserved slot. wakes says whether the Completion ends a Wait for solicited ones.
 func (s *slot) complete(done *Completion, wakes bool) {
 	if !s.state.CompareAndSwap(slotReserved, slotChanging) {
 		panic(errNotReserved)

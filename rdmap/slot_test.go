@@ -96,7 +96,7 @@ func TestWaitSolicitedOfOne(t *testing.T) {
 		c := NewCompletionQueue(1)
 		got := make(chan Completion, 1)
 		go func() {
-			d, err := c.WaitSolicited(t.Context())
+			d, err := waitOne(t.Context(), c, true)
 			if err != nil {
 				t.Error(err)
 			}
@@ -110,7 +110,7 @@ func TestWaitSolicitedOfOne(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if d, err := c.WaitSolicited(ctx); err != ctx.Err() {
+		if d, err := waitOne(ctx, c, true); err != ctx.Err() {
 			t.Errorf("WaitSolicited = %v, %v", d, err)
 		}
 		if all := done(c); brief(all) != "1 success" {

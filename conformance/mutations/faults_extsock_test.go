@@ -43,7 +43,7 @@ var extsockFaults = []Fault{
 		New:     "	if p.polls--; p.polls < -1<<30 {\n",
 		Package: "extsock/internal/driver", Tests: "^TestNoPatienceAmongOthers$|^TestPatienceOfOneAlone$"},
 	{Name: "the stream goes on after a DDP error", File: "extsock/internal/driver/wayin.go",
-		Old: "	if err := w.ddp.Err(); err != nil {\n		w.fault = err\n		return false\n	}\n	return w.takesMessages()\n",
+		Old: "	if err := w.ddp.Err(); err != nil {\n		w.fault = err\n		return false\n	}\n	return w.qp.TakesMessages()\n",
 		New: "	return true\n",
 		IDs: []string{"DDP-5041-3-10"}},
 	{Name: "memory of a Read back before its STag's end", File: "extsock/internal/driver/lent.go",

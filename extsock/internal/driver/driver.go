@@ -82,7 +82,7 @@ type Config struct {
 	Agreement  mpa.Agreement // the result of startup
 
 	Stream toe.Stream // without deadlines that are set
-	QP     *rdmap.QP  // in StateRTS
+	QP     *rdmap.QP  // started
 	// SendBells and RecvBells are the doorbells of QP's completion queues. nil means that the queue
 	// has none.
 	SendBells, RecvBells *Doorbells

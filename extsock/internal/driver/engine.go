@@ -96,7 +96,7 @@ var _ toe.Placer = (*rx)(nil)
 // PlaceULPDU places a ULPDU for the engine, in the goroutine that has the receive role. A capture
 // needs the payload to arrive, so a connection with one places nothing for the engine.
 func (r *rx) PlaceULPDU(off uint64, size int, ulpdu []byte) (placed bool) {
-	if !r.takesMessages() || r.taps.On() || !r.mpa.Placed(off, size) {
+	if !r.qp.TakesMessages() || r.taps.On() || !r.mpa.Placed(off, size) {
 		return false
 	}
 	if !r.ddp.TryPlace(off, ulpdu) {

@@ -711,7 +711,7 @@ func has(c <-chan struct{}) bool {
 func (e *machineEnd) check() error {
 	d := e.d
 	if d.tx.wanted() && e.rest == restNone {
-		return fmt.Errorf("there is output, and nobody transmits it (life %v, queue pair %v)", d.end.life.state(), d.qp.State())
+		return fmt.Errorf("there is output, and nobody transmits it (life %v, error of the queue pair %v)", d.end.life.state(), d.qp.Err())
 	}
 	for id, n := range e.posted {
 		if n > 1 {
@@ -809,7 +809,7 @@ func (m *machine) end() error {
 	for _, e := range m.ends {
 		switch {
 		case e.close != closeOver:
-			return fmt.Errorf("%s: Close has not returned (life %v, queue pair %v)", e.name, e.d.end.life.state(), e.d.qp.State())
+			return fmt.Errorf("%s: Close has not returned (life %v, error of the queue pair %v)", e.name, e.d.end.life.state(), e.d.qp.Err())
 		case e.d.end.life.state() != lifeClosed:
 			return fmt.Errorf("%s: the connection is %v (deaf %t, lingers %t)", e.name, e.d.end.life.state(), e.deaf, e.lingers)
 		case e.read != nil:

@@ -63,13 +63,7 @@ func guessed(err error) bool {
 
 // closing reports whether the connection has been closed or has failed, so that nothing new will be
 // sent.
-func (e *ending) closing() bool {
-	switch e.qp.State() {
-	case rdmap.StateIdle, rdmap.StateRTS:
-		return false
-	}
-	return true
-}
+func (e *ending) closing() bool { return !e.qp.IsReady() }
 
 // isUnderWay reports whether the connection ends, or the program has called Close.
 func (e *ending) isUnderWay() bool {
@@ -82,10 +76,7 @@ func (e *ending) finDue() bool {
 }
 
 // abortDue reports whether the holder of the token must flush the queues, because of Kill.
-func (e *ending) abortDue() bool {
-	s := e.qp.State()
-	return e.life.state() == lifeKilled && s != rdmap.StateError && s != rdmap.StateClosed
-}
+func (e *ending) abortDue() bool { return e.life.state() == lifeKilled && !e.qp.IsOver() }
 
 // peerLeft reports whether the connection ends, so far, only because the peer has closed it in order.
 func (e *ending) peerLeft() bool {

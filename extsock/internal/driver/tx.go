@@ -9,7 +9,6 @@ import (
 	"github.com/rddp/rddp/extsock/internal/observe"
 	"github.com/rddp/rddp/extsock/internal/wait"
 	"github.com/rddp/rddp/internal/fpdu"
-	"github.com/rddp/rddp/rdmap"
 	"github.com/rddp/rddp/toe"
 )
 
@@ -72,7 +71,7 @@ func (t *tx) wanted() bool {
 
 // streamDue reports whether the byte stream has something to post.
 func (t *tx) streamDue() bool {
-	return t.bytes != nil && t.bytes.due.Load() && t.qp.State() == rdmap.StateRTS
+	return t.bytes != nil && t.bytes.due.Load() && t.qp.IsReady()
 }
 
 // reapStream is reap of the byte stream, if there is one.

@@ -107,7 +107,7 @@ func (w *wayIn) place() (sound bool) {
 		}
 		// The way out may have ended the stream: "MUST NOT allow any further data transfer" (RFC
 		// 5040 §7)
-		if !w.takesMessages() {
+		if !w.qp.TakesMessages() {
 			w.setIntake(intakeOpen)
 			return false
 		}
@@ -215,13 +215,7 @@ func (w *wayIn) handle() (sound bool) {
 		w.fault = err
 		return false
 	}
-	return w.takesMessages()
-}
-
-// takesMessages reports whether the queue pair still takes messages from the peer.
-func (w *wayIn) takesMessages() bool {
-	s := w.qp.State()
-	return s == rdmap.StateRTS || s == rdmap.StateClosing
+	return w.qp.TakesMessages()
 }
 
 // bind gives DDP a buffer if the segment begins a Send and the connection provides the receive
