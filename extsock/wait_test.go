@@ -247,3 +247,31 @@ func TestListenerWaitWithoutStartup(t *testing.T) {
 		}
 	})
 }
+
+// slowEnd is a Tap that takes its time when the connection is over.
+type slowEnd struct{}
+
+func (slowEnd) Sent([]byte)     {}
+func (slowEnd) Received([]byte) {}
+func (slowEnd) Closed()         { <-time.After(3 * time.Second) }
+
+// TestListenerWaitsForTheLeft: a connection that the Listener closes, because the program has not got
+// it, may take a while to end. Wait waits for that.
+func TestListenerWaitsForTheLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l, n := simListener(t, extsock.Config{
+			Startup: extsock.StartupRequire, Tap: func(net.Addr, net.Addr, bool) extsock.Tap { return slowEnd{} },
+		})
+		silent, err := n.Dial(t.Context(), "sim", "sim:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		synctest.Wait() // startup waits for the Request
+		l.Close()
+		begin := time.Now()
+		if err := l.Wait(t.Context()); err != nil || time.Since(begin) != 3*time.Second {
+			t.Errorf("Wait = %v after %v, want 3 s", err, time.Since(begin))
+		}
+	})
+}

@@ -468,4 +468,13 @@ var extsockFaults = []Fault{
 	{Name: "a delay that was over long ago goes on", File: "extsock/internal/startup/halfopen.go",
 		Old: "if until.Before(now) {", New: "if !there {",
 		Package: "extsock/internal/startup", Tests: "^TestEachBadSTagDelays$"},
+	{Name: "Wait does not wait for the layer below", File: "extsock/conn.go",
+		Old: "s, ok := c.stream.(awaitable); ok && err == nil", New: "s, ok := c.stream.(awaitable); ok && err != nil",
+		Package: "extsock", Tests: "^TestWaitForTheSendBuffer$"},
+	{Name: "a Listener does not wait for the connections that it closes", File: "extsock/backlog.go",
+		Old: "		b.outlives(c)\n", New: "",
+		Package: "extsock", Tests: "^TestListenerWaitsForTheLeft$"},
+	{Name: "Wait returns while one thing goes on", File: "extsock/internal/wait/background.go",
+		Old: "		if b.n.Load() == 0 {\n			return nil\n", New: "		if b.n.Load() <= 1 {\n			return nil\n",
+		Package: "extsock", Tests: "^TestWait$"},
 }
