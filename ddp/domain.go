@@ -42,6 +42,13 @@ func (d *Domain) Register(b []byte, access Access, stream uint64) (*Region, erro
 // enter makes r a Region of d. The caller has set memory, rights and stream of r. enter gives r an
 // STag and a TO, and adds r to the table.
 func (d *Domain) enter(r *Region) (*Region, error) {
+	mem := r.mem // +checklocksignore: nobody else has r yet
+	r.size = len(mem)
+	return d.draw(r, func(base uint64) { r.base = base | misalignment(mem) })
+}
+
+// draw gives r an STag and adds r to the table. place gets a random base TO for r.
+func (d *Domain) draw(r *Region, place func(base uint64)) (*Region, error) {
 	// A random source that repeats itself must not make this loop endless. With a good source and a
 	// million Regions, one try in 4000 draws an STag in use.
 	for range 100 {
@@ -49,8 +56,8 @@ func (d *Domain) enter(r *Region) (*Region, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ddp: drawing an STag: %w", err)
 		}
-		mem := r.mem // +checklocksignore: nobody else has r yet
-		r.domain, r.stag, r.base, r.size = d, stag, base|misalignment(mem), len(mem)
+		r.domain, r.stag = d, stag
+		place(base)
 		if stag != 0 && d.add(r) {
 			return r, nil
 		}

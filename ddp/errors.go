@@ -106,6 +106,8 @@ type AccessError struct {
 	// that. A buffer that does not allow the access is not a valid buffer for this peer, so Code is
 	// CodeInvalidSTag (RFC 5041 §7.1, second check). RDMAP has its own number for it.
 	Denied bool
+	// Memory is the error of the Region's Memory, if that has refused the access. Denied is true.
+	Memory error
 
 	STag   STag
 	TO     uint64
@@ -120,5 +122,12 @@ func (e *AccessError) Error() string {
 	if e.Denied {
 		what = "access rights violation"
 	}
-	return fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d bytes, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
+	s := fmt.Sprintf("ddp: %s: STag %v, TO 0x%X, %d bytes, stream %d, for %v", what, e.STag, e.TO, e.N, e.Stream, e.Need)
+	if e.Memory != nil {
+		s += ": " + e.Memory.Error()
+	}
+	return s
 }
+
+// Unwrap returns the error of the Memory, or nil.
+func (e *AccessError) Unwrap() error { return e.Memory }

@@ -79,6 +79,9 @@ func (r *Receiver) putTagged(s *segment, h ddphdr.TaggedHeader, need Access) err
 		return err
 	}
 	defer region.mu.RUnlock() // +checklocksforce: hold has locked it; the copy may panic
+	if s.payload != nil && region.memory != nil {
+		return region.store(s.payload, h.TO)
+	}
 	if s.payload != nil && mem != nil {
 		region.putAround(mem, s.payload, region.span(h.TO, s.n()), r.earlySpans)
 	}

@@ -65,9 +65,11 @@ type Region struct {
 	// A goroutine holds mu for reading while it copies bytes into or out of mem. Deregister and
 	// Redirect take mu for writing, so they wait for these copies.
 	mu sharedRWMutex
-	// nil means that the Region discards bytes that arrive
+	// nil means that the Region discards bytes that arrive, or that its memory is memory
 	mem  []byte // +checklocks:mu
 	gone bool   // +checklocks:mu
+
+	memory Memory // nil if the memory is mem
 
 	of      *Region // the Region that this Region is a window of; nil if it is not a window
 	offset  uint64  // from the start of that Region to the start of this one, in bytes
@@ -112,6 +114,9 @@ func (r *Region) Deregister() {
 func Redirect(r *Region, to []byte) {
 	if to != nil && len(to) != r.size {
 		panic("BUG: Region redirected to memory of another length")
+	}
+	if r.memory != nil {
+		panic("BUG: Region of a Memory redirected")
 	}
 	// With all these locks held, nothing is placed in the memory by any of its names, and no name
 	// is added.
@@ -181,12 +186,15 @@ func (r *Region) Update64(off int, f func(uint64) uint64) (old uint64, err error
 		return 0, err
 	}
 	defer r.mu.RUnlock() // +checklocksforce: hold has locked it
+	if r.memory != nil {
+		return r.update(r.base+uint64(off), f)
+	}
 	return updateWord(mem, f)
 }
 
 // hold returns the n bytes at TO to and keeps them registered. If the error is nil, r.mu is held
-// for reading and the caller must unlock it. If the Region discards what arrives, hold returns nil
-// bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
+// for reading and the caller must unlock it. If the Region discards what arrives, or if it is over
+// a Memory, hold returns nil bytes. Only hold and judgeLocked decide whether memory may be accessed. An error is an
 // *AccessError.
 //
 // The order of the checks is: valid, associated with the stream, right granted, no wrap, inside the

@@ -37,6 +37,7 @@ type Sender struct {
 
 	header  [ddphdr.UntaggedHeaderLen]byte
 	payload [][]byte // segment.Payload, kept for its capacity
+	fetched []byte   // the payload of a Segment from a Memory, kept for its capacity
 }
 
 // Start begins to send m. If m is untagged, Start sets its MSN. The Sender keeps m until Next
@@ -161,6 +162,13 @@ func (s *Sender) cut(n uint64) bool {
 			return false
 		}
 		s.held = m.Source
+		if m.Source.memory != nil {
+			if s.err = s.fetch(n); s.err != nil {
+				s.Release()
+				return false
+			}
+			return true
+		}
 		s.payload = append(s.payload, mem)
 		return true
 	}
@@ -179,6 +187,20 @@ func (s *Sender) cut(n uint64) bool {
 		}
 	}
 	return true
+}
+
+// fetch sets s.payload, which is empty, to the next n bytes of a Message whose source is a Region of
+// a Memory. The bytes are a copy, and the next fetch uses the same memory for others.
+func (s *Sender) fetch(n uint64) error {
+	if uint64(cap(s.fetched)) < n {
+		s.fetched = make([]byte, n)
+	}
+	s.fetched = s.fetched[:n]
+	if err := s.m.Source.fetch(s.fetched, s.m.SourceTO+s.done); err != nil {
+		return err
+	}
+	s.payload = append(s.payload, s.fetched)
+	return nil
 }
 
 // appendHeader returns the DDP Header of the segment that begins at s.done.

@@ -15,6 +15,9 @@ func (r *Region) Store(off int, p []byte) error {
 	if err := r.judgeLocked(to, n, 0, r.stream); err != nil {
 		return err
 	}
+	if r.memory != nil && n > 0 {
+		return r.store(p, to)
+	}
 	if r.mem != nil {
 		copy(r.mem[to-r.base:], p)
 	}

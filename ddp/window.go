@@ -1,6 +1,10 @@
 package ddp
 
-import "github.com/rddp/rddp/internal/locks"
+import (
+	"errors"
+
+	"github.com/rddp/rddp/internal/locks"
+)
 
 // Window returns a window of r: a Region that grants access to the n bytes of r from offset off on,
 // and to nothing else. A program can grant and revoke access through a window without touching r.
@@ -15,7 +19,7 @@ import "github.com/rddp/rddp/internal/locks"
 // A window has at least 1 byte, lies inside r, and grants no right that r does not grant. It may
 // have ReadLater whether r has it or not, and does not get it from r. A ReadSink belongs to one
 // Read alone, so it has no windows. If a window breaks these rules, or after the Deregister of r,
-// the error is an [*AccessError]. Other errors come from the random source.
+// the error is an [*AccessError]. A Region of a [Memory] has no windows. Other errors come from the random source.
 func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	to := r.base + uint64(off)
 	switch {
@@ -35,7 +39,11 @@ func (r *Region) Window(off, n int, access Access) (*Region, error) {
 	mem, gone := r.mem, r.gone || r.mem == nil // nil: r discards what arrives
 	r.mu.RUnlock()
 	if gone {
-		return nil, r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		err := r.refuse(CodeInvalidSTag, to, uint64(n), access, r.stream)
+		if r.memory != nil {
+			err.Memory = errors.ErrUnsupported
+		}
+		return nil, err
 	}
 	w, err := r.domain.enter(&Region{
 		mem: part(mem, off, n), access: access, stream: r.stream, of: r, offset: uint64(off),

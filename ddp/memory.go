@@ -1,0 +1,74 @@
+package ddp
+
+import (
+	"errors"
+	"math"
+)
+
+// A Memory is memory that this process cannot address, such as that of another process. Offsets
+// count bytes from its start. A Region over a Memory is judged like any other Region; only the copy
+// is the Memory's. Any goroutine may call the methods. None of them may wait for a peer.
+type Memory interface {
+	// ReadAt copies len(p) bytes from offset off to p, or returns an error.
+	ReadAt(p []byte, off int64) (int, error)
+	// WriteAt copies p to offset off, or returns an error. Bytes may have been written even then.
+	WriteAt(p []byte, off int64) (int, error)
+	// Update64 replaces the 64-bit word at offset off by the result of calling f with it, and
+	// returns the word from before. It is atomic with regard to every other Update64 of the same
+	// bytes.
+	Update64(off int64, f func(uint64) uint64) (old uint64, err error)
+}
+
+// RegisterMemory makes the n bytes of m a Region that grants access on the given stream. Stream 0
+// means every stream of the Domain. The Region uses m until Deregister.
+//
+// The TO of the first byte is to, because the programs behind a Memory often tell their peers an
+// address of their own. The sum of to and n must not be more than 2^63-1. The STag is random, as
+// in [Domain.Register].
+//
+// Payload of such a Region is not placed before its turn. If m returns an error, the stream that
+// the access belongs to ends with an [*AccessError].
+func (d *Domain) RegisterMemory(m Memory, to, n uint64, access Access, stream uint64) (*Region, error) {
+	if n == 0 || n > math.MaxInt || to > math.MaxInt64-n {
+		return nil, errMemoryRange
+	}
+	return d.draw(&Region{memory: m, base: to, size: int(n), access: access, stream: stream}, func(uint64) {})
+}
+
+var errMemoryRange = errors.New("ddp: a Region of a Memory has at least 1 byte, and ends at 2^63-1 or before")
+
+// fetch copies the len(p) bytes at TO to into p. The caller holds the Region: see hold.
+func (r *Region) fetch(p []byte, to uint64) error {
+	if _, err := r.memory.ReadAt(p, int64(to-r.base)); err != nil {
+		return r.lost(to, uint64(len(p)), err)
+	}
+	return nil
+}
+
+// store copies p to TO to. The caller holds the Region.
+func (r *Region) store(p []byte, to uint64) error {
+	if _, err := r.memory.WriteAt(p, int64(to-r.base)); err != nil {
+		return r.lost(to, uint64(len(p)), err)
+	}
+	return nil
+}
+
+// update is updateWord for a Memory.
+func (r *Region) update(to uint64, f func(uint64) uint64) (uint64, error) {
+	if to%wordLen != 0 {
+		return 0, ErrMisaligned
+	}
+	old, err := r.memory.Update64(int64(to-r.base), f)
+	if err != nil {
+		return 0, r.lost(to, wordLen, err)
+	}
+	return old, nil
+}
+
+// lost returns the error of an access that the Memory has refused. To the peer it is an access that
+// the Region does not allow: the owner of the memory has taken it back, or has protected it.
+func (r *Region) lost(to, n uint64, err error) error {
+	e := r.refuse(CodeInvalidSTag, to, n, 0, r.stream)
+	e.Denied, e.Memory = true, err
+	return e
+}
